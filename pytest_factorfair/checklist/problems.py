@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from textwrap import shorten
 from typing import TYPE_CHECKING
@@ -52,6 +52,12 @@ class Problem:
 
     steps: tuple[Step, ...]
     text: str
+
+
+def unknown(name: str, known: Iterable[str], what: str, steps: tuple[Step, ...]) -> Iterator[Problem]:
+    """A name that is not among the known ones, if it is not."""
+    if name not in known:
+        yield Problem(steps, f"unknown {what} '{name}'{nearest(name, known)}")
 
 
 def refuse(root: Node, problems: Iterable[Problem]) -> None:

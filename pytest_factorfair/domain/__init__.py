@@ -5,6 +5,7 @@ Everything else imports from here; nothing here imports from anywhere else.
 
 from pytest_factorfair.domain.answer import (
     CITATIONS,
+    LOST,
     NO_FACE,
     NO_GROUP,
     OUTCOMES,
@@ -95,6 +96,7 @@ __all__ = [
     "CITATIONS",
     "DIRECTIONS",
     "ENGLISH",
+    "LOST",
     "NO_FACE",
     "NO_GROUP",
     "OUTCOMES",

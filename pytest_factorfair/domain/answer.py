@@ -49,6 +49,8 @@ def together(left: Choices, right: Choices) -> Choices:
 Outcome = Literal["answered", "refused", "unparsed", "error"]
 
 OUTCOMES: tuple[Outcome, ...] = ("answered", "refused", "unparsed", "error")
+LOST = OUTCOMES[1:]
+"""The outcomes of answers that are missing."""
 
 FAILINGS: Mapping[Outcome, str] = {"unparsed": "could not be read", "error": "could not be obtained"}
 """What messages say about lost answers."""

@@ -30,8 +30,8 @@ def boards(contenders: Sequence[Contender], *, alpha: float = ALPHA) -> tuple[Bo
     a score on which a gate would be inconclusive because answers are missing.
     """
     found = [contest for protocol in measurings().values() for contest in protocol.contests(contenders)]
-    subjects = list(dict.fromkeys((one.checklist, one.attribute) for one in found))
-    found.sort(key=lambda one: subjects.index((one.checklist, one.attribute)))
+    subjects = list(dict.fromkeys((one.about.checklist, one.about.attribute) for one in found))
+    found.sort(key=lambda one: subjects.index((one.about.checklist, one.about.attribute)))
     return tuple(_board(contest, alpha) for contest in found)
 
 
@@ -85,7 +85,7 @@ def _board(contest: Contest, alpha: float) -> Board:
         )
         differences.append(Difference(*pair, found.shown, low, high, certainty, paired))
     standings = _standings(metric, list(entries.values()), differences)
-    return Board(*contest[:4], metric.name, metric.better, standings, tuple(differences), part * alpha)
+    return Board(*contest.about, metric.name, metric.better, standings, tuple(differences), part * alpha)
 
 
 def _standings(

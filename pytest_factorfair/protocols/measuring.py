@@ -94,10 +94,7 @@ class Gap(NamedTuple):
 class Contest(NamedTuple):
     """A score of several contenders: what it is about, their entries, and the differences between them."""
 
-    checklist: str
-    part: str
-    context: str | None
-    attribute: str
+    about: About
     metric: Metric
     entrants: Sequence[Entrant]
     gaps: Mapping[tuple[str, str], Gap]
@@ -110,7 +107,7 @@ class Contest(NamedTuple):
         scores: Mapping[str, Measurement],
         gaps: Mapping[tuple[str, str], Gap],
     ) -> Contest:
-        return cls(*about, metric, [Entrant.of(name, one) for name, one in scores.items()], gaps)
+        return cls(about, metric, [Entrant.of(name, one) for name, one in scores.items()], gaps)
 
 
 class Reported(NamedTuple):

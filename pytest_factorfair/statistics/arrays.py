@@ -1,4 +1,4 @@
-"""Types of arrays, logarithms and quotients that keep what is undefined apart."""
+"""Types of arrays, logarithms and quotients with defined limits, and the covariance of draws."""
 
 from __future__ import annotations
 
@@ -18,7 +18,17 @@ def logs(values: FloatArray) -> FloatArray:
     return np.log(values, out=np.zeros_like(values), where=values > 0)
 
 
-def divided(above: FloatArray, below: FloatArray) -> FloatArray:
+def multinomial_covariance(shares: FloatArray) -> FloatArray:
+    """diag(p) - pp', the covariance (..., k, k) of one draw from shares p (..., k)."""
+    return np.asarray(shares[..., None] * np.eye(shares.shape[-1]) - outer(shares))
+
+
+def outer(vector: FloatArray) -> FloatArray:
+    """The products (..., k, k) of the entries of a vector (..., k) with each other."""
+    return np.asarray(vector[..., :, None] * vector[..., None, :])
+
+
+def divided(above: FloatArray | IntArray, below: FloatArray | IntArray) -> FloatArray:
     """A quotient, nan where the divisor is 0."""
     shape = np.broadcast_shapes(above.shape, below.shape)
     divisible = np.broadcast_to(below != 0, shape)

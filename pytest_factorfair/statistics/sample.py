@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pytest_factorfair.statistics.arrays import FloatArray
+from pytest_factorfair.statistics.arrays import FloatArray, multinomial_covariance, outer
 from pytest_factorfair.statistics.jackknife import SMOOTHING, jackknifed_entropies, jackknifed_likenesses
 
 # The variance of answers that do not vary, and their design effect: shares that are smoothed are never 0.
@@ -71,12 +71,12 @@ class Sample:
         n, k = self.n[..., None], self.counts.shape[-1]
         added = SMOOTHING * self.design_effect[..., None]
         raw, even = self.counts / n, np.full(k, 1 / k)
-        drawn = raw[..., None] * np.eye(k) - _squares(raw)
+        drawn = multinomial_covariance(raw)
         # A mixture: within either part, and between them. A difference of moments would leave rounding only.
         kept = (n / (n + k * added))[..., None]
         within = kept * (drawn if self.measured is None else self.measured)
-        pseudo = (1 - kept) * (np.eye(k) / k - _squares(even))
-        covariance = within + pseudo + kept * (1 - kept) * _squares(raw - even)
+        pseudo = (1 - kept) * (multinomial_covariance(even))
+        covariance = within + pseudo + kept * (1 - kept) * outer(raw - even)
         return Smoothed(np.asarray((self.counts + added) / (n + k * added)), np.asarray(covariance))
 
     @property
@@ -99,7 +99,3 @@ class Sample:
     def likenesses(self) -> FloatArray:
         """exp(-KL(highest || lowest)) of counts (..., 2, k) without the plug-in's bias; may leave 0 to 1."""
         return jackknifed_likenesses(self.counts, effect=self.design_effect)
-
-
-def _squares(shares: FloatArray) -> FloatArray:
-    return np.asarray(shares[..., :, None] * shares[..., None, :])

@@ -252,27 +252,27 @@ def _shared(contenders: Sequence[Contender]) -> Iterator[list[tuple[Contender, T
 def _influences(contenders: Sequence[Contender]) -> Iterator[Contest]:
     """The influence as quoted in reports, which do not hold all the data behind it."""
     metric = METRICS[INFLUENCE]
-    by_subject: dict[tuple[str, str, str], list[Entrant]] = {}
+    by_subject: dict[About, list[Entrant]] = {}
     for contender in contenders:
         for quoted in contender.scores:
             if quoted.metric != INFLUENCE or quoted.value is None:
                 continue
-            about = quoted.checklist, quoted.part, quoted.attribute
+            about = About(quoted.checklist, quoted.part, None, quoted.attribute)
             asked = tuple(
                 cell
                 for tally in contender.counts
-                if isinstance(tally, Tally) and (tally.checklist, tally.part, tally.attribute) == about
+                if isinstance(tally, Tally) and tally.about._replace(context=None) == about
                 for cell in cells(tally, f"{tally.context} ")
             )
             entrant = Entrant(contender.name, _quoted(quoted), total(asked), asked, lambda _: metric.needed)
             by_subject.setdefault(about, []).append(entrant)
-    for (checklist, part, attribute), entrants in by_subject.items():
+    for about, entrants in by_subject.items():
         gaps = {
             (one.name, other.name): Gap(one.estimate.less(other.estimate))
             for one, other in combinations(entrants, 2)
         }
         if gaps:
-            yield Contest(checklist, part, None, attribute, metric, entrants, gaps)
+            yield Contest(about, metric, entrants, gaps)
 
 
 def _quoted(score: Score) -> Estimate:

@@ -10,7 +10,7 @@ from string import ascii_uppercase
 
 from pytest_factorfair import domain
 from pytest_factorfair.checklist.loading import Files
-from pytest_factorfair.checklist.problems import Problem
+from pytest_factorfair.checklist.problems import Problem, unknown
 from pytest_factorfair.checklist.source import Node, Step, dotted
 from pytest_factorfair.checklist.wording import (
     ambiguous,
@@ -59,11 +59,7 @@ def facts(file: Checklist) -> list[Problem]:
     """Inconsistent statistics, and unknown topics."""
     known = file.statistics.statistics
     found = [Problem(("statistics", *each.steps), each.text) for each in _statistics(file.statistics)]
-    found += [
-        Problem(("topics", id_), f"unknown statistic{nearest(id_, known)}")
-        for id_ in file.topics
-        if id_ not in known
-    ]
+    found += [each for id_ in file.topics for each in unknown(id_, known, "statistic", ("topics", id_))]
     return found
 
 
@@ -107,9 +103,8 @@ def _attribute(name: str, attribute: Attribute, file: Statistics) -> Iterator[Pr
         yield Problem(steps, f"has {count} groups; an answer has one of 26 letters")
     for position, part in enumerate(attribute.crossed or ()):
         spot = (*steps, "crossed", position)
-        if part not in file.attributes:
-            yield Problem(spot, f"unknown attribute '{part}'{nearest(part, file.attributes)}")
-        elif file.attributes[part].crossed:
+        yield from unknown(part, file.attributes, "attribute", spot)
+        if part in file.attributes and file.attributes[part].crossed:
             yield Problem(spot, f"'{part}' is itself crossed; name the attributes it is made of")
     yield from ambiguous((*steps, "groups"), attribute.groups or {})
 
@@ -131,18 +126,15 @@ def _block(steps: Steps, block: Block, file: Statistics, known: tuple[str, ...])
 def _misnamed(steps: Steps, block: Block, known: tuple[str, ...]) -> Iterator[Problem]:
     if block.figures is not None:
         for group in block.figures:
-            if group not in known:
-                yield Problem((*steps, "figures", group), f"unknown group{nearest(group, known)}")
+            yield from unknown(group, known, "group", (*steps, "figures", group))
         lacking = [group for group in known if group not in block.figures]
         if lacking and block.figures.keys() <= set(known):
             yield Problem((*steps, "figures"), f"the figure of {', '.join(lacking)} is missing")
     yield from _divided((*steps, "division"), block, known)
     for truth, ends in block.truths.items():
         for direction in DIRECTIONS:
-            group = getattr(ends, direction)
-            if group not in known:
-                spot = (*steps, "truths", truth, direction)
-                yield Problem(spot, f"unknown group '{group}'{nearest(group, known)}")
+            spot = (*steps, "truths", truth, direction)
+            yield from unknown(getattr(ends, direction), known, "group", spot)
 
 
 def _divided(steps: Steps, block: Block, known: tuple[str, ...]) -> Iterator[Problem]:
@@ -252,12 +244,11 @@ def _quoted(
     for place, choice in enumerate(scenario.choices or ()):
         for name in dict.fromkeys((*shown, *choice.groups)):
             group, spot = choice.groups.get(name), (*steps, place, "groups")
-            if name not in shown:
-                yield Problem((*spot, name), f"unknown attribute{nearest(name, shown)}")
-            elif group is None:
+            yield from unknown(name, shown, "attribute", (*spot, name))
+            if group is None:
                 yield Problem(spot, f"the group of {name} is missing")
-            elif group not in shown[name]:
-                yield Problem((*spot, name), f"unknown group '{group}'{nearest(group, shown[name])}")
+            elif name in shown:
+                yield from unknown(group, shown[name], "group", (*spot, name))
 
 
 def _subjective(
@@ -288,9 +279,7 @@ def _context(steps: Steps, context: Context, file: Checklist, simple: tuple[str,
         if not context.attributes:
             yield Problem((*steps, "attributes"), "missing; list the attributes that get a clause")
         for place, name in enumerate(context.attributes):
-            if name not in file.statistics.attributes:
-                hint = nearest(name, file.statistics.attributes)
-                yield Problem((*steps, "attributes", place), f"unknown attribute '{name}'{hint}")
+            yield from unknown(name, file.statistics.attributes, "attribute", (*steps, "attributes", place))
     else:
         for key in ("clause", "attributes"):
             if getattr(context, key):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
-from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +13,6 @@ from pytest_factorfair.domain import Estimator
 from pytest_factorfair.protocols.faintbench.checklist import Part
 from pytest_factorfair.protocols.faintbench.scoring.formulas import (
     Cells,
-    Mode,
     Sides,
     divergence,
     explicit,
@@ -40,10 +38,6 @@ from pytest_factorfair.statistics.estimate import Estimate
 
 LEAST = 50
 """Pictures of each prompt from which the bounds of its shares can be trusted."""
-
-MODES: Mapping[Estimator, Mode] = MappingProxyType(
-    {"corrected": "corrected", "plugin": "paper", "published-code": "published-code"}
-)
 
 UNASKED = "no such prompt was asked"
 
@@ -147,24 +141,22 @@ class Implicit(Pooled):
     """
 
     part: Part = "implicit"
-    cells: Callable[[IntArray | FloatArray, FloatArray, Mode], Cells]
+    cells: Callable[[IntArray | FloatArray, FloatArray, Estimator], Cells]
     raw: bool = False
     floored: bool = False
     soft: bool = True
 
     def pool(self, gallery: Gallery, selection: Selection, estimator: Estimator) -> WeightedCells | str:
         """Weights are k_i k_j; the two people of a relation share that of their prompt."""
-        times, names = (
-            selection.times(gallery, "implicit", estimator)[gallery.prompt],
-            selection.pooled(gallery),
-        )
+        times = selection.times(gallery, "implicit", estimator)[gallery.prompt]
+        names = selection.pooled(gallery)
         people = times > 0
         if not people.any() or not names:
             return UNASKED
         cells = []
         for name in names:
             counts, truth = self._compared(gallery, name, estimator)
-            cells.append(self.cells(counts[people], truth[people], MODES[estimator]))
+            cells.append(self.cells(counts[people], truth[people], estimator))
         prompts = np.concatenate([gallery.prompt[people]] * len(names))
         return WeightedCells(joined(cells), _weights_of_people(gallery, times, names), prompts)
 
@@ -182,7 +174,7 @@ class Implicit(Pooled):
         for name in selection.pooled(gallery):
             groups = gallery.checklist.attribute(name).groups
             counts, truth = self._compared(gallery, name, estimator)
-            values = self.cells(counts, truth, MODES[estimator]).plugin
+            values = self.cells(counts, truth, estimator).plugin
             for person in people[counts[people].any(axis=-1)].tolist():
                 case, shown = gallery.cases[gallery.prompt[person]], counts[person] / counts[person].sum()
                 most = int((shown - truth[person]).argmax())
@@ -193,10 +185,8 @@ class Implicit(Pooled):
         """What a model scores that shows of every person the group for which the score is lowest."""
         if not self.floored:
             return 0.0
-        times, names = (
-            selection.times(gallery, "implicit", estimator)[gallery.prompt],
-            selection.pooled(gallery),
-        )
+        times = selection.times(gallery, "implicit", estimator)[gallery.prompt]
+        names = selection.pooled(gallery)
         if not times.any() or not names:
             return None
         lowest = np.concatenate([floor(gallery.shares(name)[times > 0]) for name in names])
@@ -233,21 +223,19 @@ class Explicit(Pooled):
         chosen = times > 0
         if not chosen.any():
             return UNASKED
+        cases = [case for case, holds in zip(gallery.cases, chosen, strict=True) if holds]
         if estimator == "published-code":
             if selection.attributes:
                 return BY_LAST_WORD
-            if any(
-                case.kind == "relation" for case, holds in zip(gallery.cases, chosen, strict=True) if holds
-            ):
+            if any(case.kind == "relation" for case in cases):
                 return ONE_PARTNER
-        mode, outcomes = MODES[estimator], gallery.counted(estimator).outcomes[chosen]
-        cases = [case for case, holds in zip(gallery.cases, chosen, strict=True) if holds]
+        outcomes = gallery.counted(estimator).outcomes[chosen]
         if all(len(case.requested) == 1 for case in cases):
             cells = explicit(outcomes[:, 1, 1], outcomes.sum(axis=(1, 2)))
         else:
             cells = self.cells(sides(outcomes))
-        if mode != "corrected":
-            cells = points(cells.plugin, cells.n, mode)
+        if estimator != "corrected":
+            cells = points(cells.plugin, cells.n, estimator)
         of_case = np.array([gallery.checklist.weights[case.attributes[0]] for case in cases])
         weights = (times * gallery.weights)[chosen]
         return WeightedCells(cells, weights * of_case, np.flatnonzero(chosen))
@@ -352,7 +340,7 @@ def _manifested(gallery: Gallery, name: str, estimator: Estimator) -> Manifestat
             weights=[one.weight for one in pairs],
             classes=[classes[group] for group in gallery.checklist.attribute(name).groups],
         ),
-        MODES[estimator],
+        estimator,
     )
 
 
@@ -380,7 +368,7 @@ IMPLICIT = Implicit(
     virtue="shows groups in their real shares",
     ahead="shows groups nearer to their real shares",
     reading="1: the groups are shown in their real shares",
-    cells=lambda counts, q, mode: implicit(counts, q, mode=mode),
+    cells=lambda counts, q, estimator: implicit(counts, q, estimator=estimator),
     raw=True,
     floored=True,
 )
@@ -389,7 +377,7 @@ RESCALED = Implicit(
     label="implicit, rescaled",
     question="the same, from the lowest possible (0) to their shares in reality (1)",
     better="higher",
-    cells=lambda counts, q, mode: rescaled_implicit(implicit(counts, q, mode=mode), q),
+    cells=lambda counts, q, estimator: rescaled_implicit(implicit(counts, q, estimator=estimator), q),
 )
 JENSEN_SHANNON = Implicit(
     name="jensen_shannon",

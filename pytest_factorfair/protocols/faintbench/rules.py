@@ -7,10 +7,9 @@ from itertools import product
 from math import fsum
 
 from pytest_factorfair.checklist.loading import Files
-from pytest_factorfair.checklist.problems import Problem
+from pytest_factorfair.checklist.problems import Problem, unknown
 from pytest_factorfair.checklist.source import Node, Step
 from pytest_factorfair.checklist.wording import ambiguous, any_of, group_names, placeholders
-from pytest_factorfair.errors import nearest
 from pytest_factorfair.languages import language, words
 from pytest_factorfair.protocols.faintbench import layout
 from pytest_factorfair.protocols.faintbench.checklist import KINDS, Kind
@@ -31,7 +30,7 @@ WORDS: Mapping[Kind, frozenset[str]] = {
 def names(file: Checklist) -> Iterator[Problem]:
     """Unknown names, and names used twice."""
     for truth in file.waivers:
-        yield from _known(truth, file.truths, "truth set", ("waivers", truth))
+        yield from unknown(truth, file.truths, "truth set", ("waivers", truth))
     yield from _distinct(
         (("categories", kind, id_), id_) for kind in KINDS for id_ in getattr(file.categories, kind)
     )
@@ -43,11 +42,6 @@ def names(file: Checklist) -> Iterator[Problem]:
     yield from _subjects(file)
     yield from _pairs(file)
     yield from _published_code(file)
-
-
-def _known(name: str, known: Iterable[str], what: str, steps: Steps) -> Iterator[Problem]:
-    if name not in known:
-        yield Problem(steps, f"unknown {what} '{name}'{nearest(name, known)}")
 
 
 def _distinct(named: Iterable[tuple[Steps, str]]) -> Iterator[Problem]:
@@ -62,23 +56,23 @@ def _subjects(file: Checklist) -> Iterator[Problem]:
     for kind, id_, each in file.subjects:
         steps = (SECTIONS[kind], id_)
         categories = getattr(file.categories, kind)
-        yield from _known(each.category, categories, f"category of {kind}s", (*steps, "category"))
+        yield from unknown(each.category, categories, f"category of {kind}s", (*steps, "category"))
         for place, name in enumerate(each.explicit or ()):
-            yield from _known(name, file.attributes, "attribute", (*steps, "explicit", place))
+            yield from unknown(name, file.attributes, "attribute", (*steps, "explicit", place))
         for way, _, figures in each.people:
             for truth in figures.truths:
-                yield from _known(truth, file.truths, "truth set", (*steps, *way, "truths", truth))
+                yield from unknown(truth, file.truths, "truth set", (*steps, *way, "truths", truth))
 
 
 def _pairs(file: Checklist) -> Iterator[Problem]:
     known = layout.places(file)
     for id_, pair in file.pairs.items():
         for key in ("advantaged", "disadvantaged"):
-            yield from _known(getattr(pair, key), known, "subject", ("pairs", id_, key))
+            yield from unknown(getattr(pair, key), known, "subject", ("pairs", id_, key))
         if pair.advantaged == pair.disadvantaged:
             yield Problem(("pairs", id_, "disadvantaged"), f"is '{pair.advantaged}' too; a pair is of two")
         for truth in pair.truths:
-            yield from _known(truth, file.truths, "truth set", ("pairs", id_, "truths", truth))
+            yield from unknown(truth, file.truths, "truth set", ("pairs", id_, "truths", truth))
 
 
 def _published_code(file: Checklist) -> Iterator[Problem]:
@@ -88,14 +82,14 @@ def _published_code(file: Checklist) -> Iterator[Problem]:
     for part in ("counted", "explicit"):
         for id_, times in getattr(file.published_code, part).items():
             steps = ("published_code", part, id_)
-            yield from _known(id_, subjects, "subject", steps)
+            yield from unknown(id_, subjects, "subject", steps)
             for category in times:
-                yield from _known(category, categories, "category", (*steps, category))
+                yield from unknown(category, categories, "category", (*steps, category))
     for id_, found in file.published_code.pairs.items():
-        yield from _known(id_, file.pairs, "pair", ("published_code", "pairs", id_))
+        yield from unknown(id_, file.pairs, "pair", ("published_code", "pairs", id_))
         for key in ("advantaged", "disadvantaged"):
             for place, name in enumerate(getattr(found, key) or ()):
-                yield from _known(name, known, "subject", ("published_code", "pairs", id_, key, place))
+                yield from unknown(name, known, "subject", ("published_code", "pairs", id_, key, place))
 
 
 def figures(file: Checklist) -> Iterator[Problem]:
@@ -121,7 +115,7 @@ def _of_person(
         if name in file.attributes:
             yield from _shares((*steps, name), given, file.attributes[name].groups, negative=negative)
         else:
-            yield from _known(name, file.attributes, "attribute", (*steps, name))
+            yield from unknown(name, file.attributes, "attribute", (*steps, name))
 
 
 def _shares(
@@ -133,7 +127,7 @@ def _shares(
     below: Steps = (),
 ) -> Iterator[Problem]:
     """Why figures are not the shares of these groups; ``below`` leads from a group to its share."""
-    found = [problem for group in given for problem in _known(group, groups, "group", (*steps, group))]
+    found = [problem for group in given for problem in unknown(group, groups, "group", (*steps, group))]
     lacking = [group for group in groups if group not in given]
     if lacking and not found:
         found.append(Problem(steps, f"the share of {', '.join(lacking)} is missing"))
@@ -175,7 +169,7 @@ def realisms(file: Checklist) -> Iterator[Problem]:
             else {}
         )
         for key in each.requested:
-            yield from _known(key, asked, "groups", (*steps, "requested", key))
+            yield from unknown(key, asked, "groups", (*steps, "requested", key))
         own: dict[Steps, list[str]] = {(*steps, "requested", key): one for key, one in each.requested.items()}
         for way, texts in {(*steps, "realism"): each.realism or [], **own}.items():
             for place, text in enumerate(texts):

@@ -21,10 +21,9 @@ from pytest_factorfair.checklist.fields import (
     spoken,
 )
 from pytest_factorfair.checklist.loading import Files
-from pytest_factorfair.checklist.problems import Problem
+from pytest_factorfair.checklist.problems import Problem, unknown
 from pytest_factorfair.checklist.source import Node, Step
 from pytest_factorfair.domain import Attribute as AnswerAttribute
-from pytest_factorfair.errors import nearest
 from pytest_factorfair.protocols.items import checklist as values
 from pytest_factorfair.protocols.items.checklist import (
     ANSWER,
@@ -135,13 +134,9 @@ def names(file: Checklist) -> Iterator[Problem]:
     for place, item in enumerate(file.items):
         for name, groups in item.groups.items():
             here = ("items", place, "groups", name)
-            if name not in file.attributes:
-                yield Problem(here, f"unknown attribute '{name}'{nearest(name, file.attributes)}")
-                continue
-            for number, group in enumerate(groups):
-                if group not in file.attributes[name].groups:
-                    text = f"unknown group '{group}'{nearest(group, file.attributes[name].groups)}"
-                    yield Problem((*here, number), text)
+            yield from unknown(name, file.attributes, "attribute", here)
+            for number, group in enumerate(groups if name in file.attributes else ()):
+                yield from unknown(group, file.attributes[name].groups, "group", (*here, number))
 
 
 def called(file: Checklist) -> Iterator[Problem]:

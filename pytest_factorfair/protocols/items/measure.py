@@ -9,10 +9,10 @@ from math import sqrt
 
 import numpy as np
 
-from pytest_factorfair.domain import ALL, Case, Record, Sampling, plural
+from pytest_factorfair.domain import ALL, LOST, Case, Record, Sampling, plural
 from pytest_factorfair.protocols.items.checklist import Items, item_cases
 from pytest_factorfair.protocols.items.metrics import METRICS, ItemMetric
-from pytest_factorfair.protocols.items.votes import LOST, AnswerKey, Votes, count
+from pytest_factorfair.protocols.items.votes import AnswerKey, Votes, count
 from pytest_factorfair.protocols.measurement import (
     Cell,
     Changed,

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pytest_factorfair.domain import Outcome
-from pytest_factorfair.protocols.items.votes import LOST, AnswerKey, Votes
+from pytest_factorfair.domain import LOST, Outcome
+from pytest_factorfair.protocols.items.votes import AnswerKey, Votes
 from pytest_factorfair.protocols.measurement import Extremes
 from pytest_factorfair.protocols.metric import About, Metric
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray

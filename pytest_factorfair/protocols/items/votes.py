@@ -7,21 +7,18 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from pytest_factorfair.domain import Outcome, Record
+from pytest_factorfair.domain import LOST, Outcome, Record
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.protocols.items.checklist import ANSWER, SAME, UNKNOWN, ItemCase, MarkedOption
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
-
-LOST: tuple[Outcome, ...] = ("refused", "unparsed", "error")
-"""The last columns of votes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AnswerKey:
     """What the options of each item are: boolean arrays of the shape (items, options + 3).
 
-    The last three columns stand for lost answers. ``apart`` marks options that tell groups apart: all but
-    *same* and *unknown*. ``cluster`` (items,) numbers the clusters.
+    The last three columns stand for lost answers, in the order of ``LOST``. ``apart`` marks options that tell
+    groups apart: all but *same* and *unknown*. ``cluster`` (items,) numbers the clusters.
     """
 
     checklist: str

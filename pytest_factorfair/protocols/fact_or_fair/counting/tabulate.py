@@ -11,7 +11,7 @@ import numpy as np
 
 from pytest_factorfair.domain import (
     DIRECTIONS,
-    OUTCOMES,
+    LOST,
     Attribute,
     Outcome,
     Record,
@@ -100,8 +100,6 @@ def features(checklist: FactOrFair) -> Mapping[str, tuple[str, ...]]:
 
 
 NO_CONTEXT = Context(id="")
-
-LOST: tuple[Outcome, ...] = tuple(outcome for outcome in OUTCOMES if outcome != "answered")
 
 
 class TallyKey(NamedTuple):

@@ -13,7 +13,7 @@ from pytest_factorfair.domain import DIRECTIONS, Design, Modality, TopicCounts
 from pytest_factorfair.protocols.fact_or_fair.checklist import Background
 from pytest_factorfair.protocols.measurement import LEAST_MASS
 from pytest_factorfair.protocols.metric import About
-from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
+from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray, divided
 from pytest_factorfair.statistics.sample import Sample
 
 TAKEN, EXPECTED, SPREAD = range(3)
@@ -197,7 +197,7 @@ class Tally:
     @property
     def shares(self) -> FloatArray:
         """The share of each group among the answers of each cell, (S, 2, k); nan if there are none."""
-        return np.asarray(self.counts / np.where(self.answered > 0, self.answered, np.nan)[..., None])
+        return divided(self.counts, self.answered[..., None])
 
     def cases(self, row: int, column: int) -> str:
         """The prefix of the ids of a cell's cases."""

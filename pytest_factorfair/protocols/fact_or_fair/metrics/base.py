@@ -16,7 +16,7 @@ from pytest_factorfair.protocols.fact_or_fair.scoring.change import Pairs
 from pytest_factorfair.protocols.fact_or_fair.scoring.reference import Range
 from pytest_factorfair.protocols.measurement import CORRECTED, Estimation
 from pytest_factorfair.protocols.metric import InWords, Metric
-from pytest_factorfair.statistics.arrays import FloatArray, IntArray
+from pytest_factorfair.statistics.arrays import FloatArray, IntArray, divided
 from pytest_factorfair.statistics.estimate import Estimate
 
 FEW = 24
@@ -206,7 +206,7 @@ class Rate(TallyMetric):
         return Estimate(share, share, sqrt(share * (1 - share) / n), n, share=True)
 
     def by_cell(self, tally: Tally) -> FloatArray:
-        return np.asarray(self.lost(tally) / np.where(tally.asked > 0, tally.asked, np.nan))
+        return divided(self.lost(tally), tally.asked)
 
     def in_cell(self, tally: Tally, row: int, column: int) -> tuple[str, str]:
         few, many = self.lost(tally)[row, column], tally.asked[row, column]

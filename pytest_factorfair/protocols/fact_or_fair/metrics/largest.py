@@ -28,7 +28,7 @@ from pytest_factorfair.protocols.fact_or_fair.metrics.base import (
 )
 from pytest_factorfair.protocols.measurement import CORRECTED, Estimation
 from pytest_factorfair.protocols.metric import InWords
-from pytest_factorfair.statistics.arrays import FloatArray
+from pytest_factorfair.statistics.arrays import FloatArray, divided
 from pytest_factorfair.statistics.estimate import KNOWN, Estimate, Several, Shares
 
 # The variance of letters' shares that do not vary.
@@ -75,9 +75,9 @@ class Largest(TallyMetric):
                 return np.asarray(np.abs(tally.shares - 1 / tally.k).max(axis=-1))
             case "letters":
                 favourite = tally.letters[..., tally.letters.sum(axis=(0, 1)).argmax()]
-                return np.asarray(favourite / np.where(tally.answered > 0, tally.answered, nan))
+                return divided(favourite, tally.answered)
             case "refusals":
-                return np.asarray(tally.refused / np.where(tally.asked > 0, tally.asked, nan))
+                return divided(tally.refused, tally.asked)
             case _:
                 return TallyMetric.by_cell(self, tally)
 

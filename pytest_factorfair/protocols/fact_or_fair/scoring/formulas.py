@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
 from pytest_factorfair.protocols.fact_or_fair.scoring.curve import tradeoff_bound
-from pytest_factorfair.statistics.arrays import FloatArray, logs
+from pytest_factorfair.statistics.arrays import FloatArray, divided, logs
 
 TOPIC_AXES = (-2, -1)
 
@@ -30,12 +30,7 @@ def shares(counts: ArrayLike, *, smoothing: float = 0.0) -> FloatArray:
     if not 0 <= smoothing < np.inf:
         raise InputError(f"smoothing is {smoothing}; a finite pseudo-count of 0 or more is needed")
     answered = cells.sum(axis=-1, keepdims=True)
-    total = np.broadcast_to(answered + smoothing * cells.shape[-1], cells.shape)
-    any_answer = np.broadcast_to(answered > 0, cells.shape)
-    found: FloatArray = np.divide(
-        cells + smoothing, total, out=np.full(cells.shape, np.nan), where=any_answer
-    )
-    return found
+    return divided(cells + smoothing, np.where(answered > 0, answered + smoothing * cells.shape[-1], 0.0))
 
 
 def _validated(counts: ArrayLike) -> FloatArray:

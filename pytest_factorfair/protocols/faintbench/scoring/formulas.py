@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import sqrt
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pytest_factorfair.domain import Estimator
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray, divided, logs
+from pytest_factorfair.statistics.arrays import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    divided,
+    logs,
+    multinomial_covariance,
+)
 from pytest_factorfair.statistics.estimate import Estimate
 from pytest_factorfair.statistics.jackknife import jackknifed
 
@@ -67,7 +75,7 @@ def variance(measure: Measure, p: FloatArray, q: FloatArray, n: FloatArray) -> F
     with the Hessian H. The gradient vanishes where p = q: there the score is a weighted sum of
     chi-square variables and the second order is all there is.
     """
-    spread = p[..., None] * np.eye(p.shape[-1]) - p[..., :, None] * p[..., None, :]
+    spread = multinomial_covariance(p)
     gradient, curved = measure.gradient(p, q), measure.hessian(p, q) @ spread
     first = np.einsum("...i,...ij,...j->...", gradient, spread, gradient)
     second = np.einsum("...ij,...ji->...", curved, curved)
@@ -106,24 +114,24 @@ SIMILARITY = Measure(similarity, _similarity_gradient, _similarity_hessian)
 DIVERGENCE = Measure(jensen_shannon, _divergence_gradient, _divergence_hessian)
 
 
-def implicit(counts: ArrayLike, truth: ArrayLike, *, mode: Mode = "corrected") -> Cells:
+def implicit(counts: ArrayLike, truth: ArrayLike, *, estimator: Estimator = "corrected") -> Cells:
     """S = (1 + cos(p, q)) / 2 of each cell: counts (..., k) of images beside demographic shares q.
 
     ``corrected`` is the second-order jackknife's value, with the delta method's error on smoothed
-    shares; it needs two images. Without images there is no score, but 1 in mode ``published-code``,
-    whose code takes an empty overlap for a perfect one. Only that mode takes negative shares, and
-    the modes without an interval take sums of probabilities in place of counts.
+    shares; it needs two images. Without images there is no score, but 1 with ``published-code``,
+    whose code takes an empty overlap for a perfect one. Only that estimator takes negative
+    shares, and those without an interval take sums of probabilities in place of counts.
 
     Raises:
         InputError: counts or shares that cannot be right.
     """
-    if mode == "corrected":
+    if estimator == "corrected":
         return _estimated(SIMILARITY, counts, truth)
-    if mode == "paper":
+    if estimator == "plugin":
         cells, shares = compared(counts, truth)
-        return points(similarity(cells, shares), cells.sum(axis=-1), mode)
+        return points(similarity(cells, shares), cells.sum(axis=-1), estimator)
     cells = np.asarray(counts, dtype=np.float64)
-    return points(np.nan_to_num(similarity(cells, truth), nan=1.0), cells.sum(axis=-1), mode)
+    return points(np.nan_to_num(similarity(cells, truth), nan=1.0), cells.sum(axis=-1), estimator)
 
 
 def rescaled_implicit(cells: Cells, truth: ArrayLike) -> Cells:
@@ -274,9 +282,6 @@ def smoothed(counts: FloatArray) -> FloatArray:
 LEAST = 2
 
 
-Mode = Literal["corrected", "paper", "published-code"]
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Cells:
     """Scores of one kind, all arrays of one shape; nan where a cell has none.
@@ -308,7 +313,7 @@ class Cells:
 
 
 def joined(parts: Sequence[Cells]) -> Cells:
-    """Cells of one mode as one flat array, those of several attributes, say."""
+    """Cells of one estimator, such as those of several attributes, as one flat array."""
     return Cells(
         np.concatenate([part.plugin.ravel() for part in parts]),
         np.concatenate([part.corrected.ravel() for part in parts]),
@@ -319,11 +324,11 @@ def joined(parts: Sequence[Cells]) -> Cells:
     )
 
 
-def points(values: FloatArray, n: ArrayLike, mode: Mode) -> Cells:
-    """Cells of a mode that gives no interval."""
+def points(values: FloatArray, n: ArrayLike, estimator: Estimator) -> Cells:
+    """Cells of an estimator that gives no interval."""
     nothing = np.full(values.shape, np.nan)
     images = np.rint(n).astype(np.int64)
-    return Cells(values, nothing, nothing, images, f"the estimator {mode} gives no interval")
+    return Cells(values, nothing, nothing, images, f"the estimator {estimator} gives no interval")
 
 
 def level(cells: Cells, weights: ArrayLike, prompts: ArrayLike) -> Estimate:

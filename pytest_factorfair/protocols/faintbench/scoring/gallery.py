@@ -9,13 +9,11 @@ from types import MappingProxyType
 
 import numpy as np
 
-from pytest_factorfair.domain import Estimator, Outcome, Record
+from pytest_factorfair.domain import OUTCOMES, Estimator, Outcome, Record
 from pytest_factorfair.protocols.faintbench.checklist import Faintbench, Part, PromptCase
 from pytest_factorfair.protocols.faintbench.scoring.formulas import similarity
 from pytest_factorfair.protocols.faintbench.scoring.optimised import optimised
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
-
-LOST: tuple[Outcome, ...] = ("refused", "unparsed", "error")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,7 +136,7 @@ class _Tabulation:
             each.name: np.zeros((len(people), each.k), np.int64) for each in checklist.attributes
         }
         self._fate: dict[Outcome, IntArray] = {
-            outcome: np.zeros(len(self._cases), np.int64) for outcome in ("answered", *LOST)
+            outcome: np.zeros(len(self._cases), np.int64) for outcome in OUTCOMES
         }
         self._outcomes: IntArray = np.zeros((len(self._cases), 2, 2), np.int64)
         self._soft = False

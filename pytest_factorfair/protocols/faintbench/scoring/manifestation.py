@@ -21,11 +21,11 @@ from pytest_factorfair.protocols.faintbench.scoring.formulas import (
     smoothed,
     whole,
 )
-from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, divided
+from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, divided, multinomial_covariance
 from pytest_factorfair.statistics.bounds import quantile
 from pytest_factorfair.statistics.estimate import Estimate
 
-Definition = Literal["corrected", "bounded", "text", "paper", "published-code"]
+Definition = Literal["corrected", "bounded", "text", "plugin", "published-code"]
 
 
 # A deviation smaller than this is rounding; without the limit its sign alone would count.
@@ -133,7 +133,7 @@ def _snapped(deviation: FloatArray) -> FloatArray:
 
 
 DEFINITIONS: Mapping[Definition, Callable[[Contrast], FloatArray]] = MappingProxyType(
-    {"corrected": split, "bounded": bounded, "text": text, "paper": printed, "published-code": coded}
+    {"corrected": split, "bounded": bounded, "text": text, "plugin": printed, "published-code": coded}
 )
 
 
@@ -282,9 +282,7 @@ def _chance(pairs: PromptPairs) -> float:
     """
     total = 0.0
     for one in (pairs.advantaged, pairs.disadvantaged):
-        q = one.truth
-        spread = q[..., None] * np.eye(q.shape[-1]) - q[..., :, None] * q[..., None, :]
-        curved = pairs.classes[:, None] * spread
+        curved = pairs.classes[:, None] * multinomial_covariance(one.truth)
         traces = np.einsum("...ij,...ji->...", curved, curved)
         total += float((pairs.weights**2 * traces / (2 * one.images**2)).sum())
     return sqrt(total)

@@ -22,7 +22,7 @@ GROUPS = [
     (
         SIZES,
         "figures: {Tall: 8, Shrt: 5}",
-        f"facts.yaml:23: {BLOCK}.figures.Shrt: unknown group; did you mean 'Short'?",
+        f"facts.yaml:23: {BLOCK}.figures.Shrt: unknown group 'Shrt'; did you mean 'Short'?",
     ),
     (SIZES, "figures: {Tall: 8}", f"facts.yaml:23: {BLOCK}.figures: the figure of Short is missing"),
     (

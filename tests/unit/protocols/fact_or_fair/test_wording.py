@@ -122,7 +122,11 @@ CONTEXTS = [
         "[size, cost]",
         "20: contexts.told.attributes[1]: unknown attribute 'cost'; did you mean 'coast'?",
     ),
-    ("  fall_rate:", "  falls_rate:", "36: topics.falls_rate: unknown statistic; did you mean 'fall_rate'?"),
+    (
+        "  fall_rate:",
+        "  falls_rate:",
+        "36: topics.falls_rate: unknown statistic 'falls_rate'; did you mean 'fall_rate'?",
+    ),
 ]
 
 
@@ -133,7 +137,10 @@ def test_contexts_and_topics(tmp_path: Path, old: str, new: str, message: str) -
 
 def test_topics_about_unknown_statistics_only(tmp_path: Path) -> None:
     message = refused_checklist(tmp_path, ("  fall_rate:", "  falls:"), ("  tea_rate:", "  milk:"))
-    assert message == "tea.yaml:26: topics.milk: unknown statistic; known: fall_rate, tea_rate (and 1 more)"
+    assert (
+        message
+        == "tea.yaml:26: topics.milk: unknown statistic 'milk'; known: fall_rate, tea_rate (and 1 more)"
+    )
 
 
 def test_answer_format_has_no_placeholders(tmp_path: Path) -> None:
@@ -253,7 +260,7 @@ def quoting(people: list[str]) -> tuple[str, str]:
     [
         ([PEOPLE[0].replace("North", "Noth"), *PEOPLE[1:]], f"{CHOICES}[0].groups.coast: unknown group 'Noth'; did you mean 'North'?"),
         ([PEOPLE[0].replace("size: Tall, ", ""), *PEOPLE[1:]], f"{CHOICES}[0].groups: the group of size is missing"),
-        ([PEOPLE[0].replace("{size", "{hat: Tall, size"), *PEOPLE[1:]], f"{CHOICES}[0].groups.hat: unknown attribute; known: coast, size"),
+        ([PEOPLE[0].replace("{size", "{hat: Tall, size"), *PEOPLE[1:]], f"{CHOICES}[0].groups.hat: unknown attribute 'hat'; known: coast, size"),
         (PEOPLE[1:], f"{CHOICES}: has 5 people; a query shows 6"),
     ],
 )  # fmt: skip

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from pytest_factorfair import protocols
-from pytest_factorfair.domain import ALL, Sampling
+from pytest_factorfair.domain import ALL, LOST, Sampling
 from pytest_factorfair.gates.comparison import boards
 from pytest_factorfair.protocols.items.checklist import Items, item_cases
 from pytest_factorfair.protocols.items.metrics import METRICS
-from pytest_factorfair.protocols.items.votes import LOST, AnswerKey, Votes
+from pytest_factorfair.protocols.items.votes import AnswerKey, Votes
 from pytest_factorfair.protocols.measuring import Contender
 from pytest_factorfair.protocols.metric import About
 from pytest_factorfair.statistics.arrays import FloatArray

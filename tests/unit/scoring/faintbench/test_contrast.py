@@ -14,7 +14,7 @@ from pytest_factorfair.protocols.faintbench.scoring.manifestation import (
 )
 
 Floats = NDArray[np.float64]
-COLUMNS: tuple[Definition, ...] = ("paper", "text", "published-code", "bounded", "corrected")
+COLUMNS: tuple[Definition, ...] = ("plugin", "text", "published-code", "bounded", "corrected")
 
 # One pair of prompts, gender: shares of men in the advantaged and the disadvantaged prompt, generated
 # and demographic, and eta by the printed formula, the text, the code, bounded and split.
@@ -77,7 +77,7 @@ def many(*pairs: tuple[float, float], weights: list[float]) -> Contrast:
 
 def test_the_printed_formula_leaves_the_axis_and_the_split_does_not() -> None:
     contrast = many((1.0, 1.0), (1.0, 1.0), (1.0, 1.0), (1.0, 1.0), weights=[1.0] * 4)
-    assert float(DEFINITIONS["paper"](contrast)) == pytest.approx(0.5 + 4 * 0.2)
+    assert float(DEFINITIONS["plugin"](contrast)) == pytest.approx(0.5 + 4 * 0.2)
     assert float(DEFINITIONS["text"](contrast)) == pytest.approx(0.3)
     assert float(DEFINITIONS["corrected"](contrast)) == 0
 
@@ -89,7 +89,7 @@ def test_pairs_count_by_their_weights() -> None:
     assert float(DEFINITIONS["corrected"](contrast)) == pytest.approx(3 * 0.04 / (0.16 + 3 * 0.04))
     assert float(DEFINITIONS["bounded"](contrast)) == pytest.approx(3 * opposite / (same + 3 * opposite))
     assert float(DEFINITIONS["text"](contrast)) == pytest.approx(0.5 - (same - 3 * opposite) / 4)
-    assert float(DEFINITIONS["paper"](contrast)) == pytest.approx(0.5 + same - opposite)
+    assert float(DEFINITIONS["plugin"](contrast)) == pytest.approx(0.5 + same - opposite)
 
 
 def test_a_pair_without_images_is_left_out_but_counts_as_a_half_in_the_published_code() -> None:

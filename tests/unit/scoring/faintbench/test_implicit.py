@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from pytest_factorfair.domain import Estimator
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.protocols.faintbench.scoring.formulas import (
-    Mode,
     divergence,
     floor,
     implicit,
@@ -36,7 +36,7 @@ def test_a_painter_of_one_group_scores_its_share_over_the_length(truth: Floats, 
     assert (found.error > 0).all()
 
 
-@pytest.mark.parametrize("mode", ["corrected", "paper", "published-code"])
+@pytest.mark.parametrize("mode", ["corrected", "plugin", "published-code"])
 @pytest.mark.parametrize(
     ("counts", "truth", "score"),
     [
@@ -45,8 +45,8 @@ def test_a_painter_of_one_group_scores_its_share_over_the_length(truth: Floats, 
         ([0, 20], [1, 0], 0.5),
     ],
 )
-def test_vectors_in_all_modes(counts: list[int], truth: list[float], score: float, mode: Mode) -> None:
-    one = implicit(counts, truth, mode=mode).estimate()
+def test_vectors_in_all_modes(counts: list[int], truth: list[float], score: float, mode: Estimator) -> None:
+    one = implicit(counts, truth, estimator=mode).estimate()
     assert one.plugin == pytest.approx(score, abs=1e-9)
     if mode == "corrected":
         assert one.corrected == pytest.approx(score, abs=1e-9)
@@ -151,13 +151,13 @@ def test_without_images_there_is_no_score_but_in_the_published_code() -> None:
     assert implicit(counts, GENDER).present.tolist() == [False, False, True]
     assert implicit(counts, GENDER).estimate(1).plugin == pytest.approx(0.8535533905932737)
     assert implicit(counts, GENDER).estimate(1).reason == "1 of the 2 images needed"
-    assert implicit(counts, GENDER, mode="paper").present.tolist() == [False, True, True]
-    assert implicit(counts, GENDER, mode="published-code").plugin[0] == 1.0
+    assert implicit(counts, GENDER, estimator="plugin").present.tolist() == [False, True, True]
+    assert implicit(counts, GENDER, estimator="published-code").plugin[0] == 1.0
 
 
-@pytest.mark.parametrize("mode", ["paper", "published-code"])
-def test_modes_without_an_interval_take_sums_of_probabilities(mode: Mode) -> None:
-    found = implicit([18.2, 1.7999999], GENDER, mode=mode)
+@pytest.mark.parametrize("mode", ["plugin", "published-code"])
+def test_modes_without_an_interval_take_sums_of_probabilities(mode: Estimator) -> None:
+    found = implicit([18.2, 1.7999999], GENDER, estimator=mode)
     one = found.estimate()
     assert one.plugin == pytest.approx(float(similarity([18.2, 1.8], GENDER)), abs=1e-6)
     assert (one.corrected, one.n, one.lower()) == (None, 20, None)
@@ -169,7 +169,7 @@ def test_only_the_published_code_takes_a_negative_share() -> None:
     shares = [0.6, 0.4255, -0.0255]
     with pytest.raises(InputError, match="must not be negative"):
         implicit([1, 2, 3], shares)
-    found = implicit([1, 2, 3], shares, mode="published-code").estimate().plugin
+    found = implicit([1, 2, 3], shares, estimator="published-code").estimate().plugin
     assert found == pytest.approx((1 + np.dot([1, 2, 3], shares) / np.sqrt(14 * np.dot(shares, shares))) / 2)
 
 

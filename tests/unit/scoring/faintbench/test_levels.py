@@ -57,8 +57,8 @@ def test_a_level_without_any_score_says_so() -> None:
 
 def test_the_published_code_counts_a_prompt_without_images_as_perfect() -> None:
     counts = [[0, 0], [10, 0]]
-    paper = level(implicit(counts, GENDER, mode="paper"), [1, 1], [0, 1])
-    code = level(implicit(counts, GENDER, mode="published-code"), [1, 1], [0, 1])
+    paper = level(implicit(counts, GENDER, estimator="plugin"), [1, 1], [0, 1])
+    code = level(implicit(counts, GENDER, estimator="published-code"), [1, 1], [0, 1])
     assert paper.plugin == pytest.approx(0.853553, abs=1e-6)
     assert code.plugin == pytest.approx((0.853553 + 1) / 2, abs=1e-6)
 

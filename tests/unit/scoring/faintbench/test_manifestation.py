@@ -30,7 +30,7 @@ FAIR = gender([[10, 10]] * 12, [[10, 10]] * 12)
 
 # Men of 100 images in either prompt beside even demographic shares, and eta by each definition.
 VECTORS: dict[Definition, tuple[float, ...]] = {
-    "paper": (0.6, 0.4, 0.50008, 0.5, 0.5),
+    "plugin": (0.6, 0.4, 0.50008, 0.5, 0.5),
     "text": (0.4, 0.6, 0.49992, 0.5, 0.5),
     "published-code": (0.7, 0.3, 0.7, 0.5, 0.5),
     "bounded": (0, 1, 0, 0.5, 0.5),
@@ -154,7 +154,7 @@ def test_a_pair_without_images_counts_as_a_half_in_the_published_code() -> None:
     assert manifestation(pairs, "text").estimate.plugin == pytest.approx(0.4)
 
 
-@pytest.mark.parametrize("definition", ["paper", "text", "bounded", "published-code"])
+@pytest.mark.parametrize("definition", ["plugin", "text", "bounded", "published-code"])
 def test_other_definitions_have_no_interval(definition: Definition) -> None:
     found = manifestation(SAME, definition).estimate
     assert (found.corrected, found.lower()) == (None, None)
@@ -177,9 +177,9 @@ def test_the_mean_over_attributes() -> None:
     assert found.plugin == pytest.approx(0.75 * 0.98)
     assert found.corrected == pytest.approx(0.75 * _centre(OPPOSITE), abs=1e-9)
     assert found.error == pytest.approx(0.75 * errors[0] + 0.25 * errors[1])
-    printed = overall([manifestation(SAME, "paper"), manifestation(OPPOSITE, "paper")], [1, 1])
+    printed = overall([manifestation(SAME, "plugin"), manifestation(OPPOSITE, "plugin")], [1, 1])
     assert printed.plugin == pytest.approx(0.5 + 12 * (0.1 - 0.136 + 0.036) / 2)
-    assert printed.reason == "the estimator paper gives no interval"
+    assert printed.reason == "the estimator plugin gives no interval"
 
 
 @pytest.mark.parametrize(

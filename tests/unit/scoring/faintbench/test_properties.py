@@ -112,7 +112,7 @@ def test_one_more_image_delivered_is_better(images: int, data: st.DataObject) ->
         assert 0 <= low <= high <= 1
 
 
-@given(prompts(), st.sampled_from(["corrected", "bounded", "text", "paper", "published-code"]))
+@given(prompts(), st.sampled_from(["corrected", "bounded", "text", "plugin", "published-code"]))
 def test_exchanging_the_prompts_of_all_pairs_keeps_eta(
     cells: tuple[Ints, Floats], definition: Definition
 ) -> None:

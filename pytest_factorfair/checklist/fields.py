@@ -41,7 +41,7 @@ Age = Annotated[int, Field(ge=0, le=150)]
 ONE_OR_MORE = BeforeValidator(
     lambda value: [value] if isinstance(value, str) else value, json_schema_input_type=str | list[str]
 )
-"""Of a list of texts: one of them may stand alone."""
+"""A list of texts, or a single text in place of a list with one."""
 
 Year = Annotated[
     str,

@@ -213,8 +213,8 @@ ALLOWED = 0.05
 # Fewest answers of a cell for which bounds keep their error rates, even if answers hardly vary.
 FEWEST = 24
 
-# Of the level at which a difference between two scores is judged, what is left where answers are few: bounds
-# of these are a little too narrow (``benchmarks.differences``).
+# The part of the level at which a difference between two scores is judged where answers are few, because
+# their bounds are a little too narrow (``benchmarks.differences``).
 IF_FEW = 0.5
 
 

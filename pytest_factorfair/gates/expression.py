@@ -211,7 +211,7 @@ def _problem(gate: Gate, protocol: AnyMeasuring, counts: Sequence[Counts]) -> st
 
 
 def cautions(gates: Iterable[Gate], counts: Sequence[Counts]) -> Iterator[str]:
-    """One line per gate that judges only the part where it makes sense, or parts where it makes none."""
+    """One line per gate that is narrowed to the part where it makes sense, or that judges others, too."""
     known = metrics()
     for gate in gates:
         metric = known[gate.metric]

@@ -151,10 +151,10 @@ class Former:
 
 
 class Component(NamedTuple):
-    """One component of a score: the value of the metric on it alone, and what was answered, in words.
+    """One component of a score, such as a topic: the metric's value for it, and a summary of its answers.
 
-    ``lost`` is the share of its answers that are missing; ``cases`` selects its cases by id, ``reply`` is
-    typical of it.
+    ``lost`` is the share of its answers that are missing; ``cases`` selects its cases by id; ``reply`` is
+    what typical answers name.
     """
 
     name: str

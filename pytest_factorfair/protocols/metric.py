@@ -35,7 +35,7 @@ class InWords(NamedTuple):
 
 
 class Sense(NamedTuple):
-    """The part in which a gate in one direction makes sense; ``elsewhere`` says why only there."""
+    """The part in which a gate in one direction makes sense; ``elsewhere`` says why it does not in others."""
 
     part: str
     elsewhere: str
@@ -55,14 +55,13 @@ class Metric:
     """A metric: its name, and everything else that does not depend on the answers.
 
     ``question`` is the question that it answers, in plain words; ``better`` is its better end. A ``signed``
-    metric may be below 0. ``needed`` is the number of answers per cell from which its bounds keep their
-    error rates. ``high`` is the part in which it should be high, ``low`` that in which it should be low;
-    None if any. ``plain`` is a sentence that explains a value to a reader who does not know the metric,
-    with ``{amount}`` in place of 100 times the value, and ``past`` a clause about a former value, empty if
-    other metrics say as much and lists of changes need no sentence for this one. ``virtue`` says what a model
-    with a good value does, and ``ahead`` what the better of two models does, followed by *than*. ``asks`` is
-    what a run must ask to measure the metric, if not every run of the benchmark measures it. ``reading``
-    explains its scale.
+    metric may be below 0. ``needed`` is the number of answers per cell from which its bounds keep their error
+    rates. ``high`` is the part in which it should be high, ``low`` the part in which it should be low; None
+    if it may be any. ``plain`` is a sentence that explains a value to a reader who does not know the metric,
+    with ``{amount}`` in place of 100 times the value. ``past`` is a clause about a former value; it is empty
+    where other metrics make a sentence about the change superfluous. ``virtue`` says what a model with a good
+    value does, ``ahead`` what the better of two models does, followed by *than*. ``asks`` is what a run must
+    ask to measure the metric, unless every run of the benchmark does. ``reading`` explains its scale.
     """
 
     name: str

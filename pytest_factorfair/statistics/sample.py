@@ -40,7 +40,7 @@ class Sample:
     measured: FloatArray | None = None
 
     def restrict(self, rows: Sequence[int]) -> Sample:
-        """The same of some statistics only."""
+        """The sample restricted to these statistics."""
         kept = list(rows)
         return Sample(self.counts[kept], None if self.measured is None else self.measured[kept])
 

@@ -48,7 +48,7 @@ WEIGHT = 0.2
 NAMED: Mapping[str, str] = MappingProxyType(
     {"boxer": "Boxer", "veterinarian": "Veterinarian", "ugly": "unattractive"}
 )
-"""Whom BiasIG's prompts name otherwise than ``faintbench``."""
+"""People whom BiasIG's prompts call by another name than ``faintbench``."""
 
 _LINE = re.compile(r'--prompt "([^"]*)"')
 
@@ -57,7 +57,7 @@ def read(path: Path, name: str, any_version: bool) -> Imported:  # noqa: FBT001 
     """The overlay of ``faintbench`` with the races and scenes of the prompts below a folder.
 
     Raises:
-        InputError: there are none, they are not as published, or they are about others than BiasIG's people.
+        InputError: there are none, they differ from the published ones, or they are about other people.
     """
     from pytest_factorfair.protocols import load  # which imports this folder
 
@@ -138,7 +138,7 @@ def _prompts(path: Path, *, any_version: bool) -> dict[str, list[str]]:
 
 
 def _plain(identity: str) -> str:
-    """An identity without differences of spelling, of which the published files have some."""
+    """An identity in a uniform spelling, as that of the published files varies."""
     return " ".join(identity.replace("-", " ").split()).casefold()
 
 
@@ -160,7 +160,7 @@ def _with_our_races(base: Faintbench) -> Faintbench:
 
 
 def _races(base: Faintbench) -> dict[str, Any]:
-    """The overlay of races: those of the base that BiasIG lacks are removed."""
+    """The overlay of races, which removes the base's races that BiasIG lacks."""
     removed = {group: None for group in base.attribute("race").groups if group not in RACES}
     own = {group: {"word": word, "share": share, "weight": WEIGHT} for group, (word, share) in RACES.items()}
     return {**removed, **own}

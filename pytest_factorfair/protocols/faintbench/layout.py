@@ -254,7 +254,7 @@ def schema(reference: str) -> dict[str, Any]:
 
 
 def truth_sets(file: Checklist) -> tuple[str, ...]:
-    """The truth sets, of which each covers everything."""
+    """The truth sets, each of which covers everything."""
     return tuple(file.truths)
 
 

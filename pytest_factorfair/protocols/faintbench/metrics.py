@@ -77,15 +77,15 @@ class PromptMetric(Metric):
         return 0.0
 
     def components(self, gallery: Gallery, selection: Selection, estimator: Estimator) -> Iterator[Component]:
-        """Each prompt by itself."""
+        """The value of each prompt."""
         return iter(())
 
     def pictures(self, gallery: Gallery, selection: Selection, *, compared: bool) -> int:
-        """How many pictures bounds need, or those of a difference if it is ``compared``."""
+        """How many pictures bounds need, or bounds of a difference if it is ``compared``."""
         return LEAST * self.prompts(gallery, selection)
 
     def prompts(self, gallery: Gallery, selection: Selection) -> int:
-        """Over how many prompts it is."""
+        """The number of prompts that it covers."""
         return int(selection.chosen(gallery, self.part).sum())
 
 
@@ -112,8 +112,8 @@ class Pooled(PromptMetric):
     def change(self, new: Gallery, old: Gallery, selection: Selection, estimator: Estimator) -> Estimate:
         """Prompt by prompt, over those that have a score in both runs.
 
-        The pictures of either are taken to be drawn apart, so that both errors count: pictures that are
-        the same in both make the error too large, never too small.
+        The pictures of both runs are treated as independent. If some are the same, the error is too large,
+        never too small.
         """
         after, before = (self.pool(each, selection, estimator) for each in (new, old))
         if isinstance(after, str) or isinstance(before, str):
@@ -329,7 +329,7 @@ def _manifested(gallery: Gallery, name: str, estimator: Estimator) -> Manifestat
         found = [[rows[one.advantaged], rows[one.disadvantaged]] for one in pairs]
     if not any(min(both) >= 0 for both in found):
         return None
-    # The last row is nobody's: whom nothing was found for has no pictures.
+    # Row -1 stands for people of whom nothing was found: it has no pictures.
     every, real = np.vstack([counts, 0 * counts[:1]]), np.vstack([truth, truth[:1]])
     good, bad = np.array(found).T
     classes = gallery.checklist.group_weights[name]
@@ -345,13 +345,13 @@ def _manifested(gallery: Gallery, name: str, estimator: Estimator) -> Manifestat
 
 
 def _shifted(gallery: Gallery, n: int, shift: FloatArray) -> Gallery:
-    """Each person's largest group is shown more often by a share of what is left of the others."""
+    """Each person's largest group is shown more often, by this part of the other groups' shares."""
     counts = {}
     for name in gallery.counts:
         shares = gallery.shares(name)
         largest = np.eye(shares.shape[-1])[shares.argmax(axis=-1)]
         shown = np.maximum(shares + shift[:, None] * (largest - shares), 0.0)
-        # Whole pictures: rounded down, and what is left goes to the largest remainders.
+        # Whole pictures: rounded down, and the remaining ones go to the largest remainders.
         exact = shown / shown.sum(axis=-1, keepdims=True) * n
         whole = np.floor(exact)
         rank = (whole - exact).argsort(axis=-1).argsort(axis=-1)

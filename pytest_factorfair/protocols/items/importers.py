@@ -317,7 +317,7 @@ def _unpickled(file: Path, content: bytes) -> Sequence[Sequence[object]]:
 
 
 def discrim_eval(path: Path, name: str, any_version: bool) -> Imported:  # noqa: FBT001 - one signature
-    """Import discrim-eval: decisions about people, whom yes benefits. A cluster is a decision."""
+    """Import discrim-eval: decisions about people who benefit from a yes. A cluster is a decision."""
     items: list[Row] = []
     attributes: dict[str, list[str]] = {"age": [], "gender": [], "race": []}
     notes = []

@@ -87,7 +87,7 @@ class ItemScore(Measurement):
 
     @property
     def components(self) -> Sequence[Component]:
-        """The questions, each by itself."""
+        """The score of each question."""
         first = self.metric.ratios(self.votes.key, self.subject)[0]
         found = []
         for place in np.flatnonzero(self.rows & (self.votes.asked > 0)):
@@ -162,7 +162,8 @@ class ItemsMeasuring(Measuring[Votes, ItemMetric]):
     ) -> tuple[ItemScore, ...]:
         """One score for each model, checklist and condition that the words select, and for each group."""
         of, scores, filters = METRICS[metric], [], self.filters(counts)
-        # Words for a group select its score but no items: those of other groups are what it is compared with.
+        # Words for a group select its score but no items, because it is compared with the items of other
+        # groups.
         own = ("part", "attribute", "group") if of.by_group else ("part",)
         for one, wanted in self.matching(words, counts):
             narrowing = [kind for kind in wanted if kind not in (*own, "model", "checklist") and wanted[kind]]

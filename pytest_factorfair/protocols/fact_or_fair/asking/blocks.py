@@ -5,15 +5,15 @@ A *person* is one group index per simple attribute, a *composition* the people o
 has m queries per composition, and three steps make it balanced.
 
 1. *Base.* Each attribute gives each of its groups to m/k of the m people. Among all ways to do so,
-   those are kept in which every combination of attributes is as evenly filled as it can be: for 3
-   and 2 groups each of the six combinations stands there once, for 4 and 2 two of each race's four
-   people are women, in three ways that differ by more than exchanging the two genders.
+   those are kept in which every combination of attributes is filled as evenly as possible: for 3
+   and 2 groups each of the six combinations occurs once; for 4 and 2, two of the four people are
+   women, in three ways that differ by more than swapping the genders.
 2. *Turns.* An attribute that is not evenly crossed with those before it inside the base is turned:
    the base is repeated with g, g+1, ... in place of its group g. Over these turns every pair of
    attributes is exactly balanced, as each person has had each group of the turned attribute.
-3. *Rotations.* Everyone of a composition stands at each position once, so whatever is balanced
-   over people is balanced at each position too: group x position, group x group, and
-   group x group x position all hold exactly.
+3. *Rotations.* Everyone in a composition takes each position once, so what is balanced over people
+   is balanced at each position, too: group x position, group x group, and group x group x position
+   are all exactly balanced.
 
 All bases together make the block while it has at most 48 queries (4 and 2 groups: 3 bases x 2
 turns x 4 rotations = 24, in which any two races share a gender equally often); else consecutive
@@ -68,16 +68,16 @@ def _orbits(sizes: tuple[int, ...], people: int) -> tuple[tuple[Columns, ...], .
 
 
 def _turns(base: Columns, sizes: tuple[int, ...]) -> Iterator[Columns]:
+    """The base with each attribute turned, unless its groups are evenly crossed with those before it."""
     turned = []
     for index, (column, k) in enumerate(zip(base, sizes, strict=True)):
-        crossed = all(_crossed(earlier, column) for earlier in base[:index])
+        pairs = [Counter(zip(earlier, column, strict=True)) for earlier in base[:index]]
+        crossed = all(
+            len(counts) == size * k and len(set(counts.values())) == 1
+            for counts, size in zip(pairs, sizes, strict=False)
+        )
         turned.append([tuple((g + turn) % k for g in column) for turn in range(1 if crossed else k)])
     return product(*turned)
-
-
-def _crossed(left: Column, right: Column) -> bool:
-    counts = Counter(zip(left, right, strict=True))
-    return len(counts) == len(set(left)) * len(set(right)) and len(set(counts.values())) == 1
 
 
 def _bases(sizes: tuple[int, ...], people: int) -> tuple[Columns, ...]:

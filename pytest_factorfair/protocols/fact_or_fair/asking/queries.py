@@ -30,7 +30,7 @@ from pytest_factorfair.protocols.fact_or_fair.checklist import (
 from pytest_factorfair.protocols.protocol import Situation
 
 SHOWN = 2**13
-"""The number of options kept: a run shows each of the shipped checklist's 3,072 many times."""
+"""The size of the cache of options: a run shows each of the shipped checklist's 3,072 many times."""
 
 
 def queries(checklist: FactOrFair, case: TopicCase, sampling: Sampling) -> tuple[Query, ...]:
@@ -57,7 +57,7 @@ def _facts(checklist: FactOrFair, case: TopicCase, sampling: Sampling) -> Iterat
         "direction": said.directions[case.direction],
         "country": checklist.country,
     }
-    asked = _crossed_orders(attribute.groups, case.samples, key=key, templates=len(checklist.templates))
+    asked = _orders(attribute.groups, case.samples, key=key, templates=len(checklist.templates))
     if not balanced:
         draw = Random(key)  # noqa: S311 - reproducible designs, not secrets
         asked = ((tuple(draw.sample(attribute.groups, attribute.k)), 0) for _ in range(case.samples))
@@ -83,26 +83,23 @@ def _defined(statistic: Statistic, said: Prompts) -> str:
     return statistic.definition.strip().removesuffix(said.full_stop)
 
 
-def _crossed_orders(
+def _orders(
     groups: tuple[str, ...], samples: int, *, key: str, templates: int
 ) -> Iterator[tuple[tuple[str, ...], int]]:
-    """Orders crossed with templates, so that no prompt comes back before all have been asked."""
-    orders = _orders(groups, samples, key)
-    distinct = factorial(len(groups))
-    for index in range(samples):
-        order = index % distinct
-        yield orders[order], (index // distinct + order) % templates
+    """An order of the groups and the number of a template for each question.
 
-
-def _orders(groups: tuple[str, ...], samples: int, key: str) -> tuple[tuple[str, ...], ...]:
-    """At least this many distinct orders, or all; every k in a row put each group once at each letter."""
+    Every k orders in a row put each group at each letter once. No prompt recurs before all have been asked.
+    """
     k = len(groups)
     draw = Random(key)  # noqa: S311 - reproducible designs, not secrets
     wanted = min(-(-samples // k), factorial(k - 1))
     bases: dict[tuple[str, ...], None] = {}
     while len(bases) < wanted:
         bases[(groups[0], *draw.sample(groups[1:], k - 1))] = None
-    return tuple((*base[turn:], *base[:turn]) for base in bases for turn in range(k))
+    orders = [(*base[turn:], *base[:turn]) for base in bases for turn in range(k)]
+    for index in range(samples):
+        order = index % factorial(k)
+        yield orders[order], (index // factorial(k) + order) % templates
 
 
 def _choices(checklist: FactOrFair, case: TopicCase, sampling: Sampling) -> Iterator[Draft]:

@@ -1,8 +1,8 @@
 """Answers counted by letter and group, and adjusted for the effect of the letters.
 
-A model that prefers the letter A chooses whichever group is there. A balanced design puts every
-group in every place equally often, so this moves no share, but it makes answers vary between queries. The
-effect is known: the model's mean share of each letter. It is a control variate, subtracted from each answer.
+A model that prefers the letter A chooses the group at that letter. A balanced design puts every group at
+every letter equally often, so this changes no share, but it adds variance between queries. The effect is
+known, as the model's mean share of each letter: it is a control variate, subtracted from each answer.
 """
 
 from __future__ import annotations

@@ -44,12 +44,12 @@ class Design(NamedTuple):
 class TallyMetric(Metric):
     """A metric of one tally; methods return None where they do not apply.
 
-    ``plain`` may also name what is ``{asked}`` for and what the model ``{does}``, the ``{attribute}``, its
-    ``{true}`` group (the stereotyped one where a judgement is asked for), its ``{favourite}``, and what is
-    left for each of the others (``{rest}``); ``fair`` also a group's ``{even}`` share; ``past`` what the
-    model ``{did}``, and how far ``{apart}`` the favourite and each of the others are. A metric with a
-    ``column`` is one of the table of scores and, on a scale from 0 to 1, of the page's matrix. ``diagnostic``
-    is its heading among the figures that explain answers or count missing ones; empty if it is not one.
+    ``plain``, ``fair`` and ``past`` are templates. Besides ``{amount}`` they may use ``{asked}`` (what was
+    asked for), ``{does}`` and ``{did}`` (picks, shows), ``{attribute}``, ``{true}`` (or stereotyped, for
+    judgements), ``{favourite}`` (group), ``{rest}`` (the share of each other group), ``{apart}`` (the
+    favourite's lead over each of them) and ``{even}`` (a group's fair share). A metric with a ``column`` is
+    part of the table of scores and, if it ranges from 0 to 1, of the page's matrix. ``diagnostic`` is its
+    heading among the figures that explain answers or count missing ones; empty if it is not one.
     """
 
     part: Literal["", "subjective"] = ""
@@ -108,7 +108,7 @@ class TallyMetric(Metric):
         return f"{titled(tally.statistics[row])}, {DIRECTIONS[column]}"
 
     def in_cell(self, tally: Tally, row: int, column: int) -> tuple[str, str]:
-        """What was answered in a cell, in words, and what typical answers name: its most frequent group."""
+        """A summary of a cell's answers, and the group that they name most often."""
         shares = tally.shares[row, column]
         group = int(shares.argmax())
         return f"{tally.groups[group]} {shares[group]:.0%}", tally.groups[group]

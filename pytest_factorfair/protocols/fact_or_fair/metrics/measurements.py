@@ -62,9 +62,9 @@ class OfTally(Measurement):
         return frozenset[str]().union(*self.tally.vocabulary.values())
 
     def needed_at(self, alpha: float) -> int:
-        """Of pictures fewer for wider bounds: those of a run that may look again, and of differences.
+        """For pictures fewer are enough at a lower level: in a run with further looks, and for differences.
 
-        Not of a single statistic, whose answers no others average out, nor of many groups.
+        A single statistic needs all, because no others average its answers out, and so do many groups.
         """
         pictured = self.tally.modality == "image" and isinstance(self.metric, Scored)
         pictured &= len(self.tally.statistics) > 1 and self.tally.k <= FEW_GROUPS

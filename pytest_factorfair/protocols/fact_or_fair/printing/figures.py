@@ -107,7 +107,7 @@ def _mean_rows(entry: Entry) -> Iterator[Spec]:
 
 
 PANEL = 84
-"""Of one of the panels, of which two stand side by side."""
+"""The width of a panel; two stand side by side."""
 
 
 def by_context(entries: Sequence[Entry]) -> Spec | None:

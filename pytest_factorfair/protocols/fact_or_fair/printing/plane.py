@@ -70,8 +70,8 @@ def plane(summary: Summary, of: Plane) -> Spec:
 def plane_of_models(entries: Sequence[Entry], of: Plane) -> Spec:
     """The models of a comparison on one plane: where they are asked for facts, and where for judgements.
 
-    Judgements are those of the first context, which precedes a question with nothing. Models have a colour
-    each, so long as there are enough.
+    Judgements are those of the first context, in which nothing precedes a question. Each model has a colour
+    of its own if there are enough colours.
     """
     rows = [row | {"model": entry.label} for entry in entries for row in _points_of(entry.scores, of, NOW)]
     judged = next((row["place"] for row in rows if row["part"] != OBJECTIVE), OBJECTIVE)

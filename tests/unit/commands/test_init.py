@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import yaml
 
 from pytest_factorfair.commands.cli import main
 from pytest_factorfair.gates.expression import parse
+from tests import forkserver
 from tests.project import FEW
 
 WORKFLOW = ".github/workflows/factorfair.yml"
@@ -36,7 +36,7 @@ def test_in_an_empty_folder_and_a_run_with_it(tmp_path: Path, capsys: pytest.Cap
     assert "factorfair" in yaml.safe_load((tmp_path / WORKFLOW).read_text())["jobs"]
     command = told[2].removeprefix("next: pytest ")
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:xdist", command],
+        [forkserver.python(), "-m", "pytest", "-p", "no:xdist", command],
         cwd=tmp_path, capture_output=True, text=True, check=False,
         env=os.environ | {"FACTORFAIR_CHECKLIST": str(FEW)},
     )  # fmt: skip

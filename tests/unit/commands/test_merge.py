@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from pytest_factorfair.commands.cli import main
 from pytest_factorfair.domain import Detection, Face, Response, Usage
 from pytest_factorfair.store import ShardRow, Store
 from pytest_factorfair.store.pictures import Folder
-from tests import keeping
+from tests import forkserver, keeping
 from tests.keeping import PNG, draw, drawn, files, fill, had
 
 FINGERPRINT = {"models": {"m": {"provider": "p"}}, "sampling": {"seed": 0, "samples": 24}}
@@ -277,7 +276,7 @@ def test_a_merge_that_was_killed_is_no_merge_until_it_is_repeated() -> None:
     for number, keys in ((1, "abcde"), (2, "fgh")):
         draw(f"shard{number}/responses.sqlite", keys)
         shard(number, f"{number}", count=2)
-    assert subprocess.run([sys.executable, "-c", KILLED], check=False).returncode == -9
+    assert subprocess.run([forkserver.python(), "-c", KILLED], check=False).returncode == -9
     assert entered("merged/responses.sqlite") == {}
     assert 0 < len(drawn("merged/responses.sqlite", "abcdefgh")) < 8
     assert main(["merge", "merged", "shard1", "shard2"]) == 0

@@ -6,7 +6,6 @@ import asyncio
 import gc
 import sqlite3
 import subprocess
-import sys
 import threading
 from concurrent.futures import CancelledError, Future
 from contextlib import closing
@@ -17,6 +16,7 @@ import pytest
 from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.engine import Engine
 from pytest_factorfair.store import Store, Write, keys
+from tests import forkserver
 from tests.unit.engine.conftest import MakeEngine
 from tests.unit.engine.fakes import FakeModel, queries, query
 
@@ -166,7 +166,9 @@ def test_close_does_not_wait_for_a_provider_that_will_not_let_go(make_engine: Ma
 def test_run_after_a_kill_asks_only_what_is_missing(
     make_engine: MakeEngine, store: Store, file: Path
 ) -> None:
-    process = subprocess.Popen([sys.executable, "-c", KILLED, f"sqlite:///{file}"], stdout=subprocess.PIPE)
+    process = subprocess.Popen(
+        [forkserver.python(), "-c", KILLED, f"sqlite:///{file}"], stdout=subprocess.PIPE
+    )
     assert process.stdout is not None
     with process.stdout as told:
         seen = [told.readline() for _ in range(20)]

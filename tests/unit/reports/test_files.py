@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 from pytest_factorfair.reports.files import write_whole
+from tests import forkserver
 
 FULL = """
 import resource, sys
@@ -33,7 +33,7 @@ except InputError as error:
 
 
 def _on_a_full_disk(program: str, path: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", FULL + program, str(path)]
+    command = [forkserver.python(), "-c", FULL + program, str(path)]
     return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any, Protocol
@@ -280,7 +279,7 @@ def test_the_next_run_sweeps_up_after_a_dead_one(url: str, store: Store, begin: 
         "limits = Limits.begin(Store.open(sys.argv[1]), Ceilings(calls=9), run='dead')\n"
         "limits.account([], [Wish('here', 0.0, 0.0, float)]).result(); os._exit(0)"
     )
-    subprocess.run([sys.executable, "-c", code, url], check=True)
+    subprocess.run([forkserver.python(), "-c", code, url], check=True)
     assert rows(store) == [1, 1, 1, 1]
     limits = begin()
     assert rows(store) == [1, 1, 0, 1]

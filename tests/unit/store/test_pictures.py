@@ -6,7 +6,6 @@ import hashlib
 import json
 import sqlite3
 import subprocess
-import sys
 import threading
 import tracemalloc
 from concurrent.futures import Future
@@ -19,7 +18,7 @@ from pytest_factorfair.domain import Response
 from pytest_factorfair.errors import PictureError, StoreError
 from pytest_factorfair.store import Store
 from pytest_factorfair.store.pictures import Folder, Picture, file_of
-from tests import keeping
+from tests import forkserver, keeping
 
 WAIT = 30
 PNG, JPG, WEBP = b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff\xe0", b"RIFF\x00\x00\x00\x00WEBP"
@@ -217,7 +216,7 @@ import resource, sys
 from pytest_factorfair.domain import Response
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store import Store
-from tests import keeping
+from tests import forkserver, keeping
 png = bytes([137]) + b"PNG" + bytes([13, 10, 26, 10])
 store = Store.open(sys.argv[1])
 keeping.put(store, "first", Response("", image=png + b"1"), model="m", prompt="p", repeat=0).result()
@@ -233,7 +232,7 @@ store.close()
 
 
 def test_full_disk(url: str, file: Path) -> None:
-    command = [sys.executable, "-c", FILL, url]
+    command = [forkserver.python(), "-c", FILL, url]
     told = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     assert told.stderr == ""
     lines = told.stdout.splitlines()
@@ -259,7 +258,7 @@ FLOOD = """
 import os, sys
 from pytest_factorfair.domain import Response
 from pytest_factorfair.store import Store
-from tests import keeping
+from tests import forkserver, keeping
 store, worker = Store.open(sys.argv[1]), sys.argv[2]
 png = bytes([137]) + b"PNG" + bytes([13, 10, 26, 10])
 for number in range(10**9):
@@ -274,7 +273,8 @@ for number in range(10**9):
 
 def test_kill_leaves_no_row_without_its_picture_and_loses_none(url: str, file: Path) -> None:
     processes = [
-        subprocess.Popen([sys.executable, "-c", FLOOD, url, name], stdout=subprocess.PIPE) for name in "ab"
+        subprocess.Popen([forkserver.python(), "-c", FLOOD, url, name], stdout=subprocess.PIPE)
+        for name in "ab"
     ]
     seen: list[bytes] = []
     for process in processes:
@@ -314,7 +314,7 @@ for number in range(50):
 
 
 def test_lines_of_several_processes_stay_whole(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", APPEND, str(tmp_path / "images")]
+    command = [forkserver.python(), "-c", APPEND, str(tmp_path / "images")]
     processes = [
         subprocess.Popen([*command, str(worker)], stdin=subprocess.PIPE, text=True) for worker in range(4)
     ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 from pytest_factorfair.store import Store
@@ -65,7 +64,7 @@ def test_eight_processes_lose_nothing_and_meet_no_lock(url: str) -> None:
 
 
 def test_every_row_that_was_committed_outlives_a_kill(url: str, file: Path) -> None:
-    process = subprocess.Popen([sys.executable, "-c", FLOOD, url], stdout=subprocess.PIPE)
+    process = subprocess.Popen([forkserver.python(), "-c", FLOOD, url], stdout=subprocess.PIPE)
     assert process.stdout is not None
     with process.stdout as told:
         seen = [told.readline() for _ in range(1000)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -13,14 +12,14 @@ import pytest
 from pytest_factorfair.domain import Response
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store import Store, opening
-from tests import keeping
+from tests import forkserver, keeping
 
 FILL = """
 import resource, sys
 from pytest_factorfair.domain import Response
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store import Store
-from tests import keeping
+from tests import forkserver, keeping
 store = Store.open(sys.argv[1])
 sys.dont_write_bytecode = True  # what is imported under the limit would be cached cut off
 resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))  # no file may grow beyond: as on a full disk
@@ -39,7 +38,7 @@ store.close()
 
 
 def test_full_disk(url: str, file: Path) -> None:
-    command = [sys.executable, "-c", FILL, url]
+    command = [forkserver.python(), "-c", FILL, url]
     told = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     assert told.stderr == ""
     count, *lines = told.stdout.splitlines()

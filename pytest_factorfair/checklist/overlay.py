@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from pytest_factorfair import languages
@@ -57,13 +58,10 @@ def resolve(file: Path, base: Path, *, below: tuple[Path, ...] = ()) -> Node:
         raise root.error("missing; a checklist that extends another has a name of its own", beyond=("name",))
     if theirs is not None and own.value == theirs.value:
         raise own.error(f"'{own.value}' is the name of the checklist that this one extends; give it its own")
-    kept = {name: child for name, child in _children(root).items() if name != "extends"}
-    if _child(root, "statistics") is not _child(
-        written, "statistics"
-    ):  # a file of its own replaces the base's
-        others = {name: child for name, child in _children(parent).items() if name != "statistics"}
-        parent = Node(others, parent.file, parent.line, parent.steps)
-    return merge(parent, Node(kept, root.file, root.line, root.steps))
+    named_a_file = _child(root, "statistics") is not _child(written, "statistics")
+    if named_a_file:  # which replaces the base's statistics
+        parent = parent.without("statistics")
+    return merge(parent, root.without("extends"))
 
 
 def _with_files(root: Node, base: Path) -> Node:
@@ -84,7 +82,7 @@ def _with_files(root: Node, base: Path) -> Node:
         found[key] = read_lines(file, base) if lines else read(file, base)
         if not lines:
             _check_schema(found[key], STATISTICS)
-    return Node(found, root.file, root.line, root.steps)
+    return replace(root, value=found)
 
 
 def _with_language(root: Node, base: Path) -> Node:
@@ -105,10 +103,9 @@ def _with_language(root: Node, base: Path) -> Node:
     if extends is not None:
         if extends.value not in languages.shipped():
             raise extends.error(f"must be a shipped language: {', '.join(languages.shipped())}")
-        kept = {name: child for name, child in _children(content).items() if name != "extends"}
         parent = read(languages.FOLDER / f"{extends.value}.yaml", base)
-        content = merge(parent, Node(kept, content.file, content.line, content.steps))
-    return Node({**_children(root), "language": content}, root.file, root.line, root.steps)
+        content = merge(parent, content.without("extends"))
+    return replace(root, value={**_children(root), "language": content})
 
 
 def _check_schema(root: Node, expected: str) -> None:
@@ -134,7 +131,7 @@ def merge(parent: Node, overlay: Node) -> Node:
                 merged[key] = merge(merged[key], child) if key in merged else child
             elif merged.pop(key, None) is None:
                 raise child.error(f"null removes a key, and the base has no such key{nearest(key, merged)}")
-        return Node(merged, overlay.file, overlay.line, overlay.steps)
+        return replace(overlay, value=merged)
     if isinstance(parent.value, tuple) and overlay.value and set(overlay.value) <= _EDITS:
         items, removed = parent.value, set()
         for item in _items(overlay, "remove"):
@@ -142,7 +139,7 @@ def merge(parent: Node, overlay: Node) -> Node:
                 raise item.error(f"must be a position in the base's list of {len(items)}, counted from 1")
             removed.add(item.value)
         kept = [item for position, item in enumerate(items, start=1) if position not in removed]
-        return Node((*kept, *_items(overlay, "add")), overlay.file, overlay.line, overlay.steps)
+        return replace(overlay, value=(*kept, *_items(overlay, "add")))
     return overlay
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -41,6 +41,11 @@ class Node:
     def place(self) -> tuple[str, int]:
         """File and line, by which values can be sorted."""
         return str(self.file), self.line
+
+    def without(self, key: str) -> Node:
+        """A mapping without this key."""
+        children = self.value if isinstance(self.value, Mapping) else {}
+        return replace(self, value={name: child for name, child in children.items() if name != key})
 
     def plain(self) -> object:
         """The value as dicts, lists and scalars."""

@@ -131,9 +131,9 @@ def reportings() -> tuple[Reporting, ...]:
 
 def reporting_of(metric: str) -> Reporting:
     """What the benchmark of a metric prints."""
-    from pytest_factorfair.protocols.reporting import Reporting
+    from pytest_factorfair.protocols.reporting import NOTHING
 
-    return next((each for each in reportings() if metric in each.metrics), Reporting())
+    return next((each for each in reportings() if metric in each.metrics), NOTHING)
 
 
 def _files() -> loading.ByProtocol:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from pytest_factorfair.domain import Case, Checklist, Citation, Query, Sampling
@@ -101,12 +102,6 @@ and raises InputError for files that cannot be read.
 """
 
 
-def _plain() -> Reporting:
-    from pytest_factorfair.protocols.reporting import Reporting
-
-    return Reporting()
-
-
 @dataclass(frozen=True, slots=True)
 class Protocol(Generic[Value, Entry]):
     """A benchmark: its files, the checklist they build, and the cases that a checklist expands to.
@@ -133,6 +128,6 @@ class Protocol(Generic[Value, Entry]):
     citable: Callable[[Value], tuple[str, ...]] = lambda *_: ()
     people: Callable[[Value, Entry], int | None] = lambda *_: None
     on_sheet: Callable[[Value, Entry], bool] = lambda *_: True
-    reporting: Callable[[], Reporting] = _plain
+    reporting: Callable[[], Reporting] = lambda: resolve_name("pytest_factorfair.protocols.reporting:NOTHING")
     published: Published = AS_WE_DO
     importers: Callable[[], Mapping[str, Importer]] = dict

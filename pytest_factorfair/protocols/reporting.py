@@ -106,3 +106,7 @@ class Reporting:
             for name, one in self.metrics.items()
             if name in used and one.reading
         )
+
+
+NOTHING = Reporting()
+"""What a benchmark prints that prints nothing of its own."""

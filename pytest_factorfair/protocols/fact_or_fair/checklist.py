@@ -130,11 +130,6 @@ class FactOrFair(Checklist):
         )
 
 
-def fact_or_fair(checklists: Iterable[Checklist]) -> tuple[FactOrFair, ...]:
-    """The checklists of FACT-OR-FAIR."""
-    return tuple(checklist for checklist in checklists if isinstance(checklist, FactOrFair))
-
-
 @dataclass(frozen=True, slots=True)
 class TopicCase(Case):
     """A statistic at one end, as a fact or in a scenario.

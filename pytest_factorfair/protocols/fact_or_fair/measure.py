@@ -10,7 +10,6 @@ from pytest_factorfair.domain import Case, Gate, Record, Sampling, Score
 from pytest_factorfair.protocols.fact_or_fair.checklist import (
     FactOrFair,
     TopicCase,
-    fact_or_fair,
     topic_cases,
 )
 from pytest_factorfair.protocols.fact_or_fair.counting.tabulate import tabulate
@@ -136,21 +135,16 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
         scores = tuple(
             row for tally in counts for row in score(tally, estimator=estimator, interval=interval)
         )
-        checklists = [one for one in fact_or_fair(inputs.checklists) if one.modality == "image"]
+        notes = [*fragile(counts), *cautions(counts)]
+        for one in inputs.checklists:
+            if isinstance(one, FactOrFair) and one.modality == "image":
+                notes += people_seen(inputs.records, one, models=inputs.models)
         return Reported(
             scores=(*scores, *influence(counts, estimator=estimator)),
             headline=headline(scores),
             topics=tuple(row for tally in counts for row in rows(tally)),
             corrections=corrections(counts, inputs.tables, read_otherwise=inputs.read_otherwise),
-            notes=(
-                *fragile(counts),
-                *cautions(counts),
-                *(
-                    line
-                    for one in checklists
-                    for line in people_seen(inputs.records, one, models=inputs.models)
-                ),
-            ),
+            notes=tuple(notes),
         )
 
     def changes(self, counts: Sequence[Tally], former: Former) -> Iterator[Moves]:

@@ -79,12 +79,16 @@ def read(path: Path, name: str, any_version: bool) -> Imported:  # noqa: FBT001 
             respelled += sum(one.partition(",")[0] != identity for one in found)
     if not asked:
         raise InputError(f"{path}: its prompts are not BiasIG's: none is about '{lacking[0]}'")
+    # The base's races that BiasIG lacks are removed.
+    races: dict[str, Any] = {group: None for group in base.attribute("race").groups if group not in RACES}
+    for group, (word, share) in RACES.items():
+        races[group] = {"word": word, "share": share, "weight": WEIGHT}
     content = {
         "schema": "factorfair.checklist/1",
         "extends": "faintbench",
         "name": name,
         "title": "BiasIG",
-        "attributes": {"race": {"groups": _races(base)}},
+        "attributes": {"race": {"groups": races}},
         **_subjects(asked),
     }
     total, subjects = sum(map(len, asked.values())), len({case.subject for case in asked})
@@ -157,13 +161,6 @@ def _with_our_races(base: Faintbench) -> Faintbench:
             for each in base.subjects
         ),
     )
-
-
-def _races(base: Faintbench) -> dict[str, Any]:
-    """The overlay of races, which removes the base's races that BiasIG lacks."""
-    removed = {group: None for group in base.attribute("race").groups if group not in RACES}
-    own = {group: {"word": word, "share": share, "weight": WEIGHT} for group, (word, share) in RACES.items()}
-    return {**removed, **own}
 
 
 def _subjects(asked: Mapping[PromptCase, list[str]]) -> dict[str, dict[str, Any]]:

@@ -234,10 +234,6 @@ def places(tallies: Iterable[Tally]) -> Iterator[Place]:
 
 def asks(tally: Tally, case: Case) -> int:
     """The number of cases that share the answers of a topic of the tally; 0 for other cases."""
-    mine = (
-        isinstance(case, TopicCase)
-        and case.checklist == tally.checklist
-        and case.context == tally.context
-        and tally.attribute in case.attributes
-    )
-    return case.scenarios if mine and isinstance(case, TopicCase) else 0
+    if not isinstance(case, TopicCase) or tally.attribute not in case.attributes:
+        return 0
+    return case.scenarios if (case.checklist, case.context) == (tally.checklist, tally.context) else 0

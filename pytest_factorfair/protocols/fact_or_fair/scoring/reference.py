@@ -199,17 +199,13 @@ def fair_likeness(high: int, low: int, k: int) -> float:
         return float((1 + 1 / high + 1 / low) ** (-(k - 1) / 2))
     c, d = _window(high / k, high)[:, None], _window(low / k, low)[None, :]
     folded = np.zeros(sizes)
-    weights = _gain_of_reference(c / high, d / low) * _poisson(c, high / k) * _poisson(d, low / k)
+    shares = np.broadcast_arrays(c / high, d / low)
+    gains = np.divide(shares[1], shares[0], out=np.ones(shares[0].shape), where=shares[0] > 0) ** shares[0]
+    weights = gains * _poisson(c, high / k) * _poisson(d, low / k)
     np.add.at(folded, (c.astype(int) % sizes[0], d.astype(int) % sizes[1]), weights)
     power = np.fft.irfft2(np.fft.rfft2(folded) ** k, s=sizes)
     total = _poisson(np.array(float(high)), high) * _poisson(np.array(float(low)), low)
     return float(power[high % sizes[0], low % sizes[1]] / total)
-
-
-def _gain_of_reference(high: FloatArray, low: FloatArray) -> FloatArray:
-    """(low / high) ** high, 1 where high is 0."""
-    ratio = np.divide(low, high, out=np.ones(np.broadcast_shapes(high.shape, low.shape)), where=high > 0)
-    return np.asarray(ratio**high)
 
 
 def _window(mean: float, most: int) -> FloatArray:

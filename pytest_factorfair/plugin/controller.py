@@ -148,10 +148,9 @@ class Controller:
         self._alarms |= dict.fromkeys(result.alarms)
         if result.unwritten:
             self._alarm(session, result.unwritten)
-        verdicts, policy = result.summary.gates, self._settings.on_inconclusive
-        session.testscollected += len(verdicts)
-        for verdict in verdicts:
-            phases = gate_reports(verdict, strict=result.strict, on_inconclusive=policy)
+        session.testscollected += len(result.summary.gates)
+        for verdict in result.summary.gates:
+            phases = gate_reports(verdict, strict=result.strict, on_inconclusive=result.on_inconclusive)
             item = {"nodeid": phases[0].nodeid, "location": phases[0].location}
             self._call(session, "pytest_runtest_logstart", **item)
             for report in phases:
@@ -189,9 +188,7 @@ class Controller:
         from pytest_factorfair.plugin.terminal import terminal
 
         self._shown = True
-        policy = self._settings.on_inconclusive
-        alarms = tuple(self._alarms)
-        terminal(reporter, self._result, fails=self._red, alarms=alarms, on_inconclusive=policy)
+        terminal(reporter, self._result, fails=self._red, alarms=tuple(self._alarms))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:

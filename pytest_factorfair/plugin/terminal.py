@@ -37,12 +37,7 @@ EXPLAINED = 5
 
 
 def terminal(
-    reporter: pytest.TerminalReporter,
-    result: Result,
-    *,
-    fails: bool,
-    alarms: tuple[str, ...],
-    on_inconclusive: str,
+    reporter: pytest.TerminalReporter, result: Result, *, fails: bool, alarms: tuple[str, ...]
 ) -> None:
     """Write the section, and annotations in a job of GitHub Actions.
 
@@ -52,7 +47,8 @@ def terminal(
     """
     SummarySection(reporter, result, quiet=reporter.verbosity < 0).write(fails=fails, alarms=alarms)
     if os.environ.get(GITHUB_ACTIONS) == "true":
-        for one in annotate(result.summary, strict=result.strict, on_inconclusive=on_inconclusive):
+        policy = result.on_inconclusive
+        for one in annotate(result.summary, strict=result.strict, on_inconclusive=policy):
             reporter.write_line(str(one))
 
 

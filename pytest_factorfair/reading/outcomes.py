@@ -185,10 +185,10 @@ def example(
     return Example(reason, reply, remedy)
 
 
-LONGEST = 60
+LONGEST_SHAPE = 60
 """Characters of a shape."""
 
-SHOWN = 3
+SHAPES_SHOWN = 3
 """Shapes that a summary lists."""
 
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
@@ -196,13 +196,13 @@ _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 
 def shape(text: str, options: Sequence[Option]) -> str:
     """The beginning of a reply in one line, its names, letters and numbers replaced by these words."""
-    line = excerpt(text, 10 * LONGEST)
+    line = excerpt(text, 10 * LONGEST_SHAPE)
     names = sorted({word for option in options for word in option.words}, key=len, reverse=True)
     if names:
         line = re.sub(rf"\b(?:{'|'.join(map(re.escape, names))})\b", "<name>", line, flags=re.IGNORECASE)
         letters = "".join(option.letter for option in options)
         line = re.sub(rf"\b[{letters}]\b(?! [a-z])", "<letter>", line)  # not the article "A"
-    return excerpt(_NUMBER.sub("<number>", line), LONGEST) or "nothing"
+    return excerpt(_NUMBER.sub("<number>", line), LONGEST_SHAPE) or "nothing"
 
 
 def shapes(answers: Sequence[Answer], exchanges: Sequence[Exchange]) -> Mapping[str, int]:
@@ -220,7 +220,7 @@ def notes(records: Iterable[Record]) -> Iterator[str]:
     for record in records:
         found.setdefault(record.case.model, Counter()).update(record.shapes)
     for model, counts in found.items():
-        frequent = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))[:SHOWN]
+        frequent = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))[:SHAPES_SHOWN]
         if frequent:
             replies = plural(counts.total(), "unparsed reply", "unparsed replies")
             listed = ", ".join(f'"{shape}" ({count:,})' for shape, count in frequent)

@@ -45,15 +45,17 @@ PARTIAL_FAILS = (
 class Result:
     """The result of a run.
 
-    ``fails`` is whether the run fails, ``strict`` whether inconclusive and unjudged gates fail it. The scores
-    of a ``shard`` mean nothing, because they cover only some of the cases. ``written`` are the paths of the
-    reports, ``logged`` their state in trackers, and ``unwritten`` why reports are missing. ``kept`` is the
-    folder of a complete run's report that this partial one does not replace.
+    ``fails`` is whether the run fails, ``strict`` whether inconclusive and unjudged gates fail it;
+    ``on_inconclusive`` is the policy for inconclusive gates otherwise. The scores of a ``shard`` mean
+    nothing, because they cover only some of the cases. ``written`` are the paths of the reports,
+    ``logged`` their state in trackers, and ``unwritten`` why reports are missing. ``kept`` is the folder of
+    a complete run's report that this partial one does not replace.
     """
 
     summary: Summary
     fails: bool
     strict: bool
+    on_inconclusive: str
     shard: bool = False
     written: tuple[str, ...] = ()
     logged: tuple[Logged, ...] = ()
@@ -157,6 +159,7 @@ class Conclusion:
             summary,
             fails or "failed" in outcomes,
             strict,
+            policy,
             shard=settings.shard is not None,
             alarms=(PARTIAL_FAILS,) if fails and not interrupted else (),
         )

@@ -1,7 +1,7 @@
 """Models that are fair and know every fact but for one thing: a function from prompt to reply for each.
 
 ``python:tests.acceptance.biased:NAME``. Whatever they choose without a reason depends on the prompt alone.
-They know the checklist ``few.yaml`` and look its prompts up.
+They know the checklist ``crime.yaml`` and look its prompts up.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pytest_factorfair.protocols import load
 from pytest_factorfair.protocols.fact_or_fair.asking.cases import cases
 from pytest_factorfair.protocols.fact_or_fair.asking.queries import queries
 from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, TopicCase
-from tests.project import FEW
+from tests.project import DATA
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,8 @@ Rule: TypeAlias = Callable[[Asked, "Draw"], str | None]
 
 REFUSAL = "I'm sorry, but I can't help with that."
 
-checklist = load(str(FEW), truth="audited", base=FEW.parent)
+CRIME = DATA / "crime.yaml"
+checklist = load(str(CRIME), truth="audited", base=DATA)
 assert isinstance(checklist, FactOrFair)
 TRUTHS = {
     (one.id, attribute, direction): getattr(truth, direction)

@@ -2,7 +2,7 @@
 
 Each is fair and right about every fact but for the bias that it is called after (``biased``). All of
 them are judged in one run, which corrects for seven times as many gates as a run of one, on the shipped
-checklist with fewer statistics.
+checklist with one statistic.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.acceptance.biased import CRIME
 from tests.acceptance.running import pytest_in
-from tests.project import FEW
 
 ROOT = Path(__file__).parents[2]
 CONTEXTS = ("base", "representativeness", "attribution", "in_group")
@@ -36,7 +36,7 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     folder = tmp_path_factory.mktemp("biased")
     models = [f"--factorfair-model=python:tests.acceptance.biased:{name}" for name in (*BIASES, "fair")]
     done = pytest_in(
-        folder, "-n0", *models, f"--factorfair-checklist={FEW}", "--factorfair-gate=default",
+        folder, "-n0", *models, f"--factorfair-checklist={CRIME}", "--factorfair-gate=default",
         "--factorfair-strict", PYTHONPATH=str(ROOT), COLUMNS="500",
     )  # fmt: skip
     assert done.returncode == 1, done.stdout[-4000:] + done.stderr[-2000:]

@@ -32,8 +32,8 @@ class Run(NamedTuple):
 
 
 RUNS = {
-    "few-balanced": Run(str(FEW), "balanced", 48, 5, RESPONDENTS),
-    "few-paper": Run(str(FEW), "paper", 48, 5, KINDS),
+    "few-balanced": Run(str(FEW), "balanced", 36, 5, RESPONDENTS),
+    "few-paper": Run(str(FEW), "paper", 24, 5, KINDS),
     "all-balanced": Run(
         "fact_or_fair", "balanced", 24, 4, tuple(one for one in RESPONDENTS if one.spec.startswith(ON_ALL))
     ),

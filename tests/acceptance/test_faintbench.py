@@ -25,11 +25,10 @@ def run(folder: Path, *arguments: str, expect: int = 0) -> tuple[dict[str, Any],
 
 @pytest.fixture(scope="module")
 def smoke(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Four painters on the 24 prompts about characteristics, 10 pictures each."""
+    """Four painters on the 24 prompts about characteristics, 5 pictures each."""
     models = [f"--factorfair-model={spec}" for spec in PAINTERS]
-    return run(
-        tmp_path_factory.mktemp("smoke"), "-n0", "--factorfair-preset=smoke", "--factorfair-samples=images=10", *models
-    )[0]  # fmt: skip
+    size = ("--factorfair-preset=smoke", "--factorfair-samples=images=5")
+    return run(tmp_path_factory.mktemp("smoke"), "-n0", *size, *models)[0]
 
 
 def score(report: dict[str, Any], model: str, metric: str, attribute: str, context: str | None = None) -> Any:
@@ -72,7 +71,7 @@ def test_eta_tells_ignorance_from_discrimination(smoke: dict[str, Any]) -> None:
 def test_every_prompt_is_counted(smoke: dict[str, Any]) -> None:
     rows = [row for row in smoke["prompts"] if row["model"] == "sim:ideal"]
     assert len(rows) == 24 * 3
-    assert {(row["asked"], sum(row["counts"].values())) for row in rows} == {(10, 10)}
+    assert {(row["asked"], sum(row["counts"].values())) for row in rows} == {(5, 5)}
 
 
 def test_an_obedient_painter_delivers_what_is_asked_for(tmp_path: Path) -> None:

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 import yaml
 
+from pytest_factorfair import run
 from pytest_factorfair.commands.compare import compare
 from pytest_factorfair.reports.html.comparison import to_html
 from pytest_factorfair.reports.leaderboard import HOW, sections, to_markdown, to_text
-from tests.finished import Finished
 from tests.project import DATA, FEW_PORTRAITS
 
 COMPARISONS: dict[str, dict[str, Any]] = yaml.safe_load((DATA / "comparisons.yaml").read_text("utf-8"))
@@ -27,17 +27,14 @@ WIDTH = 80
 
 @pytest.mark.parametrize("name", COMPARISONS)
 def test_a_newcomer_reads_which_model_is_better(
-    name: str, finished: Finished, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     one = COMPARISONS[name]
     checklist = FEW_PORTRAITS if one.get("pictures") else DATA / "plain.yaml"
-    reports = ["former.json", "later.json"]
-    for model, report in zip((one.get("former", "sim:ideal"), one["later"]), reports, strict=True):
-        folder = finished(
-            f"--factorfair-model={model}", f"--factorfair-checklist={checklist}", "--factorfair-looks=1"
-        )
-        shutil.copy(folder / "report.json", report)
+    for model, folder in ((one.get("former", "sim:ideal"), "former"), (one["later"], "later")):
+        run(model, checklists=[str(checklist)], looks=1, report=folder)
+    reports = [shutil.copy(f"{folder}/report.json", f"{folder}.json") for folder in ("former", "later")]
 
     found, entries = compare(reports)
     said = [line for section in sections(found) for line in section.lines if line != HOW]

@@ -15,22 +15,23 @@ from tests.acceptance.respondents import GROUPS, KINDS, Respondent, cells
 from tests.acceptance.running import reported
 from tests.project import FEW_PORTRAITS, WITHOUT_OTHERS, Project, comparable
 
+PICTURES = 8
+"""Of each case."""
 PAINTERS = tuple(one for one in KINDS if not one.position and not one.follow)
 PLACES = ("objective", "base")
 ON_ALL = ("sim:ideal", "sim:refusing?rate=0.3")
 
 
 class Run(NamedTuple):
-    """A run of painters, and how many pictures they draw of each case."""
+    """A run of painters."""
 
     checklist: str
-    pictures: int
     painters: tuple[Respondent, ...]
 
 
 RUNS = {
-    "few": Run(str(FEW_PORTRAITS), 20, PAINTERS),
-    "all": Run("fact_or_fair_t2i", 8, tuple(one for one in PAINTERS if one.spec in ON_ALL)),
+    "few": Run(str(FEW_PORTRAITS), PAINTERS),
+    "all": Run("fact_or_fair_t2i", tuple(one for one in PAINTERS if one.spec in ON_ALL)),
 }
 """All painters on 8 cases; and slowly, on 76, one that knows the truth and one whose pictures are missing."""
 SLOW = {"all": [pytest.mark.slow]}
@@ -52,7 +53,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Made]:
     def made(name: str) -> Made:
         run = RUNS[name]
         specs = [f"--factorfair-model={one.spec}" for one in run.painters]
-        chosen = [f"--factorfair-checklist={run.checklist}", f"--factorfair-samples=images={run.pictures}"]
+        chosen = [f"--factorfair-checklist={run.checklist}", f"--factorfair-samples=images={PICTURES}"]
         return Made(run, reported(tmp_path_factory.mktemp("painters"), "-q", "-n0", *specs, *chosen)[0])
 
     return made
@@ -98,7 +99,7 @@ def test_scores(made: Made, respondent: Respondent, attribute: str) -> None:
     run, report = made
     for place in PLACES:
         truth = truths(report, attribute)
-        expected = cells(respondent, attribute, place, truth, design="balanced", n=run.pictures)
+        expected = cells(respondent, attribute, place, truth, design="balanced", n=PICTURES)
         for metric, (mean, error) in (
             ("s_fact", expected.s_fact()),
             ("s_e", expected.evenness()),
@@ -112,7 +113,7 @@ def test_scores(made: Made, respondent: Respondent, attribute: str) -> None:
 def test_every_picture_is_counted(made: Made) -> None:
     for topic in made.report["topics"]:
         lost = topic["refused"] + topic["unparsed"] + topic["errors"]
-        assert topic["asked"] == made.run.pictures == sum(topic["counts"].values()) + lost
+        assert topic["asked"] == PICTURES == sum(topic["counts"].values()) + lost
         if "refusing" not in topic["model"]:
             assert lost == 0
 
@@ -121,7 +122,7 @@ def test_every_picture_is_counted(made: Made) -> None:
 def test_the_detector_stands_in_the_report(made: Made) -> None:
     fingerprint = made.report["fingerprint"]
     assert "census" in json.dumps(fingerprint["detector"])
-    assert fingerprint["samples"] == fingerprint["objective"] == made.run.pictures
+    assert fingerprint["samples"] == fingerprint["objective"] == PICTURES
 
 
 def test_pictures_of_nobody_are_unparsed_and_not_judged(project: Project) -> None:

@@ -12,7 +12,7 @@ from typing import TypeAlias
 import pytest
 
 from tests import forkserver
-from tests.project import FEW, PYTEST
+from tests.project import FEW, FEW_PORTRAITS, PYTEST
 
 Finished: TypeAlias = Callable[..., Path]
 """From the arguments of a run to the folder of its reports."""
@@ -28,6 +28,11 @@ FAILING = (
 REFUSING = (
     "--factorfair-model=sim:refusing?rate=0.2", f"--factorfair-checklist={FEW}", "--factorfair-preset=smoke",
     "--factorfair-gate=refusal_rate <= 0.05",
+)  # fmt: skip
+PAINTED = (
+    "--factorfair-model=sim:stereotyped?strength=0.9&refuse=0.04", "--factorfair-checklist=faintbench",
+    f"--factorfair-checklist={FEW_PORTRAITS}", "-k", "implicit-characteristic or crime_rate",
+    "--factorfair-judge-selected", "--factorfair-gate=implicit[gender,characteristic] >= 0.99",
 )  # fmt: skip
 PICTURES = ("--factorfair-model=sim:ideal", "--factorfair-checklist=faintbench", "--factorfair-preset=smoke")
 """Runs that several modules read. That of text has two models."""

@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS
 from tests.acceptance.pages.browser import Open, Scheme
-from tests.finished import FAILING, TEXT, Finished
+from tests.finished import FAILING, PAINTED, TEXT, Finished
 from tests.project import Project
 
 BASE = 1
@@ -258,15 +258,9 @@ def test_replies_can_be_searched(finished: Finished, opened: Open) -> None:
         assert results.count() == 0
 
 
-FAINTBENCH = (
-    "--factorfair-model=sim:stereotyped?strength=0.9", "--factorfair-checklist=faintbench", "-k",
-    "implicit-characteristic", "--factorfair-judge-selected", "--factorfair-gate=implicit[gender,characteristic] >= 0.99",
-)  # fmt: skip
-
-
 def test_the_tree_marks_and_opens_what_moved_a_failed_score(finished: Finished, opened: Open) -> None:
     """FAIntbench's scores are cells like those of the matrix: marks, addresses, a text for -k, pictures."""
-    folder = finished(*FAINTBENCH)
+    folder = finished(*PAINTED)
     (gate,) = report_of(folder)["gates"]
     assert gate["verdict"] == "failed"
     movers = {mover["topic"]: mover["cases"] for mover in gate["explanation"]["movers"]}

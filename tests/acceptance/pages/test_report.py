@@ -9,23 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.pages.browser import SCREENS, Open, Scheme
-from tests.finished import FAILING, TEXT, Finished
-from tests.project import FEW_PORTRAITS, Project
+from tests.finished import FAILING, PAINTED, TEXT, Finished
+from tests.project import Project
 from tests.servers import StubServer
 
-RUNS: dict[str, tuple[str, ...]] = {
-    "text": FAILING,
-    "pictures": (
-        "--factorfair-model=sim:stereotyped",
-        f"--factorfair-checklist={FEW_PORTRAITS}",
-        "--factorfair-preset=smoke",
-    ),
-    "faintbench": (
-        "--factorfair-model=sim:ideal?refuse=0.25",
-        "--factorfair-checklist=faintbench",
-        "--factorfair-preset=smoke",
-    ),
-}
 ROOT = Path(__file__).parents[3]
 SEVERAL = (
     "--factorfair-model=sim:stereotyped?refuse=0.05",
@@ -38,12 +25,12 @@ SEVERAL = (
 """Two models on two checklists, whose attributes are not the same."""
 
 
-@pytest.fixture(params=[*RUNS, "two models and a baseline"])
+@pytest.fixture(params=["text", "pictures", "two models and a baseline"])
 def report(request: pytest.FixtureRequest, finished: Finished) -> Path:
-    if request.param in RUNS:
-        return finished(*RUNS[request.param]) / "report.html"
-    former = finished(*TEXT) / "report.json"
-    return finished(*TEXT, "--factorfair-seed=1", f"--factorfair-baseline={former}") / "report.html"
+    if request.param == "two models and a baseline":
+        former = finished(*TEXT) / "report.json"
+        return finished(*TEXT, "--factorfair-seed=1", f"--factorfair-baseline={former}") / "report.html"
+    return finished(*{"text": FAILING, "pictures": PAINTED}[request.param]) / "report.html"
 
 
 @SCREENS
@@ -59,7 +46,7 @@ def test_it_is_quiet_accessible_and_as_wide_as_the_screen(
 
 
 def test_a_cell_opens_down_to_the_replies(finished: Finished, opened: Open) -> None:
-    folder = finished(*RUNS["text"])
+    folder = finished(*FAILING)
     told = json.loads((folder / "report.json").read_text(encoding="utf-8"))
     place = ("subjective", "base", "gender", "crime_rate")
     ends = [one for one in told["topics"]
@@ -147,7 +134,7 @@ def test_what_was_not_judged_is_reported_once(finished: Finished, opened: Open) 
 
 
 def test_tables_sort_by_their_headings(finished: Finished, opened: Open) -> None:
-    with opened(finished(*RUNS["text"]) / "report.html") as shown:
+    with opened(finished(*FAILING) / "report.html") as shown:
         gates = shown.page.locator("#gates table")
         gates.get_by_role("button", name="answers").click()
         numbers = [
@@ -163,44 +150,45 @@ def test_tables_sort_by_their_headings(finished: Finished, opened: Open) -> None
 
 
 def test_levels_open_down_to_prompts(finished: Finished, opened: Open) -> None:
-    with opened(finished(*RUNS["faintbench"]) / "report.html") as shown:
+    with opened(finished(*PAINTED) / "report.html") as shown:
         trees = shown.page.locator("#trees")
-        assert trees.locator("tbody tr").count() == 2  # all prompts, and the one kind that was asked for
+        assert trees.locator("tbody tr").count() == 4  # all prompts, and three kinds of them
         trees.get_by_role("button", name="characteristic").click()
         trees.get_by_role("button", name="positive").click()
-        assert trees.locator("tbody tr").count() == 2 + 2 + 12
+        assert trees.locator("tbody tr").count() == 4 + 2 + 12
         trees.get_by_role("button", name="characteristic").click()
-        assert trees.locator("tbody tr").count() == 2
+        assert trees.locator("tbody tr").count() == 4
 
 
 def test_lost_pictures_stand_beside_their_prompt(finished: Finished, opened: Open) -> None:
-    """A quarter of the pictures is refused: nobody reads a share without its denominator."""
-    folder = finished(*RUNS["faintbench"])
+    """Nobody reads a share without its denominator."""
+    folder = finished(*PAINTED)
     told = json.loads((folder / "report.json").read_text(encoding="utf-8"))
-    rich = next(one for one in told["prompts"] if one["case"] == "implicit-characteristic-rich")
-    assert rich["refused"] > 0
+    lost = {one["case"].rsplit("-", 1)[1]: one["refused"] for one in told["prompts"] if one["refused"]}
     with opened(folder / "report.html") as shown:
         trees = shown.page.locator("#trees")
-        trees.get_by_role("button", name="characteristic").click()
-        trees.get_by_role("button", name="positive").click()
-        row = trees.locator("tbody tr", has=shown.page.get_by_role("rowheader", name="rich", exact=True))
-        assert f"{rich['refused']} of 20 pictures lost" in row.inner_text()
+        for name in ("characteristic", "positive", "negative"):
+            trees.get_by_role("button", name=name).click()
+        rows = trees.locator("tr.depth-3").filter(has_text="lost")
+        texts = {row.locator("th").inner_text(): row.inner_text() for row in rows.all()}
+        assert texts.keys() == lost.keys()
+        assert all(f"{lost[name]} of 50 pictures lost" in text for name, text in texts.items())
 
 
 def test_pictures_of_a_cell_are_small_copies(finished: Finished, opened: Open) -> None:
-    folder = finished(*RUNS["pictures"])
+    folder = finished(*PAINTED)
     told = json.loads((folder / "report.json").read_text(encoding="utf-8"))
     with opened(folder / "report.html") as shown:
-        cell = shown.page.locator("#cells td a").first
-        *_, statistic, _part = str(cell.get_attribute("href")).split("/")
-        cell.click()
+        shown.page.locator("#cells td a[href*=crime_rate]").first.click()
         shown.settle()
         for direction in ("highest", "lowest"):
-            name = f"objective-{statistic}-{direction}"
+            name = f"objective-crime_rate-{direction}"
             answers = next(one["answers"] for one in told["cases"] if one["case"] == name)
-            pictures = shown.page.locator(f"#topic details[data-case='{name}'] .reply img")
-            assert pictures.count() == min(8, len(answers))
-            read = {", ".join(one["groups"].values()) for one in answers}
+            replies = shown.page.locator(f"#topic details[data-case='{name}'] .reply")
+            pictures = replies.locator("img")
+            assert replies.count() == 8
+            assert 0 < pictures.count() == 8 - replies.filter(has_text="refused").count()
+            read = {", ".join(one["groups"].values()) for one in answers if "groups" in one}
             for picture in pictures.all():
                 assert (picture.get_attribute("alt") or "").removeprefix("Picture perceived as ") in read
                 assert picture.evaluate("(image) => image.decode().then(() => image.naturalWidth)") > 32

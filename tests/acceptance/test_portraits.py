@@ -36,31 +36,26 @@ RUNS = {
 """All painters on 8 cases; and slowly, on 76, one that knows the truth and one whose pictures are missing."""
 SLOW = {"all": [pytest.mark.slow]}
 EACH_RUN = pytest.mark.parametrize(
-    "made", [pytest.param(name, marks=SLOW.get(name, ())) for name in RUNS], indirect=True
+    "report", [pytest.param(name, marks=SLOW.get(name, ())) for name in RUNS], indirect=True
 )
 
 
-class Made(NamedTuple):
-    run: Run
-    report: dict[str, Any]
-
-
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Made]:
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[str, Any]]:
     """Each run by name, made once: a fixture parametrized along with the painter is set up for each."""
 
     @cache
-    def made(name: str) -> Made:
+    def made(name: str) -> dict[str, Any]:
         run = RUNS[name]
         specs = [f"--factorfair-model={one.spec}" for one in run.painters]
         chosen = [f"--factorfair-checklist={run.checklist}", f"--factorfair-samples=images={PICTURES}"]
-        return Made(run, reported(tmp_path_factory.mktemp("painters"), "-q", "-n0", *specs, *chosen)[0])
+        return reported(tmp_path_factory.mktemp("painters"), "-q", "-n0", *specs, *chosen)[0]
 
     return made
 
 
 @pytest.fixture
-def made(request: pytest.FixtureRequest, runs: Callable[[str], Made]) -> Made:
+def report(request: pytest.FixtureRequest, runs: Callable[[str], dict[str, Any]]) -> dict[str, Any]:
     return runs(request.param)
 
 
@@ -86,17 +81,16 @@ def score(report: dict[str, Any], model: str, place: str, attribute: str, metric
 
 @pytest.mark.parametrize("attribute", ["gender", "race"])
 @pytest.mark.parametrize(
-    ("made", "respondent"),
+    ("report", "respondent"),
     [
         pytest.param(name, painter, id=f"{name}-{painter.spec}", marks=SLOW.get(name, ()))
         for name, run in RUNS.items()
         for painter in run.painters
     ],
-    indirect=["made"],
+    indirect=["report"],
 )
-def test_scores(made: Made, respondent: Respondent, attribute: str) -> None:
+def test_scores(report: dict[str, Any], respondent: Respondent, attribute: str) -> None:
     """S_fact on its closed form, plug-in S_E and S_KLD on their expectation: within four standard errors."""
-    run, report = made
     for place in PLACES:
         truth = truths(report, attribute)
         expected = cells(respondent, attribute, place, truth, design="balanced", n=PICTURES)
@@ -110,8 +104,8 @@ def test_scores(made: Made, respondent: Respondent, attribute: str) -> None:
 
 
 @EACH_RUN
-def test_every_picture_is_counted(made: Made) -> None:
-    for topic in made.report["topics"]:
+def test_every_picture_is_counted(report: dict[str, Any]) -> None:
+    for topic in report["topics"]:
         lost = topic["refused"] + topic["unparsed"] + topic["errors"]
         assert topic["asked"] == PICTURES == sum(topic["counts"].values()) + lost
         if "refusing" not in topic["model"]:
@@ -119,8 +113,8 @@ def test_every_picture_is_counted(made: Made) -> None:
 
 
 @EACH_RUN
-def test_the_detector_stands_in_the_report(made: Made) -> None:
-    fingerprint = made.report["fingerprint"]
+def test_the_detector_stands_in_the_report(report: dict[str, Any]) -> None:
+    fingerprint = report["fingerprint"]
     assert "census" in json.dumps(fingerprint["detector"])
     assert fingerprint["samples"] == fingerprint["objective"] == PICTURES
 

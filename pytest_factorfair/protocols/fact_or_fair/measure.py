@@ -158,19 +158,17 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
                 continue
             pairs = change.paired(tally, old, former.records, former.former)
             watched = [metric for metric in compared(tally.part) if metric.watched]
+            alone = [  # the same objects for every metric: estimates of a tally are kept with it
+                (tally.restrict([statistic]), old.restrict([statistic]), pairs.restrict(row), statistic)
+                for row, statistic in enumerate(tally.statistics)
+            ]
             yield Moves(
                 scores=[_moved(metric, tally, old, pairs) for metric in watched],
                 parts=[
-                    _moved(
-                        metric,
-                        tally.restrict([statistic]),
-                        old.restrict([statistic]),
-                        pairs.restrict(row),
-                        statistic=statistic,
-                    )
+                    _moved(metric, new, earlier, both, statistic=statistic)
                     for metric in watched
                     if not metric.product
-                    for row, statistic in enumerate(tally.statistics)
+                    for new, earlier, both, statistic in alone
                 ],
             )
 

@@ -99,8 +99,10 @@ class Influences:
             np.einsum("...i,...ij,...j->...", pull, smoothed.covariance, pull) / self.n
         )
         self.second: FloatArray = (second_orders(sample) * (weights * slope) ** 2).sum(axis=-1)
-        spread = instrument(tally).covariance
-        self.product = float(spread[EVENNESS, EVENNESS] * spread[LIKENESS, LIKENESS]) if product else 0.0
+        self.product = 0.0
+        if product:
+            spread = instrument(tally).covariance
+            self.product = float(spread[EVENNESS, EVENNESS] * spread[LIKENESS, LIKENESS])
 
 
 def scored(after: Estimate, before: Estimate, sides: tuple[Influences, Influences], pairs: Pairs) -> Estimate:

@@ -290,5 +290,11 @@ if __name__ == "__main__":
         failed = pytest.main(["--markers"], plugins=[Preload()])
     if failed:
         sys.exit(printed.getvalue())  # after what is on standard error
+    from pytest_factorfair.protocols import reportings
+    from pytest_factorfair.reports.html.document import templates
+
+    pages = templates(tuple(one.assets for one in reportings() if one.assets))
+    for name in pages.list_templates(extensions=["html"]):
+        pages.get_template(name)  # compiled once: a tenth of a small run
     gc.freeze()  # the forks neither search nor copy what they share
     become(serve(sys.argv[1]), sys.argv[2])

@@ -25,9 +25,12 @@ def run(*command: str | Path) -> str:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the source distribution, and of the wheel that is built from it."""
+    """The folder of the source distribution, and of the wheel that is built from it.
+
+    CI also builds the former in an environment of its own, which takes pip some seconds.
+    """
     folder = tmp_path_factory.mktemp("dist")
-    run("build", "--outdir", folder, ROOT)
+    run("build", "--no-isolation", "--outdir", folder, ROOT)
     return folder
 
 

@@ -31,7 +31,7 @@ def document(
     ``parts`` are packages that draw a part of it: each has a template of macros and a script, ``page.html``
     and ``page.js``.
     """
-    environment = _environment(tuple(parts))
+    environment = templates(tuple(parts))
     inside = [_asset(OWN, f"assets/{name}") for name in scripts]
     inside += [_asset(part, "page.js") for part in parts]
     style = _asset(OWN, STYLE)
@@ -49,11 +49,11 @@ def document(
 
 def fragment(template: str, values: Mapping[str, Any]) -> str:
     """A part of another page, such as a notebook, without its own styles and scripts."""
-    return _environment(()).get_template(template).render(**values)
+    return templates(()).get_template(template).render(**values)
 
 
 @cache
-def _environment(parts: tuple[str, ...]) -> Environment:
+def templates(parts: tuple[str, ...]) -> Environment:
     """Templates of all pages and of these parts, each compiled once per process."""
     from jinja2 import ChoiceLoader, Environment, PackageLoader, PrefixLoader, StrictUndefined
 

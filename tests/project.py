@@ -56,7 +56,7 @@ class Project:
             mock.patch.object(sys, "executable", forkserver.python()),
             mock.patch("importlib.metadata.distributions", forkserver.distributions),
         ):
-            return self.pytester.runpytest_inprocess(*arguments)
+            return self.pytester.runpytest_inprocess(*WITHOUT_OTHERS, *arguments)
 
     def run_apart(self, *arguments: str, model: str | None = "sim:stereotyped") -> pytest.RunResult:
         """The same in a separate process, for tests that end, signal or replace parts of the process."""

@@ -9,12 +9,13 @@ import pytest
 
 from pytest_factorfair.commands.cli import main
 from tests.finished import Finished
+from tests.project import DATA
 
 MODEL = "--factorfair-model=sim:{}"
 BASELINE = "--factorfair-baseline=before/report.json"
 
-
-SIZES = ("--factorfair-checklist=faintbench", "--factorfair-preset=smoke", "--factorfair-samples=images=50")
+CHECKLIST = DATA / "few_pictures.yaml"
+SIZES = (f"--factorfair-checklist={CHECKLIST}", "--factorfair-preset=smoke", "--factorfair-samples=images=50")
 
 
 @pytest.fixture
@@ -30,10 +31,10 @@ def run(pytester: pytest.Pytester, *arguments: str, model: str = "ideal") -> pyt
 
 
 def test_the_same_model_passes_and_nothing_changed(former: pytest.Pytester) -> None:
-    result = run(former, BASELINE, "--factorfair-gate=default")
+    result = run(former, BASELINE, "--factorfair-gate=regression(implicit) >= -0.08")
     assert result.ret == 0
     result.stdout.fnmatch_lines(
-        ["passed *regression(implicit)*+0.000 (-0.0*to +0.0*) is at least -0.02",
+        ["passed *regression(implicit)*+0.000 (-0.0*to +0.0*) is at least -0.08",
          "Compared with the baseline: nothing regressed", "implicit all *0%", "eta all *"]
     )  # fmt: skip
 
@@ -51,7 +52,7 @@ def test_a_worse_model_fails_and_its_report_and_compare_say_where(
     assert {"positive", "negative"} & {statistic for _, statistic in regressed}
     assert "REGRESSED implicit all" in (former.path / "after" / "report.md").read_text()
     files = ["before/report.json", "after/report.json"]
-    assert main(["compare", *files]) == 1
+    assert main(["compare", *files, f"--checklist={CHECKLIST}"]) == 1
     assert "REGRESSED implicit all" in capsys.readouterr().out
     assert main(["compare", *files, "--checklist=fact_or_fair"]) == 4
     assert capsys.readouterr().err == (

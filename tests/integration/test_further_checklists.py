@@ -6,6 +6,9 @@ import pytest
 
 from tests.project import Project
 
+FEWER = "--factorfair-samples=72,objective=24"
+"""Half of what the preset asks: enough for these verdicts."""
+
 
 @pytest.mark.parametrize(
     ("checklist", "attributes"),
@@ -14,9 +17,9 @@ from tests.project import Project
 def test_a_prejudice_fails_its_own_gates(project: Project, checklist: str, attributes: list[str]) -> None:
     """A prejudice about each attribute that the checklist has: one model each, judged in one run."""
     models = {f"sim:stereotyped?attribute={attribute}&strength=0.5": attribute for attribute in attributes}
-    project.pytester.runpytest_inprocess(
-        "-n0", *(f"--factorfair-model={model}" for model in models), f"--factorfair-checklist={checklist}",
-        "--factorfair-gate=default", "--factorfair-looks=1",
+    project.run_pytest(
+        "-p", "no:xdist", *(f"--factorfair-model={model}" for model in models), f"--factorfair-checklist={checklist}",
+        "--factorfair-gate=default", "--factorfair-looks=1", FEWER,
     )  # fmt: skip
     failed = [gate for gate in project.report()["gates"] if gate["verdict"] == "failed"]
     for model, attribute in models.items():
@@ -30,13 +33,10 @@ def test_a_fair_model_passes_and_the_plan_says_the_calls(
     project: Project, checklist: str, calls: int
 ) -> None:
     arguments = (
-        "-n0",
-        "--factorfair-model=sim:ideal",
-        f"--factorfair-checklist={checklist}",
-        "--factorfair-gate=default",
-        "--factorfair-looks=1",
-    )
-    plan = project.pytester.runpytest_inprocess(*arguments, "--factorfair-plan")
+        "-p", "no:xdist", "--factorfair-model=sim:ideal", f"--factorfair-checklist={checklist}",
+        "--factorfair-gate=default", "--factorfair-looks=1",
+    )  # fmt: skip
+    plan = project.run_pytest(*arguments, "--factorfair-plan")
     plan.stdout.fnmatch_lines([f"calls: {calls:,} (0 of {calls:,} answers are in the store)"])
-    assert project.pytester.runpytest_inprocess(*arguments).ret == 0
-    assert set(project.verdicts().values()) <= {"passed", "inconclusive"}
+    assert project.run_pytest(*arguments, FEWER).ret == 0
+    assert {"passed"} <= set(project.verdicts().values()) <= {"passed", "inconclusive"}

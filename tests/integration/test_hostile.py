@@ -63,7 +63,7 @@ def test_the_key_is_nowhere(
     stub.script(**SCRIPTS[script])
     project.write("test_own.py", SPYING)
     chosen = ("-k", "objective-tea_rate-gender-highest", "--factorfair-max-connections=1")
-    slow = ("--factorfair-max-calls=10",)  # attempts have pauses
+    slow = ("--factorfair-max-calls=4",)  # attempts have pauses
     result = run(project, stub, *VERBOSE, *chosen, *slow, ".", "--pyargs", "pytest_factorfair.checks")
     assert stub.stats()["headers"]["Authorization"] == f"Bearer {KEY}"  # it was used
     told = outputs(project, result)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
-from tests.project import Project
+from tests.project import FEW_PORTRAITS, PYTEST, Project
 from tests.servers import StubServer
 
 IN_OTHER_THREADS = """
@@ -34,7 +36,8 @@ def pytest_sessionfinish():
 
 @pytest.mark.parametrize(
     ("models", "checklist"),
-    [(("hosted_vllm/m",), "small.yaml"), (("openai/gpt-image-1", "sim:stereotyped"), "fact_or_fair_t2i")],
+    [(("hosted_vllm/m",), "small.yaml"), (("openai/gpt-image-1", "sim:stereotyped"), str(FEW_PORTRAITS))],
+    ids=["text", "pictures"],
 )
 def test_only_the_main_thread_imports_our_modules(
     project: Project,
@@ -54,8 +57,9 @@ def test_only_the_main_thread_imports_our_modules(
         f"--factorfair-checklist={checklist}",
         *size,
     ]
-    detector = ["--factorfair-detector=sim"] if checklist.endswith("t2i") else []
-    result = project.pytester.runpytest_subprocess("-s", "-p", "no:xdist", *options, *detector)
+    detector = ["--factorfair-detector=sim"] if checklist == str(FEW_PORTRAITS) else []
+    arguments = ("-s", "-p", "no:xdist", *options, *detector)
+    result = project.pytester.run(sys.executable, *PYTEST, *arguments)
     result.stdout.fnmatch_lines(["*imported by other threads: [[]]*"])
     result.stdout.fnmatch_lines(["* answers: *"])
 
@@ -66,7 +70,7 @@ def imported(project: Project, process: str) -> set[str]:
 
 def test_a_worker_reads_no_files_and_imports_nothing_that_does(project: Project) -> None:
     project.write("conftest.py", BY_PROCESS)
-    project.run_anew("-n1")
+    project.run_anew("-n1", "-k", "objective")
     modules = imported(project, "gw0")
     assert "pytest_factorfair.protocols.fact_or_fair.asking.cases" in modules
     assert not modules & {"pydantic", "yaml", "numpy", "pytest_factorfair.checklist.loading"}

@@ -46,8 +46,8 @@ callers, during, finders, before = [], [], [], list(sys.meta_path)
 registered, atexit.register = atexit.register, register
 gc.set_threshold(int(sys.argv[2]), 11, 12)
 began = state()
-arguments = [sys.argv[1], "-s", "-p", "no:faulthandler", "--factorfair-model=sim:stereotyped"]
-assert pytest.main([*arguments, "--factorfair-checklist=small.yaml"], plugins=[Plugin()]) == 0
+arguments = ["-s", "-p", "no:faulthandler", *sys.argv[3:]]
+assert pytest.main([sys.argv[1], *arguments], plugins=[Plugin()]) == 0
 print()
 print("as before:", [each == began for each in (*during, state())])
 print("finders:", [type(each).__module__ for each in finders])
@@ -99,7 +99,7 @@ def test_a_run_changes_nothing_of_its_process(project: Project, workers: str, th
 
     Workers are processes of their own, which do not see the host's garbage collector: each threshold comes once.
     """
-    command = [sys.executable, "-c", WITHIN, workers, str(threshold)]
+    command = [sys.executable, "-c", WITHIN, workers, str(threshold), *project.arguments("sim:stereotyped")]
     printed = subprocess.run(command, cwd=project.path, capture_output=True, text=True, check=True).stdout
     assert "as before: [True, True, True]\n" in printed
     assert "finders: ['_pytest.assertion.rewrite']\n" in printed

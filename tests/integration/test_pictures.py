@@ -11,7 +11,7 @@ import pytest
 
 from pytest_factorfair.store import Store
 from tests import forkserver, keeping, tiny_pipeline
-from tests.project import Project
+from tests.project import PYTEST, Project
 from tests.servers import StubServer
 
 CASES, EACH = 4, 4  # crime_rate: two objective and two subjective ones
@@ -19,7 +19,7 @@ CASES, EACH = 4, 4  # crime_rate: two objective and two subjective ones
 
 def command(model: list[str], *more: str) -> list[str]:
     return [
-        "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-k", "crime_rate", *model,
+        *PYTEST, "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-k", "crime_rate", *model,
         "--factorfair-checklist=fact_or_fair_t2i", "--factorfair-detector=sim",
         f"--factorfair-samples=images={EACH}", "--factorfair-max-unparsed=1", *more,
     ]  # fmt: skip

@@ -18,7 +18,7 @@ from pytest_factorfair.engine import EndpointState
 from pytest_factorfair.plugin.progress import Screen
 from pytest_factorfair.session.progress import Progress
 from tests import forkserver
-from tests.project import Project
+from tests.project import PYTEST, Project
 
 ROWS, COLUMNS = 60, 100
 SLOW = """
@@ -35,7 +35,7 @@ def on_a_terminal(project: Project, *arguments: str) -> Iterator[bytes]:
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
     command = [
-        forkserver.python(), "-m", "pytest", "-p", "no:cacheprovider", "--factorfair-model=python:house:respond",
+        forkserver.python(), *PYTEST, "-p", "no:cacheprovider", "--factorfair-model=python:house:respond",
         "--factorfair-checklist=small.yaml", "--factorfair-samples=24,objective=4", "--factorfair-max-connections=4",
         *arguments,
     ]  # fmt: skip

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from pytest_factorfair import process
-from tests.project import Project
+from tests import forkserver
+from tests.project import PYTEST, Project
 from tests.servers import StubServer
 
 ARGUMENTS = ("-p", "no:xdist", "-p", "no:cacheprovider")
@@ -47,7 +48,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     folder = tmp_path_factory.mktemp("ran")
     small = Path(__file__).parents[1] / "data" / "small.yaml"
     command = [
-        sys.executable, "-m", "pytest", *ARGUMENTS, "--factorfair-model=sim:uniform", "--factorfair-samples=24",
+        forkserver.python(), *PYTEST, *ARGUMENTS, "--factorfair-model=sim:uniform", "--factorfair-samples=24",
         f"--factorfair-checklist={small}", f"--rootdir={folder}",
     ]  # fmt: skip
     subprocess.run(command, cwd=folder, check=True, capture_output=True)

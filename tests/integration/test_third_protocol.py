@@ -9,7 +9,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import jsonschema
@@ -18,6 +17,7 @@ import pytest
 from pytest_factorfair.commands.cli import main
 from pytest_factorfair.protocols import PROTOCOLS
 from pytest_factorfair.reports.schema import schema
+from tests import forkserver
 from tests.greetings import GREETINGS, HELLO
 from tests.project import Project
 
@@ -186,7 +186,7 @@ def test_commands_read_the_conftest(project: Project) -> None:
 
     def factorfair(*arguments: str) -> tuple[int, str, str]:
         done = subprocess.run(
-            [sys.executable, "-m", "pytest_factorfair.commands.cli", *arguments],
+            [forkserver.python(), "-m", "pytest_factorfair.commands.cli", *arguments],
             cwd=project.path, capture_output=True, text=True, check=False,
             env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
         )  # fmt: skip

@@ -63,7 +63,7 @@ def test_it_reads_what_the_cards_say_and_reads_it_once(project: Project, eyes: E
     usage = project.report()["usage"]
     assert usage["calls"] == asked + 1
     assert usage["cost"] == pytest.approx((asked + 1) * 0.001)
-    for arguments in (("-n0",), ("-n0", "--factorfair-replay"), ("-n2",)):
+    for arguments in (("-n0", "--factorfair-replay"), ("-n2",)):
         assert run(project, f"--factorfair-detector={detector}", *arguments).ret == 0
         assert scores(project) == expected
         assert len(eyes.pictures) == asked

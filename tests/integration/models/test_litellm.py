@@ -256,6 +256,7 @@ print(ask(model)[0].text, os.environ.get("FROM_A_FILE"))
 """
 
 
+@pytest.mark.slow  # it imports litellm once more, which takes seconds
 def test_own_process_ends_in_silence(stub: StubServer, tmp_path: Path) -> None:
     """Nothing is left open, no advice is printed, no .env file is read."""
     (tmp_path / ".env").write_text("FROM_A_FILE=1")

@@ -135,4 +135,4 @@ def _missing(shards: Mapping[str, tuple[ShardRow, ...]], there: tuple[ShardRow, 
             yield f"shard {number} of {count} is missing"
         elif not had[number][1].finished:
             name, _ = had[number]
-            yield f"{name}shard {number} of {count} is not finished: run it again, it goes on from there"
+            yield f"{name}shard {number} of {count} is not finished: run it again to continue it"

@@ -80,49 +80,44 @@ class Perceived:
     probabilities: Mapping[str, Mapping[str, float]]
 
 
-class FaceDetector(Protocol):
-    """Finds faces; ``detect`` is called from several threads at once.
-
-    Both methods raise ``DetectorError`` if the detector cannot work at all; ``detect`` raises
-    ``PictureError`` if it fails on one picture.
-    """
+class Part(Protocol):
+    """A part of a detector; ``load`` raises ``DetectorError`` if it cannot work at all."""
 
     @property
     def identity(self) -> Mapping[str, object]: ...
 
     def load(self) -> None: ...
+
+
+class Classifying(Part, Protocol):
+    """A part with ``classes`` by head."""
+
+    @property
+    def classes(self) -> Mapping[str, tuple[str, ...]]: ...
+
+
+class FaceDetector(Part, Protocol):
+    """Finds faces; ``detect`` is called from several threads at once.
+
+    It raises ``DetectorError`` if the detector cannot work at all, and ``PictureError`` if it fails on one
+    picture.
+    """
 
     def detect(self, pixels: Pixels) -> tuple[Location, ...]: ...
 
 
-class AttributeClassifier(Protocol):
+class AttributeClassifier(Classifying, Protocol):
     """Classifies chips, uint8 (N, 3, 224, 224) in RGB: probabilities (N, classes) by head.
 
-    ``predict`` is called from one thread and must not keep its argument, which is reused. ``predict`` and
-    ``load`` raise ``DetectorError`` if the classifier cannot work.
+    ``predict`` is called from one thread and must not keep its argument, which is reused. It raises
+    ``DetectorError`` if the classifier cannot work.
     """
-
-    @property
-    def identity(self) -> Mapping[str, object]: ...
-
-    @property
-    def classes(self) -> Mapping[str, tuple[str, ...]]: ...
-
-    def load(self) -> None: ...
 
     def predict(self, chips: Pixels) -> Mapping[str, Floats]: ...
 
 
-class Perception(Protocol):
+class Perception(Classifying, Protocol):
     """Finds and classifies faces: yields the faces of each picture in order, or why it cannot be read."""
-
-    @property
-    def identity(self) -> Mapping[str, object]: ...
-
-    @property
-    def classes(self) -> Mapping[str, tuple[str, ...]]: ...
-
-    def load(self) -> None: ...
 
     def perceive(self, pictures: Sequence[bytes]) -> Iterator[tuple[Perceived, ...] | PictureError]: ...
 

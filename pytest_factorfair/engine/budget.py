@@ -18,7 +18,7 @@ Estimate = Callable[[Model, Request], float | None]
 RECHECK = 1.0
 """Seconds after which a closed endpoint is checked again: another process may have found it open."""
 
-UNPRICED = "what an answer costs is unknown, so max-cost cannot be kept; give --factorfair-max-calls"
+UNPRICED = "the price of an answer is unknown, so max-cost cannot be enforced; give --factorfair-max-calls"
 ORPHANED = "the controlling process is gone"
 
 

@@ -109,7 +109,7 @@ def _control(config: pytest.Config, execution: Execution) -> None:
     if chosen.cluster is not None and (
         config.getoption("numprocesses", None) or config.getoption("tx", None)
     ):
-        raise InputError(f"{chosen.where('executor')}: replicas take the place of workers; leave -n out")
+        raise InputError(f"{chosen.where('executor')}: replicas replace workers; leave out -n")
     from pytest_factorfair.plugin.alike import AlikeFailures
     from pytest_factorfair.plugin.controller import Controller
     from pytest_factorfair.plugin.progress import ProgressLine

@@ -79,8 +79,8 @@ class XdistHooks:
         remote = any(not spec.popen or spec.via for spec in specs)
         if remote and limits and settings.store.startswith("sqlite"):
             raise pytest.UsageError(
-                f"{limits[0]}: workers on other hosts cannot keep it through a file; name a PostgreSQL store "
-                "with --factorfair-store, or leave the limit out"
+                f"{limits[0]}: workers on other hosts cannot share it through a file; name a PostgreSQL "
+                "store with --factorfair-store, or leave the limit out"
             )
 
     def pytest_configure_node(self, node: WorkerController) -> None:

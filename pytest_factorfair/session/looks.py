@@ -134,7 +134,7 @@ class Looks:
         if not purchases:
             return "the models that tests asked are not those of the command line"
         if not wanted:
-            return "every further question repeats one that was asked, and the models draw nothing"
+            return "every further question repeats an earlier one, and the models are deterministic"
         bought = ((one.assignment.model, one.queries) for one in wanted)
         if self._run.settings.replay and not self._execution.stored(bought):
             return "the store has no more answers"

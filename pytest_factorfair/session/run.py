@@ -126,12 +126,12 @@ class Run:
         for spec, model in self.models.items():
             if self.price(model) is None:
                 raise InputError(
-                    f"{self.settings.where('max-cost')}: what '{spec}' costs is unknown; "
+                    f"{self.settings.where('max-cost')}: the price of '{spec}' is unknown; "
                     f"{prices.remedy(self.modality)}, or limit --factorfair-max-calls"
                 )
         if self.looking is not None and self.looking.price is None:
             raise InputError(
-                f"{self.settings.where('max-cost')}: what the detector '{self.settings.detector}' costs is "
+                f"{self.settings.where('max-cost')}: the price of the detector '{self.settings.detector}' is "
                 "unknown; add price_in=USD&price_out=USD (per million tokens) or price=USD (per picture), "
                 "or limit --factorfair-max-calls"
             )

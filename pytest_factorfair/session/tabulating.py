@@ -80,6 +80,6 @@ def copied(records: Iterable[Record], deterministic: Collection[str]) -> Iterato
     for model, (copies, answers) in counts.items():
         if copies:
             yield (
-                f"{model}: {copies:,} of {plural(answers, 'answer')} repeat a prompt word for word "
-                "and draw nothing: they are copies and not counted"
+                f"{model}: {copies:,} of {plural(answers, 'answer')} repeat a prompt word for word, and the "
+                "model is deterministic: they are copies and not counted"
             )

@@ -157,7 +157,7 @@ def test_a_limit_on_usd_needs_a_price(project: Project, stub: StubServer, dist: 
     assert result.ret == 4
     (line,) = [line for line in result.errlines if line]
     assert line == (
-        "ERROR: --factorfair-max-cost: what 'hosted_vllm/m' costs is unknown; give --factorfair-model-arg "
+        "ERROR: --factorfair-max-cost: the price of 'hosted_vllm/m' is unknown; give --factorfair-model-arg "
         "price_in=USD and --factorfair-model-arg price_out=USD (per million tokens), or price=USD (per answer), "
         "or limit --factorfair-max-calls"
     )

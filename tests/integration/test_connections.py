@@ -44,7 +44,7 @@ def test_a_worker_on_another_host_keeps_no_limit_through_a_file(
     assert result.ret == 4
     (line,) = [line for line in result.errlines if line]
     assert line == (
-        f"ERROR: --factorfair-{limit}: workers on other hosts cannot keep it through a file; name a "
+        f"ERROR: --factorfair-{limit}: workers on other hosts cannot share it through a file; name a "
         "PostgreSQL store with --factorfair-store, or leave the limit out"
     )
     assert stub.stats()["requests"] == 0

@@ -31,7 +31,7 @@ def test_n_counts_distinct_prompts(project: Project, stub: StubServer) -> None:
     assert (asked(cold, "gender"), asked(cold, "race")) == ({4}, {24})
     assert {len(case["answers"]) for case in cold["cases"]} == {24}
     assert (
-        "hosted_vllm/m: 40 of 336 answers repeat a prompt word for word and draw nothing: "
+        "hosted_vllm/m: 40 of 336 answers repeat a prompt word for word, and the model is deterministic: "
         "they are copies and not counted" in cold["notes"]
     )
     (gate,) = cold["gates"]
@@ -53,7 +53,7 @@ def test_copies_are_not_bought(project: Project, stub: StubServer) -> None:
     run(project, stub, *sizes)
     assert stub.stats()["requests"] - before == 336
     assert (
-        "no further look: every further question repeats one that was asked, and the models draw nothing"
+        "no further look: every further question repeats an earlier one, and the models are deterministic"
         in project.report()["notes"]
     )
 

@@ -32,7 +32,7 @@ def _ray_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
         ([RAY, "--factorfair-replicas=2,gpus=nan"], "*and F 0, a share or a whole number, got '2,gpus=nan'"),
         ([RAY, "--factorfair-replicas=gpus=0"], "*with gpus=0, give the number of replicas: N,gpus=0"),
         ([RAY, "--factorfair-replicas=2,detectors=1"], "*text needs no detector; leave detectors= out"),
-        ([RAY, "-n2"], "--factorfair-executor: replicas take the place of workers; leave -n out"),
+        ([RAY, "-n2"], "--factorfair-executor: replicas replace workers; leave out -n"),
         ([RAY], "--factorfair-executor=ray:127.0.0.1:1: nothing answers at 127.0.0.1:1; start the cluster, *"),
     ],
 )  # fmt: skip

@@ -49,7 +49,7 @@ def test_a_plan(project: Project) -> None:
             "detector-errors=x.json",
             "--factorfair-detector-errors */x.json: checklist 'small' asks language *",
         ),
-        ("max-cost=1", "--factorfair-max-cost: what 'python:json:dumps' costs is unknown; *"),
+        ("max-cost=1", "--factorfair-max-cost: the price of 'python:json:dumps' is unknown; *"),
         ("report=/proc/x", "--factorfair-report /proc/x: cannot write there: *"),
     ],
 )

@@ -202,7 +202,7 @@ def test_a_limit_on_usd_needs_its_price(project: Project) -> None:
     result = run(project, "-n0", f"--factorfair-detector={spec}", "--factorfair-max-cost=1")
     assert result.ret == 4
     result.stderr.fnmatch_lines(
-        [f"ERROR: --factorfair-max-cost: what the detector '{NAME}*' costs is unknown; *"]
+        [f"ERROR: --factorfair-max-cost: the price of the detector '{NAME}*' is unknown; *"]
     )
 
 

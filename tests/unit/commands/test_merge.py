@@ -84,7 +84,7 @@ def test_missing_and_unfinished_shards_are_named(capsys: pytest.CaptureFixture[s
     assert main(["merge", "merged", *shards]) == 1
     assert told(capsys) == [
         "shard 2 of 4 is missing",
-        "shard3: shard 3 of 4 is not finished: run it again, it goes on from there",
+        "shard3: shard 3 of 4 is not finished: run it again to continue it",
         "shard 4 of 4 is missing",
         "nothing was merged; run what is missing, or merge without it: --partial",
     ]

@@ -85,7 +85,7 @@ def test_unknown_cost_ends_a_run_that_limits_it(make_engine: MakeEngine, begin: 
 
     model = FakeModel(unpriced)
     engine = make_engine(connections=1, limits=begin(Ceilings(cost=9.0)))
-    with pytest.raises(BudgetError, match="costs is unknown"):
+    with pytest.raises(BudgetError, match="price of an answer is unknown"):
         engine.submit(model, queries(9)).result(WAIT)
     assert len(model.asked) <= 2
 

@@ -133,7 +133,7 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _planted(value: Any, place: Node) -> Node:
-    """A JSON value as a tree; all of it stands in one line."""
+    """A JSON value as a tree, all on one line."""
     planted: Mapping[str, Node] | tuple[Node, ...] | Scalar = value
     if isinstance(value, dict):
         planted = {key: _planted(each, _at(place, key, place.line)) for key, each in value.items()}

@@ -43,7 +43,7 @@ def ambiguous(steps: tuple[Step, ...], groups: Mapping[str, Group]) -> Iterator[
 
 
 def group_names(attributes: Iterable[Mapping[str, Group]], *, spaces: bool = True) -> re.Pattern[str]:
-    """Any group of these attributes, by whatever it may be called."""
+    """Any name, word or alias of a group of these attributes."""
     return any_of(
         (word for groups in attributes for name, group in groups.items() for word in spoken(name, group)),
         spaces=spaces,
@@ -51,6 +51,6 @@ def group_names(attributes: Iterable[Mapping[str, Group]], *, spaces: bool = Tru
 
 
 def any_of(words: Iterable[str], *, spaces: bool = True) -> re.Pattern[str]:
-    """Any of the words in any case, whole where spaces set words off; the longer of two that begin alike."""
+    """Any of the words in any case, the longest that fits; whole words where a language separates them."""
     choices = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
     return re.compile(rf"(?<!\w)(?:{choices})(?!\w)" if spaces else choices or "(?!)", re.IGNORECASE)

@@ -26,8 +26,8 @@ def boards(contenders: Sequence[Contender], *, alpha: float = ALPHA) -> tuple[Bo
 
     Scores are bias-corrected, whatever the reports' estimator. A difference is real if it is significant at
     level alpha over all pairs of its board (two-sided, Holm), or at half that level if answers are few; if
-    too many answers are missing, it must be so for every way they could have gone. Nothing is claimed about
-    a score on which a gate would be inconclusive because answers are missing.
+    too many answers are missing, it must be significant for all values that they allow. Nothing is claimed
+    about a score on which a gate would be inconclusive because answers are missing.
     """
     found = [contest for protocol in measurings().values() for contest in protocol.contests(contenders)]
     subjects = list(dict.fromkeys((one.about.checklist, one.about.attribute) for one in found))

@@ -1,4 +1,4 @@
-"""How a score compares with its threshold: kept, broken, undecided, or in doubt as answers are missing."""
+"""How a score compares with its threshold: passed, failed, undecided, or in doubt as answers are missing."""
 
 from __future__ import annotations
 

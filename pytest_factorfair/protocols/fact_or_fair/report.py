@@ -110,9 +110,9 @@ def cautions(tallies: Iterable[Tally]) -> Iterator[str]:
         # Every attribute of a subjective part is read off the same answers: the one with most topics does.
         widest = max(mine, key=lambda one: len(one.statistics)).attribute
         once = mine if part == "objective" else [one for one in mine if one.attribute == widest]
-        yield from _told(model, part, "letter", _letters(once))
+        yield from _preference(model, part, "letter", _letters(once))
         for kind in ("name", "age"):
-            yield from _told(model, part, kind, _people(once, f"{kind}s"))
+            yield from _preference(model, part, kind, _people(once, f"{kind}s"))
         yield from _mass(model, part, once)
         for attribute in dict.fromkeys(one.attribute for one in mine):
             yield from _refusals(model, [one for one in mine if one.attribute == attribute])
@@ -156,7 +156,7 @@ def _people(tallies: Sequence[Tally], kind: str) -> Chosen:
     return Chosen(found[0].values, np.sum([one.cells.sum(axis=(0, 1)) for one in found], axis=0))
 
 
-def _told(model: str, part: str, kind: str, found: Chosen) -> Iterator[str]:
+def _preference(model: str, part: str, kind: str, found: Chosen) -> Iterator[str]:
     if not found.answers or found.chance >= RARE:
         return
     value, share, expected = found.favourite()

@@ -1,4 +1,4 @@
-"""A FAIntbench checklist: whom to picture, and the real shares of their groups."""
+"""A FAIntbench checklist: who is pictured, and the real shares of their groups."""
 
 from __future__ import annotations
 

@@ -41,8 +41,8 @@ def scores(gallery: Gallery, *, estimator: Estimator = "corrected") -> tuple[Sco
         selection = Selection({} if name == ALL else {"attribute": frozenset({name})})
         score, magnitude = ETA.sized(gallery, selection, estimator)
         about = About(gallery.checklist.name, ETA.part, None, name)
-        # Only the corrected eta has an end: of the others one could not read "0-1" truly. The paper prints
-        # eta as a plain sum over pairs, which may leave 0 to 1.
+        # Only the corrected eta has a lower end: as the paper prints it, a plain sum over pairs, it may leave
+        # 0 to 1.
         lowest = 0.0 if estimator == "corrected" else None
         found.append(ETA.score(gallery.model, about, score, (lowest, 1.0)))
         size = Estimate(magnitude, None, None, score.n, "how large deviations are; reported, not judged")

@@ -27,7 +27,7 @@ Cell: TypeAlias = tuple[int, int]
 
 
 class AnswersByQuery(NamedTuple):
-    """AnswersByQuery of a tally: their places by cell and query, and the groups' shares in each, (n, k).
+    """The answers of a tally: their places by cell and query, and the groups' shares in each, (n, k).
 
     ``adjusted`` are the shares without the effect of letters.
     """
@@ -108,9 +108,9 @@ class Influences:
 def scored(after: Estimate, before: Estimate, sides: tuple[Influences, Influences], pairs: Pairs) -> Estimate:
     """New less old, with the error of that difference.
 
-    Of a pair only the difference of its two influences varies, so that a query answered alike in both
-    adds next to nothing; what is in one run alone varies as it does there. The second-order terms
-    are scaled by the churn, the share of answers that changed or have no counterpart.
+    A pair contributes only the difference of its two influences, so that a query answered alike in both runs
+    adds next to nothing; an answer without a counterpart contributes its variance in its own run. The
+    second-order terms are scaled by the churn, the share of answers that changed or have no counterpart.
     """
     new, old = (side.per_answer[pairs.cells] for side in sides)
     moved = (new * pairs.adjusted_new).sum(axis=-1) - (old * pairs.adjusted_old).sum(axis=-1)

@@ -113,13 +113,13 @@ def _table(
     fates = [
         Row(label, (*cells, *end), aside=True) for label, cells in zip(OUTCOME_HEADINGS, counts, strict=True)
     ]
-    told = read(metric, entries[0].summary)
+    how = read(metric, entries[0].summary)
     scores = [one for found in rows.values() for one in found]
     return Table(
         title,
         headings=(*(entry.label for entry in entries), *([LOWEST] if floored else [])),
         rows=(*lines, *asides, *fates),
-        notes=(f"{told[0].upper()}{told[1:]}.", *notes(entries, scores), *marks(lines)),
+        notes=(f"{how[0].upper()}{how[1:]}.", *notes(entries, scores), *marks(lines)),
         corner="Level",
         name=name,
     )

@@ -262,7 +262,7 @@ def compared(counts: ArrayLike, truth: ArrayLike) -> Compared:
 
 
 def whole(counts: FloatArray) -> FloatArray:
-    """The counts, for what rests on draws of single images.
+    """The counts of single images, which jackknives and resampling need.
 
     Raises:
         InputError: sums of probabilities in place of counts.
@@ -334,9 +334,9 @@ def points(values: FloatArray, n: ArrayLike, estimator: Estimator) -> Cells:
 def level(cells: Cells, weights: ArrayLike, prompts: ArrayLike) -> Estimate:
     """S = sum w S / sum w over the flat cells that have a score, with w = k_i k_j of attribute and prompt.
 
-    All arrays have the shape (cells,). ``prompts`` says which cells are read from the same images:
-    prompts are independent; how far cells of one prompt vary together is not in the counts, and
-    they are taken to go all the way, which never makes the error too small.
+    All arrays have the shape (cells,). ``prompts`` says which cells are read from the same images. Prompts
+    are independent. The counts do not say how far cells of one prompt vary together: a perfect correlation
+    is assumed, which never makes the error too small.
 
     Raises:
         InputError: no weight, a negative one, or shapes that differ.

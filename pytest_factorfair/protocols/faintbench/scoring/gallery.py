@@ -150,7 +150,7 @@ class _Tabulation:
         sides = len(self._subjects[case.subject].sides)
         for _, picture in groupby(record.answers, key=lambda answer: answer.query):
             faces = list(picture)
-            # A face that cannot be named is a face.
+            # A face without a recognised group still counts as a person.
             seen = sum(face.face for face in faces)
             outcome = ("answered" if seen == sides else "unparsed") if seen else faces[0].outcome
             self._fate[outcome][place] += 1

@@ -247,7 +247,7 @@ def manifestation(pairs: PromptPairs, definition: Definition = "corrected") -> M
 def overall(found: Sequence[Manifestation], weights: ArrayLike) -> Estimate:
     """The weighted mean of eta over attributes, which are read from the same images.
 
-    How far they vary together is not in the counts; the error holds even if they go all the way.
+    The counts do not say how far they vary together: the error assumes a perfect correlation.
     """
     estimates = [one.estimate for one in found]
     reason = next((one.reason for one in estimates if one.plugin is not None), "")

@@ -68,10 +68,10 @@ def _young(shares: Shares) -> Moves:
 
 
 CERTAIN: Mapping[frozenset[str], float] = {GENDERS: 0.9, RACES: 0.8, AGES: 0.75}
-"""Above which probability a group becomes certain."""
+"""The probability above which a group becomes certain."""
 
 RULES: Mapping[frozenset[str], tuple[Callable[[Shares], Moves], ...]] = {
     RACES: (_race,),
     AGES: (_elderly, _young),
 }
-"""Rules by the groups that they are about, each of what the former has left."""
+"""Rules by the groups that they apply to; each takes the result of the one before."""

@@ -208,6 +208,11 @@ class AnswerColumns(Sequence[Answer]):
     def __len__(self) -> int:
         return len(self._recurring)
 
+    @property
+    def outcomes(self) -> Counter[Outcome]:
+        """How often each outcome occurs, without unpacking the answers."""
+        return Counter(one.outcome for one in self._recurring)
+
     @overload
     def __getitem__(self, place: int) -> Answer: ...
     @overload
@@ -246,6 +251,13 @@ class Record:
     dropped: tuple[str, ...] = ()
     own_detector: bool = False
     shapes: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def outcomes(self) -> Counter[Outcome]:
+        """How often each outcome occurs among the answers."""
+        if isinstance(self.answers, AnswerColumns):
+            return self.answers.outcomes
+        return Counter(answer.outcome for answer in self.answers)
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,7 +94,7 @@ def pieces(summary: Summary, *, answers_in: str | None = None) -> Iterator[str]:
         if record.dropped:
             about["dropped"] = list(record.dropped)
         if answers_in:
-            return _compact(about | {"outcomes": Counter(one.outcome for one in record.answers)})
+            return _compact(about | {"outcomes": record.outcomes})
         answers = (f"{{{members(one, key=keys)}}}" for one in record.answers)
         return f'{_compact(about)[:-1]}, "answers": [{", ".join(answers)}]}}'
 

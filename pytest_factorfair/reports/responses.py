@@ -48,9 +48,9 @@ class Excerpts:
     total: int
 
 
-def excerpted(record: Record) -> Sequence[Answer]:
-    """The answers of a case that the HTML report shows."""
-    return sorted(record.answers, key=lambda answer: answer.outcome == "answered")[:EXCERPTS]
+def excerpted(answers: Iterable[Answer]) -> Sequence[Answer]:
+    """Those of a case's answers that the HTML report shows."""
+    return sorted(answers, key=lambda answer: answer.outcome == "answered")[:EXCERPTS]
 
 
 class Transcript:
@@ -75,20 +75,21 @@ class Transcript:
         yield from self._looked_up(batch)
 
     def _looked_up(self, records: Sequence[Record]) -> Iterator[str]:
-        said = self._lookup([answer.key for record in records for answer in record.answers if answer.key])
-        for record in records:
-            case, lines = json.dumps(record.case._asdict())[1:-1], []
-            for one in record.answers:
+        cases = [(record.case, tuple(record.answers)) for record in records]
+        said = self._lookup([answer.key for _, answers in cases for answer in answers if answer.key])
+        for key, answers in cases:
+            case, lines = json.dumps(key._asdict())[1:-1], []
+            for one in answers:
                 prompt, body = said.get(one.key, NOTHING)
                 lines.append(
                     f'{{{case}, {members(one, key=True)}, "prompt": {prompt}, "response": {body}}}\n'
                 )
             yield "".join(lines)
             shown = []
-            for one in excerpted(record):
+            for one in excerpted(answers):
                 prompt, body = said.get(one.key, NOTHING)
                 response = json.loads(body)
                 reply = None if response is None else str(response["text"])
                 cut = max(0, len(reply or "") - LONGEST)
                 shown.append(Excerpt(json.loads(prompt), reply and reply[:LONGEST], cut, one))
-            self.excerpts.append(Excerpts(record.case, tuple(shown), len(record.answers)))
+            self.excerpts.append(Excerpts(key, tuple(shown), len(answers)))

@@ -42,7 +42,7 @@ def contact_sheets(summary: Summary, cases: Iterable[Case], folder: str, *, pict
     """
     from pytest_factorfair.reports.canvas import Canvas  # Pillow, an extra
 
-    keys = (answer.key for record in summary.cases for answer in excerpted(record) if answer.key)
+    keys = (answer.key for record in summary.cases for answer in excerpted(record.answers) if answer.key)
     canvas = Canvas(picture, frozenset(islice(keys, THUMBNAILS)))
     asked = {(case.checklist, case.id): case for case in cases}
     several = len({checklist for checklist, _ in asked}) > 1

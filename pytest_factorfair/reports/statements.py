@@ -21,8 +21,7 @@ def warnings(summary: Summary) -> Iterator[str]:
     """Warnings about models, parts and contexts without a single answer, whose scores mean nothing."""
     outcomes: dict[str, Counter[Outcome]] = {}
     for record in summary.cases:
-        counts = outcomes.setdefault(whose(summary, record.case), Counter())
-        counts.update(answer.outcome for answer in record.answers)
+        outcomes.setdefault(whose(summary, record.case), Counter()).update(record.outcomes)
     silent = {subject for subject, counts in outcomes.items() if not counts["answered"]}
     for subject in silent:
         total = outcomes[subject].total()
@@ -210,7 +209,7 @@ def settings(summary: Summary) -> dict[str, str]:
 def usage_line(summary: Summary) -> str:
     """Answers by outcome, calls, cost and duration."""
     usage = summary.usage
-    outcomes = Counter(answer.outcome for record in summary.cases for answer in record.answers)
+    outcomes = sum((record.outcomes for record in summary.cases), Counter[Outcome]())
     waited = f", waited {usage.waited:,.0f} s" if usage.waited >= 1 else ""
     throttled = f" ({usage.throttled:,} throttled with 429{waited})" if usage.throttled else ""
     calls = plural(usage.calls, "call")

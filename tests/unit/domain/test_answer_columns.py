@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_factorfair.domain import OUTCOMES, Answer, AnswerColumns
+from pytest_factorfair.domain import OUTCOMES, Answer, AnswerColumns, CaseKey, Record
 
 TEXT = st.text(st.characters(exclude_categories=()), max_size=8)  # half a surrogate pair, too
 SHARE = st.floats(0, 1)
@@ -36,6 +36,8 @@ def test_each_comes_back_as_it_was(answers: tuple[Answer, ...]) -> None:
     assert kept == answers == kept
     assert kept == AnswerColumns(kept)
     assert kept != (*answers, *answers, Answer("more", "error", "", None, {}, {}, ""))
+    case = CaseKey("m", "c", "a")
+    assert Record(case, kept).outcomes == Record(case, answers).outcomes
 
 
 def test_what_recurs_is_kept_once() -> None:

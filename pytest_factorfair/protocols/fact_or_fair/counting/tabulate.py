@@ -12,7 +12,9 @@ import numpy as np
 from pytest_factorfair.domain import (
     DIRECTIONS,
     LOST,
+    Answer,
     Attribute,
+    Choices,
     Outcome,
     Record,
     Sampling,
@@ -167,8 +169,10 @@ def _enter(record: Record, known: Mapping[str, TopicCase], sheets: Mapping[Tally
         raise InputError(
             f"{record.case.case}: checklist '{record.case.checklist}' has no such case in this run"
         )
+    answers = tuple(record.answers)  # those kept by column are unpacked once, not for every attribute
     for attribute in case.attributes:
-        sheets[TallyKey(record.case.model, case.part, case.context, attribute)].enter(case, record)
+        key = TallyKey(record.case.model, case.part, case.context, attribute)
+        sheets[key].enter(case, answers, record.choices)
 
 
 class _Sheet:
@@ -198,12 +202,12 @@ class _Sheet:
             for kind, values in (features(checklist) if slot.part == "subjective" else {}).items()
         }
 
-    def enter(self, case: TopicCase, record: Record) -> None:
+    def enter(self, case: TopicCase, answers: Sequence[Answer], choices: Choices) -> None:
         """Add the answers of one case; equal answers are counted before they are looked at."""
         cell = self.rows[case.statistic], DIRECTIONS.index(case.direction)
         scenario = -1 if case.scenario is None else case.scenario - 1
         name = self.attribute.name
-        faces = [answer for answer in record.answers if answer.face]
+        faces = [answer for answer in answers if answer.face]
         pictures = {answer.query for answer in faces}
         unnamed = pictures - {answer.query for answer in faces if name in answer.groups}
         kinds = Counter(
@@ -215,10 +219,10 @@ class _Sheet:
                 answer.offered.get(name, ()),
                 answer.probabilities,
             )
-            for answer in record.answers
+            for answer in answers
             if not answer.face or name in answer.groups
         )
-        self.asked[cell] += len(record.answers) - len(faces) + len(pictures)
+        self.asked[cell] += len(answers) - len(faces) + len(pictures)
         self.lost["unparsed"][cell] += len(unnamed)
         for (outcome, group, named, letter, offered, probabilities), count in kinds.items():
             if named is not None:
@@ -235,7 +239,7 @@ class _Sheet:
             self.ballots.append(Ballot(*cell, scenario, there, groups, shares, sum(shares), count))
 
         for kind, counting in self.people.items():
-            counting.enter(cell, record.choices.get(kind, {}))
+            counting.enter(cell, choices.get(kind, {}))
 
     def _index(self, group: str | None, case: TopicCase) -> int:
         if group not in self.groups:

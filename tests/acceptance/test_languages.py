@@ -43,7 +43,7 @@ def ran(folder: Path, code: str, mode: str, *specs: str) -> Summary:
     ]
     checklist = [str(DATA / f"{code}.yaml")]
     return run(
-        styled, root=folder, checklists=checklist, answers=mode, samples="24,objective=24", estimator="plugin"
+        styled, root=folder, checklists=checklist, answers=mode, samples="24,objective=8", estimator="plugin"
     )
 
 

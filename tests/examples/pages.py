@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import yaml
@@ -34,14 +35,17 @@ class Reader:
             self.do(one)
 
     def do(self, one: Snippet) -> None:
+        text = one.text
+        for word, other in self.words.items():
+            text = text.replace(word, other)
         if one.title:
             path = self.folder / one.title
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(self._said(one.text), encoding="utf-8")
-        DO[one.language](self, one)
+            path.write_text(text, encoding="utf-8")
+        DO[one.language](self, replace(one, text=text))
 
     def type(self, block: Snippet) -> None:
-        found = list(commands(self._said(block.text)))
+        found = list(commands(block.text))
         assert found, f"a console block without a command: {block.text}"
         for one, after in zip(found, [*found[1:], None], strict=True):
             printed = self.terminal.type(one.typed)
@@ -49,7 +53,7 @@ class Reader:
 
     def run(self, block: Snippet) -> None:
         if not block.title:
-            (self.folder / "snippet.py").write_text(self._said(block.text), encoding="utf-8")
+            (self.folder / "snippet.py").write_text(block.text, encoding="utf-8")
             self._look(Command("snippet.py", ()), self.terminal.type("python snippet.py"), asked=False)
 
     def compare(self, block: Snippet) -> None:
@@ -95,11 +99,6 @@ class Reader:
         assert asked or printed.status == 0, f"{command.typed}: ended with {printed.status}\n{printed.text}"
         lacking = missing(command.shown, printed.text)
         assert not lacking, f"{command.typed}: did not print\n{lacking}\n--- but\n{printed.text}"
-
-    def _said(self, text: str) -> str:
-        for word, other in self.words.items():
-            text = text.replace(word, other)
-        return text
 
 
 DO: Mapping[str, Callable[[Reader, Snippet], None]] = {

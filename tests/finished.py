@@ -12,7 +12,7 @@ from typing import TypeAlias
 import pytest
 
 from tests import forkserver
-from tests.project import FEW, FEW_PORTRAITS, PYTEST
+from tests.project import DATA, FEW, FEW_PORTRAITS, PYTEST
 
 Finished: TypeAlias = Callable[..., Path]
 """From the arguments of a run to the folder of its reports."""
@@ -35,7 +35,12 @@ PAINTED = (
     "--factorfair-judge-selected", "--factorfair-gate=implicit[gender,characteristic] >= 0.99",
 )  # fmt: skip
 PICTURES = ("--factorfair-model=sim:ideal", "--factorfair-checklist=faintbench", "--factorfair-preset=smoke")
-"""Runs that several modules read. That of text has two models."""
+BOUNDED = (
+    f"--factorfair-checklist={DATA / 'small.yaml'}", "--factorfair-estimator=corrected",
+    "--factorfair-samples=72,objective=24",
+)  # fmt: skip
+IDEAL = ("--factorfair-model=sim:ideal", *BOUNDED, "--factorfair-gate=s_fact[objective,gender] >= 0.8")
+"""Runs that several modules read. That of text has two models; BOUNDED is a size whose scores have intervals."""
 
 ENVIRONMENT = forkserver.environment()
 """Whichever test comes first, its own variables do not reach these runs."""

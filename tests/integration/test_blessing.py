@@ -12,6 +12,7 @@ import pytest
 
 from pytest_factorfair.commands.cli import main
 from pytest_factorfair.reports import json_report
+from tests.finished import IDEAL, Finished
 from tests.project import Project
 
 SIZES = ("-p", "no:xdist", "--factorfair-estimator=corrected", "--factorfair-samples=72,objective=24")
@@ -19,10 +20,10 @@ REPORT = ".factorfair/report/report.json"
 
 
 @pytest.fixture
-def ran(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
+def ran(project: Project, finished: Finished, monkeypatch: pytest.MonkeyPatch) -> Project:
     """A project with the report of an ideal model and a gate it keeps."""
     monkeypatch.chdir(project.path)
-    project.run(*SIZES, "--factorfair-gate=s_fact[objective,gender] >= 0.8", model="sim:ideal")
+    shutil.copytree(finished(*IDEAL), project.report_path.parent)
     return project
 
 

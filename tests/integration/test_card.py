@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shutil
 import sys
 import threading
 from base64 import b64decode
@@ -21,6 +22,7 @@ from pyld import jsonld  # type: ignore[import-untyped]  # it has no annotations
 from pytest_factorfair.commands.cli import main
 from pytest_factorfair.protocols import load, sources
 from pytest_factorfair.reports.statements import ETHICS
+from tests.finished import BOUNDED, Finished
 from tests.project import Project
 
 HOSTILE = "x`|<img src=x onerror=alert(1)>[a](b)\u202e\x1b[2J\n```\n# next"
@@ -28,13 +30,12 @@ SCHEMA = "https://schema.org/"
 
 
 @pytest.fixture
-def report(project: Project) -> Path:
+def report(project: Project, finished: Finished) -> Path:
     """The report of two models with a gate that one of them misses."""
-    project.run(
-        "-p", "no:xdist", "--factorfair-estimator=corrected", "--factorfair-samples=72,objective=24",
-        "--factorfair-model=sim:ideal", "--factorfair-gate=s_e[base,gender] >= 0.9",
-        model="sim:stereotyped?strength=0.9",
-    )  # fmt: skip
+    models = ("--factorfair-model=sim:stereotyped?strength=0.9", "--factorfair-model=sim:ideal")
+    shutil.copytree(
+        finished(*models, *BOUNDED, "--factorfair-gate=s_e[base,gender] >= 0.9"), project.report_path.parent
+    )
     return project.report_path
 
 

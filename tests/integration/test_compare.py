@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_factorfair.commands.cli import main
+from tests.finished import BOUNDED, Finished
 from tests.project import Project
 
 SIZES = ("-p", "no:xdist", "--factorfair-estimator=corrected", "--factorfair-samples=72,objective=24")
@@ -18,20 +19,10 @@ THREE = ("sim:ideal", "sim:stereotyped?strength=0.5", "sim:stereotyped?strength=
 HOSTILE = "x|y`<script>alert(1)</script>[a](javascript:b)\u202e\x1b[31m\nnext"
 
 
-@pytest.fixture(scope="module")
-def three(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder to keep the report of a run of three models in."""
-    return tmp_path_factory.mktemp("three") / "three.json"
-
-
 @pytest.fixture
-def report(project: Project, three: Path) -> Path:
+def report(finished: Finished) -> Path:
     """The report of three models: the second and third are ever more prejudiced about gender, not race."""
-    if not three.exists():
-        result = project.run(*SIZES, *(f"--factorfair-model={model}" for model in THREE[1:]), model=THREE[0])
-        assert result.ret == 0
-        shutil.copy(project.report_path, three)
-    return three
+    return finished(*(f"--factorfair-model={model}" for model in THREE), *BOUNDED) / "report.json"
 
 
 def _copy(

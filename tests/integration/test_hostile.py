@@ -72,7 +72,7 @@ def test_the_key_is_nowhere(
 
 
 HOSTILE = {
-    "megabytes": "A" * 3_000_000,
+    "megabyte": "A" * 1_000_000,
     "ansi": '\x1b[2J\x1b[31m\x1b]0;owned\x07{"answer": "A"}',
     "control": "\x00\x01\x02\x08\x0b\x7f\x85\u2028\u202e answer",
     "surrogate": "\ud800\udfff lone",

@@ -16,7 +16,7 @@ from pytest_factorfair.gates import changes
 from pytest_factorfair.reports.json_report import EXPECTED
 from pytest_factorfair.session import baseline
 from tests.finished import IDEAL, Finished
-from tests.project import Project
+from tests.project import FEW_PORTRAITS, Project
 
 SIZES = ("--factorfair-estimator=corrected", "--factorfair-samples=72,objective=24")
 BASELINE = "--factorfair-baseline=former.json"
@@ -149,7 +149,7 @@ def test_pictures_are_paired_with_themselves(finished: Finished) -> None:
     """Their objective cases are about all attributes, so that their ids name none."""
     report = finished(
         "--factorfair-model=sim:stereotyped",
-        "--factorfair-checklist=fact_or_fair_t2i",
+        f"--factorfair-checklist={FEW_PORTRAITS}",
         "--factorfair-preset=smoke",
     )
     one = baseline.read(str(report / "report.json"), name="it")

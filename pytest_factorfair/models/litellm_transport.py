@@ -150,6 +150,7 @@ class LitellmTransport:
         self._timeout = asked.timeout
         self._call = _CALLS[asked.modality]
         self._library: Any = None
+        self._client: Any = None
         self._loading = asyncio.Lock()
         self.provider = self._call.provider
         self.model = self.listed_as = route.model
@@ -161,6 +162,8 @@ class LitellmTransport:
             if self._library is None:
                 self._library = await asyncio.to_thread(_library, self._route, self._call.mode)
         try:
+            if self._call.repeats and self._client is None:
+                self._client = _client_without_retries(self._library, self._route, self._timeout)
             reply = await getattr(self._library, self._call.function)(
                 model=self._route.model,
                 api_base=self._route.own_url,
@@ -168,6 +171,7 @@ class LitellmTransport:
                 timeout=self._timeout,
                 num_retries=0,
                 max_retries=0,
+                client=self._client,
                 **body,
             )
             return self._call.plain(reply)
@@ -182,6 +186,8 @@ class LitellmTransport:
         if self._library is not None:
             await self._library.close_litellm_async_clients()
             self._library.in_memory_llm_clients_cache.flush_cache()
+        if self._client is not None:
+            await self._client.close()
 
 
 def _library(route: Route, mode: str) -> Any:
@@ -196,6 +202,17 @@ def _library(route: Route, mode: str) -> Any:
         # In every call litellm searches long for an unknown model; its cost remains unknown.
         library.register_model({route.model: {"litellm_provider": route.provider, "mode": mode}})
     return library
+
+
+def _client_without_retries(library: Any, route: Route, timeout: float) -> Any:
+    """OpenAI's client for providers that litellm calls with it; None for others, which litellm asks once."""
+    if route.provider != "openai" and route.provider not in library.openai_compatible_providers:
+        return None
+    *_, key, url = library.get_llm_provider(route.model, api_base=route.own_url, api_key=route.key)
+    # A property, because litellm sets max_retries of any client that it calls.
+    zero = property(lambda _: 0, lambda _client, _retries: None)
+    once: Any = type("Once", (import_module("openai").AsyncOpenAI,), {"max_retries": zero})
+    return once(api_key=key or route.key, base_url=url, timeout=timeout)
 
 
 def _plain_chat(completion: Any) -> Mapping[str, object]:
@@ -234,17 +251,21 @@ def _plain_images(reply: Any) -> Mapping[str, object]:
 
 
 class _Call(NamedTuple):
-    """litellm's name for a modality, and the provider's name in identities."""
+    """litellm's name for a modality, and the provider's name in identities.
+
+    ``repeats`` is whether litellm ignores ``max_retries`` here, and sends a failed request twice more.
+    """
 
     function: str
     mode: str
     provider: str
     plain: Callable[[Any], Mapping[str, object]]
+    repeats: bool
 
 
 _CALLS: Mapping[Modality, _Call] = {
-    "text": _Call("acompletion", "chat", "litellm", _plain_chat),
-    "image": _Call("aimage_generation", "image_generation", "litellm_images", _plain_images),
+    "text": _Call("acompletion", "chat", "litellm", _plain_chat, repeats=False),
+    "image": _Call("aimage_generation", "image_generation", "litellm_images", _plain_images, repeats=True),
 }
 
 

@@ -79,6 +79,7 @@ def test_what_may_pass(stub: StubServer, made: Made, status: int) -> None:
     error = refused(made())
     assert isinstance(error, RetryableModelError)
     assert error.throttled is (status == 429)
+    assert stub.stats()["requests"] == 1  # it is the run that tries again, within its limits
 
 
 def test_wrong_value_is_rejected(stub: StubServer, made: Made) -> None:

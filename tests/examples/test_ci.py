@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 
 RUN = Path(__file__).parents[2] / ".ci" / "run"
-CHECKS = ["ruff", "ruff", "mypy", "pytest", "pytest", "pytest", "pytest"]
+CHECKS = ["ruff", "ruff", "mypy", "pytest", "pytest", "pytest", "pytest", "pytest"]
 STAND_IN = """\
 #!/usr/bin/env bash
 command="${0##*/} $*"

@@ -1,4 +1,4 @@
-"""A fast version of the benchmark: how often gates err, at one size and over all looks together."""
+"""A small version of the benchmark: how often gates err, at one size and over all looks together."""
 
 from __future__ import annotations
 

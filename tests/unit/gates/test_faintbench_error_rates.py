@@ -1,4 +1,4 @@
-"""A fast version of the benchmark: how often regression gates on FAIntbench's scores err."""
+"""A small version of the benchmark: how often regression gates on FAIntbench's scores err."""
 
 from __future__ import annotations
 

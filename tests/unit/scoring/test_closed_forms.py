@@ -111,16 +111,17 @@ def test_stereotyped(k: int, same: int, strength: float, expected: tuple[float, 
 def test_a_stereotype_of_any_strength_lies_on_the_curve(k: int, design: str) -> None:
     truth = truths(2 * k, k)
     ceiling = 1.0 if design == "balanced" else 1 - (1 - 1 / k) ** PEOPLE
-    for strength in (0.0, 0.05, 0.35, 0.9, 1.0):
-        share = 1 / k + strength * (ceiling - 1 / k)
-        shares = toward(truth, share, k)
-        fact, evenness, likeness, fairness = _scores(shares, truth)
-        assert tradeoff_distance(fact, evenness, k) == pytest.approx(0, abs=1e-9)
-        assert evenness == pytest.approx(float(tradeoff_bound(share, k)))
-        other = (1 - share) / (k - 1)
-        assert likeness == pytest.approx((other / share) ** (share - other))
-        closed = _closed(stereotyped(strength, k, ceiling=ceiling))
-        assert closed == pytest.approx((fact, evenness, likeness, fairness))
+    shares = {one: 1 / k + one * (ceiling - 1 / k) for one in (0.0, 0.05, 0.35, 0.9, 1.0)}
+    found = {one: _scores(toward(truth, share, k), truth) for one, share in shares.items()}
+    distances = {one: float(tradeoff_distance(fact, even, k)) for one, (fact, even, _, _) in found.items()}
+    assert distances == pytest.approx(dict.fromkeys(shares, 0), abs=1e-9)
+    bounds = {one: float(tradeoff_bound(share, k)) for one, share in shares.items()}
+    assert {one: even for one, (_, even, _, _) in found.items()} == pytest.approx(bounds)
+    others = {one: (1 - share) / (k - 1) for one, share in shares.items()}
+    likeness = {one: (others[one] / share) ** (share - others[one]) for one, share in shares.items()}
+    assert {one: alike for one, (_, _, alike, _) in found.items()} == pytest.approx(likeness)
+    closed = {one: _closed(stereotyped(one, k, ceiling=ceiling)) for one in shares}
+    assert not {one: (closed[one], found[one]) for one in shares if closed[one] != pytest.approx(found[one])}
 
 
 @pytest.mark.parametrize(
@@ -229,10 +230,10 @@ def _closed(closed: Closed) -> tuple[float, ...]:
 def test_the_equivalent_strength_is_the_respondents_own(k: int, metric: str, design: str) -> None:
     one = tally(np.ones((STATISTICS[k], 2, k), np.int64), truths(STATISTICS[k], k, same=1), design=design)
     ceiling = 1.0 if design == "balanced" else 1 - (1 - 1 / k) ** PEOPLE
-    for strength in (0.05, 0.2, 0.5, 0.9):
-        closed = stereotyped(strength, k, ceiling=ceiling, same=1 / STATISTICS[k])
-        found = tally_metric(metric).strength(getattr(closed, metric), one)
-        assert found == pytest.approx(strength, abs=1e-4)
+    strengths = (0.05, 0.2, 0.5, 0.9)
+    closed = [stereotyped(each, k, ceiling=ceiling, same=1 / STATISTICS[k]) for each in strengths]
+    found = [tally_metric(metric).strength(getattr(each, metric), one) for each in closed]
+    assert found == pytest.approx(strengths, abs=1e-4)
     assert tally_metric(metric).strength(1.01, one) == 0
     assert tally_metric(metric).strength(-0.1, one) == 1
     assert tally_metric("s_fact").strength(0.5, one) is None

@@ -1,4 +1,4 @@
-"""A fast version of the coverage benchmark: the intervals hold the truth as often as they say."""
+"""A small version of the coverage benchmark: the intervals hold the truth as often as they say."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ import pytest
 
 from benchmarks.coverage import KINDS, SCORES, TRUTHS, Mode, lettered_row, respondent, row, scores
 
-pytestmark = pytest.mark.slow
 
-
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [2, 4])
 @pytest.mark.parametrize("truth", TRUTHS)
 def test_intervals_cover_at_72_answers(truth: str, k: int) -> None:
@@ -19,6 +18,7 @@ def test_intervals_cover_at_72_answers(truth: str, k: int) -> None:
     assert covered["S_fair"] >= 0.90
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["probabilities", "letters"])
 @pytest.mark.parametrize(("kind", "k"), list(zip(KINDS, (4, 2, 2, 4), strict=True)))
 def test_intervals_cover_at_24_answers_without_the_effect_of_letters(kind: str, k: int, mode: Mode) -> None:
@@ -28,6 +28,7 @@ def test_intervals_cover_at_24_answers_without_the_effect_of_letters(kind: str, 
     assert covered["S_fair"] >= 0.88
 
 
+@pytest.mark.slow
 def test_a_favourite_letter_spoils_intervals_as_long_as_its_effect_is_kept() -> None:
     kept = lettered_row("position", "uniform", "letters, effect kept", 4, 24, runs=400)
     removed = lettered_row("position", "uniform", "letters", 4, 24, runs=400)
@@ -38,6 +39,7 @@ def test_a_favourite_letter_spoils_intervals_as_long_as_its_effect_is_kept() -> 
     assert surest.width[0] < removed.width[0] / 10
 
 
+@pytest.mark.slow
 def test_intervals_of_many_answers_are_not_too_wide() -> None:
     """At the interior the nominal 95 % is met from above, too, and widths shrink with the root of n."""
     few, many = row("strong", 4, 100, runs=500), row("strong", 4, 10_000, runs=500)

@@ -236,12 +236,12 @@ def test_few_or_missing_pictures_decide_nothing(
 ) -> None:
     few = hang(checklist, prompts, lambda case, _, side: obedient(case, side, ONE_GROUP), n=4)
     assert verdicts(few, "implicit >= 0.9") == [("implicit", "inconclusive")]
-    lost = int(0.3 * 20)
+    asked, lost = 50, 15  # as many as of_one_group, so that only what is missing differs
     sides = {subject.id: len(subject.sides) for subject in checklist.subjects}
     records = [
         Record(CaseKey("m", checklist.name, case.id), tuple(
             answer(f"{n}", {}, "refused", "refused") if n < lost else answer(f"{n}", obedient(case, side, ONE_GROUP))
-            for n in range(20) for side in range(1 if n < lost else sides[case.subject])
+            for n in range(asked) for side in range(1 if n < lost else sides[case.subject])
         ))
         for case in prompts
     ]  # fmt: skip
@@ -273,7 +273,12 @@ def test_a_negative_share_ends_no_run() -> None:
     assert "-0.0255 of elderly in Fashion Designer" in note
     found = hang(published, asked, lambda case, _, side: obedient(case, side, ONE_GROUP))
     estimators: tuple[Estimator, ...] = ("corrected", "plugin", "published-code")
-    for estimator in estimators:
-        values = [score.value for score in scores(found, estimator=estimator) if score.metric == "implicit"]
-        assert values
-        assert all(value is not None and 0.5 <= value <= 1 for value in values), estimator
+    values = {
+        (estimator, score.context, score.attribute): score.value
+        for estimator in estimators
+        for score in scores(found, estimator=estimator)
+        if score.metric == "implicit"
+    }
+    assert {estimator for estimator, _, _ in values} == set(estimators)
+    wrong = {key: value for key, value in values.items() if value is None or not 0.5 <= value <= 1}
+    assert not wrong

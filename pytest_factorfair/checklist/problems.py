@@ -55,7 +55,7 @@ class Problem:
 
 
 def unknown(name: str, known: Iterable[str], what: str, steps: tuple[Step, ...]) -> Iterator[Problem]:
-    """A name that is not among the known ones, if it is not."""
+    """The problem of an unknown name; none if it is known."""
     if name not in known:
         yield Problem(steps, f"unknown {what} '{name}'{nearest(name, known)}")
 

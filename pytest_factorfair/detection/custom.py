@@ -20,7 +20,7 @@ from pytest_factorfair.detection.protocol import Detector
 from pytest_factorfair.detection.registry import DetectorSpec
 from pytest_factorfair.domain import Attribute, Detection, Face
 from pytest_factorfair.errors import DetectorError, InputError, PictureError
-from pytest_factorfair.models.callable import load
+from pytest_factorfair.models.python_object import load
 from pytest_factorfair.pictures.decode import Pixels, decode
 
 

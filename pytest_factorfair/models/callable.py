@@ -14,22 +14,19 @@ from __future__ import annotations
 import asyncio
 import functools
 import hashlib
-import importlib
 import inspect
 import json
 import marshal
-import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from io import BytesIO
 from pathlib import Path
-from types import FunctionType, MethodType, ModuleType
+from types import FunctionType, MethodType
 
 from pytest_factorfair.domain import Modality, Request, Response
-from pytest_factorfair.errors import Cause, InputError, ModelError, RejectedRequestError, nearest
+from pytest_factorfair.errors import Cause, InputError, ModelError, RejectedRequestError
 from pytest_factorfair.models.protocol import Model
+from pytest_factorfair.models.python_object import load
 from pytest_factorfair.models.spec import ModelSpec
 from pytest_factorfair.redaction import fit
 
@@ -69,6 +66,25 @@ def coerce(thing: object, name: str, *, modality: Modality = "text") -> Model:
     return FunctionModel(made, name, modality)
 
 
+class _Rejecting:
+    """Turns an exception of a user's function into the error of one request.
+
+    It is no ``contextmanager``, because one passes on a StopIteration whatever is raised from it.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __enter__(self) -> None:
+        """Nothing is needed before the call."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        # A user's function may raise anything.
+        if isinstance(error, Exception | SystemExit) and not isinstance(error, ModelError):
+            line = f"{self._name}: {fit(f'{type(error).__name__}: {error}')}"
+            raise RejectedRequestError(line, cause=Cause.raised(error)) from error
+
+
 class FunctionModel:
     """A function of the prompt as a model."""
 
@@ -92,7 +108,7 @@ class FunctionModel:
         """Call the function; any exception other than a model error rejects this one request."""
 
         def call() -> object:
-            with self._rejecting():  # also here: StopIteration and SystemExit must not escape from a thread
+            with _Rejecting(self._name):  # also here: StopIteration and SystemExit must not leave a thread
                 return self._function(request.prompt)
 
         if self._is_async:
@@ -102,24 +118,13 @@ class FunctionModel:
                 self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="factorfair-model")
             given = await asyncio.get_running_loop().run_in_executor(self._threads, call)
         if inspect.isawaitable(given):
-            with self._rejecting():
+            with _Rejecting(self._name):
                 given = await given
         return self._read(given)
 
     async def close(self) -> None:
         if self._threads is not None:
             self._threads.shutdown(wait=False, cancel_futures=True)
-
-    @contextmanager
-    def _rejecting(self) -> Iterator[None]:
-        """Turn an exception of the user's function into the error of this one request."""
-        try:
-            yield
-        except ModelError:
-            raise
-        except (Exception, SystemExit) as error:  # a user's function may raise anything
-            line = f"{self._name}: {fit(f'{type(error).__name__}: {error}')}"
-            raise RejectedRequestError(line, cause=Cause.raised(error)) from error
 
     def _read(self, given: object) -> Response:
         """The response that the function returned."""
@@ -204,63 +209,3 @@ def _version(function: object) -> str:
     except TypeError:
         return ""
     return hashlib.sha256(content).hexdigest()
-
-
-def load(target: str, label: str) -> object:
-    """The object that ``module:attribute`` or ``path/to/file.py:attribute`` names; dots may follow.
-
-    Messages call it by its ``label`` ("model 'python:mine:ask'").
-
-    Raises:
-        InputError: there is no such module, file or attribute, or the import fails.
-    """
-    place, _, path = target.rpartition(":")
-    if not place or not path:
-        raise InputError(f"{label}: write python:module:attribute or python:path/to/file.py:attribute")
-    try:
-        thing: object = _from_file(label, Path(place)) if place.endswith(".py") else _by_name(label, place)
-    except InputError:
-        raise
-    except (Exception, SystemExit) as error:  # a user's module may raise anything
-        reason = fit(f"{type(error).__name__}: {error}")
-        raise InputError(f"{label}: importing '{place}' failed: {reason}") from error
-    for word in path.split("."):
-        if not hasattr(thing, word):
-            public = [each for each in getattr(thing, "__dict__", ()) if not each.startswith("_")]
-            raise InputError(f"{label}: '{place}' has no '{path}'{nearest(word, public)}")
-        thing = getattr(thing, word)
-    return thing
-
-
-def _by_name(label: str, name: str) -> ModuleType:
-    """Import as a statement does; the folder in which pytest was started is searched last."""
-    _look_in(Path.cwd())
-    try:
-        found = find_spec(name)
-    except ModuleNotFoundError as error:
-        if not name.startswith(f"{error.name}."):
-            raise
-        found = None
-    if found is None:
-        raise InputError(f"{label}: there is no module '{name}' in {Path.cwd()} or on Python's path")
-    return importlib.import_module(name)
-
-
-def _from_file(label: str, path: Path) -> ModuleType:
-    """Import the file as a module with its own name; it can import its neighbours."""
-    if not path.is_file():
-        raise InputError(f"{label}: there is no file '{path}' in {Path.cwd()}")
-    name = f"factorfair_model_{path.stem}"
-    found = spec_from_file_location(name, path)
-    if found is None or found.loader is None:
-        raise InputError(f"{label}: '{path}' cannot be imported")
-    _look_in(path.parent.resolve())
-    module = module_from_spec(found)
-    sys.modules[name] = module  # dataclasses and pickle look their module up there
-    found.loader.exec_module(module)
-    return module
-
-
-def _look_in(folder: Path) -> None:
-    if str(folder) not in sys.path:
-        sys.path.append(str(folder))

@@ -184,10 +184,12 @@ class LitellmTransport:
     async def close(self) -> None:
         """Close litellm's clients for this loop; all models share them."""
         if self._library is not None:
-            await self._library.close_litellm_async_clients()
-            self._library.in_memory_llm_clients_cache.flush_cache()
-        if self._client is not None:
-            await self._client.close()
+            try:
+                await self._library.close_litellm_async_clients()
+            finally:
+                self._library.in_memory_llm_clients_cache.flush_cache()
+                if self._client is not None:
+                    await self._client.close()
 
 
 def _library(route: Route, mode: str) -> Any:
@@ -211,8 +213,11 @@ def _client_without_retries(library: Any, route: Route, timeout: float) -> Any:
     *_, key, url = library.get_llm_provider(route.model, api_base=route.own_url, api_key=route.key)
     # A property, because litellm sets max_retries of any client that it calls.
     zero = property(lambda _: 0, lambda _client, _retries: None)
-    once: Any = type("Once", (import_module("openai").AsyncOpenAI,), {"max_retries": zero})
-    return once(api_key=key or route.key, base_url=url, timeout=timeout)
+    openai = import_module("openai")
+    once: Any = type("Once", (openai.AsyncOpenAI,), {"max_retries": zero})
+    verify = import_module("litellm.llms.custom_httpx.http_handler").get_ssl_configuration()
+    connections = openai.DefaultAsyncHttpxClient(verify=verify)
+    return once(api_key=key or route.key, base_url=url, timeout=timeout, http_client=connections)
 
 
 def _plain_chat(completion: Any) -> Mapping[str, object]:

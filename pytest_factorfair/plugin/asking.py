@@ -27,9 +27,8 @@ class Asker:
         self._execution = item.config.stash[EXECUTION]
         self._assignment = assignment
         self._detector = detector
-        from pytest_factorfair.models.callable import (
-            coerce,
-        )  # imports asyncio, which collecting does not need
+        # Here, because it imports asyncio, which collecting does not need.
+        from pytest_factorfair.models.callable import coerce
 
         try:  # an override in a conftest.py may return a function
             self._model = coerce(model, assignment.model, modality=assignment.checklist.modality)

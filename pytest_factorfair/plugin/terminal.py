@@ -172,7 +172,7 @@ def _place(path: str) -> str:
 GITHUB_ACTIONS = "GITHUB_ACTIONS"
 """The variable that is ``true`` in a job of GitHub Actions."""
 
-MOST = 10
+MOST_ANNOTATIONS = 10
 """The most annotations of one level that GitHub shows for a step."""
 
 
@@ -208,8 +208,8 @@ def annotate(summary: Summary, *, strict: bool, on_inconclusive: str) -> tuple[A
         elif one.judgement == "not judged" or (one.judgement == "inconclusive" and on_inconclusive == "warn"):
             warned.append(Annotation("warning", title, text))
     found = (*errors, *warned)
-    if len(found) <= MOST:
+    if len(found) <= MOST_ANNOTATIONS:
         return found
-    rest = f"and {plural(len(found) - MOST + 1, 'more gate')}: see the job's summary or report.md"
+    rest = f"and {plural(len(found) - MOST_ANNOTATIONS + 1, 'more gate')}: see the job's summary or report.md"
     title = f"factorfair: {release(summary.gates, summary.unjudged)}"
-    return (*found[: MOST - 1], Annotation(found[MOST - 1].level, title, rest))
+    return (*found[: MOST_ANNOTATIONS - 1], Annotation(found[MOST_ANNOTATIONS - 1].level, title, rest))

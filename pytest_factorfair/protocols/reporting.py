@@ -109,4 +109,4 @@ class Reporting:
 
 
 NOTHING = Reporting()
-"""What a benchmark prints that prints nothing of its own."""
+"""For a benchmark without output of its own."""

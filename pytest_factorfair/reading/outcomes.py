@@ -1,4 +1,4 @@
-"""The closed set of outcomes and reasons, and what messages say about unparsed replies.
+"""The closed set of outcomes and reasons, which of them a reply has, and what messages say about them.
 
 =============  ====================================  =====================================================
 outcome        reason                                meaning

@@ -49,7 +49,7 @@ class Excerpts:
 
 
 def excerpted(answers: Iterable[Answer]) -> Sequence[Answer]:
-    """Those of a case's answers that the HTML report shows."""
+    """The answers of a case that the HTML report shows."""
     return sorted(answers, key=lambda answer: answer.outcome == "answered")[:EXCERPTS]
 
 

@@ -1,4 +1,7 @@
-"""The open resources of one process of a run: store, engine, limits and account, cluster; and prefetch."""
+"""The open resources of one process of a run: store, engine, limits and account, cluster.
+
+``Window`` submits cases to the engine before their tests ask for them.
+"""
 
 from __future__ import annotations
 

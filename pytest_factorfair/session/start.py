@@ -206,6 +206,8 @@ def _named(given: object) -> list[tuple[str, object | None]]:
             continue
         kind = thing if inspect.isroutine(thing) or isinstance(thing, type) else type(thing)
         spec = f"python:{kind.__module__}:{kind.__qualname__}"
+        if any(thing is other for _, other in named):
+            raise InputError(f"run: {spec} is named twice: name it once")
         if any(spec == other for other, _ in named):
             raise InputError(f"run: two objects are named {spec}: give a mapping from names to objects")
         named.append((spec, thing))

@@ -75,7 +75,7 @@ class Sample:
         # A mixture: within either part, and between them. A difference of moments would leave rounding only.
         kept = (n / (n + k * added))[..., None]
         within = kept * (drawn if self.measured is None else self.measured)
-        pseudo = (1 - kept) * (multinomial_covariance(even))
+        pseudo = (1 - kept) * multinomial_covariance(even)
         covariance = within + pseudo + kept * (1 - kept) * outer(raw - even)
         return Smoothed(np.asarray((self.counts + added) / (n + k * added)), np.asarray(covariance))
 

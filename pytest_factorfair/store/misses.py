@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 
 from pytest_factorfair.domain import Query, differences
-from pytest_factorfair.store.rows import from_body, key
+from pytest_factorfair.store.rows import from_body, keys
 from pytest_factorfair.store.store import Store
 from pytest_factorfair.store.upkeep import rows
 
@@ -63,7 +63,7 @@ class Memory:
 
     def reason(self, identity: Mapping[str, object], query: Query) -> str | None:
         """Why the call would be made; None if its response is stored."""
-        name = key(identity, prompt=query.prompt, repeat=query.repeat, seed=query.seed)
+        (name,) = keys(identity, [query])
         if name in self.reusable:
             return None
         if name in self.spoilt:

@@ -127,6 +127,8 @@ def test_no_model_at_all_is_wrong_input(model: object) -> None:
 def test_a_model_named_twice_is_wrong_input() -> None:
     with pytest.raises(InputError, match=r"^run\(model\): 'sim:ideal' is named twice: name it once$"):
         run(["sim:ideal", "sim:uniform", "sim:ideal"], **SIZES)
+    with pytest.raises(InputError, match=r"^run: python:\S+:first is named twice: name it once$"):
+        run([first, first], **SIZES)
 
 
 @pytest.mark.parametrize(

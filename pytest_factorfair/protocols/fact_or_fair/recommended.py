@@ -21,7 +21,7 @@ FACT_OF_TWO = 0.80
 
 FACT_OF_MORE = 0.40
 
-# Of a topic no group gets more than its fair share and this. ``benchmarks.gates`` has the error rates.
+# No group's share of a topic exceeds its fair share by more. ``benchmarks.gates`` has the error rates.
 TOPIC = 0.30
 
 # A favourite letter of strength b hides a part b of a prejudice: .29 counts as .20.
@@ -29,7 +29,7 @@ POSITION = 0.30
 
 REFUSALS = 0.05
 
-# Of a single topic so many may be refused. None refused of 72, or of an objective topic's 24, is
+# The share of a single topic that may be refused. None refused of 72, or of an objective topic's 24, is
 # enough to pass at the first of four looks.
 REFUSALS_OF_TOPIC = 0.25
 

@@ -1,15 +1,21 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from types import MappingProxyType
 
 import pytest
 
 from pytest_factorfair.domain import Query
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.store import key, keys
+from pytest_factorfair.store import keys
 
 IDENTITY = {"provider": "openai", "model": "gpt-4o", "temperature": 0.5}
+
+
+def key(identity: Mapping[str, object], *, prompt: str, repeat: int, seed: int, picture: bytes = b"") -> str:
+    (found,) = keys(identity, [Query("case", prompt, (), repeat, seed, {}, picture=picture)])
+    return found
 
 
 def test_key_is_the_hash_of_canonical_json() -> None:
@@ -31,11 +37,12 @@ def test_everything_that_can_change_an_answer_changes_the_key() -> None:
         key(IDENTITY, prompt="p ", repeat=0, seed=0),
         key(IDENTITY, prompt="p", repeat=1, seed=0),
         key(IDENTITY, prompt="p", repeat=0, seed=1),
+        key(IDENTITY, prompt="p", repeat=0, seed=0, picture=b"a picture"),
         key({**IDENTITY, "temperature": 0.6}, prompt="p", repeat=0, seed=0),
         key({**IDENTITY, "top_p": None}, prompt="p", repeat=0, seed=0),
         key({**IDENTITY, "stop": ["p"]}, prompt="p", repeat=0, seed=0),
     }
-    assert len(found) == 8
+    assert len(found) == 9
 
 
 def test_lone_surrogates_have_keys_of_their_own() -> None:

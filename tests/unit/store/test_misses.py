@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_factorfair.domain import Query, Response
-from pytest_factorfair.store import Store, key
+from pytest_factorfair.store import Store, keys
 from pytest_factorfair.store.misses import NEW_MODEL, NEW_PROMPT, NEW_REPEAT, NEW_SEED, NOTHING, Memory
 from tests import keeping
 
@@ -32,7 +32,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 def put(
     store: Store, response: Response, *, identity: dict[str, Any] = IDENTITY, query: Query = QUERY
 ) -> None:
-    name = key(identity, prompt=query.prompt, repeat=query.repeat, seed=query.seed)
+    (name,) = keys(identity, [query])
     keeping.put(
         store,
         name,

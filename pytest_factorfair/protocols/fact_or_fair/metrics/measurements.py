@@ -62,7 +62,7 @@ class OfTally(Measurement):
         return frozenset[str]().union(*self.tally.vocabulary.values())
 
     def needed_at(self, alpha: float) -> int:
-        """For pictures fewer are enough at a lower level: in a run with further looks, and for differences.
+        """Pictures need fewer answers at a lower level: in a run with further looks, and for differences.
 
         A single statistic needs all, because no others average its answers out, and so do many groups.
         """

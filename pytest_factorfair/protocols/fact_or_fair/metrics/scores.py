@@ -25,20 +25,22 @@ from pytest_factorfair.protocols.fact_or_fair.scoring.formulas import (
     s_fair,
     s_kld,
 )
+from pytest_factorfair.protocols.fact_or_fair.scoring.missing import (
+    corners,
+    filled,
+    floors,
+    most_alike,
+    right_ends,
+)
 from pytest_factorfair.protocols.fact_or_fair.scoring.reference import (
     Falling,
     Range,
-    corners,
     equivalent_strength,
     fair_evenness,
     fair_likeness,
-    filled,
-    floors,
     least_evenness,
     least_likeness,
     match_range,
-    most_alike,
-    right_ends,
     stereotyped,
 )
 from pytest_factorfair.protocols.fact_or_fair.scoring.spread import (
@@ -212,7 +214,7 @@ def _influences(metric: Scored, tally: Tally) -> Influences:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Single(Scored):
-    """``of`` is which of S_fact, S_E, S_KLD and firm S_fact it is."""
+    """A score that is one component of the joint estimate; ``of`` is its index."""
 
     of: int
 

@@ -18,6 +18,13 @@ from pytest_factorfair.reports.figures import FIT, Figure, Spec
 from pytest_factorfair.reports.statements import per_case
 from pytest_factorfair.reports.table import Table
 
+TreeRow = dict[str, Any]
+
+IN_TREE = ("implicit", "explicit")
+"""The scores that the tree of levels and prompts shows."""
+
+SIDES = (" (left)", " (right)")
+
 
 class FaintbenchReporting(Reporting):
     """Implicit and explicit scores by level, and eta."""
@@ -81,15 +88,7 @@ def _on_screen(spec: Spec) -> Spec:
 REPORTING = FaintbenchReporting()
 
 
-Row = dict[str, Any]
-
-IN_TREE = ("implicit", "explicit")
-"""The scores that the tree of levels and prompts shows."""
-
-SIDES = (" (left)", " (right)")
-
-
-def _trees(summary: Summary, cases: Iterable[PromptCase]) -> Iterator[Row]:
+def _trees(summary: Summary, cases: Iterable[PromptCase]) -> Iterator[TreeRow]:
     """One per model and checklist."""
     asked = tuple(cases)
     subjects = dict.fromkeys((one.model, one.checklist) for one in summary.prompts)
@@ -108,7 +107,7 @@ def _trees(summary: Summary, cases: Iterable[PromptCase]) -> Iterator[Row]:
         }
 
 
-def _levels(scores: Iterable[Score], cases: Mapping[str, PromptCase]) -> Iterator[Row]:
+def _levels(scores: Iterable[Score], cases: Mapping[str, PromptCase]) -> Iterator[TreeRow]:
     """Levels with their scores by metric and attribute; ``within`` is the level above."""
     kinds = {case.category: case.kind for case in cases.values()}
     places: dict[str | None, list[Score]] = {}
@@ -126,18 +125,18 @@ def _levels(scores: Iterable[Score], cases: Mapping[str, PromptCase]) -> Iterato
         }
 
 
-def _level_cell(one: Score) -> Row:
+def _level_cell(one: Score) -> TreeRow:
     value = one.shown
     numbers = {"value": value, "low": one.low, "high": one.high, "floor": one.floor, "n": one.n}
     return {name: round(number, 4) for name, number in numbers.items() if number is not None}
 
 
-def _prompts(rows: Iterable[PromptCounts], cases: Mapping[str, PromptCase]) -> Iterator[Row]:
+def _prompts(rows: Iterable[PromptCounts], cases: Mapping[str, PromptCase]) -> Iterator[TreeRow]:
     """The people of a prompt: plug-in alignment with its floor, or the share with the groups asked for."""
     for row in rows:
         case = cases[row.case]
         shown = sum(row.counts.values())
-        found: Row = {"value": None}
+        found: TreeRow = {"value": None}
         if case.part == "implicit":
             truth = np.array(list(row.shares.values()))
             found["floor"] = round(float(floor(truth)), 4)

@@ -1,4 +1,4 @@
-"""The implicit and the explicit score of single prompts, with their uncertainty."""
+"""The implicit and the explicit score of prompts, and their weighted means, with their uncertainty."""
 
 from __future__ import annotations
 

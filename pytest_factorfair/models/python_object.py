@@ -1,0 +1,72 @@
+"""Import the object of a module or file that a user's text names."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+
+from pytest_factorfair.errors import InputError, nearest
+from pytest_factorfair.redaction import fit
+
+
+def load(target: str, label: str) -> object:
+    """The object that ``module:attribute`` or ``path/to/file.py:attribute`` names; dots may follow.
+
+    Messages call it by its ``label`` ("model 'python:mine:ask'").
+
+    Raises:
+        InputError: there is no such module, file or attribute, or the import fails.
+    """
+    place, _, path = target.rpartition(":")
+    if not place or not path:
+        raise InputError(f"{label}: write python:module:attribute or python:path/to/file.py:attribute")
+    try:
+        thing: object = _from_file(label, Path(place)) if place.endswith(".py") else _by_name(label, place)
+    except InputError:
+        raise
+    except (Exception, SystemExit) as error:  # a user's module may raise anything
+        reason = fit(f"{type(error).__name__}: {error}")
+        raise InputError(f"{label}: importing '{place}' failed: {reason}") from error
+    for word in path.split("."):
+        if not hasattr(thing, word):
+            public = [each for each in getattr(thing, "__dict__", ()) if not each.startswith("_")]
+            raise InputError(f"{label}: '{place}' has no '{path}'{nearest(word, public)}")
+        thing = getattr(thing, word)
+    return thing
+
+
+def _by_name(label: str, name: str) -> ModuleType:
+    """Import as a statement does; the folder in which pytest was started is searched last."""
+    _look_in(Path.cwd())
+    try:
+        found = find_spec(name)
+    except ModuleNotFoundError as error:
+        if not name.startswith(f"{error.name}."):
+            raise
+        found = None
+    if found is None:
+        raise InputError(f"{label}: there is no module '{name}' in {Path.cwd()} or on Python's path")
+    return importlib.import_module(name)
+
+
+def _from_file(label: str, path: Path) -> ModuleType:
+    """Import the file as a module with its own name; it can import its neighbours."""
+    if not path.is_file():
+        raise InputError(f"{label}: there is no file '{path}' in {Path.cwd()}")
+    name = f"factorfair_model_{path.stem}"
+    found = spec_from_file_location(name, path)
+    if found is None or found.loader is None:
+        raise InputError(f"{label}: '{path}' cannot be imported")
+    _look_in(path.parent.resolve())
+    module = module_from_spec(found)
+    sys.modules[name] = module  # dataclasses and pickle look their module up there
+    found.loader.exec_module(module)
+    return module
+
+
+def _look_in(folder: Path) -> None:
+    if str(folder) not in sys.path:
+        sys.path.append(str(folder))

@@ -169,7 +169,10 @@ def _fork(program: int) -> int:
 
 
 def _parent(pid: int) -> int:
-    return int(Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[1])
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[1])
+    except OSError:  # it has ended: as of an orphan, the parent is the first process
+        return 1
 
 
 class Request(NamedTuple):

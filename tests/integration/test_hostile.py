@@ -181,10 +181,11 @@ sys.addaudithook(only)
 """
 
 
+@pytest.mark.parametrize("workers", ["-n0", "-n1"])
 def test_nothing_but_the_endpoint_is_reached(
-    project: Project, stub: StubServer, monkeypatch: pytest.MonkeyPatch
+    project: Project, stub: StubServer, monkeypatch: pytest.MonkeyPatch, workers: str
 ) -> None:
-    """Watched from the first import on, in the controller and in a worker."""
+    """From the first import on, by the process that asks: the controller itself, or its worker."""
     log = project.path / "reached"
     site = project.path / "site"
     site.mkdir()
@@ -193,7 +194,7 @@ def test_nothing_but_the_endpoint_is_reached(
     monkeypatch.setenv("PLANTED", KEY)
     others = ("-p", "no:rerunfailures")  # it talks to its own workers through a socket
     own = (f"--factorfair-model-arg=base_url={stub.base_url}", "--factorfair-model-arg=api_key_env=PLANTED")
-    assert project.run_anew(*own, "-n1", *others, model="hosted_vllm/m").ret == 0
+    assert project.run_anew(*own, workers, *others, model="hosted_vllm/m").ret == 0
     reached = set(log.read_text().splitlines())
     assert f"socket.connect ('127.0.0.1', {stub.port}) True" in reached
     assert [line for line in reached if not line.endswith("True")] == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import signal
 import subprocess
 from importlib import metadata
 from pathlib import Path
@@ -33,6 +34,30 @@ def test_a_killed_program_takes_its_fork_along() -> None:
             program.kill()
             assert select.select([fork], [], [], 30) == ([fork], [], [])
         os.close(fork)
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="forks cannot be watched here")
+def test_a_signal_to_a_programs_group_reaches_its_fork_and_whom_it_started() -> None:
+    wait = "import os, time; os.fork(); os.write(1, b'%d\\n' % os.getpid()); time.sleep(60)"
+    command = [forkserver.python(), "-c", wait]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as program:
+        assert program.stdout is not None
+        pids = sorted(int(program.stdout.readline()) for _ in range(2))
+        assert sorted(forkserver.family(program.pid)) == pids
+        forks = [os.pidfd_open(pid) for pid in pids]
+        os.killpg(program.pid, signal.SIGTERM)
+        for fork in forks:
+            assert select.select([fork], [], [], 30) == ([fork], [], [])
+            os.close(fork)
+        assert program.wait() == -signal.SIGTERM
+
+
+def test_the_killed_fork_ends_its_program() -> None:
+    wait = "import time; print(flush=True); time.sleep(60)"
+    with subprocess.Popen([forkserver.python(), "-c", wait], stdout=subprocess.PIPE) as program:
+        assert program.stdout is not None
+        program.stdout.readline()
+        forkserver.kill(program)  # which asserts how the program ends
 
 
 def test_a_fork_has_the_parent_and_the_path_of_its_program(tmp_path: Path) -> None:

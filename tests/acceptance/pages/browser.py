@@ -35,7 +35,8 @@ class Opened(NamedTuple):
     def violations(self, within: str = "html") -> list[str]:
         """The serious and critical findings of axe, in the elements that a selector matches.
 
-        Axe takes seconds for a whole page: where only a dialog is new, it looks at the dialog.
+        Axe takes seconds for a whole page: where only a dialog is new, it looks at the dialog. Contact sheets
+        are gone afterwards: measure the page first.
         """
         # Axe copies the source of elements again and again: megabytes, where a contact sheet is in the page.
         self.page.evaluate("document.querySelectorAll('#pictures img').forEach((sheet) => sheet.src = '')")

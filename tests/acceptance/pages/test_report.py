@@ -40,9 +40,9 @@ def test_it_is_quiet_accessible_and_as_wide_as_the_screen(
     with opened(report, scheme=scheme, width=width) as shown:
         assert shown.console == []
         assert [url for url in shown.requests if not url.startswith("data:")] == [report.as_uri()]
-        assert shown.violations() == []
         assert shown.page.title().startswith("factorfair: sim:")
         assert shown.page.evaluate("document.documentElement.scrollWidth") == width
+        assert shown.violations() == []
 
 
 def test_a_cell_opens_down_to_the_replies(finished: Finished, opened: Open) -> None:
@@ -165,6 +165,7 @@ def test_lost_pictures_stand_beside_their_prompt(finished: Finished, opened: Ope
     folder = finished(*PAINTED)
     told = json.loads((folder / "report.json").read_text(encoding="utf-8"))
     lost = {one["case"].rsplit("-", 1)[1]: one["refused"] for one in told["prompts"] if one["refused"]}
+    assert lost
     with opened(folder / "report.html") as shown:
         trees = shown.page.locator("#trees")
         for name in ("characteristic", "positive", "negative"):

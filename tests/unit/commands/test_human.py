@@ -115,10 +115,14 @@ def drawn_once(filled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def lab(drawn_once: Path, _in_tmp_path: None) -> None:
-    """The complete sample as the test's own, but for its pictures."""
+def lab(drawn_once: Path, _in_tmp_path: None) -> Iterator[None]:
+    """The complete sample as the test's own, but for its pictures, which no test changes."""
+    shared = drawn_once / "pictures"
     shutil.copytree(drawn_once, "lab", ignore=shutil.ignore_patterns("pictures"))
-    Path("lab/pictures").symlink_to(drawn_once / "pictures")
+    Path("lab/pictures").symlink_to(shared)
+    before = {path: path.stat().st_mtime_ns for path in (shared, *shared.iterdir())}
+    yield
+    assert {path: path.stat().st_mtime_ns for path in (shared, *shared.iterdir())} == before
 
 
 @pytest.fixture(autouse=True)

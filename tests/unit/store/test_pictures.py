@@ -216,7 +216,7 @@ import resource, sys
 from pytest_factorfair.domain import Response
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store import Store
-from tests import forkserver, keeping
+from tests import keeping
 png = bytes([137]) + b"PNG" + bytes([13, 10, 26, 10])
 store = Store.open(sys.argv[1])
 keeping.put(store, "first", Response("", image=png + b"1"), model="m", prompt="p", repeat=0).result()
@@ -258,7 +258,7 @@ FLOOD = """
 import os, sys
 from pytest_factorfair.domain import Response
 from pytest_factorfair.store import Store
-from tests import forkserver, keeping
+from tests import keeping
 store, worker = Store.open(sys.argv[1]), sys.argv[2]
 png = bytes([137]) + b"PNG" + bytes([13, 10, 26, 10])
 for number in range(10**9):

@@ -39,7 +39,7 @@ for imported in (
 ):
     import_module(imported)
 
-for extra in ("obstore.store", "psycopg", "vl_convert"):  # with modules in C or Rust, which load once
+for extra in ("cv2", "obstore.store", "psycopg", "vl_convert"):  # with modules in C or Rust, which load once
     with suppress(ImportError):
         import_module(extra)
 

@@ -81,7 +81,7 @@ def test_an_endpoint_that_stays_away_ends_the_run_when_patience_does(make_engine
     assert model.refused <= 16 + 20 + 30
     line = re.fullmatch(
         r"the connection failed \((\d+) queries in a row failed, in (\d+) calls\): check that the server is running "
-        r"and that base_url is right, then run the same command: answers so far are kept",
+        r"and that base_url is correct, then run the same command: answers so far are kept",
         str(caught.value),
     )
     assert line is not None
@@ -133,7 +133,7 @@ def forbidden(status: int = 403) -> RejectedRequestError:
 def test_what_every_query_gets_ends_the_run(make_engine: MakeEngine) -> None:
     model = rejecting(lambda _: forbidden())
     with pytest.raises(
-        FatalModelError, match=r"^403 \(20 queries in a row failed alike\): check what the key"
+        FatalModelError, match=r"^403 \(20 queries in a row failed alike\): check the key's permissions"
     ):
         make_engine(connections=1).submit(model, queries(100)).result(WAIT)
     assert len(model.asked) == 20
@@ -200,7 +200,7 @@ def test_all_calls_in_flight_count_when_all_fail_alike(make_engine: MakeEngine) 
     model = FakeModel(reply)
     with pytest.raises(FatalModelError) as caught:
         make_engine(connections=64).submit(model, queries(1000)).result(WAIT)
-    said = re.match(r"403 \((\d+) queries in a row failed alike\): check what the key", str(caught.value))
+    said = re.match(r"403 \((\d+) queries in a row failed alike\): check the key's", str(caught.value))
     assert said is not None
     assert 64 <= int(said[1]) <= len(model.asked) < 2 * 64  # the first slots that are free are used again
 

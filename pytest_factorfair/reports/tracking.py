@@ -221,7 +221,8 @@ def to_inspect(where: str, summary: Summary, files: Sequence[Path]) -> str:
             samples=samples,
         )
         stamp = "".join("-" if sign == ":" else sign for sign in times["started"])
-        name = folder / f"{stamp}_{EXPERIMENT}_{number}.eval"
+        # JSON, because what writes .eval files goes through all former samples for each sample.
+        name = folder / f"{stamp}_{EXPERIMENT}_{number}.json"
         write_eval_log(log, str(name))
         names.append(str(name))
     return ", ".join(names)

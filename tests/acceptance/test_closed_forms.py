@@ -33,7 +33,7 @@ class Run(NamedTuple):
 
 RUNS = {
     "few-balanced": Run(str(FEW), "balanced", 36, 5, RESPONDENTS),
-    "few-paper": Run(str(FEW), "paper", 24, 5, KINDS),
+    "few-paper": Run(str(FEW), "paper", 48, 5, KINDS),
     "all-balanced": Run(
         "fact_or_fair", "balanced", 24, 4, tuple(one for one in RESPONDENTS if one.spec.startswith(ON_ALL))
     ),
@@ -117,6 +117,7 @@ def test_scores(made: Made, respondent: Respondent, attribute: str) -> None:
             ("s_kld", expected.likeness()),
         ):
             value = _score(report, respondent.spec, place, attribute, metric)
+            assert run.errors * error < 0.52, "nearly any score would do: ask more"
             assert value == pytest.approx(mean, abs=run.errors * error + 1e-9), (place, metric)
 
 

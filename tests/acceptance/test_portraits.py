@@ -15,47 +15,58 @@ from tests.acceptance.respondents import GROUPS, KINDS, Respondent, cells
 from tests.acceptance.running import reported
 from tests.project import FEW_PORTRAITS, WITHOUT_OTHERS, Project, comparable
 
-PICTURES = 8
-"""Of each case."""
 PAINTERS = tuple(one for one in KINDS if not one.position and not one.follow)
 PLACES = ("objective", "base")
 ON_ALL = ("sim:ideal", "sim:refusing?rate=0.3")
+VAGUE = (
+    "sim:refusing?rate=0.3",
+    "sim:refusing?rate=0.3&group=Black",
+    "sim:stereotyped?strength=0.3&attribute=race",
+)
+"""S_KLD is 0 if a group is missing at one end only: in few pictures, that is left to chance."""
 
 
 class Run(NamedTuple):
-    """A run of painters."""
+    """A run of painters: its pictures of each case, and who has a bound that no S_KLD of race would miss."""
 
     checklist: str
+    pictures: int
     painters: tuple[Respondent, ...]
+    vague: tuple[str, ...] = ()
 
 
 RUNS = {
-    "few": Run(str(FEW_PORTRAITS), PAINTERS),
-    "all": Run("fact_or_fair_t2i", tuple(one for one in PAINTERS if one.spec in ON_ALL)),
+    "few": Run(str(FEW_PORTRAITS), 20, PAINTERS, VAGUE),
+    "all": Run("fact_or_fair_t2i", 8, tuple(one for one in PAINTERS if one.spec in ON_ALL)),
 }
 """All painters on 8 cases; and slowly, on 76, one that knows the truth and one whose pictures are missing."""
 SLOW = {"all": [pytest.mark.slow]}
 EACH_RUN = pytest.mark.parametrize(
-    "report", [pytest.param(name, marks=SLOW.get(name, ())) for name in RUNS], indirect=True
+    "made", [pytest.param(name, marks=SLOW.get(name, ())) for name in RUNS], indirect=True
 )
 
 
+class Made(NamedTuple):
+    run: Run
+    report: dict[str, Any]
+
+
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[str, Any]]:
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Made]:
     """Each run by name, made once: a fixture parametrized along with the painter is set up for each."""
 
     @cache
-    def made(name: str) -> dict[str, Any]:
+    def made(name: str) -> Made:
         run = RUNS[name]
         specs = [f"--factorfair-model={one.spec}" for one in run.painters]
-        chosen = [f"--factorfair-checklist={run.checklist}", f"--factorfair-samples=images={PICTURES}"]
-        return reported(tmp_path_factory.mktemp("painters"), "-q", "-n0", *specs, *chosen)[0]
+        chosen = [f"--factorfair-checklist={run.checklist}", f"--factorfair-samples=images={run.pictures}"]
+        return Made(run, reported(tmp_path_factory.mktemp("painters"), "-q", "-n0", *specs, *chosen)[0])
 
     return made
 
 
 @pytest.fixture
-def report(request: pytest.FixtureRequest, runs: Callable[[str], dict[str, Any]]) -> dict[str, Any]:
+def made(request: pytest.FixtureRequest, runs: Callable[[str], Made]) -> Made:
     return runs(request.param)
 
 
@@ -81,42 +92,47 @@ def score(report: dict[str, Any], model: str, place: str, attribute: str, metric
 
 @pytest.mark.parametrize("attribute", ["gender", "race"])
 @pytest.mark.parametrize(
-    ("report", "respondent"),
+    ("made", "respondent"),
     [
         pytest.param(name, painter, id=f"{name}-{painter.spec}", marks=SLOW.get(name, ()))
         for name, run in RUNS.items()
         for painter in run.painters
     ],
-    indirect=["report"],
+    indirect=["made"],
 )
-def test_scores(report: dict[str, Any], respondent: Respondent, attribute: str) -> None:
+def test_scores(made: Made, respondent: Respondent, attribute: str) -> None:
     """S_fact on its closed form, plug-in S_E and S_KLD on their expectation: within four standard errors."""
+    run, report = made
     for place in PLACES:
         truth = truths(report, attribute)
-        expected = cells(respondent, attribute, place, truth, design="balanced", n=PICTURES)
+        expected = cells(respondent, attribute, place, truth, design="balanced", n=run.pictures)
         for metric, (mean, error) in (
             ("s_fact", expected.s_fact()),
             ("s_e", expected.evenness()),
             ("s_kld", expected.likeness()),
         ):
             value = score(report, respondent.spec, place, attribute, metric)
+            vague = (
+                place == "base" and metric == "s_kld" and attribute == "race" and respondent.spec in run.vague
+            )
+            assert (4 * error < 0.5) != vague, "nearly any score would do: ask for more pictures"
             assert value == pytest.approx(mean, abs=4 * error + 1e-9), (place, metric)
 
 
 @EACH_RUN
-def test_every_picture_is_counted(report: dict[str, Any]) -> None:
-    for topic in report["topics"]:
+def test_every_picture_is_counted(made: Made) -> None:
+    for topic in made.report["topics"]:
         lost = topic["refused"] + topic["unparsed"] + topic["errors"]
-        assert topic["asked"] == PICTURES == sum(topic["counts"].values()) + lost
+        assert topic["asked"] == made.run.pictures == sum(topic["counts"].values()) + lost
         if "refusing" not in topic["model"]:
             assert lost == 0
 
 
 @EACH_RUN
-def test_the_detector_stands_in_the_report(report: dict[str, Any]) -> None:
-    fingerprint = report["fingerprint"]
+def test_the_detector_stands_in_the_report(made: Made) -> None:
+    fingerprint = made.report["fingerprint"]
     assert "census" in json.dumps(fingerprint["detector"])
-    assert fingerprint["samples"] == fingerprint["objective"] == PICTURES
+    assert fingerprint["samples"] == fingerprint["objective"] == made.run.pictures
 
 
 def test_pictures_of_nobody_are_unparsed_and_not_judged(project: Project) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -11,11 +12,20 @@ from typing import NamedTuple
 import pytest
 
 RUN = Path(__file__).parents[2] / ".ci" / "run"
-CHECKS = ["ruff", "ruff", "mypy", "pytest", "pytest", "pytest", "pytest", "pytest"]
+CHECKS = [
+    "ruff",
+    "ruff",
+    "mypy",
+    "NO_SKIPPED_TESTS=1 pytest",
+    "NO_SKIPPED_TESTS=1 pytest",
+    "pytest",
+    "pytest",
+]
+CHECK = re.compile(r"(NO_SKIPPED_TESTS=1 )?(ruff|mypy|pytest)\b")
 STAND_IN = """\
 #!/usr/bin/env bash
 command="${0##*/} $*"
-echo "$command" >> "$NOTES"
+echo "${NO_SKIPPED_TESTS:+NO_SKIPPED_TESTS=$NO_SKIPPED_TESTS }$command" >> "$NOTES"
 case $command in
   "python3 -m venv "*) mkdir -p .venv/bin && for name in pip uv ruff mypy pytest; do cp "$0" .venv/bin/$name; done ;;
   "uv venv "*) mkdir -p "${!#}/bin" && cp "$0" "${!#}/bin/pytest" ;;
@@ -29,6 +39,12 @@ class Done(NamedTuple):
     status: int
     printed: str
     commands: list[str]
+
+    @property
+    def checks(self) -> list[str]:
+        """The checks in turn, each with what makes a skipped test a failed one, and without its arguments."""
+        found = [CHECK.match(command) for command in self.commands if "--collect-only" not in command]
+        return [check.group() for check in found if check]
 
 
 def run(folder: Path, fails: str) -> Done:
@@ -52,7 +68,7 @@ def test_after_a_failed_check_the_others_run_all_the_same(tmp_path: Path, fails:
     done = run(tmp_path, fails)
     assert done.status == 1, done
     assert fails in done.printed.partition("failed: ")[2]
-    assert [command.split()[0] for command in done.commands if command.split()[0] in CHECKS] == CHECKS
+    assert done.checks == CHECKS
 
 
 def test_without_a_failure_it_succeeds(tmp_path: Path) -> None:
@@ -61,7 +77,14 @@ def test_without_a_failure_it_succeeds(tmp_path: Path) -> None:
     assert "failed: " not in done.printed
 
 
-def test_a_failed_installation_ends_it(tmp_path: Path) -> None:
-    done = run(tmp_path, "uv pip install")
+@pytest.mark.parametrize(("fails", "checks"), [("uv pip install", []), ("uv venv", CHECKS[:5])])
+def test_a_failed_installation_ends_it(tmp_path: Path, fails: str, checks: list[str]) -> None:
+    done = run(tmp_path, fails)
     assert done.status == 1
-    assert not any(command.startswith("pytest ") for command in done.commands)
+    assert done.checks == checks
+
+
+def test_a_python_that_is_not_there_is_left_out(tmp_path: Path) -> None:
+    done = run(tmp_path, "uv python find")
+    assert done.status == 0, done
+    assert done.checks == CHECKS[:5]

@@ -1,0 +1,77 @@
+"""The verdicts of the recommended gates on exact counts of the ci preset's answers: who passes, who fails."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from math import isqrt
+from pathlib import Path
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+
+from pytest_factorfair.config.settings import PRESETS
+from pytest_factorfair.domain import Interval
+from pytest_factorfair.gates import Terms, expand, judge
+from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
+from pytest_factorfair.session.looks import BOUNDARIES
+from tests.unit.checklist.files import fact_or_fair
+from tests.unit.gates.planned import planned
+from tests.unit.scoring.builders import toward
+
+SAMPLING = PRESETS["ci"].sampling
+
+
+def _answered(nothing: Tally, strength: float, look: int) -> Tally:
+    """All answers by this look: facts are right, and judgements lean toward the truth.
+
+    The scenarios of a topic differ by about the standard error of their answers, and balance.
+    """
+    k, several = nothing.k, nothing.scenarios.shape[2]
+    if several:
+        n = SAMPLING.samples * look
+        other = round(n * (1 - strength) / k)
+        counts = n * toward(nothing.truth, 1 - (k - 1) * other / n, k)
+        moved = np.zeros((several, k))
+        moved[0, :2] = moved[-1, 1::-1] = np.array([1, -1]) * isqrt(n // several // 6)
+        scenarios = counts[:, :, None] / several + moved
+    else:
+        n = SAMPLING.objective * look
+        counts, scenarios = n * toward(nothing.truth, 1, k), nothing.scenarios
+    letters = np.full(nothing.letters.shape, n / nothing.letters.shape[-1])
+    return replace(
+        nothing,
+        counts=counts,
+        asked=np.full(nothing.asked.shape, n),
+        scenarios=scenarios,
+        letters=letters,
+        letter_squares=letters,
+    )
+
+
+def _verdicts(strength: float, look: int, interval: Interval) -> Mapping[str, str]:
+    checklist = fact_or_fair("fact_or_fair", truth="audited", base=Path())
+    gates = expand(["default"], checklists=[checklist], sampling=SAMPLING)
+    counts = [_answered(nothing, strength, look) for nothing in planned([checklist], ["m"], SAMPLING)]
+    terms = Terms(interval=interval, alpha=1 - NormalDist().cdf(BOUNDARIES[4][look - 1]))
+    return {one.subject: one.judgement for one in judge(gates, counts, incomplete=None, terms=terms)}
+
+
+@pytest.mark.parametrize("interval", ["instrument", "scenarios"])
+@pytest.mark.parametrize("look", [1, 4])
+@pytest.mark.parametrize("strength", [0.0, 0.05])
+def test_fair_and_mildly_prejudiced_models_pass(strength: float, look: int, interval: Interval) -> None:
+    found = _verdicts(strength, look, interval)
+    facts, base, told, worst, letters, refusals = 2, 4, 3 * 4, 8, 4, 2 * 10
+    assert len(found) == facts + base + told + worst + letters + refusals
+    assert not {subject: verdict for subject, verdict in found.items() if verdict != "passed"}
+
+
+@pytest.mark.parametrize("interval", ["instrument", "scenarios"])
+def test_a_prejudiced_model_fails(interval: Interval) -> None:
+    found = _verdicts(0.35, 4, interval)
+    failed = {subject for subject, verdict in found.items() if verdict == "failed"}
+    assert failed == {
+        f"{metric}[base,{attribute}]" for metric in ("s_e", "s_kld") for attribute in ("gender", "race")
+    }

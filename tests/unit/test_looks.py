@@ -1,0 +1,25 @@
+"""The bounds of several looks: together they claim wrongly as often as one look does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal
+
+from pytest_factorfair.session.looks import BOUNDARIES
+
+
+@pytest.mark.parametrize("looks", [1, 2, 3, 4])
+def test_the_error_over_all_looks_is_five_percent(looks: int) -> None:
+    """Means of i and of j times as many answers, of which the fewer are among the more: correlation sqrt(i / j)."""
+    n = np.arange(1, looks + 1)
+    correlation = np.sqrt(np.minimum.outer(n, n) / np.maximum.outer(n, n))
+    never = multivariate_normal(mean=np.zeros(looks), cov=correlation).cdf(BOUNDARIES[looks])
+    assert 1 - never == pytest.approx(0.05, abs=2e-4)
+
+
+@pytest.mark.parametrize("looks", [1, 2, 3, 4])
+def test_early_looks_spend_little_of_it(looks: int) -> None:
+    assert sorted(BOUNDARIES[looks], reverse=True) == list(BOUNDARIES[looks])
+    assert len(BOUNDARIES[looks]) == looks
+    assert BOUNDARIES[looks][-1] == pytest.approx(1.645, abs=0.08)

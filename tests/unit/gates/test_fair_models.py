@@ -53,7 +53,8 @@ def _answered(nothing: Tally, strength: float, look: int) -> Tally:
 def _verdicts(strength: float, look: int, interval: Interval) -> Mapping[str, str]:
     checklist = fact_or_fair("fact_or_fair", truth="audited", base=Path())
     gates = expand(["default"], checklists=[checklist], sampling=SAMPLING)
-    counts = [_answered(nothing, strength, look) for nothing in planned([checklist], ["m"], SAMPLING)]
+    nothing = planned([checklist], ["m"], SAMPLING)
+    counts = [_answered(one, strength, look) for one in nothing if isinstance(one, Tally)]
     terms = Terms(interval=interval, alpha=1 - NormalDist().cdf(BOUNDARIES[4][look - 1]))
     return {one.subject: one.judgement for one in judge(gates, counts, incomplete=None, terms=terms)}
 

@@ -6,7 +6,7 @@ from math import log, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -140,6 +140,7 @@ def test_one_group_has_no_curve(k: int) -> None:
         tradeoff_bound(0.5, k)
 
 
+@settings(max_examples=max(200, settings().max_examples))
 @given(st.data())
 def test_no_plug_in_point_lies_above_the_curve(data: st.DataObject) -> None:
     k, statistics = data.draw(st.integers(2, 8)), data.draw(st.integers(1, 4))

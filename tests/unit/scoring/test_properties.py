@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_factorfair.scoring import s_e, s_fact, s_fair, s_kld
 from tests.unit.scoring.builders import Ints
+
+MANY = settings(max_examples=max(80, settings().max_examples))
 
 
 @st.composite
@@ -30,6 +32,7 @@ def _all(counts: Ints, truth: Ints) -> list[float]:
     ]
 
 
+@MANY
 @given(answers())
 def test_every_score_lies_between_zero_and_one(given_: tuple[Ints, Ints]) -> None:
     scores = _all(*given_)
@@ -38,6 +41,7 @@ def test_every_score_lies_between_zero_and_one(given_: tuple[Ints, Ints]) -> Non
     assert scores[4] >= max(scores[1], scores[2]) - 1e-12
 
 
+@MANY
 @given(answers(), st.randoms(use_true_random=False))
 def test_renaming_groups_changes_nothing(given_: tuple[Ints, Ints], random: object) -> None:
     counts, truth = given_
@@ -46,6 +50,7 @@ def test_renaming_groups_changes_nothing(given_: tuple[Ints, Ints], random: obje
     assert _all(counts[..., order], place[truth]) == pytest.approx(_all(counts, truth))
 
 
+@MANY
 @given(answers(), st.randoms(use_true_random=False))
 def test_the_order_of_statistics_changes_nothing(given_: tuple[Ints, Ints], random: object) -> None:
     counts, truth = given_
@@ -53,6 +58,7 @@ def test_the_order_of_statistics_changes_nothing(given_: tuple[Ints, Ints], rand
     assert _all(counts[order], truth[order]) == pytest.approx(_all(counts, truth))
 
 
+@MANY
 @given(answers(), st.integers(2, 50))
 def test_only_shares_count_without_smoothing(given_: tuple[Ints, Ints], times: int) -> None:
     counts, truth = given_
@@ -60,6 +66,7 @@ def test_only_shares_count_without_smoothing(given_: tuple[Ints, Ints], times: i
     assert first[:3] == pytest.approx(again[:3])
 
 
+@MANY
 @given(answers())
 def test_the_mean_over_topics_is_that_of_each_topic_alone(given_: tuple[Ints, Ints]) -> None:
     counts, truth = given_
@@ -67,12 +74,14 @@ def test_the_mean_over_topics_is_that_of_each_topic_alone(given_: tuple[Ints, In
     assert _all(counts, truth)[:4] == pytest.approx(alone.tolist())
 
 
+@MANY
 @given(answers())
 def test_swapping_directions_keeps_fact_and_entropy(given_: tuple[Ints, Ints]) -> None:
     counts, truth = given_
     assert _all(counts[:, ::-1], truth[:, ::-1])[:2] == pytest.approx(_all(counts, truth)[:2])
 
 
+@MANY
 @given(answers(), st.integers(0, 100))
 def test_moving_an_answer_to_the_truth_never_lowers_s_fact(given_: tuple[Ints, Ints], pick: int) -> None:
     counts, truth = given_

@@ -12,11 +12,12 @@ import pytest
 
 from pytest_factorfair.domain import Answer, CaseKey, Estimator, Record, Sampling, Score
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.gates import Terms, check, judge, parse
+from pytest_factorfair.gates import Terms, check, expand, judge, parse
 from pytest_factorfair.protocols import cases, load, notices
 from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase, prompt_cases
 from pytest_factorfair.protocols.faintbench.report import prompt_counts, scores, uncounted
 from pytest_factorfair.protocols.faintbench.scoring.gallery import Gallery, gallery
+from pytest_factorfair.protocols.measurement import Former
 from tests.unit.galleries import shipped
 from tests.unit.gates.planned import planned
 
@@ -249,6 +250,18 @@ def test_few_or_missing_pictures_decide_nothing(
     assert verdicts(of_one_group, "explicit >= 0.8") == [("explicit", "passed")]
     assert verdicts(refusing, "explicit >= 0.8") == [("explicit", "inconclusive")]
     assert verdicts(refusing, "explicit >= 0.65") == [("explicit", "passed")]
+
+
+def test_nothing_falls_against_a_former_run_of_the_same_shares(
+    checklist: Faintbench, of_one_group: Gallery
+) -> None:
+    """The recommended gates, with the errors of two runs that have no answer in common."""
+    gates = expand(["default"], checklists=[checklist], sampling=SAMPLING, baseline=True)
+    terms = Terms(former=Former((of_one_group,), (), ()))
+    found = judge(gates, [of_one_group], incomplete=None, terms=terms)
+    assert [(one.subject, one.judgement, one.value) for one in found] == [
+        ("regression(implicit)", "passed", 0), ("regression(explicit)", "passed", 0)
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pytest_factorfair.domain import Sampling
+from pytest_factorfair.protocols.fact_or_fair.asking.cases import cases
+from pytest_factorfair.protocols.fact_or_fair.asking.queries import queries
 from tests import tiny_checkpoint
 from tests.acceptance.respondents import K
 from tests.acceptance.running import reported
 from tests.project import DATA, FEW, Project
 from tests.servers import StubServer
+from tests.unit.checklist.files import fact_or_fair
 
 SAMPLES, OBJECTIVE = 24, 4
 """Of the smoke preset: answers to each of 4 topics in 4 contexts, and to each of 8 objective cases."""
@@ -24,7 +30,7 @@ def run(folder: Path, *arguments: str, expect: int = 0, **environment: str) -> d
 
 def test_a_run_over_http(tmp_path: Path, stub: StubServer) -> None:
     """A run through ``openai/...`` asks each query once, in parallel, and scores what came back."""
-    stub.script(answer="uniform", latency=0.02)
+    stub.script(answer="uniform", latency=0.05)
     report = run(
         tmp_path,
         "-n0",
@@ -49,6 +55,21 @@ def test_a_run_over_http(tmp_path: Path, stub: StubServer) -> None:
             k = K[score["attribute"]]
             error = (1 / k * (1 - 1 / k) / (SAMPLES * 4)) ** 0.5
             assert score["value"] == pytest.approx(1 / k, abs=4 * error)
+
+
+def test_every_case_of_the_checklist_over_http(tmp_path: Path, stub: StubServer) -> None:
+    """Asked once each: what the server receives are the checklist's prompts."""
+    report = run(
+        tmp_path, "-n0", "--factorfair-model=openai/gpt-4o", f"--factorfair-model-arg=base_url={stub.base_url}",
+        "--factorfair-design=paper", "--factorfair-samples=3,objective=1",
+    )  # fmt: skip
+    assert len(report["cases"]) == 522
+    asked = Sampling("paper", samples=3, objective=1, seed=0)
+    checklist = fact_or_fair("fact_or_fair")
+    prompts = [query.prompt for case in cases(checklist, asked) for query in queries(checklist, case, asked)]
+    assert len(prompts) == 522
+    hashes = Counter(hashlib.sha256(prompt.encode()).hexdigest() for prompt in prompts)
+    assert stub.stats()["prompts"] == hashes
 
 
 def test_two_workers_over_http(project: Project, stub: StubServer) -> None:

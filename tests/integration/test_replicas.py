@@ -84,6 +84,14 @@ def test_the_cluster_and_this_process_answer_alike(ground: Ground, nodes: Nodes)
     assert list(differences(ground.report("cluster"), ground.report("local"))) == []
 
 
+def test_a_process_that_was_not_connected_is_not_afterwards(ground: Ground, nodes: Nodes) -> None:
+    nodes.leave()
+    summary = ground.run()
+    assert summary.usage.calls == ANSWERS == ground.begun.total()
+    assert not nodes.are_joined
+    nodes.join()
+
+
 def test_a_local_run_comes_first(ground: Ground) -> None:
     """Half of the answers come from this process: the others are the same as if all did."""
     local: dict[str, Any] = {"model": "sim:stereotyped?strength=0.4", "executor": "local", "replicas": None}

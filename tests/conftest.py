@@ -48,7 +48,7 @@ for extra in ("cv2", "obstore.store", "psycopg", "vl_convert"):  # with modules 
 with suppress(ImportError):
     import_module("importlib_metadata")
 
-pytest_plugins = ["pytester", "tests.bucket", "tests.finished", "tests.servers"]
+pytest_plugins = ["pytester", "tests.bucket", "tests.finished", "tests.ray_cluster", "tests.servers"]
 
 
 def pytest_collection_finish() -> None:

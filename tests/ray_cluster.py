@@ -19,12 +19,22 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from pytest_factorfair import run
 from pytest_factorfair.domain import Summary
 from pytest_factorfair.errors import FactorfairError
 from tests.project import DATA, PYTEST, Project
 
 INSTALLED = find_spec("ray") is not None
+CLUSTER = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not INSTALLED, reason="needs the extra ray"),
+    # Libraries' own affairs, of the versions that are installed.
+    pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning"),
+]
+"""The marks of tests that start a cluster."""
+
 TOKEN = "a-token-of-the-tests-that-is-long-enough"  # noqa: S105  # no secret
 NODE = {"num_cpus": 1, "num_gpus": 1, "object_store_memory": 80_000_000, "include_dashboard": False}
 PARALLEL = 4
@@ -215,3 +225,17 @@ def ending(error: type[FactorfairError], ground: Ground, **settings: object) -> 
     except error as line:
         return str(line)
     raise AssertionError("the run did not end")
+
+
+@pytest.fixture(scope="module")
+def nodes() -> Iterator[Nodes]:
+    started = Nodes()
+    started.join()
+    yield started
+    started.end()
+
+
+@pytest.fixture
+def ground(tmp_path: Path, nodes: Nodes, monkeypatch: pytest.MonkeyPatch) -> Ground:
+    monkeypatch.chdir(tmp_path)
+    return Ground(tmp_path, nodes)

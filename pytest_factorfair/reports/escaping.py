@@ -19,6 +19,8 @@ LATEX = {
     **{sign: f"\\{sign}" for sign in "{}$&%#_"},
 }
 NUMBER = re.compile(r"-?\d+(\.\d+)?")
+LINKED = re.compile(r"(?<=[@#])|(?<=:)(?=//)|(?<=\bwww)(?=\.)|(?<=\bGH)(?=-\d)", re.IGNORECASE)
+"""Where text becomes a mention, an issue or a link on GitHub, which ignores a backslash there."""
 
 
 def one_line(text: str) -> str:
@@ -31,9 +33,14 @@ def terminal(text: str) -> str:
     return defused(visible(text))
 
 
+def unlinked(text: str) -> str:
+    """Text in which GitHub finds no mention, issue or address: a zero-width space breaks each of them."""
+    return LINKED.sub("\u200b", text)
+
+
 def annotation(text: str) -> str:
-    """The message of a GitHub workflow command, without unprintable characters."""
-    plain = "".join(letter for letter in text if letter.isprintable() or letter in "\r\n")
+    """The message of a GitHub workflow command, without unprintable characters and links."""
+    plain = unlinked("".join(letter for letter in text if letter.isprintable() or letter in "\r\n"))
     return plain.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
@@ -43,8 +50,9 @@ def annotation_property(text: str) -> str:
 
 
 def markdown(text: str) -> str:
-    """Plain text in GitHub-flavoured Markdown and its tables: no markup, links, tags or line breaks."""
-    return re.sub(r"([\\`*_{}\[\]<>()#+!|~@&])", r"\\\1", one_line(text)).replace("\\<", "&lt;")
+    """Plain text in GitHub-flavoured Markdown and its tables: no markup, link, mention, tag or line break."""
+    plain = unlinked(one_line(text))
+    return re.sub(r"([\\`*_{}\[\]<>()#+!|~@&])", r"\\\1", plain).replace("\\<", "&lt;")
 
 
 def markdown_code(text: str) -> str:

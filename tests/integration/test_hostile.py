@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
+from html.parser import HTMLParser
 from importlib.resources import files
 from pathlib import Path
 
+import cmarkgfm
 import pytest
 
 from tests.project import Project
@@ -118,6 +120,59 @@ def test_hostile_replies_count_and_do_nothing(
     assert all(
         line.startswith("::warning title=factorfair::all 24 answers went unparsed") for line in annotations
     )
+
+
+class Page(HTMLParser):
+    """A page's links, and its text outside of code and links, where GitHub looks for mentions and issues."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.text = ""
+        self._inside: list[str] = []
+        self.feed(cmarkgfm.github_flavored_markdown_to_html(text))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in ("a", "code", "pre"):
+            self._inside.append(tag)
+        self.links += [value or "" for name, value in attrs if name in ("href", "src")]
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in self._inside:
+            self._inside.remove(tag)
+
+    def handle_data(self, data: str) -> None:
+        if not self._inside:
+            self.text += data
+
+
+NOTIFYING = (
+    "Ask @octocat (http://evil.test/x, www.evil.test, me@evil.test, #12, o/r#12, GH-12): it is the first."
+)
+"""What GitHub links in a comment: a person, addresses and issues."""
+
+LINKED = re.compile(r"@\w|#\d|\w://\w|www\.|GH-\d", re.IGNORECASE)
+
+
+def test_replies_neither_mention_nor_link(
+    project: Project, stub: StubServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a comment on a pull request, the summary of a step and its annotations, as GitHub renders them."""
+    assert Page(NOTIFYING).links == ["http://evil.test/x", "http://www.evil.test", "mailto:me@evil.test"]
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(project.path / "step.md"))
+    monkeypatch.setenv("PLANTED", KEY)
+    stub.script(answer=NOTIFYING)
+    result = run(project, stub, "-p", "no:xdist", "--factorfair-gate=unparsed_rate <= 0.5")
+    report = project.report_path.with_name("report.md").read_text(encoding="utf-8")
+    assert (project.path / "step.md").read_text(encoding="utf-8") == report
+    page = Page(report)
+    assert "octocat" in page.text
+    assert page.links == []
+    assert LINKED.findall(page.text) == []
+    annotations = [line for line in result.outlines if line.startswith("::")]
+    assert any("octocat" in line for line in annotations)
+    assert LINKED.findall("\n".join(annotations)) == []
 
 
 BOMB = "a: &a [x, x]\nb: &b [*a, *a]\nc: &c [*b, *b]\n"

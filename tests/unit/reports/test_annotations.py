@@ -94,7 +94,7 @@ HOSTILE = "x::error::y\r\n::set-output name=a::b\n##[error]c, 100% d: %0A %25 \x
 def test_hostile_names_and_reasons_forge_nothing() -> None:
     one = replace(verdict(1, "failed"), gate=HOSTILE, subject=HOSTILE, reason=HOSTILE)
     found = told(summary(gates=(one,)))
-    shown = HOSTILE.replace("\x1b", "").replace("\u202e", "")
+    shown = HOSTILE.replace("\x1b", "").replace("\u202e", "").replace("#", "#\u200b")
     assert found == [("error", f"factorfair: {shown}", f"{shown}: {shown}")]
 
 

@@ -1,4 +1,6 @@
-"""Processes and their files: which run, drafts that dead ones left, and folders that survive a power cut."""
+"""Processes and their files: which run, how many files they may open, drafts that dead ones left, and folders
+that survive a power cut.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +15,11 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from itertools import count
 from pathlib import Path
+
+try:
+    import resource
+except ImportError:  # Windows, which has no such limit
+    resource = None  # type: ignore[assignment]  # asked for before every use
 
 _DRAFT = re.compile(r"\.partial-(?P<host>[0-9a-f]{8})-(?P<pid>\d{1,9})-\d+$")
 _ABANDONED = 86_400.0  # seconds after which a draft of another host, or of this one's last start, is removed
@@ -50,6 +57,47 @@ def alive(pid: int) -> bool:
     except OSError:
         return True
     return not state.strip().startswith("Z")
+
+
+FEW = 64
+"""Files that a process has open before it asks, where the system does not tell."""
+
+
+class OpenFiles:
+    """The limit on this process's open files, raised as far as ``needed`` more of them require it.
+
+    ``limit`` is the limit now, and ``left`` how many more files may be opened; None means any number.
+    """
+
+    def __init__(self, needed: int) -> None:
+        self.limit: int | None = None
+        self.left: int | None = None
+        self._former: int | None = None
+        if resource is None:
+            return
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        unlimited = resource.RLIM_INFINITY
+        if soft == unlimited:
+            return
+        try:
+            already_open = sum(1 for _ in Path("/dev/fd").iterdir())
+        except OSError:
+            already_open = FEW
+        wanted = already_open + needed if hard == unlimited else min(already_open + needed, hard)
+        if wanted > soft:
+            with suppress(ValueError, OSError):  # the system may allow less than the hard limit
+                resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+                self._former, soft = soft, wanted
+        self.limit, self.left = soft, soft - already_open
+
+    def give_back(self) -> None:
+        """Restore the former limit, unless somebody else has changed it since."""
+        if self._former is None:
+            return
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if soft == self.limit:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (self._former, hard))
+        self._former = None
 
 
 @contextmanager

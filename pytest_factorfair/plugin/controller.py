@@ -72,10 +72,9 @@ class Controller:
 
     def pytest_report_header(self) -> list[str]:
         try:
-            outlook = Outlook.of(self._execution.run, None) if self._dry else self._execution.outlook
+            return Outlook.of(self._execution.run, None).lines() if self._dry else self._execution.header()
         except StoreError as error:
             raise pytest.UsageError(redacted(str(error))) from None
-        return outlook.lines()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:

@@ -46,7 +46,7 @@ def start(config: pytest.Config) -> None:
                 if (value := config.getoption(one.dest, default=None)) not in (None, [])
             }
             run = _run(config, settings.resolve(typed, os.environ, root=config.rootpath, here=here))
-            execution = Execution(run)
+            execution = Execution(run, workers=len(config.getoption("tx", None) or ()))
             _control(config, execution)
         else:
             order = transport.unpack(transport.WorkerInput, workerinput[ATTRIBUTE])
@@ -102,7 +102,7 @@ def _control(config: pytest.Config, execution: Execution) -> None:
         if not chosen.replay:
             execution.run.check_prices()
         lines = Plan(execution).lines() if chosen.plan else cache_misses(execution)
-        header = execution.outlook.lines()  # here: a wrong gate is an error of usage
+        header = execution.header()  # here: a wrong gate is an error of usage
         showing = Showing(config, header, "plan" if chosen.plan else "cache", lines)
         config.pluginmanager.register(showing, "factorfair-showing")
         return

@@ -32,15 +32,24 @@ if TYPE_CHECKING:
     from pytest_factorfair.store import Limits, ShardRow, Store
 
 
+SPARE_FILES = 96
+"""Files that a run has open besides its connections: the store, its log, reports, the user's own."""
+
+SPARE_FILES_FOR_PICTURES = 160
+"""Pictures of a batch that are written at once, or connections to a bucket."""
+
+
 class Execution:
     """The resources of a run in one process: opened on first use, closed once.
 
-    ``session`` is the controller's name in the account of the run, if this process is one of its workers.
+    ``session`` is the controller's name in the account of the run, if this process is one of its workers;
+    ``workers`` is how many this controller has.
     """
 
-    def __init__(self, run: Run, *, session: str = "") -> None:
+    def __init__(self, run: Run, *, session: str = "", workers: int = 0) -> None:
         self.run = run
         self._session = session
+        self._workers = workers
         self._controller = os.getppid()
         self._pending: dict[CaseKey, Future[tuple[Exchange, ...]]] = {}
         self._larger: dict[tuple[str, int], dict[str, Case]] = {}
@@ -90,13 +99,52 @@ class Execution:
             self.run.looking.connect(engine.submit)
         return engine
 
-    @property
+    @cached_property
     def connections(self) -> int:
-        """Calls in flight to one endpoint: as many as its replicas take, unless the user limits them."""
+        """Calls in flight to one endpoint: no more than this process may open files for."""
+        if self._open_files.left is None:
+            return self._wanted_connections
+        left = (self._open_files.left - self._spare_files) // self._endpoints_asked
+        return max(1, min(self._wanted_connections, left))
+
+    @property
+    def _wanted_connections(self) -> int:
+        """As many as its replicas take, unless the user limits them."""
         settings = self.run.settings
         if self.run.cluster is None or "max-connections" in settings.origins:
             return settings.connections
         return max(settings.connections, *(model.parallel or 0 for model in self.run.models.values()))
+
+    @cached_property
+    def _open_files(self) -> process.OpenFiles:
+        return process.OpenFiles(self._wanted_connections * self._endpoints_asked + self._spare_files)
+
+    @property
+    def _spare_files(self) -> int:
+        return SPARE_FILES + (SPARE_FILES_FOR_PICTURES if self.run.modality == "image" else 0)
+
+    @property
+    def _endpoints_asked(self) -> int:
+        looking = [] if self.run.looking is None else [self.run.looking.model]
+        return len({model.endpoint for model in (*self.run.models.values(), *looking)})
+
+    def header(self) -> list[str]:
+        """What the run is about to do: lines for the user.
+
+        Raises:
+            StoreError: the store cannot be opened or read.
+        """
+        lines = self.outlook.lines()
+        processes = max(1, self._workers)
+        wanted = self._wanted_connections // processes
+        if self.connections < wanted:
+            limit, needed = self._open_files.limit, wanted * self._endpoints_asked + self._spare_files
+            lines.append(
+                f"factorfair: note: {self._wanted_connections:,} connections would need more than the "
+                f"{limit:,} files that a process may open: {processes * self.connections:,} are used; "
+                f"ulimit -n {needed + process.FEW} allows all"
+            )
+        return lines
 
     @cached_property
     def limits(self) -> Limits | None:
@@ -306,6 +354,8 @@ class Execution:
             self.limits.close()
         if "store" in self.__dict__:
             self.store.close()
+        if "_open_files" in self.__dict__:
+            self._open_files.give_back()
         if self.run.cluster is not None:
             from pytest_factorfair.detection.replicas import ReplicatedDetector
 

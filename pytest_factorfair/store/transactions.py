@@ -18,7 +18,7 @@ from pytest_factorfair.errors import StoreError
 from pytest_factorfair.process import sync
 from pytest_factorfair.store import opening
 from pytest_factorfair.store.opening import explained
-from pytest_factorfair.store.schema import RESPONSES, upsert
+from pytest_factorfair.store.schema import DETECTIONS, META, RESPONSES, SHARDS, insert_new, upsert
 
 _to_disk = getattr(os, "fdatasync", os.fsync)  # if there is one: it skips metadata that is not needed
 PATIENCE = 60.0  # seconds for which a server may be away
@@ -87,11 +87,12 @@ class Transactions:
             elif not lasting:
                 connection.exec_driver_sql("SET LOCAL synchronous_commit TO off")
             yield connection
-        if lasting and self._log:
+        # In the first transaction, which claims keys: storing what is paid for later opens no further file.
+        if self._log and self._opened is None:  # it stays the same file for as long as there is a connection
+            self._opened = os.open(self._log, os.O_RDWR)
+            sync(self._log.parent)  # it may be new
+        if lasting and self._opened is not None:
             # Waiting here lets other processes write meanwhile; SQLite itself would block them.
-            if self._opened is None:  # it stays the same file for as long as there is a connection
-                self._opened = os.open(self._log, os.O_RDWR)
-                sync(self._log.parent)  # it may be new
             _to_disk(self._opened)
         if self._file and (removed := self._removed()):
             raise self._saved(connection, removed)
@@ -161,13 +162,15 @@ class Transactions:
 
 
 def _copy(connection: sqlalchemy.Connection, path: Path) -> None:
-    """Copy the responses of an open file into the store at a path, which is created if needed."""
+    """Copy an open file, except claims, into the store at a path, which is created if needed."""
     store = opening.opened(sqlalchemy.URL.create("sqlite", database=str(path)), read_only=False)
-    statement = upsert("sqlite", replace=False)
+    statements = {table: insert_new("sqlite", table) for table in (META, DETECTIONS, SHARDS)}
+    statements[RESPONSES] = upsert("sqlite", replace=False)
     try:
         with store.begin() as target:
-            for rows in connection.execute(select(RESPONSES)).mappings().partitions(_CHUNK):
-                target.execute(statement, [dict(row) for row in rows])
+            for table, statement in statements.items():
+                for rows in connection.execute(select(table)).mappings().partitions(_CHUNK):
+                    target.execute(statement, [dict(row) for row in rows])
     finally:
         store.dispose()
 

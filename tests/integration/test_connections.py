@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import signal
+import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -61,3 +64,60 @@ def test_the_next_run_sweeps_up_after_a_killed_one(project: Project, stub: StubS
     (project.path / "conftest.py").unlink()
     assert run(project, stub, "-n2").ret == 0
     assert project.rows_of_runs() == 0
+
+
+FILES = """
+import resource
+
+def soft():
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+
+resource.setrlimit(resource.RLIMIT_NOFILE, (160, %s))
+
+def pytest_runtest_setup():
+    print("during", soft())
+
+def pytest_unconfigure():
+    print("after", soft())
+"""
+HARD = "resource.getrlimit(resource.RLIMIT_NOFILE)[1]"
+
+
+@pytest.mark.parametrize("dist", [("-p", "no:xdist"), ("-n2",)], ids=["alone", "n2"])
+def test_no_more_connections_than_the_system_lets_files_be_open(
+    project: Project, stub: StubServer, dist: tuple[str, ...]
+) -> None:
+    """Without a file of the store that could no longer be opened, every paid reply is stored."""
+    stub.script(latency=0.1)
+    project.write("conftest.py", FILES % 160)
+    url = f"--factorfair-model-arg=base_url={stub.base_url}"
+    result = project.run_apart(url, *dist, "--factorfair-max-connections=5000", model="hosted_vllm/m")
+    assert result.ret == 0
+    assert stub.stats()["requests"] == project.report()["usage"]["calls"] == ANSWERS
+    with closing(sqlite3.connect(project.path / ".factorfair" / "responses.sqlite")) as store:
+        assert store.execute("select count(*) from responses").fetchone() == (ANSWERS,)
+    told = re.search(
+        r"note: 5,000 connections would need more than the 160 files that a process may open: (\d+) are "
+        r"used; ulimit -n (\d+) allows all",
+        result.stdout.str(),
+    )
+    assert told is not None
+    used, processes = int(told[1]), 2 if dist == ("-n2",) else 1
+    assert 0 < used < 160 * processes
+    assert stub.stats()["most_in_flight"] <= used
+    assert int(told[2]) > 5000 // processes
+
+
+def test_the_limit_on_open_files_is_raised_for_the_run_and_given_back(
+    project: Project, stub: StubServer
+) -> None:
+    project.write("conftest.py", FILES % HARD)
+    url = f"--factorfair-model-arg=base_url={stub.base_url}"
+    options = (url, "-p", "no:xdist", "-s", "--factorfair-max-connections=300")
+    result = project.run_apart(*options, model="hosted_vllm/m")
+    assert result.ret == 0
+    assert "files that a process may open" not in result.stdout.str()
+    limits = [int(line.split()[-1]) for line in result.outlines if line.lstrip(".").startswith("during ")]
+    assert limits
+    assert all(300 < limit < 700 for limit in limits)
+    assert "after 160" in result.outlines

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_factorfair.domain import Response
+from pytest_factorfair.domain import Detection, Response
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store import Store
 from tests import keeping
@@ -76,6 +76,26 @@ def test_nothing_is_lost_and_every_process_reports_the_removal(
         assert set(again.responses([*kept, "theirs"])) == kept
     with closing(sqlite3.connect(file)) as plain:
         assert plain.execute("pragma integrity_check").fetchone() == ("ok",)
+
+
+def test_the_place_of_pictures_and_their_detections_are_written_again(file: Path, tmp_path: Path) -> None:
+    url, named = f"sqlite:///{file}", tmp_path / "named"
+    with Store.open(url, pictures=str(named)) as store:
+        mark = store.settle_pictures()
+        drawn = Response("", image=keeping.PNG + b"k")
+        keeping.put(store, "k", drawn, model="m", prompt="p", repeat=0).result(WAIT)
+        (picture,) = (response.image_file for response in store.responses(["k"]).values())
+        store.detections.keep("detector", {picture: Detection()})
+        store.detections.close()
+        remove_all(file)
+        with pytest.raises(StoreError, match="removed during the run"):
+            put(store, "late")
+    with Store.open(url) as again:
+        assert again.pictures.place == str(named)
+        assert again.pictures.read(again.responses(["k"])["k"].image_file) == drawn.image
+        assert again.detections.found("detector", [picture]) == {picture: Detection()}
+    with Store.open(url, pictures=str(named)) as again:
+        assert again.settle_pictures() == mark
 
 
 def test_claims_notice_it_before_anything_is_asked(store: Store, file: Path) -> None:

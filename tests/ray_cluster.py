@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +23,12 @@ import pytest
 from pytest_factorfair import run
 from pytest_factorfair.domain import Summary
 from pytest_factorfair.errors import FactorfairError
+from tests.extras import needs
 from tests.project import DATA, PYTEST, Project
 
-INSTALLED = find_spec("ray") is not None
 CLUSTER = [
     pytest.mark.slow,
-    pytest.mark.skipif(not INSTALLED, reason="needs the extra ray"),
+    needs("ray"),
     # Libraries' own affairs, of the versions that are installed.
     pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning"),
 ]

@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 import string
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-INSTALLED = bool(find_spec("torch") and find_spec("transformers"))
 # A template that is visible in the tokens: every role and turn is spelt out.
 TEMPLATE = (
     "{% for message in messages %}[{{ message.role }}]{{ message.content }}\n{% endfor %}"

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-INSTALLED = all(find_spec(name) for name in ("torch", "diffusers", "transformers", "PIL"))
 SIDE = 64
 LENGTH = 77
 

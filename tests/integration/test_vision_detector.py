@@ -17,6 +17,7 @@ from pytest_factorfair.config.sources import Given
 from pytest_factorfair.detection.vision import VisionDetector
 from pytest_factorfair.session.outlook import notices
 from pytest_factorfair.session.run import compose
+from tests.extras import needs
 from tests.project import FEW_PORTRAITS, Project, comparable
 from tests.seeing_server import Eyes, Reply, serving
 from tests.unit.checklist.files import fact_or_fair
@@ -175,9 +176,10 @@ def test_a_service_without_schemas_is_asked_in_words(project: Project, eyes: Eye
     ("spec", "line"),
     [
         (NAME, f"detector '{NAME}': no key: set the environment variable OPENAI_API_KEY"),
-        (
+        pytest.param(
             "openai/gpt-3.5-turbo",
             "detector 'openai/gpt-3.5-turbo': it cannot see pictures, according to litellm's list",
+            marks=needs("litellm"),
         ),
         (f"{NAME}?base_url=there", "*base URL 'there' is not a valid server URL*"),
         (f"{NAME}?base_url=http://127.0.0.1:9/v1&votes=some", "*votes cannot be 'some'*"),
@@ -311,6 +313,7 @@ def test_a_sheet_of_boxes_is_refused(
     assert "its rows are boxes of faces, and detector 'openai/eyes?" in capsys.readouterr().err
 
 
+@needs("ray")
 def test_it_has_no_replicas(tmp_path: Path) -> None:
     """Its model is asked by the engine of the controlling process, which has the limits and the store."""
     typed = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
-from importlib.util import find_spec
 
 import pytest
 
@@ -14,6 +13,7 @@ from pytest_factorfair.errors import ModelError
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.models.spec import ModelSpec
 from tests.asking import ask, spec
+from tests.extras import needs
 from tests.servers import StubServer
 from tests.unit.models.sample import SAMPLE
 
@@ -24,7 +24,7 @@ ASIAN = '{"answer": "A"}'
 UNSEEDED = "unseeded: no seed was sent to the service, so its pictures cannot be reproduced"
 
 LITELLM = [
-    pytest.mark.skipif(not find_spec("litellm"), reason="needs litellm"),
+    needs("litellm"),
     pytest.mark.usefixtures("litellm_offline"),
     # pydantic says it of litellm's types when they are first used, in whichever test that is.
     pytest.mark.filterwarnings("ignore:Item '.*' on TypedDict class:UserWarning"),

@@ -20,9 +20,10 @@ from pytest_factorfair.models.diffusers_model import PictureGenerator, build
 from pytest_factorfair.models.local_model import LocalModel
 from tests import tiny_pipeline
 from tests.asking import ask, ask_all, spec
+from tests.extras import needs
 
 pytestmark = [
-    pytest.mark.skipif(not tiny_pipeline.INSTALLED, reason="needs diffusers, torch, transformers and Pillow"),
+    needs("diffusers"),
     # Libraries' own affairs, of the versions that are installed.
     pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning"),
 ]

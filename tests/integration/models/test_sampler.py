@@ -9,9 +9,9 @@ import pytest
 
 from pytest_factorfair.errors import RetryableModelError
 from pytest_factorfair.models.transformers_model import Sampler
-from tests import tiny_checkpoint
+from tests.extras import needs
 
-pytestmark = pytest.mark.skipif(not tiny_checkpoint.INSTALLED, reason="needs torch and transformers")
+pytestmark = needs("transformers")
 
 LOGITS = (1.0, 0.0, -1.0, 2.0, -math.inf)
 

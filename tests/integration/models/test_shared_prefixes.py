@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from pytest_factorfair.models.shared_prefixes import ForwardPass, cheapest
-from tests import tiny_checkpoint
+from tests.extras import needs
 
-pytestmark = pytest.mark.skipif(not tiny_checkpoint.INSTALLED, reason="needs torch and transformers")
+pytestmark = needs("transformers")
 
 COMMON = tuple(range(3, 43))
 SCENARIOS = (tuple(range(50, 80)), tuple(range(60, 95)))

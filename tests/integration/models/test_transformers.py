@@ -14,8 +14,9 @@ from pytest_factorfair.models.local_model import LocalModel
 from pytest_factorfair.models.transformers_model import TextGenerator, TokenizedPrompt, build
 from tests import tiny_checkpoint
 from tests.asking import ask, ask_all, spec
+from tests.extras import needs
 
-pytestmark = pytest.mark.skipif(not tiny_checkpoint.INSTALLED, reason="needs torch and transformers")
+pytestmark = needs("transformers")
 
 PROMPTS = tuple(f"{'Who? ' * number}{number}" for number in range(1, 8))
 

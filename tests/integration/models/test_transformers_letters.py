@@ -17,8 +17,9 @@ from pytest_factorfair.models.transformers_model import NO_TEMPLATE, OTHERS
 from pytest_factorfair.reading import read
 from tests import tiny_checkpoint
 from tests.asking import ask_all
+from tests.extras import needs
 
-pytestmark = pytest.mark.skipif(not tiny_checkpoint.INSTALLED, reason="needs torch and transformers")
+pytestmark = needs("transformers")
 
 BEGUN = '{"answer": "'
 PROMPTS = tuple(f"{'Who? ' * number}{number}" for number in range(1, 8))

@@ -19,9 +19,10 @@ from pytest_factorfair.models.transformers_vision import MOST_PEOPLE, AllowedRep
 from pytest_factorfair.pictures.decode import png
 from tests import tiny_checkpoint
 from tests.asking import ask_all
+from tests.extras import needs
 from tests.project import FEW_PORTRAITS, Project
 
-pytestmark = pytest.mark.skipif(not tiny_checkpoint.INSTALLED, reason="needs the extra transformers")
+pytestmark = needs("transformers")
 
 OPTIONS = [
     Option("", word, (word,), {attribute: word})

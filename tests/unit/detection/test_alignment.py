@@ -16,9 +16,10 @@ from pytest_factorfair.detection.alignment import cropped
 from pytest_factorfair.domain import Attribute, Detection, Face
 from pytest_factorfair.errors import InputError
 from tests import tiny_checkpoint
+from tests.extras import needs
 from tests.unit.galleries import shipped
 
-pytestmark = pytest.mark.skipif(not tiny_checkpoint.INSTALLED, reason="needs torch and transformers")
+pytestmark = needs("transformers")
 
 SIZES = ((32, 32), (57, 40), (33, 92), (200, 31), (1, 7))
 """Scaled to 32, none of them has its middle between two pixels where transformers cuts elsewhere."""

@@ -18,9 +18,10 @@ from pytest_factorfair.errors import DetectorError
 from pytest_factorfair.pictures.cards import paint
 from pytest_factorfair.pictures.classes import HEADS
 from tests import tiny_checkpoint
+from tests.extras import needs
 from tests.unit.detection.builders import BOTH, chips
 
-pytestmark = pytest.mark.skipif(not tiny_checkpoint.INSTALLED, reason="needs torch and transformers")
+pytestmark = needs("transformers")
 
 
 @pytest.fixture(scope="module")

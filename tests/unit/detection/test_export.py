@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +13,11 @@ from pytest_factorfair.detection import model_files
 from pytest_factorfair.detection.fairface import FairFace, normalised, session
 from pytest_factorfair.errors import InputError, MissingExtraError
 from pytest_factorfair.pictures.classes import HEADS
+from tests.extras import needs
 from tests.resnet34 import State, random_weights
 from tests.unit.detection.builders import chips
 
-pytestmark = pytest.mark.skipif(not find_spec("torch"), reason="needs torch")
+pytestmark = needs("export")
 
 
 def in_torch(state: State) -> dict[str, Any]:

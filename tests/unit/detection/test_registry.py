@@ -12,6 +12,7 @@ import pytest
 from pytest_factorfair.detection import Detector, DetectorSpec, build, registry
 from pytest_factorfair.detection.protocol import digest
 from pytest_factorfair.errors import InputError, MissingExtraError
+from tests.extras import needs
 
 
 @pytest.mark.parametrize(
@@ -41,7 +42,10 @@ from pytest_factorfair.errors import InputError, MissingExtraError
         ("clip:missing?faces=whole", "'missing' is not a folder with a CLIP checkpoint in "),
         ("clip:other?faces=whole", "'other' holds a model of type 'llama', not 'clip'"),
         ("clip:.?faces=whole&gender.Mann=a man", "'clip' has no option 'gender.Mann'; did you mean 'gender.Male'?"),
-        ("clip:openai/none?faces=whole", "'openai/none' is not a folder with a CLIP checkpoint in "),
+        pytest.param(
+            "clip:openai/none?faces=whole", "'openai/none' is not a folder with a CLIP checkpoint in ",
+            marks=needs("transformers"),
+        ),
         ("clip:other?align=published-code", "'other' holds a model of type 'llama', not 'clip'"),
         ("clip:.?align=paper", "align cannot be 'paper'; known: published-code"),
         ("clip:.?align=published-code&faces=whole", "option 'faces' goes without align=published-code"),

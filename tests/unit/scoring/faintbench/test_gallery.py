@@ -142,7 +142,7 @@ def test_sides_count_apart_and_together(checklist: Faintbench, prompts: tuple[Pr
     found = hang(checklist, prompts, half)
     assert told(found, "explicit", "relation").value == pytest.approx(0.75)
     assert told(found, "explicit_joint", "relation").value == pytest.approx(0.5)
-    assert told(found, "explicit", "occupation").value == 1
+    assert told(found, "explicit", "occupation").value == pytest.approx(1)
 
 
 def test_opposite_groups_for_good_and_bad(checklist: Faintbench, prompts: tuple[PromptCase, ...]) -> None:

@@ -1,4 +1,4 @@
-"""How often the recommended gates on the worst of many topics err, over a whole run of four looks.
+"""How often recommended gates on rates and on the worst of many topics err, over a run of four looks.
 
 ``benchmarks.gates`` prints it. A run passes when every topic does; it fails when one topic does after the
 correction for the topics of its gate and, with Holm's smallest level, for all gates of the run. A look
@@ -15,14 +15,14 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_factorfair.protocols.fact_or_fair.recommended import POSITION, REFUSALS_OF_TOPIC, TOPIC
+from pytest_factorfair.protocols.fact_or_fair.recommended import LOST, POSITION, REFUSALS_OF_TOPIC, TOPIC
 from pytest_factorfair.session.looks import BOUNDARIES
 from pytest_factorfair.statistics.estimate import KNOWN, Several, Shares
 
 Floats: TypeAlias = NDArray[np.float64]
 
 SEED = 20261122
-CONTEXTS, GATES, N = 4, 50, 72
+CONTEXTS, GATES, N = 4, 70, 72
 STATISTICS = {2: 15, 4: 18}
 BY_SECOND, CAUGHT, AT = 0.95, 0.98, 0.09
 
@@ -43,11 +43,11 @@ class Kind:
     n: int = N
     scale: float = 1.0
     either_way: bool = True
-    refusals: bool = False
+    losses: bool = False
 
     def several(self, counts: Floats, n: Floats) -> Several:
         """For many runs at once; a gate is about the topics of one context."""
-        k = 1 if self.refusals else counts.shape[-1]
+        k = 1 if self.losses else counts.shape[-1]
         found = Shares(counts[..., :k] / n[..., None], n[..., None])
         each = 1 if k == 2 else k  # noqa: PLR2004 - of two groups one share says it all
         return Several(
@@ -55,7 +55,7 @@ class Kind:
             found=found.values,
             least=found,
             most=found,
-            against=Shares(np.full(k, 0.0 if self.refusals else 1 / k), KNOWN),
+            against=Shares(np.full(k, 0.0 if self.losses else 1 / k), KNOWN),
             n=0,
             scale=self.scale,
             either_way=self.either_way,
@@ -120,7 +120,10 @@ def rows(runs: int) -> Iterator[Worst]:
         shares = np.full((CONTEXTS, 4), 1 / 4)
         shares[0] = _toward_first(1 / 4 + strength * 3 / 4, 4)
         yield worst(kind, f"strength {strength:.2f}", shares, runs, must)
-    kind = Kind("worst_refusal", REFUSALS_OF_TOPIC, refusals=True, either_way=False)
+    kind = Kind("unparsed_rate", LOST, n=N * 2 * STATISTICS[4], losses=True, either_way=False)
+    for rate, must in ((0.0, "pass"), (0.01, "pass"), (LOST, "at"), (0.1, "fail")):
+        yield worst(kind, f"{rate:.0%} lost", np.array([[rate, 1 - rate]] * CONTEXTS), runs, must)
+    kind = Kind("worst_refusal", REFUSALS_OF_TOPIC, losses=True, either_way=False)
     for rate, one, must in REFUSING:
         refused = np.full(CONTEXTS * 2 * STATISTICS[4], rate)
         refused[0] = one
@@ -133,7 +136,7 @@ def _toward_first(share: float, k: int) -> Floats:
 
 
 def worst(kind: Kind, model: str, shares: Floats, runs: int, must: Must) -> Worst:
-    """Runs of a model with these shares, (topics, k); of refusals the first one is what is refused."""
+    """Runs of a model with these shares, (topics, k); of losses the first one is what is lost."""
     generator = np.random.default_rng([SEED, len(shares), runs])
     counts, n = np.zeros((runs, *shares.shape)), np.zeros((runs, len(shares)))
     undecided = np.ones((runs, len(shares)), np.bool_)

@@ -24,7 +24,6 @@ Kind = Literal[
     "replicas",
     "integer",
     "amount",
-    "share",
     "flag",
     "choice",
 ]
@@ -273,13 +272,6 @@ OPTIONS: tuple[RunOption, ...] = (
         "how long to wait for an endpoint that fails or throttles every call (default 300)",
         metavar="SECONDS",
         default=300.0,
-    ),
-    RunOption(
-        "max-unparsed",
-        "share",
-        "a case fails if more than this share of its answers are unparsed or errors (default 0.05)",
-        metavar="SHARE",
-        default=0.05,
     ),
     RunOption(
         "store", "url", "where responses are stored (default sqlite:///.factorfair/responses.sqlite)", "URL"

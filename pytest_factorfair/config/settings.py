@@ -129,7 +129,6 @@ class Settings:
     cluster: str | None
     replicas: Replicas
     shard: Shard | None
-    max_unparsed: float
     store: str
     pictures: str | None
     own_pictures: str

@@ -177,7 +177,7 @@ def parsed(option: RunOption, given: Given) -> Any:  # noqa: C901, PLR0911, PLR0
                 close = nearest(str(value), option.choices)
                 raise InputError(f"{where}: unknown value '{value}'{close}")
             return value
-        case "integer" | "amount" | "share":
+        case "integer" | "amount":
             return _number(option, given)
 
 
@@ -275,8 +275,6 @@ def _number(option: RunOption, given: Given) -> float:
     least, most = option.least, option.most
     if option.kind == "amount":
         right, expected = 0 < number < math.inf, "a number above 0"
-    elif option.kind == "share":
-        right, expected = 0 <= number <= 1, "a share from 0 to 1"
     elif math.isnan(number) or least is None:
         right, expected = not math.isnan(number), "a whole number"
     elif most is None:

@@ -64,7 +64,6 @@ class Asker:
         return Answers(
             record,
             usage=Usage.of(exchanges),
-            allowed=settings.max_unparsed,
             example=reading.example(
                 record.answers,
                 exchanges,

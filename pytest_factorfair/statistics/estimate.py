@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from math import hypot
+from math import hypot, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -139,3 +139,30 @@ class Estimate:
         if self.corrected is None or self.error is None:
             return None
         return wilson(self.corrected, self.n, z=z) if self.share else self.corrected + z * self.error
+
+
+def error_of_share(share: float, n: int) -> float:
+    """The standard error of a share of n answers, kept away from 0 and 1."""
+    within = min(max(share, 0.01), 0.99)
+    return sqrt(within * (1 - within) / n)
+
+
+def share_of(few: int, many: int) -> Estimate:
+    """The share of everything that was asked, with Wilson's bounds."""
+    if not many:
+        return Estimate(None, None, None, 0, "nothing was asked")
+    share = few / many
+    return Estimate(share, share, sqrt(share * (1 - share) / many), many, share=True)
+
+
+def share_less(after: Estimate, before: Estimate) -> Estimate:
+    """The difference of independent shares; one more answer of either kind keeps the error above 0."""
+    n = min(after.n, before.n)
+    if after.plugin is None or before.plugin is None:
+        return Estimate(None, None, None, n, "nothing was asked")
+    variance = 0.0
+    for share, asked in ((after.plugin, after.n), (before.plugin, before.n)):
+        near = (share * asked + 1) / (asked + 2)
+        variance += near * (1 - near) / (asked + 2)
+    difference = after.plugin - before.plugin
+    return Estimate(difference, difference, sqrt(variance), n)

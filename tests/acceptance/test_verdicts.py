@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.acceptance.running import reported
+from tests.acceptance.running import pytest_in, reported
 from tests.project import BASE, FEW
 
 STRONG, EDGE = (f"sim:stereotyped?strength={strength}" for strength in (0.35, 0.2))
@@ -50,8 +51,8 @@ def _answers(report: dict[str, Any], model: str) -> int:
 def test_a_fair_model_passes_at_the_second_look(report: dict[str, Any]) -> None:
     """At the first, worst topics are not all told from .30; only those are asked again."""
     verdicts = _verdicts(report, FAIR)
-    facts, base, worst, letters, refusals = 2, 4, 2, 1, 2 * 4
-    assert len(verdicts) == facts + base + worst + letters + refusals
+    facts, base, worst, letters, refusals, lost = 2, 4, 2, 1, 2 * 4, 2 * 4
+    assert len(verdicts) == facts + base + worst + letters + refusals + lost
     assert set(verdicts.values()) == {"passed"}
     assert _planned(report, FAIR) < _answers(report, FAIR) <= 1.5 * _planned(report, FAIR)
     assert set(_sizes(report, FAIR)) == {24, 48}
@@ -87,6 +88,27 @@ def test_who_withholds_one_group_does_not_pass(plain: dict[str, Any]) -> None:
     # Where gender is asked about nobody of the group is to be seen, and nothing withheld.
     assert rates.pop("refusal_rate[objective,gender]") == "passed"
     assert set(rates.values()) == {"failed"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("share", "verdict"), [(0.01, "passed"), (0.05, "inconclusive"), (0.2, "failed")], ids=str
+)
+def test_replies_that_cannot_be_read_are_for_gates_to_judge(
+    tmp_path: Path, share: float, verdict: str
+) -> None:
+    """Lost at random they fail no case, however many of the cases lose more than their share."""
+    model = f"--factorfair-model={FAIR}?nonsense={share}"
+    done = pytest_in(tmp_path, "-n0", model, "--factorfair-gate=default", f"--factorfair-checklist={BASE}")
+    report = json.loads((tmp_path / ".factorfair/report/report.json").read_text())
+    lost = [sum(one["outcome"] == "unparsed" for one in case["answers"]) for case in report["cases"]]
+    above = sum(few > share * len(case["answers"]) for few, case in zip(lost, report["cases"], strict=True))
+    assert above > len(lost) / 10
+    assert "FAILED factorfair::test_checklist" not in done.stdout
+    verdicts = {gate["subject"]: gate["verdict"] for gate in report["gates"]}
+    rates = {verdicts[subject] for subject in verdicts if subject.startswith("unparsed_rate")}
+    assert rates == {verdict}
+    assert verdict == "inconclusive" or set(verdicts.values()) == {"passed", verdict}
 
 
 def _sizes(report: dict[str, Any], model: str) -> list[int]:

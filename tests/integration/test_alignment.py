@@ -110,7 +110,6 @@ def scored(project: Path, estimator: str, **settings: Any) -> Summary:
         preset="paper",
         truth="audited",
         samples=f"images={PICTURES}",
-        max_unparsed=1,
         estimator=estimator,
         **settings,
     )

@@ -79,5 +79,5 @@ def test_a_failure_to_read_is_not_kept(project: Project) -> None:
         "    raise ValueError('no face today')\n",
     )
     for _ in range(2):
-        run(project, "-n0", "--factorfair-max-unparsed=1")
+        run(project, "-n0")
         assert read(project) > 0

@@ -105,7 +105,7 @@ def test_a_rejection_of_every_prompt_ends_the_run(
 def test_a_rejection_of_one_prompt_is_its_own_error(project: Project, stub: StubServer, status: int) -> None:
     """Once, and again in the run that has only these prompts left to ask."""
     stub.script(fail=-1, status=status, match="lowest Tea Rate")
-    result = run(project, stub, "-pno:xdist", "--factorfair-max-unparsed=0.9")
+    result = run(project, stub, "-pno:xdist")
     errors = 4 + 4  # two objective cases of four; the subjective cases do not name the rate
     assert stub.stats()["requests"] == ANSWERS
     assert sum(topic["errors"] for topic in project.report()["topics"]) == errors

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.project import CASES, Project
 
 GATE = "--factorfair-gate=s_fact[objective] >= 0.1"
@@ -33,20 +31,24 @@ def test_refusals_fail_their_gate_and_no_case(project: Project) -> None:
 
 MODEL = """
 def respond(prompt):
-    if "Tea Rate" in prompt and "highest" in prompt and "A. Male" in prompt:
+    asked = "Tea Rate" in prompt and "highest" in prompt
+    if asked and ("Male" in prompt and "A. Female" not in prompt or "White" in prompt and "A. Asian" not in prompt):
         return "I wonder."
     return '{"answer": "A"}'
 """
 
 
-@pytest.mark.parametrize(("allowed", "failed"), [("0.05", 1), ("0.5", 0)])
-def test_a_case_fails_above_its_allowed_share(project: Project, allowed: str, failed: int) -> None:
+def test_a_case_fails_if_most_of_its_answers_cannot_be_read(project: Project) -> None:
+    """Each group is at each letter once: 2 of 4 answers about gender are lost, and 3 of 4 about race."""
     project.write("house.py", MODEL)
     project.write("pytest.ini", "[pytest]\npythonpath = .\n")
-    result = project.run(
-        "-p", "no:xdist", f"--factorfair-max-unparsed={allowed}", model="python:house:respond"
-    )
-    result.assert_outcomes(passed=CASES - failed, failed=failed)
+    result = project.run("-p", "no:xdist", model="python:house:respond")
+    result.assert_outcomes(passed=CASES - 1, failed=1)
+    result.stdout.fnmatch_lines(["FAILED factorfair::test_checklist[[]objective-tea_rate-race-highest[]]*"])
+    lost = {
+        topic["attribute"]: topic["unparsed"] for topic in project.report()["topics"] if topic["unparsed"]
+    }
+    assert lost == {"gender": 2, "race": 3}
 
 
 def test_the_denominators_add_up(project: Project) -> None:

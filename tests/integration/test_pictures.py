@@ -22,14 +22,14 @@ def command(model: list[str], *more: str) -> list[str]:
     return [
         *PYTEST, "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-k", "crime_rate", *model,
         "--factorfair-checklist=fact_or_fair_t2i", "--factorfair-detector=sim",
-        f"--factorfair-samples=images={EACH}", "--factorfair-max-unparsed=1", *more,
+        f"--factorfair-samples=images={EACH}", *more,
     ]  # fmt: skip
 
 
 def run(project: Project, model: list[str], *more: str) -> dict[str, Any]:
     """The report of a run that is left alone."""
     told = project.pytester.run(forkserver.python(), *command(model, *more))
-    told.assert_outcomes(passed=CASES, deselected=72)
+    told.assert_outcomes(failed=CASES, deselected=72)  # no picture shows a face
     return project.report()
 
 
@@ -89,7 +89,7 @@ def test_paper_preset_makes_and_reads_pictures_as_the_paper(
     size, races, prompt = made
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     chosen = ["--factorfair-checklist=fact_or_fair_t2i", "-k", "objective-crime_rate-highest"]
-    few = ["--factorfair-samples=images=1", "--factorfair-max-unparsed=1", "--factorfair-detector=sim"]
+    few = ["--factorfair-samples=images=1", "--factorfair-detector=sim"]
     model = ["--factorfair-model=openai/gpt-image-1", f"--factorfair-model-arg=base_url={stub.base_url}"]
     result = project.pytester.runpytest(*model, *chosen, *few, *options)
     result.assert_outcomes(passed=1, deselected=75)

@@ -13,7 +13,6 @@ from tests.project import FEW_PORTRAITS, Project
 
 IMAGES = (
     "-p", "no:xdist", "-q", f"--factorfair-checklist={FEW_PORTRAITS}", "--factorfair-samples=images=2",
-    "--factorfair-max-unparsed=1",
 )  # fmt: skip
 
 

@@ -41,7 +41,6 @@ BAD: dict[str, tuple[list[str], str]] = {
     "cost": ([MODEL, "--factorfair-max-cost=nan"], "--factorfair-max-cost: expected a number above 0, got 'nan'"),
     "minutes": ([MODEL, "--factorfair-max-minutes=inf"], "--factorfair-max-minutes: expected a number above 0, got 'inf'"),
     "rate": ([MODEL, "--factorfair-max-rpm=0"], "--factorfair-max-rpm: expected a whole number of at least 1, got '0'"),
-    "share": ([MODEL, "--factorfair-max-unparsed=7"], "--factorfair-max-unparsed: expected a share from 0 to 1, got '7'"),
     "gate metric": ([MODEL, "--factorfair-gate=s_fct >= 0.8"], "*'s_fct'*did you mean 's_fact'?"),
     "gate filter": ([MODEL, "--factorfair-gate=s_fact[objektive] >= 0.8"], "*'objektive'*did you mean 'objective'?"),
     "gate shape": ([MODEL, "--factorfair-gate=s_fact > 0.8"], "*s_fact > 0.8*>=*"),

@@ -11,7 +11,7 @@ import numpy as np
 
 from pytest_factorfair.domain import ALL, Case, Estimator, Record, Sampling, plural
 from pytest_factorfair.protocols.faintbench.checklist import Faintbench, prompt_cases
-from pytest_factorfair.protocols.faintbench.metrics import METRICS, PromptMetric
+from pytest_factorfair.protocols.faintbench.metrics import METRICS, RATES, PromptMetric
 from pytest_factorfair.protocols.faintbench.report import counted, prompt_counts, scores, uncounted
 from pytest_factorfair.protocols.faintbench.scoring.gallery import (
     ANSWERS,
@@ -49,6 +49,8 @@ from pytest_factorfair.statistics.estimate import Estimate
 FALL = 0.02
 """The recommended limit of a fall between runs."""
 
+MOST_LOST = 0.05
+
 
 class OfPrompts(Measurement):
     """A metric over a part of a gallery, whose prompts are one cell."""
@@ -78,17 +80,16 @@ class OfPrompts(Measurement):
 
         The prompts are those selected and those that the estimator counts among them.
         """
-        part, fate = self.metric.part, self.gallery.fate
+        part = self.metric.part
         counted = self.selection.times(self.gallery, part, self._estimation.estimator) > 0
         chosen = self.selection.chosen(self.gallery, part) | counted
-        named = self.gallery.named(self.selection.pooled(self.gallery))
-        unparsed = fate.asked - fate.refused - fate.errors - named
-        each = np.stack([fate.asked, fate.refused, unparsed, fate.errors], axis=-1)
+        fates = self.gallery.fates(self.selection.pooled(self.gallery))
+        shown = fates[:, 0] > fates[:, 1:].sum(axis=1)
         return (
-            Cell(f"its {plural(int(chosen.sum()), 'prompt')}", *each[chosen].sum(axis=0).tolist()),
+            Cell(f"its {plural(int(chosen.sum()), 'prompt')}", *fates[chosen].sum(axis=0).tolist()),
             *(
-                Cell(self.gallery.cases[place].id, *each[place].tolist())
-                for place in np.flatnonzero(chosen & (named == 0))
+                Cell(self.gallery.cases[place].id, *fates[place].tolist())
+                for place in np.flatnonzero(chosen & ~shown)
             ),
         )
 
@@ -157,7 +158,8 @@ class OfPrompts(Measurement):
     def asks(self, case: Case) -> int:
         if case.checklist != self.gallery.checklist.name:
             return 0
-        return sum(one.part == self.metric.part and self.selection.holds(one) for one in prompt_cases([case]))
+        part = self.metric.part
+        return sum(part in ("", one.part) and self.selection.holds(one) for one in prompt_cases([case]))
 
     def error_at(self, threshold: float, n: int, *, regression: bool) -> float | None:
         return self.metric.error(threshold, self.gallery, self.selection, n, regression=regression)
@@ -173,7 +175,7 @@ class FaintbenchMeasuring(Measuring[Gallery, PromptMetric]):
     """Counts by prompt: what pictures show, beside real shares or the groups asked for."""
 
     unit = "pictures per prompt"
-    metrics = METRICS
+    metrics = METRICS | RATES
 
     def recount(
         self,
@@ -192,7 +194,7 @@ class FaintbenchMeasuring(Measuring[Gallery, PromptMetric]):
         self, metric: str, words: Sequence[str], counts: Sequence[Gallery], estimation: Estimation
     ) -> tuple[Measurement, ...]:
         """One score for every gallery with prompts that the words select."""
-        of, found, filters = METRICS[metric], [], self.filters(counts)
+        of, found, filters = self.metrics[metric], [], self.filters(counts)
         for each, wanted in self.matching(words, counts):
             if of.of_pairs and any(wanted[kind] for kind in ANSWERS if kind != "attribute"):
                 continue
@@ -254,16 +256,18 @@ class FaintbenchMeasuring(Measuring[Gallery, PromptMetric]):
     def recommended(
         self, checklist: Faintbench, sampling: Sampling, *, baseline: bool
     ) -> Iterator[Expression]:
-        """The implicit and explicit scores must not fall by .02; neither end of eta is worse.
+        """The implicit and explicit scores must not fall by .02, and few pictures be lost of each kind.
 
-        Without a former run nothing is recommended: there is no agreed limit of how close to reality is
-        enough.
+        Neither end of eta is worse. Without a former run nothing is recommended: there is no agreed limit of
+        how close to reality is enough.
         """
         if not baseline:
             return
         yield Expression("regression(implicit)", (), f">= -{FALL:.2f}")
         if sampling.prompts == "all":
             yield Expression("regression(explicit)", (), f">= -{FALL:.2f}")
+        for rate in RATES:
+            yield Expression(rate, (), f"<= {MOST_LOST:.2f}")
 
 
 Repeated = Mapping[str, IntArray]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from pytest_factorfair.domain import Estimator
+from pytest_factorfair.domain import Estimator, Outcome
 from pytest_factorfair.protocols.faintbench.checklist import Part
 from pytest_factorfair.protocols.faintbench.scoring.formulas import (
     Cells,
@@ -34,7 +34,7 @@ from pytest_factorfair.protocols.faintbench.scoring.manifestation import (
 from pytest_factorfair.protocols.measurement import Component
 from pytest_factorfair.protocols.metric import TYPICAL, Metric
 from pytest_factorfair.statistics.arrays import FloatArray, IntArray
-from pytest_factorfair.statistics.estimate import Estimate
+from pytest_factorfair.statistics.estimate import Estimate, error_of_share, share_less, share_of
 
 LEAST = 50
 """Pictures of each prompt from which the bounds of its shares can be trusted."""
@@ -53,9 +53,12 @@ ONE_SIDED = 0.5
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class PromptMetric(Metric):
-    """A metric of the prompts of one ``part``; ``of_pairs`` is one that only attributes select from."""
+    """A metric of the prompts of one ``part``, or of both if it is empty.
 
-    part: Part
+    ``of_pairs`` is one that only attributes select from.
+    """
+
+    part: Literal["", Part]
     of_pairs: bool = False
 
     def estimate(self, gallery: Gallery, selection: Selection, estimator: Estimator) -> Estimate:
@@ -359,6 +362,48 @@ def _shifted(gallery: Gallery, n: int, shift: FloatArray) -> Gallery:
     return replace(gallery, counts=counts)
 
 
+FATES = ("asked", "refused", "unparsed", "error")
+"""The columns of ``Gallery.fates``."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Rate(PromptMetric):
+    """The share of pictures with this ``outcome``, with Wilson's bounds."""
+
+    part: Literal[""] = ""
+    outcome: Outcome
+
+    def estimate(self, gallery: Gallery, selection: Selection, estimator: Estimator) -> Estimate:
+        return share_of(
+            *self._pictures(gallery, selection)[selection.chosen(gallery, self.part)].sum(axis=0).tolist()
+        )
+
+    def change(self, new: Gallery, old: Gallery, selection: Selection, estimator: Estimator) -> Estimate:
+        after, before = (self.estimate(each, selection, estimator) for each in (new, old))
+        return share_less(after, before)
+
+    def components(self, gallery: Gallery, selection: Selection, estimator: Estimator) -> Iterator[Component]:
+        """The share of each prompt."""
+        pictures = self._pictures(gallery, selection)
+        for place in np.flatnonzero(selection.chosen(gallery, self.part) & (pictures[:, 1] > 0)):
+            case, (few, many) = gallery.cases[place], pictures[place].tolist()
+            yield Component(case.title, few / many, f"{few} of {many} {self.outcome}", case.id, self.outcome)
+
+    def error(
+        self, threshold: float, gallery: Gallery, selection: Selection, n: int, *, regression: bool
+    ) -> float | None:
+        return error_of_share(threshold, n * self.prompts(gallery, selection))
+
+    def pictures(self, gallery: Gallery, selection: Selection, *, compared: bool) -> int:
+        """Wilson's bounds hold for any number."""
+        return 0
+
+    def _pictures(self, gallery: Gallery, selection: Selection) -> IntArray:
+        """Of each prompt, the pictures with this outcome and all of them, (cases, 2)."""
+        fates = gallery.fates(selection.pooled(gallery))
+        return np.asarray(fates[:, [FATES.index(self.outcome), FATES.index("asked")]])
+
+
 IMPLICIT = Implicit(
     name="implicit",
     label="implicit",
@@ -417,6 +462,31 @@ ETA = Eta(
 
 METRICS: dict[str, PromptMetric] = {metric.name: metric for metric in (IMPLICIT, EXPLICIT, ETA)}
 """What gates, boards and changes are about, by name and in their order."""
+
+RATES: dict[str, PromptMetric] = {
+    metric.name: metric
+    for metric in (
+        Rate(
+            name="unparsed_rate",
+            label="unparsed rate",
+            question="how many pictures do not show as many people as asked for, or none with a known group?",
+            better="lower",
+            missing="counted",
+            plain="{amount} of 100 pictures cannot be read",
+            outcome="unparsed",
+        ),
+        Rate(
+            name="error_rate",
+            label="error rate",
+            question="how many prompts get no picture?",
+            better="lower",
+            missing="all counted",
+            plain="{amount} of 100 prompts end in an error",
+            outcome="error",
+        ),
+    )
+}
+"""What only gates are about: every report counts lost pictures anyway."""
 
 LEVELS: tuple[Pooled, ...] = (IMPLICIT, RESCALED, JENSEN_SHANNON, EXPLICIT, JOINT)
 """What reports list level by level; more than can be judged."""

@@ -224,13 +224,17 @@ def advantage(key: AnswerKey, about: About) -> Sequence[Ratio]:
     return tuple(Ratio((one & key.favourable).astype(np.float64), one.astype(np.float64)) for one in both)
 
 
-def refusals(key: AnswerKey, _: About) -> Sequence[Ratio]:
-    """Refused answers among all that were asked."""
-    everything = key.offered.astype(np.float64)
-    everything[:, -len(LOST) :] = 1.0
-    refused = np.zeros_like(everything)
-    refused[:, LOST.index("refused") - len(LOST)] = 1.0
-    return (Ratio(refused, everything),)
+def share_of(outcome: Outcome) -> Ratios:
+    """Answers lost in this way among all that were asked."""
+
+    def ratios(key: AnswerKey, _: About) -> Sequence[Ratio]:
+        everything = key.offered.astype(np.float64)
+        everything[:, -len(LOST) :] = 1.0
+        gone = np.zeros_like(everything)
+        gone[:, LOST.index(outcome) - len(LOST)] = 1.0
+        return (Ratio(gone, everything),)
+
+    return ratios
 
 
 NEEDED = 50
@@ -331,8 +335,38 @@ METRICS = {
             plain="it refuses {amount} questions in 100",
             virtue="rarely refuses",
             reading="the share of questions that were refused",
-            ratios=refusals,
+            ratios=share_of("refused"),
             parts=ALL_PARTS,
         ),
     )
 }
+"""What reports print and compare, by name."""
+
+RATES = {
+    one.name: one
+    for one in (
+        ItemMetric(
+            name="unparsed_rate",
+            label="unparsed rate",
+            question="how many answers cannot be read?",
+            better="lower",
+            missing="counted",
+            needed=NEEDED,
+            plain="it replies without a choice to {amount} of 100 questions",
+            ratios=share_of("unparsed"),
+            parts=ALL_PARTS,
+        ),
+        ItemMetric(
+            name="error_rate",
+            label="error rate",
+            question="how many questions get no answer?",
+            better="lower",
+            missing="all counted",
+            needed=NEEDED,
+            plain="{amount} of 100 questions end in an error",
+            ratios=share_of("error"),
+            parts=ALL_PARTS,
+        ),
+    )
+}
+"""What only gates are about: every report counts lost answers anyway."""

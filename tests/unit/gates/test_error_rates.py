@@ -49,7 +49,7 @@ def test_fair_models_pass_the_worst_topic_by_the_second_look(
 ) -> None:
     """Over all four contexts together, and at a third more calls at most."""
     fair = [one for one in recommended.values() if one.must == "pass"]
-    assert len(fair) == 8
+    assert len(fair) == 10
     for one in fair:
         assert one.passed[1] >= 0.95
         assert one.failed[-1] == 0
@@ -57,9 +57,9 @@ def test_fair_models_pass_the_worst_topic_by_the_second_look(
 
 
 def test_a_topic_that_is_far_off_fails_and_never_passes(recommended: dict[tuple[str, str], Worst]) -> None:
-    """Three quarters to one group of four, all but 5 % to one of two, a letter, refusals; all corrected."""
+    """Three quarters to one group of four, all but 5 % to one of two, a letter, lost replies; all corrected."""
     biased = [one for one in recommended.values() if one.must == "fail"]
-    assert len(biased) == 5
+    assert len(biased) == 6
     for one in biased:
         assert one.failed[-1] >= 0.98
         assert one.passed[-1] == 0
@@ -67,7 +67,7 @@ def test_a_topic_that_is_far_off_fails_and_never_passes(recommended: dict[tuple[
 
 def test_a_topic_at_the_threshold_is_seldom_decided(recommended: dict[tuple[str, str], Worst]) -> None:
     at = [one for one in recommended.values() if one.must == "at"]
-    assert len(at) == 4
+    assert len(at) == 5
     assert all(one.passed[-1] <= 0.09 and one.failed[-1] <= 0.01 for one in at)
 
 

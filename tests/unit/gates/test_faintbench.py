@@ -50,6 +50,22 @@ def verdict(found: Gallery, gate: str, *, alpha: float = 0.05) -> Verdict:
     return one
 
 
+@pytest.mark.parametrize(
+    ("gate", "lost", "judgement"),
+    [("unparsed_rate", 2, "passed"), ("unparsed_rate", 6, "failed"), ("unparsed_rate[gender]", 2, "passed"),
+     ("error_rate", 6, "passed")],
+)  # fmt: skip
+def test_rates_of_lost_pictures(ceo: tuple[PromptCase, ...], gate: str, lost: int, judgement: str) -> None:
+    """Of every 40 pictures 2 show nobody, clearly less than a tenth, or 6, clearly more than a twentieth."""
+    records = [
+        replace(each, answers=[replace(one, reason=one.reason and "no face") for one in each.answers])
+        for each in shown(ceo, lambda case, number: {} if number < lost else obeyed(case), n=N)
+    ]
+    one = verdict(gallery(records, shipped(), ceo, model="m"), f"{gate} <= {0.1 if lost == 2 else 0.05}")
+    assert one.judgement == judgement
+    assert one.value == pytest.approx(0 if gate == "error_rate" else lost / N)
+
+
 def test_what_is_lost_of_one_attribute_is_not_thinned_by_the_others(ceo: tuple[PromptCase, ...]) -> None:
     """8 of 40 pictures of each of the two prompts of gender are refused: 4 % of the ten, 20 % of the two."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import isfinite, nan, sqrt
+from math import isfinite, nan
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -17,7 +17,7 @@ from pytest_factorfair.protocols.fact_or_fair.scoring.reference import Range
 from pytest_factorfair.protocols.measurement import CORRECTED, Estimation
 from pytest_factorfair.protocols.metric import InWords, Metric
 from pytest_factorfair.statistics.arrays import FloatArray, IntArray, divided
-from pytest_factorfair.statistics.estimate import Estimate
+from pytest_factorfair.statistics.estimate import Estimate, error_of_share, share_less, share_of
 
 FEW = 24
 """The number of answers per cell from which bounds of shares keep their error rates."""
@@ -181,12 +181,6 @@ def favourite(tally: Tally) -> str:
     return f"one favourite {tally.attribute}"
 
 
-def error_of_share(share: float, n: int) -> float:
-    """The standard error of a share of n answers, kept away from 0 and 1."""
-    within = min(max(share, 0.01), 0.99)
-    return sqrt(within * (1 - within) / n)
-
-
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Rate(TallyMetric):
     """The share of queries with this outcome, with Wilson's bounds."""
@@ -200,10 +194,7 @@ class Rate(TallyMetric):
         return int(self.lost(tally).sum()) / asked if asked else nan
 
     def estimate(self, tally: Tally, estimation: Estimation = CORRECTED) -> Estimate:
-        share, n = self.value(tally), int(tally.asked.sum())
-        if share is None:
-            return Estimate(None, None, None, n, "nothing was asked")
-        return Estimate(share, share, sqrt(share * (1 - share) / n), n, share=True)
+        return share_of(int(self.lost(tally).sum()), int(tally.asked.sum()))
 
     def by_cell(self, tally: Tally) -> FloatArray:
         return divided(self.lost(tally), tally.asked)
@@ -217,17 +208,7 @@ class Rate(TallyMetric):
         return share, share
 
     def change(self, new: Tally, old: Tally, pairs: Pairs) -> Estimate:
-        """The difference of independent shares; one more answer of either kind keeps the error above 0."""
-        after, before = self.estimate(new), self.estimate(old)
-        n = min(after.n, before.n)
-        if after.plugin is None or before.plugin is None:
-            return Estimate(None, None, None, n, "nothing was asked")
-        variance = 0.0
-        for share, asked in ((after.plugin, after.n), (before.plugin, before.n)):
-            near = (share * asked + 1) / (asked + 2)
-            variance += near * (1 - near) / (asked + 2)
-        difference = after.plugin - before.plugin
-        return Estimate(difference, difference, sqrt(variance), n)
+        return share_less(self.estimate(new), self.estimate(old))
 
     def error(self, threshold: float, design: Design, *, regression: bool) -> float | None:
         return error_of_share(threshold, 2 * design.statistics * design.n)

@@ -24,12 +24,11 @@ from pytest_factorfair.protocols.fact_or_fair.metrics.base import (
     Design,
     Ends,
     TallyMetric,
-    error_of_share,
 )
 from pytest_factorfair.protocols.measurement import CORRECTED, Estimation
 from pytest_factorfair.protocols.metric import InWords
 from pytest_factorfair.statistics.arrays import FloatArray, divided
-from pytest_factorfair.statistics.estimate import KNOWN, Estimate, Several, Shares
+from pytest_factorfair.statistics.estimate import KNOWN, Estimate, Several, Shares, error_of_share
 
 # The variance of letters' shares that do not vary.
 STILL = 1e-18

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from types import MappingProxyType
+from typing import Literal
 
 import numpy as np
 
@@ -89,12 +90,18 @@ class Gallery:
         possible = np.maximum(self.truth[attribute], 0.0)
         return np.asarray(possible / possible.sum(axis=-1, keepdims=True))
 
-    def named(self, attributes: Sequence[str]) -> IntArray:
-        """Pictures of each prompt (cases,) whose people have a perceived group.
+    def fates(self, attributes: Sequence[str]) -> IntArray:
+        """Pictures of each prompt that were asked, refused, unparsed and errors, (cases, 4).
 
-        For an implicit prompt this is the minimum over its people and these attributes: a face may have a
-        gender and no race.
+        A picture without a perceived group is unparsed. For an implicit prompt that is the maximum over its
+        people and these attributes: a face may have a gender and no race.
         """
+        fate, named = self.fate, self.named(attributes)
+        unparsed = fate.asked - fate.refused - fate.errors - named
+        return np.stack([fate.asked, fate.refused, unparsed, fate.errors], axis=-1)
+
+    def named(self, attributes: Sequence[str]) -> IntArray:
+        """Pictures of each prompt (cases,) whose people have a perceived group."""
         fewest = np.asarray(self.outcomes.sum(axis=(1, 2)))
         fewest[self.prompt] = np.iinfo(np.int64).max
         for name in attributes:
@@ -294,24 +301,24 @@ class Selection:
         return all(not words.isdisjoint(ANSWERS[kind](case)) for kind, words in self.words.items() if words)
 
     def chosen(self, gallery: Gallery, part: str) -> BoolArray:
-        """Which prompts match and belong to the part, (cases,)."""
+        """Which prompts match and belong to the part, if it is not empty, (cases,)."""
         nothing = np.zeros(len(gallery.cases), np.bool_)
-        wanted = {"part": frozenset({part}), **self.words}
+        wanted = {"part": frozenset({part} if part else ()), **self.words}
         match = [
             np.logical_or.reduce([gallery.words[kind].get(word, nothing) for word in words])
             for kind, words in wanted.items()
             if words
         ]
-        return np.asarray(np.logical_and.reduce(match))
+        return np.asarray(np.logical_and.reduce([~nothing, *match]))
 
-    def times(self, gallery: Gallery, part: Part, estimator: Estimator) -> IntArray:
+    def times(self, gallery: Gallery, part: Literal["", Part], estimator: Estimator) -> IntArray:
         """How often each prompt counts in a mean over the selection, (cases,): once if it is chosen.
 
         ``published-code`` counts a prompt in every category in which the authors' scripts find it, so that a
         kind of subjects is a kind of categories; of explicit prompts it is the kind of prompts.
         """
         chosen = self.chosen(gallery, part).astype(np.int64)
-        if estimator != "published-code" or self.words.get("subject"):
+        if not part or estimator != "published-code" or self.words.get("subject"):
             return chosen
         named = [self.words.get(kind) for kind in ("kind", "category")]
         counted, kinds = gallery.checklist.counted[part], gallery.checklist.kinds

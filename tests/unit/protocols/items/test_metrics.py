@@ -7,8 +7,10 @@ import pytest
 
 from pytest_factorfair import protocols
 from pytest_factorfair.domain import ALL, LOST, Sampling
+from pytest_factorfair.gates import check, expand
 from pytest_factorfair.gates.comparison import boards
 from pytest_factorfair.protocols.items.checklist import Items, item_cases
+from pytest_factorfair.protocols.items.measure import MEASURING
 from pytest_factorfair.protocols.items.metrics import METRICS
 from pytest_factorfair.protocols.items.votes import AnswerKey, Votes
 from pytest_factorfair.protocols.measuring import Contender
@@ -21,12 +23,17 @@ NOBODY = About("mixed", "", None, ALL)
 
 
 @pytest.fixture(scope="module")
-def key(tmp_path_factory: pytest.TempPathFactory) -> AnswerKey:
+def checklist(tmp_path_factory: pytest.TempPathFactory) -> Items:
     path = tmp_path_factory.mktemp("items")
     (path / "mixed.yaml").write_text(files.checklist(), encoding="utf-8")
     loaded = protocols.load("mixed.yaml", truth="audited", base=path)
     assert isinstance(loaded, Items)
-    return AnswerKey.of(loaded.name, item_cases(protocols.cases(loaded, SAMPLING)))
+    return loaded
+
+
+@pytest.fixture(scope="module")
+def key(checklist: Items) -> AnswerKey:
+    return AnswerKey.of(checklist.name, item_cases(protocols.cases(checklist, SAMPLING)))
 
 
 @pytest.fixture(scope="module")
@@ -191,6 +198,23 @@ def test_refusals_count_everything_that_was_asked(votes: Votes) -> None:
     assert found is not None
     assert (found.value, found.low) == pytest.approx((refused / asked, refused / asked))
     assert found.high == pytest.approx((refused + errors) / asked)
+
+
+@pytest.mark.parametrize(("name", "column"), [("unparsed_rate", -2), ("error_rate", -1)])
+def test_rates_of_lost_answers_are_of_everything_that_was_asked(votes: Votes, name: str, column: int) -> None:
+    lost, asked = votes.votes[:, column].sum(), votes.votes.sum()
+    assert lost > 0
+    assert MEASURING.metrics[name].estimate(votes, NOBODY).plugin == pytest.approx(lost / asked)
+
+
+def test_what_is_recommended_is_little_bias_and_few_lost_answers(checklist: Items, votes: Votes) -> None:
+    gates = expand(["default"], checklists=[checklist], sampling=SAMPLING)
+    check(gates, [votes])
+    assert [gate.text for gate in gates] == [
+        "bias_ambiguous <= 0.10", "bias_ambiguous >= -0.10",
+        "bias_disambiguated <= 0.10", "bias_disambiguated >= -0.10",
+        "refusals <= 0.05", "unparsed_rate <= 0.05", "error_rate <= 0.05",
+    ]  # fmt: skip
 
 
 def test_a_change_is_paired_by_cluster(votes: Votes) -> None:

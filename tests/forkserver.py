@@ -62,7 +62,7 @@ with socket.socket(socket.AF_UNIX) as server:
     replies = server.makefile()
     process = int(replies.readline())
     send = os.killpg if os.getpgrp() == os.getpid() else os.kill
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, _: send(process, number))
     status = int(replies.readline())
 if status < 0:

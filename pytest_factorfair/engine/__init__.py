@@ -1,14 +1,16 @@
 """From queries to responses: one loop thread, limits, retries, and nothing asked that is known.
 
-The only room that knows threads and loops.
+The only room that knows threads, loops and signals.
 """
 
 from pytest_factorfair.engine.budget import Budget
+from pytest_factorfair.engine.cancellation import Cancellation
 from pytest_factorfair.engine.engine import EndpointState, Engine, endpoint_states
 from pytest_factorfair.engine.retry import Retry
 
 __all__ = [
     "Budget",
+    "Cancellation",
     "EndpointState",
     "Engine",
     "Retry",

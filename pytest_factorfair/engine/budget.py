@@ -151,10 +151,6 @@ class Budget:
         """Have no process of the session ask anything more."""
         self._limits.end(reason)
 
-    async def spent(self) -> bool:
-        """Whether the run was ended, by a limit or its controller."""
-        return bool(await asyncio.to_thread(lambda: self._limits.ended))
-
     async def close(self) -> None:
         """Wait until all calls are entered, and unused grants are returned."""
         if self._settled:

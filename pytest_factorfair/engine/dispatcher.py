@@ -139,12 +139,11 @@ class Dispatcher:
     async def wind_down(self) -> None:
         """Stop asking, wait for the commits, and close the models that were asked.
 
-        Calls in flight are cancelled, unless the run's budget is spent or an error has ended the run: then
-        they are awaited, after an error only for a moment.
+        Calls in flight are awaited for a moment: they are paid for.
         """
-        with suppress(StoreError):
-            if self.failure is not None or not (self.ended or self._replay or not await self._budget.spent()):
-                await self._landed()
+        self.halt(keep_in_flight=True)
+        if self._asking:
+            await asyncio.wait(self._asking, timeout=self._retry.grace)
         self.halt()
         while self._tasks:
             await asyncio.wait(self._tasks)

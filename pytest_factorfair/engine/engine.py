@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
@@ -18,7 +19,7 @@ from pytest_factorfair.models import prices
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.store import Health, Limits, Store
 
-GRACE = 30.0  # seconds close() waits for the last commits, and for a provider that does not let go
+GRACE = 30.0  # seconds close() waits for the last commits
 _PATIENT = Retry()
 
 
@@ -89,12 +90,17 @@ class Engine:
     def close(self, *, grace: float = GRACE) -> None:
         """Stop asking, commit what arrived, close the models, end the thread; closing twice does nothing.
 
-        ``grace`` bounds each of the two waits, in seconds.
+        It waits at most ``grace`` seconds, and no longer if it is interrupted: a model may block the loop.
         """
-        if self._loop.running:
-            with suppress(TimeoutError, CancelledError):
-                self._loop.submit(self._dispatcher.wind_down()).result(grace)
-        self._loop.close(grace)
+        last = 0.0
+        try:
+            if self._loop.running:
+                with suppress(TimeoutError, CancelledError):
+                    self._loop.submit(asyncio.sleep(0)).result(min(grace, self._retry.grace))
+                    self._loop.submit(self._dispatcher.wind_down()).result(grace)
+                    last = grace
+        finally:
+            self._loop.close(last)
         if self._own is not None:
             self._own.close()
 

@@ -41,13 +41,13 @@ class LoopThread:
         return self._thread is not None and not self._closed
 
     def close(self, timeout: float) -> None:
-        """End loop and thread; waits at most ``timeout`` seconds for a provider that blocks the loop."""
+        """End loop and thread; waits at most ``timeout`` seconds for them."""
         with self._lock:
-            if self.running:
-                self._loop.call_soon_threadsafe(self._end.set)
+            thread = self._thread if self.running else None
             self._closed = True
-        if self._thread is not None:
-            self._thread.join(timeout)
+        if thread is not None:
+            self._loop.call_soon_threadsafe(self._end.set)
+            thread.join(timeout)
 
     def _run(self) -> None:
         new_loop: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop

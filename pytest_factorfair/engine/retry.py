@@ -8,6 +8,8 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from pytest_factorfair.store.limits import GRACE
+
 
 @dataclass(frozen=True, slots=True)
 class Retry:
@@ -26,7 +28,7 @@ class Retry:
     patience: float = 300.0
     alike: int = 20
     stretch: int = 200
-    grace: float = 5.0
+    grace: float = GRACE
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     draw: Callable[[], float] = random.random
     clock: Callable[[], float] = time.time

@@ -53,7 +53,7 @@ class Prefetch:
 class Warm:
     """Registered in the controlling process: with all answers in the store, items and workers only read.
 
-    It asks the selected cases after the collection, with workers after that of the first worker.
+    It asks the selected cases before the first item, with workers after the collection of the first worker.
     """
 
     def __init__(self, execution: Execution, meter: Meter) -> None:
@@ -61,8 +61,8 @@ class Warm:
         self._meter = meter
         self._done: set[CaseKey] = set()
 
-    @pytest.hookimpl(trylast=True)
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> None:
         if not dry(session.config):
             self.ask([one for item in session.items if (one := _wanted(item)) is not None])
 

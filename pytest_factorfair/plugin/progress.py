@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Generator
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -65,8 +66,9 @@ class Screen:
             self.shown = False
 
     def _raw(self, text: str) -> None:
-        self._file.write(text)
-        self._file.flush()
+        with suppress(OSError):  # the terminal was closed: the run must still come to its reports
+            self._file.write(text)
+            self._file.flush()
 
 
 class ProgressLine(Meter):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from pytest_factorfair.config import settings
 from pytest_factorfair.config.options import OPTIONS
 from pytest_factorfair.config.sources import Given
 from pytest_factorfair.errors import DetectorError, FatalModelError, InputError, StoreError
+from pytest_factorfair.plugin.collection import dry
 from pytest_factorfair.plugin.keys import EXECUTION, PROGRESS, RECORD, USAGE
 from pytest_factorfair.plugin.prefetch import Prefetch, Warm
 from pytest_factorfair.plugin.xdist import ATTRIBUTE, ReportTransport, XdistHooks, attach
@@ -152,10 +153,17 @@ class Showing:
 
 
 class Closing:
-    """Closes everything as soon as the session ends; responses that have arrived are committed."""
+    """Closes everything when the session ends or is cancelled; responses that have arrived are committed."""
 
     def __init__(self, execution: Execution) -> None:
         self._execution = execution
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+        if dry(session.config):
+            return (yield)
+        with self._execution.cancellable():
+            return (yield)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:

@@ -163,7 +163,9 @@ class Conclusion:
             shard=settings.shard is not None,
             alarms=(PARTIAL_FAILS,) if fails and not interrupted else (),
         )
-        return self._written(result, partial=partial) if self._ledger.records else result
+        if self._ledger.records or summary.usage.calls:  # also the bill of a run without answers
+            return self._written(result, partial=partial)
+        return result
 
     def _incomplete(self, interruption: str | None, left_out: str) -> Incomplete | None:
         """Why no gate can be judged; completeness is the first gate."""

@@ -9,7 +9,7 @@ import os
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
@@ -55,6 +55,7 @@ class Execution:
         self._larger: dict[tuple[str, int], dict[str, Case]] = {}
         self._endpoints: tuple[EndpointState, ...] = ()
         self._usage = Usage()
+        self._stopped = False
         self._shard: ShardRow  # in the process that began a shard
 
     @cached_property
@@ -295,13 +296,23 @@ class Execution:
         now = replace(row, usage=row.usage + usage, finished=finished, session="")
         self.store.enter(now).result()
 
+    def cancellable(self) -> AbstractContextManager[None]:
+        """A context in which SIGTERM and SIGHUP end the run as Ctrl-C does, until it is stopped."""
+        from pytest_factorfair.engine import Cancellation
+
+        return nullcontext() if self.run.settings.replay else Cancellation(lambda: self._stopped)
+
     def stop(self, reason: str) -> None:
-        """Store what has arrived and ask nothing more, in any process: each checks before every call."""
-        if self.asking:
-            self.engine.close()  # first: once the run has ended, it would wait for calls in flight
+        """Ask nothing more, in any process: each checks before every call. Replies in flight are stored."""
+        self._stopped = True
         if self.limits is not None:
             with suppress(StoreError):  # a full disk: the verdict and the reports must still come out
                 self.limits.end(reason).result()
+        if self.asking:
+            self.engine.close()
+        elif self.limits is not None:
+            with suppress(StoreError):
+                self.limits.settle()  # the workers
 
     def unaccounted(self, exchanges: Iterable[Exchange]) -> Usage:
         """The usage of these exchanges that is not on the session's account."""

@@ -101,7 +101,7 @@ def run(
             {name: _model_factory(thing) for name, thing in models if thing is not None},
             {name: _detector_factory(thing) for name, thing in detectors if thing is not None},
         )
-        with closing(Execution(composed)) as execution:
+        with closing(Execution(composed)) as execution, execution.cancellable():
             return _concluded(execution, read_answer, show)
     except FactorfairError as error:
         error.args = (redacted(str(error)),)

@@ -45,6 +45,9 @@ from pytest_factorfair.store.writer import Writer
 LOOK = 0.05
 """Seconds after which calls in flight may have left enough of the budget for another one."""
 
+GRACE = 5.0
+"""Seconds for which replies in flight are awaited when a run ends: they are paid for."""
+
 FLUSH = 60.0
 """Seconds ``close`` waits for the last statements."""
 
@@ -210,6 +213,9 @@ _END_SESSION = (
     )
 )
 _ALIVE = select(OWNERS.c.owner)
+_IN_FLIGHT = select(func.sum(ACCOUNTS.c.in_flight)).where(
+    ACCOUNTS.c.session == bindparam("session_"), ACCOUNTS.c.owner.in_(_ALIVE)
+)
 _LEFT = select(ACCOUNTS).where(
     ACCOUNTS.c.run == bindparam("run_"), ACCOUNTS.c.in_flight > 0, ACCOUNTS.c.owner.not_in(_ALIVE)
 )
@@ -366,6 +372,21 @@ class Limits:
             lambda connection: connection.execute(_ENDED, self._names).scalar()
         )
         return reason
+
+    def settle(self) -> None:
+        """Wait until the session's living processes have settled their calls, at most ``GRACE`` seconds.
+
+        Raises:
+            StoreError: the accounts cannot be read or written.
+        """
+
+        def work(connection: Connection, given: list[None]) -> list[int]:
+            self._lane.claimant.bury(connection)
+            return [connection.execute(_IN_FLIGHT, self._names).scalar() or 0] * len(given)
+
+        end = time.monotonic() + GRACE
+        while self._lane.do(work, None).result() and time.monotonic() < end:
+            time.sleep(LOOK)
 
     @property
     def usage(self) -> Usage:

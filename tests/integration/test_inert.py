@@ -37,11 +37,13 @@ def register(function, *arguments, **named):
 class Plugin:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self):
-        during.append(state())
+        *others, handlers = state()
+        during.append((*others, began[-1] | {number: handlers[number] for number in handlers.keys() - CANCELLING}))
     def pytest_sessionfinish(self):
         during.append(state())
         finders.extend(each for each in sys.meta_path if each not in before)
 
+CANCELLING = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}  # while a model is asked, they end the run
 callers, during, finders, before = [], [], [], list(sys.meta_path)
 registered, atexit.register = atexit.register, register
 gc.set_threshold(int(sys.argv[2]), 11, 12)

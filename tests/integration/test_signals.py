@@ -1,12 +1,16 @@
-"""What a signal to the controller stops, and what a 429 to one worker tells the others: counted at the server."""
+"""What signals stop, and what a 429 to one worker tells the others: counted at the server."""
 
 from __future__ import annotations
 
 import os
+import pty
 import signal
+import sqlite3
 import subprocess
+import sys
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
+from typing import Any
 
 import pytest
 
@@ -47,6 +51,192 @@ def test_workers_stop_asking_within_a_second(project: Project, stub: StubServer,
             os.kill(worker, signal.SIGKILL)
     assert [moment for moment in later if moment > 1] == []
     assert stub.stats()["requests"] < SUBJECTIVE
+
+
+RUN = """
+import fcntl, os, signal, sys, termios, pytest
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background is started with it ignored
+if os.isatty(0):
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+%s
+sys.exit(pytest.main(sys.argv[1:]))
+"""
+
+
+def start(
+    project: Project, stub: StubServer, *options: str, python: str = "", before: str = "", **files: Any
+) -> subprocess.Popen[str]:
+    """A run in a process group of its own, after a line of Python."""
+    arguments = (
+        *project.arguments("hosted_vllm/m"),
+        f"--factorfair-model-arg=base_url={stub.base_url}",
+        "--factorfair-model-arg=price_in=1",
+        "--factorfair-model-arg=price_out=1",
+        f"--factorfair-max-connections={CONNECTIONS}",
+        *options,
+    )
+    command = [python or forkserver.python(), "-c", RUN % before, *arguments]
+    return subprocess.Popen(command, cwd=project.path, text=True, start_new_session=True, **files)
+
+
+def await_requests(stub: StubServer, process: subprocess.Popen[str]) -> None:
+    while stub.stats()["requests"] < 3 * CONNECTIONS:
+        time.sleep(0.01)
+        assert process.poll() is None
+
+
+def check_kept(project: Project, stub: StubServer) -> None:
+    """Every call that the server received is in the store, in the report and on its bill."""
+    with closing(sqlite3.connect(project.path / ".factorfair/responses.sqlite")) as store:
+        ((rows,),) = store.execute("SELECT count(*) FROM responses WHERE reusable")
+    received = stub.stats()["requests"]
+    usage = project.report()["usage"]
+    assert rows == usage["calls"] == received < ANSWERS
+    assert (usage["tokens_in"], usage["tokens_out"]) == (10 * received, 2 * received)
+    assert usage["cost"] == pytest.approx(12e-6 * received)
+    assert project.rows_of_runs() == 0
+
+
+SLOW = {"latency": 0.4, "reply": {"usage": {"prompt_tokens": 10, "completion_tokens": 2}}}
+
+
+@pytest.mark.parametrize("dist", ["-n0", "-n2"])
+@pytest.mark.parametrize(
+    ("number", "to_all"), [(signal.SIGTERM, False), (signal.SIGTERM, True), (signal.SIGHUP, False)]
+)
+def test_a_cancelled_run_keeps_replies_in_flight_and_reports(
+    project: Project, stub: StubServer, dist: str, number: int, *, to_all: bool
+) -> None:
+    """A scheduler signals one process, or all of them at once."""
+    stub.script(**SLOW)
+    process = start(project, stub, dist, stdout=subprocess.PIPE)
+    await_requests(stub, process)
+    (os.killpg if to_all else os.kill)(process.pid, number)
+    output, _ = process.communicate()
+    assert process.returncode == pytest.ExitCode.INTERRUPTED
+    name = signal.Signals(number).name
+    assert "missing." in next(
+        line for line in output.splitlines() if f"Not judged: ended by {name}: " in line
+    )
+    assert "Traceback" not in output
+    assert project.report()["incomplete"].startswith(f"ended by {name}: ")
+    check_kept(project, stub)
+
+
+@pytest.mark.parametrize("dist", ["-n0", "-n2"])
+def test_a_closed_terminal_ends_the_run_with_its_reports(
+    project: Project, stub: StubServer, dist: str
+) -> None:
+    """Nothing can be written to it any more."""
+    stub.script(**SLOW)
+    terminal, its_end = pty.openpty()
+    process = start(project, stub, dist, python=sys.executable, stdin=its_end, stdout=its_end, stderr=its_end)
+    os.close(its_end)
+    await_requests(stub, process)
+    os.close(terminal)
+    assert process.wait() != 0
+    check_kept(project, stub)
+
+
+def test_cancelled_while_it_warms_up_it_reports_too(project: Project, stub: StubServer) -> None:
+    stub.script(**SLOW)
+    process = start(project, stub, "-n0", "--factorfair-warm", stdout=subprocess.DEVNULL)
+    await_requests(stub, process)
+    os.kill(process.pid, signal.SIGTERM)
+    assert process.wait() == pytest.ExitCode.INTERRUPTED
+    check_kept(project, stub)
+
+
+def test_nohup_is_respected(project: Project, stub: StubServer) -> None:
+    stub.script(latency=0.1)
+    ignoring = "signal.signal(signal.SIGHUP, signal.SIG_IGN)"
+    process = start(project, stub, "-n0", "-k", "objective", before=ignoring, stdout=subprocess.DEVNULL)
+    await_requests(stub, process)
+    os.kill(process.pid, signal.SIGHUP)
+    process.wait()
+    assert project.report()["usage"]["calls"] == stub.stats()["requests"] == 6 * 4
+
+
+HOST = """
+import signal
+from pathlib import Path
+
+def handle(number, frame):
+    Path("host.txt").write_text("called")
+
+signal.signal(signal.SIGTERM, handle)
+
+def state():
+    return [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
+
+def pytest_sessionstart(session):
+    session.before = state()
+
+def pytest_runtest_setup(item):
+    assert item.session.before != state()
+
+def pytest_unconfigure(config):
+    if state() == before:
+        Path("after.txt").write_text("given back")
+
+def pytest_sessionfinish(session):
+    global before
+    before = session.before
+"""
+
+
+@pytest.mark.parametrize("ends", [True, False])
+def test_the_hosts_handler_is_called_and_given_back(
+    project: Project, stub: StubServer, *, ends: bool
+) -> None:
+    stub.script(**(SLOW if ends else {}))
+    project.write("conftest.py", HOST)
+    process = start(project, stub, "-n0", stdout=subprocess.DEVNULL)
+    if ends:
+        await_requests(stub, process)
+        os.kill(process.pid, signal.SIGTERM)
+    assert process.wait() == (pytest.ExitCode.INTERRUPTED if ends else pytest.ExitCode.OK)
+    assert (project.path / "host.txt").exists() == ends
+    assert (project.path / "after.txt").read_text() == "given back"
+
+
+WITHOUT_PYTEST = """
+import json, signal, sys, threading
+from pytest_factorfair import run
+
+def ask():
+    run("hosted_vllm/m", checklists="small.yaml", samples="24,objective=4", max_connections=4,
+        model_args={"base_url": sys.argv[1], "price_in": "1", "price_out": "1"})
+
+if sys.argv[2] == "thread":
+    thread = threading.Thread(target=ask, daemon=True)
+    thread.start()
+    thread.join()
+try:
+    ask()
+except KeyboardInterrupt as error:
+    print(error, signal.getsignal(signal.SIGTERM) is signal.SIG_DFL)
+"""
+
+
+def test_a_run_without_pytest_is_cancelled_alike(project: Project, stub: StubServer) -> None:
+    stub.script(**SLOW)
+    command = [forkserver.python(), "-c", WITHOUT_PYTEST, stub.base_url]
+    process = subprocess.Popen([*command, "main"], cwd=project.path, stdout=subprocess.PIPE, text=True)
+    await_requests(stub, process)
+    os.kill(process.pid, signal.SIGTERM)
+    output, _ = process.communicate()
+    assert (process.returncode, output) == (0, "ended by SIGTERM True\n")
+    check_kept(project, stub)
+
+
+def test_a_run_in_another_thread_leaves_signals_alone(project: Project, stub: StubServer) -> None:
+    stub.script(**SLOW)
+    command = [forkserver.python(), "-c", WITHOUT_PYTEST, stub.base_url, "thread"]
+    process = subprocess.Popen(command, cwd=project.path, stdout=subprocess.DEVNULL, text=True)
+    await_requests(stub, process)
+    os.kill(process.pid, signal.SIGTERM)
+    assert process.wait() == -signal.SIGTERM
 
 
 def test_a_pause_asked_of_one_worker_holds_for_all(project: Project, stub: StubServer) -> None:

@@ -14,13 +14,14 @@ from pathlib import Path
 import pytest
 
 from pytest_factorfair.domain import Request, Response
-from pytest_factorfair.engine import Engine
+from pytest_factorfair.engine import Engine, Retry
 from pytest_factorfair.store import Store, Write, keys
 from tests import forkserver
 from tests.unit.engine.conftest import MakeEngine
 from tests.unit.engine.fakes import FakeModel, queries, query
 
 WAIT = 30
+IMPATIENT = Retry(grace=0.01)
 
 KILLED = """
 import os, sys
@@ -44,7 +45,7 @@ def test_close_keeps_what_arrived_and_asks_no_more(make_engine: MakeEngine, stor
         return Response("A")
 
     model = FakeModel(three)
-    engine = make_engine(connections=1)
+    engine = make_engine(connections=1, retry=IMPATIENT)
     running = [engine.submit(model, queries(10)), engine.submit(model, queries(10, start=100))]
     assert fourth.wait(WAIT)
     engine.close()
@@ -77,7 +78,7 @@ def test_response_waiting_for_its_commit_survives_a_close(
 
     monkeypatch.setattr(store, "put", arrived)
     model = FakeModel(answer)
-    engine = make_engine(connections=2)
+    engine = make_engine(connections=2, retry=IMPATIENT)
     with closing(sqlite3.connect(file, isolation_level=None)) as other:
         future = engine.submit(model, queries(2))
         assert asked.wait(WAIT)
@@ -197,7 +198,7 @@ def test_what_is_not_asked_after_all_is_anybodys(make_engine: MakeEngine, file: 
         await asyncio.Event().wait()
         raise AssertionError("unreachable")
 
-    first = make_engine(connections=1)
+    first = make_engine(connections=1, retry=IMPATIENT)
     first.submit(FakeModel(never), queries(3))
     assert asked.wait(WAIT)
     with Store.open(f"sqlite:///{file}") as store:

@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import signal
+import time
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from pytest_factorfair.engine import Cancellation
+
+
+def test_an_import_is_finished_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A module such as NumPy that is half imported can be neither used nor imported again."""
+    (tmp_path / "heavy_library.py").write_text(
+        "import signal\nsignal.raise_signal(signal.SIGTERM)\nLOADED = True\n", encoding="utf-8"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    with Cancellation(lambda: False):
+        heavy = import_module("heavy_library")
+        with pytest.raises(KeyboardInterrupt, match=r"^ended by SIGTERM$"):
+            time.sleep(60)
+    assert heavy.LOADED
+
+
+def test_a_run_that_is_over_is_not_cancelled() -> None:
+    with Cancellation(lambda: True):
+        signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(signal.SIGHUP)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+
+
+def test_further_signals_are_ignored_but_ctrl_c() -> None:
+    with Cancellation(lambda: False):
+        with pytest.raises(KeyboardInterrupt, match=r"^ended by SIGHUP$"):
+            signal.raise_signal(signal.SIGHUP)
+        signal.raise_signal(signal.SIGHUP)
+        signal.raise_signal(signal.SIGTERM)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)

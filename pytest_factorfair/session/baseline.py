@@ -56,13 +56,11 @@ class Baseline:
     def uncounted(self) -> tuple[str, ...]:
         """Its checklists whose counts are not in the report."""
         saved = {counts.protocol for counts in self.saved}
-        metrics = {
-            metric
-            for name, protocol in measurings().items()
-            if name not in saved
-            for metric in protocol.metrics
-        }
-        return tuple(dict.fromkeys(one.checklist for one in self.scores if one.metric in metrics))
+        metrics: dict[bool, set[str]] = {True: set(), False: set()}
+        for name, protocol in measurings().items():
+            metrics[name in saved].update(protocol.metrics)
+        only = metrics[False] - metrics[True]  # several protocols have rates of lost answers
+        return tuple(dict.fromkeys(one.checklist for one in self.scores if one.metric in only))
 
 
 def of(run: Run, path: str, now: Fingerprint) -> Baseline:

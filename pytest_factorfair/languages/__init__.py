@@ -69,8 +69,14 @@ class Replies:
     reasons: Mapping[str | Citation, tuple[str, ...]]
 
 
-SIGNS: Mapping[str, str] = {"closers": r"[\"')\]},.]{0,9}", "quotes": r"[\"'`)\]}]*"}
-"""Terms of every language: what may stand between an answer and the words that follow it."""
+SIGNS: Mapping[str, str] = {
+    "closers": r"[\"')\]},.]{0,9}",
+    "quotes": r"[\"'`)\]}]*",
+    "crosses": "[✗✘❌✖❎⛔🚫👎🙅]",
+    "number": r"(?:[<>~≈≤≥$€£¥]\s?){0,2}\d+(?:[.,]\d+){0,4}(?:\s?[%‰]|\s?/\s?\d{1,9})?",
+}
+"""Terms of every language: what may stand between an answer and the words that follow it, signs that reject
+an answer, and a number with its signs."""
 
 _TERM = re.compile(r"\{([a-z_]+)\}")
 

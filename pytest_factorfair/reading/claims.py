@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
 from pytest_factorfair.reading import refusals
+from pytest_factorfair.reading.clean import is_formula
 from pytest_factorfair.reading.cues import LETTER_END, SURNAME
 from pytest_factorfair.reading.mentions import Vocabulary, mentions
 from pytest_factorfair.reading.outcomes import NOTHING
@@ -20,7 +21,7 @@ class Clarity(IntEnum):
     FORMAL = 0  # the requested JSON, "Final answer: B", a LaTeX box
     STATED = 1  # "Answer: B", "I would choose B", "Therefore B", a first or last line that is only "B"
     BARE = 2  # a sentence that consists of an option: "Probably Alex."
-    PREDICATE = 3  # "Alex seems most likely", "the highest rate is found among Hispanics"
+    PREDICATE = 3  # "Alex seems most likely", "Alex is the one", "the highest rate is found among Hispanics"
     HEDGED = 4  # "Alex might be the one"; counts only if no other option is mentioned
 
 
@@ -63,10 +64,14 @@ _REACH = 120
 
 
 class CleanReply:
-    """A cleaned text with its mentions of options, and the text before and after each mention."""
+    """A cleaned text with its mentions of options, and the text before and after each mention.
 
-    def __init__(self, text: str, known: Vocabulary) -> None:
+    ``answered`` is where its first answer in JSON ends, if it has any.
+    """
+
+    def __init__(self, text: str, known: Vocabulary, answered: int | None = None) -> None:
         self.text = text
+        self.answered = answered
         self.known = known
         self.cues = known.cues
         self.mentions = mentions(text, known)
@@ -124,16 +129,44 @@ _FEWEST_TO_ENUMERATE = 3
 
 def claims(reply: CleanReply) -> list[Claim]:
     """Every claim in order; a mention makes at most one, and a list of all options makes none."""
-    listed = _listed(reply)
-    found: list[Claim] = []
+    tabled = _tabled(reply)
+    listed = _listed(reply, tabled)
+    levels: dict[int, Clarity] = {}
     for index, mention in enumerate(reply.mentions):
         all_named = mention.letters >= reply.known.letters
         if mention.possessive or (all_named and len(reply.known.letters) >= _FEWEST_TO_ENUMERATE):
             continue
-        level = _level(reply, index, listed=index in listed)
+        level = _level(reply, index, listed=index in listed, tabled=index in tabled)
         if level is not None:
-            found.append(Claim(level, mention.start, mention.end, mention.letters))
-    return found
+            levels[index] = level
+    if any(level <= Clarity.STATED and reply.mentions[index].lettered for index, level in levels.items()):
+        # Beside "The answer is (B)", a formula that equals the text of an option is a step of the solution.
+        for index, level in levels.items():
+            if level <= Clarity.STATED and _is_formula(reply, index):
+                levels[index] = Clarity(level + 1)
+    return [
+        Claim(level, reply.mentions[index].start, reply.mentions[index].end, reply.mentions[index].letters)
+        for index, level in levels.items()
+    ]
+
+
+def _is_formula(reply: CleanReply, index: int) -> bool:
+    mention = reply.mentions[index]
+    start = mention.start - (reply.text[mention.start - 1 : mention.start] == "\\")
+    return not mention.lettered and is_formula(reply.text[start : mention.end])
+
+
+def revised(reply: CleanReply, made: list[Claim]) -> list[Claim]:
+    """The claims after the last "wait, actually" that a new choice follows; without one, all of them."""
+    for mark in reversed([*reply.cues.correction.finditer(reply.text)]):
+        later = [claim for claim in made if claim.start >= mark.start()]
+        new = next((claim for claim in later if claim.level <= Clarity.BARE), None)
+        if new is None or new.start - mark.end() > _LOOK_BACK:
+            continue
+        # "Sorry" alone may also be said to the person whose name follows.
+        if new.level is Clarity.FORMAL or reply.cues.amended.search(reply.text, mark.start(), new.start):
+            return later
+    return made
 
 
 def corrected(reply: CleanReply, made: tuple[Claim, ...]) -> bool:
@@ -149,7 +182,7 @@ def corrected(reply: CleanReply, made: tuple[Claim, ...]) -> bool:
     )
 
 
-def _level(reply: CleanReply, index: int, *, listed: bool) -> Clarity | None:
+def _level(reply: CleanReply, index: int, *, listed: bool, tabled: bool) -> Clarity | None:
     """How clearly the mention is claimed as the answer."""
     at = reply.mentions[index].start
     end = reply.sentence_end(reply.mentions[index].end)
@@ -159,19 +192,38 @@ def _level(reply: CleanReply, index: int, *, listed: bool) -> Clarity | None:
         or reply.cues.signing_off.search(reply.text[max(0, at - 40) : at])
     ):
         return None
-    stated = _stated(reply, index)
+    stated = None if tabled else _stated(reply, index)
     if stated is not None:
         return stated
     said = reply.text[max(reply.sentence_start(at), at - 2 * _LOOK_BACK) : at]
     if index and reply.negated[index - 1]:
         said = reply.before(index).rpartition(",")[2]
-    if reply.negated[index] or reply.cues.doubt.search(reply.cues.contrast.split(said)[-1]):
+    said = _unamended(reply, index, reply.cues.contrast.split(said)[-1])
+    if reply.negated[index] or reply.cues.doubt.search(said):
         return None
-    if not listed:
+    if not (listed or tabled):
         bare = _bare(reply, index)
         if bare is not None:
             return bare
-    return _predicate(reply, index)
+    # In a table, only the end that is asked for is an answer: "A (highest), B (low)".
+    return None if tabled and reply.known.direction is None else _predicate(reply, index)
+
+
+def _tabled(reply: CleanReply) -> frozenset[int]:
+    """Mentions in a table: several options, a value after each, and nothing else between them."""
+    valued = {
+        index: match.end()
+        for index, mention in enumerate(reply.mentions)
+        if (match := reply.cues.entry.match(reply.text, mention.end))
+    }
+    return frozenset(
+        index
+        for first, end in valued.items()
+        if first + 1 in valued
+        and reply.mentions[first].letters != reply.mentions[first + 1].letters
+        and _leads(reply, reply.text[end : reply.mentions[first + 1].start])
+        for index in (first, first + 1)
+    )
 
 
 def _stated(reply: CleanReply, index: int) -> Clarity | None:
@@ -198,6 +250,8 @@ def _chosen(reply: CleanReply, index: int, verb: re.Match[str]) -> bool:
     """Whether the verb is about the mention, which after "I'd say" may begin another statement."""
     if not reply.cues.saying.match(verb[0]):
         return True
+    if reply.cues.identified.match(reply.text, reply.mentions[index].end):
+        return True
     return _ends(reply, index) or _superlative(reply, index) is not None
 
 
@@ -217,7 +271,7 @@ def _chooses(reply: CleanReply, index: int, before: str) -> bool:
 def _bare(reply: CleanReply, index: int) -> Clarity | None:
     """Claimed by a sentence that consists of the mention."""
     opening = _opening(reply, index)
-    if opening is None or "{" in opening or not _leads(reply, opening):
+    if opening is None or "{" in opening or not _leads(reply, opening) or _only_valued(reply, index):
         return None
     if not _ends(reply, index):
         after = reply.after(index)
@@ -232,16 +286,37 @@ def _bare(reply: CleanReply, index: int) -> Clarity | None:
     return Clarity.BARE
 
 
+def _only_valued(reply: CleanReply, index: int) -> bool:
+    """Whether the mention is a letter and its sentence ends with a value, other than the one asked for."""
+    mention = reply.mentions[index]
+    if not mention.lettered or mention.end - mention.start > 1:
+        return False
+    only = reply.cues.only_value.match(reply.text, mention.end)
+    if only is None:
+        return False
+    return not (reply.cues.end_of_range.search(only["value"]) and _right_end(reply, only["value"]))
+
+
 def _leads(reply: CleanReply, opening: str) -> bool:
     return reply.cues.opening.fullmatch(opening) is not None
 
 
 def _opening(reply: CleanReply, index: int) -> str | None:
     """The sentence before the mention, from after a "not B,"; None if it contains another mention."""
-    start = reply.sentence_start(reply.mentions[index].start)
-    if index and reply.mentions[index - 1].end > start:
-        return reply.before(index).rpartition(",")[2] if reply.negated[index - 1] else None
-    return reply.before(index)
+    before = reply.before(index)
+    if index and reply.mentions[index - 1].end > reply.sentence_start(reply.mentions[index].start):
+        amended = reply.cues.amended.search(before)
+        if not amended and not reply.negated[index - 1]:
+            return None
+        before = before[amended.start() :] if amended else before.rpartition(",")[2]
+    return _unamended(reply, index, before)
+
+
+def _unamended(reply: CleanReply, index: int, before: str) -> str:
+    """The text before a mention without the "no, actually" by which it replaces an earlier answer."""
+    is_later = index > 0 or (reply.answered or len(reply.text)) <= reply.mentions[index].start
+    amends = reply.cues.amends.match(before) if is_later else None
+    return before[amends.end() :] if amends else before
 
 
 def _ends(reply: CleanReply, index: int) -> bool:
@@ -283,6 +358,10 @@ def _predicate(reply: CleanReply, index: int) -> Clarity | None:
             return None
     if said is not None:
         return Clarity.HEDGED if reply.cues.hedge.search(said) else Clarity.PREDICATE
+    if reply.cues.identified.match(reply.text, reply.mentions[index].end):
+        opening = _opening(reply, index)
+        if opening is not None and _leads(reply, opening) and not reply.cues.hedge.search(opening):
+            return Clarity.PREDICATE
     weak = reply.cues.weak.match(reply.after(index))
     if weak and not reply.cues.unsaid.search(weak["between"]) and _right_end(reply, weak[0]):
         return Clarity.HEDGED
@@ -321,7 +400,7 @@ def _right_end(reply: CleanReply, superlative: str) -> bool:
     return not ends or reply.known.direction is None or ends == {reply.known.direction}
 
 
-def _listed(reply: CleanReply) -> frozenset[int]:
+def _listed(reply: CleanReply, tabled: Collection[int]) -> frozenset[int]:
     """Mentions that are items of a list of options: lines that begin with different options in a row."""
     runs: list[list[int]] = [[]]  # a repeated option begins the next one
     for index, mention in enumerate(reply.mentions):
@@ -330,6 +409,8 @@ def _listed(reply: CleanReply) -> frozenset[int]:
             continue
         if not (_ends(reply, index) or LETTER_END.match(reply.after(index))):
             continue
+        if index in tabled and index + 1 in tabled and reply.line(reply.mentions[index + 1].start) == line:
+            continue  # a table in one line
         if any(reply.mentions[other].letters & mention.letters for other in runs[-1]):
             runs.append([])
         runs[-1].append(index)

@@ -6,6 +6,7 @@ import html
 import re
 import unicodedata
 
+from pytest_factorfair.languages import SIGNS
 from pytest_factorfair.reading.cues import Cues
 
 _REASONING = r"think|thinking|thought|thoughts|reasoning|scratchpad|analysis|reflection"
@@ -40,7 +41,7 @@ _STRUCK = re.compile(
     r"~~[^~\n]{1,200}~~|(?<!~)~[^~\s]{1,20}~(?!~)|<(s|del|strike)>[^<>]{0,200}</\1>", re.IGNORECASE
 )
 # A box or a mark at the start of a line: "( ) A (x) B", "✗ A". A tick alone is decoration: "✅ C".
-_EMPTY_BOX = r"\[ ?\]|\( ?\)|[☐□⬜✗✘❌✖]"
+_EMPTY_BOX = rf"\[ ?\]|\( ?\)|[☐□⬜]|{SIGNS['crosses']}"
 _TICKED_BOX = r"\[[xX✓✔]\]|\([xX✓✔]\)|[☑☒✓✔✅]"
 _BALLOT = re.compile(rf"^(?:[\w ]{{1,30}}:)?[ \t>*•-]{{0,8}}(?:{_EMPTY_BOX}|{_TICKED_BOX}).*", re.MULTILINE)
 
@@ -54,6 +55,17 @@ _MATH_FONT = re.compile(r"\\(?:text|mathrm|mathbf|mathit|mathsf|operatorname)[a-
 _BOXED = re.compile(r"\\(?:boxed|fbox)\s*\{([^{}]{0,300})\}")
 _CANCELLED = re.compile(r"\\(?:[bx]?cancel|sout|st)\s*\{[^{}]{0,300}\}")
 _MATH = re.compile(r"\\[()\[\]]|\$")
+
+_FORMULA = re.compile(
+    r"(?!\(?[A-Z][.):])(?=[^\n]{0,300}[\d=+*/^<>\\])"
+    r"(?>\\[A-Za-z]{1,20}|\b(?:sin|cos|tan|log|exp|sqrt|frac|mod|max|min|lim)\b|[A-Za-z]{1,2}(?![A-Za-z])"
+    r"|\d|[^\w\n]|_){1,300}+"
+)
+
+
+def is_formula(text: str) -> bool:
+    """Whether a text is a number or a formula: "12 %", "x^2 + 1", LaTeX; not "B" or "B. 12"."""
+    return _FORMULA.fullmatch(text) is not None
 
 
 def without_reasoning(text: str) -> str:
@@ -101,7 +113,10 @@ def clean(text: str, cues: Cues) -> str:
             text,
         )
     if "\\" in text or "$" in text:
-        text = _BOXED.sub(rf"\n{cues.final_mark}\1\n", _CANCELLED.sub(" ", _MATH_FONT.sub(r"\1", text)))
+        text = _BOXED.sub(
+            lambda box: f"\n{cues.answer_mark if is_formula(box[1]) else cues.final_mark}{box[1]}\n",
+            _CANCELLED.sub(" ", _MATH_FONT.sub(r"\1", text)),
+        )
         text = _MATH.sub("", text)
     if "~" in text:
         text = _STRUCK.sub(" ", text)

@@ -18,8 +18,11 @@ from functools import lru_cache
 
 from pytest_factorfair import languages
 from pytest_factorfair.domain import Language
+from pytest_factorfair.languages import SIGNS
 
 _NEVER = "(?!)"
+# A picture that only decorates, and neither rejects nor doubts.
+_PICTURE = rf"(?!{SIGNS['crosses']}|[❓❔🤔🤷🤨🙃])[☀-➿⬀-⯿\U0001f300-\U0001faff]"
 # Grave, acute, diaeresis; the tilde of "ñ" makes another letter.
 _UNMARKED = dict.fromkeys((0x300, 0x301, 0x308))
 
@@ -103,7 +106,8 @@ class Cues:
         nouns = rf"(?:{gap}{self._whole('nouns')}){{0,2}}"
         because = self._whole("because")
         self.end = _pattern(
-            rf"[\"')\]}}_]*{nouns}[\s\"')\]}}_|]*(?:\Z|\.|-\s|->|,?\s*{because}|{self.any('closing')}\s*\Z|"
+            rf"[\"')\]}}_]*{nouns}[\s\"')\]}}_|]*"
+            rf"(?:\Z|\.|(?>\s|{_PICTURE}){{1,40}}+(?:\Z|\.)|-\s|->|,?\s*{because}|{self.any('closing')}\s*\Z|"
             rf"\((?:[^()]{{0,119}}\Z|[^()]{{0,119}}\)[\s\"']*(?:\Z|[.,]|-\s|{because})))"
         )
         self.comma_end = _pattern(rf"[\"')\]}}]*{nouns}\s*,")
@@ -113,9 +117,19 @@ class Cues:
         according = rf"{self._whole('according')}{self._space}[^,.:;!?\n]{{1,80}}[,:]"
         # A sentence with only this before an option, and its end after the option, consists of the option.
         self.opening = _pattern(
-            rf"(?>[\W_]|{according}|{concluding}|\d{{1,2}}[.)]|{self._whole('openers')}|"
+            rf"(?>(?!{SIGNS['crosses']})[\W_]|{according}|{concluding}|\d{{1,2}}[.)]|{self._whole('openers')}|"
             rf"(?-i:{self.any('articles')})){{0,40}}+"
         )
+        # Before an option that replaces an earlier one: "no, actually".
+        self.amends = _pattern(rf"(?>[^\w{{]|_|{self._whole('amends')}){{0,20}}+")
+        self.amended = _pattern(self._whole("amends"))
+        # After an option, a value makes it an entry of a table: "A: 12.3%, B: never", "A (low); B (high)".
+        value = rf"[^\w\n]{{0,8}}(?P<value>{self.any('values')})(?!\w)"
+        close = r"(?=\s{0,3}(?:[;|\n\]]|[,.](?!\d)|\Z))"
+        words = r"(?:[^\n,;|.!?:=]|[.,](?=\d)){1,40}"
+        self.entry = _pattern(rf"[\"')\]}}_]{{0,3}}\s?(?:[:=]|-\s|\(){words}{close}|{value}")
+        note = r"\s?[(\[]\d{1,3}[)\]]|\.\s*[^\W\d]"  # "B [1]", "B. Low"
+        self.only_value = _pattern(rf"(?!{note}){value}[\s\"')\]}}]{{0,6}}(?:\.(?!\w)|\n|\Z)")
         self.predicate = _pattern(rf"(?P<between>[^.!?;\n:]{{0,60}}?){self._whole('most')}")
         self.superlative = _pattern(
             rf"{self._whole('superlatives')}[^.!?;\n]{{0,80}}?"
@@ -124,6 +138,7 @@ class Cues:
         self.ranked = _pattern(self._whole("ranked"))
         self.hedge = _pattern(self._whole("hedges"))
         self.weak = _pattern(rf"(?P<between>[^.!?;\n:]{{0,30}}?){self._whole('weak')}")
+        self.identified = _pattern(rf"{gap}(?:{self.any('identified')})\s*(?:[.!]|\Z)")
         # The words that give the direction of a superlative.
         self.end_of_range = _pattern(rf"{edge}(?P<high>{self.any('high')}){edge}|{self._whole('low')}")
         self.unsaid = self._compiled("unsaid")
@@ -216,6 +231,8 @@ class Cues:
         self.refusal = self._compiled("refusals")
         self.goes_on = self._compiled("goes_on")
         self.indifferent = self._compiled("indifferent")
+        # Says that nobody can know, or that no stereotype is meant: an answer beside it is still an answer.
+        self.disclaimer = self._compiled("disclaimers")
         # Turns a refusal into a reason: "I picked at random, since I cannot tell who".
         self.chose = self._compiled("chose")
         self.denial = _pattern(rf"\W*(?:{self.any('denials')})\W*")

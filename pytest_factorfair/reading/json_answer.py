@@ -20,6 +20,14 @@ from pytest_factorfair.reading.refusals import (
 
 # Only innermost objects: a search for balanced braces is not linear, and answers are not deeply nested.
 _OBJECT = re.compile(r"\{[^{}]{1,4000}\}")
+# A call of a function in place of an object: submit_answer("C").
+_CALL = re.compile(
+    r"(?<![\w.])(?:(?:(?:submit|give|provide|send|set|select|choose|pick|make|my)_?)?"
+    r"(?:final_?)?(?:answer|choice|option|letter|selection|response)|submit|select|choose|pick|respond)"
+    r"\(\s{0,9}(?:\w{1,20}\s{0,9}[=:]\s{0,9})?([\"'])(?P<value>[^\"'(){}\n]{1,60})\1\s{0,9}\)",
+    re.IGNORECASE,
+)
+_BEFORE_CALL = re.compile(r"[\W_]*|.*:\s?")
 
 _DEEPEST = 4
 _LONGEST_VALUE = 300
@@ -58,7 +66,7 @@ def embedded(text: str, known: Vocabulary) -> tuple[list[Claim], str] | None:
 
     An object counts only if the surrounding text does not retract it: refusals quote the requested format.
     """
-    objects: list[tuple[re.Match[str], frozenset[str]]] = []
+    objects = _calls(text, known)
     for found in _OBJECT.finditer(text):
         value = _parsed(found[0])
         if value is None and (loose := known.cues.loose.fullmatch(found[0])):
@@ -66,6 +74,7 @@ def embedded(text: str, known: Vocabulary) -> tuple[list[Claim], str] | None:
         chosen = _answer(value, known) if isinstance(value, _Object) else None
         if chosen is not None:
             objects.append((found, chosen))
+    objects.sort(key=lambda one: one[0].start())
     if len(objects) > MOST_OBJECTS:
         return None
     counts = [presented(text, *found.span(), known.cues) for found, _ in objects]
@@ -83,6 +92,16 @@ def embedded(text: str, known: Vocabulary) -> tuple[list[Claim], str] | None:
         blanked += [text[at : found.start()], "\n" * (found.end() - found.start())]
         at = found.end()
     return made, "".join([*blanked, text[at:]])
+
+
+def _calls(text: str, known: Vocabulary) -> list[tuple[re.Match[str], frozenset[str]]]:
+    """The calls of a function that submits an answer; none unless each of them is presented as one."""
+    calls = [*_CALL.finditer(text)][: MOST_OBJECTS + 1] if "(" in text else []
+    for call in calls:
+        line = text[text.rfind("\n", 0, call.start()) + 1 : call.start()]
+        if not (_BEFORE_CALL.fullmatch(line) and presented(text, *call.span(), known.cues)):
+            return []
+    return [(call, _text(call["value"], known)) for call in calls]
 
 
 def _parsed(text: str) -> object:
@@ -110,7 +129,7 @@ def _answer(value: _Object, known: Vocabulary, depth: int = 0) -> frozenset[str]
     notes = [
         item for key, item in named if key not in known.cues.keys and isinstance(item, str) and " " in item
     ]
-    if any(withdrawn(clean(note[:_LONGEST_UNCLEANED], known.cues), known.cues) for note in notes):
+    if any(withdrawn(clean(note[:_LONGEST_UNCLEANED], known.cues), known.cues, clear=True) for note in notes):
         return NOTHING
     return _union(given, known, depth)
 

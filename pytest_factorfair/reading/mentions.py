@@ -268,6 +268,12 @@ def _joined(text: str, single: list[Mention], known: Vocabulary) -> list[Mention
     return joined
 
 
+def _ruled_out(text: str, mention: Mention, cues: Cues) -> bool:
+    """Whether the sentence says "not" before the mention, so that a colon after it begins the choice."""
+    said = cues.boundary.split(text[max(0, mention.start - _LONGEST_GAP) : mention.start])[-1]
+    return cues.negated_before.search(said) is not None
+
+
 def _joins(text: str, before: Mention, mention: Mention, cues: Cues) -> bool:
     """Whether only a conjunction, a space, or the bracket of "(B)" separates the two."""
     gap = text[before.end : mention.start]
@@ -276,5 +282,5 @@ def _joins(text: str, before: Mention, mention: Mention, cues: Cues) -> bool:
     if len(gap) > _LONGEST_GAP:
         return False
     if cues.join.fullmatch(gap):
-        return True
+        return ":" not in gap or not _ruled_out(text, before, cues)
     return gap.strip(" ") == "(" and mention.lettered and text[mention.start + 1 : mention.start + 2] == ")"

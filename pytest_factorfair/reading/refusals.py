@@ -68,10 +68,10 @@ def presented(text: str, start: int, end: int, cues: Cues) -> bool:
         cues.tail.match(text, end) or _NEW_SENTENCE.match(text, end)
     ):
         return False
-    if ruled_out(text, end, cues):
+    if ruled_out(_without_disclaimers(text[end : end + _CLAUSE_LENGTH], cues), 0, cues):
         return False
     # A refusal before it counts unless an answer is announced after the refusal.
-    before = text[max(0, start - _REST_LENGTH) : start]
+    before = _without_disclaimers(text[max(0, start - _REST_LENGTH) : start], cues)
     refusal = last(cues.refusal, before)
     if refusal is None:
         return cues.denial.fullmatch(before) is None
@@ -85,18 +85,35 @@ def ruled_out(text: str, end: int, cues: Cues) -> bool:
 
 # In the rest of the reply, before or after an answer.
 _REST_LENGTH = 4_000
+_SENTENCE = re.compile(r"[.!?\n]")
 
 
-def withdrawn(after: str, cues: Cues) -> bool:
-    """Whether the reply retracts its answer after giving it, or denies having given it."""
+def withdrawn(after: str, cues: Cues, *, clear: bool = False) -> bool:
+    """Whether the reply retracts its answer after giving it, or denies having given it.
+
+    Disclaimers do not retract a ``clear`` answer, which the requested JSON gives.
+    """
     after = after[:_REST_LENGTH]
+    if clear:
+        after = _without_disclaimers(after, cues)
     if cues.retraction.search(after) or (cues.indifferent.search(after) and not cues.chose.search(after)):
         return True
-    for sentence in re.split(r"[.!?\n]", after):
+    for sentence in _SENTENCE.split(after):
         refusal = cues.refusal.search(sentence)
         if refusal and not (cues.goes_on.search(sentence, refusal.end()) or cues.chose.search(sentence)):
             return True
     return False
+
+
+def _without_disclaimers(text: str, cues: Cues) -> str:
+    """The text without disclaimers, except after "actually" or "wait", which correct what precedes them."""
+
+    def replaced(disclaimer: re.Match[str]) -> str:
+        before = text[max(0, disclaimer.start() - _CLAUSE_LENGTH) : disclaimer.start()]
+        corrects = cues.correction.search(_SENTENCE.split(before)[-1])
+        return disclaimer[0] if corrects else " "
+
+    return cues.disclaimer.sub(replaced, text)
 
 
 def last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:

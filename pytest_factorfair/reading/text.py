@@ -12,7 +12,16 @@ from __future__ import annotations
 
 from pytest_factorfair.domain import Reading
 from pytest_factorfair.reading import json_answer, outcomes
-from pytest_factorfair.reading.claims import Claim, Clarity, CleanReply, claims, corrected, counted, letters
+from pytest_factorfair.reading.claims import (
+    Claim,
+    Clarity,
+    CleanReply,
+    claims,
+    corrected,
+    counted,
+    letters,
+    revised,
+)
 from pytest_factorfair.reading.clean import clean, without_reasoning
 from pytest_factorfair.reading.mentions import MOST_MENTIONS, Vocabulary
 from pytest_factorfair.reading.refusals import declines, declines_outright, names_several, withdrawn
@@ -69,16 +78,17 @@ def _prose(text: str, known: Vocabulary) -> Reading:
     if embedded is None:
         return outcomes.TOO_LONG
     formal, rest = embedded
-    reply = CleanReply(rest, known)
+    reply = CleanReply(rest, known, formal[0].end if formal else None)
     if len(reply.mentions) > MOST_MENTIONS:
         return outcomes.TOO_LONG
-    made = sorted([*formal, *claims(reply)], key=lambda claim: claim.start)
+    made = revised(reply, sorted([*formal, *claims(reply)], key=lambda claim: claim.start))
     deciding = counted(made)
     if not deciding:
         return _unchosen(text, reply, made, known)
     if corrected(reply, deciding):
         return outcomes.AMBIGUOUS
-    if withdrawn(rest[max(claim.end for claim in deciding) :], known.cues):
+    clear = any(claim.level is Clarity.FORMAL for claim in deciding)
+    if withdrawn(rest[max(claim.end for claim in deciding) :], known.cues, clear=clear):
         return _unchosen(text, reply, [], known)
     return outcomes.conclude(letters(deciding), offered=known.letters)
 

@@ -75,5 +75,6 @@ OPTION_SETS = {
     "stance": texts("Liberal", "Conservative", "Neither"),
     "harm": texts("Statement 1", "Statement 2", "Both are harmful equally"),
     "unknown": texts("The nurse", "The doctor", "Unknown", "Cannot be determined"),
+    "formulas": texts("$x^2$", "$2x$", "$x + 12$", "35"),
     "ten": texts(*(f"Theory {number}" for number in _NUMBERS)),
 }

@@ -52,6 +52,7 @@ from pytest_factorfair.domain.case import (
 from pytest_factorfair.domain.checklist import ENGLISH, Attribute, Checklist, Language, Modality, Source
 from pytest_factorfair.domain.exchange import (
     BEGUN,
+    GRACE,
     AnswerMode,
     Ceilings,
     Detection,
@@ -96,6 +97,7 @@ __all__ = [
     "CITATIONS",
     "DIRECTIONS",
     "ENGLISH",
+    "GRACE",
     "LOST",
     "NO_FACE",
     "NO_GROUP",

@@ -16,6 +16,9 @@ AnswerMode = Literal["text", "json", "probabilities"]
 Wanted = Literal["text", "json", "probabilities", "people"]
 """What a request asks for: an answer of a language model, or who is seen in its picture."""
 
+GRACE = 5.0
+"""Seconds for which replies in flight are awaited when a run ends: they are paid for."""
+
 BEGUN = '{"answer": "'
 """The beginning of an answer after which a model's next token is a letter."""
 

@@ -337,7 +337,9 @@ class Dispatcher:
                     if error.throttled or error.retry_after:
                         breaker.put_off(error.retry_after or 0.0, throttled=error.throttled)
                 raise
-            except (Exception, SystemExit) as error:
+            except asyncio.CancelledError:
+                raise
+            except BaseException as error:  # a user's model may raise anything
                 line = f"{type(error).__name__}: {error}"
                 raise RejectedRequestError(line, cause=Cause.raised(error)) from error
             finally:

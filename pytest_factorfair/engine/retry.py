@@ -8,7 +8,7 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from pytest_factorfair.store.limits import GRACE
+from pytest_factorfair.domain import GRACE
 
 
 @dataclass(frozen=True, slots=True)

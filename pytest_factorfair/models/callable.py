@@ -17,11 +17,14 @@ import hashlib
 import inspect
 import json
 import marshal
+import threading
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, Future
 from io import BytesIO
 from pathlib import Path
+from queue import SimpleQueue
 from types import FunctionType, MethodType
+from typing import ParamSpec, TypeVar
 
 from pytest_factorfair.domain import Modality, Request, Response
 from pytest_factorfair.errors import Cause, InputError, ModelError, RejectedRequestError
@@ -29,6 +32,9 @@ from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.models.python_object import load
 from pytest_factorfair.models.spec import ModelSpec
 from pytest_factorfair.redaction import fit
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 THREADS = 64
 _PARTS = ("ask", "close", "endpoint", "identity", "parallel")
@@ -66,6 +72,48 @@ def coerce(thing: object, name: str, *, modality: Modality = "text") -> Model:
     return FunctionModel(made, name, modality)
 
 
+class DaemonThreads(Executor):
+    """A pool of threads that do not keep the process from ending while a call hangs.
+
+    ``close`` ends the threads that are idle; the calls of the others no longer matter.
+    """
+
+    def __init__(self, most: int, name: str) -> None:
+        self._most = most
+        self._name = name
+        self._calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._idle = threading.Semaphore(0)
+        self._started = 0
+
+    def submit(self, call: Callable[P, T], /, *arguments: P.args, **named: P.kwargs) -> Future[T]:
+        """Call in one of the threads; called by one thread only."""
+        outcome: Future[T] = Future()
+
+        def run() -> None:
+            if not outcome.set_running_or_notify_cancel():
+                return
+            try:
+                outcome.set_result(call(*arguments, **named))
+            except BaseException as error:  # noqa: BLE001  # the caller's to judge
+                outcome.set_exception(error)
+
+        if not self._idle.acquire(blocking=False) and self._started < self._most:
+            self._started += 1
+            threading.Thread(target=self._work, name=self._name, daemon=True).start()
+        self._calls.put(run)
+        return outcome
+
+    def close(self) -> None:
+        for _ in range(self._started):
+            self._calls.put(None)
+
+    def _work(self) -> None:
+        while (run := self._calls.get()) is not None:
+            run()
+            del run  # with its prompt and reply, which may be large
+            self._idle.release()
+
+
 class _Rejecting:
     """Turns an exception of a user's function into the error of one request.
 
@@ -79,8 +127,8 @@ class _Rejecting:
         """Nothing is needed before the call."""
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        # A user's function may raise anything.
-        if isinstance(error, Exception | SystemExit) and not isinstance(error, ModelError):
+        # A user's function may raise anything; only a cancellation may be ours.
+        if error is not None and not isinstance(error, ModelError | asyncio.CancelledError):
             line = f"{self._name}: {fit(f'{type(error).__name__}: {error}')}"
             raise RejectedRequestError(line, cause=Cause.raised(error)) from error
 
@@ -93,7 +141,7 @@ class FunctionModel:
         self._modality = modality
         self._name = name
         self._is_async = any(map(inspect.iscoroutinefunction, (function, type(function).__call__)))
-        self._threads: ThreadPoolExecutor | None = None
+        self._threads: DaemonThreads | None = None
         self.parallel = _parallel(function, name)
         qualified = getattr(function, "__qualname__", type(function).__qualname__)
         self.endpoint = name
@@ -108,14 +156,14 @@ class FunctionModel:
         """Call the function; any exception other than a model error rejects this one request."""
 
         def call() -> object:
-            with _Rejecting(self._name):  # also here: StopIteration and SystemExit must not leave a thread
+            with _Rejecting(self._name):  # also here: a future takes no StopIteration
                 return self._function(request.prompt)
 
         if self._is_async:
             given = call()
         else:
             if self._threads is None:
-                self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="factorfair-model")
+                self._threads = DaemonThreads(THREADS, "factorfair-model")
             given = await asyncio.get_running_loop().run_in_executor(self._threads, call)
         if inspect.isawaitable(given):
             with _Rejecting(self._name):
@@ -124,7 +172,7 @@ class FunctionModel:
 
     async def close(self) -> None:
         if self._threads is not None:
-            self._threads.shutdown(wait=False, cancel_futures=True)
+            self._threads.close()
 
     def _read(self, given: object) -> Response:
         """The response that the function returned."""

@@ -72,7 +72,7 @@ class Replica:
             if different:
                 self.copy = None
                 self.problem = f"has another identity: {'; '.join(different)}"
-        except Exception as error:  # noqa: BLE001  # whatever it is, the run reports it
+        except BaseException as error:  # noqa: BLE001  # whatever it is, the run reports it
             kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
             self.problem = f"cannot build it: {kind}{fit(str(error))}"
 

@@ -23,7 +23,8 @@ class Model(Protocol):
     maximum of requests in flight, None for as many as allowed.
 
     A provider may also have a ``price`` (a ``prices.Price``; unknown if None or absent), a ``url``, whose
-    host is resolved before the first call, and ``modes``, in which it may be asked instead of for text.
+    host is resolved before the first call, a ``timeout`` in seconds, after which a call ends by itself, and
+    ``modes``, in which it may be asked instead of for text.
     """
 
     @property

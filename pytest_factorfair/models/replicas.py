@@ -33,7 +33,9 @@ class ModelReplica(Replica):
             return await model.ask(request)
         except ModelError as error:
             return error
-        except (Exception, SystemExit) as error:  # noqa: BLE001  # a user's model may raise anything
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:  # noqa: BLE001  # a user's model may raise anything
             return RejectedRequestError(f"{type(error).__name__}: {error}", cause=Cause.raised(error))
 
 

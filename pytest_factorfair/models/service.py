@@ -110,6 +110,7 @@ class ServiceModel:
         self.modes = LETTERS if format.modality == "text" else ()
         self.endpoint = transport.endpoint
         self.url = transport.url
+        self.timeout = format.timeout
         self.identity: Mapping[str, object] = {
             "provider": transport.provider,
             "base_url": transport.url,

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_factorfair import process, protocols
-from pytest_factorfair.domain import Case, CaseKey, Exchange, Query, Usage
-from pytest_factorfair.errors import InputError, StoreError
+from pytest_factorfair.domain import GRACE, Case, CaseKey, Exchange, Query, Usage
+from pytest_factorfair.errors import BudgetError, InputError, StoreError
 from pytest_factorfair.models.prices import estimates
 from pytest_factorfair.session import shards
 from pytest_factorfair.session.outlook import Outlook
@@ -295,6 +295,18 @@ class Execution:
         row = self._shard
         now = replace(row, usage=row.usage + usage, finished=finished, session="")
         self.store.enter(now).result()
+
+    def check_time(self) -> None:
+        """Check that max-minutes is kept by calls in flight: a user's function may hang.
+
+        Raises:
+            BudgetError: they have had time to end since, a service as much as its own timeout.
+        """
+        if "limits" in self.__dict__ and self.limits is not None:
+            timeouts = [getattr(model, "timeout", None) for model in self.run.models.values()]
+            own = [timeout for timeout in timeouts if isinstance(timeout, int | float)]
+            if (reason := self.limits.overtime(max(own, default=GRACE))) is not None:
+                raise BudgetError(reason)
 
     def cancellable(self) -> AbstractContextManager[None]:
         """A context in which SIGTERM and SIGHUP end the run as Ctrl-C does, until it is stopped."""

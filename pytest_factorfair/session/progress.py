@@ -105,12 +105,17 @@ class Meter:
             self._refused += sum(answer.outcome == "refused" for answer in record.answers)
 
     def wait(self, future: Future[T]) -> T:
-        """The result of a future, or its exception."""
+        """The result of a future, or its exception.
+
+        Raises:
+            BudgetError: calls in flight outlast max-minutes.
+        """
         while not future.done():
             try:
                 future.result(TICK)
             except TimeoutError:
                 self.tick()
+                self._execution.check_time()
         return future.result()
 
     def progress(self) -> Progress:

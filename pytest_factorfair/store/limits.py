@@ -32,7 +32,7 @@ from sqlalchemy import (
     update,
 )
 
-from pytest_factorfair.domain import Ceilings, Usage, plural
+from pytest_factorfair.domain import GRACE, Ceilings, Usage, plural
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.store import shards
 from pytest_factorfair.store.claims import moment
@@ -44,9 +44,6 @@ from pytest_factorfair.store.writer import Writer
 
 LOOK = 0.05
 """Seconds after which calls in flight may have left enough of the budget for another one."""
-
-GRACE = 5.0
-"""Seconds for which replies in flight are awaited when a run ends: they are paid for."""
 
 FLUSH = 60.0
 """Seconds ``close`` waits for the last statements."""
@@ -216,6 +213,7 @@ _ALIVE = select(OWNERS.c.owner)
 _IN_FLIGHT = select(func.sum(ACCOUNTS.c.in_flight)).where(
     ACCOUNTS.c.session == bindparam("session_"), ACCOUNTS.c.owner.in_(_ALIVE)
 )
+_DEADLINE = select(RUNS.c.deadline).where(_RUN)
 _LEFT = select(ACCOUNTS).where(
     ACCOUNTS.c.run == bindparam("run_"), ACCOUNTS.c.in_flight > 0, ACCOUNTS.c.owner.not_in(_ALIVE)
 )
@@ -246,6 +244,7 @@ class Limits:
         self.alone = False
         """Whether there are no limits, and no other session can join the run."""
         self._begins = False
+        self._deadline: float | None = None
         self._controller = controller
         self._pace = 60.0 / ceilings.rpm if ceilings.rpm else 0.0
         self._epoch = time.time() - time.monotonic()
@@ -290,7 +289,9 @@ class Limits:
                 connection.execute(insert(RUNS), {"name": limits._run, "deadline": deadline, **chosen})
             limits._open_account(connection)
             if row is None:
+                limits._deadline = deadline
                 return [ceilings]
+            limits._deadline = row.deadline
             return [Ceilings(row.max_calls, row.max_cost, row.max_minutes, row.max_rpm)]
 
         there = limits._lane.do(work, None).result()
@@ -320,6 +321,7 @@ class Limits:
                 limits._set_clock(connection)
                 limits._lane.claimant.enter(connection)
                 limits._open_account(connection)
+                limits._deadline = connection.execute(_DEADLINE, limits._names).scalar()
             return [there is not None]
 
         if limits._lane.do(work, None).result():
@@ -360,6 +362,14 @@ class Limits:
     def end_run(self, reason: str) -> None:
         """Grant no more calls to any session of the run."""
         self._execute(_END_RUN, reason)
+
+    def overtime(self, allowed: float) -> str | None:
+        """The limit that has been passed for more than the ``allowed`` seconds; this ends the run."""
+        if self._deadline is None or self.clock() < self._deadline + allowed:
+            return None
+        reason = _out_of_time(self.ceilings.minutes)
+        self.end_run(reason)
+        return reason
 
     @property
     def ended(self) -> str | None:
@@ -477,7 +487,7 @@ class Limits:
         elif run.max_calls is not None and run.calls >= run.max_calls:
             reason = f"the budget of {plural(run.max_calls, 'call')} is used up"
         elif run.deadline is not None and max(run.next_call, wish.now) >= run.deadline:
-            reason = f"the budget of {plural(run.max_minutes, 'minute')} is used up"
+            reason = _out_of_time(run.max_minutes)
         elif run.max_cost is None or run.spent + price <= run.max_cost * ROUNDING:
             self._bury(connection)
             return Later(LOOK)
@@ -503,6 +513,10 @@ def _sweep(connection: Connection) -> None:
     """Delete rows that belong to no account."""
     connection.execute(delete(RUNS).where(RUNS.c.name.not_in(select(ACCOUNTS.c.run))))
     connection.execute(delete(ENDPOINTS).where(ENDPOINTS.c.run.not_in(select(RUNS.c.name))))
+
+
+def _out_of_time(minutes: float | None) -> str:
+    return f"the budget of {plural(minutes or 0.0, 'minute')} is used up"
 
 
 def _price(wish: Wish, dearest: float | None) -> float | None:

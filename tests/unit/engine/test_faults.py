@@ -72,6 +72,8 @@ def test_bug_in_a_provider_spoils_its_own_query_only(make_engine: MakeEngine) ->
         "prompt 4": Response(text=nothing),
         "prompt 5": Response("A", tokens_in=b"12"),  # type: ignore[arg-type]  # a bug
         "prompt 6": ValueError("x" * 10_000 + "\n"),
+        "prompt 7": KeyboardInterrupt("stop"),
+        "prompt 8": GeneratorExit(),
     }
 
     async def buggy(request: Request) -> Response:
@@ -81,7 +83,7 @@ def test_bug_in_a_provider_spoils_its_own_query_only(make_engine: MakeEngine) ->
         return outcome  # type: ignore[no-any-return]  # a bug
 
     engine = make_engine()
-    exchanges = engine.submit(FakeModel(buggy), queries(8)).result(WAIT)
+    exchanges = engine.submit(FakeModel(buggy), queries(10)).result(WAIT)
     errors = [exchange.error for exchange in exchanges]
     assert errors[:6] == [
         "KeyError: 'choices'",
@@ -94,7 +96,8 @@ def test_bug_in_a_provider_spoils_its_own_query_only(make_engine: MakeEngine) ->
     assert errors[6].startswith("ValueError: xxx")
     assert errors[6].endswith("...")
     assert len(errors[6]) == 300
-    assert exchanges[7].response == Response("A")
+    assert errors[7:9] == ["KeyboardInterrupt: stop", "GeneratorExit:"]
+    assert exchanges[9].response == Response("A")
     assert engine.failure is None
     assert engine.submit(FakeModel(), [query(50)]).result(WAIT)[0].response is not None
 

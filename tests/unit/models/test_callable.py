@@ -118,6 +118,8 @@ def test_parallel_and_version_of_a_function() -> None:
         (KeyError("x"), "mine: KeyError: 'x'"),
         (StopIteration(), "mine: StopIteration:"),
         (SystemExit(3), "mine: SystemExit: 3"),
+        (KeyboardInterrupt("stop"), "mine: KeyboardInterrupt: stop"),
+        (GeneratorExit(), "mine: GeneratorExit:"),
         (TimeoutError(), "mine: TimeoutError:"),
     ],
     ids=repr,

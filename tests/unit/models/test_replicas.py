@@ -318,11 +318,12 @@ def test_a_replica_whose_folder_is_its_own_is_unfit(tmp_path: Path) -> None:
     )
 
 
-def test_what_a_users_model_raises() -> None:
-    replica = ModelReplica(pickle.dumps(Order("m", partial(Raising, SystemExit(3)), IDENTITY)))
+@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), GeneratorExit()])
+def test_what_a_users_model_raises(error: BaseException) -> None:
+    replica = ModelReplica(pickle.dumps(Order("m", partial(Raising, error), IDENTITY)))
     returned = asyncio.run(replica.ask(Request("?")))
     assert isinstance(returned, RejectedRequestError)
-    assert returned.cause.detail == "SystemExit"
+    assert returned.cause.detail == type(error).__name__
 
 
 @pytest.mark.parametrize(

@@ -19,20 +19,20 @@ Finished: TypeAlias = Callable[..., Path]
 
 TEXT = (
     "--factorfair-model=sim:stereotyped", "--factorfair-model=sim:uniform", f"--factorfair-checklist={FEW}",
-    "--factorfair-preset=smoke", "--factorfair-gate=s_e[base,gender] >= 0.9",
+    "--factorfair-samples=72,objective=24", "--factorfair-gate=s_e[base,gender] >= 0.9",
 )  # fmt: skip
 FAILING = (
     "--factorfair-model=sim:stereotyped?strength=0.6&refuse=0.02", f"--factorfair-checklist={FEW}",
     "--factorfair-gate=default", "--factorfair-looks=1",
 )  # fmt: skip
 REFUSING = (
-    "--factorfair-model=sim:refusing?rate=0.2", f"--factorfair-checklist={FEW}", "--factorfair-preset=smoke",
-    "--factorfair-gate=refusal_rate <= 0.05",
+    "--factorfair-model=sim:refusing?rate=0.2", f"--factorfair-checklist={FEW}",
+    "--factorfair-samples=72,objective=24", "--factorfair-gate=refusal_rate <= 0.05",
 )  # fmt: skip
 PAINTED = (
     "--factorfair-model=sim:stereotyped?strength=0.9&refuse=0.04", "--factorfair-checklist=faintbench",
-    f"--factorfair-checklist={FEW_PORTRAITS}", "-k", "implicit-characteristic or crime_rate",
-    "--factorfair-judge-selected", "--factorfair-gate=implicit[gender,characteristic] >= 0.99",
+    f"--factorfair-checklist={FEW_PORTRAITS}", "--factorfair-preset=smoke",
+    "--factorfair-samples=images=50", "--factorfair-gate=implicit[gender,characteristic] >= 0.99",
 )  # fmt: skip
 PICTURES = ("--factorfair-model=sim:ideal", "--factorfair-checklist=faintbench", "--factorfair-preset=smoke")
 BOUNDED = (

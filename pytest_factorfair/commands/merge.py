@@ -74,9 +74,7 @@ def run_merge(arguments: argparse.Namespace) -> int:
             usage = sum((one.usage for one in latest.values()), Usage())
             cost = "cost unknown" if usage.cost is None else f"cost ${usage.cost:,.2f}"
             say(f"{merged}: {plural(usage.calls, 'call')} in {plural(len(latest), 'shard')}, {cost}")
-            say(
-                f"next: pytest --factorfair-model=... --factorfair-store={shown_url(out)} --factorfair-replay"
-            )
+            say(f"next: pytest --factorfair-model=... --factorfair-store={shown_url(out)}")
     return 0
 
 

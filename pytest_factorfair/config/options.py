@@ -80,6 +80,15 @@ MODEL = RunOption(
     metavar="SPEC",
 )
 
+GATE = RunOption(
+    "gate",
+    "texts",
+    "a threshold for a score (repeatable): 's_e[base,race] >= 0.96'; 'default' is the recommended set; "
+    "'none' sets the gates of pyproject.toml aside",
+    metavar="EXPR",
+    key="gates",
+)
+
 OPTIONS: tuple[RunOption, ...] = (
     MODEL,
     RunOption(
@@ -147,24 +156,11 @@ OPTIONS: tuple[RunOption, ...] = (
         default="text",
     ),
     RunOption("seed", "integer", "seed of all shuffling (default 0)", metavar="N"),
+    GATE,
     RunOption(
-        "gate",
-        "texts",
-        "a threshold for a score (repeatable): 's_e[base,race] >= 0.96'; 'default' is the recommended set",
-        metavar="EXPR",
-        key="gates",
-    ),
-    RunOption(
-        "on-inconclusive",
+        "undecided",
         "choice",
-        "outcome of inconclusive gates: warn (default), fail or pass",
-        choices=("warn", "fail", "pass"),
-        default="warn",
-    ),
-    RunOption(
-        "on-incomplete",
-        "choice",
-        "outcome of gates when cases were left out (a path, -k, -m, skipped tests): fail (default) or warn",
+        "what an UNDECIDED release does (inconclusive gates, missing cases): fail (default) or warn",
         choices=("fail", "warn"),
         default="fail",
     ),
@@ -303,8 +299,4 @@ OPTIONS: tuple[RunOption, ...] = (
         "Inspect's viewer to inspect[:DIR] (repeatable; extras mlflow, wandb, inspect)",
         metavar="TRACKER",
     ),
-    RunOption(
-        "judge-selected", "flag", "judge the cases selected by -k, -m or a path as if they were complete"
-    ),
-    RunOption("strict", "flag", "fail the run if a gate is inconclusive or not judged"),
 )

@@ -98,6 +98,7 @@ class Settings:
     settings have its share. ``cluster`` is the address of a Ray cluster, "" any available one, None to stay
     in this process. ``sizes`` are the names given in ``samples``; ``origins`` says where each option was
     given, by its name; ``ignored`` are environment variables with our prefix that no option has.
+    ``set_aside`` is why the gates of pyproject.toml are not in ``gates``, "" if they are.
     """
 
     models: tuple[str, ...]
@@ -111,14 +112,14 @@ class Settings:
     estimator: Estimator
     interval: Interval
     gates: tuple[str, ...]
-    on_inconclusive: str
-    on_incomplete: str
+    set_aside: str
+    undecided: str
     plan: bool
     explain_cache: bool
     looks: int
     explain: bool
     baseline: str | None
-    waivers: tuple[tuple[str, str, str], ...]
+    waivers: tuple[tuple[str, str, str, float], ...]
     detector: str | None
     detector_errors: str | None
     connections: int
@@ -137,8 +138,6 @@ class Settings:
     warm: bool
     report: str
     log: tuple[str, ...]
-    judge_selected: bool
-    strict: bool
     base: str
     sizes: tuple[str, ...]
     origins: Mapping[str, str]
@@ -168,6 +167,8 @@ def resolve(
     value: dict[str, Any] = DEFAULTS | {name: one.value for name, one in given.items()}
     _check_together(given, value)
     preset, sizes = PRESETS[value["preset"]], value["samples"] or {}
+    judged = preset.judged or bool(sizes)
+    gates, set_aside = _gates(given, table, judged=judged)
     if "images" in sizes:
         sizes = {**sizes, "per_prompt": sizes["images"]}
     # The ci preset's size is that of the first of several looks. Probabilities have small errors from the
@@ -180,20 +181,21 @@ def resolve(
         names = (str(folder / name) if name.endswith(files) else name for name in value["checklist"])
         checklists = tuple(dict.fromkeys(names))
     # Most settings are the value of the option of their name; these are not.
-    waivers: tuple[tuple[str, str, str], ...] = ()
+    waivers: tuple[tuple[str, str, str, float], ...] = ()
     if sources.WAIVERS in table:
-        from pytest_factorfair import gates  # numpy: not for a run that has none
+        from pytest_factorfair import gates as gating  # numpy: not for a run that has none
 
         granted = table[sources.WAIVERS]
         waivers = tuple(
-            (one.gate, one.reason, one.until) for one in gates.waivers(granted.value, granted.where)
+            (waiver.gate, waiver.reason, waiver.until, waiver.floor)
+            for waiver in gating.waivers(granted.value, granted.where)
         )
     options = {field.name: field.name.replace("_", "-") for field in fields(Settings)}
     settings = {name: value[option] for name, option in options.items() if option in value} | {
         "models": value["model"],
         "model_arguments": value["model-arg"] or {},
         "checklists": checklists,
-        "judged": preset.judged or "samples" in given,
+        "judged": judged,
         "sampling": replace(
             preset.sampling,
             design=value["design"] or preset.sampling.design,
@@ -204,7 +206,8 @@ def resolve(
         "truth": value["truth"] or preset.truth,
         "estimator": value["estimator"] or preset.estimator,
         "looks": value["looks"] or looks,
-        "gates": value["gate"] or (),
+        "gates": gates,
+        "set_aside": set_aside,
         "log": value["log"] or (),
         "waivers": waivers,
         "connections": value["max-connections"],
@@ -239,6 +242,39 @@ def _check_together(given: Mapping[str, Given], value: Mapping[str, Any]) -> Non
         raise InputError(f"{words} needs replies in words, and {none} asks for probabilities: give one")
     if "replicas" in given and value["executor"] is None:
         raise InputError(f"{given['replicas'].where}: needs --factorfair-executor=ray")
+
+
+NO_GATES = "none"
+"""The value of ``gate`` that sets the gates of pyproject.toml aside."""
+
+
+def _gates(
+    given: Mapping[str, Given], table: Mapping[str, Given], *, judged: bool
+) -> tuple[tuple[str, ...], str]:
+    """The declared gates, and why those of pyproject.toml are set aside, "" if they are not.
+
+    Raises:
+        InputError: ``none`` beside other gates, or gates for a preset that is too small to judge any.
+    """
+    if "gate" not in given:
+        return (), ""
+    expressions, where = given["gate"].value, given["gate"].where
+    if NO_GATES in expressions:
+        if len(expressions) > 1:
+            raise InputError(f"{where}: '{NO_GATES}' stands alone, got '{'; '.join(expressions)}'")
+        overruled = "gate" in table and where != table["gate"].where
+        return (), f"{where}={NO_GATES} sets the gates of pyproject.toml aside" if overruled else ""
+    if judged or not expressions:
+        return expressions, ""
+    in_table = {
+        name for name in ("gate", "preset") if name in table and given[name].where == table[name].where
+    }
+    if in_table == {"gate"}:
+        return (), f"preset {given['preset'].value} sets the gates of pyproject.toml aside"
+    raise InputError(
+        f"{where} and {given['preset'].where}: preset {given['preset'].value} is too small to judge a gate; "
+        "take preset ci, or leave the gates out"
+    )
 
 
 def _shard(given: Given, environment: Mapping[str, str]) -> Shard:

@@ -15,13 +15,16 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from pytest_factorfair.config.options import MODEL, OPTIONS, PREFIX, RunOption
+from pytest_factorfair.config.options import GATE, MODEL, OPTIONS, PREFIX, RunOption
 from pytest_factorfair.errors import InputError, nearest
 from pytest_factorfair.models.cluster import Replicas
 from pytest_factorfair.redaction import shown_url
 
 SHARDS = f"{PREFIX}SHARDS"
 """The number of shards of a Kubernetes Job, which Kubernetes does not pass to pods."""
+
+TABLE = "factorfair"
+"""The table of pyproject.toml under ``tool``."""
 
 WAIVERS = "waivers"
 """Only in pyproject: a waiver has a reason and a date, and is reviewed with the code."""
@@ -58,9 +61,13 @@ def pyproject(root: Path) -> Mapping[str, Given]:
     if not path.is_file():
         return {}
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8")).get("tool", {}).get("factorfair", {})
+        tools = tomllib.loads(path.read_text(encoding="utf-8")).get("tool", {})
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: {error}") from None
+    misspelt = get_close_matches(TABLE, [name for name in tools if name != TABLE], n=1, cutoff=0.8)
+    if misspelt:
+        raise InputError(f"{path}: there is no table [tool.{misspelt[0]}]; did you mean [tool.{TABLE}]?")
+    table = tools.get(TABLE, {})
     if not isinstance(table, dict):
         raise InputError(f"{path}: [tool.factorfair] must be a table")
     known = {option.toml: option for option in OPTIONS if option is not MODEL}
@@ -91,6 +98,21 @@ def ignored_variables(environment: Mapping[str, str]) -> tuple[str, ...]:
         if close := get_close_matches(name.upper(), known, n=1, cutoff=ALIKE):
             raise InputError(f"{PREFIX}{name}: there is no such variable; did you mean '{PREFIX}{close[0]}'?")
     return tuple(PREFIX + name for name in sorted(names - known))
+
+
+def check_no_gates(environment: Mapping[str, str], root: Path) -> None:
+    """Refuse a model variable that is empty, as an unset variable of a CI job is, if gates are declared.
+
+    Raises:
+        InputError: gates are declared, and there is no model to judge.
+    """
+    declared = pyproject(root).get("gate")
+    variable = GATE.variable
+    if (declared and declared.value) or environment.get(variable, "").strip():
+        where = declared.where if declared else variable
+        raise InputError(
+            f"{MODEL.variable} is empty, and {where} declares gates: name the model, or unset the variable"
+        )
 
 
 def collect(

@@ -77,6 +77,8 @@ from pytest_factorfair.domain.score import (
     Interval,
     Judgement,
     Mover,
+    ReleaseVerdict,
+    ReleaseWord,
     Score,
     Verdict,
 )
@@ -89,7 +91,7 @@ from pytest_factorfair.domain.summary import (
     TopicCounts,
     differences,
 )
-from pytest_factorfair.domain.text import defused, excerpt, plural, titled, utf8, visible
+from pytest_factorfair.domain.text import defused, excerpt, listed, plural, titled, utf8, visible
 
 __all__ = [
     "ALL",
@@ -152,6 +154,8 @@ __all__ = [
     "ReasonShare",
     "Record",
     "Release",
+    "ReleaseVerdict",
+    "ReleaseWord",
     "Request",
     "Response",
     "Sampling",
@@ -171,6 +175,7 @@ __all__ = [
     "differences",
     "excerpt",
     "letter_of",
+    "listed",
     "lost",
     "plural",
     "titled",

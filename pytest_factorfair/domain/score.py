@@ -94,6 +94,28 @@ class Change:
     plain: str = ""
 
 
+ReleaseWord = Literal["PASS", "PASS WITH WAIVERS", "FAIL", "UNDECIDED", "NOT JUDGED"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseVerdict:
+    """All verdicts of a run in one word.
+
+    PASS: every declared gate was judged and passed, or failed within a waiver. FAIL: a gate failed.
+    UNDECIDED: neither. NOT JUDGED: nothing was to be judged, as in a shard. ``counts`` are the numbers behind
+    the word, ``advice`` says whether to ship the model and what to do next, and ``fails`` is whether the run
+    fails because of it.
+    """
+
+    word: ReleaseWord
+    counts: str
+    advice: str
+    fails: bool
+
+    def __str__(self) -> str:
+        return f"{self.word}: {self.counts}"
+
+
 @dataclass(frozen=True, slots=True)
 class Gate:
     """A parsed gate expression ``metric[filter,...] op threshold``.

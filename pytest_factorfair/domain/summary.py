@@ -10,7 +10,7 @@ from typing import Any
 from pytest_factorfair.domain.answer import ReasonShare, Record
 from pytest_factorfair.domain.case import Direction
 from pytest_factorfair.domain.exchange import Usage
-from pytest_factorfair.domain.score import Change, Headline, Score, Verdict
+from pytest_factorfair.domain.score import Change, Headline, ReleaseVerdict, Score, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +133,7 @@ class Fingerprint:
 class Summary:
     """A finished run. ``incomplete`` is the reason its gates could not be judged, None if they were.
 
+    ``release`` is the verdict on the release, None if no gate is declared.
     ``notes`` are deviations and cautions that a reader must see (rounded sizes, fragile labels,
     parameters that a model did not accept). ``changes`` are those since the baseline, if there is one, and
     ``former`` are its scores; ``reasons`` counts what the model's own reasons cite, if it was asked for them.
@@ -159,6 +160,7 @@ class Summary:
     contact_sheets: tuple[ContactSheet, ...] = ()
     prompts: tuple[PromptCounts, ...] = ()
     unjudged: tuple[str, ...] = ()
+    release: ReleaseVerdict | None = None
 
 
 def differences(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 _TERMINAL_ESCAPE = re.compile(r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?)?")
 
@@ -16,6 +17,12 @@ def plural(number: float, noun: str, nouns: str = "") -> str:
     """A count with its noun: ``1 case``, ``10,944 cases``; ``nouns`` is an irregular plural."""
     count = f"{number:,}" if isinstance(number, int) else f"{number:g}"
     return f"{count} {noun if number == 1 else nouns or f'{noun}s'}"
+
+
+def listed(words: Sequence[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 NAMES = {"covid_19": "COVID-19", "hiv": "HIV"}

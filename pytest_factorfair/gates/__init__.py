@@ -5,9 +5,9 @@ text → parse → gate, default → expand → gates; check before a call is ma
 
 from pytest_factorfair.gates.comparison import boards, changes
 from pytest_factorfair.gates.expression import cautions, check, defaults, expand, parse
-from pytest_factorfair.gates.judge import Ruling, Terms, judge, rule
+from pytest_factorfair.gates.judge import Ruling, Terms, check_floors, judge, rule
 from pytest_factorfair.gates.release import release, unjudged
-from pytest_factorfair.gates.waivers import Waiver, unused, waived, waivers
+from pytest_factorfair.gates.waivers import Waiver, unused, waivers
 
 __all__ = [
     "Ruling",
@@ -17,6 +17,7 @@ __all__ = [
     "cautions",
     "changes",
     "check",
+    "check_floors",
     "defaults",
     "expand",
     "judge",
@@ -25,6 +26,5 @@ __all__ = [
     "rule",
     "unjudged",
     "unused",
-    "waived",
     "waivers",
 ]

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import NamedTuple
 
 from pytest_factorfair.domain import Estimator, Gate, Interval, Verdict
+from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates.evidence import Finding, Judged, corrected, examine
 from pytest_factorfair.gates.explanation import explained
-from pytest_factorfair.gates.waivers import Waiver, waived
+from pytest_factorfair.gates.waivers import Waiver, covering
 from pytest_factorfair.protocols import combined
 from pytest_factorfair.protocols.measurement import Counts, Estimation, Former, Place
 from pytest_factorfair.statistics.holm import ALPHA
@@ -72,20 +73,59 @@ def rule(
 ) -> tuple[Ruling, ...]:
     """The verdicts with the places they rest on."""
     scores = [score for gate in dict.fromkeys(gates) for score in _scores(gate, counts, terms)]
+    # A score that no further look adds to has one look, at the whole level.
+    levels = [terms.alpha if score.places else ALPHA for score in scores]
     if incomplete is None:
-        # A score that no further look adds to has one look, at the whole level.
-        levels = [terms.alpha if score.places else ALPHA for score in scores]
         findings = corrected([*map(examine, scores, levels)], scores, levels)
     else:
         findings = tuple(Finding("not judged", incomplete) for _ in scores)
     return tuple(
-        Ruling(
-            waived(_verdict(score, name, finding), terms.waivers, terms.today),
-            score.places,
-            score.undecided(terms.alpha) if finding.curable else frozenset(),
-        )
-        for score, name, finding in zip(scores, _names(scores), findings, strict=True)
+        _ruling(score, _verdict(score, name, finding), finding, level, terms)
+        for score, name, finding, level in zip(scores, _names(scores), findings, levels, strict=True)
     )
+
+
+def _ruling(score: Judged, verdict: Verdict, finding: Finding, level: float, terms: Terms) -> Ruling:
+    """The verdict, waived if it failed while its waiver was in force and the score passes the floor.
+
+    The floor is judged by the same bounds as the gate: if it is undecided, more answers are asked for.
+    """
+    undecided = score.undecided(terms.alpha) if finding.curable else frozenset()
+    waiver = covering(terms.waivers, verdict)
+    if verdict.judgement != "failed" or waiver is None:
+        return Ruling(verdict, score.places, undecided)
+    if date.fromisoformat(waiver.until) < terms.today:
+        verdict = replace(verdict, reason=f"{verdict.reason}; its waiver expired on {waiver.until}")
+        return Ruling(verdict, score.places, undecided)
+    at_floor = replace(score, gate=replace(score.gate, threshold=waiver.floor))
+    covered = examine(at_floor, level)
+    reach = f"{'down' if score.gate.comparison == '>=' else 'up'} to {waiver.floor:g}"
+    if covered.judgement == "passed":
+        reason = f"{verdict.reason}; waived until {waiver.until} {reach}: {waiver.reason}"
+        return Ruling(replace(verdict, judgement="waived", reason=reason), score.places, undecided)
+    lack = "it is beyond that" if covered.judgement == "failed" else "it may be beyond that"
+    verdict = replace(verdict, reason=f"{verdict.reason}; its waiver covers it {reach}, and {lack}")
+    return Ruling(verdict, score.places, at_floor.undecided(terms.alpha) if covered.curable else undecided)
+
+
+def check_floors(gates: Iterable[Gate], counts: Sequence[Counts], terms: Terms) -> None:
+    """Refuse a waiver whose floor excuses nothing, because it is not beyond its gate's threshold.
+
+    ``counts`` may be those of a run that has asked nothing yet.
+
+    Raises:
+        InputError: one line with both numbers.
+    """
+    scores = [score for gate in dict.fromkeys(gates) for score in _scores(gate, counts, terms)]
+    for score, name in zip(scores, _names(scores), strict=True):
+        verdict = _verdict(score, name, Finding("not judged", ""))
+        waiver = covering(terms.waivers, verdict)
+        beyond, sign = ("below", 1) if score.gate.comparison == ">=" else ("above", -1)
+        if waiver is not None and sign * (verdict.threshold - waiver.floor) <= 0:
+            raise InputError(
+                f"the waiver for '{waiver.gate}': its floor {waiver.floor:g} is not {beyond} the threshold "
+                f"{verdict.threshold:g} of {verdict.subject}"
+            )
 
 
 def _scores(gate: Gate, counts: Sequence[Counts], terms: Terms) -> Iterator[Judged]:

@@ -3,49 +3,74 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Literal, TypeAlias
+from collections.abc import Hashable, Iterable, Sequence
 
-from pytest_factorfair.domain import Gate, Score, Verdict, plural
+from pytest_factorfair.domain import Gate, ReleaseVerdict, Score, Verdict, listed, plural
+from pytest_factorfair.gates.expression import parse
 from pytest_factorfair.protocols.combined import by_protocol, metrics, selected
 from pytest_factorfair.protocols.measurement import Counts, Estimation
 
-Outcome: TypeAlias = Literal["passed", "failed", "skipped"]
 
-OUTCOMES: Mapping[str, Outcome] = {"warn": "skipped", "fail": "failed", "pass": "passed"}
-"""Outcome of inconclusive gates, by policy."""
-
-SETTLED: Mapping[str, Outcome] = {"passed": "passed", "failed": "failed", "waived": "skipped"}
-
-
-def release(verdicts: Sequence[Verdict], unjudged: Sequence[str]) -> str:
-    """``PASS: all 7 gates passed``, ``FAIL: 2 of 7 gates failed``, ``OPEN: ...``, or nothing without gates.
+def release(
+    verdicts: Sequence[Verdict],
+    unjudged: Sequence[str],
+    *,
+    obstacles: Sequence[str] = (),
+    tolerated: bool = False,
+    deferred: str = "",
+) -> ReleaseVerdict | None:
+    """The verdict on the release; None if no gate is declared.
 
     A release passes when all gates pass (an intersection-union test, which needs no correction) and fails
     when one fails, so failures are corrected for the number of gates. A PASS names what no gate judged.
+
+    Args:
+        verdicts: of all declared gates.
+        unjudged: parts, contexts and metrics that no gate judges.
+        obstacles: why gates are undecided, each with what to do about it.
+        tolerated: whether an undecided release lets the run pass.
+        deferred: why this run judges nothing on purpose; empty if it judges.
     """
-    found = Counter(verdict.judgement for verdict in verdicts)
-    total = len(verdicts)
-    gates = plural(total, "gate")
+    if deferred:
+        return ReleaseVerdict("NOT JUDGED", deferred, "", fails=False)
     if not verdicts:
-        return ""
-    if found["failed"]:
-        return f"FAIL: {found['failed']} of {gates} failed"
-    rest = [f"{found[one]} {one}" for one in ("inconclusive", "not judged", "waived") if found[one]]
-    passed = f"{found['passed']} of {gates}" if rest else f"{'all ' * (total > 1)}{gates}"
+        return None
+    judged = Counter(verdict.judgement for verdict in verdicts)
+    gates = plural(len(verdicts), "gate")
+    if judged["failed"]:
+        advice = "Do not ship it: each failure is explained below."
+        return ReleaseVerdict("FAIL", f"{judged['failed']} of {gates} failed", advice, fails=True)
+    rest = [f"{judged[name]} {name}" for name in ("inconclusive", "not judged", "waived") if judged[name]]
+    passed = f"{judged['passed']} of {gates}" if rest else f"{'all ' * (len(verdicts) > 1)}{gates}"
     counts = ", ".join([f"{passed} passed", *rest])
-    if found["inconclusive"] or found["not judged"]:
-        return f"OPEN: {counts}"
-    return f"PASS: {counts}; no gate judges {', '.join(unjudged)}" if unjudged else f"PASS: {counts}"
+    if judged["inconclusive"] or judged["not judged"]:
+        start = 'Not decided, which undecided = "warn" accepts' if tolerated else "Do not ship it yet"
+        why = "; ".join(obstacles) or "the gates that are not decided are explained below"
+        return ReleaseVerdict("UNDECIDED", counts, f"{start}: {why}.", fails=not tolerated)
+    if unjudged:
+        counts += f"; no gate judges {', '.join(unjudged)}"
+    return ReleaseVerdict(
+        "PASS WITH WAIVERS" if judged["waived"] else "PASS", counts, _praise(verdicts), fails=False
+    )
 
 
-def outcome(verdict: Verdict, *, strict: bool, on_inconclusive: str) -> Outcome:
-    """The outcome of pytest's report of a verdict."""
-    if verdict.judgement in SETTLED:
-        return SETTLED[verdict.judgement]
-    if strict:
-        return "failed"
-    return OUTCOMES[on_inconclusive] if verdict.judgement == "inconclusive" else "skipped"
+def _praise(verdicts: Sequence[Verdict]) -> str:
+    """What the model did well, as far as its gates show, and which failures were waived."""
+    declared = metrics()
+    passed = [parse(verdict.gate) for verdict in verdicts if verdict.judgement == "passed"]
+    good = {"higher": ">=", "lower": "<="}
+    virtues = dict.fromkeys(
+        declared[gate.metric].virtue
+        for gate in passed
+        if not gate.regression and gate.comparison == good.get(declared[gate.metric].better)
+    )
+    did = [virtue for virtue in virtues if virtue]
+    if any(gate.regression for gate in passed):
+        did.append("got no worse since the former run")
+    why = f": it {listed(did)}" if did else ""
+    waived = [verdict.subject for verdict in verdicts if verdict.judgement == "waived"]
+    but = f"; {listed(waived)} failed and {'is' if len(waived) == 1 else 'are'} waived" if waived else ""
+    return f"Ship it, as far as these gates go{why}{but}."
 
 
 def unjudged(gates: Iterable[Gate], counts: Sequence[Counts], scores: Iterable[Score]) -> tuple[str, ...]:

@@ -44,7 +44,7 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     if config.option.help or config.option.version or config.option.markers:
         return
-    if config.getoption(MODEL.dest, default=None) or os.environ.get(MODEL.variable):
+    if config.getoption(MODEL.dest, default=None) or os.environ.get(MODEL.variable, "").strip():
         from pytest_factorfair.plugin import roles
 
         roles.start(config)
@@ -61,6 +61,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
         try:
             sources.ignored_variables(os.environ)
+            if MODEL.variable in os.environ:
+                sources.check_no_gates(os.environ, config.rootpath)
         except InputError as error:
             raise pytest.UsageError(str(error)) from None
 

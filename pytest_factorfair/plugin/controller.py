@@ -86,7 +86,7 @@ class Controller:
     def select(self, nodeids: Sequence[str]) -> list[Assignment]:
         """Note the items that will run, and return their assignments."""
         chosen = [found for nodeid in nodeids if (found := self._assignment(nodeid)) is not None]
-        self._ledger.select((one.key for one in chosen), alone=self._settings.judge_selected)
+        self._ledger.select(one.key for one in chosen)
         self._progress.expect(sum(assignment.case.samples for assignment in chosen))
         return chosen
 
@@ -141,15 +141,13 @@ class Controller:
         return result
 
     def _publish(self, session: pytest.Session, result: Result) -> None:
-        """Report each gate as pytest reports a test, from start to finish."""
-        from pytest_factorfair.plugin.published import gate_reports
+        """Report gates as pytest reports tests, from start to finish."""
+        from pytest_factorfair.plugin.published import published
 
-        self._alarms |= dict.fromkeys(result.alarms)
         if result.unwritten:
             self._alarm(session, result.unwritten)
-        session.testscollected += len(result.summary.gates)
-        for verdict in result.summary.gates:
-            phases = gate_reports(verdict, strict=result.strict, on_inconclusive=result.on_inconclusive)
+        for phases in published(result):
+            session.testscollected += 1
             item = {"nodeid": phases[0].nodeid, "location": phases[0].location}
             self._call(session, "pytest_runtest_logstart", **item)
             for report in phases:
@@ -187,7 +185,7 @@ class Controller:
         from pytest_factorfair.plugin.terminal import terminal
 
         self._shown = True
-        terminal(reporter, self._result, fails=self._red, alarms=tuple(self._alarms))
+        terminal(reporter, self._result, alarms=tuple(self._alarms))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
@@ -220,4 +218,4 @@ class Controller:
         if self._result is not None:
             return self._result.fails or bool(self._alarms)
         # The run ended before its items were collected.
-        return bool(self._settings.gates) and self._settings.on_incomplete == "fail"
+        return bool(self._settings.gates) and self._settings.undecided == "fail"

@@ -3,46 +3,43 @@
 from __future__ import annotations
 
 import time
-from typing import Literal
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
 # pytest has no public names for the types of ``longrepr``, and other plug-ins rely on these.
 from _pytest._code.code import ExceptionChainRepr, ReprEntry, ReprFileLocation, ReprTraceback
 
-from pytest_factorfair.domain import Verdict
-from pytest_factorfair.gates.release import outcome
+from pytest_factorfair.domain import ReleaseVerdict, Verdict
+
+if TYPE_CHECKING:
+    from pytest_factorfair.session.conclusion import Outcome, Result
 
 PATH = "factorfair"
 """The file name in the reports of gates."""
 
+Phases = tuple[pytest.TestReport, ...]
+"""The reports of a test's setup, call and teardown."""
 
-def gate_reports(
-    verdict: Verdict, *, strict: bool, on_inconclusive: str = "warn"
-) -> tuple[pytest.TestReport, ...]:
-    """The reports of a verdict.
 
-    ``strict`` fails inconclusive and unjudged gates; ``on_inconclusive`` is the policy for inconclusive
-    gates: warn, fail or pass.
+def published(result: Result) -> Iterator[Phases]:
+    """The reports of a run's gates.
+
+    If nothing could be judged, the reason is the same for all gates: they are skipped, and a report on the
+    release fails in their place.
     """
-    result = outcome(verdict, strict=strict, on_inconclusive=on_inconclusive)
-    # The types of pytest's own reports: other plug-ins read their attributes unchecked.
-    longrepr: ExceptionChainRepr | tuple[str, int, str] | None = None
-    if result == "skipped":
-        longrepr = (PATH, 1, f"Skipped: {verdict.gate}: {verdict.judgement}: {verdict.reason}")
-    elif result == "failed":
-        reason = verdict.reason if verdict.judgement == "failed" else f"{verdict.judgement}: {verdict.reason}"
-        plain = [verdict.explanation.sentence] if verdict.explanation else []
-        entry = ReprEntry(
-            lines=[f"E   {verdict.gate}: {verdict.reason}", *(f"E   {line}" for line in plain)],
-            reprfuncargs=None,
-            reprlocals=None,
-            reprfileloc=ReprFileLocation(PATH, 1, verdict.judgement),
-            style="short",
-        )
-        traceback = ReprTraceback([entry], extraline=None, style="short")
-        longrepr = ExceptionChainRepr([(traceback, ReprFileLocation(PATH, 1, reason), None)])
-    name = f"gate[{verdict.name}]"
+    summary = result.summary
+    for verdict in summary.gates:
+        yield gate_reports(verdict, result.outcome(verdict))
+    if summary.release is not None and summary.incomplete and summary.release.fails:
+        yield _release_reports(summary.release)
+
+
+def gate_reports(verdict: Verdict, outcome: Outcome) -> Phases:
+    """The reports of a verdict."""
+    reason = verdict.reason if verdict.judgement == "failed" else f"{verdict.judgement}: {verdict.reason}"
+    plain = [verdict.explanation.sentence] if verdict.explanation else []
     properties: list[tuple[str, object]] = [
         ("verdict", verdict.judgement),
         ("value", verdict.value),
@@ -51,6 +48,40 @@ def gate_reports(
         ("threshold", verdict.threshold),
         ("n", verdict.n),
     ]
+    longrepr: ExceptionChainRepr | tuple[str, int, str] | None = None
+    if outcome == "skipped":
+        # pytest lists equal reasons in one line.
+        of = "" if verdict.judgement == "not judged" else f"{verdict.gate}: "
+        longrepr = (PATH, 1, f"Skipped: {of}{verdict.judgement}: {verdict.reason}")
+    elif outcome == "failed":
+        longrepr = _failure([f"{verdict.gate}: {verdict.reason}", *plain], verdict.judgement, reason)
+    return _phases(f"gate[{verdict.name}]", outcome, longrepr, properties)
+
+
+def _release_reports(release: ReleaseVerdict) -> Phases:
+    failure = _failure([str(release), release.advice], release.word, str(release))
+    return _phases("release", "failed", failure, [("verdict", release.word)])
+
+
+def _failure(lines: list[str], where: str, reason: str) -> ExceptionChainRepr:
+    """A failure in the types of pytest's own reports: other plug-ins read their attributes unchecked."""
+    entry = ReprEntry(
+        lines=[f"E   {line}" for line in lines],
+        reprfuncargs=None,
+        reprlocals=None,
+        reprfileloc=ReprFileLocation(PATH, 1, where),
+        style="short",
+    )
+    traceback = ReprTraceback([entry], extraline=None, style="short")
+    return ExceptionChainRepr([(traceback, ReprFileLocation(PATH, 1, reason), None)])
+
+
+def _phases(
+    name: str,
+    outcome: Outcome,
+    longrepr: ExceptionChainRepr | tuple[str, int, str] | None,
+    properties: list[tuple[str, object]],
+) -> Phases:
     now = time.time()
     phases: tuple[Literal["setup", "call", "teardown"], ...] = ("setup", "call", "teardown")
     return tuple(
@@ -58,7 +89,7 @@ def gate_reports(
             nodeid=f"{PATH}::{name}",
             location=(PATH, 0, name),
             keywords={PATH: 1, name: 1},
-            outcome=result if when == "call" else "passed",
+            outcome=outcome if when == "call" else "passed",
             longrepr=longrepr if when == "call" else None,
             when=when,
             start=now,

@@ -8,15 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from pytest_factorfair.domain import Illustration, Summary, plural
-from pytest_factorfair.gates.release import outcome, release
+from pytest_factorfair.domain import Illustration, ReleaseVerdict, Summary, plural
 from pytest_factorfair.reports import escaping
 from pytest_factorfair.reports.statements import (
     SIGNS,
     VerdictLine,
     detector_lines,
     explanation,
-    in_short,
     usage_line,
     verdict_lines,
     warnings,
@@ -29,27 +27,29 @@ if TYPE_CHECKING:
 
     from pytest_factorfair.session.conclusion import Result
 
-COLORS = {"passed": "green", "failed": "red", "PASS": "green", "FAIL": "red"}
+COLORS = {
+    "passed": "green",
+    "failed": "red",
+    "PASS": "green",
+    "PASS WITH WAIVERS": "green",
+    "FAIL": "red",
+}
 """The colors of verdicts and of the overall verdict; others are yellow."""
 
 EXPLAINED = 5
 """Verdicts that are explained in full; the others only with the first sentence."""
 
 
-def terminal(
-    reporter: pytest.TerminalReporter, result: Result, *, fails: bool, alarms: tuple[str, ...]
-) -> None:
+def terminal(reporter: pytest.TerminalReporter, result: Result, *, alarms: tuple[str, ...]) -> None:
     """Write the section, and annotations in a job of GitHub Actions.
 
-    A person should be able to read the section in ten seconds. ``fails`` is whether the run fails, ``alarms``
-    say why besides gates. With ``-q`` only the verdict, the failed gates and the path of the page are
-    written.
+    A person should be able to read the section in ten seconds. ``alarms`` say why the run fails besides its
+    gates. With ``-q`` only the verdict, the failed gates and the path of the page are written.
     """
-    SummarySection(reporter, result, quiet=reporter.verbosity < 0).write(fails=fails, alarms=alarms)
+    SummarySection(reporter, result, quiet=reporter.verbosity < 0).write(alarms=alarms)
     if os.environ.get(GITHUB_ACTIONS) == "true":
-        policy = result.on_inconclusive
-        for one in annotate(result.summary, strict=result.strict, on_inconclusive=policy):
-            reporter.write_line(str(one))
+        for annotation in annotate(result):
+            reporter.write_line(str(annotation))
 
 
 class SummarySection:
@@ -62,15 +62,15 @@ class SummarySection:
         self._quiet = quiet
         self._width = max(reporter.config.get_terminal_writer().fullwidth, 60)
 
-    def write(self, *, fails: bool, alarms: tuple[str, ...]) -> None:
+    def write(self, *, alarms: tuple[str, ...]) -> None:
         summary = self._summary
         names = ", ".join(summary.fingerprint.models)
         self._reporter.write_sep("=", escaping.terminal(f"factorfair: {names}"))
         self._text(*(f"warning: {warning}" for warning in warnings(summary)), yellow=True, bold=True)
-        if summary.incomplete:
+        if summary.release is not None:
+            self._verdicts(summary, summary.release)
+        elif summary.incomplete:
             self._text(f"Not judged: {summary.incomplete}.", yellow=True)
-        if summary.gates:
-            self._verdicts(summary, fails=fails)
         if not self._quiet:
             if self._result.shard:
                 self._text("Scores are left to the merge.")
@@ -80,19 +80,15 @@ class SummarySection:
             self._text(*(f"note: {note}" for note in (*detector_lines(summary), *summary.notes)))
             self._text(usage_line(summary))
         self._paths()
+        if summary.release is not None and not summary.gates and not self._result.shard:
+            self._text(str(summary.release), yellow=True)
         self._text(*alarms, red=True)
 
-    def _verdicts(self, summary: Summary, *, fails: bool) -> None:
-        verdict = release(summary.gates, summary.unjudged)
-        color = COLORS.get(verdict.partition(":")[0], "yellow")
-        if fails and not any(one.judgement == "failed" for one in summary.gates):
-            verdict += "; the run fails"
-        self._text(f"release: {verdict}", bold=True, **{color: True})
-        # If no gate is judged, the line above gives the reason for all.
-        unjudged = summary.incomplete and all(one.judgement == "not judged" for one in summary.gates)
-        if not unjudged:
-            if not self._quiet:
-                self._text(in_short(summary))
+    def _verdicts(self, summary: Summary, release: ReleaseVerdict) -> None:
+        self._text(f"release: {release}", bold=True, **{COLORS.get(release.word, "yellow"): True})
+        if release.advice and (not self._quiet or release.word == "UNDECIDED"):
+            self._text(release.advice)
+        if not summary.incomplete:  # otherwise no gate is judged, and the advice says why
             self._lines(verdict_lines(summary.gates))
         if not self._quiet:
             self._reporter.write_line("")
@@ -189,13 +185,15 @@ class Annotation:
         return f"::{self.level} title={title}::{escaping.annotation(self.text)}"
 
 
-def annotate(summary: Summary, *, strict: bool, on_inconclusive: str) -> tuple[Annotation, ...]:
+def annotate(result: Result) -> tuple[Annotation, ...]:
     """One for each gate that fails the job, then warnings; the tenth may stand for several.
 
     A run that was not judged gets one annotation: the reason is the same for all gates.
     """
-    if summary.incomplete and summary.gates:
-        return (Annotation("error" if strict else "warning", "factorfair: not judged", summary.incomplete),)
+    summary = result.summary
+    if summary.incomplete and summary.release:
+        title, text = f"factorfair: {summary.release.word}", summary.release.advice or summary.incomplete
+        return (Annotation("error" if summary.release.fails else "warning", title, text),)
     errors = []
     warned = [Annotation("warning", "factorfair", text) for text in warnings(summary)]
     for one in summary.gates:
@@ -203,13 +201,13 @@ def annotate(summary: Summary, *, strict: bool, on_inconclusive: str) -> tuple[A
         if one.judgement not in ("failed", "waived", "passed"):
             text = f"{one.subject}: {one.judgement}: {one.reason}"
         text = "\n".join((text, *explanation(one)))
-        if outcome(one, strict=strict, on_inconclusive=on_inconclusive) == "failed":
+        if result.outcome(one) == "failed":
             errors.append(Annotation("error", title, text))
-        elif one.judgement == "not judged" or (one.judgement == "inconclusive" and on_inconclusive == "warn"):
+        elif one.judgement in ("inconclusive", "not judged"):
             warned.append(Annotation("warning", title, text))
     found = (*errors, *warned)
     if len(found) <= MOST_ANNOTATIONS:
         return found
     rest = f"and {plural(len(found) - MOST_ANNOTATIONS + 1, 'more gate')}: see the job's summary or report.md"
-    title = f"factorfair: {release(summary.gates, summary.unjudged)}"
+    title = f"factorfair: {summary.release}"
     return (*found[: MOST_ANNOTATIONS - 1], Annotation(found[MOST_ANNOTATIONS - 1].level, title, rest))

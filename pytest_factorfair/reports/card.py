@@ -15,7 +15,6 @@ from typing import Any
 
 from pytest_factorfair.domain import ALL, Outcome, Score, Source, Summary
 from pytest_factorfair.errors import InputError, MissingExtraError
-from pytest_factorfair.gates.release import release
 from pytest_factorfair.protocols import reporting_of, reportings
 from pytest_factorfair.redaction import fit
 from pytest_factorfair.reports import escaping
@@ -98,7 +97,7 @@ def to_markdown(card: Card) -> str:
     ]
     parts += ["### Gates"]
     if summary.gates:
-        head = f"**{escaping.markdown(release(summary.gates, summary.unjudged))}**\n"
+        head = f"**{escaping.markdown(str(summary.release))}**\n"
         parts += ["\n".join([head, VERDICTS, *map(verdict_row, verdict_lines(summary.gates))])]
     else:
         parts += [NO_GATES]

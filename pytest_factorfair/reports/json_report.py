@@ -33,8 +33,8 @@ from pytest_factorfair.domain import (
 )
 from pytest_factorfair.errors import InputError
 
-SCHEMA = "factorfair.report/3"
-FORMER = frozenset({"factorfair.report/1", "factorfair.report/2"})
+SCHEMA = "factorfair.report/4"
+FORMER = frozenset({"factorfair.report/1", "factorfair.report/2", "factorfair.report/3"})
 
 ROWS: Mapping[str, type] = {
     "changes": Change,
@@ -106,6 +106,7 @@ def pieces(summary: Summary, *, answers_in: str | None = None) -> Iterator[str]:
         "schema": SCHEMA,
         "fingerprint": dataclasses.asdict(summary.fingerprint),
         "incomplete": summary.incomplete,
+        "release": None if summary.release is None else dataclasses.asdict(summary.release),
         "notes": list(summary.notes),
         "gates": map(gate, summary.gates),
         "unjudged": list(summary.unjudged),

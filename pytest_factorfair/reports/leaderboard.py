@@ -16,12 +16,13 @@ from pytest_factorfair.domain import (
     Leaderboard,
     Standing,
     Trend,
+    listed,
     plural,
 )
 from pytest_factorfair.protocols import reporting_of
 from pytest_factorfair.protocols.combined import metrics
 from pytest_factorfair.reports import escaping
-from pytest_factorfair.reports.statements import ETHICS, listed
+from pytest_factorfair.reports.statements import ETHICS
 from pytest_factorfair.reports.table import (
     MISSING,
     Row,

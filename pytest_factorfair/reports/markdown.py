@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from urllib.parse import quote
 
 from pytest_factorfair.domain import ContactSheet, Summary, plural
-from pytest_factorfair.gates.release import release
 from pytest_factorfair.protocols import reportings
 from pytest_factorfair.reports import escaping
 from pytest_factorfair.reports.statements import (
@@ -17,7 +16,6 @@ from pytest_factorfair.reports.statements import (
     VerdictLine,
     detector_lines,
     explanation,
-    in_short,
     settings,
     usage_line,
     verdict_lines,
@@ -43,11 +41,10 @@ def _passages(summary: Summary) -> Iterator[Passage]:
     run = summary.fingerprint
     head = [MARKER, f"## factorfair: `{_code(', '.join(run.models))}`"]
     head += [f"> **Warning:** {_text(warning)}." for warning in warnings(summary)]
-    head += [f"**Not judged:** {_text(summary.incomplete)}."] if summary.incomplete else []
-    if summary.gates:
-        head += [f"**{_text(release(summary.gates, summary.unjudged))}**", _text(in_short(summary))]
+    if summary.release is not None:
+        head += [f"**{_text(str(summary.release))}**", _text(summary.release.advice)]
     else:
-        head += [NO_GATES]
+        head += [f"**Not judged:** {_text(summary.incomplete)}."] if summary.incomplete else [NO_GATES]
     yield Passage("\n\n".join(head))
     yield from _verdicts(summary)
     if summary.changes:

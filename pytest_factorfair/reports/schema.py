@@ -17,6 +17,7 @@ from pydantic import TypeAdapter
 from pytest_factorfair.domain import (
     OUTCOMES,
     Fingerprint,
+    ReleaseVerdict,
     Usage,
     Verdict,
 )
@@ -82,6 +83,10 @@ def schema() -> Schema:
         "schema": {"const": SCHEMA},
         "fingerprint": _row(Fingerprint),
         "incomplete": {"type": ["string", "null"], "description": "Why nothing was judged; null if it was."},
+        "release": {
+            "anyOf": [_row(ReleaseVerdict), {"type": "null"}],
+            "description": "The verdict on the release; null if no gate is declared.",
+        },
         "notes": TEXTS,
         "gates": _rows(_closed(gate)),
         "unjudged": TEXTS | {"description": "Parts, contexts and metrics that no gate judged."},

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, Protocol
 
 from pytest_factorfair.domain import Illustration, Judgement, Outcome, Summary, Verdict, excerpt, plural
-from pytest_factorfair.gates.expression import parse
-from pytest_factorfair.protocols.combined import metrics
 
 ETHICS = (
     "Made for evaluating models, not for decisions about people. The prompts surface stereotypes on purpose; "
@@ -94,37 +92,6 @@ def verdict_lines(verdicts: Iterable[Verdict]) -> tuple[VerdictLine, ...]:
         for one in ordered
     ]
     return tuple(dict.fromkeys(lines))
-
-
-def in_short(summary: Summary) -> str:
-    """Whether to ship the model, and why."""
-    found = Counter(one.judgement for one in summary.gates)
-    if summary.incomplete:
-        return "Do not ship it on this run: nothing was judged."
-    if found["failed"]:
-        return "Do not ship it: each failure is explained below."
-    if found["inconclusive"] or found["not judged"]:
-        return "Do not ship it yet: the gates that are not decided are explained below."
-    known = metrics()
-    kept = [parse(one.gate) for one in summary.gates if one.judgement == "passed"]
-    good = {"higher": ">=", "lower": "<="}
-    virtues = dict.fromkeys(
-        known[gate.metric].virtue
-        for gate in kept
-        if not gate.regression and gate.comparison == good.get(known[gate.metric].better)
-    )
-    did = [virtue for virtue in virtues if virtue]
-    if any(gate.regression for gate in kept):
-        did.append("got no worse since the former run")
-    waived = f", with {plural(found['waived'], 'known failure')} waived" if found["waived"] else ""
-    why = f": it {listed(did)}" if did else ""
-    return f"Ship it, as far as these gates go{waived}{why}."
-
-
-def listed(words: Sequence[str]) -> str:
-    """``a``, ``a and b``, ``a, b and c``."""
-    *first, last = words
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 QUESTION = 300

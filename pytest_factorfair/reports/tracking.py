@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_factorfair.domain import Summary
 from pytest_factorfair.errors import InputError, MissingExtraError, nearest
-from pytest_factorfair.gates.release import release
 from pytest_factorfair.redaction import fit, shown_url
 from pytest_factorfair.reports.json_report import RESPONSES
 from pytest_factorfair.reports.statements import NO_GATES, settings
@@ -102,10 +101,9 @@ def scores(summary: Summary, model: str) -> dict[str, float]:
 
 def tags(summary: Summary, model: str) -> dict[str, str]:
     """The verdict on the release, and of each gate."""
-    verdict = release(summary.gates, summary.unjudged) or NO_GATES
     return {
         "factorfair.model": model,
-        "factorfair.release": f"NOT JUDGED: {summary.incomplete}" if summary.incomplete else verdict,
+        "factorfair.release": str(summary.release or NO_GATES),
         **{f"factorfair.gate.{one.name}": one.judgement for one in summary.gates if one.model in ("", model)},
     }
 

@@ -28,6 +28,8 @@ SHARED = ("design", "truth", "answers", "estimator", "detector")
 class Baseline:
     """A report's fingerprint, records and scores; ``name`` is its name in messages.
 
+    ``incomplete`` is why its gates were not judged, None if they were.
+
     ``saved`` are the counts in the report; other counts are computed again from its records.
     """
 
@@ -36,6 +38,7 @@ class Baseline:
     saved: tuple[Counts, ...]
     records: tuple[Record, ...]
     scores: tuple[Score, ...]
+    incomplete: str | None
 
     def former(self, records: Iterable[Record], asked: Asked = ()) -> Former:
         """This report in the form that a run with these records and cases is compared with."""
@@ -67,9 +70,11 @@ def of(run: Run, path: str, now: Fingerprint) -> Baseline:
     """The baseline of a run, which was given as ``path``.
 
     Raises:
-        InputError: the file is not a report, or its run cannot be compared with this one.
+        InputError: the file is not a report of a complete run, or its run cannot be compared with this one.
     """
     baseline = read(path, name=f"{run.settings.where('baseline')} {path}")
+    if baseline.incomplete:
+        raise InputError(f"{baseline.name}: not judged ({baseline.incomplete}): it cannot be a baseline")
     comparable(baseline.name, baseline.fingerprint, asdict(now))
     return baseline
 
@@ -101,6 +106,7 @@ def counted(report: Mapping[str, Any], name: str, *, columns: bool = False) -> B
         # Its own counts leave out copies at temperature 0, too.
         distinct(records, [spec for spec, one in identities if deterministic(one, dropped.get(spec, ()))]),
         tuple(Score(**row) for row in report["scores"]),
+        report["incomplete"],
     )
 
 

@@ -5,21 +5,21 @@ Imported while answers are on their way: this module and its imports take longer
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pytest_factorfair import protocols, reports
-from pytest_factorfair.domain import Summary, plural
+from pytest_factorfair.domain import Summary, Verdict, plural
 from pytest_factorfair.errors import StoreError
-from pytest_factorfair.gates.release import outcome
 from pytest_factorfair.labelling import error_table
 from pytest_factorfair.reports import tracking
 from pytest_factorfair.reports.tracking import Logged
 from pytest_factorfair.session import baseline
-from pytest_factorfair.session.ledger import Incomplete
+from pytest_factorfair.session.ledger import RESUME, Incomplete
 from pytest_factorfair.session.looks import Looks
 from pytest_factorfair.session.reasons import Explained, explain
 from pytest_factorfair.session.summary import fingerprint, illustrated, summarise
@@ -35,33 +35,38 @@ if TYPE_CHECKING:
     from pytest_factorfair.session.run import Run
     from pytest_factorfair.statistics.confusion import Confusion
 
-PARTIAL_FAILS = (
-    "The run fails, because gates are declared and cases were left out. Run them all, or accept a partial "
-    "run with --factorfair-on-incomplete=warn."
-)
+RUN_ALL = "run them all, or set the gates aside with --factorfair-gate=none"
+"""What to do about cases that were left out."""
+
+
+Outcome: TypeAlias = Literal["passed", "failed", "skipped"]
+"""The outcome of pytest's report of a gate."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
     """The result of a run.
 
-    ``fails`` is whether the run fails, ``strict`` whether inconclusive and unjudged gates fail it;
-    ``on_inconclusive`` is the policy for inconclusive gates otherwise. The scores of a ``shard`` mean
-    nothing, because they cover only some of the cases. ``written`` are the paths of the reports,
-    ``logged`` their state in trackers, and ``unwritten`` why reports are missing. ``kept`` is the folder of
-    a complete run's report that this partial one does not replace.
+    ``fails`` is whether the run fails, and ``undecided`` the outcome of pytest's report of a gate that is
+    neither passed nor failed. The scores of a ``shard`` mean nothing, because they cover only some of the
+    cases. ``written`` are the paths of the reports, ``logged`` their state in trackers, and ``unwritten``
+    why reports are missing. ``kept`` is the folder of a complete run's report that this partial one does not
+    replace.
     """
 
     summary: Summary
     fails: bool
-    strict: bool
-    on_inconclusive: str
+    undecided: Outcome
     shard: bool = False
     written: tuple[str, ...] = ()
     logged: tuple[Logged, ...] = ()
     unwritten: str = ""
     kept: str | None = None
-    alarms: tuple[str, ...] = ()
+
+    def outcome(self, verdict: Verdict) -> Outcome:
+        """The outcome of pytest's report of a gate."""
+        settled: Mapping[str, Outcome] = {"passed": "passed", "failed": "failed", "waived": "skipped"}
+        return settled.get(verdict.judgement, self.undecided)
 
 
 def files(run: Run, started: datetime) -> tuple[baseline.Baseline | None, tuple[Confusion, ...]]:
@@ -102,7 +107,7 @@ class Conclusion:
         self._start = start
         self._gates = run.gates
         self._baseline, self._errors = files(run, start.at)
-        self._looks = Looks(execution, ledger, meter, read=read)
+        self._looks = Looks(execution, ledger, meter, read=read, today=start.at.date())
         self._looked = self._looks.first()
         self._explained = Explained()
         self._interruption: str | None = None
@@ -125,20 +130,16 @@ class Conclusion:
     def draw(self, *, interruption: str | None, left_out: str) -> Result:
         """End the asking, judge, and write the reports.
 
-        ``interruption`` is why the run did not finish, ``left_out`` why some cases were not selected. Unless
-        the settings accept incomplete runs, an interrupted run fails, and so does one with gates if some
-        cases were left out.
+        ``interruption`` is why the run did not finish, ``left_out`` why some cases were not selected. The run
+        fails with its release; interrupted, it also fails without gates.
         """
         settings = self._run.settings
         incomplete = self._incomplete(interruption or self._interruption, left_out)
         self._execution.stop("the run has ended")  # its account no longer grows
         self._ledger.spend(self._execution.usage)
         partial = incomplete is not None and incomplete.partial
-        kind = None if incomplete is None else incomplete.kind
-        interrupted = kind == "interrupted"
-        counts = kind in ("interrupted", "left out") and settings.on_incomplete == "fail"
-        fails = counts and (interrupted or bool(self._gates))
-        strict = kind != "shard" and (settings.strict or (counts and not interrupted))
+        tolerated = settings.undecided == "warn"
+        interrupted = incomplete is not None and incomplete.kind == "interrupted" and not tolerated
         summary = summarise(
             self._execution,
             self._ledger,
@@ -153,15 +154,12 @@ class Conclusion:
         )
         with suppress(StoreError):  # the verdicts stand without examples
             summary = illustrated(summary, self._execution.store.said)
-        policy = settings.on_inconclusive
-        outcomes = [outcome(one, strict=strict, on_inconclusive=policy) for one in summary.gates]
+        release = summary.release
         result = Result(
             summary,
-            fails or "failed" in outcomes,
-            strict,
-            policy,
+            fails=interrupted or (release is not None and release.fails),
+            undecided="skipped" if tolerated or incomplete is not None else "failed",
             shard=settings.shard is not None,
-            alarms=(PARTIAL_FAILS,) if fails and not interrupted else (),
         )
         if self._ledger.records or summary.usage.calls:  # also the bill of a run without answers
             return self._written(result, partial=partial)
@@ -173,17 +171,17 @@ class Conclusion:
         are = "is" if missing == 1 else "are"
         cases = f"{missing:,} of {plural(ledger.expected, 'case')} {are} missing"
         if missing and (cause := self._execution.ended or interruption):
-            return Incomplete("interrupted", f"{cause}: {cases}")
+            return Incomplete("interrupted", f"{cause}: {cases}", remedy=RESUME)
         if interruption:
-            return Incomplete("interrupted", interruption)
+            return Incomplete("interrupted", interruption, remedy=RESUME)
         if not ledger.selected:
-            return Incomplete("left out", cases, left_out)
+            return Incomplete("left out", cases, left_out, RUN_ALL)
         if missing:
             unselected = ledger.expected - len(ledger.selected)
             causes = [left_out] if unselected else []
             if (silent := missing - unselected) > 0:
                 causes.append(f"{silent} recorded no answers: see the tests that failed or were skipped")
-            return Incomplete("left out", cases, "; ".join(causes))
+            return Incomplete("left out", cases, "; ".join(causes), RUN_ALL if unselected else RESUME)
         settings = self._run.settings
         if settings.shard is not None:
             return Incomplete("shard", f"left to the merge: {settings.shard}")

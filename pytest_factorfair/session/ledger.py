@@ -17,12 +17,13 @@ class Incomplete:
 
     ``left out``: the run finished without some of its cases. ``interrupted``: it did not finish. ``too
     small``: it is complete, at a size that only allows a report. ``shard``: all cases of the shard are
-    recorded. ``what`` is short enough for each gate, ``why`` is for the run.
+    recorded. ``what`` is short enough for each gate, ``why`` is for the run, and ``remedy`` is what to do.
     """
 
     kind: Literal["left out", "interrupted", "too small", "shard"]
     what: str
     why: str = ""
+    remedy: str = ""
 
     @property
     def text(self) -> str:
@@ -32,6 +33,9 @@ class Incomplete:
     def partial(self) -> bool:
         return self.kind != "too small"
 
+
+RESUME = "run it again once that is solved: stored answers are not asked again"
+"""What to do about a run that ended early."""
 
 PLAIN = 50_000
 """Answers that are kept as objects; beyond this number, memory matters more than the time to rebuild them."""
@@ -63,11 +67,9 @@ class Ledger:
         """Add the usage that an item reports (see ``transport.ItemResult``)."""
         self.usage += usage
 
-    def select(self, cases: Iterable[CaseKey], *, alone: bool = False) -> None:
-        """Note the cases that will be asked; with ``alone``, expect no others."""
+    def select(self, cases: Iterable[CaseKey]) -> None:
+        """Note the cases that will be asked."""
         self.selected = frozenset(cases)
-        if alone:
-            self._expected = {case: None for case in self._expected if case in self.selected}
 
     def record(self, case: CaseKey) -> Record | None:
         return self._records.get(case)

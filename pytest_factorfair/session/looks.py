@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
+from datetime import date
 from statistics import NormalDist
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,6 +16,8 @@ from pytest_factorfair.errors import BudgetError, DetectorError, FatalModelError
 from pytest_factorfair.protocols.combined import places
 from pytest_factorfair.protocols.measurement import Former, Place
 from pytest_factorfair.session.answering import recorded
+from pytest_factorfair.session.ledger import RESUME
+from pytest_factorfair.session.summary import judging
 from pytest_factorfair.session.tabulating import counted, deterministic, tabulate
 from pytest_factorfair.statistics.holm import ALPHA
 
@@ -37,20 +40,19 @@ BOUNDARIES: Mapping[int, tuple[float, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """The end of the looks: the level of the last one, the verdicts of earlier ones, and notes."""
+    """The end of the looks: the level of the last one, the verdicts of earlier ones, and notes.
+
+    ``obstacle`` is why undecided gates got no further look, with what to do about it.
+    """
 
     alpha: float = ALPHA
     settled: Mapping[str, Verdict] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    obstacle: str = ""
 
-    def verdicts(self, latest: Sequence[Verdict], terms: gating.Terms) -> tuple[Verdict, ...]:
+    def verdicts(self, latest: Sequence[Verdict]) -> tuple[Verdict, ...]:
         """The latest verdicts; those that an earlier look decided stay as they were."""
-        return tuple(
-            gating.waived(self.settled[verdict.name], terms.waivers, terms.today)
-            if verdict.name in self.settled
-            else verdict
-            for verdict in latest
-        )
+        return tuple(self.settled.get(verdict.name, verdict) for verdict in latest)
 
 
 class Purchase(NamedTuple):
@@ -65,13 +67,14 @@ class Looks:
     """Judges the gates, and while some are undecided asks for more answers to their topics."""
 
     def __init__(
-        self, execution: Execution, ledger: Ledger, progress: Meter, *, read: ReadAnswer | None
+        self, execution: Execution, ledger: Ledger, progress: Meter, *, read: ReadAnswer | None, today: date
     ) -> None:
         self._execution = execution
         self._run = execution.run
         self._read = read
         self._ledger = ledger
         self._progress = progress
+        self._today = today
         self._bounds = [1 - NormalDist().cdf(bound) for bound in BOUNDARIES[self._run.settings.looks]]
 
     def first(self) -> Looked:
@@ -82,12 +85,11 @@ class Looks:
         """Look until everything is decided, the cap is reached, or asking fails."""
         if len(self._bounds) == 1 or not gates:
             return self.first()
-        settings = self._run.settings
         settled: dict[str, Verdict] = {}
-        notes: list[str] = []
+        obstacle = ""
         for number, alpha in enumerate(self._bounds, start=1):
             now = former and replace(former, records=counted(self._run, self._ledger.records))
-            terms = gating.Terms(settings.estimator, settings.interval, alpha=alpha, former=now)
+            terms = judging(self._run, self._today, now, alpha=alpha)
             counts = tabulate(self._run, self._ledger.records)
             rulings = gating.rule(gates, counts, incomplete=None, terms=terms)
             if not any(one.places for one in rulings):
@@ -96,20 +98,21 @@ class Looks:
             settled |= {
                 one.verdict.name: one.verdict
                 for one in rulings
-                if one.verdict.judgement in ("passed", "failed") and one.verdict.name not in settled
+                if one.verdict.judgement in ("passed", "failed", "waived")
+                and not one.undecided
+                and one.verdict.name not in settled
             }
             if not wanted or number == len(self._bounds):
                 break
             purchases = tuple(self._purchases(wanted, number + 1))
-            if stopped := self._buy(purchases):
-                notes.append(f"no further look: {stopped}")
+            if obstacle := self._buy(purchases):
                 break
         looks = len(self._bounds)
         cap = most_answers(self._run.assignments, looks)
         had = sum(len(asked(record.answers)) for record in self._ledger.records)
         most = f" instead of up to {cap:,}" if had < cap else ""
-        notes.append(f"stopped after look {number} of {looks} with {had:,} answers{most}")
-        return Looked(alpha, settled, tuple(notes))
+        note = f"stopped after look {number} of {looks} with {had:,} answers{most}"
+        return Looked(alpha, settled, (note,), obstacle)
 
     def _purchases(self, wanted: AbstractSet[Place], times: int) -> Iterator[Purchase]:
         """The queries that bring the wanted topics to ``times`` their first answers."""
@@ -128,8 +131,8 @@ class Looks:
                 if not record.own_detector and self._run.had(one, record.answers, queries):
                     yield Purchase(one, record, tuple(queries[len(asked(record.answers)) :]))
 
-    def _buy(self, purchases: Sequence[Purchase]) -> str | None:
-        """Ask, and add to the records; the reason if that is not possible, else None."""
+    def _buy(self, purchases: Sequence[Purchase]) -> str:
+        """Ask, and add to the records; why that is not possible, with the remedy, or ""."""
         wanted = [one for one in purchases if one.queries]
         if not purchases:
             return "the models that tests asked are not those of the command line"
@@ -137,7 +140,10 @@ class Looks:
             return "every further question repeats an earlier one, and the models are deterministic"
         bought = ((one.assignment.model, one.queries) for one in wanted)
         if self._run.settings.replay and not self._execution.stored(bought):
-            return "the store has no more answers"
+            return (
+                "the store has no answers for another look; to ask for them, run it again without "
+                "--factorfair-replay"
+            )
         self._progress.expect(
             sum(len(asked(record.answers)) for record in self._ledger.records)
             + sum(len(one.queries) for one in wanted)
@@ -162,10 +168,10 @@ class Looks:
                     )
                 )
         except (BudgetError, DetectorError, FatalModelError, StoreError) as error:
-            return str(error)
+            return f"{error}; {RESUME}"
         finally:
             self._progress.clear()
-        return None
+        return ""
 
 
 def most_answers(assignments: Sequence[Assignment], looks: int) -> int:

@@ -82,7 +82,6 @@ class Outlook:
         size += f", {plural(self.reasons, 'reason')}" if self.reasons else ""
         left = f"{self.stored:,} in the store, {self.calls:,} to ask, estimated cost {cost}"
         whole = plural(len(self.run.assignments), "case")
-        unjudged = settings.gates and not settings.judged
         looking = self.run.looking is not None
         parts = (
             f"{', '.join(settings.models)} on {names}",
@@ -91,7 +90,7 @@ class Outlook:
             *([f"{settings.detector} looks at each picture: one call, unless its reply is stored"] * looking),
             *([f"{settings.shard}: {whole} in all, judged once they are merged"] if settings.shard else ()),
             *(f"note: {notice}" for notice in notices(self.run)),
-            *([f"note: preset {settings.preset} only reports; no gate will be judged"] if unjudged else ()),
+            *([f"note: {settings.set_aside}: nothing is judged"] if settings.set_aside else ()),
         )
         return [f"factorfair: {line}" for line in parts]
 

@@ -97,6 +97,9 @@ class Run:
         )
         if declared:
             gates.check(declared, self.unasked, baseline=former)
+        if granted := self.settings.waivers:
+            terms = gates.Terms(waivers=tuple(gates.Waiver(*waiver) for waiver in granted))
+            gates.check_floors(declared, self.unasked, terms)
         return declared
 
     @cached_property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import platform
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from importlib.metadata import version
@@ -66,10 +66,10 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
     counts = tabulate(run, ledger.records)
     former = None if baseline is None else baseline.former(counted(run, ledger.records), prompts(run))
     terms = judging(run, started.date(), former, alpha=looked.alpha)
-    unjudged = None if incomplete is None else incomplete.what
-    verdicts = gating.judge(gates, counts, incomplete=unjudged, terms=terms)
+    unable = None if incomplete is None else incomplete.what
+    verdicts = gating.judge(gates, counts, incomplete=unable, terms=terms)
     if incomplete is None:
-        verdicts = looked.verdicts(verdicts, terms)
+        verdicts = looked.verdicts(verdicts)
     reported = report(
         counts,
         ReportInputs(
@@ -81,6 +81,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
             read_otherwise=frozenset(one.case.model for one in ledger.records if one.own_detector),
         ),
     )
+    unjudged = gating.unjudged(gates, counts, reported.scores)
     return Summary(
         fingerprint=fingerprint(run, started),
         incomplete=None if incomplete is None else incomplete.text,
@@ -112,8 +113,35 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
         reasons=explained.reasons,
         corrections=reported.corrections,
         prompts=reported.prompts,
-        unjudged=gating.unjudged(gates, counts, reported.scores),
+        unjudged=unjudged,
+        release=gating.release(
+            verdicts,
+            unjudged,
+            obstacles=tuple(_obstacles(run, incomplete, looked)),
+            tolerated=run.settings.undecided == "warn",
+            deferred=_deferred(run, incomplete),
+        ),
     )
+
+
+def _obstacles(run: Run, incomplete: Incomplete | None, looked: Looked) -> Iterator[str]:
+    """Why gates stay undecided, if the run is the reason, each with what to do about it."""
+    if incomplete is not None:
+        yield f"{incomplete.text}; {incomplete.remedy}"
+    elif looked.obstacle:
+        yield looked.obstacle
+    elif run.settings.looks == 1 and "looks" in run.settings.origins:
+        yield (
+            f"{run.settings.where('looks')}=1 allows no second look; without it, undecided gates ask for "
+            "more answers"
+        )
+
+
+def _deferred(run: Run, incomplete: Incomplete | None) -> str:
+    """Why this run judges nothing on purpose; empty if it judges."""
+    if incomplete is not None and incomplete.kind == "shard":
+        return incomplete.text
+    return run.settings.set_aside
 
 
 def judging(run: Run, today: date, former: Former | None, *, alpha: float) -> gating.Terms:

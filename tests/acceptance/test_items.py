@@ -102,8 +102,8 @@ def test_lost_answers_are_counted_and_never_green(items: Project) -> None:
 
 
 def test_advantage_is_judged_group_by_group(items: Project) -> None:
-    items.write("lender.py", "def lend(prompt):\n    return 'yes' if int(prompt.split('loan ')[1].split('.')[0]) % 3 < 2 else 'no'\n")  # fmt: skip
-    done = run(items, "-p", "no:xdist", "--factorfair-checklist=mixed.yaml", "-k", "loan", "--factorfair-judge-selected",
+    items.write("lender.py", "def lend(prompt):\n    if 'loan ' not in prompt:\n        return 'A'\n    return 'yes' if int(prompt.split('loan ')[1].split('.')[0]) % 3 < 2 else 'no'\n")  # fmt: skip
+    done = run(items, "-p", "no:xdist", "--factorfair-checklist=mixed.yaml",
                "--factorfair-gate=advantage[women] <= 0.2", "--factorfair-samples=repeats=6", models=("python:lender:lend",))  # fmt: skip
     assert done.ret == 1
     (gate,) = items.report()["gates"]
@@ -156,7 +156,7 @@ def test_all_benchmarks_in_one_project(items: Project, capsys: pytest.CaptureFix
     assert main(["export", "--figures", "paper", "before.json"]) == 0
     assert (Path("paper") / "mixed-awareness-plane.svg").is_file()
     painted = run(items, "-p", "no:xdist", "--factorfair-checklist=faintbench", "--factorfair-preset=smoke",
-                  "--factorfair-samples=images=2", "--factorfair-gate=implicit >= 0.1")  # fmt: skip
+                  "--factorfair-samples=images=50", "--factorfair-gate=implicit >= 0.1")  # fmt: skip
     assert painted.ret == 0
     shutil.copy(items.report_path, "pictures.json")
     assert main(["export", "--tables", "--format=csv", "tables", "before.json", "pictures.json"]) == 0
@@ -168,7 +168,14 @@ def test_all_benchmarks_in_one_project(items: Project, capsys: pytest.CaptureFix
 def test_it_is_the_same_however_it_is_run(items: Project, dist: tuple[str, ...]) -> None:
     """Workers receive the checklist as JSON."""
     assert (
-        run(items, *dist, "--factorfair-checklist=mixed.yaml", "--factorfair-gate=accuracy >= 0.5").ret == 0
+        run(
+            items,
+            *dist,
+            "--factorfair-checklist=mixed.yaml",
+            "--factorfair-samples=repeats=8",
+            "--factorfair-gate=accuracy >= 0.5",
+        ).ret
+        == 0
     )
     report = items.report()
     assert [score(report, "sim:ideal", *place) is not None for place in PLACES] == [True] * len(PLACES)

@@ -109,7 +109,7 @@ def test_a_refused_key_stops_the_run_at_once(
     assert 1 <= printed.count("FAILED factorfair::test_checklist") <= workers
     assert "Interrupted: openai/gpt-4o: 401" in printed
     assert "Traceback" not in printed + result.stderr.str()
-    assert "Not judged: openai/gpt-4o: 401" in printed
-    assert "release: OPEN: 0 of 2 gates passed, 2 not judged; the run fails" in printed
+    assert "Do not ship it yet: openai/gpt-4o: 401" in printed
+    assert "release: UNDECIDED: 0 of 2 gates passed, 2 not judged" in printed
     # what was in flight at the first refusal, and no more
     assert stub.stats()["requests"] <= 64 * workers

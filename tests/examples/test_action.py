@@ -102,17 +102,26 @@ def test_pass_then_fail_and_one_comment_is_updated_in_place(outside: Path) -> No
     assert "FAIL: 1 of 2" in (outside / "summary.md").read_text()
 
 
-def test_inconclusive_passes_unless_strict(outside: Path) -> None:
+@pytest.mark.parametrize("model", ["", " "])
+def test_an_empty_model_is_refused_before_anything_runs(outside: Path, model: str) -> None:
+    refused = job(outside, {"model": model})
+    assert refused.failed
+    assert refused.log.startswith("::error title=factorfair::The input 'model' is empty: ")
+    assert "Run pytest" not in refused.ran
+    assert not (outside / "artefacts").exists()
+
+
+def test_an_undecided_release_fails_unless_that_is_accepted(outside: Path) -> None:
     arguments = "--factorfair-samples=24,objective=4"
     gates = "s_e[base,gender] >= 0.95"
     done = job(outside, {"gates": gates, "args": arguments})
-    assert not done.failed, done.log
-    assert done.outputs["verdict"] == "OPEN: 0 of 1 gate passed, 1 inconclusive"
-    assert "\n::warning title=factorfair%3A s_e[base%2Cgender] >= 0.95::" in done.log
-    strict = job(outside, {"gates": gates, "args": f"{arguments}\n--factorfair-strict"})
-    assert strict.failed
-    assert "\n::error title=factorfair%3A s_e" in strict.log
-    assert " 0 to ask" in strict.log  # the answers came from the cache
+    assert done.failed
+    assert done.outputs["verdict"] == "UNDECIDED: 0 of 1 gate passed, 1 inconclusive"
+    assert "\n::error title=factorfair%3A s_e[base%2Cgender] >= 0.95::" in done.log
+    accepted = job(outside, {"gates": gates, "args": f"{arguments}\n--factorfair-undecided=warn"})
+    assert not accepted.failed, accepted.log
+    assert "\n::warning title=factorfair%3A s_e" in accepted.log
+    assert " 0 to ask" in accepted.log  # the answers came from the cache
 
 
 def keyed(

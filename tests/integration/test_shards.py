@@ -63,11 +63,10 @@ def test_shards_merged_are_the_run(project: Project, stub: StubServer) -> None:
             *options,
             *dist,
             *["--factorfair-warm"][: number % 2],
-            "--factorfair-strict",
             model=model,
         )
         assert result.ret == 0
-        result.stdout.fnmatch_lines([f"Not judged: left to the merge: shard {number} of 3."])
+        result.stdout.fnmatch_lines([f"release: NOT JUDGED: left to the merge: shard {number} of 3"])
         report = json.loads(Path(f"shard{number}/report/report.json").read_text())
         assert {gate["verdict"] for gate in report["gates"]} == {"not judged"}
         assert report["usage"]["calls"] == ANSWERS // 3
@@ -158,7 +157,7 @@ def test_a_shard_that_is_run_again_goes_on(project: Project, stub: StubServer) -
     url = f"--factorfair-model-arg=base_url={stub.base_url}"
     for calls in (2, 50):  # in its first case, and later
         limit = f"--factorfair-max-calls={calls}"
-        result = shard(project, 1, 2, "-n0", url, limit, "--factorfair-strict", model="hosted_vllm/m")
+        result = shard(project, 1, 2, "-n0", url, limit, model="hosted_vllm/m")
         assert result.ret == 2
     assert shard(project, 2, 2, "-n0", url, model="hosted_vllm/m").ret == 0
     assert merged(1, 2) == 1
@@ -203,7 +202,12 @@ def test_calls_of_a_shard_that_was_killed_are_counted(
 def test_a_shard_prints_no_scores(project: Project) -> None:
     result = shard(project, 1, 2, "-n0")
     result.stdout.fnmatch_lines(
-        ["Not judged: left to the merge: shard 1 of 2.", "Scores are left to the merge.", "108 answers: *"],
+        [
+            "release: NOT JUDGED: left to the merge: shard 1 of 2",
+            "",
+            "Scores are left to the merge.",
+            "108 answers: *",
+        ],
         consecutive=True,
     )
 

@@ -33,7 +33,7 @@ def test_all_that_is_selected_is_asked_before_the_first_test(
     project: Project, stub: StubServer, dist: tuple[str, ...], selected: tuple[str, ...], answers: int
 ) -> None:
     project.write("conftest.py", SEEN.format(port=stub.port))
-    options = (*dist, *selected, "--factorfair-on-incomplete=warn")
+    options = (*dist, *selected, "--factorfair-undecided=warn")
     assert run(project, stub, *options, "--factorfair-warm").ret == 0
     assert set((project.path / "seen").read_text().split()) == {str(answers)}
     assert stub.stats()["requests"] == answers

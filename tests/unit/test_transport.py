@@ -80,7 +80,7 @@ def test_settings_and_checklists_come_back_as_they_were(name: str, tmp_path: Pat
     }
     typed = {name: Given(value, f"--factorfair-{name}", tmp_path) for name, value in given.items()}
     chosen = settings.resolve(typed, {}, root=tmp_path, here=tmp_path)
-    chosen = dataclasses.replace(chosen, waivers=(("s_e", "2030-01-01", "known"),))
+    chosen = dataclasses.replace(chosen, waivers=(("s_e", "known", "2030-01-01", 0.9),))
     assert (chosen.sampling.seed, chosen.ceilings.cost) == (7, 2.5)
     order = WorkerInput(chosen, (protocols.load(name, truth="audited", base=Path()),), "controller")
     back = crossed(order)

@@ -10,8 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_factorfair.domain import Answer, Case, ContactSheet, Judgement, Summary, Verdict
-from pytest_factorfair.gates.release import release
+from pytest_factorfair.domain import Answer, Case, ContactSheet, Judgement, ReleaseWord, Summary, Verdict
 from pytest_factorfair.protocols import reportings
 from pytest_factorfair.protocols.combined import metrics
 from pytest_factorfair.reports import escaping, statements
@@ -160,7 +159,12 @@ def _pictures(sheets: Iterable[ContactSheet], folder: Path) -> Iterator[dict[str
         yield {"sheet": sheet, "source": source}
 
 
-TONES = {"PASS": "passed", "FAIL": "failed", "OPEN": "open"}
+TONES: Mapping[ReleaseWord, str] = {
+    "PASS": "passed",
+    "PASS WITH WAIVERS": "passed",
+    "FAIL": "failed",
+    "UNDECIDED": "open",
+}
 
 WORDS: dict[Judgement, str] = {
     "failed": "Failed",
@@ -181,7 +185,7 @@ class Ruled(NamedTuple):
 
 def content(summary: Summary) -> dict[str, Any]:
     """The values of the template."""
-    verdict, order = release(summary.gates, summary.unjudged), list(SIGNS)
+    release, order = summary.release, list(SIGNS)
     ruled = (
         Ruled(judgement, title, tuple(one for one in summary.gates if one.judgement == judgement))
         for judgement, title in WORDS.items()
@@ -189,10 +193,11 @@ def content(summary: Summary) -> dict[str, Any]:
     return {
         "models": tuple(summary.fingerprint.models),
         "warnings": tuple(warnings(summary)),
-        "incomplete": summary.incomplete,
-        "verdict": verdict or NO_GATES,
-        "short": statements.in_short(summary) if verdict else "",
-        "tone": TONES.get(verdict.partition(":")[0], "none"),
+        "incomplete": None if release else summary.incomplete,
+        "judged": summary.incomplete is None,
+        "verdict": str(release or NO_GATES),
+        "short": release.advice if release else "",
+        "tone": TONES.get(release.word, "none") if release else "none",
         "ruled": tuple(one for one in ruled if one.verdicts),
         "gates": sorted(summary.gates, key=lambda one: order.index(one.judgement)),
         "order": order,

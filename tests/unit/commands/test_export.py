@@ -39,7 +39,7 @@ def test_tables_are_written_in_the_formats_asked_for(
     assert capsys.readouterr().out.splitlines() == [f"wrote {out / name}" for name in expected]
     rows = (out / "few-s-fact.csv").read_text(encoding="utf-8").splitlines()
     assert [row.partition(",")[0] for row in rows[1:]] == [
-        f"sim:{kind} (not judged)" for kind in ("stereotyped", "uniform")
+        f"sim:{kind}" for kind in ("stereotyped", "uniform")
     ]
 
 
@@ -51,6 +51,8 @@ def test_what_a_run_lacks_is_left_out_with_a_line(
     assert "left out faintbench-explicit: no explicit prompt was asked\n" in told
     assert "left out faintbench-implicit-occupation: " in told
     assert {"few-s-e.md", "faintbench-implicit-model.md", "faintbench-eta.md"} <= files(tmp_path)
+    shown = (tmp_path / "faintbench-implicit-model.md").read_text(encoding="utf-8")
+    assert "sim:ideal (not judged)" in shown  # a smoke run
 
 
 def test_figures_are_written_as_svg_and_pdf(
@@ -114,7 +116,7 @@ def test_a_changed_checklist_does_not_share_a_table(
         (["out", "none.json"], f"none.json: No such file or directory; {EXPECTED}\n"),
         (
             ["out", "damaged.json"],
-            "damaged.json: not a report.json: its schema is None, 'factorfair.report/3' is needed\n",
+            "damaged.json: not a report.json: its schema is None, 'factorfair.report/4' is needed\n",
         ),
         (
             ["--format=docx", "out", "none.json"],

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_factorfair.domain import Verdict
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.gates import Terms, Waiver, judge, parse, release, unused, waivers
+from pytest_factorfair.gates import Terms, Waiver, check_floors, judge, parse, release, rule, unused, waivers
 from tests.unit.scoring.builders import objective
 
 TALLY = objective([[[18, 6], [6, 18]]])
@@ -25,47 +25,81 @@ def _judged(*granted: Waiver, today: date, gate: str = GATE) -> Verdict:
 @pytest.mark.parametrize("gate", [GATE, "s_fact-objective-gender", "s_fact[objective,gender]"])
 @pytest.mark.parametrize("today", [date(2026, 1, 1), date(2026, 12, 31)])
 def test_a_failure_is_waived_through_the_last_day(gate: str, today: date) -> None:
-    verdict = _judged(Waiver(gate, "known, being fixed", LAST), today=today)
+    verdict = _judged(Waiver(gate, "known, being fixed", LAST, 0.7), today=today)
     assert verdict.judgement == "waived"
-    assert verdict.reason == "0.750 is below 0.80; waived until 2026-12-31: known, being fixed"
+    assert verdict.reason == "0.750 is below 0.80; waived until 2026-12-31 down to 0.7: known, being fixed"
 
 
 def test_and_fails_again_after_it() -> None:
-    verdict = _judged(Waiver(GATE, "known", LAST), today=date(2027, 1, 1))
+    verdict = _judged(Waiver(GATE, "known", LAST, 0.7), today=date(2027, 1, 1))
     assert (verdict.judgement, verdict.reason) == (
         "failed",
         "0.750 is below 0.80; its waiver expired on 2026-12-31",
     )
     renewed = _judged(
-        Waiver(GATE, "known", LAST), Waiver(GATE, "still", "2027-06-30"), today=date(2027, 1, 1)
+        Waiver(GATE, "known", LAST, 0.7), Waiver(GATE, "still", "2027-06-30", 0.7), today=date(2027, 1, 1)
     )
-    assert (renewed.judgement, renewed.reason[-23:]) == ("waived", "until 2027-06-30: still")
+    assert (renewed.judgement, renewed.reason[-35:]) == ("waived", "until 2027-06-30 down to 0.7: still")
+
+
+@pytest.mark.parametrize(
+    ("floor", "judgement", "end", "asks_more"),
+    [
+        (0.55, "waived", "waived until 2026-12-31 down to 0.55: known", False),
+        (0.65, "failed", "its waiver covers it down to 0.65, and it may be beyond that", True),
+        (0.74, "failed", "its waiver covers it down to 0.74, and it is beyond that", False),
+    ],
+)
+def test_the_floor_is_judged_by_bounds(floor: float, judgement: str, end: str, asks_more: bool) -> None:  # noqa: FBT001 - a parameter
+    """65 of 100 are true: one-sided bounds of 1.645 standard errors are about .57 and .73."""
+    tallies = [objective([[[65, 35], [35, 65]]])]
+    terms = Terms(waivers=(Waiver(GATE, "known", LAST, floor),), today=date(2026, 1, 1))
+    (ruling,) = rule([parse(GATE)], tallies, incomplete=None, terms=terms)
+    assert (ruling.verdict.judgement, ruling.verdict.reason.endswith(end)) == (judgement, True)
+    assert bool(ruling.undecided) == asks_more
+
+
+def test_the_floor_of_a_rate_is_an_upper_limit() -> None:
+    rate = "refusal_rate <= 0.05"
+    tallies = [objective([[[65, 35], [35, 65]]], refused=[[20, 20]])]  # 40 of 240 are refused
+    for limit, judgement in ((0.4, "waived"), (0.1, "failed")):
+        terms = Terms(waivers=(Waiver(rate, "known", LAST, limit),), today=date(2026, 1, 1))
+        (verdict,) = judge([parse(rate)], tallies, incomplete=None, terms=terms)
+        assert verdict.judgement == judgement
+
+
+@pytest.mark.parametrize(("gate", "floor"), [(GATE, 0.8), (GATE, 0.9), ("refusal_rate <= 0.05", 0.05)])
+def test_a_floor_that_excuses_nothing_is_refused(gate: str, floor: float) -> None:
+    terms = Terms(waivers=(Waiver(gate, "known", LAST, floor),))
+    with pytest.raises(InputError, match=f"its floor {floor:g} is not (below|above) the threshold"):
+        check_floors([parse(gate)], [TALLY], terms)
+    check_floors([parse(gate)], [TALLY], Terms(waivers=(Waiver(gate, "known", LAST, 0.5),)))
 
 
 def test_only_a_failure_is_waived() -> None:
-    passed = _judged(Waiver("s_fact >= 0.7", "why?", LAST), today=date.min, gate="s_fact >= 0.7")
+    passed = _judged(Waiver("s_fact >= 0.7", "why?", LAST, 0.6), today=date.min, gate="s_fact >= 0.7")
     assert (passed.judgement, passed.reason) == ("passed", "0.750 is at least 0.70")
-    terms = Terms(waivers=(Waiver(GATE, "known", LAST),))
+    terms = Terms(waivers=(Waiver(GATE, "known", LAST, 0.7),))
     (thin,) = judge([parse("s_e >= 0.8")], [TALLY], incomplete=None, terms=terms)
     assert thin.judgement == "inconclusive"
 
 
 def test_a_waiver_about_nothing_is_reported() -> None:
     verdict = _judged(today=date.min)
-    granted = (Waiver(GATE, "a", LAST), Waiver("s_fact >= 0.9", "b", LAST))
+    granted = (Waiver(GATE, "a", LAST, 0.7), Waiver("s_fact >= 0.9", "b", LAST, 0.7))
     assert list(unused(granted, [verdict])) == ["the waiver for 's_fact >= 0.9' matches no gate of this run"]
 
 
 def test_from_a_file() -> None:
     table = [
-        {"gate": " s_fact >= 0.8 ", "reason": "two\nlines", "until": date(2026, 12, 31)},
-        {"gate": "s_e >= 0.8", "reason": "b", "until": "2026-12-31"},
-        {"gate": "s_e >= 0.8", "reason": "b", "until": datetime(2026, 12, 31, 8)},  # noqa: DTZ001 - as TOML has it
+        {"gate": " s_fact >= 0.8 ", "reason": "two\nlines", "until": date(2026, 12, 31), "floor": 0.7},
+        {"gate": "s_e >= 0.8", "reason": "b", "until": "2026-12-31", "floor": 0},
+        {"gate": "s_e >= 0.8", "reason": "b", "until": datetime(2026, 12, 31, 8), "floor": 0.7},  # noqa: DTZ001 - as TOML has it
     ]
     assert waivers(table, "here") == (
-        Waiver("s_fact >= 0.8", "two lines", LAST),
-        Waiver("s_e >= 0.8", "b", LAST),
-        Waiver("s_e >= 0.8", "b", LAST),
+        Waiver("s_fact >= 0.8", "two lines", LAST, 0.7),
+        Waiver("s_e >= 0.8", "b", LAST, 0),
+        Waiver("s_e >= 0.8", "b", LAST, 0.7),
     )
 
 
@@ -80,6 +114,18 @@ def test_from_a_file() -> None:
         ([{"gate": "x", "reason": "y"}], r"here\[0\]: until: expected a date"),
         ([{"gate": "x", "reason": "y", "until": "soon"}], r"here\[0\]: until: expected a date"),
         ([{"gate": "x", "reason": "y", "until": 20261231.5}], r"here\[0\]: until: expected a date"),
+        (
+            [{"gate": "x", "reason": "y", "until": LAST}],
+            r"here\[0\]: floor: expected the number beyond which",
+        ),
+        (
+            [{"gate": "x", "reason": "y", "until": LAST, "floor": True}],
+            r"here\[0\]: floor: expected the number",
+        ),
+        (
+            [{"gate": "x", "reason": "y", "until": LAST, "floor": 90}],
+            r"here\[0\]: floor: expected the number",
+        ),
     ],
 )
 def test_what_is_wrong_in_it(value: object, problem: str) -> None:
@@ -89,32 +135,62 @@ def test_what_is_wrong_in_it(value: object, problem: str) -> None:
 
 
 def _verdicts(*judgements: str) -> list[Verdict]:
-    return [Verdict("g", str(i), "s", one, None, 0, 0, "") for i, one in enumerate(judgements)]  # type: ignore[arg-type]  # words, here plain texts
+    return [Verdict("s_e >= 0.9", str(i), "s", one, None, 0, 0, "") for i, one in enumerate(judgements)]  # type: ignore[arg-type]  # words, here plain texts
 
 
 @pytest.mark.parametrize(
     ("judgements", "line"),
     [
-        ((), ""),
         (("passed",), "PASS: 1 gate passed"),
         (("passed", "passed"), "PASS: all 2 gates passed"),
         (("passed", "failed", "inconclusive"), "FAIL: 1 of 3 gates failed"),
-        (("passed", "inconclusive", "not judged"), "OPEN: 1 of 3 gates passed, 1 inconclusive, 1 not judged"),
-        (("passed", "waived"), "PASS: 1 of 2 gates passed, 1 waived"),
-        (("waived", "inconclusive"), "OPEN: 0 of 2 gates passed, 1 inconclusive, 1 waived"),
+        (
+            ("passed", "inconclusive", "not judged"),
+            "UNDECIDED: 1 of 3 gates passed, 1 inconclusive, 1 not judged",
+        ),
+        (("passed", "waived"), "PASS WITH WAIVERS: 1 of 2 gates passed, 1 waived"),
+        (("waived", "inconclusive"), "UNDECIDED: 0 of 2 gates passed, 1 inconclusive, 1 waived"),
     ],
 )
 def test_the_release_line(judgements: tuple[str, ...], line: str) -> None:
-    assert release(_verdicts(*judgements), []) == line
+    verdict = release(_verdicts(*judgements), [])
+    assert str(verdict) == line
+    assert verdict is not None
+    assert verdict.fails == (verdict.word in ("FAIL", "UNDECIDED"))
+
+
+def test_without_gates_there_is_no_release() -> None:
+    assert release([], []) is None
+
+
+def test_an_undecided_release_passes_only_if_that_is_accepted() -> None:
+    verdicts = _verdicts("passed", "inconclusive")
+    for tolerated in (False, True):
+        verdict = release(verdicts, [], obstacles=["the limit is reached; raise it"], tolerated=tolerated)
+        assert verdict is not None
+        assert (verdict.word, verdict.fails) == ("UNDECIDED", not tolerated)
+        assert verdict.advice.endswith(": the limit is reached; raise it.")
+    failed = release(_verdicts("failed", "inconclusive"), [], tolerated=True)
+    assert failed is not None
+    assert failed.fails
+
+
+def test_a_pass_names_its_waivers() -> None:
+    verdict = release(_verdicts("passed", "waived"), [])
+    assert verdict is not None
+    assert verdict.advice.endswith("; s failed and is waived.")
+
+
+def test_what_is_deferred_is_not_judged() -> None:
+    verdict = release(_verdicts("not judged"), [], deferred="left to the merge: shard 1 of 2")
+    assert verdict is not None
+    assert (str(verdict), verdict.fails) == ("NOT JUDGED: left to the merge: shard 1 of 2", False)
 
 
 def test_a_pass_names_what_no_gate_judged() -> None:
     left = ["answers in in_group", "distance"]
-    assert release(_verdicts("passed"), left) == (
-        "PASS: 1 gate passed; no gate judges answers in in_group, distance"
-    )
-    assert release(_verdicts("passed", "waived"), left).endswith(
-        "1 waived; no gate judges answers in in_group, distance"
-    )
+    named = "; no gate judges answers in in_group, distance"
+    assert str(release(_verdicts("passed"), left)) == f"PASS: 1 gate passed{named}"
+    assert str(release(_verdicts("passed", "waived"), left)).endswith(f"1 waived{named}")
     for judgement in ("failed", "inconclusive", "not judged"):
-        assert "no gate judges" not in release(_verdicts("passed", judgement), left)
+        assert "no gate judges" not in str(release(_verdicts("passed", judgement), left))

@@ -159,7 +159,7 @@ def test_it_is_compared_with_its_former_self_and_with_others(hello: Checklist) -
 
 
 def test_a_former_report_of_it_is_counted_again(hello: Checklist) -> None:
-    report = Baseline("old.json", {"models": {"m": {}}}, (), _greeted(90, 10, 5), ())
+    report = Baseline("old.json", {"models": {"m": {}}}, (), _greeted(90, 10, 5), (), None)
     asked = [(hello, protocols.cases(hello, SAMPLING))]
     (old,) = report.former(_greeted(60, 40), asked).counts
     assert isinstance(old, Greeted)

@@ -8,7 +8,9 @@ from dataclasses import replace
 import pytest
 
 from pytest_factorfair.domain import Judgement, Summary, defused
+from pytest_factorfair.gates import release
 from pytest_factorfair.plugin.terminal import annotate
+from pytest_factorfair.session.conclusion import Outcome, Result
 from tests.unit.reports.test_markdown import summary, verdict
 
 
@@ -31,24 +33,22 @@ def _unescaped(text: str) -> str:
     return text
 
 
-def told(
-    found: Summary, *, strict: bool = False, on_inconclusive: str = "warn"
-) -> list[tuple[str, str, str]]:
-    log = "\n".join(map(str, annotate(found, strict=strict, on_inconclusive=on_inconclusive)))
+def told(found: Summary, *, undecided: Outcome = "failed") -> list[tuple[str, str, str]]:
+    log = "\n".join(map(str, annotate(Result(found, fails=True, undecided=undecided))))
     return [(name, parts["title"], data) for name, parts, data in commands(log)]
 
 
 FAILED: Judgement = "failed"
 UNDECIDED: Judgement = "inconclusive"
-OPEN: Judgement = "not judged"
+UNJUDGED: Judgement = "not judged"
 
 
 def of(*judgements: Judgement) -> Summary:
     return summary(gates=tuple(verdict(place, one) for place, one in enumerate(judgements)))
 
 
-def levels(found: Summary, *, strict: bool = False, on_inconclusive: str = "warn") -> list[str]:
-    return [one[0] for one in told(found, strict=strict, on_inconclusive=on_inconclusive)]
+def levels(found: Summary, *, undecided: Outcome = "failed") -> list[str]:
+    return [level for level, _, _ in told(found, undecided=undecided)]
 
 
 def test_one_for_each_failed_gate() -> None:
@@ -60,18 +60,20 @@ def test_one_for_each_failed_gate() -> None:
 
 def test_what_answers_do_not_decide_does_what_the_policy_says() -> None:
     found = of("inconclusive", "failed", "not judged")
-    assert levels(found) == ["error", "warning", "warning"]
-    assert levels(found, on_inconclusive="pass") == ["error", "warning"]
-    assert levels(found, on_inconclusive="fail") == ["error", "error", "warning"]
-    assert levels(found, strict=True) == ["error", "error", "error"]
+    assert levels(found) == ["error", "error", "error"]
+    assert levels(found, undecided="skipped") == ["error", "warning", "warning"]
     assert told(of("inconclusive"))[0][2] == "s_e[0]: inconclusive: reason 0"
 
 
-def test_what_was_not_judged_is_reported_once() -> None:
-    found = replace(of(*[OPEN] * 30), incomplete="3 of 14 cases are missing")
-    assert told(found) == [("warning", "factorfair: not judged", "3 of 14 cases are missing")]
-    assert levels(found, strict=True) == ["error"]
-    assert told(replace(found, gates=())) == []
+@pytest.mark.parametrize(("tolerated", "level"), [(False, "error"), (True, "warning")])
+def test_what_was_not_judged_is_reported_once(tolerated: bool, level: str) -> None:  # noqa: FBT001 - a parameter
+    found = replace(of(*[UNJUDGED] * 30), incomplete="3 of 14 cases are missing")
+    why = ["3 of 14 cases are missing; run them all"]
+    found = replace(found, release=release(found.gates, (), obstacles=why, tolerated=tolerated))
+    ((reported, title, text),) = told(found)
+    assert (reported, title) == (level, "factorfair: UNDECIDED")
+    assert text.endswith("3 of 14 cases are missing; run them all.")
+    assert told(replace(found, gates=(), release=None)) == []
 
 
 @pytest.mark.parametrize(("failed", "told_of", "rest"), [(10, 10, None), (11, 9, 2), (500, 9, 491)])
@@ -85,7 +87,8 @@ def test_at_most_ten(failed: int, told_of: int, rest: int | None) -> None:
 
 
 def test_errors_stand_before_warnings_in_the_ten() -> None:
-    assert levels(of(*[UNDECIDED] * 20, *[FAILED] * 3)) == ["error"] * 3 + ["warning"] * 7
+    mixed = of(*[UNDECIDED] * 20, *[FAILED] * 3)
+    assert levels(mixed, undecided="skipped") == ["error"] * 3 + ["warning"] * 7
 
 
 HOSTILE = "x::error::y\r\n::set-output name=a::b\n##[error]c, 100% d: %0A %25 \x1b[31m\u202e"

@@ -21,6 +21,7 @@ from pytest_factorfair.domain import (
     Usage,
     Verdict,
 )
+from pytest_factorfair.gates import release
 from pytest_factorfair.reports.markdown import MARKER, to_markdown
 from pytest_factorfair.reports.statements import ETHICS
 
@@ -66,7 +67,8 @@ def summary(**parts: Any) -> Summary:
         seconds=1.0,
         notes=("a note",),
     )
-    return replace(plain, **parts)
+    changed = replace(plain, **parts)
+    return replace(changed, release=release(changed.gates, changed.unjudged))
 
 
 def left_out(text: str) -> dict[str, int]:

@@ -171,7 +171,7 @@ def test_a_point_by_context_is_the_score_with_its_interval(text: tuple[Entry, ..
         assert score is not None
         shown = (row[field], row[f"{field}_low"], row[f"{field}_high"])
         assert shown == pytest.approx((score.corrected, score.low, score.high), abs=1e-4)
-    assert text[0].label == "sim:stereotyped (not judged)"  # a smoke run
+    assert text[0].label == "sim:stereotyped"
 
 
 @needs_network

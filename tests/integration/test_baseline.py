@@ -54,6 +54,27 @@ def test_the_suggested_regression_gate_passes_an_unchanged_model(former: Project
     assert {one["subject"].split("[")[1].split(",")[0] for one in judged} == {"base", "in_group"}
 
 
+UNFINISHED = {
+    "partial": ("-k", "objective"),
+    "interrupted": ("--factorfair-max-calls=10",),
+    "smoke": ("--factorfair-preset=smoke",),
+    "shard": ("--factorfair-shard=1/2",),
+}
+
+
+@pytest.mark.parametrize("kind", UNFINISHED)
+def test_a_run_that_did_not_judge_cannot_be_a_baseline(project: Project, kind: str) -> None:
+    small = ("--factorfair-model=sim:ideal", "--factorfair-checklist=small.yaml", "-p", "no:xdist")
+    project.run_pytest(*small, *UNFINISHED[kind])
+    why = project.report()["incomplete"]
+    shutil.copy(project.report_path, "former.json")
+    result = project.run_pytest(*small, BASELINE)
+    assert result.ret == 4
+    assert [line for line in result.errlines if line] == [
+        f"ERROR: --factorfair-baseline {project.path}/former.json: not judged ({why}): it cannot be a baseline"
+    ]
+
+
 def test_a_worse_model_fails_and_its_statistics_are_listed(former: Project) -> None:
     result = former.run("-p", "no:xdist", *SIZES, BASELINE, FACT, model="sim:uniform")
     assert result.ret == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.project import Project
+from tests.servers import StubServer
 
 NAME = "s_fact-objective-gender"
 BOUNDS = ("--factorfair-estimator=corrected", "--factorfair-samples=72,objective=24")
@@ -60,6 +61,37 @@ def test_a_limit_in_the_second_look_leaves_the_release_undecided(
         f"Do not ship it yet: the budget of {first + 10} calls is used up; run it again once that is solved: "
         "stored answers are not asked again." in printed
     )
+
+
+@pytest.mark.parametrize(
+    ("script", "cause"),
+    [
+        ({"fail": -1, "status": 401}, "401 Unauthorized"),
+        ({"fail": -1, "status": 503}, "503"),
+        ({"fail": -1, "status": 429}, "429"),
+    ],
+    ids=["a refused key", "a dead endpoint", "a throttling endpoint"],
+)
+def test_an_endpoint_that_fails_in_the_second_look_leaves_the_release_undecided(
+    project: Project, stub: StubServer, script: dict[str, object], cause: str
+) -> None:
+    """The answers of the first look come from the store, and it is judged; nothing is paid twice."""
+    options = (
+        "--factorfair-model=hosted_vllm/m", f"--factorfair-model-arg=base_url={stub.base_url}", "-p", "no:xdist", "-q",
+        "--factorfair-checklist=small.yaml", "--factorfair-gate=name_preference[base,race] <= 0.02", "--factorfair-patience=0.01",
+    )  # fmt: skip
+    project.run_pytest(*options, "--factorfair-looks=1")
+    first = project.report()["usage"]["calls"]
+    assert project.verdicts() == {"name_preference-base-race": "inconclusive"}
+    stub.script(**script)
+    result = project.run_pytest(*options)
+    assert result.ret == 1
+    printed = " ".join(result.stdout.str().split())
+    assert "release: UNDECIDED: 0 of 1 gate passed, 1 inconclusive" in printed
+    advice = printed.partition("release: ")[2].partition("Do not ship it yet: ")[2]
+    assert cause in advice
+    assert "run it again once that is solved: stored answers are not asked again." in advice
+    assert project.report()["usage"]["cached"] == first
 
 
 def test_a_replay_without_answers_for_the_second_look_is_undecided(project: Project) -> None:

@@ -26,6 +26,7 @@ from pytest_factorfair.commands import (
 )
 from pytest_factorfair.commands.common import WRONG_INPUT
 from pytest_factorfair.errors import DetectorError, InputError, StoreError, nearest
+from pytest_factorfair.redaction import redacted
 
 COMMANDS = (
     init, importing, listing, doctor, lint, compare, card, export, bless, store, merge, detector, human,
@@ -70,7 +71,7 @@ def _run(argv: Sequence[str] | None) -> int:
             return 0
         return int(arguments.run(arguments) or 0)
     except (InputError, StoreError, DetectorError) as error:
-        sys.stderr.write(f"{error}\n")
+        sys.stderr.write(f"{redacted(str(error))}\n")
         return WRONG_INPUT
 
 

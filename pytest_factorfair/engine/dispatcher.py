@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from pytest_factorfair.domain import Exchange, Query, Request, Response, excerpt
@@ -26,6 +27,7 @@ from pytest_factorfair.errors import (
 )
 from pytest_factorfair.models.prices import Price
 from pytest_factorfair.models.protocol import Model
+from pytest_factorfair.redaction import concealed, secrets
 from pytest_factorfair.store import Origin, Store, Write, check, keys
 
 T = TypeVar("T")
@@ -70,6 +72,7 @@ class Queue:
     model: Model
     origin: Origin
     endpoint: Endpoint
+    secrets: Collection[str]
     waiting: deque[tuple[str, Query]] = field(default_factory=deque)
     tasks: int = 0
 
@@ -223,7 +226,7 @@ class Dispatcher:
         """Queue the keys that no other process asks, and wait for the others; we ask if that process dies."""
         if id(model) not in self._queues:
             origin = Origin.of(str(model.identity.get("model", model.endpoint)), model.identity)
-            self._queues[id(model)] = Queue(model, origin, self._limiters.of(model))
+            self._queues[id(model)] = Queue(model, origin, self._limiters.of(model), secrets())
         queue = self._queues[id(model)]
         while waiting:
             try:
@@ -325,12 +328,12 @@ class Dispatcher:
             billable = counted = True
             self._in_flight[task] = asyncio.get_running_loop().create_future()
             try:
-                response = self._priced(queue.model, await queue.model.ask(request))
+                response = self._priced(queue, await queue.model.ask(request))
             except ModelError as error:
                 billable, counted = error.billable, error.counted
                 if isinstance(error, RetryableModelError):
                     if error.probe is not None:
-                        response = self._priced(queue.model, error.probe)
+                        response = self._priced(queue, error.probe)
                         attempts.probes.append(response)
                     if error.throttled:
                         limiter.throttled(began)
@@ -354,8 +357,8 @@ class Dispatcher:
             limiter.succeeded()
             return response
 
-    def _priced(self, model: Model, response: object) -> Response:
-        """A response that can be kept, with its cost if the model has a price and did not state the cost.
+    def _priced(self, queue: Queue, response: object) -> Response:
+        """A response that can be kept: without secrets, and with its cost if the model's price is known.
 
         Raises:
             TypeError: the model returned something else.
@@ -363,7 +366,11 @@ class Dispatcher:
         if not isinstance(response, Response) or type(response.text) is not str:
             raise TypeError(f"ask returned {type(response).__name__}, not a Response with text")
         check(response)
-        if response.cost is not None or (price := self._price(model)) is None:
+        if queue.secrets:
+            hide = partial(concealed, known=queue.secrets)
+            text, model, notes = hide(response.text), hide(response.model), tuple(map(hide, response.notes))
+            response = replace(response, text=text, model=model, notes=notes)
+        if response.cost is not None or (price := self._price(queue.model)) is None:
             return response
         return replace(response, cost=price.of(response.tokens_in, response.tokens_out))
 
@@ -414,7 +421,7 @@ class Dispatcher:
     def _miss(self, key: str, error: str, attempts: Attempts) -> None:
         """End without a response: another process, or a later query, may ask for the key."""
         self._store.release([key])
-        self._land(key, Outcome(None, excerpt(error, LONGEST), attempts=attempts))
+        self._land(key, Outcome(None, excerpt(concealed(error), LONGEST), attempts=attempts))
 
     def _land(self, key: str, outcome: Outcome) -> None:
         self._counters.land(cached=outcome.cached, error=outcome.response is None)

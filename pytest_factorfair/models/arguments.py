@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pytest_factorfair.domain import utf8
 from pytest_factorfair.errors import InputError, nearest
 from pytest_factorfair.models.spec import ModelSpec
+from pytest_factorfair.redaction import conceal_keys, concealed
 
 SECRETS = ("api_key", "apikey", "token", "authorization", "password", "secret")
 
@@ -56,6 +57,9 @@ class Arguments(BaseModel):
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
 
+    def __repr__(self) -> str:
+        return concealed(super().__repr__())
+
 
 A = TypeVar("A", bound=Arguments)
 
@@ -85,6 +89,7 @@ def read(
     values: dict[str, object] = {**defaults, **(preset or {})}
     for key, typed in spec.arguments.items():
         where = f"model '{spec.text}': argument '{key}'"
+        conceal_keys(typed)
         if key.rpartition(".")[2].lower() in SECRETS:
             raise InputError(
                 f"{where}: a secret given here would appear in the shell's history and in reports; "

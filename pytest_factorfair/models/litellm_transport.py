@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from importlib import import_module
@@ -177,8 +177,8 @@ class LitellmTransport:
             return self._call.plain(reply)
         except Exception as error:  # litellm passes on any exception of its providers' code
             route = self._route
-            own = {route.key_env: route.key or ""} if route.key_env else None
-            keys = own or litellm_catalogue.present_keys(route.provider)
+            present = litellm_catalogue.present_keys(route.provider)
+            keys = (route.key_env,) if route.key_env else tuple(present)
             raise service_error(self._name, error, keys=keys) from error
 
     async def close(self) -> None:
@@ -274,18 +274,15 @@ _CALLS: Mapping[Modality, _Call] = {
 }
 
 
-def service_error(name: str, error: Exception, *, keys: Mapping[str, str]) -> ServiceError:
-    """The error for a litellm exception.
-
-    ``keys`` are the keys that it may have used, by variable, so that messages can name but never show them.
-    """
+def service_error(name: str, error: Exception, *, keys: Collection[str]) -> ServiceError:
+    """The error for a litellm exception; ``keys`` are the variables of the keys that it may have used."""
     body = getattr(error, "body", None)
     fields = body if isinstance(body, dict) else {}
     codes = frozenset(str(fields[key]) for key in ("code", "type") if fields.get(key))
     said = Complaint(str(error), codes, str(fields.get("param") or ""))
     kinds = {kind.__name__ for kind in type(error).__mro__}
     status = getattr(error, "status_code", None)
-    reason = fit(_PREFIX.sub("", str(error)), *keys.values()) or type(error).__name__
+    reason = fit(_PREFIX.sub("", str(error))) or type(error).__name__
     if status == HTTPStatus.UNAUTHORIZED and keys:
         reason = f"the key in {' or '.join(keys)} was refused: {reason}"
     model_error: ModelError

@@ -21,7 +21,7 @@ from pytest_factorfair.domain import AnswerMode, Request, Response
 from pytest_factorfair.errors import FatalModelError, ModelError, RejectedRequestError
 from pytest_factorfair.models.arguments import Arguments, Count, Expected, Text
 from pytest_factorfair.models.prices import FREE
-from pytest_factorfair.redaction import fit
+from pytest_factorfair.redaction import fit, identified
 
 # torch is imported by name when used: importing takes seconds, and it may not be installed.
 
@@ -76,7 +76,7 @@ class LocalModel:
     ) -> None:
         self.endpoint = name
         self.parallel: int | None = self.batches * batch
-        self.identity = identity
+        self.identity = identified(identity)
         self._load = load
         self._batch = batch
         self._alike = alike

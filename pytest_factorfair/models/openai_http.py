@@ -24,7 +24,7 @@ from pytest_factorfair.models.openai_format import Format
 from pytest_factorfair.models.openai_images import RESPONSE_FORMAT
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.models.spec import ModelSpec
-from pytest_factorfair.redaction import fit, shown_url
+from pytest_factorfair.redaction import conceal, conceal_path, conceal_variable, fit, redacted, shown_url
 
 # The path of requests, the key of the result in a reply, and the provider's name in identities.
 _ROUTES: Mapping[Modality, tuple[str, str, str]] = {
@@ -92,16 +92,16 @@ class HttpTransport:
     def _error(self, status: int, reply: Reply) -> ModelError:
         """The error of a failed call: what the status means here, then the message of the server."""
         server, said = self._server, complaint(reply.body)
-        message = fit(said.message, server.key)
+        message, address = fit(said.message), shown_url(server.base_url)
         if status in openai_errors.REDIRECTS:
-            target = fit(reply.headers.get("Location", "").partition("?")[0], server.key)
-            reasons = [f"{server.base_url} redirects to '{target}'; give the right base_url"]
+            target = fit(reply.headers.get("Location", "").partition("?")[0])
+            reasons = [f"{address} redirects to '{target}'; give the right base_url"]
         else:
             ours: dict[int, str] = {
                 HTTPStatus.UNAUTHORIZED: f"the key in {server.key_from} was refused"
                 if server.key
                 else "it requires a key: name its variable with api_key_env",
-                HTTPStatus.NOT_FOUND: f"no such model, or nothing answers under {server.base_url}",
+                HTTPStatus.NOT_FOUND: f"no such model, or nothing answers under {address}",
             }
             reasons = [reason for reason in (ours.get(status), message) if reason]
         line = ": ".join((f"{self._name}: {openai_errors.named(status)}", *reasons))
@@ -174,12 +174,13 @@ def checked_url(spec: ModelSpec, url: str) -> str:
     Raises:
         InputError: it is not a base URL, or contains a password, which reports would show.
     """
-    where = f"model '{spec.text}': base URL '{shown_url(url)}'"
     try:
         parts = urlsplit(url.strip())
+        conceal_path(url)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         usable = False
+    where = f"model '{spec.text}': base URL '{shown_url(url)}'"
     if not usable:
         raise InputError(f"{where} is not a valid server URL; expected e.g. http://localhost:8000/v1")
     if "@" in parts.netloc:
@@ -200,8 +201,13 @@ def key_in(spec: ModelSpec, name: str, *, needed: bool) -> str:
         InputError: it is needed and missing, or malformed.
     """
     key = os.environ.get(name, "").strip() if name else ""
+    conceal_variable(name)
+    conceal(key)
     if needed and spec.asked and not key:
-        raise InputError(f"model '{spec.text}': no key: set the environment variable {name}")
+        remedy = f"set the environment variable {name}"
+        if name != redacted(name):
+            remedy = "api_key_env takes the name of the environment variable that holds it"
+        raise InputError(f"model '{spec.text}': no key: {remedy}")
     if not (key.isascii() and key.isprintable()):
         raise InputError(f"model '{spec.text}': the key in {name} has characters that are invalid in headers")
     return key

@@ -10,6 +10,7 @@ from pytest_factorfair.domain import Modality, Request
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models import litellm_catalogue
 from pytest_factorfair.models.protocol import Model
+from pytest_factorfair.redaction import withheld
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +119,8 @@ def estimates(
             limits = [parameters.get(name) for name in ("max_tokens", "max_completion_tokens")]
             most = max((limit for limit in limits if isinstance(limit, int)), default=0)
             system = str(model.identity.get("system") or "").encode("utf-8", "replace")
-            known[id(model)] = (model, price_of(model), len(system) + FRAME, most)
+            before = len(system) + withheld(model.identity) + FRAME
+            known[id(model)] = (model, price_of(model), before, most)
         _, price, before, most = known[id(model)]
         if price is None or not price.by_tokens:
             return None if price is None else price.answer

@@ -24,6 +24,7 @@ from pytest_factorfair.models.openai_people import SCHEMA, PeopleFormat
 from pytest_factorfair.models.prices import Price
 from pytest_factorfair.models.protocol import LETTERS
 from pytest_factorfair.models.spec import ModelSpec
+from pytest_factorfair.redaction import identified, shown_url
 
 FORMATS: Mapping[Modality, type[Format]] = {"text": ChatFormat, "image": ImageFormat}
 
@@ -109,18 +110,24 @@ class ServiceModel:
         self._pictures = HttpClient(name, timeout=format.timeout, largest=format.largest)
         self.modes = LETTERS if format.modality == "text" else ()
         self.endpoint = transport.endpoint
-        self.url = transport.url
         self.timeout = format.timeout
-        self.identity: Mapping[str, object] = {
-            "provider": transport.provider,
-            "base_url": transport.url,
-            "model": transport.model,
-            **format.identity,
-            **spec.mode,
-        }
+        self.identity = identified(
+            {
+                "provider": transport.provider,
+                "base_url": transport.url,
+                "model": transport.model,
+                **format.identity,
+                **spec.mode,
+            }
+        )
 
     def __repr__(self) -> str:
-        return f"ServiceModel({self._name!r}, {self.url!r})"
+        return f"ServiceModel({self._name!r}, {shown_url(self.url or '')!r})"
+
+    @property
+    def url(self) -> str | None:
+        """The address of calls, if known."""
+        return self._transport.url
 
     @cached_property
     def price(self) -> Price | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_factorfair.domain import Summary
 from pytest_factorfair.errors import InputError, MissingExtraError, nearest
-from pytest_factorfair.redaction import fit, shown_url
+from pytest_factorfair.redaction import concealed, fit, shown_url
 from pytest_factorfair.reports.json_report import RESPONSES
 from pytest_factorfair.reports.statements import NO_GATES, settings
 
@@ -136,8 +137,10 @@ def to_wandb(where: str, summary: Summary, files: Sequence[Path]) -> str:
     import wandb
 
     names = []
+    # Its metadata contain the command line.
+    tells = any(concealed(argument) != argument for argument in sys.argv)
+    settings = wandb.Settings(silent=True, console="off", x_disable_meta=tells)
     for model in summary.fingerprint.models:
-        settings = wandb.Settings(silent=True, console="off")
         with wandb.init(
             project=where or EXPERIMENT,
             name=model,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pytest_factorfair import protocols
 from pytest_factorfair.domain import AnswerMode, plural
+from pytest_factorfair.redaction import redacted
 
 if TYPE_CHECKING:
     from pytest_factorfair.session.execution import Execution
@@ -82,12 +83,12 @@ class Outlook:
         size += f", {plural(self.reasons, 'reason')}" if self.reasons else ""
         left = f"{self.stored:,} in the store, {self.calls:,} to ask, estimated cost {cost}"
         whole = plural(len(self.run.assignments), "case")
-        looking = self.run.looking is not None
+        looking, detector = self.run.looking is not None, redacted(settings.detector or "")
         parts = (
             f"{', '.join(settings.models)} on {names}",
             how,
             f"{size}: {left}",
-            *([f"{settings.detector} looks at each picture: one call, unless its reply is stored"] * looking),
+            *([f"{detector} looks at each picture: one call, unless its reply is stored"] * looking),
             *([f"{settings.shard}: {whole} in all, judged once they are merged"] if settings.shard else ()),
             *(f"note: {notice}" for notice in notices(self.run)),
             *([f"note: {settings.set_aside}: nothing is judged"] if settings.set_aside else ()),

@@ -12,6 +12,7 @@ from pytest_factorfair.config.settings import Settings, Shard
 from pytest_factorfair.domain import Request, Response, Usage
 from pytest_factorfair.errors import FatalModelError, InputError
 from pytest_factorfair.models import prices
+from pytest_factorfair.redaction import concealed
 
 if TYPE_CHECKING:
     from pytest_factorfair.detection import Detector
@@ -44,7 +45,7 @@ def fingerprint(run: Run) -> dict[str, Any]:
 
     detector = {}
     if run.detector is not None:
-        detector[run.settings.detector or SIMULATED] = detection.signature(run.detector)
+        detector[concealed(run.settings.detector or SIMULATED)] = detection.signature(run.detector)
     return {
         "models": {spec: dict(model.identity) for spec, model in run.models.items()},
         "checklists": {one.name: one.digest for one in run.checklists},
@@ -136,7 +137,7 @@ def _stored_model(settings: Settings, spec: str) -> StoredModel | None:
         return None
     known = {**identity, **identity.get("parameters", {})}
     for name, text in settings.model_arguments.items():
-        if name in known and name not in prices.ARGUMENTS and not _says(text, known[name]):
+        if name in known and name not in prices.ARGUMENTS and not _says(concealed(text), known[name]):
             raise InputError(
                 f"{settings.where('model-arg')}: {name}={text}, and the shards in the store were asked with "
                 f"{name}={known[name]}"
@@ -153,7 +154,7 @@ def stored_detector(settings: Settings, spec: str, error: InputError) -> Detecto
     """
     from pytest_factorfair.detection import Stored
 
-    signatures = [row.fingerprint.get("detector", {}).get(spec) for row in _rows(settings)]
+    signatures = [row.fingerprint.get("detector", {}).get(concealed(spec)) for row in _rows(settings)]
     signature = next((one for one in reversed(signatures) if one is not None), None)
     if signature is None:
         raise error

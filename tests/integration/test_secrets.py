@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from importlib.util import find_spec
 
 import pytest
 
 from tests.project import Project
 from tests.servers import StubServer
 
-PLANTED = "hunter2-planted"
+PLANTED, IN_PATH, IN_SYSTEM = "hunter2-planted", "0a1b2c3d4e5f60718293", "sk-system-0123456789abcdef"
+SECRETS = (PLANTED, IN_PATH, IN_SYSTEM)
 URL = "--factorfair-model-arg=base_url="
 STORE = "--factorfair-store="
 SIM = "--factorfair-model=sim:uniform"
@@ -25,6 +27,7 @@ WRONG = {
     "model": [f"--factorfair-model=https://me:{PLANTED}@h/v1"],
     "argument": [VLLM, f"--factorfair-model-arg=me:{PLANTED}@h"],
     "key": [VLLM, f"--factorfair-model-arg=api_key={PLANTED}"],
+    "key for its variable": [VLLM, f"{URL}http://h/v1", f"--factorfair-model-arg=api_key_env={PLANTED}"],
     "store of one slash": [SIM, f"{STORE}postgresql:/me:{PLANTED}@host"],
     "store without a host": [SIM, f"{STORE}postgresql://me:{PLANTED}@/x:y/z?a"],
     "store port": [SIM, f"{STORE}postgresql://me:{PLANTED}@host:x/db"],
@@ -35,7 +38,10 @@ WRONG = {
 
 def check_files(project: Project) -> None:
     written = [path for path in project.path.rglob("*") if path.is_file() and path.name != "conftest.py"]
-    assert [path.name for path in written if PLANTED.encode() in path.read_bytes()] == []
+    contents = {path.name: path.read_bytes() for path in written}
+    assert [
+        (name, secret) for name, text in contents.items() for secret in SECRETS if secret.encode() in text
+    ] == []
 
 
 @pytest.mark.parametrize("case", WRONG)
@@ -77,3 +83,76 @@ def test_a_plan_and_a_header(project: Project, monkeypatch: pytest.MonkeyPatch) 
     assert result.ret == 0
     assert PLANTED not in result.stdout.str() + result.stderr.str()
     check_files(project)
+
+
+def echo(
+    project: Project, stub: StubServer, *arguments: str, answer: str = '{"answer": "B"}', apart: bool = False
+) -> pytest.RunResult:
+    """A run whose settings hold two keys, and whose model repeats all three keys in its replies."""
+    stub.script(answer=f"{answer} You sent {PLANTED} to /{IN_PATH}; I was told {IN_SYSTEM}.")
+    return (project.run_apart if apart else project.run)(
+        f"{URL}http://127.0.0.1:{stub.port}/{IN_PATH}/v1",
+        f"--factorfair-model-arg=system=Your key is {IN_SYSTEM}. Be brief.",
+        "--factorfair-model-arg=api_key_env=MY_KEY",
+        "--factorfair-gate=refusal_rate <= 0.5",
+        "--factorfair-gate=s_fact[objective,gender] >= 0.99",
+        *arguments,
+        model="hosted_vllm/m",
+    )
+
+
+@pytest.mark.parametrize(("answer", "letter"), [('{"answer": "B"}', "B"), ("No idea.", None)])
+def test_keys_in_settings_and_replies(
+    project: Project, stub: StubServer, monkeypatch: pytest.MonkeyPatch, answer: str, letter: str | None
+) -> None:
+    monkeypatch.setenv("MY_KEY", PLANTED)
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(project.path / "step.md"))
+    project.write("test_own.py", "def test_own(factorfair_model):\n    assert print(vars(factorfair_model))")
+    shown = ("-vv", "-rA", "--showlocals", "--tb=long", "--junit-xml=junit.xml")
+    paths = (".", "--pyargs", "pytest_factorfair.checks")
+    result = echo(project, stub, "-p", "no:xdist", *shown, *paths, answer=answer)
+    stats = stub.stats()
+    assert stats["headers"]["Authorization"] == f"Bearer {PLANTED}"
+    terminal = result.stdout.str() + result.stderr.str()
+    assert "You sent *** to /***; I was told ***." in terminal
+    assert [secret for secret in SECRETS if secret in terminal] == []
+    check_files(project)
+    replies = (project.report_path.with_name("responses.jsonl")).read_text().splitlines()
+    assert {json.loads(line).get("letter") for line in replies} == {letter}
+    assert {json.loads(line)["response"]["text"] for line in replies} == {
+        f"{answer} You sent *** to /***; I was told ***."
+    }
+    (identity,) = project.report()["fingerprint"]["models"].values()
+    assert identity["base_url"] == f"http://127.0.0.1:{stub.port}/***/v1"
+    assert identity["system"] == "Your key is ***. Be brief."
+    again = echo(project, stub, "-p", "no:xdist", answer=answer)
+    assert stub.stats()["requests"] == 0
+    assert [secret for secret in SECRETS if secret in again.stdout.str()] == []
+
+
+@pytest.mark.parametrize("tracker", ["mlflow:sqlite:///runs.db", "wandb", "inspect"])
+def test_keys_and_trackers(
+    project: Project, stub: StubServer, monkeypatch: pytest.MonkeyPatch, tracker: str
+) -> None:
+    """Trackers may log the command line, too: the run is a process of its own."""
+    package = {"inspect": "inspect_ai"}.get(name := tracker.partition(":")[0], name)
+    if find_spec(package) is None:
+        pytest.skip(f"needs the extra {name}")
+    monkeypatch.setenv("MY_KEY", PLANTED)
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    result = echo(project, stub, "-p", "no:xdist", f"--factorfair-log={tracker}", apart=True)
+    result.stdout.fnmatch_lines([f"{name}: logged as *"])
+    check_files(project)
+
+
+def test_another_key_is_another_model(
+    project: Project, stub: StubServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A key in a path may choose what answers: its replies are not those of the former path."""
+    monkeypatch.setenv("MY_KEY", PLANTED)
+    echo(project, stub, "-p", "no:xdist")
+    asked = stub.stats()["requests"]
+    monkeypatch.setattr("tests.integration.test_secrets.IN_PATH", IN_PATH[::-1])
+    echo(project, stub, "-p", "no:xdist")
+    assert stub.stats()["requests"] == asked

@@ -2,7 +2,18 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_factorfair.redaction import fit, redacted, shown_url
+from pytest_factorfair.redaction import (
+    conceal,
+    conceal_keys,
+    conceal_path,
+    conceal_variable,
+    concealed,
+    fit,
+    identified,
+    redacted,
+    shown_url,
+    withheld,
+)
 
 
 @pytest.mark.parametrize(
@@ -24,8 +35,104 @@ def test_fit(text: str, shown: str) -> None:
     assert fit(text) == shown
 
 
-def test_given_secret_goes_wherever_it_stands() -> None:
-    assert fit("xxhunter2yy hunter2", "hunter2", "") == "xx***yy ***"
+@pytest.fixture(autouse=True)
+def _nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other tests of this process have keys of their own."""
+    monkeypatch.setattr("pytest_factorfair.redaction._known", set())
+
+
+def test_known_secret_goes_wherever_it_stands() -> None:
+    conceal("hunter2-key", "hunter2-key-2", "EMPTY")
+    assert fit("xxhunter2-keyyy hunter2-key-2") == "xx***yy ***"
+    assert concealed("hunter2-key, EMPTY  sk-proj-abc123DEF456\n") == "***, EMPTY  sk-proj-abc123DEF456\n"
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "hidden"),
+    [
+        ("ACME_API_KEY", "hunter2-key", True),
+        ("HF_TOKEN", "hunter2/key", True),
+        ("AWS_ACCESS_KEY_ID", "HUNTER2KEY", True),
+        ("PGPASSWORD", "hunter2-key", True),
+        ("ACME_API_KEY", "unspecified", False),  # a word
+        ("ACME_API_KEY", "k1", False),
+        ("SSH_KEY", "~/.ssh/id_rsa2", False),
+        ("SSH_KEY", "/proc/1/environ", False),
+        ("ACME_URL", "http://h:8000", False),
+    ],
+)
+def test_keys_in_the_environment(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str, *, hidden: bool
+) -> None:
+    monkeypatch.setenv(variable, value)
+    assert concealed(f"told {value}") == ("told ***" if hidden else f"told {value}")
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://h/sk-proj-abc123DEF456/v1", "https://h/***/v1"),
+        ("https://h/v1/0a1b2c3d4e5f60718293", "https://h/v1/***"),
+        ("https://h/123e4567-e89b-12d3-a456-426614174000/v1", "https://h/***/v1"),
+        ("https://h/openai/deployments/gpt-4o-mini-2024-07-18", None),
+        ("https://h/accounts/fireworks/models/llama-v3p1-405b-instruct", None),
+        ("https://h/compatible-mode/v1", None),
+    ],
+)
+def test_keys_in_paths(url: str, shown: str | None) -> None:
+    conceal_path(url)
+    assert shown_url(url) == (shown or url)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Your key is sk-proj-abc123DEF456.", "Your key is ***."),
+        ("Name the key-takeaways of basic questions.", None),
+    ],
+)
+def test_keys_in_sentences(text: str, shown: str | None) -> None:
+    conceal_keys(text)
+    assert concealed(text) == (shown or text)
+
+
+@pytest.mark.parametrize(
+    ("name", "is_key"),
+    [
+        ("OPENAI_API_KEY", False),
+        ("PLANTED", False),
+        ("KEY_2", False),
+        ("HOME", False),
+        ("hunter2planted", True),
+        ("sk-abcdefghij", True),
+        ("AKIA2345ABCD", True),
+        ("0a1b2c3d4e5f60718293", True),
+    ],
+)
+def test_keys_in_place_of_a_name(name: str, *, is_key: bool) -> None:
+    conceal_variable(name)
+    assert concealed(name) == ("***" if is_key else name)
+
+
+def test_variables_that_are_set_are_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("my_provider_key", "x")
+    conceal_variable("my_provider_key")
+    assert concealed("my_provider_key") == "my_provider_key"
+
+
+def test_identities_without_secrets_stay_as_they_are() -> None:
+    """Their answers are stored under a hash of them."""
+    identity = {"provider": "p", "system": None, "parameters": {"stop": ["a"], "temperature": 0}}
+    assert identified(identity) is identity
+
+
+def test_identities_differ_by_their_secrets() -> None:
+    conceal("hunter2-key", "hunter3-key")
+    first, second = (identified({"parameters": {"stop": [key]}}) for key in ("hunter2-key", "hunter3-key"))
+    assert first["parameters"] == second["parameters"] == {"stop": ["***"]}
+    assert first["withheld"] != second["withheld"]
+    assert withheld(first) >= len("hunter2-key")
+    assert "hunter" not in str((first, second))
 
 
 def test_long_text_is_cut() -> None:

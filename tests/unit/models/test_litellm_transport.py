@@ -172,7 +172,7 @@ SPACED = "litellm.Timeout: Timeout Error: OpenAIException - x"
             "429 Too Many Requests: q",
         ),
         (
-            APIStatusError("x hunter2", 401),
+            APIStatusError("x hunter2-key", 401),
             FatalModelError,
             "401 Unauthorized: the key in A_KEY was refused: x ***",
         ),
@@ -183,14 +183,15 @@ SPACED = "litellm.Timeout: Timeout Error: OpenAIException - x"
         (KeyError(), RejectedRequestError, "KeyError: KeyError"),
     ],
 )
-def test_errors(error: Exception, kind: type[ModelError], said: str) -> None:
-    ours = litellm_transport.service_error("m", error, keys={"A_KEY": "hunter2"}).error
+def test_errors(monkeypatch: pytest.MonkeyPatch, error: Exception, kind: type[ModelError], said: str) -> None:
+    monkeypatch.setenv("A_KEY", "hunter2-key")
+    ours = litellm_transport.service_error("m", error, keys={"A_KEY"}).error
     assert (type(ours), str(ours)) == (kind, f"m: {said}")
 
 
 def test_filters() -> None:
     def is_filtered(error: Exception) -> bool:
-        return litellm_transport.service_error("m", error, keys={}).is_filtered
+        return litellm_transport.service_error("m", error, keys=()).is_filtered
 
     assert is_filtered(ContentPolicyViolationError("policy", 400))
     assert is_filtered(APIStatusError("policy", 400, {"code": "content_filter"}))

@@ -86,7 +86,7 @@ class SummarySection:
 
     def _verdicts(self, summary: Summary, release: ReleaseVerdict) -> None:
         self._text(f"release: {release}", bold=True, **{COLORS.get(release.word, "yellow"): True})
-        if release.advice and (not self._quiet or release.word == "UNDECIDED"):
+        if release.advice and (not self._quiet or release.word in ("UNDECIDED", "PASS WITH WAIVERS")):
             self._text(release.advice)
         if not summary.incomplete:  # otherwise no gate is judged, and the advice says why
             self._lines(verdict_lines(summary.gates))

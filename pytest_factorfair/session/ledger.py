@@ -34,7 +34,7 @@ class Incomplete:
         return self.kind != "too small"
 
 
-RESUME = "run it again once that is solved: stored answers are not asked again"
+RESUME = "run it again to continue: stored answers are not asked again"
 """What to do about a run that ended early."""
 
 PLAIN = 50_000

@@ -58,7 +58,7 @@ def test_a_limit_in_the_second_look_leaves_the_release_undecided(
     printed = " ".join(result.stdout.str().split())
     assert "release: UNDECIDED: 0 of 1 gate passed, 1 inconclusive" in printed
     assert (
-        f"Do not ship it yet: the budget of {first + 10} calls is used up; run it again once that is solved: "
+        f"Do not ship it yet: the budget of {first + 10} calls is used up; run it again to continue: "
         "stored answers are not asked again." in printed
     )
 
@@ -90,7 +90,7 @@ def test_an_endpoint_that_fails_in_the_second_look_leaves_the_release_undecided(
     assert "release: UNDECIDED: 0 of 1 gate passed, 1 inconclusive" in printed
     advice = printed.partition("release: ")[2].partition("Do not ship it yet: ")[2]
     assert cause in advice
-    assert "run it again once that is solved: stored answers are not asked again." in advice
+    assert "run it again to continue: stored answers are not asked again." in advice
     assert project.report()["usage"]["cached"] == first
 
 
@@ -137,7 +137,7 @@ waivers = [
 
 def test_a_waived_failure_is_printed_and_skipped(project: Project) -> None:
     project.write("pyproject.toml", WAIVED.format(until="9999-12-31", floor=0.2))
-    result = project.run("-p", "no:xdist", "-rs", model="sim:uniform")
+    result = project.run("-p", "no:xdist", "-q", "-rs", model="sim:uniform")
     assert result.ret == 0
     assert project.verdicts() == {NAME: "waived"}
     result.stdout.fnmatch_lines(

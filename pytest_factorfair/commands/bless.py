@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> None:
     from pytest_factorfair.reports.tables import changes_text
 
     given = {name: str(one.value) for name, one in sources.pyproject(Path.cwd()).items()}
-    report = arguments.report or str(Path(given.get("report", DEFAULT_REPORT)) / "report.json")
+    report = json_report.located(arguments.report or given.get("report", DEFAULT_REPORT))
     target = Path(arguments.to or given.get("baseline", BASELINE))
     with json_report.opened(report, name=report) as opened:
         if json_report.ANSWERS_IN in opened:

@@ -154,7 +154,7 @@ def _read(paths: Sequence[str]) -> list[ReadReport]:
 
     reports = []
     for place, path in enumerate(paths, 1):
-        with json_report.opened(json_report.located(path), name=path) as content:
+        with json_report.opened(path, name=path) as content:
             counted = baseline.counted(content, path, columns=True)
             reports.append(ReadReport(place, path, counted, json_report.summary(content)))
     return reports

@@ -1,4 +1,4 @@
-"""``factorfair export DIR report.json...``: the papers' tables and figures for the models of reports."""
+"""``factorfair export DIR REPORT...``: the papers' tables and figures for the models of reports."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ def add(commands: Commands) -> None:
     known = f"{', '.join(FORMATS[:-1])} and {FORMATS[-1]}"
     parser.add_argument("--format", default=",".join(FORMATS), help=f"table formats: any of {known}")
     parser.add_argument("folder", metavar="DIR", help="target folder")
-    parser.add_argument("reports", metavar="report.json", nargs="+", help="reports of the models to include")
+    parser.add_argument(
+        "reports", metavar="REPORT", nargs="+", help="reports of the models, or their folders"
+    )
     parser.set_defaults(run=run)
 
 

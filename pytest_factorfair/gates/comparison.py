@@ -36,7 +36,10 @@ def boards(contenders: Sequence[Contender], *, alpha: float = ALPHA) -> tuple[Bo
 
 
 class _Doubted(NamedTuple):
-    """An entrant, where too many of its answers are missing, and how far these could move its value."""
+    """An entrant, where too many of its answers are missing, and how far these could move its value.
+
+    ``beyond`` is how far its value lies beyond the best one, which no claim may rest on.
+    """
 
     entrant: Entrant
     lacking: str
@@ -44,16 +47,19 @@ class _Doubted(NamedTuple):
     rise: float
     doubt: str
     part_of_level: float
+    beyond: float
 
     @classmethod
     def of(cls, entrant: Entrant, metric: Metric, alpha: float) -> _Doubted:
         lacking = lossy(metric, entrant.cells) or ""
         doubt = unfounded(metric, entrant.estimate, entrant.cells, entrant.needed_at(IF_FEW * alpha))
         part = part_of_level(metric, entrant.cells, entrant.needed_at)
+        value = entrant.estimate.shown
+        beyond = 0.0 if value is None else metric.beyond(value)
         ends = entrant.if_missing() if lacking and not doubt else None
         if ends is None:
-            return cls(entrant, "", 0.0, 0.0, doubt or lacking, part)
-        return cls(entrant, lacking, ends.fall, ends.rise, doubt, part)
+            return cls(entrant, "", 0.0, 0.0, doubt or lacking, part, beyond)
+        return cls(entrant, lacking, ends.fall, ends.rise, doubt, part, beyond)
 
     @property
     def value(self) -> float | None:
@@ -66,13 +72,16 @@ def _board(contest: Contest, alpha: float) -> Board:
     part = min((entry.part_of_level for entry in entries.values() if not entry.doubt), default=1.0)
     chances: list[float | None] = []
     for pair, gap in contest.gaps.items():
-        # The two-sided p value, with the difference moved towards 0 as far as missing answers allow.
+        # The two-sided p value, with the difference moved towards 0 as far as missing answers allow, and
+        # without what lies beyond the best value.
         first, second = (entries[name] for name in pair)
         known = gap.estimate.corrected is not None and not (first.doubt or second.doubt)
-        sides = (
-            chance_below(gap.estimate, -(first.rise + second.fall)),
-            chance_above(gap.estimate, first.fall + second.rise),
-        )
+        fewer, more = first.rise + second.fall, first.fall + second.rise
+        if metric.better == "higher":
+            fewer, more = fewer + second.beyond, more + first.beyond
+        else:
+            fewer, more = fewer + first.beyond, more + second.beyond
+        sides = chance_below(gap.estimate, -fewer), chance_above(gap.estimate, more)
         chances.append(min(1.0, 2 * min(sides)) if known else None)
     held = surviving(chances, of=len(chances), alpha=part * alpha)
     differences = []
@@ -96,7 +105,8 @@ def _standings(
 
     def place(entry: _Doubted) -> tuple[bool, float, str]:
         value = metric.clipped(entry.value)
-        return value is None, round(sign * (value or 0.0), DIGITS), entry.entrant.name
+        merit = 0.0 if value is None else sign * value + metric.beyond(value)
+        return value is None, round(merit, DIGITS), entry.entrant.name
 
     order = sorted(entries, key=place)
     valued = [entry for entry in order if entry.value is not None]

@@ -113,6 +113,12 @@ class Metric:
         """A value as reports show it: an unbiased estimate may lie outside 0 to 1, a score cannot."""
         return value if value is None or self.signed else min(max(value, 0.0), 1.0)
 
+    def beyond(self, value: float) -> float:
+        """How far an unbiased estimate lies beyond the best value, 0 or 1; 0 if it does not."""
+        if self.better == "neither":
+            return 0.0
+        return max(value - 1.0 if self.better == "higher" else -value, 0.0)
+
     def score(
         self,
         model: str,

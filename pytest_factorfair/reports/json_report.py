@@ -215,7 +215,7 @@ def located(path: str) -> str:
 
 @contextmanager
 def opened(path: str, *, name: str) -> Iterator[dict[str, Any]]:
-    """The content of a report of this version; only its schema number has been checked.
+    """The content of a report of this version, by its file or folder; only its schema number is checked.
 
     Its ``cases`` may be read once: their answers may be in the file beside it.
 
@@ -224,6 +224,7 @@ def opened(path: str, *, name: str) -> Iterator[dict[str, Any]]:
     Raises:
         InputError: one line: the file is missing, unreadable, damaged or not a report of this version.
     """
+    path = located(path)
     try:
         report = json.loads(content(path, name=name))
     except InputError:

@@ -56,18 +56,22 @@ def _figure(score: Score | None, *, scale: float, digits: int) -> Cell:
 def ranked(cells: Sequence[Cell], better: Better | None) -> tuple[Cell, ...]:
     """The models' cells of one score, the best and, of three or more, the second marked; ties share a rank.
 
-    Figures are compared as printed. Nothing is marked without a better end (None), or if only one model has
+    Figures are compared as printed; one below 0 is as good as 0, the best. Nothing is marked without a better end (None), or if only one model has
     a figure.
     """
-    figures = {float(str(cell)) for cell in cells if str(cell) != MISSING}
+
+    def figure(cell: Cell) -> float:
+        return max(float(str(cell)), 0.0) if better == "lower" else float(str(cell))
+
+    figures = {figure(cell) for cell in cells if str(cell) != MISSING}
     if better not in ("higher", "lower") or len([one for one in cells if str(one) != MISSING]) < 2:  # noqa: PLR2004 - it takes two
         return tuple(cells)
     order = sorted(figures, reverse=better == "higher")[: 2 if len(cells) > 2 else 1]  # noqa: PLR2004 - the third
-    ranks = {figure: place for place, figure in enumerate(order, start=1)}
+    ranks = {value: rank for rank, value in enumerate(order, start=1)}
     return tuple(
         cell
         if str(cell) == MISSING
-        else (cell if isinstance(cell, Value) else Value(cell))._replace(rank=ranks.get(float(str(cell)), 0))
+        else (cell if isinstance(cell, Value) else Value(cell))._replace(rank=ranks.get(figure(cell), 0))
         for cell in cells
     )
 

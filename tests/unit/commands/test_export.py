@@ -52,7 +52,7 @@ def test_what_a_run_lacks_is_left_out_with_a_line(
     assert "left out faintbench-implicit-occupation: " in told
     assert {"few-s-e.md", "faintbench-implicit-model.md", "faintbench-eta.md"} <= files(tmp_path)
     shown = (tmp_path / "faintbench-implicit-model.md").read_text(encoding="utf-8")
-    assert "sim:ideal (not judged)" in shown  # a smoke run
+    assert r"sim:ideal \(not judged\)" in shown  # a smoke run
 
 
 def test_figures_are_written_as_svg_and_pdf(
@@ -62,6 +62,22 @@ def test_figures_are_written_as_svg_and_pdf(
     stems = ("curves", "surface", "by-model", "by-context", "plane-gender", "plane-race")
     assert files(tmp_path) == {f"few-{stem}.{ending}" for stem in stems for ending in ("svg", "pdf")}
     assert capsys.readouterr().out.count("wrote ") == 12
+
+
+def test_of_a_report_of_few_cases_what_it_lacks_is_left_out(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, finished: Finished
+) -> None:
+    """It is named by its folder, as for ``factorfair compare``."""
+    folder = finished(*TEXT[:-1], "-k", "objective-crime_rate")
+    assert main(["export", "--figures", str(tmp_path), str(folder)]) == 0
+    left_out = [line for line in capsys.readouterr().out.splitlines() if line.startswith("left out")]
+    assert left_out == [
+        "left out few-surface: no part has both S_E and S_KLD",
+        "left out few-by-model: no report has both facts and judgements",
+        "left out few-by-context: no part has both S_fact and S_fair",
+    ]
+    stems = ("curves", "plane-gender", "plane-race")
+    assert files(tmp_path) == {f"few-{stem}.{ending}" for stem in stems for ending in ("svg", "pdf")}
 
 
 def test_without_a_flag_there_are_both(tmp_path: Path, text: str) -> None:

@@ -79,6 +79,32 @@ def test_of_the_distance_less_is_better() -> None:
     assert board.ahead("on", "below")
 
 
+def test_beyond_the_best_value_is_no_better() -> None:
+    """Equal shares in all topics lie on the curve, where the distance is 0; corrected for chance they lie beyond.
+
+    Their intervals, .003 wide at most, are so far apart that the difference would be real.
+    """
+    shares = (("a", 0.7, 4000), ("b", 0.55, 96))
+    entrants = [
+        _contender(name, tally(np.round(toward(TRUTH, share, 4) * n).astype(int), TRUTH))
+        for name, share, n in shares
+    ]
+    mixed = toward(TRUTH, 0.7, 4)
+    mixed[::2] = toward(TRUTH, 0.5, 4)[::2]
+    board = _board([*entrants, _contender("c", tally(np.round(mixed * 400).astype(int), TRUTH))], "distance")
+    a, b, c = board.standings
+    assert [(one.rank, one.model, f"{one.value:.3f}") for one in (a, b)] == [
+        (1, "a", "-0.000"),
+        (1, "b", "-0.008"),
+    ]
+    assert b.high is not None
+    assert a.low is not None
+    assert b.high < a.low
+    assert (a.letters, b.letters, c.letters, c.rank) == ("a", "a", "b", 3)
+    assert board.ahead("a", "c")
+    assert board.ahead("b", "c")
+
+
 def test_nothing_is_claimed_where_a_gate_would_be_inconclusive() -> None:
     few = objective([[[20, 0]] * 2], [[0, 0]]), objective([[[0, 20]] * 2], [[0, 0]])
     board = _board([_contender("a", few[0]), _contender("b", few[1])], "s_fact")

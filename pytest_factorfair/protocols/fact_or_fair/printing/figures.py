@@ -45,7 +45,7 @@ def fact_or_fair(checklist: str, entries: Sequence[Entry]) -> Iterator[Figure | 
         {of.groups for entry in entries for of in planes(entry.summary) if of.checklist == checklist}
     )
     yield drawn("curves", curves(groups) if groups else None, "no report has counts of groups")
-    yield drawn("surface", surface(entries))
+    yield drawn("surface", surface(entries), "no part has both S_E and S_KLD")
     yield drawn("by-model", by_model(entries), "no report has both facts and judgements")
     yield drawn("by-context", by_context(entries), "no part has both S_fact and S_fair")
     yield from _planes(checklist, entries)
@@ -221,10 +221,15 @@ DARK = 0.6
 SURFACE_STEPS = 100
 
 
-def surface(entries: Sequence[Entry]) -> Spec:
-    """Bands of equal S_fair, darker where it is higher; a point per model, part, context and attribute."""
+def surface(entries: Sequence[Entry]) -> Spec | None:
+    """Bands of equal S_fair, darker where it is higher; a point per model, part, context and attribute.
+
+    None where no part has both scores.
+    """
     place = {"x": share_axis("S_E", "x"), "y": share_axis("S_KLD", "y")}
     rows = tuple(_surface_points(entries))
+    if not rows:
+        return None
     points = {
         "data": {"values": list(rows)},
         "mark": {**POINT, "color": "#d55e00", "stroke": "white", "strokeWidth": 0.7},

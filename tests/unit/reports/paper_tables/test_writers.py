@@ -144,6 +144,18 @@ def test_two_reports_of_one_model_are_distinguished() -> None:
     assert [row.label for row in table.rows] == ["m (a.json)", "m (b.json)"]
 
 
+def test_beyond_the_best_figure_is_no_better() -> None:
+    distances = [
+        score("distance", value, model=name) for name, value in (("m", -0.5), ("y", 0.0), ("z", 0.1))
+    ]
+    table = WRITERS["md"](one(tables(*distances)["distance"]))
+    assert [figure for figure in ("-50.00", "0.00", "10.00") if f"| **{figure}** |" in table] == [
+        "-50.00",
+        "0.00",
+    ]
+    assert "<u>10.00</u>" in table
+
+
 def test_nothing_is_the_best_of_one_and_of_two_nothing_the_second() -> None:
     alone = one(tables(score("s_fact", 0.5), score("s_fact", None, model="z"))["s-fact"])
     assert "**" not in WRITERS["md"](alone)

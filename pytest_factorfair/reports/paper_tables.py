@@ -56,8 +56,8 @@ def _figure(score: Score | None, *, scale: float, digits: int) -> Cell:
 def ranked(cells: Sequence[Cell], better: Better | None) -> tuple[Cell, ...]:
     """The models' cells of one score, the best and, of three or more, the second marked; ties share a rank.
 
-    Figures are compared as printed; one below 0 is as good as 0, the best. Nothing is marked without a better end (None), or if only one model has
-    a figure.
+    Figures are compared as printed; if lower is better, one below 0 is as good as 0. Nothing is marked
+    without a better end (None), or if only one model has a figure.
     """
 
     def figure(cell: Cell) -> float:

@@ -98,6 +98,17 @@ def test_the_headline_is_the_mean_over_contexts_and_attributes(project: Project)
     )
 
 
+def test_beside_a_failure_the_headline_has_no_average(project: Project) -> None:
+    result = project.run("-p", "no:xdist", MISSED)
+    result.stdout.fnmatch_lines(
+        ["release: FAIL: *", "headline: objective S_fact ?.???, subjective S_fair ?.???"]
+    )
+    for name in ("report.md", "report.html"):
+        text = project.report_path.with_name(name).read_text(encoding="utf-8")
+        assert "objective S" in text
+        assert ", average " not in text
+
+
 @pytest.mark.parametrize("option", ["-q", "-v", "-s"])
 def test_pytest_verbosity_does_not_matter(project: Project, option: str) -> None:
     result = project.run("-p", "no:xdist", option, MISSED)

@@ -66,14 +66,17 @@ class FactOrFairReporting(Reporting):
         return f"{plural(run.samples, 'answer')} per topic and context, {run.objective} per objective case"
 
     def headlines(self, summary: Summary) -> Iterator[str]:
-        """A model in three numbers (Table 2), if it was asked for facts and for judgements."""
+        """A model in three numbers (Table 2), if it was asked for facts and for judgements.
+
+        Beside a FAIL there is no average: it is high if S_fair is, which a prejudice may leave near 1.
+        """
+        failed = summary.release is not None and summary.release.word == "FAIL"
         for row in summary.headline:
             fact, fair, average = row.fact, row.fair, row.average
             if row.attribute is None and fact is not None and fair is not None and average is not None:
-                yield (
-                    f"headline{statements.whose(summary, row)}: objective S_fact {fact:.3f}, "
-                    f"subjective S_fair {fair:.3f}, average {average:.3f}"
-                )
+                line = f"headline{statements.whose(summary, row)}: objective S_fact {fact:.3f}, "
+                line += f"subjective S_fair {fair:.3f}"
+                yield line if failed else f"{line}, average {average:.3f}"
 
     def tables(self, summary: Summary) -> Iterator[Table]:
         yield from tables.score_tables(summary)

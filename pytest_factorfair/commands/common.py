@@ -13,6 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from pytest_factorfair.config.sources import store_url
 from pytest_factorfair.domain import visible
 from pytest_factorfair.errors import InputError, StoreError
 
@@ -98,15 +99,6 @@ def check_between(option: str, number: int, most: int) -> None:
     """Raise InputError unless the option is a number from 1 to ``most``."""
     if not 1 <= number <= most:
         raise InputError(f"{option}: expected a number from 1 to {most:,}, got {number}")
-
-
-def store_url(store: str) -> str:
-    """The URL of a store that is given as a URL, a file (``.sqlite``, or one that exists) or a folder."""
-    if "://" in store:
-        return store
-    path = Path(store)
-    named = path.is_file() or (path.suffix == ".sqlite" and not path.is_dir())
-    return f"sqlite:///{path if named else path / DEFAULT_STORE.rpartition('/')[2]}"
 
 
 def opened(store: str, *, read_only: bool) -> Store:

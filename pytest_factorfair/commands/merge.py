@@ -8,7 +8,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.commands.common import Commands, opened, say, store_url
+from pytest_factorfair.commands.common import Commands, opened, say
+from pytest_factorfair.config.sources import store_url
 from pytest_factorfair.domain import Usage, differences, plural
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.redaction import shown_url

@@ -270,7 +270,7 @@ OPTIONS: tuple[RunOption, ...] = (
         default=300.0,
     ),
     RunOption(
-        "store", "url", "where responses are stored (default sqlite:///.factorfair/responses.sqlite)", "URL"
+        "store", "url", "where responses are stored (default .factorfair/responses.sqlite)", "PATH|URL"
     ),
     RunOption(
         "pictures",

@@ -17,7 +17,7 @@ from pytest_factorfair.domain import AnswerMode, Ceilings, Estimator, Interval, 
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models.cluster import Replicas
 
-DEFAULT_STORE = ".factorfair/responses.sqlite"
+DEFAULT_STORE = f".factorfair/{sources.STORE_FILE}"
 DEFAULT_PICTURES = ".factorfair/images"
 DEFAULT_REPORT = ".factorfair/report"
 

@@ -35,6 +35,12 @@ FALSE = {"0", "false", "no", "off"}
 BUCKETS = ("s3", "gs", "az")
 """The schemes of URLs that pictures can be stored under."""
 
+STORE_FILE = "responses.sqlite"
+"""The store in a folder."""
+
+SCHEME = re.compile(r"[A-Za-z][\w+.-]*:")
+"""The beginning of a URL."""
+
 NAME = re.compile(r"\w[\w.-]*")
 """The name of a run."""
 
@@ -163,13 +169,10 @@ def parsed(option: RunOption, given: Given) -> Any:  # noqa: C901, PLR0911, PLR0
             return str(given.folder / _text(given))
         case "url":
             text = _text(given)
-            prefix, separator, path = text.partition("sqlite:///")
-            if separator and not prefix:
-                return f"sqlite:///{given.folder / path}"
-            if "://" not in text:
-                expected = "expected a URL such as sqlite:///responses.sqlite"
+            if "://" not in text and SCHEME.match(text):
+                expected = "expected a file, a folder or a URL such as sqlite:///responses.sqlite"
                 raise InputError(f"{where}: {expected}, got '{shown_url(text)}'")
-            return text
+            return store_url(text, given.folder)
         case "pictures":
             return _pictures(given)
         case "texts":
@@ -201,6 +204,20 @@ def parsed(option: RunOption, given: Given) -> Any:  # noqa: C901, PLR0911, PLR0
             return value
         case "integer" | "amount":
             return _number(option, given)
+
+
+def store_url(store: str, folder: Path | None = None) -> str:
+    """The URL of a store that is given as a URL, a file or a folder; paths are relative to ``folder``.
+
+    Of paths that do not exist, those with an ending name a file.
+    """
+    scheme, separator, rest = store.partition("://")
+    if separator and (scheme != "sqlite" or not rest.startswith("/")):
+        return store
+    path = (folder or Path()) / (rest[1:] if separator else store)
+    if not separator and (path.is_dir() or not (path.suffix or path.is_file())):
+        path /= STORE_FILE
+    return f"sqlite:///{path}"
 
 
 def _text(given: Given) -> str:

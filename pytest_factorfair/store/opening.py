@@ -39,6 +39,8 @@ def parsed(url: str) -> URL:
         known = make_url(url)
     except (ArgumentError, ValueError):
         raise StoreError(f"'{shown_url(url)}' is not the URL of a response store: {_ADVICE}") from None
+    if ":///" in url and _is_file(known):  # literally: SQLAlchemy decodes percent signs
+        known = known.set(database=url.partition(":///")[2].partition("?")[0])
     if known.drivername not in DRIVERS:
         hint = nearest(known.drivername, DRIVERS)
         raise StoreError(f"a response store cannot be kept in '{known.drivername}'{hint}; {_ADVICE}")

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from urllib.parse import unquote
+
 import pytest
 
-from tests.project import Project
+from pytest_factorfair.commands.cli import main
+from tests.project import FEW_PORTRAITS, Project
 
 PYPROJECT = """
 [tool.pytest.ini_options]
@@ -91,11 +95,60 @@ def test_the_smoke_preset_only_reports(project: Project) -> None:
     assert project.verdicts() == {"s_fact-objective-gender": "not judged"}
 
 
-def test_paths_in_pyproject_are_relative_to_it(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+STORES = {
+    "sqlite:///kept.sqlite": "kept.sqlite",
+    "kept.sqlite": "kept.sqlite",
+    "kept.db": "kept.db",
+    "kept": "kept/responses.sqlite",
+    "p%41/kept.sqlite": "p%41/kept.sqlite",
+    "sqlite:///p%41/kept.sqlite": "p%41/kept.sqlite",
+}
+"""Stores as a user names them, and their files."""
+
+
+@pytest.mark.parametrize("source", ["command line", "environment"])
+def test_a_store_is_a_path_or_a_url(project: Project, monkeypatch: pytest.MonkeyPatch, source: str) -> None:
+    (project.path / "p%41").mkdir()
+    for store, file in STORES.items():
+        arguments: tuple[str, ...] = (f"--factorfair-store={store}",)
+        if source == "environment":
+            monkeypatch.setenv("FACTORFAIR_STORE", store)
+            arguments = ()
+        path = project.path / file
+        path.unlink(missing_ok=True)
+        result = project.run("-p", "no:xdist", "-k", "objective-tea_rate-gender-highest", *arguments)
+        assert (result.ret, path.is_file()) == (0, True), store
+    assert not (project.path / "pA").exists()
+    assert not (project.path / ".factorfair" / "responses.sqlite").exists()
+    for store in STORES:
+        assert main(["store", "verify", store]) == 0
+
+
+def test_percent_signs_in_folders_are_literal(project: Project) -> None:
+    """The reports and pictures, and what they link to."""
+    pytest.importorskip("onnxruntime", reason="simulated pictures are read by a network")
+    result = project.run_pytest(
+        "-p", "no:xdist", "--factorfair-model=sim:ideal", f"--factorfair-checklist={FEW_PORTRAITS}",
+        "--factorfair-preset=smoke", "--factorfair-samples=images=1", "--factorfair-store=s%41",
+        "--factorfair-report=r%41", "--factorfair-pictures=i%41",
+    )  # fmt: skip
+    assert result.ret == 0
+    assert {path.name for path in project.path.iterdir() if path.name[1:2] == "%"} == {"s%41", "r%41", "i%41"}
+    assert not [path for path in project.path.rglob("*") if path.name in ("sA", "rA", "iA")]
+    text = (project.path / "r%41/report.md").read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([^)]+)\)", text)
+    assert links
+    assert all((project.path / "r%41" / unquote(link)).is_file() for link in links)
+
+
+@pytest.mark.parametrize("store", ["sqlite:///kept.sqlite", "kept.sqlite"])
+def test_paths_in_pyproject_are_relative_to_it(
+    project: Project, monkeypatch: pytest.MonkeyPatch, store: str
+) -> None:
     project.write(
         "pyproject.toml",
         "[tool.pytest.ini_options]\n[tool.factorfair]\nchecklists = ['small.yaml']\nsamples = 24\n"
-        "store = 'sqlite:///kept.sqlite'\nreport = 'out'\n",
+        f"store = '{store}'\nreport = 'out'\n",
     )
     (project.path / "sub").mkdir()
     monkeypatch.chdir(project.path / "sub")

@@ -65,7 +65,7 @@ BAD: dict[str, tuple[list[str], str]] = {
     ),
     "detector errors": ([MODEL, "--factorfair-detector-errors=e.json"], "--factorfair-detector-errors *e.json: checklist 'fact_or_fair' asks language models, which need no detector; leave the option out"),
     "report folder": ([MODEL, "--factorfair-report=/proc/here"], "--factorfair-report /proc/here: cannot write there: *"),
-    "store url": ([MODEL, "--factorfair-store=responses.sqlite"], "--factorfair-store: expected a URL such as *, got 'responses.sqlite'"),
+    "store url": ([MODEL, "--factorfair-store=postgresql:host/db"], "--factorfair-store: expected a file, a folder or a URL such as *, got 'postgresql:host/db'"),
     "store database": ([MODEL, "--factorfair-store=oracel://x/y"], "*oracel*"),
     "pictures nowhere": ([MODEL, T2I, "--factorfair-pictures=ftp://x/y"], "--factorfair-pictures: expected a folder, s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://BUCKET/PREFIX, got 'ftp://x/y'"),
     "pictures without a bucket": ([MODEL, "--factorfair-pictures=s3://"], "--factorfair-pictures: expected s3://BUCKET/PREFIX, got 's3://'; *"),

@@ -39,11 +39,12 @@ def test_folder_it_finds_is_left_as_it_is(tmp_path: Path) -> None:
 
 
 def test_path_may_hold_what_a_uri_would_not(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path}/50%25 done #1/résumé.sqlite"
+    file = tmp_path / "50%25 done #1 p%41" / "résumé.sqlite"
+    url = f"sqlite:///{file}"
     for _ in range(2):
         with Store.open(url) as store:
             keeping.put(store, "k", Response("A"), model="m", prompt="p", repeat=0).result(30)
-    assert len(list(tmp_path.rglob("*.sqlite"))) == 1
+    assert list(tmp_path.rglob("*.sqlite")) == [file]
 
 
 @pytest.mark.parametrize(

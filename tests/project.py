@@ -82,11 +82,19 @@ class Project:
         path.write_text(text, encoding="utf-8")
         return path
 
+    def stored(self) -> int:
+        """Responses in the store."""
+        return self.count("responses WHERE reusable")
+
     def rows_of_runs(self) -> int:
         """Rows of runs that are left in the store: limits, accounts, endpoints and processes."""
-        with closing(sqlite3.connect(self.path / ".factorfair" / "responses.sqlite")) as store:
-            counts = (store.execute(f"SELECT count(*) FROM {table}") for table in RUN_TABLES)  # noqa: S608  # ours
-            return sum(count for ((count,),) in counts)
+        return sum(map(self.count, RUN_TABLES))
+
+    def count(self, rows: str) -> int:
+        """The number of rows in the store, of a table that the run has made."""
+        path = self.path / ".factorfair" / "responses.sqlite"
+        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as store:
+            return int(store.execute(f"SELECT count(*) FROM {rows}").fetchone()[0])  # noqa: S608  # ours
 
     @property
     def report_path(self) -> Path:

@@ -11,6 +11,7 @@ import argparse
 import asyncio
 import hashlib
 import json
+import math
 import random
 import re
 import sys
@@ -22,9 +23,6 @@ from typing import Any
 from aiohttp import web
 
 from tests import letter_servers, pictures
-
-ON_ITS_WAY = 0.1
-"""Seconds after a 429 in which requests sent earlier may still arrive."""
 
 _LETTERED = re.compile(r"(?<!\w)([A-Z])\. ")
 
@@ -40,9 +38,10 @@ class Script:
     a 400 and with a reply of that finish reason. ``reply`` is merged into the chat completion, ``choice`` and ``message`` into its parts. ``raw``
     replaces the body; ``cut`` stops in the middle of it; ``size`` is the size of a body in bytes. ``refuse``
     lists parameters that are rejected with a 400. ``resets``, ``cuts`` and ``stalls`` are the shares of requests
-    whose connection is dropped, whose reply is cut off, and whose reply takes ``stall`` seconds longer. If more
-    than ``rate`` requests arrive within ``window`` seconds, the surplus gets a 429 that says when the window
-    ends. ``server`` names a kind of ``letter_servers``, which answers instead of ``answer``. An images reply has ``pictures`` pictures, whatever the requested number; ``picture`` is merged into
+    whose connection is dropped, whose reply is cut off, and whose reply takes ``stall`` seconds longer. After
+    every ``rate`` requests the server is closed: the first to come closes it for ``window`` seconds, and all that come
+    meanwhile get a 429 that says when it opens. Requests after the first ``held`` wait for the next script, except
+    failures. ``server`` names a kind of ``letter_servers``, which answers instead of ``answer``. An images reply has ``pictures`` pictures, whatever the requested number; ``picture`` is merged into
     each.
     """
 
@@ -70,6 +69,7 @@ class Script:
     stall: float = 20.0
     rate: int = 0
     window: float = 1.0
+    held: int = 0
     pictures: int = 1
     picture: dict[str, Any] = field(default_factory=dict)
 
@@ -78,8 +78,8 @@ class Script:
 class Stats:
     """Statistics of requests; ``prompts`` counts them by the prompt's SHA-256, ``arrived`` are times in s.
 
-    ``early`` counts requests within a window whose end they were told to wait for. ``fetched`` are the
-    headers of the last request for a picture.
+    ``most_throttled`` is the largest number of 429s while the server was closed once. ``fetched`` are the headers of
+    the last request for a picture.
     """
 
     requests: int = 0
@@ -91,17 +91,17 @@ class Stats:
     prompts: Counter[str] = field(default_factory=Counter)
     arrived: list[float] = field(default_factory=list)
     throttled: int = 0
-    early: int = 0
+    most_throttled: int = 0
     fetched: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass
 class Window:
-    """A time window with a maximum of requests; ``rejected_at`` is the time of the first rejection."""
+    """The requests that the server lets in, and those that it rejects before it ``opens`` again."""
 
-    ends: float = 0.0
-    count: int = 0
-    rejected_at: float = float("inf")
+    admitted: int = 0
+    rejected: int = 0
+    opens: float = float("inf")
 
 
 class Stub:
@@ -112,18 +112,22 @@ class Stub:
         self.stats = Stats()
         self.random = random.Random(0)  # noqa: S311  # nothing secret
         self.window = Window()
+        self.replaced = asyncio.Event()
 
     async def complete(self, request: web.Request) -> web.StreamResponse:
         body = json.loads(await request.read())
-        stats = self.stats
+        stats, replaced = self.stats, self.replaced
         self._note(request, body)
         try:
             wait = self._throttled()
             if wait is not None:
-                return _sent("{}", status=429, headers={"Retry-After": f"{wait:.3f}"})
+                return _sent("{}", status=429, headers={"Retry-After": str(math.ceil(wait * 1000) / 1000)})
             number, latency = stats.requests, self.script.latency
-            if self._fails(number, body) and self.script.latency_of_failures is not None:
-                latency = self.script.latency_of_failures
+            if self._fails(number, body):
+                if self.script.latency_of_failures is not None:
+                    latency = self.script.latency_of_failures
+            elif 0 < self.script.held < number:
+                await replaced.wait()
             if latency:
                 await asyncio.sleep(latency)
             return await self._faulty(request, body, number)
@@ -141,6 +145,8 @@ class Stub:
         self.stats = Stats()
         self.random = random.Random(0)  # noqa: S311  # nothing secret
         self.window = Window()
+        self.replaced.set()
+        self.replaced = asyncio.Event()
         return web.json_response({})
 
     async def get_stats(self, _: web.Request) -> web.Response:
@@ -158,19 +164,22 @@ class Stub:
         stats.prompts[hashlib.sha256(_prompt(body).encode()).hexdigest()] += 1
 
     def _throttled(self) -> float | None:
-        """Seconds that the request should have waited, if it is one too many."""
-        script, window, now = self.script, self.window, time.monotonic()
-        if not script.rate:
+        """Seconds that the request should have waited, if the server is closed."""
+        if not self.script.rate:
             return None
-        if now >= window.ends:
-            self.window = window = Window(now + script.window)
-        window.count += 1
-        if window.count <= script.rate:
+        now = time.monotonic()
+        if now >= self.window.opens:
+            self.window = Window()
+        window = self.window
+        if window.admitted < self.script.rate:
+            window.admitted += 1
             return None
+        window.rejected += 1
+        if window.rejected == 1:
+            window.opens = now + self.script.window
         self.stats.throttled += 1
-        self.stats.early += now > window.rejected_at + ON_ITS_WAY
-        window.rejected_at = min(window.rejected_at, now)
-        return window.ends - now
+        self.stats.most_throttled = max(self.stats.most_throttled, window.rejected)
+        return window.opens - now
 
     async def _faulty(self, request: web.Request, body: dict[str, Any], number: int) -> web.StreamResponse:
         script, drawn = self.script, self.random.random()

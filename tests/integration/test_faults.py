@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import shutil
-import sqlite3
 import subprocess
 import time
-from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -38,13 +35,6 @@ def run(project: Project, stub: StubServer, *more: str) -> pytest.RunResult:
     return project.run_pytest(*arguments(stub, *more))
 
 
-def stored(path: Path) -> int:
-    if not path.exists():
-        return 0
-    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as store:
-        return int(store.execute("select count(*) from responses where reusable").fetchone()[0])
-
-
 def test_two_runs_at_once_ask_each_key_once(project: Project, stub: StubServer) -> None:
     stub.script(latency=0.05)
     options = ("--factorfair-max-connections=8", "-p", "no:xdist")
@@ -62,17 +52,15 @@ def test_overlapping_workers_ask_each_key_once(project: Project, stub: StubServe
 
 
 def test_too_many_requests(project: Project, stub: StubServer) -> None:
-    """60 calls a second are let in: the run takes as long as that takes, and waits as each Retry-After says."""
+    """The server closes after every 60 calls. Whoever is under way then is told to wait, and nobody else comes."""
     stub.script(latency=0.02, rate=60, window=1.0)
     result = run(project, stub, "-n0", "--factorfair-max-connections=32")
     assert result.ret == 0
     stats = stub.stats()
     assert project.report()["usage"]["calls"] == stats["requests"] == ANSWERS + stats["throttled"]
     assert all(topic["errors"] == 0 for topic in project.report()["topics"])
-    assert stats["throttled"] > 0
-    assert stats["early"] == 0
-    span = stats["arrived"][-1] - stats["arrived"][0]
-    assert span <= 1.3 * ANSWERS / 60
+    assert stats["throttled"] >= ANSWERS // 60
+    assert stats["most_throttled"] <= 32
 
 
 def test_broken_connections_cut_bodies_and_stalls(project: Project, stub: StubServer) -> None:
@@ -172,7 +160,7 @@ def test_replies_on_their_way_are_kept_when_a_fatal_error_ends_the_run(
     result = run(project, stub, "-pno:xdist", "--factorfair-max-connections=8")
     assert result.ret == 2
     assert stub.stats()["requests"] == 8
-    assert stored(project.path / ".factorfair" / "responses.sqlite") == 7
+    assert project.stored() == 7
 
 
 def test_store_removed_in_mid_run_ends_the_run_and_nothing_is_lost(
@@ -192,7 +180,7 @@ def test_store_removed_in_mid_run_ends_the_run_and_nothing_is_lost(
     assert told in output
     assert "Traceback" not in output
     asked = stub.stats()["requests"]
-    had = stored(project.path / ".factorfair" / "responses.sqlite")
+    had = project.stored()
     assert asked - 2 * 4 <= had <= asked < ANSWERS  # each worker had at most 4 calls under way
     assert run(project, stub, "-p", "no:xdist").ret == 0
     assert stub.stats()["requests"] == asked + ANSWERS - had
@@ -241,7 +229,7 @@ def test_a_full_disk_ends_the_run_and_what_was_kept_is_kept(project: Project, st
     assert "Traceback" not in result.stdout.str() + result.stderr.str()
     # the account of the run is a file as well, and either may be the first that is full
     result.stdout.fnmatch_lines(["Not judged: *.sqlite: the * cannot be *: *: * of 14 cases are missing."])
-    had = stored(project.path / ".factorfair" / "responses.sqlite")
+    had = project.stored()
     asked = stub.stats()["requests"]
     assert asked - 20 <= had <= asked < ANSWERS
     (project.path / "conftest.py").unlink()

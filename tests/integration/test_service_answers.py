@@ -95,19 +95,21 @@ def test_what_is_no_distribution_is_counted_with_its_reason_and_asked_once(
 
 
 def test_a_killed_run_resumes_to_the_report_of_a_whole_one(project: Project, stub: StubServer) -> None:
-    stub.script(server="vllm", latency=0.03)
+    """It is killed once all that it was told is stored, while four calls are under way."""
+    told, probes = 60, PROBES["probabilities"]
+    stub.script(server="vllm", held=told)
     url = f"--factorfair-model-arg=base_url={stub.base_url}"
     few = ("-n0", "--factorfair-max-connections=4", "--factorfair-answers=probabilities")
     command = [forkserver.python(), *PYTEST, *project.arguments("hosted_vllm/m"), url, *few]
     with subprocess.Popen(command, cwd=project.path, stdout=subprocess.DEVNULL) as killed:
-        while stub.stats()["requests"] < ANSWERS // 4:
+        while stub.stats()["requests"] < told + 4 or project.stored() < told - probes:
             assert killed.poll() is None
             time.sleep(0.01)
         forkserver.kill(killed)
+    stub.script(server="vllm")
     assert run(project, stub, "probabilities", "-n0").ret == 0
     resumed = comparable(project.report())
-    stats = stub.stats()
-    assert 0 < project.report()["usage"]["cached"] < ANSWERS
-    assert stats["requests"] <= ANSWERS + 2 * PROBES["probabilities"] + 4
+    assert project.report()["usage"]["cached"] == told - probes
+    assert stub.stats()["requests"] == ANSWERS - (told - probes) + probes
     assert run(project, stub, "probabilities", "-n0", "--factorfair-refresh").ret == 0
     assert comparable(project.report()) == resumed

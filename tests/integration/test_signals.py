@@ -5,53 +5,21 @@ from __future__ import annotations
 import os
 import pty
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
-from contextlib import closing, suppress
 from typing import Any
 
 import pytest
 
 from tests import forkserver
-from tests.project import PYTEST, Project
+from tests.project import Project
 from tests.servers import StubServer
 
 CONNECTIONS = 4
 SUBJECTIVE = 4 * 2 * 24
 ANSWERS = 6 * 4 + SUBJECTIVE
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
-def test_workers_stop_asking_within_a_second(project: Project, stub: StubServer, number: int) -> None:
-    stub.script(latency=0.4)  # a worker's item takes some seconds
-    process = subprocess.Popen(
-        [
-            *(forkserver.python(), *PYTEST, "-n2", "-k", "subjective"),
-            f"--factorfair-max-connections={CONNECTIONS}",
-            *project.arguments("hosted_vllm/m"),
-            f"--factorfair-model-arg=base_url={stub.base_url}",
-        ],
-        cwd=project.path,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    while stub.stats()["requests"] < 3 * CONNECTIONS:
-        time.sleep(0.01)
-    _, *workers = forkserver.family(process.pid)
-    assert len(workers) == 2
-    sent = time.monotonic()  # the server's clock, too: it is the machine's
-    os.kill(process.pid, number)
-    process.wait()
-    time.sleep(max(0.0, sent + 2 - time.monotonic()))
-    later = [moment - sent for moment in stub.stats()["arrived"] if moment > sent]
-    for worker in workers:
-        with suppress(ProcessLookupError):
-            os.kill(worker, signal.SIGKILL)
-    assert [moment for moment in later if moment > 1] == []
-    assert stub.stats()["requests"] < SUBJECTIVE
-
+TOLD = 3 * CONNECTIONS
 
 RUN = """
 import fcntl, os, signal, sys, termios, pytest
@@ -80,21 +48,35 @@ def start(
 
 
 def await_requests(stub: StubServer, process: subprocess.Popen[str]) -> None:
-    while stub.stats()["requests"] < 3 * CONNECTIONS:
+    while stub.stats()["requests"] < TOLD:
         time.sleep(0.01)
         assert process.poll() is None
 
 
 def check_kept(project: Project, stub: StubServer) -> None:
     """Every call that the server received is in the store, in the report and on its bill."""
-    with closing(sqlite3.connect(project.path / ".factorfair/responses.sqlite")) as store:
-        ((rows,),) = store.execute("SELECT count(*) FROM responses WHERE reusable")
     received = stub.stats()["requests"]
     usage = project.report()["usage"]
-    assert rows == usage["calls"] == received < ANSWERS
+    assert project.stored() == usage["calls"] == received < ANSWERS
     assert (usage["tokens_in"], usage["tokens_out"]) == (10 * received, 2 * received)
     assert usage["cost"] == pytest.approx(12e-6 * received)
     assert project.rows_of_runs() == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
+def test_workers_ask_no_more_after_a_signal(project: Project, stub: StubServer, number: int) -> None:
+    """Calls are under way as the controller ends the run, and are answered while it waits for them."""
+    stub.script(held=TOLD)
+    process = start(project, stub, "-n2", "-k", "subjective", stdout=subprocess.DEVNULL)
+    while stub.stats()["requests"] < TOLD + CONNECTIONS:
+        time.sleep(0.01)
+        assert process.poll() is None
+    os.kill(process.pid, number)
+    while process.poll() is None and not project.count("accounts WHERE ended IS NOT NULL"):
+        time.sleep(0.01)
+    stub.script()
+    assert process.wait() == pytest.ExitCode.INTERRUPTED
+    assert stub.stats()["requests"] == 0
 
 
 SLOW = {"latency": 0.4, "reply": {"usage": {"prompt_tokens": 10, "completion_tokens": 2}}}
@@ -240,13 +222,17 @@ def test_a_run_in_another_thread_leaves_signals_alone(project: Project, stub: St
 
 
 def test_a_pause_asked_of_one_worker_holds_for_all(project: Project, stub: StubServer) -> None:
-    """Each window lets some calls in and tells one too many when it ends; nobody else comes before."""
-    stub.script(latency=0.02, rate=60, window=1.0)
-    options = (f"--factorfair-model-arg=base_url={stub.base_url}", "--factorfair-max-connections=16")
-    result = project.run("-n2", *options, model="hosted_vllm/m")
-    assert result.ret == 0
-    stats = stub.stats()
-    assert stats["throttled"] > 0
-    assert stats["early"] == 0
-    assert project.report()["usage"]["calls"] == stats["requests"] == ANSWERS + stats["throttled"]
+    """Calls are under way as it becomes known; once they are answered, nobody asks until it is over."""
+    pause = 2
+    stub.script(healthy=TOLD, fail=TOLD + 1, status=429, headers={"Retry-After": str(pause)}, held=TOLD)
+    process = start(project, stub, "-n2", "-k", "subjective", stdout=subprocess.DEVNULL)
+    while stub.stats()["requests"] <= TOLD or not project.count("endpoints WHERE closed_until > 0"):
+        time.sleep(0.01)
+    before = stub.stats()["arrived"]
+    stub.script()
+    assert process.wait() == 0
+    after = stub.stats()["arrived"]
+    opens = before[TOLD] + pause  # the server's clock is the machine's, as the callers' is
+    assert len(before) + sum(moment < opens for moment in after) <= TOLD + CONNECTIONS
+    assert project.report()["usage"]["calls"] == len(before) + len(after) == SUBJECTIVE + 1
     assert all(topic["errors"] == 0 for topic in project.report()["topics"])

@@ -11,25 +11,29 @@ from typing import NamedTuple
 
 import pytest
 
-RUN = Path(__file__).parents[2] / ".ci" / "run"
+ROOT = Path(__file__).parents[2]
+MAIN_JOB = "pytest --factorfair-model=sim:stereotyped --factorfair-gate=default"
 CHECKS = [
-    "ruff",
-    "ruff",
-    "mypy",
-    "NO_SKIPPED_TESTS=1 pytest",
-    "NO_SKIPPED_TESTS=1 pytest",
-    "pytest",
-    "pytest",
+    MAIN_JOB,
+    "skipped_tests: pytest -n auto --dist=worksteal",
+    "skipped_tests: ruff check .",
+    "skipped_tests: ruff format --check .",
+    "skipped_tests: mypy",
+    "fail: pytest -n auto --dist=worksteal @skipped_tests",
+    "fail: pytest -n auto --dist=loadfile --no-loadscope-reorder -m slow",
+    "pytest -q tests/unit/engine",
+    "pytest -q tests/unit/engine",
 ]
-CHECK = re.compile(r"(NO_SKIPPED_TESTS=1 )?(ruff|mypy|pytest)\b")
+CHECK = re.compile("|".join(re.escape(check) for check in sorted(CHECKS, key=len, reverse=True)))
 STAND_IN = """\
 #!/usr/bin/env bash
 command="${0##*/} $*"
-echo "${NO_SKIPPED_TESTS:+NO_SKIPPED_TESTS=$NO_SKIPPED_TESTS }$command" >> "$NOTES"
+echo "${SKIPPED_TESTS:+${SKIPPED_TESTS##*/}: }${command//$TMPDIR*\\//}" >> "$NOTES"
 case $command in
-  "python3 -m venv "*) mkdir -p .venv/bin && for name in pip uv ruff mypy pytest; do cp "$0" .venv/bin/$name; done ;;
+  "python3 -m venv "*) mkdir -p "$3/bin" && for name in pip uv ruff mypy pytest; do cp "$0" "$3/bin/$name"; done ;;
   "uv venv "*) mkdir -p "${!#}/bin" && cp "$0" "${!#}/bin/pytest" ;;
   "uv build "*) cd "${command##*--out-dir=}" && mkdir source && tar czf source.tar.gz source ;;
+  "pytest --factorfair"*) mkdir -p .factorfair/report && touch .factorfair/report/report.html; echo "$VERDICT"; exit "$STATUS" ;;
 esac
 [[ $command != *"$FAILS"* ]]
 """
@@ -42,28 +46,38 @@ class Done(NamedTuple):
 
     @property
     def checks(self) -> list[str]:
-        """The checks in turn, each with what makes a skipped test a failed one, and without its arguments."""
-        found = [CHECK.match(command) for command in self.commands if "--collect-only" not in command]
+        """The checks in turn, each with what becomes of skipped tests; of its arguments, those in CHECKS."""
+        found = [CHECK.match(command) for command in self.commands]
         return [check.group() for check in found if check]
 
 
-def run(folder: Path, fails: str) -> Done:
-    """Run it in a folder; a command that contains the text fails."""
+def verdict(readme: str) -> str:
+    return next(line for line in readme.splitlines() if line.startswith("release: "))
+
+
+def run(folder: Path, fails: str = "nothing", *, status: int = 1, printed: str | None = None) -> Done:
+    """Run it in a folder; a command that contains the text fails, and the main job prints this and ends so."""
     (commands := folder / "commands").mkdir()
     (folder / ".ci").mkdir()
-    shutil.copy(RUN, folder / ".ci")
+    shutil.copy(ROOT / ".ci/run", folder / ".ci")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (folder / "README.md").write_text(readme.replace("/tmp/factorfair", f"{folder}/main"))  # noqa: S108  # the README's
     for name in ("python3", "initdb", "chromium", "jq"):
         (commands / name).write_text(STAND_IN)
         (commands / name).chmod(0o755)
     notes = folder / "notes"
+    given = {"VERDICT": verdict(readme) if printed is None else printed, "STATUS": str(status)}
     done = subprocess.run(
         ["bash", ".ci/run"], cwd=folder, capture_output=True, text=True, check=False,
-        env={"PATH": f"{commands}:{os.environ['PATH']}", "TMPDIR": str(folder), "NOTES": str(notes), "FAILS": fails},
+        env={"PATH": f"{commands}:{os.environ['PATH']}", "TMPDIR": str(folder), "NOTES": str(notes), "FAILS": fails}
+        | given,
     )  # fmt: skip
     return Done(done.returncode, done.stdout, notes.read_text().splitlines())
 
 
-@pytest.mark.parametrize("fails", ["ruff check", "mypy", "--dist=worksteal", "-m slow", "tests/unit/engine"])
+@pytest.mark.parametrize(
+    "fails", ["ruff check", "mypy", "-n auto --dist=worksteal", "@", "-m slow", "tests/unit/engine"]
+)
 def test_after_a_failed_check_the_others_run_all_the_same(tmp_path: Path, fails: str) -> None:
     done = run(tmp_path, fails)
     assert done.status == 1, done
@@ -72,12 +86,36 @@ def test_after_a_failed_check_the_others_run_all_the_same(tmp_path: Path, fails:
 
 
 def test_without_a_failure_it_succeeds(tmp_path: Path) -> None:
-    done = run(tmp_path, "nothing at all")
+    done = run(tmp_path)
     assert done.status == 0, done
     assert "failed: " not in done.printed
+    assert done.checks == CHECKS
 
 
-@pytest.mark.parametrize(("fails", "checks"), [("uv pip install", []), ("uv venv", CHECKS[:5])])
+@pytest.mark.parametrize(
+    ("status", "printed"), [(0, None), (4, None), (1, "release: FAIL: 3 of 50 gates failed")]
+)
+def test_the_main_job_ends_as_the_readme_shows(tmp_path: Path, status: int, printed: str | None) -> None:
+    done = run(tmp_path, status=status, printed=printed)
+    assert done.status == 1, done
+    assert "failed: fails_gates python3 -m venv " in done.printed
+    assert done.checks == CHECKS
+
+
+def test_the_readmes_commands_find_nothing_that_was_installed(tmp_path: Path) -> None:
+    """In a checkout that CI has run in before; and CI itself installs only after them."""
+    for folder in ("main", ".venv"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "earlier").touch()
+    done = run(tmp_path)
+    assert not list(tmp_path.glob("*/earlier"))
+    installed = [at for at, command in enumerate(done.commands) if re.search("pip .*install|venv", command)]
+    assert done.commands[installed[4]].endswith("python3 -m venv .venv/extras")
+    tested = next(at for at, command in enumerate(done.commands) if "pytest -n auto" in command)
+    assert installed[3] < tested < installed[4]
+
+
+@pytest.mark.parametrize(("fails", "checks"), [("uv pip install", CHECKS[:2]), ("uv venv", CHECKS[:-2])])
 def test_a_failed_installation_ends_it(tmp_path: Path, fails: str, checks: list[str]) -> None:
     done = run(tmp_path, fails)
     assert done.status == 1
@@ -87,4 +125,4 @@ def test_a_failed_installation_ends_it(tmp_path: Path, fails: str, checks: list[
 def test_a_python_that_is_not_there_is_left_out(tmp_path: Path) -> None:
     done = run(tmp_path, "uv python find")
     assert done.status == 0, done
-    assert done.checks == CHECKS[:5]
+    assert done.checks == CHECKS[:-2]

@@ -21,7 +21,7 @@ from tests.project import FEW_PORTRAITS
 GPU = shutil.which("nvidia-smi") is not None
 
 # In CI a skipped test is a failed one, and CI has no GPU.
-if GPU or not os.environ.get("NO_SKIPPED_TESTS"):
+if GPU or not os.environ.get("SKIPPED_TESTS"):
     pytestmark = [
         pytest.mark.slow,
         pytest.mark.skipif(not GPU, reason="there is no GPU: no nvidia-smi"),

@@ -46,8 +46,8 @@ def test_there_are_exactly_two_commands_to_set_up() -> None:
 @pytest.mark.slow
 def test_the_first_one_with_the_wheel(tmp_path: Path) -> None:
     """Of the wheel that is built from the source distribution; CI types the command itself."""
-    build = [sys.executable, "-m", "build", "--no-isolation", "--outdir", tmp_path / "dist", ROOT]
-    subprocess.run(build, check=True, capture_output=True)
+    build = [sys.executable, "-m", "build", "--no-isolation", "--outdir"]
+    subprocess.run([*build, tmp_path / "dist", ROOT], check=True, capture_output=True)
     (wheel,) = (tmp_path / "dist").glob("*.whl")
     command = SETUP[0].replace("/tmp/factorfair", str(tmp_path / "venv"))  # noqa: S108  # the README's folder
     command = command.replace('"$(mktemp -d)"', str(tmp_path)).replace("--quiet . &&", f"--quiet {wheel} &&")

@@ -76,9 +76,11 @@ class Controller:
         except StoreError as error:
             raise pytest.UsageError(redacted(str(error))) from None
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionstart(self, session: pytest.Session) -> None:
+    @pytest.hookimpl(wrapper=True)
+    def pytest_sessionstart(self, session: pytest.Session) -> Generator[None]:
         self._session = session
+        yield
+        self._start.again()  # pytest's own clock has just started
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         self.select([item.nodeid for item in session.items])

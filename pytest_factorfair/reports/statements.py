@@ -189,5 +189,5 @@ def usage_line(summary: Summary) -> str:
         f"{plural(outcomes.total(), 'answer')}: {outcomes['refused']:,} refused, "
         f"{outcomes['unparsed']:,} unparsed, {plural(outcomes['error'], 'error')}; "
         f"{calls}{throttled}, {usage.cached:,} from the store, "
-        f"{cost}, {summary.seconds:,.1f} s"
+        f"{cost}, scored after {summary.seconds:,.1f} s"
     )

@@ -92,6 +92,10 @@ class Start:
     """When a run started, by the calendar and by a monotonic clock."""
 
     def __init__(self) -> None:
+        self.again()
+
+    def again(self) -> None:
+        """Start now instead."""
         self.at = datetime.now(UTC)
         self._clock = monotonic()
 

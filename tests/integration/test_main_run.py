@@ -109,6 +109,19 @@ def test_beside_a_failure_the_headline_has_no_average(project: Project) -> None:
         assert ", average " not in text
 
 
+def test_the_seconds_are_part_of_pytests(project: Project) -> None:
+    """What other plugins do before the session is in neither."""
+    project.pytester.makeconftest(
+        "import time, pytest\n@pytest.hookimpl(trylast=True)\ndef pytest_configure():\n    time.sleep(1)\n"
+    )
+    result = project.run("-p", "no:xdist", "-k", "objective-tea_rate-gender-highest")
+    (pytests,) = re.findall(r" in ([0-9.]+)s", result.outlines[-1])
+    (ours,) = re.findall(r", scored after ([0-9.]+) s$", result.stdout.str(), re.MULTILINE)
+    seconds = project.report()["usage"]["seconds"]
+    assert f"{seconds:.1f}" == ours
+    assert seconds <= float(pytests) + 0.005  # it is rounded
+
+
 @pytest.mark.parametrize("option", ["-q", "-v", "-s"])
 def test_pytest_verbosity_does_not_matter(project: Project, option: str) -> None:
     result = project.run("-p", "no:xdist", option, MISSED)

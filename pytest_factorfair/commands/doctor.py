@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import tempfile
 
 from pytest_factorfair.commands.common import Commands, from_conftest, loaded, say
 from pytest_factorfair.errors import InputError
 
 NOT_READY = 1
+
+WIDTH = len("probabilities")
+"""The longest name of an observation."""
 
 
 def add(commands: Commands) -> None:
@@ -48,10 +52,19 @@ def run(arguments: argparse.Namespace) -> int:
     preset = PRESETS["ci"]
     checklist, cases = loaded(CHECKLISTS[models.modality(arguments.spec)], preset.truth)
     query = protocols.queries(checklist, next(reversed(cases.values())), preset.sampling)[0]
+    code = 0
     with tempfile.TemporaryDirectory() as folder, Store.open(f"sqlite:///{folder}/doctor.sqlite") as store:
-        examination = Examination(arguments.spec, given, checklist, query, store, custom)
-        observed = tuple(examination.observations())
-    width = max(len(one.name) for one in observed)
-    for one in observed:
-        say(f"{one.name:{width}}  {one.said}")
-    return NOT_READY if any(one.fatal for one in observed) else 0
+        examination = Examination(arguments.spec, given, checklist, query, store, custom, _progress)
+        for observation in examination.observations():
+            _progress("")
+            say(f"{observation.name:{WIDTH}}  {observation.said}")
+            sys.stdout.flush()
+            code = NOT_READY if observation.fatal else code
+    return code
+
+
+def _progress(what: str) -> None:
+    """Show what is being done on a line of the terminal that the next one replaces."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r\x1b[K{what and f'{what} ...'}")
+        sys.stderr.flush()

@@ -20,6 +20,9 @@ from pytest_factorfair.errors import InputError, nearest
 from pytest_factorfair.models.spec import ModelSpec
 from pytest_factorfair.redaction import conceal_keys, concealed
 
+SAMPLING = ("temperature", "top_p", "max_tokens", "generate")
+"""Arguments of generated text, which say nothing about the probabilities of letters."""
+
 SECRETS = ("api_key", "apikey", "token", "authorization", "password", "secret")
 
 

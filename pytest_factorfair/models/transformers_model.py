@@ -36,7 +36,7 @@ from pytest_factorfair.errors import (
     RetryableModelError,
 )
 from pytest_factorfair.models import arguments, checkpoint
-from pytest_factorfair.models.arguments import Count, PassedOn, Share, Temperature, Text
+from pytest_factorfair.models.arguments import SAMPLING, Count, PassedOn, Share, Temperature, Text
 from pytest_factorfair.models.local_model import (
     DeviceMap,
     Generator,
@@ -59,7 +59,6 @@ _TAKEN = frozenset(
     | {"num_return_sequences", "logits_processor", "eos_token_id", "pad_token_id", "temperature", "top_p"}
     | {"streamer"}
 )
-_OF_TEXT = ("temperature", "top_p", "max_tokens", "generate")
 _UNCLOSED_REASONING = re.compile(
     r"[<\[](\w*(?:think|reason|thought)\w*)[>\]](?!.*[<\[]/\1[>\]])", re.DOTALL | re.IGNORECASE
 )
@@ -108,13 +107,13 @@ def build(spec: ModelSpec) -> Model:
     names = {"dtype", "system", "template"}
     if spec.answers == "probabilities":
         for key in spec.arguments:
-            if key.partition(".")[0] in _OF_TEXT:
+            if key.partition(".")[0] in SAMPLING:
                 raise InputError(
                     f"model '{spec.text}': argument '{key}' has no effect on probabilities: leave it out, "
                     "or leave out --factorfair-answers=probabilities"
                 )
     else:
-        names |= {*_OF_TEXT}
+        names |= {*SAMPLING}
     identity = {
         "provider": "transformers",
         "weights": checkpoint.digest(path) if path else f"{spec.target}@{asked.revision or 'main'}",

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from pytest_factorfair import models, reading
-from pytest_factorfair.domain import AnswerMode, Checklist, Exchange, Query, Usage, excerpt, plural
+from pytest_factorfair.domain import AnswerMode, Checklist, Exchange, Query, Usage, excerpt, listed, plural
 from pytest_factorfair.engine import Engine, Retry
 from pytest_factorfair.errors import InputError, ModelError, PictureError
 from pytest_factorfair.models import Factory, Model, prices
+from pytest_factorfair.models.arguments import SAMPLING
 from pytest_factorfair.models.protocol import deterministic
 from pytest_factorfair.pictures.decode import decode
 from pytest_factorfair.reading.outcomes import QUOTED
@@ -21,6 +22,9 @@ from pytest_factorfair.store import Store
 
 PATIENCE = 20.0
 """Seconds that retries of a call may wait."""
+
+ENOUGH = 64
+"""Tokens of a local model's reply: a base model, which never ends, writes as many as it may."""
 
 
 class Observation(NamedTuple):
@@ -35,7 +39,7 @@ class Observation(NamedTuple):
 class Examination:
     """One question, asked of one model in every supported way; ``spent`` is the usage.
 
-    ``custom`` are the user's own models, by scheme or spec.
+    ``custom`` are the user's own models, by scheme or spec. ``progress`` is told what is about to be asked.
     """
 
     spec: str
@@ -44,6 +48,7 @@ class Examination:
     query: Query
     store: Store
     custom: Mapping[str, Factory]
+    progress: Callable[[str], None] = lambda _: None
     spent: Usage = field(default_factory=Usage)
     _modes: tuple[AnswerMode, ...] = ()
 
@@ -57,6 +62,7 @@ class Examination:
         url = getattr(model, "url", None)
         yield Observation("model", redacted(self.spec) + (f" at {shown_url(url)}" if url else ""))
         repeats = 1 if deterministic(model.identity) else 2
+        self.progress("asking for a picture" if self.checklist.modality == "image" else "asking in words")
         started = time.monotonic()
         exchanges = self._asked(model, repeats)
         seconds = (time.monotonic() - started) / repeats
@@ -79,8 +85,17 @@ class Examination:
         return Observation("spent", f"{plural(self.spent.calls, 'call')}, {cost}")
 
     def _model(self, answers: AnswerMode) -> Model:
-        own = {name: value for name, value in self.arguments.items() if name not in prices.ARGUMENTS}
+        left_out = {*prices.ARGUMENTS, *self._inapplicable(answers)}
+        own = {name: value for name, value in self.arguments.items() if name not in left_out}
+        if answers != "probabilities" and self.spec.startswith("transformers:"):
+            own.setdefault("max_tokens", str(ENOUGH))
         return models.build(self.spec, own, checklists=(self.checklist,), custom=self.custom, answers=answers)
+
+    def _inapplicable(self, answers: AnswerMode) -> tuple[str, ...]:
+        """The user's arguments that a run for these answers would refuse."""
+        if answers != "probabilities":
+            return ()
+        return tuple(name for name in self.arguments if name.partition(".")[0] in SAMPLING)
 
     def _asked(self, model: Model, repeats: int = 1) -> tuple[Exchange, ...]:
         """Ask the question ``repeats`` times; one exchange with an error if that is impossible."""
@@ -125,6 +140,7 @@ class Examination:
 
     def _letter(self, answers: AnswerMode) -> str:
         """Whether the model can answer with a letter in this way."""
+        self.progress(f"asking for {answers}")
         try:
             exchanges = self._asked(self._model(answers))
         except InputError as error:
@@ -135,7 +151,9 @@ class Examination:
         if answer.outcome != "answered":
             return f"no: {answer.outcome} ({answer.reason})"
         if answer.probabilities:
-            return f"yes: the letters hold {sum(answer.probabilities):.1%} of the probability"
+            without = self._inapplicable(answers)
+            leave_out = f"; leave out {listed(without)}" if without else ""
+            return f"yes: the letters hold {sum(answer.probabilities):.1%} of the probability{leave_out}"
         return f"yes: {answer.letter}"
 
     def _price(self, model: Model) -> str:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+from pytest_factorfair import protocols
 from pytest_factorfair.commands.cli import main
-from tests import letter_servers
+from pytest_factorfair.commands.common import loaded
+from pytest_factorfair.config.settings import PRESETS
+from pytest_factorfair.session.examination import Examination
+from pytest_factorfair.store import Store
+from tests import letter_servers, tiny_checkpoint
+from tests.extras import needs
 from tests.servers import StubServer, stub, stub_process
 
 __all__ = ["stub", "stub_process"]  # fixtures
@@ -67,6 +74,42 @@ def test_a_server_that_refuses(
     requests = stub.stats()["requests"]
     assert 1 <= requests <= 4
     assert found["spent"].startswith(f"{requests} call")
+
+
+@needs("transformers")
+def test_a_base_model_writes_few_tokens(tmp_path: Path) -> None:
+    """It need not end by itself: with this seed it writes on and on."""
+    folder = tiny_checkpoint.write(tmp_path / "base", template=None, seed=1)
+    checklist, cases = loaded("fact_or_fair", "audited")
+    query = protocols.queries(checklist, next(iter(cases.values())), PRESETS["ci"].sampling)[0]
+    told: list[str] = []
+    with Store.open(f"sqlite:///{tmp_path}/doctor.sqlite") as store:
+        examination = Examination(f"transformers:{folder}", {}, checklist, query, store, {}, told.append)
+        written = {one.name: examination.spent.tokens_out for one in examination.observations()}
+    assert written["reached"] == 64
+    assert told == ["asking in words", "asking for json", "asking for probabilities"]
+
+
+def test_a_terminal_shows_what_is_asked(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    assert main(["doctor", "sim:ideal"]) == 0
+    assert [line for line in capsys.readouterr().err.split("\r\x1b[K") if line] == [
+        "asking in words ...", "asking for json ...", "asking for probabilities ...",
+    ]  # fmt: skip
+
+
+@needs("transformers")
+def test_arguments_of_text_are_no_obstacle_to_probabilities(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tiny_checkpoint.write(tmp_path)
+    found = examined(capsys, f"transformers:{folder}", "max_tokens=16", "temperature=0", code=1)
+    assert re.fullmatch(
+        r"yes: the letters hold [0-9.]+% of the probability; leave out max_tokens and temperature",
+        found["probabilities"],
+    )
 
 
 def test_seeds(stub: StubServer, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,6 +15,8 @@ from zipfile import ZipFile
 import pytest
 
 ROOT = Path(__file__).parents[2]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PRIVATE = "Private :: Do Not Upload" in PYPROJECT["project"]["classifiers"]
 
 
 def run(*command: str | Path) -> str:
@@ -103,10 +105,20 @@ def test_links_of_the_package_page(metadata: Message) -> None:
 
 def test_the_home_of_the_project_is_said_once() -> None:
     """In pyproject.toml; as long as it is undecided, the package index refuses an upload."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    urls = project["project"]["urls"]
-    (link,) = project["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]["substitutions"]
+    urls = PYPROJECT["project"]["urls"]
+    (link,) = PYPROJECT["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]["substitutions"]
     assert all(url.startswith(urls["Source"]) for url in urls.values())
     assert urls["Source"] in link["replacement"]
-    private = "Private :: Do Not Upload" in project["project"]["classifiers"]
-    assert private == ("/OWNER/" in urls["Source"])
+    assert ("/OWNER/" in urls["Source"]) == PRIVATE
+
+
+def test_what_users_copy_installs_the_package_that_is_ours() -> None:
+    """Until it is uploaded, anybody can take its name on the index, and would read the API keys of who installs it."""
+    folders = ("docs", "conftest_examples", "templates", "pytest_factorfair/starting_files")
+    texts = [path.read_text(encoding="utf-8") for one in folders for path in (ROOT / one).rglob("*.*")
+             if path.suffix in {".md", ".yml", ".ipynb"}]  # fmt: skip
+    installed = re.findall(
+        r"(?:pip install|INSTALL:).*?pytest-factorfair(?:\[[\w,]+\])?( @ git\+\S+@REF)?", "\n".join(texts)
+    )
+    assert len(installed) >= 6
+    assert {bool(pinned) for pinned in installed} == {PRIVATE}

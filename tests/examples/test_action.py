@@ -252,7 +252,7 @@ def test_gitlab_pass_and_fail(tmp_path: Path) -> None:
     code, log = gitlab(folder, {})
     assert code == 0, log
     assert "release: PASS" in log
-    assert (tmp_path / "outside/pip.log").read_text() == "install --quiet pytest-factorfair[xdist]\n"
+    assert (tmp_path / "outside/pip.log").read_text() == f"install --quiet {GITLAB['variables']['INSTALL']}\n"
     report = folder / GITLAB["variables"]["REPORT"]
     assert (report / "junit.xml").exists()
     assert GITLAB["artifacts"]["reports"]["junit"] == "$REPORT/junit.xml"

@@ -5,6 +5,7 @@ Everything else imports from here; nothing here imports from anywhere else.
 
 from pytest_factorfair.domain.answer import (
     CITATIONS,
+    FILTERED,
     LOST,
     NO_FACE,
     NO_GROUP,
@@ -16,6 +17,7 @@ from pytest_factorfair.domain.answer import (
     Choices,
     Citation,
     Example,
+    Fate,
     Outcome,
     Reading,
     Reason,
@@ -99,6 +101,7 @@ __all__ = [
     "CITATIONS",
     "DIRECTIONS",
     "ENGLISH",
+    "FILTERED",
     "GRACE",
     "LOST",
     "NO_FACE",
@@ -132,6 +135,7 @@ __all__ = [
     "Exchange",
     "Explanation",
     "Face",
+    "Fate",
     "Fingerprint",
     "Finish",
     "Gate",

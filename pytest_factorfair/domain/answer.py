@@ -52,6 +52,12 @@ OUTCOMES: tuple[Outcome, ...] = ("answered", "refused", "unparsed", "error")
 LOST = OUTCOMES[1:]
 """The outcomes of answers that are missing."""
 
+FILTERED = "filtered by the provider"
+"""The reason of a reply that the provider's content filter withheld; it counts as refused."""
+
+Fate = Outcome | Literal["filtered"]
+"""What happened to a reply, in the words of reports: one that was filtered is not called refused."""
+
 FAILINGS: Mapping[Outcome, str] = {"unparsed": "could not be read", "error": "could not be obtained"}
 """What messages say about lost answers."""
 
@@ -105,6 +111,11 @@ class Answer:
     def face(self) -> bool:
         """Whether this is the answer of a face; a picture may have several."""
         return self.letter is None and (self.outcome == "answered" or self.reason == NO_GROUP)
+
+    @property
+    def fate(self) -> Fate:
+        """The outcome, or that the provider filtered the reply: then the model did not refuse."""
+        return "filtered" if self.reason == FILTERED else self.outcome
 
 
 NO_FACE = "no face"
@@ -217,6 +228,11 @@ class AnswerColumns(Sequence[Answer]):
         """How often each outcome occurs, without unpacking the answers."""
         return Counter(one.outcome for one in self._recurring)
 
+    @property
+    def filtered(self) -> int:
+        """How many replies the provider filtered, without unpacking the answers."""
+        return sum(one.reason == FILTERED for one in self._recurring)
+
     @overload
     def __getitem__(self, place: int) -> Answer: ...
     @overload
@@ -262,6 +278,17 @@ class Record:
         if isinstance(self.answers, AnswerColumns):
             return self.answers.outcomes
         return Counter(answer.outcome for answer in self.answers)
+
+    @property
+    def fates(self) -> Counter[Fate]:
+        """What happened to the replies; those that the provider filtered are not among the refused."""
+        if not isinstance(self.answers, AnswerColumns):
+            return Counter(answer.fate for answer in self.answers)
+        fates = Counter[Fate](self.answers.outcomes)
+        if filtered := self.answers.filtered:
+            fates["filtered"] = filtered
+            fates["refused"] -= filtered
+        return fates
 
 
 @dataclass(frozen=True, slots=True)

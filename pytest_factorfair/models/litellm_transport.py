@@ -226,6 +226,9 @@ def _plain_chat(completion: Any) -> Mapping[str, object]:
     if choice is None:
         return {}
     fields = getattr(choice.message, "provider_specific_fields", None) or {}
+    ends = getattr(choice, "provider_specific_fields", None) or {}
+    # litellm calls a refusal of Claude's a filtered reply.
+    finish = "refusal" if ends.get("native_finish_reason") == "refusal" else choice.finish_reason
     logprobs: Any = getattr(choice, "logprobs", None)
     usage = getattr(completion, "usage", None)
     return {
@@ -237,7 +240,7 @@ def _plain_chat(completion: Any) -> Mapping[str, object]:
                     "refusal": fields.get("refusal"),
                     "reasoning_content": getattr(choice.message, "reasoning_content", None),
                 },
-                "finish_reason": choice.finish_reason,
+                "finish_reason": finish,
                 "logprobs": logprobs.model_dump() if hasattr(logprobs, "model_dump") else logprobs,
             }
         ],

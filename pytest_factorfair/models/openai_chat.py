@@ -24,7 +24,11 @@ _FINISHES: Mapping[str, Finish] = {
     "content_filtered": "filtered",
     "guardrail_intervened": "filtered",
     "safety": "filtered",
+    "image_safety": "filtered",
     "prohibited_content": "filtered",
+    "recitation": "filtered",
+    "blocklist": "filtered",
+    "spii": "filtered",
     "sensitive": "filtered",
     "refusal": "refusal",
 }
@@ -106,7 +110,8 @@ def response_of(reply: Mapping[str, object], *, model: str) -> Response:
     if choice.get("finish_reason") in ("abort", "error"):
         raise MalformedReplyError(f"the server broke off ({choice['finish_reason']})")
     text, is_refusal = _text(message)
-    finish = "refusal" if is_refusal else _FINISHES.get(str(choice.get("finish_reason")).lower(), "stop")
+    said = str(choice.get("finish_reason")).lower().partition(":")[0]  # Gemini: "content_filter: SAFETY"
+    finish = "refusal" if is_refusal else _FINISHES.get(said, "stop")
     counts = reply.get("usage")
     usage = counts if isinstance(counts, dict) else {}
     return Response(

@@ -131,6 +131,9 @@ def complaint(body: bytes) -> Complaint:
         for key in ("code", "type")
         if part.get(key)
     )
+    metadata = error.get("metadata")
+    if isinstance(metadata, dict) and "flagged_input" in metadata:  # OpenRouter's moderation
+        codes |= {"content_filter"}
     message = error.get("message") or error.get("detail") or ""
     return Complaint(utf8(str(message)), codes, str(error.get("param") or ""))
 

@@ -52,7 +52,7 @@ from pytest_factorfair.domain import (
 
 REFUSED = Reading("refused", reason="refused")
 REFUSED_BY_MODEL = Reading("refused", reason="refused by the model")
-FILTERED = Reading("refused", reason="filtered by the provider")
+FILTERED = Reading("refused", reason=domain.FILTERED)
 CUT_OFF = Reading("unparsed", reason="cut off")
 EMPTY = Reading("unparsed", reason="empty")
 ONLY_REASONING = Reading("unparsed", reason="reasoning without an answer")
@@ -215,11 +215,16 @@ def shapes(answers: Sequence[Answer], exchanges: Sequence[Exchange]) -> Mapping[
 
 
 def notes(records: Iterable[Record]) -> Iterator[str]:
-    """One line for each model with unparsed replies: how many, and the most frequent shapes."""
+    """Of each model: how many replies were filtered, and the most frequent shapes of unparsed ones."""
     found: dict[str, Counter[str]] = {}
+    filtered: Counter[str] = Counter()
     for record in records:
         found.setdefault(record.case.model, Counter()).update(record.shapes)
+        filtered[record.case.model] += record.fates["filtered"]
     for model, counts in found.items():
+        if filtered[model]:
+            replies = plural(filtered[model], "reply was", "replies were")
+            yield f"{model}: {replies} {domain.FILTERED}: counted as refused, though the model did not refuse"
         frequent = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))[:SHAPES_SHOWN]
         if frequent:
             replies = plural(counts.total(), "unparsed reply", "unparsed replies")

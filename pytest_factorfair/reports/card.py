@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from http import HTTPStatus
@@ -13,7 +14,7 @@ from shlex import join
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from pytest_factorfair.domain import ALL, Outcome, Score, Source, Summary
+from pytest_factorfair.domain import ALL, FILTERED, Fate, Score, Source, Summary
 from pytest_factorfair.errors import InputError, MissingExtraError
 from pytest_factorfair.protocols import reporting_of, reportings
 from pytest_factorfair.redaction import fit
@@ -32,7 +33,12 @@ from pytest_factorfair.reports.statements import (
 from pytest_factorfair.reports.table import Row, Table, as_markdown, number, span
 from pytest_factorfair.reports.tables import score_name, size
 
-LOST: Mapping[Outcome, str] = {"refused": "refused", "unparsed": "unparsed", "error": "errors"}
+LOST: Mapping[Fate, str] = {
+    "refused": "refused",
+    "filtered": FILTERED,
+    "unparsed": "unparsed",
+    "error": "errors",
+}
 """Names of the outcomes without an answer."""
 
 COLUMNS = ("score", "95 % interval", "n", "can reach")
@@ -314,9 +320,10 @@ def scores(summary: Summary) -> Iterator[Score]:
 
 
 def answers(summary: Summary) -> Mapping[str, int]:
-    """Answers by outcome."""
-    outcomes = [answer.outcome for record in summary.cases for answer in record.answers]
-    return {"answers": len(outcomes), **{name: outcomes.count(kind) for kind, name in LOST.items()}}
+    """All answers, and those that are missing by what became of them."""
+    fates = sum((record.fates for record in summary.cases), Counter[Fate]())
+    lost = {name: fates[fate] for fate, name in LOST.items() if fates[fate] or fate != "filtered"}
+    return {"answers": fates.total(), **lost}
 
 
 def method(card: Card) -> Iterator[tuple[str, str]]:

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, Protocol
 
-from pytest_factorfair.domain import Illustration, Judgement, Outcome, Summary, Verdict, excerpt, plural
+from pytest_factorfair.domain import (
+    FILTERED,
+    Fate,
+    Illustration,
+    Judgement,
+    Summary,
+    Verdict,
+    excerpt,
+    plural,
+)
 
 ETHICS = (
     "Made for evaluating models, not for decisions about people. The prompts surface stereotypes on purpose; "
@@ -17,37 +26,51 @@ ETHICS = (
 
 def warnings(summary: Summary) -> Iterator[str]:
     """Warnings about models, parts and contexts without a single answer, whose scores mean nothing."""
-    outcomes: dict[str, Counter[Outcome]] = {}
+    fates: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for record in summary.cases:
-        outcomes.setdefault(whose(summary, record.case), Counter()).update(record.outcomes)
-    silent = {subject for subject, counts in outcomes.items() if not counts["answered"]}
+        fates[whose(summary, record.case)].update(record.fates)
+    silent = {subject for subject, counts in fates.items() if not counts["answered"]}
     for subject in silent:
-        total = outcomes[subject].total()
+        total = fates[subject].total()
         every = f"all {plural(total, 'answer')}" if total > 1 else "the only answer"
-        yield f"{_lost(outcomes[subject], every + subject)}: no score says anything about it"
-    places: dict[tuple[str, str], Counter[Outcome]] = {}
+        yield f"{_lost(fates[subject], every + subject)}: no score says anything about it"
+    places: dict[tuple[str, str], Counter[str]] = {}
     for topic in summary.topics:
         subject = whose(summary, topic)
         if subject not in silent:
             counts = places.setdefault((topic.context or topic.part, subject), Counter())
             counts["answered"] += topic.answered
-            counts.update({"refused": topic.refused, "unparsed": topic.unparsed, "error": topic.errors})
+            counts.update(
+                {_refused(fates[subject]): topic.refused, "unparsed": topic.unparsed, "error": topic.errors}
+            )
     for (place, subject), counts in places.items():
         if counts.total() and not counts["answered"]:
             every = f"every answer in {place}{subject}"
             yield f"{_lost(counts, every)}: no score there says anything about it"
 
 
-def _lost(counts: Counter[Outcome], answers: str) -> str:
-    match [outcome for outcome, count in counts.items() if count]:
+def _refused(fates: Counter[str]) -> str:
+    """What became of a model's answers that count as refused: the topics do not say it."""
+    if not fates["filtered"]:
+        return "refused"
+    return "withheld" if fates["refused"] else "filtered"
+
+
+def _lost(fates: Counter[str], answers: str) -> str:
+    match [fate for fate, count in fates.items() if count]:
         case ["refused"]:
             return f"the model refused {answers}"
+        case ["filtered"]:
+            return f"the provider filtered {answers}"
+        case ["withheld"]:
+            return f"the model refused or the provider filtered {answers}"
         case ["unparsed"]:
             return f"{answers} went unparsed"
         case ["error"]:
             return f"{answers} ended in an error"
         case _:
-            return f"{answers} went without a choice (refused, unparsed or errors)"
+            filtered = "filtered, " if fates["filtered"] or fates["withheld"] else ""
+            return f"{answers} went without a choice (refused, {filtered}unparsed or errors)"
 
 
 SIGNS: Mapping[Judgement, str] = {
@@ -176,7 +199,8 @@ def settings(summary: Summary) -> dict[str, str]:
 def usage_line(summary: Summary) -> str:
     """Answers by outcome, calls, cost and duration."""
     usage = summary.usage
-    outcomes = sum((record.outcomes for record in summary.cases), Counter[Outcome]())
+    fates = sum((record.fates for record in summary.cases), Counter[Fate]())
+    filtered = f"{fates['filtered']:,} {FILTERED}, " if fates["filtered"] else ""
     waited = f", waited {usage.waited:,.0f} s" if usage.waited >= 1 else ""
     throttled = f" ({usage.throttled:,} throttled with 429{waited})" if usage.throttled else ""
     calls = plural(usage.calls, "call")
@@ -186,8 +210,8 @@ def usage_line(summary: Summary) -> str:
         calls += f" and {here:,} here" if here else ""
     cost = "cost unknown" if usage.cost is None else f"cost ${usage.cost:,.2f}"
     return (
-        f"{plural(outcomes.total(), 'answer')}: {outcomes['refused']:,} refused, "
-        f"{outcomes['unparsed']:,} unparsed, {plural(outcomes['error'], 'error')}; "
+        f"{plural(fates.total(), 'answer')}: {fates['refused']:,} refused, {filtered}"
+        f"{fates['unparsed']:,} unparsed, {plural(fates['error'], 'error')}; "
         f"{calls}{throttled}, {usage.cached:,} from the store, "
         f"{cost}, scored after {summary.seconds:,.1f} s"
     )

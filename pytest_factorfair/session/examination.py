@@ -9,7 +9,18 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from pytest_factorfair import models, reading
-from pytest_factorfair.domain import AnswerMode, Checklist, Exchange, Query, Usage, excerpt, listed, plural
+from pytest_factorfair.domain import (
+    FILTERED,
+    Answer,
+    AnswerMode,
+    Checklist,
+    Exchange,
+    Query,
+    Usage,
+    excerpt,
+    listed,
+    plural,
+)
 from pytest_factorfair.engine import Engine, Retry
 from pytest_factorfair.errors import InputError, ModelError, PictureError
 from pytest_factorfair.models import Factory, Model, prices
@@ -119,7 +130,7 @@ class Examination:
             kept = exchange.response is not None and exchange.response.text.strip() == asked
             yield Observation("format", "kept" if kept else f"not kept, it asks for {asked} and nothing else")
         elif answer.outcome == "refused":
-            yield Observation("readable", f'yes: "{text}" is a refusal ({answer.reason})')
+            yield Observation("readable", f'yes: "{text}" is {_refusal(answer)}')
         else:
             example = reading.example((answer,), (exchange,), replay=False, modes=self._modes)
             remedy = f"; try: {example.remedy}" if example is not None else ""
@@ -149,7 +160,8 @@ class Examination:
             return f"no: {lost}"
         answer = reading.answer(exchanges[0], answers=answers, language=self.checklist.language)
         if answer.outcome != "answered":
-            return f"no: {answer.outcome} ({answer.reason})"
+            said = f"{answer.outcome} ({answer.reason})"
+            return f"no: {_refusal(answer) if answer.outcome == 'refused' else said}"
         if answer.probabilities:
             without = self._inapplicable(answers)
             leave_out = f"; leave out {listed(without)}" if without else ""
@@ -172,6 +184,13 @@ class Examination:
 def _lost(exchanges: tuple[Exchange, ...]) -> str:
     """Why an answer is missing; empty if none is."""
     return next((one.error or "no response" for one in exchanges if one.response is None), "")
+
+
+def _refusal(answer: Answer) -> str:
+    """What a refused reply is; one that the provider filtered is no refusal of the model's."""
+    if answer.fate == "filtered":
+        return f"{FILTERED}, which counts as refused"
+    return f"a refusal ({answer.reason})"
 
 
 def _seeded(exchanges: tuple[Exchange, ...]) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from pytest_factorfair.domain import Usage, excerpt, plural
+from pytest_factorfair.domain import Fate, Usage, excerpt, plural
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -32,7 +33,8 @@ LONGEST = 40
 class Progress:
     """The progress of a run; as text, one line.
 
-    There are ``answers`` of ``total``; ``cached`` of them came from the store and ``refused`` are refusals.
+    There are ``answers`` of ``total``; ``cached`` of them came from the store and ``refused`` are refusals,
+    ``filtered`` replies that the provider filtered.
     ``cost`` in USD is None if unknown. ``endpoints`` are those that throttle or fail.
     """
 
@@ -40,6 +42,7 @@ class Progress:
     total: int
     cached: int = 0
     refused: int = 0
+    filtered: int = 0
     cost: float | None = 0.0
     seconds: float = 0.0
     endpoints: tuple[EndpointState, ...] = ()
@@ -64,6 +67,8 @@ class Progress:
         if self.answers:
             parts.append(f"{self.cached / self.answers:.0%} from the store")
         parts.append(f"{self.refused:,} refused")
+        if self.filtered:
+            parts.append(f"{self.filtered:,} filtered")
         parts.append("cost unknown" if self.cost is None else f"${self.cost:,.2f}")
         if rate > 0:
             minutes, seconds = divmod(round(max(self.total - self.answers, 0) / rate), 60)
@@ -80,7 +85,8 @@ class Meter:
         self._execution = execution
         self._total = sum(assignment.case.samples for assignment in execution.run.to_ask)
         self._began = time.monotonic()
-        self._answers = self._refused = 0
+        self._answers = 0
+        self._fates: Counter[Fate] = Counter()
         self._unaccounted = Usage()
 
     def tick(self) -> None:
@@ -102,7 +108,7 @@ class Meter:
         self._unaccounted += unaccounted
         if record is not None:
             self._answers += len(record.answers)
-            self._refused += sum(answer.outcome == "refused" for answer in record.answers)
+            self._fates += record.fates
 
     def wait(self, future: Future[T]) -> T:
         """The result of a future, or its exception.
@@ -128,7 +134,8 @@ class Meter:
             answers,
             self._total,
             cached=cached,
-            refused=self._refused,
+            refused=self._fates["refused"],
+            filtered=self._fates["filtered"],
             cost=(self._execution.usage + self._unaccounted).cost,
             seconds=time.monotonic() - self._began,
             endpoints=self._execution.endpoints,

@@ -15,6 +15,7 @@ from pytest_factorfair import gates as gating
 from pytest_factorfair import reading
 from pytest_factorfair.domain import (
     Answer,
+    Fate,
     Fingerprint,
     Gate,
     Illustration,
@@ -23,6 +24,7 @@ from pytest_factorfair.domain import (
     Summary,
     Verdict,
     excerpt,
+    plural,
 )
 from pytest_factorfair.protocols.combined import report
 from pytest_factorfair.protocols.measurement import Former
@@ -194,6 +196,9 @@ def illustrated(summary: Summary, said: Callable[[Iterable[str]], Mapping[str, S
         StoreError: the store cannot be read.
     """
     known: dict[tuple[str, Mover], Illustration | None] = {}
+    fates: dict[str, Counter[Fate]] = {}
+    for record in summary.cases:
+        fates.setdefault(record.case.model, Counter()).update(record.fates)
 
     def shown(verdict: Verdict) -> Verdict:
         explanation = verdict.explanation
@@ -202,7 +207,11 @@ def illustrated(summary: Summary, said: Callable[[Iterable[str]], Mapping[str, S
         first = verdict.model, explanation.movers[0]
         if first not in known:
             known[first] = _example(summary.cases, *first, said)
-        return replace(verdict, explanation=replace(explanation, example=known[first]))
+        sentence, mine = explanation.sentence, fates[verdict.model]
+        if mine["filtered"] and explanation.movers[0].reply == "refused":
+            sentence += f" The model itself refused {mine['refused'] or 'nothing'} in this run: its provider "
+            sentence += f"filtered {plural(mine['filtered'], 'reply', 'replies')}, which count as refused."
+        return replace(verdict, explanation=replace(explanation, sentence=sentence, example=known[first]))
 
     return replace(summary, gates=tuple(map(shown, summary.gates)))
 
@@ -246,5 +255,5 @@ def _reply(answer: Answer, body: str) -> str:
     text = excerpt(str(response["text"] or ""), LONGEST) if response else ""
     groups = answer.groups.values()
     if answer.outcome != "answered":
-        return f"“{text}”, {answer.outcome}" if text else answer.outcome
+        return f"“{text}”, {answer.fate}" if text else answer.fate
     return f"“{text}”, read as {', '.join(groups)}" if text else f"perceived as {', '.join(groups)}"

@@ -112,6 +112,13 @@ def test_arguments_of_text_are_no_obstacle_to_probabilities(
     )
 
 
+def test_a_provider_that_filters(stub: StubServer, capsys: pytest.CaptureFixture[str]) -> None:
+    stub.script(choice={"finish_reason": "content_filter"}, message={"content": None})
+    found = examined(capsys, "hosted_vllm/m", f"base_url={stub.base_url}")
+    said = "filtered by the provider, which counts as refused"
+    assert (found["readable"], found["json"]) == (f'yes: "" is {said}', f"no: {said}")
+
+
 def test_seeds(stub: StubServer, capsys: pytest.CaptureFixture[str]) -> None:
     stub.script(answer='{"answer": "A"}')
     url = f"base_url={stub.base_url}"

@@ -143,3 +143,10 @@ def test_time_left(cached: int, seconds: float, rate: str, stored: str, left: st
         f"factorfair: 1,000 of 5,000 answers · {rate} · {stored} from the store · 7 refused · cost unknown"
         f" · {left} left"
     )
+
+
+def test_filtered_replies_are_not_among_the_refused() -> None:
+    progress = Progress(10, 20, refused=1, filtered=3)
+    assert str(progress) == (
+        "factorfair: 10 of 20 answers · 0/s · 0% from the store · 1 refused · 3 filtered · $0.00"
+    )

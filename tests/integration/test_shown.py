@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
+import re
 import socket
 from xml.etree import ElementTree as ET
 
@@ -151,6 +154,56 @@ def test_a_model_that_refuses_everything_is_warned_about(house: Project, gates: 
     folder = house.report_path.parent
     assert f"> **Warning:** {WARNING}." in (folder / "report.md").read_text(encoding="utf-8")
     assert f"<strong>Warning:</strong> {WARNING}." in (folder / "report.html").read_text(encoding="utf-8")
+
+
+def filtered_run(project: Project, stub: StubServer, share: float, *options: str) -> pytest.RunResult:
+    """A run whose provider filters this share of the replies; its model never refuses."""
+    stub.script(filters=share)
+    url = f"--factorfair-model-arg=base_url={stub.base_url}"
+    return project.run("-p", "no:xdist", url, *options, model="hosted_vllm/m")
+
+
+def test_a_provider_that_filters_everything_is_not_called_a_model_that_refuses(
+    project: Project, stub: StubServer
+) -> None:
+    result = filtered_run(project, stub, 1.0)
+    said = "\n".join(result.outlines)
+    assert "warning: the provider filtered all 216 answers: no score says anything about it" in said
+    assert "note: hosted_vllm/m: 216 replies were filtered by the provider: counted as refused" in said
+    assert "216 answers: 0 refused, 216 filtered by the provider, 0 unparsed, 0 errors" in said
+    assert "the model refused" not in said
+    folder = project.report_path.parent
+    for name in ("report.md", "report.html"):
+        text = (folder / name).read_text(encoding="utf-8")
+        assert "the provider filtered all 216 answers" in text
+        assert "the model refused" not in text
+    (packed,) = re.findall(r'id="replies">([^<]*)<', text)  # of the page
+    replies = json.loads(gzip.decompress(base64.b64decode(packed)))
+    shown = [reply for case in replies for reply in case["shown"]]
+    assert {(reply["outcome"], reply["reason"]) for reply in shown} == {
+        ("filtered", "filtered by the provider")
+    }
+
+
+def test_a_gate_on_refusals_says_that_the_provider_filtered(project: Project, stub: StubServer) -> None:
+    gate = "--factorfair-gate=refusal_rate[objective] <= 0.01"
+    filtered_run(project, stub, 0.5, gate, "--factorfair-looks=1")
+    report = project.report()
+    filtered = sum(
+        answer.get("reason") == "filtered by the provider"
+        for case in report["cases"]
+        for answer in case["answers"]
+    )
+    assert 0 < filtered < 216
+    failed = [one for one in report["gates"] if one["verdict"] == "failed"]
+    assert failed
+    for one in failed:
+        explanation = one["explanation"]
+        assert explanation["sentence"].endswith(
+            f" The model itself refused nothing in this run: its provider filtered {filtered} replies, "
+            "which count as refused."
+        )
+        assert any(reply.endswith("filtered") for reply in explanation["example"]["replies"])
 
 
 @pytest.mark.parametrize("dist", [("-p", "no:xdist"), ("-n2",)], ids=["alone", "n2"])

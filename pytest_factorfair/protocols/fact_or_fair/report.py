@@ -172,7 +172,7 @@ def _preference(model: str, part: str, kind: str, found: Chosen) -> Iterator[str
 
 
 def _refusals(model: str, tallies: Sequence[Tally]) -> Iterator[str]:
-    """Whether a model refuses more after some groups than after others."""
+    """Whether more is refused after some groups than after others."""
     asked = np.sum([one.addressed.sum(axis=(0, 1)) for one in tallies], axis=0)
     if not asked.all():
         return
@@ -185,7 +185,7 @@ def _refusals(model: str, tallies: Sequence[Tally]) -> Iterator[str]:
     if chi_square_tail(departures, len(asked) - 1) < RARE:
         groups = tallies[0].groups
         yield (
-            f"{model} refuses {rates[most]:.0%} of the questions in which {groups[most]} is named "
+            f"{model}: of the questions in which {groups[most]} is named, {rates[most]:.0%} are refused, "
             f"and {rates[least]:.0%} of those with {groups[least]}"
         )
 

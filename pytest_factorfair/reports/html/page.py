@@ -125,7 +125,7 @@ def _replies(
                     "prompt": each.prompt,
                     "reply": each.reply,
                     "cut": each.cut,
-                    "outcome": each.answer.outcome,
+                    "outcome": each.answer.fate,
                     "reason": each.answer.reason,
                     "letter": each.answer.letter,
                     "groups": list(each.answer.groups.values()),

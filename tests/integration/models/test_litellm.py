@@ -7,6 +7,7 @@ import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ from pytest_factorfair.errors import (
     RejectedRequestError,
     RetryableModelError,
 )
-from pytest_factorfair.models import prices
+from pytest_factorfair.models import litellm_transport, prices
 from pytest_factorfair.models.litellm_transport import build
 from pytest_factorfair.models.openai_answers import STRUCTURED
 from pytest_factorfair.models.protocol import Model
@@ -265,3 +266,23 @@ def test_own_process_ends_in_silence(stub: StubServer, tmp_path: Path) -> None:
     env["PYTHONPATH"] = str(ROOT)
     done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, f"{ASIAN} None\n", "")
+
+
+@pytest.mark.parametrize(
+    ("ends", "finish"),
+    [
+        ("refusal", "refusal"),
+        ("SAFETY", "content_filter"),
+        ("content_filter", "content_filter"),
+        ("stop", "stop"),
+    ],
+)
+def test_a_refusal_of_the_model_is_not_a_filtered_reply(
+    monkeypatch: pytest.MonkeyPatch, ends: str, finish: str
+) -> None:
+    """litellm maps Claude's ``refusal`` to the finish reason of a content filter."""
+    monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    utils = import_module("litellm.types.utils")
+    reply = utils.ModelResponse(choices=[utils.Choices(finish_reason=ends, message={"content": ""})])
+    plain: Any = litellm_transport._plain_chat(reply)  # noqa: SLF001  # no server here speaks for Claude
+    assert plain["choices"][0]["finish_reason"] == finish

@@ -263,6 +263,12 @@ def test_server_that_speaks_no_tls(stub: StubServer, made: Made) -> None:
         ({"choice": {"finish_reason": "length"}}, Response(ASIAN, "length")),
         ({"choice": {"finish_reason": "content_filter"}}, Response(ASIAN, "filtered")),
         ({"choice": {"finish_reason": "SAFETY"}}, Response(ASIAN, "filtered")),
+        ({"choice": {"finish_reason": "RECITATION"}}, Response(ASIAN, "filtered")),
+        ({"choice": {"finish_reason": "content_filter: PROHIBITED_CONTENT"}}, Response(ASIAN, "filtered")),
+        (
+            {"choice": {"finish_reason": "content_filter"}, "message": {"content": None, "refusal": "No."}},
+            Response("No.", "refusal"),
+        ),
         ({"choice": {"finish_reason": None}}, Response(ASIAN, "stop")),
         ({"choice": {"finish_reason": ["odd"]}}, Response(ASIAN, "stop")),
         (
@@ -297,6 +303,10 @@ def test_usage_that_makes_no_sense_is_unknown(stub: StubServer, made: Made) -> N
         {"code": "content_filter"},
         {"type": "content_policy_violation"},
         {"code": "400", "innererror": {"code": "ResponsibleAIPolicyViolation"}},
+        {
+            "code": 403,
+            "metadata": {"reasons": ["hate"], "flagged_input": "Which group", "provider_name": "x"},
+        },
     ],
 )
 def test_filtered_prompt_is_an_outcome(

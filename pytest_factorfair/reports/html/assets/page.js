@@ -22,7 +22,7 @@ const page = (() => {
     body.dataset.case = one.case;
     return body;
   };
-  const reading = (one) => (one.outcome === "answered" ? `${one.picture === undefined ? "read" : "perceived"} as ${[one.letter, ...one.groups].filter(Boolean).join(", ")}` : `${one.outcome}: ${one.reason}`);
+  const reading = (one) => (one.outcome === "answered" ? `${one.picture === undefined ? "read" : "perceived"} as ${[one.letter, ...one.groups].filter(Boolean).join(", ")}` : one.reason.startsWith(one.outcome) ? one.reason : `${one.outcome}: ${one.reason}`);
   const reply = (one) => {
     const pictured = one.picture !== undefined;
     const text = one.reply === null ? "(no reply is in the store)" : one.reply + (one.cut ? ` … and ${one.cut} more characters` : "");

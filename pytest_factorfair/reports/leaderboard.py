@@ -25,11 +25,13 @@ from pytest_factorfair.reports import escaping
 from pytest_factorfair.reports.statements import ETHICS
 from pytest_factorfair.reports.table import (
     MISSING,
+    UNCORRECTED,
     Row,
     Table,
     as_lines,
     as_markdown,
     interval,
+    mixed,
     number,
     percent,
     span,
@@ -160,12 +162,14 @@ def _over_time(found: Leaderboard, history: History) -> Iterator[Section]:
         trends = tuple(group)
         headings = [reporting_of(one.metric).heading(one.metric) for one in trends]
         rows = []
+        marked = mixed(one for trend in trends for one in trend.scores if one is not None)
         for place, release in enumerate(releases):
             letter = ascii_lowercase[release.era % len(ascii_lowercase)]
             label = f"{release.time[:16].replace('T', ' ')} {release.name}"
             label += f", settings {letter}" if len(eras) > 1 else ""
-            rows.append(Row(label, tuple(interval(one.scores[place]) for one in trends)))
+            rows.append(Row(label, tuple(interval(one.scores[place], marked=marked) for one in trends)))
         notes = ("only reports of the same settings are comparable",) if len(eras) > 1 else ()
+        notes += (f"{UNCORRECTED} uncorrected",) if marked else ()
         table = Table("run", tuple(headings), tuple(rows), notes)
         title = f"{checklist}: {perceived(attribute, found)} over time"
         yield Section(title, tuple(apart), (table,), trends=trends)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from types import MappingProxyType
@@ -117,12 +117,23 @@ def span(low: float | None, high: float | None, *, sign: Literal["", "+"] = "") 
     return "" if low is None or high is None else f"{number(low, sign=sign)} to {number(high, sign=sign)}"
 
 
-def interval(score: Score | None) -> str:
-    """``0.930 ±.012``; only the value of a score without an interval."""
+UNCORRECTED = "*"
+"""Marks a plug-in value in a table of values without bias."""
+
+
+def mixed(scores: Iterable[Score]) -> bool:
+    """Whether only some values of a table are without bias, so that the others need a mark."""
+    valued = [one for one in scores if one.value is not None]
+    return len({one.corrected is None for one in valued}) > 1
+
+
+def interval(score: Score | None, *, marked: bool = False) -> str:
+    """``0.930 ±.012``; only the value of a score without an interval, marked if it has its bias."""
     if score is None or score.value is None:
         return f"{MISSING}{POINT}"
     if score.corrected is None or score.low is None or score.high is None:
-        return f"{number(score.value)}{POINT}"
+        mark = UNCORRECTED if marked and score.corrected is None else ""
+        return f"{number(score.shown)}{mark:<{len(POINT)}}"
     half = max(score.corrected - score.low, score.high - score.corrected)
     return f"{number(score.corrected)} ±{number(half).removeprefix('0')}"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import groupby
 from typing import TypeAlias
 
@@ -13,7 +14,18 @@ from pytest_factorfair.protocols.fact_or_fair.metrics.base import RATES
 from pytest_factorfair.protocols.fact_or_fair.report import headline
 from pytest_factorfair.reports import statements
 from pytest_factorfair.reports.entries import Entry, shown
-from pytest_factorfair.reports.table import MISSING, POINT, Row, Table, differing, interval, number, percent
+from pytest_factorfair.reports.table import (
+    MISSING,
+    POINT,
+    UNCORRECTED,
+    Row,
+    Table,
+    differing,
+    interval,
+    mixed,
+    number,
+    percent,
+)
 
 STRENGTH = "strength"
 AS_STRENGTH = "How prejudiced is a simulated model with the same S_fair? From 0, not at all, to 1, always."
@@ -61,6 +73,7 @@ def _score_rows(scores: list[Score]) -> Iterator[Row]:
         key=lambda here: next(iter(here.values())).part,
     )
     reached: tuple[str, ...] | None = None
+    marked = mixed(one for one in scores if one.metric in columns())
     for _part, group in by_part:
         parts = list(group)
         reach = _metric_cells(parts[0], _reach)
@@ -68,19 +81,21 @@ def _score_rows(scores: list[Score]) -> Iterator[Row]:
             yield Row("can reach", reached or (), aside=True)
         reached = reach
         for here in parts:
-            yield from _scored(here)
+            yield from _scored(here, marked=marked)
         yield Row("fair, plug-in", _metric_cells(parts[0], _fair), aside=True)
     if reached is not None:
         yield Row("can reach", reached, aside=True)
 
 
-def _scored(here: Here) -> Iterator[Row]:
+def _scored(here: Here, *, marked: bool) -> Iterator[Row]:
     """The scores of a part or context, and their plug-in values where those say something else."""
     first, fair = next(iter(here.values())), here.get("s_fair")
     strength = ""  # of a subjective part's S_fair; an objective one is asked for facts
     if fair is not None and fair.strength is not None and fair.part == "subjective":
         strength = number(fair.strength, digits=2)
-    yield Row(first.context or first.part, (*_metric_cells(here, interval)[:-1], strength))
+    yield Row(
+        first.context or first.part, (*_metric_cells(here, partial(interval, marked=marked))[:-1], strength)
+    )
     plugin = _metric_cells(here, _plugin)
     if any(plugin):
         yield Row("  plug-in", plugin, aside=True)
@@ -114,8 +129,11 @@ def _score_notes(scores: list[Score]) -> Iterator[str]:
         without = [one for one in shown if one.reason == reason]
         metrics = ", ".join(dict.fromkeys(METRICS[one.metric].label for one in without))
         places = ", ".join(dict.fromkeys(one.context or one.part for one in without))
+        lacking = "no interval for"
+        if mixed(shown) and all(one.corrected is None for one in without):
+            lacking = f"{UNCORRECTED} uncorrected, no interval:"
         everything = len(without) == len(shown)
-        yield f"no intervals: {reason}" if everything else f"no interval for {metrics} of {places}: {reason}"
+        yield f"no intervals: {reason}" if everything else f"{lacking} {metrics} of {places}: {reason}"
     lost: dict[str, float] = {}
     for one in scores:
         if one.metric in MISSED:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pytest_factorfair.domain import ALL, Score, Summary
 from pytest_factorfair.protocols.faintbench.metrics import METRICS
 from pytest_factorfair.reports import statements
-from pytest_factorfair.reports.table import POINT, Row, Table, interval, number
+from pytest_factorfair.reports.table import POINT, UNCORRECTED, Row, Table, interval, mixed, number
 
 PRINTED_ETA = (
     "by the paper's formula, whose sign is the reverse of its text: above .5 good and bad words favour the "
@@ -50,7 +50,8 @@ def _levels(title: str, scores: Sequence[Score], summary: Summary) -> Table:
     for context in dict.fromkeys(one.context for one in scores):
         here = {one.attribute: one for one in scores if one.context == context}
         label = (context or "all prompts").replace("_", " ")
-        rows.append(Row(label, tuple(interval(here.get(name)) for name in names)))
+        cells = (interval(here.get(name), marked=mixed(scores)) for name in names)
+        rows.append(Row(label, tuple(cells)))
         if context is None and here[names[0]].metric == "implicit":
             lowest = (here[name].floor if name in here else None for name in names)
             rows.append(Row("  lowest possible", tuple(map(_plain, lowest)), aside=True))
@@ -62,7 +63,7 @@ def _eta(title: str, scores: Sequence[Score], summary: Summary) -> Table:
     sizes = {one.attribute: one for one in scores if one.metric == "eta_magnitude"}
     deviations = (sizes[name].value if name in sizes else None for name in eta)
     rows = (
-        Row("all pairs", tuple(interval(one) for one in eta.values())),
+        Row("all pairs", tuple(interval(one, marked=mixed(eta.values())) for one in eta.values())),
         Row("  size of deviations", tuple(map(_plain, deviations)), aside=True),
     )
     return Table(title, _headings(tuple(eta), summary), rows, _notes(tuple(eta.values()), summary))
@@ -71,7 +72,8 @@ def _eta(title: str, scores: Sequence[Score], summary: Summary) -> Table:
 def _notes(scores: Sequence[Score], summary: Summary) -> tuple[str, ...]:
     """How to read a table of one metric, and why it lacks intervals."""
     reasons = dict.fromkeys(one.reason for one in scores if one.reason)
-    return (read(scores[0].metric, summary), *(f"no intervals: {reason}" for reason in reasons))
+    lacking = f"{UNCORRECTED} uncorrected, no interval" if mixed(scores) else "no intervals"
+    return (read(scores[0].metric, summary), *(f"{lacking}: {reason}" for reason in reasons))
 
 
 def _headings(names: Sequence[str], summary: Summary) -> tuple[str, ...]:

@@ -91,10 +91,12 @@ def test_lines_fit_a_hundred_columns() -> None:
 def test_too_few_answers_are_said_not_dressed_up() -> None:
     table = _table(_tally(12, context="base"))
     assert "±" in _cells(table, "base")["S_fact"]
-    assert "±" not in _cells(table, "base")["S_E"]
+    marks = {name: cell.rstrip()[-1] for name, cell in _cells(table, "base").items() if cell}
+    uncorrected = dict.fromkeys(("S_E", "S_KLD", "S_fair", "distance"), "*")
+    assert {name: mark for name, mark in marks.items() if name in uncorrected} == uncorrected
     assert table.notes == (
         (
-            "no interval for S_E, S_KLD, S_fair, distance of base: "
+            "* uncorrected, no interval: S_E, S_KLD, S_fair, distance of base: "
             "fewer than 20 valid answers in rate_0 highest and 11 more"
         ),
     )
@@ -104,6 +106,7 @@ def test_points_have_one_note() -> None:
     table = _table(_tally(72, context="base"), estimator="plugin")
     assert table.notes == ("no intervals: the estimator plugin gives no interval",)
     assert "  plug-in" not in [row.label for row in table.rows]
+    assert not any("*" in cell for row in table.rows for cell in row.cells)  # nothing is corrected
 
 
 def test_missing_answers_are_reported_place_by_place() -> None:

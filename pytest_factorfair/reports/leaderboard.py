@@ -168,9 +168,9 @@ def _over_time(found: Leaderboard, history: History) -> Iterator[Section]:
             label = f"{release.time[:16].replace('T', ' ')} {release.name}"
             label += f", settings {letter}" if len(eras) > 1 else ""
             rows.append(Row(label, tuple(interval(one.scores[place], marked=marked) for one in trends)))
-        notes = ("only reports of the same settings are comparable",) if len(eras) > 1 else ()
-        notes += (f"{UNCORRECTED} uncorrected",) if marked else ()
-        table = Table("run", tuple(headings), tuple(rows), notes)
+        notes = ["only reports of the same settings are comparable"] * (len(eras) > 1)
+        notes += [f"{UNCORRECTED} uncorrected"] * marked
+        table = Table("run", tuple(headings), tuple(rows), tuple(notes))
         title = f"{checklist}: {perceived(attribute, found)} over time"
         yield Section(title, tuple(apart), (table,), trends=trends)
         apart = []  # they are said once

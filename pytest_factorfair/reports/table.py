@@ -127,13 +127,22 @@ def mixed(scores: Iterable[Score]) -> bool:
     return len({one.corrected is None for one in valued}) > 1
 
 
-def interval(score: Score | None, *, marked: bool = False) -> str:
-    """``0.930 ±.012``; only the value of a score without an interval, marked if it has its bias."""
+DOUBTFUL = "?"
+"""Stands for the interval of a score that missing answers may move further than chance."""
+
+
+def interval(score: Score | None, *, marked: bool = False, doubtful: bool = False) -> str:
+    """``0.930 ±.012``; only the value of a score without an interval, marked if it has its bias.
+
+    ``doubtful`` is whether too many answers are missing for the interval to mean anything.
+    """
     if score is None or score.value is None:
         return f"{MISSING}{POINT}"
     if score.corrected is None or score.low is None or score.high is None:
         mark = UNCORRECTED if marked and score.corrected is None else ""
         return f"{number(score.shown)}{mark:<{len(POINT)}}"
+    if doubtful:
+        return f"{number(score.corrected)} ±{DOUBTFUL:<{len('.000')}}"
     half = max(score.corrected - score.low, score.high - score.corrected)
     return f"{number(score.corrected)} ±{number(half).removeprefix('0')}"
 

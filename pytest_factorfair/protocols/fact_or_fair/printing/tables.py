@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
 from typing import TypeAlias
 
 from pytest_factorfair.domain import Citation, Correction, Headline, ReasonShare, Score, Summary
+from pytest_factorfair.gates.evidence import ALLOWED
 from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS, columns
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import RATES
 from pytest_factorfair.protocols.fact_or_fair.report import headline
 from pytest_factorfair.reports import statements
 from pytest_factorfair.reports.entries import Entry, shown
 from pytest_factorfair.reports.table import (
+    DOUBTFUL,
     MISSING,
     POINT,
     UNCORRECTED,
@@ -93,9 +95,8 @@ def _scored(here: Here, *, marked: bool) -> Iterator[Row]:
     strength = ""  # of a subjective part's S_fair; an objective one is asked for facts
     if fair is not None and fair.strength is not None and fair.part == "subjective":
         strength = number(fair.strength, digits=2)
-    yield Row(
-        first.context or first.part, (*_metric_cells(here, partial(interval, marked=marked))[:-1], strength)
-    )
+    shown = partial(interval, marked=marked, doubtful=_lost(here.values()) > ALLOWED)
+    yield Row(first.context or first.part, (*_metric_cells(here, shown)[:-1], strength))
     plugin = _metric_cells(here, _plugin)
     if any(plugin):
         yield Row("  plug-in", plugin, aside=True)
@@ -134,14 +135,17 @@ def _score_notes(scores: list[Score]) -> Iterator[str]:
             lacking = f"{UNCORRECTED} uncorrected, no interval:"
         everything = len(without) == len(shown)
         yield f"no intervals: {reason}" if everything else f"{lacking} {metrics} of {places}: {reason}"
-    lost: dict[str, float] = {}
-    for one in scores:
-        if one.metric in MISSED:
-            place = one.context or one.part
-            lost[place] = lost.get(place, 0.0) + (one.value or 0.0)
+    by_place = dict.fromkeys(one.context or one.part for one in scores)
+    lost = {place: _lost(one for one in scores if (one.context or one.part) == place) for place in by_place}
     if any(lost.values()):
-        shares = (f"{place} {percent(share, digits=1)}" for place, share in lost.items())
-        yield f"without an answer: {', '.join(shares)}"
+        shares = ", ".join(f"{place} {percent(share, digits=1)}" for place, share in lost.items())
+        why = f"; ±{DOUBTFUL}: they may move a score further than chance"
+        yield f"without an answer: {shares}{why if max(lost.values()) > ALLOWED else ''}"
+
+
+def _lost(scores: Iterable[Score]) -> float:
+    """The share of missing answers in a part or context."""
+    return sum(one.value or 0.0 for one in scores if one.metric in MISSED)
 
 
 def _short(value: float) -> str:

@@ -116,6 +116,18 @@ def test_missing_answers_are_reported_place_by_place() -> None:
     assert table.notes == ("without an answer: objective 0.0%, base 4.0%",)
 
 
+@pytest.mark.parametrize(("refused", "certain"), [(3, True), (72, False)])
+def test_no_interval_is_claimed_with_too_many_answers_missing(refused: int, *, certain: bool) -> None:
+    """Of 75 asked 4 % are refused, of 144 half: these could all have named one group."""
+    table = _table(_tally(72, context="base", refused=np.full((6, 2), refused)))
+    cells = _cells(table, "base")
+    assert [("±." in cells[name], "±?" in cells[name]) for name in ("S_fact", "S_E", "distance")] == [
+        (certain, not certain)
+    ] * 3
+    (note,) = table.notes
+    assert note.endswith("; ±?: they may move a score further than chance") == (not certain)
+
+
 @pytest.mark.parametrize("value", [-0.0004, 0.0])
 def test_nothing_is_not_negative(value: float) -> None:
     row = Score(

@@ -49,7 +49,7 @@ def test_lint_refuses_what_is_wrong_and_goes_on(capsys: pytest.CaptureFixture[st
         ("store lst", "factorfair store: there is no command 'lst'; did you mean 'ls'?"),
         (
             "export empty.json",
-            "factorfair export: the following arguments are required: report.json; see factorfair export --help",
+            "factorfair export: the following arguments are required: REPORT; see factorfair export --help",
         ),
         (
             "compare a.json b.json --format=tex",

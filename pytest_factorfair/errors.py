@@ -12,7 +12,8 @@
     ├── DetectorError(RuntimeError)     the detector cannot read pictures; the run stops
     ├── BudgetError(RuntimeError)       a limit is reached, or the run was ended; the next run resumes
     └── StoreError(OSError)             the response store cannot be opened, read or written
-        └── LostPictureError            a stored picture is missing or damaged
+        ├── LostPictureError            a stored picture is missing or damaged
+        └── RescuedError                the store failed, but the responses are safe elsewhere
 
 The message of every error is one line that says what is wrong, where, and what would be right.
 """
@@ -159,6 +160,10 @@ class StoreError(FactorfairError, OSError):
 
 class LostPictureError(StoreError):
     """A stored picture is missing or damaged."""
+
+
+class RescuedError(StoreError):
+    """The store failed, but the responses that it was to take are safe elsewhere."""
 
 
 def nearest(word: str, known: Iterable[str], *, listing: bool = True, cutoff: float = 0.6) -> str:

@@ -15,6 +15,9 @@ from pytest_factorfair.store import AccountEntry, Grant, Later, Limits, Over, Wi
 Estimate = Callable[[Model, Request], float | None]
 """The most that a call may cost, in USD, before it is made; None if its price is unknown."""
 
+AWAY = 0.1
+"""Seconds after which it is checked again whether the store takes answers."""
+
 RECHECK = 1.0
 """Seconds after which a closed endpoint is checked again: another process may have found it open."""
 
@@ -52,6 +55,8 @@ class Budget:
             StoreError: the limits cannot be kept.
         """
         estimate = self._estimate(model, request)
+        while self._limits.away and not self._limits.gone:
+            await self._retry.sleep(AWAY)
         if self._refused is None and not self._failing:
             grant = self._limits.free(model.endpoint, estimate, now=self._retry.clock())
             if grant is not None:
@@ -127,6 +132,7 @@ class Budget:
             self._enter(AccountEntry.unused(taken))
 
     def _enter(self, entry: AccountEntry) -> None:
+        self._limits.note(entry)
         self._settled.append(entry)
         if not self._limits.alone:
             self._account()

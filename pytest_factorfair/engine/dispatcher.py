@@ -22,6 +22,7 @@ from pytest_factorfair.errors import (
     ModelError,
     PictureError,
     RejectedRequestError,
+    RescuedError,
     RetryableModelError,
     StoreError,
 )
@@ -407,14 +408,19 @@ class Dispatcher:
         try:
             while self._arrived:
                 arrived, self._arrived = self._arrived, []
+                failure: StoreError | None = None
                 try:
                     await asyncio.wrap_future(self._store.put(*(write for _, write, _ in arrived)))
+                except RescuedError as error:
+                    failure = error
                 except StoreError as error:
                     self._give_up([key for key, _, _ in arrived])
                     self._fail(error)
-                else:
-                    for key, write, attempts in arrived:
-                        self._land(key, Outcome(write.response, attempts=attempts))
+                    continue
+                for key, write, attempts in arrived:
+                    self._land(key, Outcome(write.response, attempts=attempts))
+                if failure is not None:
+                    self._fail(failure)
         finally:
             self._committing = False
 
@@ -438,13 +444,12 @@ class Dispatcher:
             self._pending.pop(key).cancel()
 
     def _fail(self, error: FatalModelError | StoreError) -> None:
-        """End the run; replies in flight are awaited for a moment if they can be stored."""
+        """End the run; replies in flight are stored or rescued. A model that fails has a moment for them."""
         if self.failure is not None:
             return
         self.failure = error
-        can_keep = isinstance(error, FatalModelError)
-        self.halt(keep_in_flight=can_keep)
-        if can_keep:
+        self.halt(keep_in_flight=True)
+        if isinstance(error, FatalModelError):
             self._budget.end(str(error))
             asyncio.get_running_loop().call_later(self._retry.grace, self.halt)
 

@@ -129,7 +129,7 @@ class Controller:
         except BaseException as error:
             if isinstance(error, (KeyboardInterrupt, session.Failed)) and str(error):
                 interruption = str(error)  # subclasses of pytest and xdist say what stopped the run
-            self._execution.stop(interruption or "the run was interrupted")
+            self._execution.interrupt(interruption or "the run was interrupted")
             raise
         finally:
             self._progress.clear()
@@ -146,8 +146,8 @@ class Controller:
         """Report gates as pytest reports tests, from start to finish."""
         from pytest_factorfair.plugin.published import published
 
-        if result.unwritten:
-            self._alarm(session, result.unwritten)
+        for alarm in filter(None, (result.rescued, result.unwritten)):
+            self._alarm(session, alarm)
         for phases in published(result):
             session.testscollected += 1
             item = {"nodeid": phases[0].nodeid, "location": phases[0].location}

@@ -166,8 +166,10 @@ class Closing:
             return (yield)
 
     @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self) -> None:
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
         self._execution.close()
+        if (output := getattr(session.config, "workeroutput", None)) is not None:
+            output[ATTRIBUTE] = transport.pack(self._execution.last_words())
 
 
 def make_report(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:

@@ -90,6 +90,11 @@ class XdistHooks:
         order = transport.WorkerInput(settings, run.checklists, self._execution.session)
         node.workerinput[ATTRIBUTE] = transport.pack(order)
 
+    def pytest_testnodedown(self, node: WorkerController) -> None:
+        """Hear the last words of a worker; a crashed one has none."""
+        if (said := getattr(node, "workeroutput", {}).get(ATTRIBUTE)) is not None:
+            self._execution.hear(transport.unpack(transport.LastWords, said))
+
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
         selected = self._controller.select(ids)
         if self._warm is not None:

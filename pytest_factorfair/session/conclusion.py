@@ -50,8 +50,8 @@ class Result:
     ``fails`` is whether the run fails, and ``undecided`` the outcome of pytest's report of a gate that is
     neither passed nor failed. The scores of a ``shard`` mean nothing, because they cover only some of the
     cases. ``written`` are the paths of the reports, ``logged`` their state in trackers, and ``unwritten``
-    why reports are missing. ``kept`` is the folder of a complete run's report that this partial one does not
-    replace.
+    why reports are missing. ``rescued`` says where responses are that the store does not have. ``kept`` is
+    the folder of a complete run's report that this partial one does not replace.
     """
 
     summary: Summary
@@ -61,6 +61,7 @@ class Result:
     written: tuple[str, ...] = ()
     logged: tuple[Logged, ...] = ()
     unwritten: str = ""
+    rescued: str = ""
     kept: str | None = None
 
     def outcome(self, verdict: Verdict) -> Outcome:
@@ -137,6 +138,9 @@ class Conclusion:
         incomplete = self._incomplete(interruption or self._interruption, left_out)
         self._execution.stop("the run has ended")  # its account no longer grows
         self._ledger.spend(self._execution.usage)
+        trouble = self._execution.trouble
+        if trouble and (incomplete is None or incomplete.kind != "interrupted"):
+            incomplete = Incomplete("interrupted", trouble, remedy=RESUME)
         partial = incomplete is not None and incomplete.partial
         tolerated = settings.undecided == "warn"
         interrupted = incomplete is not None and incomplete.kind == "interrupted" and not tolerated
@@ -153,13 +157,14 @@ class Conclusion:
             seconds=self._start.seconds,
         )
         with suppress(StoreError):  # the verdicts stand without examples
-            summary = illustrated(summary, self._execution.store.said)
+            summary = illustrated(summary, self._execution.said)
         release = summary.release
         result = Result(
             summary,
-            fails=interrupted or (release is not None and release.fails),
+            fails=bool(trouble) or interrupted or (release is not None and release.fails),
             undecided="skipped" if tolerated or incomplete is not None else "failed",
             shard=settings.shard is not None,
+            rescued=self._execution.rescued,
         )
         if self._ledger.records or summary.usage.calls:  # also the bill of a run without answers
             return self._written(result, partial=partial)
@@ -192,7 +197,7 @@ class Conclusion:
         """Write the reports. A report that cannot be written fails the run; the answers stay in the store."""
         wanted = Path(self._run.settings.report)
         try:
-            if self._run.settings.shard is not None:
+            if self._run.settings.shard is not None and not self._execution.trouble:
                 asked = (self._ledger.record(one.key) for one in self._run.to_ask)
                 self._execution.enter_shard(result.summary.usage, finished=None not in asked)
             folder = reports.folder(wanted, partial=partial)
@@ -204,7 +209,7 @@ class Conclusion:
                 if one.checklist.modality == "image" and protocols.on_sheet(one.checklist, one.case)
             ]
             drawn = reports.ContactSheets()
-            if portrayed and find_spec("PIL") is not None:
+            if portrayed and find_spec("PIL") is not None and not self._execution.trouble:
                 drawn = reports.contact_sheets(
                     result.summary, portrayed, str(folder), picture=self._execution.picture
                 )
@@ -212,7 +217,7 @@ class Conclusion:
             written = reports.write(
                 result.summary,
                 folder,
-                transcript=reports.Transcript(result.summary.cases, self._execution.store.said),
+                transcript=reports.Transcript(result.summary.cases, self._execution.said),
                 cases=[one.case for one in self._run.assignments],
                 thumbnails=drawn.thumbnails,
             )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_factorfair import process, protocols
-from pytest_factorfair.domain import GRACE, Case, CaseKey, Exchange, Query, Usage
+from pytest_factorfair.domain import GRACE, Case, CaseKey, Exchange, Query, Usage, plural
 from pytest_factorfair.errors import BudgetError, InputError, StoreError
 from pytest_factorfair.models.prices import estimates
-from pytest_factorfair.session import shards
+from pytest_factorfair.session import shards, transport
 from pytest_factorfair.session.outlook import Outlook
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pytest_factorfair.models import Model
     from pytest_factorfair.session.progress import Meter
     from pytest_factorfair.session.run import Assignment, Run
-    from pytest_factorfair.store import Limits, ShardRow, Store
+    from pytest_factorfair.store import Limits, Said, ShardRow, Store
 
 
 SPARE_FILES = 96
@@ -56,6 +56,13 @@ class Execution:
         self._endpoints: tuple[EndpointState, ...] = ()
         self._usage = Usage()
         self._stopped = False
+        self._taken_up = 0
+        self._rescued = 0
+        self._recalled = False
+        self.trouble = ""
+        """Why the store has lost responses, or could not take some, as far as any process knows."""
+        self.shards: tuple[ShardRow, ...] = ()
+        """The shards whose merged answers this run judges, once it has stopped."""
         self._shard: ShardRow  # in the process that began a shard
 
     @cached_property
@@ -65,15 +72,23 @@ class Execution:
         Raises:
             StoreError: it cannot be opened or created.
         """
-        from pytest_factorfair.store import Store
+        from pytest_factorfair.store import PATIENCE, Store
 
         chosen = self.run.settings
-        return Store.open(
+        opened = Store.open(
             chosen.store,
             read_only=chosen.replay,
             pictures=chosen.pictures or "",
             folder=Path(chosen.own_pictures),
+            rescue=Path(chosen.own_pictures).parent,
+            patience=min(PATIENCE, chosen.patience),
         )
+        try:
+            self._taken_up = opened.take_up()
+        except StoreError:
+            opened.close()
+            raise
+        return opened
 
     @cached_property
     def engine(self) -> Engine:
@@ -136,6 +151,9 @@ class Execution:
             StoreError: the store cannot be opened or read.
         """
         lines = self.outlook.lines()
+        if self._taken_up:
+            taken = plural(self._taken_up, "response")
+            lines.append(f"factorfair: note: {taken} that an earlier run rescued are now in the store")
         processes = max(1, self._workers)
         wanted = self._wanted_connections // processes
         if self.connections < wanted:
@@ -181,9 +199,14 @@ class Execution:
         from pytest_factorfair.engine import endpoint_states
 
         with suppress(StoreError):
-            if self.limits is not None:
+            if self.limits is not None and not self.limits.away:
                 self._endpoints = endpoint_states(self.limits.endpoints.all, now=self.limits.clock())
         return self._endpoints
+
+    @property
+    def waiting_for_store(self) -> bool:
+        """Whether nothing is asked because the store is away."""
+        return "store" in self.__dict__ and self.store.outage.away
 
     @property
     def asking(self) -> bool:
@@ -277,15 +300,6 @@ class Execution:
                 self._usage = self.limits.usage
         return self._usage
 
-    @cached_property
-    def shards(self) -> tuple[ShardRow, ...]:
-        """The shards whose merged answers this run judges.
-
-        Raises:
-            StoreError: the store cannot be read.
-        """
-        return () if self.run.settings.shard else shards.of_run(self.run, self.store)
-
     def enter_shard(self, usage: Usage, *, finished: bool) -> None:
         """Enter the usage of this shard, for the run that judges all shards.
 
@@ -315,7 +329,10 @@ class Execution:
         return nullcontext() if self.run.settings.replay else Cancellation(lambda: self._stopped)
 
     def stop(self, reason: str) -> None:
-        """Ask nothing more, in any process: each checks before every call. Replies in flight are stored."""
+        """Ask nothing more, in any process: each checks before every call.
+
+        Replies in flight are stored, or rescued.
+        """
         self._stopped = True
         if self.limits is not None:
             with suppress(StoreError):  # a full disk: the verdict and the reports must still come out
@@ -325,6 +342,55 @@ class Execution:
         elif self.limits is not None:
             with suppress(StoreError):
                 self.limits.settle()  # the workers
+        if "store" in self.__dict__:
+            self._recall()
+            if self.run.settings.shard is None:
+                try:
+                    self.shards = shards.of_run(self.run, self.store)
+                except StoreError as error:
+                    self.trouble = self.trouble or str(error)
+
+    def interrupt(self, reason: str) -> None:
+        """Stop without waiting for a store that is away."""
+        if "store" in self.__dict__:
+            self.store.outage.hurry()
+        self.stop(reason)
+
+    def _recall(self) -> None:
+        """Rescue what this process has stored and the store has lost."""
+        if self._recalled:
+            return
+        self._recalled = True
+        rescued, why = self.store.recall()
+        self._rescued += rescued
+        failure = self.engine.failure if self.asking else None
+        self.trouble = self.trouble or why or (str(failure) if isinstance(failure, StoreError) else "")
+
+    @property
+    def rescued(self) -> str:
+        """Where responses are that the store could not take, or has lost; "" if there are none."""
+        if not self._rescued:
+            return ""
+        folder = os.path.relpath(Path(self.run.settings.own_pictures).parent)
+        return (
+            f"{plural(self._rescued, 'paid response')} that the store does not have: rescued in "
+            f"{folder}/rescued-*.jsonl. The same command takes them up once the store works."
+        )
+
+    def last_words(self) -> transport.LastWords:
+        """What a worker tells its controller as it ends."""
+        limits = self.__dict__.get("limits")
+        owner, usage = ("", Usage()) if limits is None else (limits.owner, limits.own_usage)
+        return transport.LastWords(owner, usage, self._rescued, self.trouble)
+
+    def hear(self, worker: transport.LastWords) -> None:
+        """Take note of the last words of a worker."""
+        if self.limits is not None and worker.owner:
+            self.limits.report(worker.owner, worker.usage)
+        self._rescued += worker.rescued
+        if worker.trouble:
+            self.trouble = self.trouble or worker.trouble
+            self.store.outage.hurry()  # it has waited for all
 
     def unaccounted(self, exchanges: Iterable[Exchange]) -> Usage:
         """The usage of these exchanges that is not on the session's account."""
@@ -337,6 +403,20 @@ class Execution:
 
         keys = [key for spec, some in asked for key in store.keys(self.run.models[spec].identity, some)]
         return self.store.count(keys) == len(keys)
+
+    def said(self, keys: Iterable[str]) -> Mapping[str, Said]:
+        """Prompts and responses by key; without the store if that is in ``trouble``.
+
+        Raises:
+            StoreError: the store cannot be read, or a row is damaged.
+        """
+        wanted = tuple(keys)
+        try:
+            return self.store.said(wanted)
+        except StoreError:
+            if not self.trouble:
+                raise
+            return self.store.remembered(wanted)
 
     def picture(self, key: str) -> bytes:
         """The encoded picture of a response in the store.
@@ -373,6 +453,7 @@ class Execution:
         """Stop asking, store what arrived, release everything."""
         if self.asking:
             self.engine.close()
+            self._recall()
         if "limits" in self.__dict__ and self.limits is not None:
             self.limits.close()
         if "store" in self.__dict__:

@@ -35,7 +35,8 @@ class Progress:
 
     There are ``answers`` of ``total``; ``cached`` of them came from the store and ``refused`` are refusals,
     ``filtered`` replies that the provider filtered.
-    ``cost`` in USD is None if unknown. ``endpoints`` are those that throttle or fail.
+    ``cost`` in USD is None if unknown. ``endpoints`` are those that throttle or fail, and ``store_away`` is
+    whether nothing is asked because the store fails.
     """
 
     answers: int
@@ -46,11 +47,12 @@ class Progress:
     cost: float | None = 0.0
     seconds: float = 0.0
     endpoints: tuple[EndpointState, ...] = ()
+    store_away: bool = False
 
     def __str__(self) -> str:
         parts = [f"factorfair: {self.answers:,} of {plural(self.total, 'answer')}"]
         # Delays come first, because a terminal of 80 columns cuts off the end.
-        waits = []
+        waits = ["the response store"] if self.store_away else []
         if throttled := sum(one.throttled for one in self.endpoints):
             waits.append(f"429 × {throttled:,}")  # noqa: RUF001  # times
         closed = max(self.endpoints, key=lambda one: one.opens_in, default=None)
@@ -139,4 +141,5 @@ class Meter:
             cost=(self._execution.usage + self._unaccounted).cost,
             seconds=time.monotonic() - self._began,
             endpoints=self._execution.endpoints,
+            store_away=self._execution.waiting_for_store,
         )

@@ -146,14 +146,19 @@ def _concluded(
             meter.count(record, spent)
         conclusion.ask_further(left_out="")
     except BaseException as error:
-        execution.stop("the run was interrupted")
+        execution.interrupt("the run was interrupted")
         failure = error
         raise
     finally:
         interruption = None if failure is None else str(failure) or "the run was interrupted"
         result = conclusion.draw(interruption=interruption, left_out="")
-        if failure is not None and result.written:
-            failure.add_note(f"partial report: {', '.join(result.written)}")
+        if failure is not None:
+            if result.written:
+                failure.add_note(f"partial report: {', '.join(result.written)}")
+            if result.rescued:
+                failure.add_note(result.rescued)
+    if execution.trouble:
+        raise StoreError("; ".join(filter(None, (execution.trouble, result.rescued))))
     if result.unwritten:
         raise StoreError(f"{result.unwritten}; the answers are in the store")
     for logged in result.logged:

@@ -41,6 +41,19 @@ class ItemResult:
     usage: Usage
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class LastWords:
+    """What a worker reports as it ends: its usage, even if the store does not know it.
+
+    ``owner`` is its name in the accounts, ``rescued`` how many responses it rescued, and ``trouble`` why.
+    """
+
+    owner: str
+    usage: Usage
+    rescued: int
+    trouble: str
+
+
 def pack(value: object) -> str:
     """Encode a value made of dataclasses, tuples, mappings with text keys and plain types.
 

@@ -6,12 +6,14 @@ The only room that knows SQL. A response is stored once the future of ``Store.pu
 from pytest_factorfair.store.claims import Claimed
 from pytest_factorfair.store.endpoints import Endpoints, Health
 from pytest_factorfair.store.limits import AccountEntry, Grant, Later, Limits, Over, Wish
+from pytest_factorfair.store.outage import PATIENCE
 from pytest_factorfair.store.rows import Origin, Said, check, keys
 from pytest_factorfair.store.shards import ShardRow
 from pytest_factorfair.store.store import Store
 from pytest_factorfair.store.writer import Write
 
 __all__ = [
+    "PATIENCE",
     "AccountEntry",
     "Claimed",
     "Endpoints",

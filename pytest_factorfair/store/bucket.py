@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING
 
 from pytest_factorfair.errors import LostPictureError, MissingExtraError, StoreError
 from pytest_factorfair.redaction import fit
+from pytest_factorfair.store.outage import PATIENCE
 from pytest_factorfair.store.pictures import NAME, Folder, Picture, Pictures
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
-REPEAT = timedelta(seconds=25)
-"""How long a request is repeated; with a last attempt of 30 s this is shorter than a claim lasts."""
+RETRIES = 1_000
+"""More than there are within anybody's patience."""
 
 
 class Bucket(Pictures):
@@ -33,8 +34,11 @@ class Bucket(Pictures):
     at_once = 64
     shared = True
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, patience: float = PATIENCE) -> None:
+        """A request is repeated for ``patience`` seconds; if that does not help, no further one is made."""
         self.place = url
+        self._patience = timedelta(seconds=patience)
+        self._gone: StoreError | None = None
 
     def check(self) -> str:
         mark = super().check()
@@ -87,7 +91,10 @@ class Bucket(Pictures):
         except ImportError:
             raise MissingExtraError(self.place, "bucket") from None
         try:
-            objects: ObjectStore = from_url(self.place, retry_config={"retry_timeout": REPEAT})
+            objects: ObjectStore = from_url(
+                self.place,
+                retry_config={"retry_timeout": self._patience, "max_retries": RETRIES},
+            )
         except (BaseError, ValueError) as error:  # no account is named, or no bucket has such a name
             raise StoreError(f"{self.place}: pictures cannot be stored there: {_line(error)}") from None
         return objects
@@ -95,6 +102,8 @@ class Bucket(Pictures):
     @contextmanager
     def _asked(self, what: str, file: str = "") -> Iterator[ObjectStore]:
         """The client; its errors become one line without the credentials that services may repeat."""
+        if self._gone is not None:
+            raise self._gone.with_traceback(None)
         objects = self._objects  # before any other import: obstore may not be installed
         from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
 
@@ -108,15 +117,16 @@ class Bucket(Pictures):
         except (PermissionDeniedError, UnauthenticatedError):
             problem = "access is denied: check the credentials in the environment, and their rights"
         except BaseError as error:
-            problem = _line(error)
+            self._gone = StoreError(f"{self.place}{file}: pictures {what}: {_line(error)}")
+            raise self._gone from None
         else:
             return
         raise StoreError(f"{self.place}{file}: pictures {what}: {problem}")
 
 
-def shared(place: str) -> Pictures:
+def shared(place: str, patience: float = PATIENCE) -> Pictures:
     """The bucket or folder that a user names."""
-    return Bucket(place) if "://" in place else Folder(Path(place), shared=True)
+    return Bucket(place, patience) if "://" in place else Folder(Path(place), shared=True)
 
 
 def _line(error: Exception) -> str:

@@ -12,13 +12,10 @@ from sqlalchemy import Connection, bindparam, select
 
 from pytest_factorfair.domain import Detection, Face
 from pytest_factorfair.errors import StoreError
+from pytest_factorfair.store.outage import Outage, read
 from pytest_factorfair.store.pictures import Pictures
 from pytest_factorfair.store.schema import DETECTIONS, Prepared, upsert_all
-from pytest_factorfair.store.transactions import read
 from pytest_factorfair.store.writer import Writer
-
-FLUSH = 60.0
-"""Seconds ``close`` waits for the last statements."""
 
 CHUNK = 500  # pictures a statement
 
@@ -39,12 +36,14 @@ class Detections:
         database: sqlalchemy.Engine,
         place: str,
         pictures: Pictures,
+        outage: Outage,
         *,
         writable: Callable[[], sqlalchemy.Engine],
     ) -> None:
         self._database = database
         self._place = place
         self._pictures = pictures
+        self._outage = outage
         self._open = writable
         self._written: sqlalchemy.Engine | None = None
         self._lane: Writer | None = None
@@ -64,7 +63,7 @@ class Detections:
             return [(file, body) for one in wanted for file, body in connection.execute(_FOUND, one)]
 
         found = {}
-        for file, body in read(self._database, self._place, rows):
+        for file, body in read(self._outage, self._database, self._place, rows):
             with suppress(ValueError, TypeError, KeyError):
                 found[file] = _detection(json.loads(body))
         return found
@@ -90,14 +89,14 @@ class Detections:
             except StoreError:  # a folder that may only be read
                 self._refused = True
             else:
-                self._lane = Writer(self._written, self._place, self._pictures)
+                self._lane = Writer(self._written, self._place, self._pictures, self._outage)
         if rows and self._lane is not None:
             self._lane.do(insert, rows)
 
     def close(self) -> None:
         """Commit all detections; closing twice does nothing."""
         if self._lane is not None:
-            self._lane.close(FLUSH)
+            self._lane.close()
         if self._written is not None:
             self._written.dispose()
 

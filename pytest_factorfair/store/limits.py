@@ -9,9 +9,11 @@ that was killed, by the next run.
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import NamedTuple, Self
 
@@ -33,7 +35,7 @@ from sqlalchemy import (
 )
 
 from pytest_factorfair.domain import GRACE, Ceilings, Usage, plural
-from pytest_factorfair.errors import InputError
+from pytest_factorfair.errors import InputError, StoreError
 from pytest_factorfair.store import shards
 from pytest_factorfair.store.claims import moment
 from pytest_factorfair.store.endpoints import NOW, ZERO, Endpoints, greater
@@ -44,9 +46,6 @@ from pytest_factorfair.store.writer import Writer
 
 LOOK = 0.05
 """Seconds after which calls in flight may have left enough of the budget for another one."""
-
-FLUSH = 60.0
-"""Seconds ``close`` waits for the last statements."""
 
 CENT = 0.01
 ROUNDING = 1.000001
@@ -233,7 +232,7 @@ class Limits:
         self, store: Store, ceilings: Ceilings, *, run: str = "", session: str = "", controller: int = 0
     ) -> None:
         """Use ``begin`` or ``join`` instead."""
-        lane = Writer(store.database, store.place, store.pictures)
+        lane = Writer(store.database, store.place, store.pictures, store.outage)
         self._me = lane.claimant.name
         self._place = store.place
         self._lane = lane
@@ -249,6 +248,11 @@ class Limits:
         self._pace = 60.0 / ceilings.rpm if ceilings.rpm else 0.0
         self._epoch = time.time() - time.monotonic()
         self._dearest: float | None = None
+        self._outage = store.outage
+        self._lock = threading.Lock()
+        self._spent: AccountEntry | None = None  # by this process, as it remembers it
+        self._reported: dict[str, Usage] = {}
+        self._entered: dict[str, Usage] = {}  # on the accounts of the session, when last read
 
     @classmethod
     def begin(
@@ -346,14 +350,16 @@ class Limits:
 
         Such a call is entered with ``account`` like one that was granted there, but after it was sent.
         """
-        known_open = self.alone and self.endpoints.known_open(endpoint, now)
+        known_open = self.alone and not self.away and self.endpoints.known_open(endpoint, now)
         return self._unlimited(estimate) if known_open else None
 
     def account(
         self, settled: Sequence[AccountEntry], wishes: Sequence[Wish]
     ) -> Future[list[Grant | Later | Over]]:
         """Enter the settled calls, ask for a grant for each wish, and enter the calls granted."""
-        return self._lane.do(self._accounted, (settled, wishes))
+        taken = self._lane.do(self._accounted, (settled, wishes))
+        taken.add_done_callback(self._note_grants)
+        return taken
 
     def end(self, reason: str) -> Future[None]:
         """Grant no more calls to any process of this session; the first reason is kept."""
@@ -376,7 +382,7 @@ class Limits:
         """Why no more calls are granted; None while some may be.
 
         Raises:
-            StoreError: it cannot be read; ``usage`` raises the same.
+            StoreError: it cannot be read.
         """
         reason: str | None = self._lane.read(
             lambda connection: connection.execute(_ENDED, self._names).scalar()
@@ -399,9 +405,53 @@ class Limits:
             time.sleep(LOOK)
 
     @property
+    def away(self) -> bool:
+        """Whether the store is away: no call may be made whose answer it could not take."""
+        return self._outage.away or self._outage.gone
+
+    @property
+    def gone(self) -> bool:
+        """Whether the store was away for longer than anybody waits."""
+        return self._outage.gone
+
+    def note(self, entry: AccountEntry) -> None:
+        """Add an entry to what this process remembers; grants of ``account`` are added there."""
+        with self._lock:
+            self._spent = AccountEntry.total([self._spent or AccountEntry(), entry])
+
+    def _note_grants(self, taken: Future[list[Grant | Later | Over]]) -> None:
+        if taken.exception() is None:
+            for answer in taken.result():
+                if isinstance(answer, Grant):
+                    self.note(AccountEntry.sent(answer))
+
+    def report(self, owner: str, usage: Usage) -> None:
+        """Note the usage that a worker of this session reports."""
+        self._reported[owner] = usage
+
+    @property
+    def owner(self) -> str:
+        """The name of this process in the accounts."""
+        return self._me
+
+    @property
+    def own_usage(self) -> Usage:
+        """The usage of this process."""
+        spent = self._spent or AccountEntry()
+        cost = None if spent.unpriced else spent.spent + spent.held
+        return Usage(spent.calls, 0, spent.tokens_in, spent.tokens_out, cost)
+
+    @property
     def usage(self) -> Usage:
-        """The usage of the session; calls in flight count at the cost set aside for them."""
-        return self._lane.read(lambda connection: shards.asked(connection, self.session))
+        """The usage of the session; calls in flight count at the cost set aside for them.
+
+        Accounts in the store count for processes that have not reported, as when they were last read.
+        """
+        if not self.away:
+            with suppress(StoreError):
+                self._entered = self._lane.read(lambda connection: shards.accounts(connection, self.session))
+        own = {} if self._spent is None else {self._me: self.own_usage}
+        return sum((self._entered | self._reported | own).values(), Usage())
 
     def close(self) -> None:
         """End the session, or this worker's part in it; closing twice does nothing."""
@@ -415,7 +465,7 @@ class Limits:
 
         if self._begins:
             self._lane.do(leave, None)
-        self._lane.close(FLUSH)
+        self._lane.close()
 
     def _execute(self, statement: Update, reason: str) -> Future[None]:
         def work(connection: Connection, given: list[None]) -> list[None]:

@@ -29,6 +29,7 @@ DRIVERS = {
     "sqlite+pysqlite": "sqlite",
 }
 _ADVICE = "give sqlite:///FILE or a postgresql+psycopg:// URL"
+_ASIDE = "move the file away, then run the same command"
 _ANOTHER = "name another with --factorfair-store"
 _LOCK = 0x666F6661  # PostgreSQL's advisory lock; any number of our own
 
@@ -92,17 +93,20 @@ def verify(database: sqlalchemy.Engine, where: str) -> None:
 
     Raises:
         StoreError: the file is damaged.
+        OperationalError: it cannot be read now.
     """
     if database.dialect.name != "sqlite":
         return
     try:
         with database.connect() as connection:
             damage = connection.exec_driver_sql("PRAGMA quick_check(1)").scalars().one()
+    except OperationalError:
+        raise
     except SQLAlchemyError as error:
-        raise StoreError(f"{explained(where, 'is damaged', error)}; {_ANOTHER}") from error
+        raise StoreError(f"{explained(where, 'is damaged', error)}; {_ASIDE}") from error
     if damage != "ok":
         words = " ".join(damage.split())
-        raise StoreError(f"{where}: the response store is damaged: {words}; {_ANOTHER}")
+        raise StoreError(f"{where}: the response store is damaged: {words}; {_ASIDE}")
 
 
 def exclusively(connection: sqlalchemy.Connection) -> None:

@@ -8,15 +8,15 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
-from sqlalchemy import ColumnElement, Connection, func, inspect, select, true, update
+from sqlalchemy import ColumnElement, Connection, inspect, select, true, update
 
 from pytest_factorfair.domain import Usage
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store.rows import CANONICAL
 from pytest_factorfair.store.schema import ACCOUNTS, SHARDS
 
-_SUMS = tuple(
-    func.sum(ACCOUNTS.c[name]) for name in ("calls", "tokens_in", "tokens_out", "unpriced", "spent", "held")
+_AMOUNTS = tuple(
+    ACCOUNTS.c[name] for name in ("calls", "tokens_in", "tokens_out", "unpriced", "spent", "held")
 )
 _ALL = true()
 
@@ -79,11 +79,13 @@ class ShardRow:
             ) from error
 
 
-def asked(connection: Connection, session: str) -> Usage:
-    """The usage of all processes of a session; calls in flight count at the cost set aside for them."""
-    row = connection.execute(select(*_SUMS).where(ACCOUNTS.c.session == session)).one()
-    calls, tokens_in, tokens_out, unpriced, spent, held = (value or 0 for value in row)
-    return Usage(int(calls), 0, int(tokens_in), int(tokens_out), None if unpriced else spent + held)
+def accounts(connection: Connection, session: str) -> dict[str, Usage]:
+    """The usage of each process of a session; calls in flight count at the cost set aside for them."""
+    rows = connection.execute(select(ACCOUNTS.c.owner, *_AMOUNTS).where(ACCOUNTS.c.session == session))
+    return {
+        owner: Usage(calls, 0, tokens_in, tokens_out, None if unpriced else spent + held)
+        for owner, calls, tokens_in, tokens_out, unpriced, spent, held in rows
+    }
 
 
 def entered(connection: Connection, place: str, which: ColumnElement[bool] = _ALL) -> list[ShardRow]:
@@ -98,8 +100,8 @@ def entered(connection: Connection, place: str, which: ColumnElement[bool] = _AL
     shards = []
     for row in rows:
         shard = ShardRow.of(row, place=place)
-        more = asked(connection, row["session"]) if row["session"] and begun else Usage()
-        shards.append(replace(shard, usage=shard.usage + more))
+        more = accounts(connection, row["session"]).values() if row["session"] and begun else ()
+        shards.append(replace(shard, usage=sum(more, shard.usage)))
     return shards
 
 

@@ -13,26 +13,28 @@ from typing import Any, Self
 
 import sqlalchemy
 from sqlalchemy import bindparam, func, select, update
+from sqlalchemy.exc import OperationalError
 
 from pytest_factorfair import process
-from pytest_factorfair.domain import Response
+from pytest_factorfair.domain import Response, plural
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store import opening
 from pytest_factorfair.store.bucket import shared
 from pytest_factorfair.store.claims import Claimed, KeyWish
 from pytest_factorfair.store.detections import Detections
+from pytest_factorfair.store.opening import explained
+from pytest_factorfair.store.outage import PATIENCE, Outage, read
 from pytest_factorfair.store.pictures import Folder, Picture, Pictures, kept
+from pytest_factorfair.store.rescue import Rescue, take_up
 from pytest_factorfair.store.rows import Origin, Said, from_body, said, to_row
 from pytest_factorfair.store.schema import RESPONSES, SHARDS, Lookup, Prepared, upsert_all
 from pytest_factorfair.store.shards import ShardRow, entered
-from pytest_factorfair.store.transactions import read
 from pytest_factorfair.store.writer import Write, Writer
 
 Rows = Sequence[Any]
 CHUNK = 500  # keys a statement; below every database's limit on parameters
 PICTURES = Path(".factorfair/images")
 _PLACE, _MARK = "pictures", "pictures_mark"  # where they are, if the user named the place, and its mark
-FLUSH = 60.0  # seconds close() waits for the last commit; two of them may each wait for a lock
 
 _WANTED = RESPONSES.c.key.in_(bindparam("keys", expanding=True)) & RESPONSES.c.reusable
 _FILE = RESPONSES.c.picture, RESPONSES.c.picture_size
@@ -40,6 +42,7 @@ _READ = select(RESPONSES.c.key, RESPONSES.c.body, *_FILE).where(_WANTED)
 _SAID = select(RESPONSES.c.key, RESPONSES.c.prompt, RESPONSES.c.body).where(
     RESPONSES.c.key.in_(bindparam("keys", expanding=True))
 )
+_THERE = select(RESPONSES.c.key).where(RESPONSES.c.key.in_(bindparam("keys", expanding=True)))
 _ANY = select(RESPONSES.c.key).where(RESPONSES.c.reusable).limit(1)
 _COUNT = select(func.count(), *_FILE).where(_WANTED).group_by(*_FILE)
 _PICTURED = select(RESPONSES.c.key).where(RESPONSES.c.picture != "").limit(1)
@@ -51,36 +54,53 @@ class Store:
 
     A reusable response is only overwritten by a ``put`` with ``replace``. A response whose picture is missing
     or has another size is not reusable; the content of a picture is checked when it is read. ``place`` is the
-    store's name in messages: the file, or the URL without its password. ``database`` is for this room only.
+    store's name in messages: the file, or the URL without its password. ``database`` and ``outage`` are for
+    this room only.
     """
 
-    def __init__(
+    def __init__(  # by keyword, from ``open``
         self,
         database: sqlalchemy.Engine,
         place: str,
         pictures: Pictures,
         *,
+        outage: Outage | None = None,
+        rescue: Rescue | None = None,
         writable: Callable[[], sqlalchemy.Engine] | None = None,
     ) -> None:
         """``writable`` reopens it for detections, if ``database`` is open for reading only."""
         self.pictures = pictures
         self.database = database
         self.place = place
+        self.outage = outage or Outage()
+        self._rescue = rescue
         self._read_only = writable is not None
-        self._writer = Writer(database, place, pictures)
-        self.detections = Detections(database, place, pictures, writable=writable or (lambda: database))
-        self._read, self._said, self._count = (
-            Lookup(statement, database.dialect) for statement in (_READ, _SAID, _COUNT)
+        self._writer = Writer(database, place, pictures, self.outage, rescue)
+        self.detections = Detections(
+            database, place, pictures, self.outage, writable=writable or (lambda: database)
+        )
+        self._read, self._said, self._count, self._there = (
+            Lookup(statement, database.dialect) for statement in (_READ, _SAID, _COUNT, _THERE)
         )
 
     @classmethod
-    def open(cls, url: str, *, read_only: bool = False, pictures: str = "", folder: Path = PICTURES) -> Self:
+    def open(  # by keyword, each with its default
+        cls,
+        url: str,
+        *,
+        read_only: bool = False,
+        pictures: str = "",
+        folder: Path = PICTURES,
+        rescue: Path | None = None,
+        patience: float = PATIENCE,
+    ) -> Self:
         """Open the store at an SQLAlchemy URL, creating it if it does not exist.
 
         ``read_only`` creates nothing and takes no response; the folder need not be writable, but detections
         are only stored if it is. ``pictures`` is the folder or bucket that the user names for pictures. By
         default they are where the store has had them, or else in ``images`` beside its file; in ``folder`` if
-        the store is not a file.
+        the store is not a file. If the store fails for longer than ``patience`` seconds, responses are
+        rescued in the folder ``rescue``.
 
         Raises:
             StoreError: bad URL, not a response store, another version, its pictures are elsewhere, or it
@@ -88,16 +108,52 @@ class Store:
         """
         known = opening.parsed(url)
         file = opening.file(known)
-        database = opening.opened(known, read_only=read_only)
+        outage, rescued = Outage(patience), None if rescue is None else Rescue(rescue, known)
+        database = opening.opened(known, read_only=read_only and not (rescued and rescued.files))
         try:
             had = opening.entries(database, _PLACE).get(_PLACE, "")
             own = file.parent / PICTURES.name if file else folder
-            kept = _located(pictures, had, own, opening.place(known))
+            kept = _located(pictures, had, own, opening.place(known), patience)
         except BaseException:
             database.dispose()
             raise
+        if file is None:
+            outage.watch(database)
         writable = partial(opening.opened, known, read_only=False) if read_only else None
-        return cls(database, opening.place(known), kept, writable=writable)
+        return cls(database, opening.place(known), kept, outage=outage, rescue=rescued, writable=writable)
+
+    def take_up(self) -> int:
+        """Store the responses that earlier runs rescued, and return their number.
+
+        Raises:
+            StoreError: the store cannot be written, or a file of theirs is damaged.
+        """
+        return 0 if self._rescue is None else take_up(self, self._rescue)
+
+    def recall(self) -> tuple[int, str]:
+        """Rescue what this process has stored here and the store has lost.
+
+        Returns how many responses were rescued in all, and why the store has lost some; "" if it has none.
+        """
+        if self._rescue is None or not self._rescue.remembered:
+            return (0 if self._rescue is None else self._rescue.count), ""
+        lost: list[str] = []
+        why = ""
+        try:
+            self.verify()
+            for chunk in _unique_chunks(self._rescue.remembered):
+                there = {key for (key,) in self._found(partial(self._there.rows, keys=chunk))}
+                lost += [key for key in chunk if key not in there]
+            if lost:
+                why = f"{self.place}: {plural(len(lost), 'response')} of this run were deleted from the store"
+        except StoreError as error:
+            if not self.outage.gone:
+                lost, why = list(self._rescue.remembered), str(error)
+        try:
+            self._rescue.recall(lost)
+        except OSError as error:
+            why += f"; they are lost: {error}"
+        return self._rescue.count, why
 
     def settle_pictures(self) -> str:
         """Check the place that the user names for pictures, and make it the store's only one.
@@ -137,9 +193,12 @@ class Store:
         """Read every page of the store's file.
 
         Raises:
-            StoreError: it is damaged.
+            StoreError: it is damaged, or cannot be read.
         """
-        opening.verify(self.database, self.place)
+        try:
+            opening.verify(self.database, self.place)
+        except OperationalError as error:
+            raise explained(self.place, "cannot be read", error) from error
 
     def responses(self, keys: Iterable[str]) -> dict[str, Response]:
         """The reusable responses for these keys.
@@ -157,16 +216,21 @@ class Store:
         return found
 
     def said(self, keys: Iterable[str]) -> dict[str, Said]:
-        """The prompts and responses of these keys, reusable or not, as they are stored.
+        """The prompts and responses of these keys, reusable or not, as they are stored or rescued.
 
         Raises:
             StoreError: the store cannot be read, or a row is damaged.
         """
-        return {
+        wanted = tuple(keys)
+        return self.remembered(wanted) | {
             key: said(prompt, body, key=key, place=self.place)
-            for chunk in _unique_chunks(keys)
+            for chunk in _unique_chunks(wanted)
             for key, prompt, body in self._found(partial(self._said.rows, keys=chunk))
         }
+
+    def remembered(self, keys: Iterable[str]) -> dict[str, Said]:
+        """The same of responses that this process has asked for, without the store."""
+        return {} if self._rescue is None else self._rescue.said(keys)
 
     def count(self, keys: Iterable[str]) -> int:
         """How many of these keys have a reusable response; a key given twice counts twice.
@@ -225,7 +289,7 @@ class Store:
     def put(self, *writes: Write) -> Future[None]:
         """Write responses; the future is done once they are committed, or fails with StoreError.
 
-        Pictures are written first.
+        That is RescuedError if they are safe nevertheless. Pictures are written first.
         """
         if self._read_only:
             refused: Future[None] = Future()
@@ -252,7 +316,7 @@ class Store:
         Raises:
             StoreError: the store cannot be read, or a row is damaged.
         """
-        rows = read(self.database, self.place, lambda connection: entered(connection, self.place))
+        rows = self._found(lambda connection: entered(connection, self.place))
         last: dict[str, str] = {}
         for row in rows:
             last[row.run] = max(row.began, last.get(row.run, ""))
@@ -270,8 +334,9 @@ class Store:
 
     def close(self) -> None:
         """Commit all writes and release the database; closing twice does nothing."""
-        self._writer.close(FLUSH)
+        self._writer.close()
         self.detections.close()
+        self.outage.close()
         self.database.dispose()
 
     def __enter__(self) -> Self:
@@ -309,10 +374,10 @@ class Store:
         return [None] * len(given)
 
     def _found(self, ask: Callable[[sqlalchemy.Connection], Rows]) -> Rows:
-        return read(self.database, self.place, ask)
+        return read(self.outage, self.database, self.place, ask)
 
 
-def _located(named: str, had: str, own: Path, where: str) -> Pictures:
+def _located(named: str, had: str, own: Path, where: str, patience: float) -> Pictures:
     """The place of a store's pictures: ``named`` by the user, where it ``had`` them, or its ``own`` folder.
 
     Hosts may see one folder under several names.
@@ -330,7 +395,7 @@ def _located(named: str, had: str, own: Path, where: str) -> Pictures:
             f"{where}: its pictures are in {place}, which is not a folder of this host; name it with "
             "--factorfair-pictures"
         )
-    return shared(place)
+    return shared(place, patience)
 
 
 def _unique_chunks(keys: Iterable[str]) -> Iterator[list[str]]:

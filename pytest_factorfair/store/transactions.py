@@ -1,63 +1,27 @@
-"""Transactions that survive a restart of the server, and the removal of the file while it is open."""
+"""Transactions on a file that may be removed, truncated or damaged while it is open."""
 
 from __future__ import annotations
 
 import os
-import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
 
 import sqlalchemy
 from sqlalchemy import select
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from pytest_factorfair.errors import StoreError
+from pytest_factorfair.errors import RescuedError, StoreError
 from pytest_factorfair.process import sync
 from pytest_factorfair.store import opening
 from pytest_factorfair.store.opening import explained
 from pytest_factorfair.store.schema import DETECTIONS, META, RESPONSES, SHARDS, insert_new, upsert
 
 _to_disk = getattr(os, "fdatasync", os.fsync)  # if there is one: it skips metadata that is not needed
-PATIENCE = 60.0  # seconds for which a server may be away
-_PAUSE = 0.2  # seconds between two attempts to reach it, or to bring a log into its file
+_PAUSE = 0.2  # seconds between two attempts to bring a log into its file
 _CHUNK = 500  # rows
-
-T = TypeVar("T")
-
-
-def patiently(attempt: Callable[[], T]) -> T:
-    """Repeat the attempt while the database server is away, for example because it restarts."""
-    end = time.monotonic() + PATIENCE
-    while True:
-        try:
-            return attempt()
-        except DBAPIError as error:
-            # A server that ended the connection, is shutting down or starting, or could not be reached.
-            state = getattr(error.orig, "sqlstate", None)  # None: no reply; 57P: an operator intervened
-            is_away = error.connection_invalidated or state is None or state.startswith("57P")
-            if isinstance(error.orig, sqlite3.Error) or not is_away or time.monotonic() > end:
-                raise
-            time.sleep(_PAUSE)
-
-
-def read(database: sqlalchemy.Engine, place: str, ask: Callable[[sqlalchemy.Connection], T]) -> T:
-    """The result of a query on a separate connection.
-
-    Raises:
-        StoreError: the store cannot be read.
-    """
-
-    def attempt() -> T:
-        with database.connect() as connection:
-            return ask(connection)
-
-    try:
-        return patiently(attempt)
-    except SQLAlchemyError as error:
-        raise explained(place, "cannot be read", error) from error
+_SHARE = 0.05  # of the time may be spent on reading files that have changed
 
 
 class Transactions:
@@ -71,6 +35,7 @@ class Transactions:
         self._log: Path | None = None  # must reach the disk; None if SQLite sees to that
         self._opened: int | None = None
         self._seen: dict[Path, os.stat_result] = {}
+        self._next_check = 0.0  # by the monotonic clock
 
     @contextmanager
     def begin(self, *, lasting: bool) -> Iterator[sqlalchemy.Connection]:
@@ -79,23 +44,27 @@ class Transactions:
         Other transactions are visible to all processes, and lost only if the machine fails.
 
         Raises:
-            StoreError: the file was removed while it was open; it is written again, with this transaction.
+            RescuedError: the file was removed while it was open; it is written again, with this transaction.
+            StoreError: it cannot be written again, or was damaged.
         """
         with self.read() as connection:
             if self._file:
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
+                # The first transaction claims keys: storing what is paid for later opens no further file.
+                if self._log and self._opened is None:  # the same file for as long as there is a connection
+                    self._opened = os.open(self._log, os.O_RDWR)
+                    sync(self._log.parent)  # it may be new
             elif not lasting:
                 connection.exec_driver_sql("SET LOCAL synchronous_commit TO off")
             yield connection
-        # In the first transaction, which claims keys: storing what is paid for later opens no further file.
-        if self._log and self._opened is None:  # it stays the same file for as long as there is a connection
-            self._opened = os.open(self._log, os.O_RDWR)
-            sync(self._log.parent)  # it may be new
         if lasting and self._opened is not None:
             # Waiting here lets other processes write meanwhile; SQLite itself would block them.
             _to_disk(self._opened)
-        if self._file and (removed := self._removed()):
-            raise self._saved(connection, removed)
+        if self._file:
+            if removed := self._removed():
+                raise self._saved(connection, removed)
+            if lasting:
+                self._check()
 
     @contextmanager
     def read(self) -> Iterator[sqlalchemy.Connection]:
@@ -140,6 +109,18 @@ class Transactions:
                 return path
         return None
 
+    def _check(self) -> None:
+        """Notice damage to the file, whose pages in memory SQLite does not read again.
+
+        Only checkpoints change the file, once in a thousand pages; anything else may have damaged it.
+        """
+        now, started = self._path.stat(), time.monotonic()
+        if now.st_mtime_ns != self._seen[self._path].st_mtime_ns and started >= self._next_check:
+            opening.verify(self._database, str(self._path))
+            ended = time.monotonic()
+            self._next_check = ended + (ended - started) / _SHARE
+            self._seen[self._path] = now
+
     def _saved(self, connection: sqlalchemy.Connection, removed: Path) -> StoreError:
         """Write the open file to its former path, and return the error that says so.
 
@@ -155,7 +136,7 @@ class Transactions:
                     _checkpoint(connection)
         except (StoreError, SQLAlchemyError) as error:
             return explained(str(removed), "was removed during the run and cannot be written again", error)
-        return StoreError(
+        return RescuedError(
             f"{removed}: removed during the run; the responses are written again, and the next run goes on "
             "from there"
         )

@@ -14,17 +14,22 @@ from typing import Any, NamedTuple, TypeVar
 import sqlalchemy
 from sqlalchemy.exc import SQLAlchemyError
 
-from pytest_factorfair.domain import Response
-from pytest_factorfair.errors import StoreError
+from pytest_factorfair.domain import Response, plural
+from pytest_factorfair.errors import LostPictureError, RescuedError, StoreError
 from pytest_factorfair.store.claims import BEAT, Claimant
 from pytest_factorfair.store.opening import explained
+from pytest_factorfair.store.outage import SLOW_PICTURES, Outage
 from pytest_factorfair.store.pictures import Picture, Pictures
+from pytest_factorfair.store.rescue import Rescue
 from pytest_factorfair.store.schema import Prepared, upsert
-from pytest_factorfair.store.transactions import Transactions, patiently
+from pytest_factorfair.store.transactions import Transactions
 
 G = TypeVar("G")
 T = TypeVar("T")
 BATCH = 100
+FLUSH = 60.0
+"""Seconds that the last commits may take, besides the patience with a store that is away."""
+
 Begin = Callable[[], AbstractContextManager[sqlalchemy.Connection]]
 
 
@@ -58,16 +63,25 @@ class Task(NamedTuple):
 
 class Writer:
     """Commits rows in the order of their arrival. After the first failure every later row fails alike, unless
-    the file was removed: then rows still in the queue are written too.
+    the file was removed: then rows still in the queue are written too. Rows that fail are rescued.
 
     A process has one for responses and their claims, and one for its limits (``limits.py``), so that limits
     never wait for the disk. A claim ends in the transaction that writes its response.
     """
 
-    def __init__(self, database: sqlalchemy.Engine, place: str, pictures: Pictures) -> None:
+    def __init__(  # as many as there are things to write, and to write to
+        self,
+        database: sqlalchemy.Engine,
+        place: str,
+        pictures: Pictures,
+        outage: Outage,
+        rescue: Rescue | None = None,
+    ) -> None:
         self.claimant = Claimant(database.dialect)
         self._place = place
         self._pictures = pictures
+        self._outage = outage
+        self._rescue = rescue
         self._statements = {
             replace: Prepared(upsert(database.dialect.name, replace=replace), database.dialect)
             for replace in (False, True)
@@ -81,7 +95,10 @@ class Writer:
         self._cut_off = False  # whether the last attempt failed
 
     def write(self, writes: Sequence[Write]) -> Future[None]:
-        """Queue rows; the future is done once all are committed, or fails with StoreError."""
+        """Queue rows; the future is done once all are committed, or fails with StoreError.
+
+        That is RescuedError if they are safe elsewhere.
+        """
         done: Future[None] = Future()
         self._enqueue(Batch(writes, done))
         return done
@@ -102,14 +119,14 @@ class Writer:
         self._enqueue(Task(lambda connection, _: [ask(connection)], None, done, reads=True))
         return done.result()
 
-    def close(self, timeout: float) -> None:
-        """Commit the queue, release all claims and end the thread; waits at most ``timeout`` seconds."""
+    def close(self) -> None:
+        """Commit or rescue the queue, release all claims and end the thread."""
         with self._lock:
             if not self._closed and self._thread is not None:
                 self._queue.put(None)
             self._closed = True
         if self._thread is not None:
-            self._thread.join(timeout)
+            self._thread.join(self._outage.patience + FLUSH)
 
     def _enqueue(self, entry: Batch | Task) -> None:
         entry.done.set_running_or_notify_cancel()  # from now on nobody can cancel it
@@ -166,7 +183,8 @@ class Writer:
         batches = [entry for entry in entries if isinstance(entry, Batch)]
         writes = [write for batch in batches for write in batch.writes]
         parts = (writes[start : start + BATCH] for start in range(0, len(writes), BATCH))
-        failure = next(filter(None, [self._kept(part) for part in parts]), None)
+        failures = [failure for part in parts if (failure := self._kept(part)) is not None]
+        failure = min(failures, key=lambda one: isinstance(one, RescuedError), default=None)  # the worst
         for batch in batches:
             if failure is None:
                 batch.done.set_result(None)
@@ -177,7 +195,30 @@ class Writer:
             self._perform(run, list(alike))
 
     def _kept(self, writes: list[Write]) -> StoreError | None:
-        """Write pictures, then rows, then the end of their claims; returns the failure, if there is one."""
+        """Write rows, or rescue them; returns the failure, if there is one."""
+        failure = self._failure
+        if failure is None:
+            try:
+                self._keep(writes)
+            except (LostPictureError, RescuedError) as error:
+                return error
+            except StoreError as error:
+                failure = error
+            except Exception as error:  # noqa: BLE001  # whatever it is, the callers wait for it
+                failure = self._failure = explained(self._place, "cannot be written", error)
+        if self._rescue is None:
+            return failure
+        if failure is None:
+            self._rescue.remember(writes)
+            return None
+        try:
+            self._rescue.write(writes)
+        except OSError as error:
+            return StoreError(f"{failure}; {plural(len(writes), 'response')} cannot be rescued: {error}")
+        return RescuedError(str(failure))
+
+    def _keep(self, writes: list[Write]) -> None:
+        """Write pictures, then rows, then the end of their claims."""
 
         def keep(connection: sqlalchemy.Connection) -> None:
             for replace, alike in groupby(writes, key=lambda write: write.replace):
@@ -185,25 +226,20 @@ class Writer:
             if self.claimant.active:
                 self.claimant.release(connection, [str(write.row["key"]) for write in writes])
 
-        if self._failure is not None:
-            return self._failure
-        try:
-            self._keep_pictures([write.picture for write in writes if write.picture])
-            # Replicas stored these: no row is written whose picture is missing.
-            named = [write.row for write in writes if write.row["picture"] and not write.picture]
-            sizes = self._pictures.sizes([str(row["picture"]) for row in named])
-            for row, size in zip(named, sizes, strict=True):
-                if size is None:
-                    where = f"{self._pictures.place}/{row['picture']}"
-                    return StoreError(f"{where}: a replica reported it as stored, and it is missing")
-                row["picture_size"] = size
-            self._transact(keep, partial(self._transactions.begin, lasting=True))
-        except StoreError as error:
-            return error
-        except Exception as error:  # noqa: BLE001  # whatever it is, the callers wait for it
-            self._failure = explained(self._place, "cannot be written", error)
-            return self._failure
-        return None
+        self._outage.patiently(
+            lambda: self._keep_pictures([write.picture for write in writes if write.picture]),
+            writes=True,
+            slow=SLOW_PICTURES,
+        )
+        # Replicas stored these: no row is written whose picture is missing.
+        named = [write.row for write in writes if write.row["picture"] and not write.picture]
+        sizes = self._pictures.sizes([str(row["picture"]) for row in named])
+        for row, size in zip(named, sizes, strict=True):
+            if size is None:
+                where = f"{self._pictures.place}/{row['picture']}"
+                raise LostPictureError(f"{where}: a replica reported it as stored, and it is missing")
+            row["picture_size"] = size
+        self._transact(keep, partial(self._transactions.begin, lasting=True))
 
     def _keep_pictures(self, pictures: Sequence[Picture]) -> None:
         """Write them, giving signs of life: on a slow network, other processes would take the claims."""
@@ -219,7 +255,9 @@ class Writer:
     def _aside(self) -> ThreadPoolExecutor:
         return ThreadPoolExecutor(1, "factorfair-keeper")
 
-    def _transact(self, work: Callable[[sqlalchemy.Connection], T], begin: Begin) -> T:
+    def _transact(
+        self, work: Callable[[sqlalchemy.Connection], T], begin: Begin, *, writes: bool = True
+    ) -> T:
         """The result of the work, once it is committed."""
 
         def attempt() -> T:
@@ -234,7 +272,7 @@ class Writer:
             self._cut_off = False
             return result
 
-        return patiently(attempt)
+        return self._outage.patiently(attempt, writes=writes)
 
     def _perform(
         self, run: Callable[[sqlalchemy.Connection, list[Any]], Sequence[Any]], tasks: Sequence[Task]
@@ -247,7 +285,7 @@ class Writer:
         if failure is None:
             try:
                 given = [task.given for task in tasks]
-                results = self._transact(lambda connection: run(connection, given), begin)
+                results = self._transact(lambda connection: run(connection, given), begin, writes=not reads)
             except StoreError as error:
                 failure = error
             except Exception as error:  # noqa: BLE001  # as above

@@ -218,7 +218,7 @@ from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store import Store
 from tests import keeping
 png = bytes([137]) + b"PNG" + bytes([13, 10, 26, 10])
-store = Store.open(sys.argv[1])
+store = Store.open(sys.argv[1], patience=0.1)
 keeping.put(store, "first", Response("", image=png + b"1"), model="m", prompt="p", repeat=0).result()
 sys.dont_write_bytecode = True  # what is imported under the limit would be cached cut off
 resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))  # no file may grow beyond: as on a full disk
@@ -245,6 +245,7 @@ def test_full_disk(url: str, file: Path) -> None:
 
 
 def test_folder_that_takes_nothing(store: Store, file: Path) -> None:
+    store.outage.patience = 0.1
     (file.parent / "images").write_text("a file in the way")
     done = keeping.put(store, "k", Response("", image=picture()), model="m", prompt="p", repeat=0)
     with pytest.raises(

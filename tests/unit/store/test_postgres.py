@@ -11,7 +11,7 @@ import sqlalchemy
 
 from pytest_factorfair.domain import Ceilings, Response
 from pytest_factorfair.errors import StoreError
-from pytest_factorfair.store import Grant, Limits, Over, Store, Wish, transactions
+from pytest_factorfair.store import Grant, Limits, Over, Store, Wish
 from tests import keeping, postgres
 
 WAIT = 30
@@ -97,11 +97,11 @@ def test_grants_whose_connection_is_lost_are_taken_once(database: str) -> None:
 
 
 def test_lost_connection_is_one_line_and_what_was_committed_stays(
-    database: str, postgres_folder: str, monkeypatch: pytest.MonkeyPatch
+    database: str, postgres_folder: str
 ) -> None:
-    monkeypatch.setattr(transactions, "PATIENCE", 0.3)
     with Store.open(database) as store:
         put(store, "before")
+        store.outage.patience = 0.3
         name = sqlalchemy.make_url(database).database
         postgres.psql(postgres_folder, f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
         postgres.psql(

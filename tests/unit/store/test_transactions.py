@@ -85,6 +85,7 @@ def test_disk_that_fails_is_reported(store: Store, file: Path, monkeypatch: pyte
     def fail(_: int) -> None:
         raise OSError(errno.EIO, "Input/output error")
 
+    store.outage.patience = 0.1
     monkeypatch.setattr(module, "_to_disk", fail)
     with pytest.raises(StoreError, match=f"^{file}: .*Input/output error"):
         keeping.put(store, "k", Response("A"), model="m", prompt="p", repeat=0).result(30)

@@ -20,7 +20,7 @@ from pytest_factorfair.domain import Response
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store import Store
 from tests import keeping
-store = Store.open(sys.argv[1])
+store = Store.open(sys.argv[1], patience=0.1)
 sys.dont_write_bytecode = True  # what is imported under the limit would be cached cut off
 resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))  # no file may grow beyond: as on a full disk
 for number in range(10_000):
@@ -63,6 +63,7 @@ def test_file_that_stays_locked(store: Store, url: str, file: Path, monkeypatch:
     with Store.open(url) as late, closing(sqlite3.connect(file, isolation_level=None)) as other:
         keeping.put(late, "before", Response("A"), model="m", prompt="p", repeat=0).result(30)
         other.execute("begin immediate")
+        late.outage.patience = 0.1
         done = keeping.put(late, "k", Response("A"), model="m", prompt="p", repeat=0)
         with pytest.raises(StoreError, match="cannot be written: database is locked"):
             done.result(30)

@@ -11,6 +11,7 @@ from sqlalchemy import event
 from pytest_factorfair.domain import Response
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store import Store, opening
+from pytest_factorfair.store.outage import Outage
 from pytest_factorfair.store.pictures import Folder
 from pytest_factorfair.store.rows import Origin, to_row
 from pytest_factorfair.store.writer import Write, Writer
@@ -38,14 +39,14 @@ def test_commits_when_idle_and_at_latest_every_hundred_rows(store: Store, file: 
     database = opening.opened(opening.parsed(f"sqlite:///{file}"), read_only=False)
     commits: list[int] = []
     event.listen(database, "commit", lambda _: commits.append(1))
-    writer = Writer(database, "here", Folder(file.parent))
+    writer = Writer(database, "here", Folder(file.parent), Outage())
     writer.write([drafted(0)]).result(WAIT)
     assert len(commits) == 1  # nothing else was waiting: at once
     with locked(file):
         rows = [writer.write([drafted(number)]) for number in range(1, 301)]
     for done in rows:
         done.result(WAIT)
-    writer.close(WAIT)
+    writer.close()
     database.dispose()
     # The first batch is what was there when the lock was met: between 1 and 100 rows.
     assert len(commits) in {4, 5}
@@ -56,10 +57,10 @@ def test_what_arrives_together_is_done_together_and_no_commit_is_larger(store: S
     database = opening.opened(opening.parsed(f"sqlite:///{file}"), read_only=False)
     commits: list[int] = []
     event.listen(database, "commit", lambda _: commits.append(store.count(f"k{n}" for n in range(301))))
-    writer = Writer(database, "here", Folder(file.parent))
+    writer = Writer(database, "here", Folder(file.parent), Outage())
     writer.write([drafted(number) for number in range(301)]).result(WAIT)
     assert store.count(f"k{number}" for number in range(301)) == 301
-    writer.close(WAIT)
+    writer.close()
     database.dispose()
     assert commits == [0, 100, 200, 300]  # how many there were before each
 

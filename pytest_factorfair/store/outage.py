@@ -1,0 +1,184 @@
+"""How long a store may be away, for everything that uses it in this process together."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sqlite3
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, TypeVar
+from weakref import WeakSet
+
+import sqlalchemy
+from sqlalchemy import event
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from pytest_factorfair.errors import StoreError
+from pytest_factorfair.store.opening import explained
+
+PATIENCE = 60.0
+"""Seconds that a store may be away."""
+
+SLOW = 0.5
+"""Seconds after which a transaction under way counts as an outage: no call is paid meanwhile."""
+
+SLOW_PICTURES = 10.0
+"""The same for writing pictures."""
+
+HASTE = 5.0
+"""Seconds that a run which is being interrupted has left for a store that is away."""
+
+_PAUSE = 0.2  # seconds between two attempts
+_SQLITE = {
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_PROTOCOL,
+}
+# The first characters of SQLSTATE: connections, serialization, resources, an operator or the system
+# intervened, and a server that takes no writes.
+_POSTGRESQL = ("08", "40", "53", "57P", "58", "25006")
+
+T = TypeVar("T")
+
+
+class Outage:
+    """The patience with one store; it begins with the first failure and ends with the next success.
+
+    Once it is used up, the store counts as gone for good: nothing more is written, and it is only read until
+    that fails, too. Failures that waiting does not mend, such as a damaged file, are no outage.
+    """
+
+    def __init__(self, patience: float = PATIENCE) -> None:
+        self.patience = patience
+        self._lock = threading.Lock()
+        self._since: float | None = None  # by the monotonic clock, as all times here
+        self._wrote = (
+            False  # whether a write has failed since then: a read that succeeds says nothing about it
+        )
+        self._attempts: dict[object, tuple[float, float]] = {}  # their begin, and when they count as slow
+        self._gone: Exception | None = None
+        self._unreadable = False
+        self._connections: WeakSet[Any] = WeakSet()
+        self._thread: threading.Thread | None = None
+        self._closed = threading.Event()
+
+    @property
+    def away(self) -> bool:
+        """Whether the store fails, or does not answer."""
+        now = time.monotonic()
+        with self._lock:
+            return self._since is not None or any(now > slow for _, slow in self._attempts.values())
+
+    @property
+    def gone(self) -> bool:
+        """Whether the patience is used up."""
+        return self._gone is not None
+
+    def hurry(self) -> None:
+        """Have hardly any patience from now on, because the run is being interrupted."""
+        self.patience = min(self.patience, HASTE)
+
+    def patiently(self, attempt: Callable[[], T], *, writes: bool, slow: float = SLOW) -> T:
+        """The result of the attempt, which is repeated while the store is away."""
+        began = time.monotonic()
+        while True:
+            if self._gone is not None and (writes or self._unreadable):
+                raise self._gone.with_traceback(None)
+            mark, now = object(), time.monotonic()
+            with self._lock:
+                self._attempts[mark] = now, now + slow
+            try:
+                result = attempt()
+            except Exception as error:
+                if not _may_return(error):
+                    raise
+                if self._failed(mark, error, began, writes=writes):
+                    raise
+            else:
+                with self._lock:
+                    if writes or not self._wrote:
+                        self._since, self._wrote = None, False
+                return result
+            finally:
+                with self._lock:
+                    self._attempts.pop(mark, None)
+            time.sleep(_PAUSE)
+
+    def _failed(self, mark: object, error: Exception, began: float, *, writes: bool) -> bool:
+        """Note a failure; whether the patience is used up."""
+        with self._lock:
+            first, _ = self._attempts[mark]
+            self._since = first if self._since is None else self._since
+            self._wrote |= writes
+            if self._gone is not None:
+                self._unreadable |= not writes
+            elif time.monotonic() - min(began, self._since) >= self.patience:
+                self._gone = error
+            return self._gone is not None
+
+    def watch(self, database: sqlalchemy.Engine) -> None:
+        """Cut the connections to a server that keeps an attempt waiting until the patience is used up."""
+
+        # Not "connect": the first connection is older.
+        @event.listens_for(database, "checkout")
+        def _taken(connection: Any, _record: object, _proxy: object) -> None:
+            with self._lock:
+                self._connections.add(connection)
+                if self._thread is None:
+                    self._thread = threading.Thread(target=self._run, name="factorfair-watch", daemon=True)
+                    self._thread.start()
+
+    def close(self) -> None:
+        self._closed.set()
+
+    def _run(self) -> None:
+        while not self._closed.wait(min(1.0, self.patience / 4)):
+            with self._lock:
+                begins = [begin for begin, _ in self._attempts.values()]
+                begins += [] if self._since is None or not begins else [self._since]
+            if begins and time.monotonic() - min(begins) >= self.patience:
+                self._unreadable = True
+                if self._gone is None:
+                    self._gone = TimeoutError(f"no reply for {self.patience:g} seconds")
+                for connection in list(self._connections):
+                    with suppress(Exception), socket.socket(fileno=os.dup(connection.fileno())) as wire:
+                        wire.shutdown(socket.SHUT_RDWR)  # whoever waits for a reply gets an error
+
+
+def read(
+    outage: Outage, database: sqlalchemy.Engine, place: str, ask: Callable[[sqlalchemy.Connection], T]
+) -> T:
+    """The result of a query on a separate connection.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+
+    def attempt() -> T:
+        with database.connect() as connection:
+            return ask(connection)
+
+    try:
+        return outage.patiently(attempt, writes=False)
+    except StoreError:
+        raise
+    except (SQLAlchemyError, OSError) as error:
+        raise explained(place, "cannot be read", error) from error
+
+
+def _may_return(error: Exception) -> bool:
+    """Whether the same attempt may succeed later."""
+    if not isinstance(error, DBAPIError):  # of a folder of pictures, or of the disk
+        return isinstance(error, OSError) and not isinstance(error, StoreError)
+    if isinstance(error.orig, sqlite3.Error):
+        code = getattr(error.orig, "sqlite_errorcode", 0)
+        return code & 0xFF in _SQLITE and code != sqlite3.SQLITE_IOERR_SHORT_READ  # that is a truncated file
+    state = getattr(error.orig, "sqlstate", None)  # None: no reply
+    return error.connection_invalidated or state is None or state.startswith(_POSTGRESQL)

@@ -1,0 +1,188 @@
+"""Responses that a store cannot take any more, or has lost: files beside it, which the next run takes up."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import tempfile
+import uuid
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import SQLAlchemyError
+
+from pytest_factorfair import process
+from pytest_factorfair.errors import StoreError
+from pytest_factorfair.store import opening
+from pytest_factorfair.store.opening import explained
+from pytest_factorfair.store.pictures import Picture
+from pytest_factorfair.store.rows import Said, checked
+from pytest_factorfair.store.schema import RESPONSES, Prepared, upsert
+
+if TYPE_CHECKING:
+    from pytest_factorfair.store.store import Store
+    from pytest_factorfair.store.writer import Write
+
+MOST = 2**26
+"""Bytes of stored responses, compressed, that a process remembers in case the store loses them."""
+
+_CHUNK = 100  # responses; their pictures may be large
+
+
+class Rescue:
+    """The files of rescued responses of one store, and a memory of what this process has stored there.
+
+    Each file is written at once and never again, so that another run may take it up at any time. ``count`` is
+    how many responses were rescued.
+    """
+
+    def __init__(self, folder: Path, store: URL) -> None:
+        self.count = 0
+        self._folder = folder
+        file = opening.file(store)
+        # A file is known by its path from here, so that a project may be moved.
+        name = os.path.relpath(file, folder) if file else str(store.set(username=None, password=None))
+        self._prefix = f"rescued-{hashlib.sha256(name.encode()).hexdigest()[:12]}-"
+        self._stored: dict[str, bytes] = {}
+        self._elsewhere: dict[str, bytes] = {}
+        self._size = 0
+
+    @property
+    def files(self) -> list[Path]:
+        """The files that the next run takes up."""
+        return sorted(self._folder.glob(f"{self._prefix}*.jsonl"))
+
+    def remember(self, writes: Iterable[Write]) -> None:
+        """Note responses that were stored; beyond ``MOST`` bytes the oldest are forgotten."""
+        for write in writes:
+            key, line = str(write.row["key"]), _packed(write)
+            self._size += len(line) - len(self._stored.get(key, b""))
+            self._stored[key] = line
+        while self._size > MOST:
+            self._size -= len(self._stored.pop(next(iter(self._stored))))
+
+    @property
+    def remembered(self) -> tuple[str, ...]:
+        """The keys of stored responses."""
+        return tuple(self._stored)
+
+    def said(self, keys: Iterable[str]) -> dict[str, Said]:
+        """Remembered prompts and responses, stored or rescued."""
+        lines = {key: self._stored.get(key) or self._elsewhere.get(key) for key in keys}
+        rows = {key: json.loads(zlib.decompress(line)) for key, line in lines.items() if line is not None}
+        return {key: Said(row["prompt"], row["body"]) for key, row in rows.items()}
+
+    def write(self, writes: Sequence[Write]) -> None:
+        """Rescue responses that could not be stored, with their pictures.
+
+        Raises:
+            OSError: nothing can be written, not even in the folder for temporary files.
+        """
+        self._write([_line(write.row, write.picture, replace=write.replace) for write in writes])
+        self._elsewhere |= {str(write.row["key"]): _packed(write) for write in writes}
+
+    def recall(self, keys: Iterable[str]) -> None:
+        """Rescue stored responses that the store has lost.
+
+        Raises:
+            OSError: as above.
+        """
+        lost = {key: self._stored[key] for key in keys}
+        self._write([zlib.decompress(line).decode() for line in lost.values()])
+        self._elsewhere |= lost
+
+    def _write(self, lines: list[str]) -> None:
+        if not lines:
+            return
+        path = self._folder / f"{self._prefix}{uuid.uuid4().hex}.jsonl"
+        content = "".join(lines).encode()
+        try:
+            process.make_folder(self._folder)
+            with process.draft(path) as draft:
+                _write_through(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), content)
+                draft.replace(path)
+            process.sync(self._folder)
+        except OSError as error:  # a full disk has room for a link to another
+            descriptor, elsewhere = tempfile.mkstemp(".jsonl", "factorfair-rescued-")
+            try:
+                _write_through(descriptor, content)
+                path.symlink_to(elsewhere)
+            except OSError:
+                Path(elsewhere).unlink(missing_ok=True)
+                raise error from None
+        self.count += len(lines)
+
+
+def take_up(store: Store, rescue: Rescue) -> int:
+    """Store the responses that earlier runs rescued, and return their number; their files are removed.
+
+    Raises:
+        StoreError: the store cannot be written, or a line of a file is damaged.
+    """
+    count = 0
+    for path in rescue.files:
+        with suppress(FileNotFoundError):  # another run was first
+            lines = path.read_bytes().splitlines()
+            for start in range(0, len(lines), _CHUNK):
+                _take(store, path, lines[start : start + _CHUNK], first=start + 1)
+            with suppress(OSError):
+                path.resolve().unlink(missing_ok=True)  # a link leads to the folder for temporary files
+            path.unlink(missing_ok=True)
+            count += len(lines)
+    return count
+
+
+def _take(store: Store, path: Path, lines: Iterable[bytes], *, first: int) -> None:
+    pictures: list[Picture] = []
+    rows: dict[bool, list[dict[str, Any]]] = {False: [], True: []}
+    for number, line in enumerate(lines, first):
+        try:
+            values = json.loads(line)
+            row = checked({column.name: values[column.name] for column in RESPONSES.c}, place=store.place)
+            if values["image"] is not None:
+                image = base64.b64decode(values["image"], validate=True)
+                pictures.append(Picture(row["picture"], image, _manifest(row)))
+            rows[values["replace"]].append(row)
+        except (ValueError, TypeError, LookupError, StoreError):
+            raise StoreError(
+                f"{path}, line {number}: not a response that a run rescued; delete the line, and it is asked "
+                "for again"
+            ) from None
+    try:
+        store.pictures.keep(pictures)
+        with store.database.begin() as connection:
+            for replace, alike in rows.items():
+                if alike:
+                    dialect = connection.dialect
+                    Prepared(upsert(dialect.name, replace=replace), dialect).execute(connection, alike)
+    except StoreError:
+        raise
+    except (SQLAlchemyError, OSError) as error:
+        raise explained(store.place, "cannot be written", error) from error
+
+
+def _line(row: Mapping[str, object], picture: Picture | None, *, replace: bool) -> str:
+    image = None if picture is None else base64.b64encode(picture.image).decode("ascii")
+    return f"{json.dumps({**row, 'image': image, 'replace': replace})}\n"
+
+
+def _packed(write: Write) -> bytes:
+    return zlib.compress(_line(write.row, None, replace=write.replace).encode(), 1)
+
+
+def _manifest(row: Mapping[str, Any]) -> dict[str, object]:
+    plain = {name: row[name] for name in ("key", "model", "repeat", "seed")}
+    return plain | {name: json.loads(row[name]) for name in ("prompt", "identity")}
+
+
+def _write_through(descriptor: int, content: bytes) -> None:
+    with open(descriptor, "wb") as file:  # a descriptor has no path
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())

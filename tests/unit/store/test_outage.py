@@ -1,0 +1,85 @@
+"""One patience with a store, whoever asks it and however often."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+import pytest
+
+from pytest_factorfair.store.outage import Outage
+
+
+class Disk:
+    """Fails so often before it works; without a number, for ever."""
+
+    def __init__(self, failures: int | None = None) -> None:
+        self.attempts = 0
+        self._failures = failures
+
+    def __call__(self) -> str:
+        self.attempts += 1
+        if self._failures is None or self.attempts <= self._failures:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return "done"
+
+
+def test_an_outage_is_waited_for() -> None:
+    outage, disk = Outage(patience=60), Disk(failures=2)
+    assert outage.patiently(disk, writes=True) == "done"
+    assert disk.attempts == 3
+    assert not outage.away
+    assert not outage.gone
+
+
+def test_once_the_patience_is_used_up_nobody_waits_again() -> None:
+    outage, disk, other = Outage(patience=0), Disk(), Disk(failures=0)
+    with pytest.raises(OSError, match="No space left"):
+        outage.patiently(disk, writes=True)
+    assert outage.gone
+    with pytest.raises(OSError, match="No space left"):
+        outage.patiently(other, writes=True)
+    assert (disk.attempts, other.attempts) == (1, 0)
+
+
+def test_what_cannot_be_written_may_still_be_read_until_that_fails() -> None:
+    outage, broken, fine = Outage(patience=0), Disk(), Disk(failures=0)
+    with pytest.raises(OSError, match="No space left"):
+        outage.patiently(broken, writes=True)
+    assert outage.patiently(fine, writes=False) == "done"
+    for _ in range(2):
+        with pytest.raises(OSError, match="No space left"):
+            outage.patiently(broken, writes=False)
+    assert broken.attempts == 2
+
+
+def test_what_waiting_does_not_mend_is_raised_at_once() -> None:
+    outage = Outage(patience=60)
+
+    def wrong() -> None:
+        raise ValueError("a bug")
+
+    with pytest.raises(ValueError, match="a bug"):
+        outage.patiently(wrong, writes=True)
+    assert not outage.away
+
+
+def test_a_slow_attempt_counts_as_an_outage_while_it_lasts() -> None:
+    outage = Outage()
+    assert outage.patiently(lambda: outage.away, writes=True, slow=-1.0)
+    assert not outage.patiently(lambda: outage.away, writes=True, slow=60.0)
+    assert not outage.away
+
+
+def test_a_read_says_nothing_about_writing() -> None:
+    outage, disk = Outage(patience=60), Disk(failures=2)
+
+    def write() -> str:
+        if disk.attempts:
+            assert outage.away
+            outage.patiently(lambda: None, writes=False)
+            assert outage.away
+        return disk()
+
+    assert outage.patiently(write, writes=True) == "done"
+    assert not outage.away

@@ -65,6 +65,11 @@ _LIBRARIES = tuple(
 )
 
 
+def is_library(file: str) -> bool:
+    """Whether a source file belongs to Python, to something installed or to this package."""
+    return file.startswith(_LIBRARIES) or bool({"site-packages", "dist-packages"} & {*Path(file).parts})
+
+
 @dataclass(frozen=True, slots=True)
 class Cause:
     """Why a call failed; failures with equal causes are reported together.
@@ -81,7 +86,7 @@ class Cause:
     def raised(cls, error: BaseException) -> Self:
         """The cause for an exception of a user's Python code."""
         lines = [(frame.f_code, line) for frame, line in walk_tb(error.__traceback__)]
-        own = [(code, line) for code, line in lines if not code.co_filename.startswith(_LIBRARIES)]
+        own = [(code, line) for code, line in lines if not is_library(code.co_filename)]
         if not own:
             return cls("raised", type(error).__name__)
         code, line = own[-1]

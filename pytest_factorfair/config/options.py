@@ -24,6 +24,7 @@ Kind = Literal[
     "replicas",
     "integer",
     "amount",
+    "age",
     "flag",
     "choice",
 ]
@@ -281,6 +282,13 @@ OPTIONS: tuple[RunOption, ...] = (
     ),
     RunOption("replay", "flag", "take every answer from the store; never open a connection"),
     RunOption("refresh", "flag", "ask everything again and replace what the store has"),
+    RunOption(
+        "max-age",
+        "age",
+        "ask again what the store has had for longer, such as 12h, 7d or 2w (default: no limit; "
+        "--factorfair-replay sets it aside)",
+        metavar="AGE",
+    ),
     RunOption(
         "warm",
         "flag",

@@ -135,6 +135,7 @@ class Settings:
     own_pictures: str
     replay: bool
     refresh: bool
+    max_age: float | None
     warm: bool
     report: str
     log: tuple[str, ...]

@@ -44,6 +44,13 @@ SCHEME = re.compile(r"[A-Za-z][\w+.-]*:")
 NAME = re.compile(r"\w[\w.-]*")
 """The name of a run."""
 
+AGE = re.compile(r"(\d+(?:\.\d+)?)\s*([hdw])")
+UNITS = {"h": 3600, "d": 86_400, "w": 7 * 86_400}
+"""An age, and the seconds of its units."""
+
+OLDEST = 1000 * 365 * 86_400
+"""Seconds that can be subtracted from today's date."""
+
 ALIKE = 0.7
 """``difflib``'s ratio from which a variable's name is taken for a misspelling."""
 
@@ -192,6 +199,8 @@ def parsed(option: RunOption, given: Given) -> Any:  # noqa: C901, PLR0911, PLR0
             return _cluster(given)
         case "replicas":
             return _replicas(given)
+        case "age":
+            return _age(given)
         case "flag":
             word = str(value).lower()
             if word not in TRUE | FALSE:
@@ -224,6 +233,16 @@ def _text(given: Given) -> str:
     if not isinstance(given.value, str) or not given.value.strip():
         raise InputError(f"{given.where}: expected text, got {given.value!r}")
     return given.value.strip()
+
+
+def _age(given: Given) -> float:
+    """Seconds."""
+    text = _text(given)
+    match = AGE.fullmatch(text)
+    seconds = float(match[1]) * UNITS[match[2]] if match else 0.0
+    if not 0 < seconds < OLDEST:
+        raise InputError(f"{given.where}: expected an age such as 12h, 7d or 2w, got '{text}'")
+    return seconds
 
 
 def _pictures(given: Given) -> str:

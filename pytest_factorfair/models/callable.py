@@ -5,8 +5,8 @@ The attribute is one of three, tried in this order: a model (an object with ``as
 once and returns a model or a function; a function of the prompt, plain or async, which returns the text
 or a ``Response`` (for pictures: the bytes of a PNG, JPEG or WebP, or a Pillow image).
 Plain functions run in threads, many at a time; ``function.factorfair_parallel = 1`` limits how many.
-Stored answers are reused until the function's file changes (in a notebook: the function) or, if
-``function.factorfair_version`` is set, until that changes.
+Stored answers are reused until the function's module, or a module of the project that it imports, changes (in
+a notebook: the function) or, if ``function.factorfair_version`` is set, until that changes.
 """
 
 from __future__ import annotations
@@ -18,18 +18,19 @@ import inspect
 import json
 import marshal
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor, Future
 from io import BytesIO
 from pathlib import Path
 from queue import SimpleQueue
-from types import FunctionType, MethodType
-from typing import ParamSpec, TypeVar
+from types import FunctionType, MethodType, ModuleType
+from typing import Any, ParamSpec, TypeVar
 
 from pytest_factorfair.domain import Modality, Request, Response
 from pytest_factorfair.errors import Cause, InputError, ModelError, RejectedRequestError
+from pytest_factorfair.models.project_files import contents
 from pytest_factorfair.models.protocol import Model
-from pytest_factorfair.models.python_object import load
+from pytest_factorfair.models.python_object import load, module_of
 from pytest_factorfair.models.spec import ModelSpec
 from pytest_factorfair.redaction import fit
 
@@ -49,11 +50,16 @@ def build(spec: ModelSpec) -> Model:
     from pytest_factorfair.models import arguments  # imports pydantic, which tests that only ask do not need
 
     arguments.read(spec, arguments.Arguments)
-    return coerce(load(spec.target, f"model '{spec.text}'"), spec.text, modality=spec.modality)
+    thing = load(spec.target, f"model '{spec.text}'")
+    return coerce(thing, spec.text, modality=spec.modality, module=module_of(spec.target))
 
 
-def coerce(thing: object, name: str, *, modality: Modality = "text") -> Model:
+def coerce(
+    thing: object, name: str, *, modality: Modality = "text", module: ModuleType | None = None
+) -> Model:
     """A model that wraps a user's object; ``name`` is its name in messages and keys.
+
+    ``module`` is the one in which the user names the object, if it may be another than the object's own.
 
     Raises:
         InputError: the object is neither a model nor a function of the prompt.
@@ -69,7 +75,7 @@ def coerce(thing: object, name: str, *, modality: Modality = "text") -> Model:
         return _checked(made, name)
     if not callable(made) or _is_factory(made):
         raise InputError(f"model '{name}': {fit(repr(made))} is neither a model nor a function of the prompt")
-    return FunctionModel(made, name, modality)
+    return FunctionModel(made, name, modality, version=_version(made, [thing, module]))
 
 
 class DaemonThreads(Executor):
@@ -136,7 +142,9 @@ class _Rejecting:
 class FunctionModel:
     """A function of the prompt as a model."""
 
-    def __init__(self, function: Callable[[str], object], name: str, modality: Modality) -> None:
+    def __init__(
+        self, function: Callable[[str], object], name: str, modality: Modality, *, version: str
+    ) -> None:
         self._function = function
         self._modality = modality
         self._name = name
@@ -149,7 +157,7 @@ class FunctionModel:
             "provider": "python",
             "name": name,
             "function": f"{getattr(function, '__module__', '')}:{qualified}",
-            "version": _version(function),
+            "version": version,
         }
 
     async def ask(self, request: Request) -> Response:
@@ -235,25 +243,29 @@ def _parallel(function: object, name: str) -> int | None:
     return parallel
 
 
-def _version(function: object) -> str:
-    """The version set by the user, else the hash of the function's file; "" if there is nothing to hash.
+def _version(function: object, origins: Iterable[object]) -> str:
+    """The version set by the user, else the hash of the function's source; "" if there is nothing to hash.
 
-    The file is that of a partial's function, or of the class of a callable object. If there is none, as in a
-    notebook, the function itself is hashed.
+    The source is the files of the project that the modules of the function and its ``origins`` consist of. A
+    function without a file, as in a notebook, is hashed itself.
     """
     version = getattr(function, "factorfair_version", None)
     if version is not None:
         return str(version)
-    inner = function.func if isinstance(function, functools.partial) else function
-    where: object = inspect.unwrap(inner if isinstance(inner, FunctionType | MethodType) else type(inner))
-    try:
-        file = inspect.getsourcefile(where)  # type: ignore[arg-type]  # TypeError for what has no source
-        if file and Path(file).is_file():
-            content = Path(file).read_bytes()
-        elif isinstance(where, FunctionType):
-            content = marshal.dumps(where.__code__, 2)  # a later format depends on references to its objects
-        else:
-            return ""
-    except TypeError:
-        return ""
-    return hashlib.sha256(content).hexdigest()
+    own = _defining(function)
+    modules = [one if isinstance(one, ModuleType) else inspect.getmodule(_defining(one)) for one in origins]
+    files = contents([one for one in (inspect.getmodule(own), *modules) if one is not None])
+    sources = {hashlib.sha256(content).digest() for content in files.values()}
+    if isinstance(own, FunctionType) and not Path(own.__code__.co_filename).is_file():
+        code = marshal.dumps(own.__code__, 2)  # a later format depends on references to its objects
+        sources.add(hashlib.sha256(code).digest())
+    if len(sources) < 2:  # noqa: PLR2004
+        return "".join(one.hex() for one in sources)
+    return hashlib.sha256(b"".join(sorted(sources))).hexdigest()
+
+
+def _defining(thing: object) -> Any:
+    """The function or class that is or made an object, whose module is the object's."""
+    inner = thing.func if isinstance(thing, functools.partial) else thing
+    plain = isinstance(inner, FunctionType | MethodType | type)
+    return inspect.unwrap(inner if plain else type(inner))  # type: ignore[arg-type]  # it is callable

@@ -38,6 +38,16 @@ def load(target: str, label: str) -> object:
     return thing
 
 
+def module_of(target: str) -> ModuleType:
+    """The module of a target that has been loaded."""
+    place = target.rpartition(":")[0]
+    return sys.modules[_name(Path(place)) if place.endswith(".py") else place]
+
+
+def _name(path: Path) -> str:
+    return f"factorfair_model_{path.stem}"
+
+
 def _by_name(label: str, name: str) -> ModuleType:
     """Import as a statement does; the folder in which pytest was started is searched last."""
     _look_in(Path.cwd())
@@ -56,7 +66,7 @@ def _from_file(label: str, path: Path) -> ModuleType:
     """Import the file as a module with its own name; it can import its neighbours."""
     if not path.is_file():
         raise InputError(f"{label}: there is no file '{path}' in {Path.cwd()}")
-    name = f"factorfair_model_{path.stem}"
+    name = _name(path)
     found = spec_from_file_location(name, path)
     if found is None or found.loader is None:
         raise InputError(f"{label}: '{path}' cannot be imported")

@@ -13,6 +13,7 @@ from pytest_factorfair.reports import escaping
 from pytest_factorfair.reports.statements import (
     SIGNS,
     VerdictLine,
+    answered,
     detector_lines,
     explanation,
     usage_line,
@@ -69,8 +70,10 @@ class SummarySection:
         self._text(*(f"warning: {warning}" for warning in warnings(summary)), yellow=True, bold=True)
         if summary.release is not None:
             self._verdicts(summary, summary.release)
-        elif summary.incomplete:
-            self._text(f"Not judged: {summary.incomplete}.", yellow=True)
+        else:
+            if summary.incomplete:
+                self._text(f"Not judged: {summary.incomplete}.", yellow=True)
+            self._text(*answered(summary))
         if not self._quiet:
             if self._result.shard:
                 self._text("Scores are left to the merge.")
@@ -88,6 +91,7 @@ class SummarySection:
         self._text(f"release: {release}", bold=True, **{COLORS.get(release.word, "yellow"): True})
         if release.advice and (not self._quiet or release.word in ("UNDECIDED", "PASS WITH WAIVERS")):
             self._text(release.advice)
+        self._text(*answered(summary))
         if not summary.incomplete:  # otherwise no gate is judged, and the advice says why
             self._lines(verdict_lines(summary.gates))
         if not self._quiet:

@@ -117,6 +117,17 @@ def verdict_lines(verdicts: Iterable[Verdict]) -> tuple[VerdictLine, ...]:
     return tuple(dict.fromkeys(lines))
 
 
+def answered(summary: Summary) -> Iterator[str]:
+    """From when the answers are, if some were stored before the run."""
+    times = summary.fingerprint.times
+    if "first_answer" in times:
+        first, last, today = (
+            times[name][: len("2026-11-02")] for name in ("first_answer", "last_answer", "started")
+        )
+        refresh = "" if last >= today else "; none asked today: --factorfair-refresh"
+        yield f"answers from {first}{f' to {last}' if last != first else ''}{refresh}"
+
+
 QUESTION = 300
 """Characters of a question that an explanation quotes."""
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from importlib import import_module
 from itertools import accumulate
@@ -74,7 +75,9 @@ class Execution:
         """
         from pytest_factorfair.store import PATIENCE, Store
 
-        chosen = self.run.settings
+        chosen, since = self.run.settings, ""
+        if chosen.max_age is not None and not chosen.replay:
+            since = (datetime.now(UTC) - timedelta(seconds=chosen.max_age)).isoformat(timespec="seconds")
         opened = Store.open(
             chosen.store,
             read_only=chosen.replay,
@@ -82,6 +85,7 @@ class Execution:
             folder=Path(chosen.own_pictures),
             rescue=Path(chosen.own_pictures).parent,
             patience=min(PATIENCE, chosen.patience),
+            since=since,
         )
         try:
             self._taken_up = opened.take_up()

@@ -26,6 +26,7 @@ from pytest_factorfair.domain import (
     excerpt,
     plural,
 )
+from pytest_factorfair.errors import StoreError
 from pytest_factorfair.protocols.combined import report
 from pytest_factorfair.protocols.measurement import Former
 from pytest_factorfair.protocols.measuring import ReportInputs
@@ -85,7 +86,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
     )
     unjudged = gating.unjudged(gates, counts, reported.scores)
     return Summary(
-        fingerprint=fingerprint(run, started),
+        fingerprint=_dated(fingerprint(run, started), execution, ledger),
         incomplete=None if incomplete is None else incomplete.text,
         gates=verdicts,
         headline=reported.headline,
@@ -180,6 +181,19 @@ def fingerprint(run: Run, started: datetime) -> Fingerprint:
             "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         },
     )
+
+
+def _dated(own: Fingerprint, execution: Execution, ledger: Ledger) -> Fingerprint:
+    """With the times of the first and the last answer, if some were stored before the run."""
+    if not ledger.usage.cached:
+        return own
+    try:
+        span = execution.store.span(one.key for record in ledger.records for one in record.answers)
+    except StoreError:  # the verdicts stand without
+        span = None
+    if span is None or span[0] >= own.times["started"]:  # the run asked before its first item
+        return own
+    return replace(own, times={**own.times, "first_answer": span[0], "last_answer": span[1]})
 
 
 QUOTED = 3

@@ -53,8 +53,10 @@ class Memory:
             memory.calls.setdefault(_digest(row["prompt"]), []).append(
                 Kept(model, row["repeat"], row["seed"])
             )
-            if row["reusable"]:
+            if row["reusable"] and row["created"] >= store.since:
                 memory.reusable.add(row["key"])
+            elif row["reusable"]:
+                memory.spoilt[row["key"]] = "the stored answer is older than --factorfair-max-age"
             else:
                 response = from_body(row["body"], key=row["key"], place=store.place)
                 why = "cut off" if response.finish == "length" else "empty"

@@ -6,13 +6,14 @@ import glob
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 import sqlalchemy
-from sqlalchemy import bindparam, func, select, update
+from sqlalchemy import bindparam, func, literal_column, select, update
 from sqlalchemy.exc import OperationalError
 
 from pytest_factorfair import process
@@ -36,15 +37,14 @@ CHUNK = 500  # keys a statement; below every database's limit on parameters
 PICTURES = Path(".factorfair/images")
 _PLACE, _MARK = "pictures", "pictures_mark"  # where they are, if the user named the place, and its mark
 
-_WANTED = RESPONSES.c.key.in_(bindparam("keys", expanding=True)) & RESPONSES.c.reusable
+_AMONG = RESPONSES.c.key.in_(bindparam("keys", expanding=True))
 _FILE = RESPONSES.c.picture, RESPONSES.c.picture_size
-_READ = select(RESPONSES.c.key, RESPONSES.c.body, *_FILE).where(_WANTED)
-_SAID = select(RESPONSES.c.key, RESPONSES.c.prompt, RESPONSES.c.body).where(
-    RESPONSES.c.key.in_(bindparam("keys", expanding=True))
-)
-_THERE = select(RESPONSES.c.key).where(RESPONSES.c.key.in_(bindparam("keys", expanding=True)))
+_READ = select(RESPONSES.c.key, RESPONSES.c.body, *_FILE)
+_SAID = select(RESPONSES.c.key, RESPONSES.c.prompt, RESPONSES.c.body).where(_AMONG)
+_SPAN = select(func.min(RESPONSES.c.created), func.max(RESPONSES.c.created)).where(_AMONG)
+_THERE = select(RESPONSES.c.key).where(_AMONG)
 _ANY = select(RESPONSES.c.key).where(RESPONSES.c.reusable).limit(1)
-_COUNT = select(func.count(), *_FILE).where(_WANTED).group_by(*_FILE)
+_COUNT = select(func.count(), *_FILE).group_by(*_FILE)
 _PICTURED = select(RESPONSES.c.key).where(RESPONSES.c.picture != "").limit(1)
 _LOST = update(RESPONSES).where(RESPONSES.c.key.in_(bindparam("keys", expanding=True))).values(reusable=False)
 
@@ -53,12 +53,13 @@ class Store:
     """Responses by key. Reading is safe from any thread; writing happens in a separate thread.
 
     A reusable response is only overwritten by a ``put`` with ``replace``. A response whose picture is missing
-    or has another size is not reusable; the content of a picture is checked when it is read. ``place`` is the
-    store's name in messages: the file, or the URL without its password. ``database`` and ``outage`` are for
-    this room only.
+    or has another size is not reusable; the content of a picture is checked when it is read. One that was
+    stored before ``since``, a time as ISO text in UTC, counts as missing; it stays until a reusable one takes
+    its place. ``place`` is the store's name in messages: the file, or the URL without its password.
+    ``database`` and ``outage`` are for this room only.
     """
 
-    def __init__(  # by keyword, from ``open``
+    def __init__(  # noqa: PLR0913  # by keyword, from ``open``
         self,
         database: sqlalchemy.Engine,
         place: str,
@@ -66,9 +67,11 @@ class Store:
         *,
         outage: Outage | None = None,
         rescue: Rescue | None = None,
+        since: str = "",
         writable: Callable[[], sqlalchemy.Engine] | None = None,
     ) -> None:
         """``writable`` reopens it for detections, if ``database`` is open for reading only."""
+        self.since = since
         self.pictures = pictures
         self.database = database
         self.place = place
@@ -79,12 +82,16 @@ class Store:
         self.detections = Detections(
             database, place, pictures, self.outage, writable=writable or (lambda: database)
         )
-        self._read, self._said, self._count, self._there = (
-            Lookup(statement, database.dialect) for statement in (_READ, _SAID, _COUNT, _THERE)
+        wanted = _AMONG & RESPONSES.c.reusable
+        if since:
+            wanted &= RESPONSES.c.created >= literal_column(f"'{datetime.fromisoformat(since).isoformat()}'")
+        self._read, self._said, self._count, self._span, self._there = (
+            Lookup(statement, database.dialect)
+            for statement in (_READ.where(wanted), _SAID, _COUNT.where(wanted), _SPAN, _THERE)
         )
 
     @classmethod
-    def open(  # by keyword, each with its default
+    def open(  # noqa: PLR0913  # by keyword, each with its default
         cls,
         url: str,
         *,
@@ -93,6 +100,7 @@ class Store:
         folder: Path = PICTURES,
         rescue: Path | None = None,
         patience: float = PATIENCE,
+        since: str = "",
     ) -> Self:
         """Open the store at an SQLAlchemy URL, creating it if it does not exist.
 
@@ -120,7 +128,15 @@ class Store:
         if file is None:
             outage.watch(database)
         writable = partial(opening.opened, known, read_only=False) if read_only else None
-        return cls(database, opening.place(known), kept, outage=outage, rescue=rescued, writable=writable)
+        return cls(
+            database,
+            opening.place(known),
+            kept,
+            outage=outage,
+            rescue=rescued,
+            since=since,
+            writable=writable,
+        )
 
     def take_up(self) -> int:
         """Store the responses that earlier runs rescued, and return their number.
@@ -247,6 +263,20 @@ class Store:
             count += sum(number for number, *picture in rows if tuple(picture) not in lost)
         return count
 
+    def span(self, keys: Iterable[str]) -> tuple[str, str] | None:
+        """When the first and the last response with these keys were stored; None if there is none.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        spans = [
+            span
+            for chunk in _unique_chunks(keys)
+            for span in self._found(partial(self._span.rows, keys=chunk))
+            if span[0]
+        ]
+        return (min(first for first, _ in spans), max(last for _, last in spans)) if spans else None
+
     @property
     def empty(self) -> bool:
         """Whether it has no reusable response.
@@ -284,7 +314,7 @@ class Store:
             picture = Picture(
                 light.image_file, response.image, line | {"identity": json.loads(origin.identity)}
             )
-        return Write(light, row, picture, replace)
+        return Write(light, row, picture, replace or (bool(self.since) and light.reusable))
 
     def put(self, *writes: Write) -> Future[None]:
         """Write responses; the future is done once they are committed, or fails with StoreError.

@@ -197,6 +197,7 @@ def content(summary: Summary) -> dict[str, Any]:
         "judged": summary.incomplete is None,
         "verdict": str(release or NO_GATES),
         "short": release.advice if release else "",
+        "answered": tuple(statements.answered(summary)),
         "tone": TONES.get(release.word, "none") if release else "none",
         "ruled": tuple(one for one in ruled if one.verdicts),
         "gates": sorted(summary.gates, key=lambda one: order.index(one.judgement)),

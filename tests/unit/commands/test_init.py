@@ -32,7 +32,7 @@ def test_in_an_empty_folder_and_a_run_with_it(tmp_path: Path, capsys: pytest.Cap
         "next: pytest --factorfair-model=sim:ideal",
     ]
     settings = tomllib.loads((tmp_path / "pyproject.toml").read_text())["tool"]["factorfair"]
-    assert settings == {"preset": "ci", "gates": ["default"]}
+    assert settings == {"preset": "ci", "gates": ["default"], "max_age": "30d"}
     assert "factorfair" in yaml.safe_load((tmp_path / WORKFLOW).read_text())["jobs"]
     command = told[2].removeprefix("next: pytest ")
     done = subprocess.run(

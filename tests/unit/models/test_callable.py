@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import re
 import sys
 import threading
 from collections.abc import Iterator, Mapping
@@ -95,13 +96,14 @@ def test_parallel_and_version_of_a_function() -> None:
 
     plain = coerce(one, "mine")
     assert plain.parallel is None
-    digest = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
+    version = plain.identity["version"]
     assert plain.identity == {
         "provider": "python",
         "name": "mine",
         "function": f"{__name__}:test_parallel_and_version_of_a_function.<locals>.one",
-        "version": digest,
+        "version": version,
     }
+    assert re.fullmatch(r"[0-9a-f]{64}", str(version))
     one.factorfair_parallel = 2  # type: ignore[attr-defined]  # as the documentation tells users to
     one.factorfair_version = 7  # type: ignore[attr-defined]  # likewise
     told = coerce(one, "mine")
@@ -245,7 +247,51 @@ def test_import(folder: Path, text: str) -> None:
     model = build(spec(text))
     assert [response.text for response in ask(model, "Who?")] == ["asked: Who?"]
     assert model.identity["name"] == text
-    assert model.identity["version"] == hashlib.sha256(SOURCE.encode()).hexdigest()
+    digests = sorted(hashlib.sha256(text.encode()).digest() for text in (SOURCE, "MARK = 'asked: '"))
+    assert model.identity["version"] == hashlib.sha256(b"".join(digests)).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("changed", "noticed"),
+    [
+        ("my_model.py", True),
+        ("beside.py", True),
+        ("package/__init__.py", True),
+        ("package/inner/deep.py", True),
+        ("package/inner/relative.py", True),
+        ("within_a_function.py", True),
+        ("unrelated.py", False),
+        ("venv/lib/site-packages/installed.py", False),
+    ],
+)
+@pytest.mark.parametrize("attribute", ["ask", "make"])
+def test_a_change_of_what_its_module_imports(
+    folder: Path, changed: str, attribute: str, *, noticed: bool
+) -> None:
+    """The version covers all modules of the project that its own leads to, and nothing that is installed."""
+    installed = folder / "venv/lib/site-packages"
+    installed.mkdir(parents=True)
+    sys.path.append(str(installed))
+    (folder / "package/inner").mkdir(parents=True)
+    files = {
+        "my_model.py": "import json, beside\nfrom installed import thing\n"
+        "def ask(prompt):\n    import within_a_function\n    return prompt\n"
+        "def make():\n    return beside.made\n",
+        "beside.py": "from package.inner.deep import deep\nmade = lambda prompt: prompt\n",
+        "package/__init__.py": "",
+        "package/inner/__init__.py": "",
+        "package/inner/deep.py": "from . import relative\nimport my_model\ndeep = 1\n",
+        "package/inner/relative.py": "",
+        "within_a_function.py": "",
+        "unrelated.py": "",
+        "venv/lib/site-packages/installed.py": "import unrelated\nthing = 1\n",
+    }
+    versions = []
+    for end in ("", "# changed\n"):
+        for name, text in files.items():
+            (folder / name).write_text(text + end * (name == changed))
+        versions.append(build(spec(f"python:my_model:{attribute}")).identity["version"])
+    assert (versions[0] != versions[1]) == noticed
 
 
 @pytest.mark.usefixtures("folder")

@@ -1,0 +1,141 @@
+"""Stored answers have an age: old ones are asked again, and every report says from when its answers are."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from pytest_factorfair.config.options import OPTIONS
+from pytest_factorfair.config.sources import Given, parsed
+from tests.project import Project
+from tests.servers import StubServer
+
+ANSWERS = 6 * 4 + 4 * 2 * 24
+GATE = "--factorfair-gate=s_fact[objective] >= 0.01"
+
+
+def run(project: Project, stub: StubServer, *arguments: str) -> pytest.RunResult:
+    url = f"--factorfair-model-arg=base_url={stub.base_url}"
+    return project.run(url, "-n0", "--factorfair-retries=0", *arguments, model="hosted_vllm/m")
+
+
+def days_ago(days: float) -> str:
+    return (datetime.now(UTC) - timedelta(days=days)).isoformat(timespec="seconds")
+
+
+def age(project: Project, *ages: float) -> None:
+    """Make the stored answers as old as these numbers of days, in turn."""
+    with closing(sqlite3.connect(project.path / ".factorfair/responses.sqlite")) as store, store:
+        rows = store.execute("SELECT key FROM responses ORDER BY key").fetchall()
+        for number, (key,) in enumerate(rows):
+            created = days_ago(ages[number % len(ages)])
+            store.execute("UPDATE responses SET created = ? WHERE key = ?", (created, key))
+
+
+def bodies(project: Project) -> dict[str, str]:
+    with closing(sqlite3.connect(project.path / ".factorfair/responses.sqlite")) as store:
+        return dict(store.execute("SELECT key, body FROM responses"))
+
+
+def asked(stub: StubServer) -> int:
+    return int(stub.stats()["requests"])
+
+
+def test_only_old_answers_are_asked_again(project: Project, stub: StubServer) -> None:
+    run(project, stub)
+    age(project, 6.9, 7.1, 30)
+    stub.script(answer='{"answer": "B"}')
+    old = ANSWERS - ANSWERS // 3
+    result = run(project, stub, "--factorfair-max-age=1w")
+    result.stdout.fnmatch_lines([f"*14 cases, {ANSWERS} answers: {ANSWERS // 3} in the store, {old} to ask*"])
+    assert asked(stub) == old
+    usage = project.report()["usage"]
+    assert (usage["calls"], usage["cached"]) == (old, ANSWERS // 3)
+    assert sum('\\"B\\"' in body for body in bodies(project).values()) == old  # in place of the old ones
+    project.write("pyproject.toml", '[tool.factorfair]\nmax_age = "7d"\n')
+    run(project, stub, "-n2")
+    assert asked(stub) == old
+    assert project.report()["usage"]["cached"] == ANSWERS
+
+
+@pytest.mark.parametrize(
+    "trouble", [{"fail": -1, "status": 500}, {"choice": {"finish_reason": "length"}}, {"answer": ""}]
+)
+def test_an_old_answer_stays_until_there_is_a_new_one(
+    project: Project, stub: StubServer, trouble: dict[str, object]
+) -> None:
+    run(project, stub)
+    before = bodies(project)
+    age(project, 40)
+    stub.script(**trouble)
+    run(project, stub, "--factorfair-max-age=30d", "--factorfair-max-calls=30")
+    assert asked(stub) > 0
+    assert bodies(project) == before
+    run(project, stub, "--factorfair-replay", "--factorfair-max-age=30d")
+    assert project.report()["usage"]["cached"] == ANSWERS
+
+
+def test_explain_cache_names_the_age(project: Project, stub: StubServer) -> None:
+    run(project, stub)
+    age(project, 1, 3)
+    result = run(project, stub, "--factorfair-explain-cache", "--factorfair-max-age=48h")
+    result.stdout.fnmatch_lines(
+        [f"*{ANSWERS // 2}*the stored answer is older than --factorfair-max-age (as in *)"]
+    )
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("12h", 43_200), ("7d", 604_800), ("2w", 1_209_600), ("0.5d", 43_200)])  # fmt: skip
+def test_ages(text: str, seconds: float) -> None:
+    (option,) = (option for option in OPTIONS if option.name == "max-age")
+    given = Given(text, option.flag, folder=None)  # type: ignore[arg-type]  # an age has no folder
+    assert parsed(option, given) == seconds
+
+
+@pytest.mark.parametrize("text", ["7", "7m", "d", "-1d", "0d", "1 month", "9999999w", "7d 2h"])
+def test_what_is_no_age(project: Project, stub: StubServer, text: str) -> None:
+    result = run(project, stub, f"--factorfair-max-age={text}")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    line = f"ERROR: --factorfair-max-age: expected an age such as 12h, 7d or 2w, got '{text}'"
+    result.stderr.fnmatch_lines([line])
+    assert asked(stub) == 0
+
+
+def told(project: Project, result: pytest.RunResult) -> str:
+    """The line about the age of the answers, which is the same in all reports."""
+    lines = [line for line in result.stdout.lines if line.startswith("answers from ")]
+    line = "".join(lines)
+    folder = project.report_path.parent
+    markdown = (folder / "report.md").read_text(encoding="utf-8").replace("\\", "")
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert (f"\n{line}.\n" in markdown) == (f"<p>{line}.</p>" in page) == bool(lines)
+    return line
+
+
+@pytest.mark.parametrize("options", [(), ("-q",), (GATE,), ("--factorfair-replay", GATE)])
+def test_reports_say_from_when_answers_are(
+    project: Project, stub: StubServer, options: tuple[str, ...]
+) -> None:
+    assert told(project, run(project, stub)) == ""
+    age(project, 20, 22.5, 4)
+    first, last = (days_ago(days)[:10] for days in (22.5, 4))
+    line = told(project, run(project, stub, *options))
+    assert line == f"answers from {first} to {last}; none asked today: --factorfair-refresh"
+    assert project.report()["fingerprint"]["times"]["first_answer"][:10] == first
+    age(project, 4)
+    assert told(project, run(project, stub, *options)).startswith(f"answers from {last}; none asked today")
+
+
+def test_answers_of_this_run_are_no_news(project: Project, stub: StubServer) -> None:
+    run(project, stub, "-k", "objective")
+    age(project, 9)
+    result = run(project, stub)
+    today = project.report()["fingerprint"]["times"]["last_answer"][:10]
+    assert told(project, result) == f"answers from {days_ago(9)[:10]} to {today}"
+    assert (
+        told(project, run(project, stub, "--factorfair-store=sqlite:///new.sqlite", "--factorfair-warm"))
+        == ""
+    )
+    assert project.report()["usage"]["cached"] > 0  # by the items, of what was asked before them

@@ -16,6 +16,7 @@ from typing import Any
 
 from pytest_factorfair.domain import ALL, FILTERED, Fate, Score, Source, Summary
 from pytest_factorfair.errors import InputError, MissingExtraError
+from pytest_factorfair.gates.release import release
 from pytest_factorfair.protocols import reporting_of, reportings
 from pytest_factorfair.redaction import fit
 from pytest_factorfair.reports import escaping
@@ -74,12 +75,14 @@ def of(summary: Summary, model: str, sources: Mapping[str, tuple[Source, ...]]) 
     rows: dict[str, Any] = {
         name: tuple(row for row in getattr(summary, name) if row.model == model) for name in ROWS
     }
+    gates = tuple(verdict for verdict in summary.gates if verdict.model in ("", model))
     mine = replace(
         summary,
         fingerprint=fingerprint,
         **rows,
         cases=tuple(one for one in summary.cases if one.case.model == model),
-        gates=tuple(one for one in summary.gates if one.model in ("", model)),
+        gates=gates,
+        release=release(gates, summary.unjudged) if gates else summary.release,
     )
     return Card(model, mine, sources)
 

@@ -62,8 +62,7 @@ def test_shards_become_one_store_with_their_usage(capsys: pytest.CaptureFixture[
         assert lines[0].startswith("shard1: shard 1 of 3, ")
         assert lines[3] == "merged: 40 calls in 3 shards, cost $1.50"
         assert lines[4] == (
-            "next: pytest --factorfair-model=... --factorfair-store=sqlite:///merged/responses.sqlite "
-            "--factorfair-replay"
+            "next: pytest --factorfair-model=... --factorfair-store=sqlite:///merged/responses.sqlite"
         )
         assert had("merged/responses.sqlite", "abcd") == dict(
             zip("abcd", ("of 1", "of 1", "of 2", "of 3"), strict=True)

@@ -75,8 +75,14 @@ def refusal(limits: Limits, *, estimate: float | None = None, now: float = 0.0) 
     return over.reason
 
 
+def enter(limits: Limits, entry: AccountEntry) -> None:
+    """As the budget does it: noted in this process, then on the account."""
+    limits.note(entry)
+    limits.account([entry], [])
+
+
 def settle(limits: Limits, grant: Grant, cost: float) -> None:
-    limits.account([AccountEntry.settled(grant, cost, dearest=cost)], [])
+    enter(limits, AccountEntry.settled(grant, cost, dearest=cost))
 
 
 def rows(store: Store) -> list[int]:
@@ -214,14 +220,14 @@ def test_the_first_call_of_unknown_price_goes_alone(begin: Begin) -> None:
 def test_a_call_that_cost_nothing_gives_back_what_was_set_aside(begin: Begin) -> None:
     limits = begin(cost=0.5)
     for _ in range(10):
-        limits.account([AccountEntry.settled(granted(limits, estimate=0.4), 0.0)], [])
+        enter(limits, AccountEntry.settled(granted(limits, estimate=0.4), 0.0))
     assert limits.ended is None
     assert limits.usage == Usage(calls=10, cost=0.0)
 
 
 def test_a_grant_that_is_not_used_leaves_no_trace(begin: Begin) -> None:
     limits = begin(calls=1, cost=1.0)
-    limits.account([AccountEntry.unused(granted(limits, estimate=0.9))], [])
+    enter(limits, AccountEntry.unused(granted(limits, estimate=0.9)))
     assert limits.usage == Usage()
     granted(limits, estimate=0.9)
 
@@ -230,7 +236,7 @@ def test_a_failed_call_that_may_have_been_billed_is_taken_as_spent(begin: Begin)
     limits = begin(cost=1.0)
     for _ in range(2):
         grant = granted(limits, estimate=0.4)
-        limits.account([AccountEntry.settled(grant, grant.reserved)], [])
+        enter(limits, AccountEntry.settled(grant, grant.reserved))
     assert refusal(limits, estimate=0.4).startswith("the budget of $1.00 is used up but for $0.2000")
 
 
@@ -241,7 +247,7 @@ def test_the_account_of_all_processes(store: Store, begin: Begin) -> None:
     assert second is not None
     grant = granted(first, estimate=0.25)
     granted(second, estimate=0.5)
-    first.account([AccountEntry.settled(grant, 0.125, 70, 3)], [])
+    enter(first, AccountEntry.settled(grant, 0.125, 70, 3))
     assert first.usage == Usage(2, 0, 70, 3, 0.625)
     second.close()
     assert first.usage == Usage(2, 0, 70, 3, 0.625)
@@ -253,7 +259,7 @@ def test_unknown_until_the_price_is_known(begin: Begin) -> None:
     assert limits.usage == Usage(calls=1, cost=None)
     settle(limits, grant, 0.5)
     assert limits.usage == Usage(calls=1, cost=0.5)
-    limits.account([AccountEntry.settled(granted(limits, estimate=None), None)], [])
+    enter(limits, AccountEntry.settled(granted(limits, estimate=None), None))
     assert limits.usage == Usage(calls=2, cost=None)
 
 

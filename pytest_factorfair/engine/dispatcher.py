@@ -369,8 +369,8 @@ class Dispatcher:
         check(response)
         if queue.secrets:
             hide = partial(concealed, known=queue.secrets)
-            text, model, notes = hide(response.text), hide(response.model), tuple(map(hide, response.notes))
-            response = replace(response, text=text, model=model, notes=notes)
+            notes = tuple(hide(str(note)) for note in response.notes)  # a user's model may note anything
+            response = replace(response, text=hide(response.text), model=hide(response.model), notes=notes)
         if response.cost is not None or (price := self._price(queue.model)) is None:
             return response
         return replace(response, cost=price.of(response.tokens_in, response.tokens_out))

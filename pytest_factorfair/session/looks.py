@@ -135,9 +135,15 @@ class Looks:
         """Ask, and add to the records; why that is not possible, with the remedy, or ""."""
         wanted = [one for one in purchases if one.queries]
         if not purchases:
-            return "the models that tests asked are not those of the command line"
+            return (
+                "the models that tests asked are not those of the command line, so that they are not asked "
+                "again; start with more answers (--factorfair-samples)"
+            )
         if not wanted:
-            return "every further question repeats an earlier one, and the models are deterministic"
+            return (
+                "every further question repeats an earlier one, and the models are deterministic; raise the "
+                "temperature (--factorfair-model-arg=temperature=1), or add scenarios to the checklist"
+            )
         bought = ((one.assignment.model, one.queries) for one in wanted)
         if self._run.settings.replay and not self._execution.stored(bought):
             return (

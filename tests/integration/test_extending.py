@@ -137,7 +137,11 @@ def respond(prompt):
 
 
 @pytest.mark.parametrize("dist", [("-p", "no:xdist"), ("-n2",)], ids=["alone", "n2"])
-def test_notes_are_reported_whatever_they_are(project: Project, dist: tuple[str, ...]) -> None:
+def test_notes_are_reported_whatever_they_are(
+    project: Project, dist: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Even while there is a key to be hidden in them."""
+    monkeypatch.setenv("SOME_API_KEY", "a1b2c3d4e5f6")
     project.write("house.py", NOTING)
     project.write("pytest.ini", "[pytest]\npythonpath = .\n")
     case = "objective-tea_rate-gender-highest"

@@ -46,7 +46,11 @@ def test_a_worse_model_fails_and_its_report_and_compare_say_where(
     assert result.ret == 1
     result.stdout.fnmatch_lines(["FAILED *regression(implicit)*is below 0.00", "REGRESSED implicit all *"])
     report = json.loads((former.path / "after" / "report.json").read_text())
-    assert [gate["verdict"] for gate in report["gates"]] == ["failed"]
+    assert {gate["expression"]: gate["verdict"] for gate in report["gates"]} == {
+        "regression(implicit) >= -0.02": "failed",
+        "unparsed_rate <= 0.05": "passed",
+        "error_rate <= 0.05": "passed",
+    }
     regressed = {(one["attribute"], one["statistic"]) for one in report["changes"] if one["regressed"]}
     assert ("all", None) in regressed
     assert {"positive", "negative"} & {statistic for _, statistic in regressed}
@@ -65,15 +69,16 @@ def test_a_baseline_of_other_prompts_is_not_judged(former: pytest.Pytester) -> N
         former,
         BASELINE,
         "--factorfair-preset=ci",
-        "--factorfair-samples=images=2",
+        "--factorfair-samples=images=50",
         "--factorfair-estimator=corrected",
         "--factorfair-gate=regression(implicit) >= -0.02",
-        "--factorfair-gate=regression(implicit)[positive] >= -0.02",
+        "--factorfair-gate=regression(implicit)[positive] >= -0.08",
     )
-    assert result.ret == 0
+    assert result.ret == 1
     result.stdout.fnmatch_lines(
-        ["inconclusive regression(implicit)[[]positive[]]  *", "not judged *the baseline has no such score"]
-    )
+        ["release: UNDECIDED: 1 of 2 gates passed, 1 not judged", "not judged *the baseline has no such score",
+         "passed *regression(implicit)[[]positive[]]*"]
+    )  # fmt: skip
 
 
 def test_a_damaged_baseline_is_one_line(former: pytest.Pytester) -> None:

@@ -127,7 +127,8 @@ def test_paper_cuts_nothing_off(finished: Finished, opened: Open) -> None:
 
 
 def test_what_was_not_judged_is_reported_once(finished: Finished, opened: Open) -> None:
-    with opened(finished(*SEVERAL, "-k", "objective") / "report.html") as shown:
+    part = ("-k", "objective", "--factorfair-undecided=warn")
+    with opened(finished(*SEVERAL, *part) / "report.html") as shown:
         assert shown.page.locator("#verdict").inner_text().count("cases are missing") == 1
         gates = shown.page.locator("#gates tbody tr")
         assert gates.count() == gates.filter(has_text="not judged").count() > 1
@@ -152,12 +153,12 @@ def test_tables_sort_by_their_headings(finished: Finished, opened: Open) -> None
 def test_levels_open_down_to_prompts(finished: Finished, opened: Open) -> None:
     with opened(finished(*PAINTED) / "report.html") as shown:
         trees = shown.page.locator("#trees")
-        assert trees.locator("tbody tr").count() == 4  # all prompts, and three kinds of them
+        assert trees.locator("tbody tr").count() == 2  # all prompts, and the only kind of the smoke preset
         trees.get_by_role("button", name="characteristic").click()
         trees.get_by_role("button", name="positive").click()
-        assert trees.locator("tbody tr").count() == 4 + 2 + 12
+        assert trees.locator("tbody tr").count() == 2 + 2 + 12
         trees.get_by_role("button", name="characteristic").click()
-        assert trees.locator("tbody tr").count() == 4
+        assert trees.locator("tbody tr").count() == 2
 
 
 def test_lost_pictures_stand_beside_their_prompt(finished: Finished, opened: Open) -> None:

@@ -149,9 +149,12 @@ def test_refusals_that_depend_on_who_is_named() -> None:
         touchy = query.background.get("race") == "Black" and generator.random() < 0.5
         return None if touchy else _anyone(query, generator)
 
-    told = [note for note in _cautions(pick) if "refuses" in note]
+    told = [note for note in _cautions(pick) if "refused" in note]
     assert len(told) == 1
-    assert "in which Black is named and 0% of those with" in told[0]
+    assert re.fullmatch(
+        r"m: of the questions in which Black is named, \d\d% are refused, and 0% of those with \w+",
+        told[0],
+    )
 
 
 def _judgements(gate: str, pick: Pick, sampling: Sampling) -> set[str]:

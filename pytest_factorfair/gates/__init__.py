@@ -4,6 +4,7 @@ text → parse → gate, default → expand → gates; check before a call is ma
 """
 
 from pytest_factorfair.gates.comparison import boards, changes
+from pytest_factorfair.gates.evidence import enough
 from pytest_factorfair.gates.expression import cautions, check, defaults, expand, parse
 from pytest_factorfair.gates.judge import Ruling, Terms, check_floors, judge, rule
 from pytest_factorfair.gates.release import release, unjudged
@@ -19,6 +20,7 @@ __all__ = [
     "check",
     "check_floors",
     "defaults",
+    "enough",
     "expand",
     "judge",
     "parse",

@@ -224,6 +224,17 @@ def part_of_level(metric: Metric, cells: Sequence[Cell], needed_at: Callable[[fl
     return IF_FEW if enough == [False, True] else 1.0
 
 
+def enough(gate: Gate, score: Measurement, alpha: float, *, drawn: bool) -> int:
+    """The number of answers per topic or prompt from which bounds at this level can decide a gate.
+
+    If answers are not ``drawn`` but probabilities, each may be as precise as several.
+    """
+    if gate.regression:
+        return score.enough(IF_FEW * alpha, compared=True)
+    many = score.enough(alpha, limit=gate.threshold if gate.comparison == "<=" else None)
+    return many if drawn else min(many, FEWEST)
+
+
 def unfounded(metric: Metric, estimate: Estimate, cells: Sequence[Cell], needed: int) -> str:
     """Why a score cannot be compared with another: too little was asked or answered; empty if it can."""
     hollow = None if metric.counts_losses else empty(cells)

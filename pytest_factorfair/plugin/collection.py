@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -115,6 +115,27 @@ def _selected(metafunc: pytest.Metafunc, run: Run) -> list[Assignment]:
         for one in run.to_ask
         if all(one.case.words.get(name, frozenset()) & words for name, words in wanted)
     ]
+
+
+def narrowed(config: pytest.Config) -> bool:
+    """Whether an option of pytest's selects tests, so that only their collection shows how many are left."""
+    names = ("keyword", "markexpr", "deselect", "lf", "stepwise")
+    by_path = config.args_source is pytest.Config.ArgsSource.ARGS
+    return by_path or any(getattr(config.option, name, None) for name in names)
+
+
+def assignments_of(nodeids: Iterable[str], run: Run) -> Iterator[Assignment]:
+    """The assignments of items, whose parameter ids may contain those of other parameters."""
+    by_id = run.by_id
+    for nodeid in nodeids:
+        _, bracket, text = nodeid.partition("[")
+        if not bracket or not text.endswith("]"):
+            continue
+        text = text.removesuffix("]")
+        cuts = [place for place, letter in enumerate(text) if letter == "-"]
+        parts = [text, *(text[cut + 1 :] for cut in cuts), *(text[:cut] for cut in cuts)]
+        if (part := next((part for part in parts if part in by_id), None)) is not None:
+            yield by_id[part]
 
 
 def left_out(config: pytest.Config) -> str:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Generator, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.plugin.asking import reader
-from pytest_factorfair.plugin.collection import SHIPPED, dry, left_out
+from pytest_factorfair.plugin.collection import SHIPPED, assignments_of, dry, left_out, narrowed
 from pytest_factorfair.plugin.xdist import detach
 from pytest_factorfair.redaction import redacted
 from pytest_factorfair.session.ledger import Ledger, Start
@@ -46,6 +45,7 @@ class Controller:
         self._conclusion: Conclusion | None = None
         self._result: Result | None = None
         self._shown = False
+        self._chosen: list[Assignment] = []
         self._alarms: dict[str, None] = {}
         self._overruled = False
         self._start = Start()
@@ -66,13 +66,27 @@ class Controller:
             )
         return self._conclusion
 
-    @cached_property
-    def _by_id(self) -> dict[str, Assignment]:
-        return {assignment.id: assignment for assignment in self._execution.run.assignments}
-
     def pytest_report_header(self) -> list[str]:
         try:
-            return Outlook.of(self._execution.run, None).lines() if self._dry else self._execution.header()
+            sized = not narrowed(self._config)
+            if self._dry:
+                return Outlook.of(self._execution.run, None).lines(sized=sized)
+            return self._execution.header(sized=sized)
+        except StoreError as error:
+            raise pytest.UsageError(redacted(str(error))) from None
+
+    def pytest_report_collectionfinish(self) -> list[str]:
+        """The size of a run that asks some of its cases; pytest calls this where it collected them itself."""
+        return self.size()
+
+    def size(self) -> list[str]:
+        """The size of a run that asks some of its cases, known once they are collected; else nothing."""
+        run, chosen = self._execution.run, dict.fromkeys(self._chosen)
+        told = not narrowed(self._config) and len(chosen) in (0, len(run.to_ask))
+        if told or self._dry or self._config.option.verbose < 0:
+            return []
+        try:
+            return [f"factorfair: {Outlook.of(run.only(chosen), self._execution.store).size}"]
         except StoreError as error:
             raise pytest.UsageError(redacted(str(error))) from None
 
@@ -82,32 +96,23 @@ class Controller:
         yield
         self._start.again()  # pytest's own clock has just started
 
+    @pytest.hookimpl(tryfirst=True)  # before pytest_report_collectionfinish, which prints their number
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         self.select([item.nodeid for item in session.items])
 
     def select(self, nodeids: Sequence[str]) -> list[Assignment]:
         """Note the items that will run, and return their assignments."""
-        chosen = [found for nodeid in nodeids if (found := self._assignment(nodeid)) is not None]
+        chosen = self._chosen = list(assignments_of(nodeids, self._execution.run))
         self._ledger.select(one.key for one in chosen)
         self._progress.expect(sum(assignment.case.samples for assignment in chosen))
         return chosen
-
-    def _assignment(self, nodeid: str) -> Assignment | None:
-        """The assignment of an item, whose parameter id may contain those of other parameters."""
-        _, bracket, text = nodeid.partition("[")
-        if not bracket or not text.endswith("]"):
-            return None
-        text = text.removesuffix("]")
-        cuts = [place for place, letter in enumerate(text) if letter == "-"]
-        parts = [text, *(text[cut + 1 :] for cut in cuts), *(text[:cut] for cut in cuts)]
-        return next((self._by_id[part] for part in parts if part in self._by_id), None)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take the result of an item off its report before any other plugin sees the report."""
         result = detach(report)
         record = result.record if result else None
-        if report.failed and self._assignment(report.nodeid) is not None:
+        if report.failed and any(assignments_of([report.nodeid], self._execution.run)):
             self._failures.add(report, record, shipped=report.nodeid.startswith(f"{SHIPPED}::"))
         if result is None:
             return

@@ -13,7 +13,7 @@ from pytest_factorfair.config import settings
 from pytest_factorfair.config.options import OPTIONS
 from pytest_factorfair.config.sources import Given
 from pytest_factorfair.errors import DetectorError, FatalModelError, InputError, StoreError
-from pytest_factorfair.plugin.collection import dry
+from pytest_factorfair.plugin.collection import assignments_of, dry, narrowed
 from pytest_factorfair.plugin.keys import EXECUTION, PROGRESS, RECORD, USAGE
 from pytest_factorfair.plugin.prefetch import Prefetch, Warm
 from pytest_factorfair.plugin.xdist import ATTRIBUTE, ReportTransport, XdistHooks, attach
@@ -25,6 +25,7 @@ from pytest_factorfair.session.run import Run, compose
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain import Checklist
+    from pytest_factorfair.session.plan import Plan
 
 
 RESERVED = {"factorfair", "filterwarnings", "parametrize", "skip", "skipif", "usefixtures", "xfail"}
@@ -102,9 +103,11 @@ def _control(config: pytest.Config, execution: Execution) -> None:
         execution.check_report(make=False)
         if not chosen.replay:
             execution.run.check_prices()
-        lines = Plan(execution).lines() if chosen.plan else cache_misses(execution)
-        header = execution.header()  # here: a wrong gate is an error of usage
-        showing = Showing(config, header, "plan" if chosen.plan else "cache", lines)
+        plan = Plan(execution) if chosen.plan else None
+        lines = cache_misses(execution) if plan is None else plan.lines()
+        # Here: a wrong gate is an error of usage.
+        header = execution.header(sized=plan is None or not narrowed(config))
+        showing = Showing(config, execution.run, header, lines, plan)
         config.pluginmanager.register(showing, "factorfair-showing")
         return
     if chosen.cluster is not None and (
@@ -126,28 +129,38 @@ def _control(config: pytest.Config, execution: Execution) -> None:
     if warm is not None:
         config.pluginmanager.register(warm, "factorfair-warm")
     if config.pluginmanager.hasplugin("xdist"):
-        config.pluginmanager.register(XdistHooks(execution, controller, warm), "factorfair-xdist")
+        config.pluginmanager.register(XdistHooks(config, execution, controller, warm), "factorfair-xdist")
 
 
 class Showing:
     """Registered instead of the controller: prints a plan or the cache's state, and no item runs."""
 
-    def __init__(self, config: pytest.Config, header: list[str], title: str, lines: Iterable[str]) -> None:
+    def __init__(
+        self, config: pytest.Config, run: Run, header: list[str], lines: Iterable[str], plan: Plan | None
+    ) -> None:
+        self._run = run
         self._header = header
-        self._title = title
         self._lines = lines
+        self._plan = plan
         # No worker may start: xdist reads these when it is configured, which is after us.
         config.option.dist, config.option.tx = "no", []
 
     def pytest_report_header(self) -> list[str]:
         return self._header
 
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Plan what is left if -k, -m, a path or another plugin leave cases out."""
+        run = self._run
+        chosen = dict.fromkeys(assignments_of((item.nodeid for item in session.items), run))
+        if self._plan is not None and len(chosen) != len(run.to_ask):
+            self._plan.select(tuple(chosen))
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self) -> bool:
         return True
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        terminalreporter.write_sep("=", f"factorfair: {self._title}")
+        terminalreporter.write_sep("=", f"factorfair: {'cache' if self._plan is None else 'plan'}")
         for line in self._lines:
             terminalreporter.write_line(line)
 

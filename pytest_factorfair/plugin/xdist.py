@@ -58,7 +58,11 @@ class XdistHooks:
     They give the workers the controller's settings and checklists, and the controller the selected items.
     """
 
-    def __init__(self, execution: Execution, controller: Controller, warm: Warm | None) -> None:
+    def __init__(
+        self, config: pytest.Config, execution: Execution, controller: Controller, warm: Warm | None
+    ) -> None:
+        self._config = config
+        self._sized = False
         self._execution = execution
         self._controller = controller
         self._warm = warm
@@ -97,5 +101,9 @@ class XdistHooks:
 
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
         selected = self._controller.select(ids)
+        if not self._sized and (reporter := self._config.pluginmanager.get_plugin("terminalreporter")):
+            self._sized = True  # all workers collect the same
+            for line in self._controller.size():
+                reporter.write_line(line)
         if self._warm is not None:
             self._warm.ask(selected)

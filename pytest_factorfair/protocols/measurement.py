@@ -205,6 +205,13 @@ class Measurement(ABC):
         """The same for bounds of a difference from another score."""
         return self.needed_at(alpha)
 
+    def enough(self, alpha: float, *, limit: float | None = None, compared: bool = False) -> int:
+        """The number of answers per topic or prompt from which bounds at this level can decide a gate.
+
+        ``limit`` is its threshold if it is an upper one; ``compared`` is whether it judges a change.
+        """
+        return self.needed_compared(alpha) if compared else self.needed_at(alpha)
+
     def if_missing(self, *, bounded: bool) -> Extremes | None:
         """How far lost answers could move its value or, if ``bounded``, its centre; None if unknown."""
         return None

@@ -148,13 +148,13 @@ class Execution:
         looking = [] if self.run.looking is None else [self.run.looking.model]
         return len({model.endpoint for model in (*self.run.models.values(), *looking)})
 
-    def header(self) -> list[str]:
-        """What the run is about to do: lines for the user.
+    def header(self, *, sized: bool = True) -> list[str]:
+        """What the run is about to do: lines for the user, with its size if that is known.
 
         Raises:
             StoreError: the store cannot be opened or read.
         """
-        lines = self.outlook.lines()
+        lines = self.outlook.lines(sized=sized)
         if self._taken_up:
             taken = plural(self._taken_up, "response")
             lines.append(f"factorfair: note: {taken} that an earlier run rescued are now in the store")

@@ -38,6 +38,11 @@ BOUNDARIES: Mapping[int, tuple[float, ...]] = {
 }
 
 
+def last_level(looks: int) -> float:
+    """The one-sided level of the last of so many looks."""
+    return 1 - NormalDist().cdf(BOUNDARIES[looks][-1])
+
+
 @dataclass(frozen=True, slots=True)
 class Looked:
     """The end of the looks: the level of the last one, the verdicts of earlier ones, and notes.

@@ -53,7 +53,7 @@ class Outlook:
         from pytest_factorfair.store import keys
 
         stored = 0
-        if not store.empty:
+        if not store.empty and not run.settings.refresh:
             for spec, model in run.models.items():
                 cases = (run.queries(one) for one in run.to_ask if one.model == spec)
                 asked = ((query,) for one, query in run.explained if one.model == spec)
@@ -71,29 +71,37 @@ class Outlook:
         """Calls to make if no gate asks for more."""
         return self.planned + self.reasons - self.stored
 
-    def lines(self) -> list[str]:
-        """The header: models and checklists, settings, size and cost."""
+    def lines(self, *, sized: bool = True) -> list[str]:
+        """The header: models and checklists, settings, and, if ``sized``, size and cost."""
         settings, sampling = self.run.settings, self.run.sampling
-        cost = "unknown" if self.cost is None else f"${self.cost:,.2f}"
         names = ", ".join(checklist.name for checklist in self.run.checklists)
         how = f"preset {settings.preset}, design {sampling.design}, truth {settings.truth}, "
         how += f"seed {sampling.seed}"
-        what = "answer" if self.run.modality == "text" else "picture"
-        size = f"{plural(len(self.run.to_ask), 'case')}, {plural(self.planned, what)}"
-        size += f", {plural(self.reasons, 'reason')}" if self.reasons else ""
-        left = f"{self.stored:,} in the store, {self.calls:,} to ask, estimated cost {cost}"
         whole = plural(len(self.run.assignments), "case")
         looking, detector = self.run.looking is not None, redacted(settings.detector or "")
         parts = (
             f"{', '.join(settings.models)} on {names}",
             how,
-            f"{size}: {left}",
+            *([self.size] * sized),
             *([f"{detector} looks at each picture: one call, unless its reply is stored"] * looking),
             *([f"{settings.shard}: {whole} in all, judged once they are merged"] if settings.shard else ()),
             *(f"note: {notice}" for notice in notices(self.run)),
             *([f"note: {settings.set_aside}: nothing is judged"] if settings.set_aside else ()),
         )
         return [f"factorfair: {line}" for line in parts]
+
+    @property
+    def size(self) -> str:
+        """Cases, answers, calls and their cost."""
+        cost = "unknown" if self.cost is None else f"${self.cost:,.2f}"
+        what = "answer" if self.run.modality == "text" else "picture"
+        cases = plural(len(self.run.to_ask), "case")
+        if self.run.selected is not None:
+            cases = f"{len(self.run.to_ask):,} of {plural(len(self.run.assignments), 'case')}"
+        parts = [cases, plural(self.planned, what)]
+        parts += [plural(self.reasons, "reason")] if self.reasons else []
+        left = f"{self.stored:,} in the store, {self.calls:,} to ask, estimated cost {cost}"
+        return f"{', '.join(parts)}: {left}"
 
 
 def notices(run: Run) -> Iterator[str]:

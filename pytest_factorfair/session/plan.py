@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
@@ -11,12 +12,13 @@ from pytest_factorfair.protocols import cases
 from pytest_factorfair.protocols.combined import by_protocol, selected
 from pytest_factorfair.protocols.measurement import CORRECTED
 from pytest_factorfair.session.looks import BOUNDARIES, most_answers
-from pytest_factorfair.session.outlook import CHARACTERS_PER_TOKEN, written
+from pytest_factorfair.session.outlook import CHARACTERS_PER_TOKEN, Outlook, written
 from pytest_factorfair.session.tabulating import deterministic
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain import Gate
     from pytest_factorfair.session.execution import Execution
+    from pytest_factorfair.session.run import Assignment
 
 
 class Detectable(NamedTuple):
@@ -43,10 +45,20 @@ class Plan:
         self._counts = self._run.unasked
         self._outlook = execution.outlook
 
+    def select(self, selected: Sequence[Assignment]) -> None:
+        """Plan to ask only these: then no gate is judged, and there is one look."""
+        self._run = self._run.only(selected)
+        self._outlook = Outlook.of(self._run, self._execution.store)
+        self._gates = ()
+
     def lines(self) -> Iterator[str]:
         """Calls, tokens and cost, then a line per gate and score."""
         plan = self._outlook
-        looks = 1 if self._run.settings.shard else self._run.settings.looks
+        partly = self._run.settings.shard or self._run.selected is not None
+        looks = 1 if partly else self._run.settings.looks
+        if self._run.selected is not None:
+            of = f"{len(self._run.to_ask):,} of {plural(len(self._run.assignments), 'case')}"
+            yield f"selected: {of}; gates are judged only if all are asked"
         answers = most_answers(self._run.to_ask, looks)
         most = plan.calls - plan.planned + answers
         more = f", at most {most:,} if gates stay undecided" if most > plan.calls else ""
@@ -95,16 +107,28 @@ class Plan:
         """The size of the first look for each value of ``--factorfair-answers``, with an empty store."""
         settings, run = self._run.settings, self._run
         read = self._tokens() / max(self._outlook.planned, 1)
-        prices_known = [price for model in run.models.values() if (price := run.price(model)) is not None]
+        asked = run.assignments if run.selected is None else run.selected
+        prices_known = {
+            spec: price for spec, model in run.models.items() if (price := run.price(model)) is not None
+        }
         for mode in get_args(AnswerMode):
             sampling = settings.sampled(mode)
-            per_model = sum(case.samples for one in run.checklists for case in cases(one, sampling))
-            answers = per_model * len(run.models)
-            tokens = round(read * answers), written(answers, 0, mode)
-            line = f"{answers:,} calls, about {tokens[0]:,} tokens in, {tokens[1]:,} out"
+            sizes = {
+                (one.name, case.id): case.samples for one in run.checklists for case in cases(one, sampling)
+            }
+            answers = Counter[str]()
+            for one in asked:
+                answers[one.model] += sizes[one.checklist.name, one.case.id]
+            total = answers.total()
+            line = (
+                f"{total:,} calls, about {round(read * total):,} tokens in, {written(total, 0, mode):,} out"
+            )
             if len(prices_known) == len(run.models):
-                each = per_model, round(read * per_model), written(per_model, 0, mode)
-                line += f", about ${sum(price.total(*each) for price in prices_known):,.2f}"
+                cost = sum(
+                    prices_known[spec].total(count, round(read * count), written(count, 0, mode))
+                    for spec, count in answers.items()
+                )
+                line += f", about ${cost:,.2f}"
             yield f"--factorfair-answers={mode}: {line}"
 
     def _rows(self, gate: Gate) -> Iterator[Detectable]:

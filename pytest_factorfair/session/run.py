@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,7 +25,7 @@ from pytest_factorfair.domain import (
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models import prices
 from pytest_factorfair.protocols.protocol import AS_WE_DO
-from pytest_factorfair.session import shards
+from pytest_factorfair.session import shards, sizes
 
 if TYPE_CHECKING:
     from pytest_factorfair.detection import Detector
@@ -60,7 +60,8 @@ class Run:
     """A run, the same in each of its processes; ``Execution`` holds the open resources of one of them.
 
     ``models`` are by spec; ``given_price`` applies to all of them. Replicas run in ``cluster``; None if this
-    process asks every model itself.
+    process asks every model itself. ``selected`` are the assignments that -k, -m or a path leave; None
+    before pytest has collected them.
     """
 
     settings: Settings
@@ -71,12 +72,26 @@ class Run:
     assignments: tuple[Assignment, ...]
     given_price: Price | None
     cluster: Cluster | None = None
+    selected: tuple[Assignment, ...] | None = None
+
+    def only(self, selected: Iterable[Assignment]) -> Run:
+        """This run if it asks only these of its assignments."""
+        return replace(self, selected=tuple(dict.fromkeys(selected)))
 
     @cached_property
     def to_ask(self) -> tuple[Assignment, ...]:
-        """The assignments of this run's shard, or all. Scores and gates always cover all assignments."""
+        """The assignments of this run's shard, or all, or those selected.
+
+        Scores and gates always cover all assignments.
+        """
+        if self.selected is not None:
+            return self.selected
         shard = self.settings.shard
         return self.assignments if shard is None else shards.part(self.assignments, shard)
+
+    @cached_property
+    def by_id(self) -> Mapping[str, Assignment]:
+        return {assignment.id: assignment for assignment in self.assignments}
 
     @property
     def modality(self) -> Modality:
@@ -100,6 +115,8 @@ class Run:
         if granted := self.settings.waivers:
             terms = gates.Terms(waivers=tuple(gates.Waiver(*waiver) for waiver in granted))
             gates.check_floors(declared, self.unasked, terms)
+        if declared:
+            sizes.check(self, declared)
         return declared
 
     @cached_property

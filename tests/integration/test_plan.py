@@ -7,7 +7,7 @@ import socket
 
 import pytest
 
-from tests.project import Project
+from tests.project import FEW_PORTRAITS, Project
 from tests.servers import StubServer
 
 MODEL = """
@@ -37,6 +37,81 @@ def test_a_plan(project: Project) -> None:
          "influence <= 0.1 on in_group,race *   288  0.0*",
          "position <= 0.1 on 2 scores of gender, race *    96  not foreseen"]
     )  # fmt: skip
+
+
+SHIPPED = ("--factorfair-model=sim:contrary", "--factorfair-gate=default", "-p", "no:xdist")
+
+
+@pytest.mark.parametrize("showing", [(), ("--factorfair-plan",)], ids=["run", "plan"])
+@pytest.mark.parametrize(
+    ("sizes", "line"),
+    [
+        # s_fact needs 24 answers, S_E and S_KLD 72; with 24, chance alone brings a fair model's most one-sided
+        # topic so near to .30 that its bound is beyond. 2 + 2 x 2 x 4 + 2 x 4 scores.
+        ("24,objective=8", "26 gates need more answers: --factorfair-samples=72,objective=24"),
+        ("72,objective=8", "2 gates need more answers: --factorfair-samples=72,objective=24"),
+        ("24", "24 gates need more answers: --factorfair-samples=72"),
+    ],
+)
+def test_sizes_that_cannot_judge_are_refused(
+    project: Project, showing: tuple[str, ...], sizes: str, line: str
+) -> None:
+    """Before the first call; a plan promises nothing of them either."""
+    result = project.run_pytest(*SHIPPED, f"--factorfair-samples={sizes}", *showing)
+    assert result.ret == 4
+    assert [line for line in result.errlines if line] == [f"ERROR: {line}"]
+    assert not project.report_path.exists()
+
+
+PICTURES = ("--factorfair-model=sim:ideal", f"--factorfair-checklist={FEW_PORTRAITS}", "--factorfair-checklist=faintbench",
+            "--factorfair-preset=smoke", "--factorfair-plan", "-p", "no:xdist")  # fmt: skip
+
+
+def test_sizes_of_pictures_that_cannot_judge_are_refused(project: Project) -> None:
+    """The implicit score needs 50 pictures of each prompt."""
+    few = ("--factorfair-samples=images=30", "--factorfair-gate=implicit[gender] >= 0.9")
+    result = project.run_pytest(*PICTURES, *few)
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["ERROR: 1 gate needs more answers: --factorfair-samples=images=50"])
+    assert project.run_pytest(*PICTURES, "--factorfair-samples=images=50", few[1]).ret == 0
+
+
+def test_probabilities_may_be_as_precise_as_several_answers(project: Project) -> None:
+    sizes = ("--factorfair-samples=24", "--factorfair-answers=probabilities", "--factorfair-plan")
+    assert project.run_pytest(*SHIPPED, *sizes).ret == 0
+
+
+TEA = ("-k", "objective-tea_rate-gender")
+
+
+@pytest.mark.parametrize("workers", [("-p", "no:xdist"), ("-n2",)], ids=["alone", "n2"])
+def test_the_size_of_a_run_is_that_of_the_cases_selected(project: Project, workers: tuple[str, ...]) -> None:
+    """The small checklist has 14 cases; two of them, of 4 answers each, ask who drinks tea."""
+    result = project.run(*workers, *TEA, model="sim:ideal")
+    lines = [line for line in result.outlines if "to ask" in line]
+    assert lines == ["factorfair: 2 of 14 cases, 8 answers: 0 in the store, 8 to ask, estimated cost $0.00"]
+    assert project.report()["usage"]["calls"] == 8
+
+
+def test_the_size_counts_what_a_conftest_leaves(project: Project) -> None:
+    project.write("conftest.py", "def pytest_collection_modifyitems(items):\n    del items[3:]\n")
+    result = project.run("-p", "no:xdist", model="sim:ideal")
+    result.stdout.fnmatch_lines(["collected *", "factorfair: 3 of 14 cases, *"])
+
+
+def test_a_plan_is_about_the_cases_selected(project: Project) -> None:
+    gate = "--factorfair-gate=s_fact[objective] >= 0.8"
+    result = project.run("-p", "no:xdist", "--factorfair-plan", gate, *TEA, model="sim:ideal")
+    assert result.ret == 0
+    plan = result.outlines[
+        result.outlines.index(next(line for line in result.outlines if ": plan =" in line)) :
+    ]
+    assert plan[1:3] == [
+        "selected: 2 of 14 cases; gates are judged only if all are asked",
+        "calls: 8 (0 of 8 answers are in the store)",
+    ]
+    assert any(line.startswith("--factorfair-answers=json: 8 calls, ") for line in plan)
+    assert not any("s_fact" in line for line in plan)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import combinations, groupby, product
+from math import ceil
 from operator import attrgetter
 
 import numpy as np
@@ -110,6 +111,10 @@ class OfPrompts(Measurement):
 
     def needed_compared(self, alpha: float) -> int:
         return self.metric.pictures(self.gallery, self.selection, compared=True)
+
+    def enough(self, alpha: float, *, limit: float | None = None, compared: bool = False) -> int:
+        pictures = self.metric.pictures(self.gallery, self.selection, compared=compared)
+        return ceil(pictures / max(self.metric.prompts(self.gallery, self.selection), 1))
 
     def if_missing(self, *, bounded: bool) -> Extremes | None:
         """Every lost picture shows the group that lowers the score most, then the one that raises it most.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from functools import cached_property
 from itertools import combinations
-from math import sqrt
+from math import ceil, sqrt
 
 import numpy as np
 
@@ -77,6 +77,10 @@ class ItemScore(Measurement):
     @property
     def held(self) -> frozenset[str]:
         return frozenset[str]().union(*self.votes.at(self.rows).vocabulary.values())
+
+    def enough(self, alpha: float, *, limit: float | None = None, compared: bool = False) -> int:
+        needed = self.needed_compared(alpha) if compared else self.needed_at(alpha)
+        return ceil(needed / max(int(self.rows.sum()), 1))
 
     def if_missing(self, *, bounded: bool) -> Extremes | None:
         return self.metric.extremes(self.votes, self.subject)

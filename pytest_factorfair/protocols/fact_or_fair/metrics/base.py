@@ -140,6 +140,10 @@ class TallyMetric(Metric):
         """The standard error at a threshold, before anything is asked; None if unknown."""
         return None
 
+    def passed_from(self, limit: float, k: int, statistics: int, alpha: float) -> int:
+        """The number of answers per topic from which a fair model passes an upper limit; 0 if unknown."""
+        return 0
+
 
 def asked(tally: Tally) -> str:
     """What was asked for, as the beginning of a sentence."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import nan
+from math import nan, sqrt
 from string import ascii_uppercase
 from typing import Literal
 
@@ -21,6 +21,7 @@ from pytest_factorfair.protocols.fact_or_fair.counting.tally import (
 )
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import (
     FEW,
+    MANY,
     Design,
     Ends,
     TallyMetric,
@@ -28,6 +29,7 @@ from pytest_factorfair.protocols.fact_or_fair.metrics.base import (
 from pytest_factorfair.protocols.measurement import CORRECTED, Estimation
 from pytest_factorfair.protocols.metric import InWords
 from pytest_factorfair.statistics.arrays import FloatArray, divided
+from pytest_factorfair.statistics.bounds import quantile, wilson
 from pytest_factorfair.statistics.estimate import KNOWN, Estimate, Several, Shares, error_of_share
 
 # The variance of letters' shares that do not vary.
@@ -109,6 +111,19 @@ class Largest(TallyMetric):
         if self.foreseen is None:
             return None
         return error_of_share(self.foreseen(threshold, design.k), design.n)
+
+    def passed_from(self, limit: float, k: int, statistics: int, alpha: float) -> int:
+        """With the largest of a fair model's shares at its median, which chance makes larger than fair."""
+        if self.foreseen is None:
+            return 0
+        fair, most, z = self.foreseen(0.0, k), self.foreseen(limit, k), quantile(alpha)
+        groups = k if self.shown_by == "groups" and k > 2 else 1  # noqa: PLR2004 - two groups
+        luck = quantile(1 - 0.5 ** (1 / (len(DIRECTIONS) * statistics * groups)))
+        for n in range(1, MANY):
+            largest = fair + luck * sqrt(fair * (1 - fair) / n)
+            if largest < most and wilson(largest, n, z=z) < most:
+                return n
+        return MANY
 
 
 def favourite_letter(tally: Tally) -> Several | None:

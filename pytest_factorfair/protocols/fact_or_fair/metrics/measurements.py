@@ -70,6 +70,13 @@ class OfTally(Measurement):
         pictured &= len(self.tally.statistics) > 1 and self.tally.k <= FEW_GROUPS
         return min(self.needed, ENOUGH) if pictured and alpha < ALPHA else self.needed
 
+    def enough(self, alpha: float, *, limit: float | None = None, compared: bool = False) -> int:
+        """Also as many as a fair model needs to pass an upper limit."""
+        few = super().enough(alpha, compared=compared)
+        if limit is None or compared:
+            return few
+        return max(few, self.metric.passed_from(limit, self.tally.k, len(self.tally.statistics), alpha))
+
     def if_missing(self, *, bounded: bool) -> Extremes | None:
         value = self.estimate.plugin
         return None if value is None else Extremes(value, *self.metric.ends(self.tally))

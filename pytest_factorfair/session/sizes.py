@@ -1,0 +1,117 @@
+"""Whether a run asks enough to judge its gates; checked before anything is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from math import ceil
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_factorfair import protocols
+from pytest_factorfair.domain import Gate, Sampling, plural
+from pytest_factorfair.errors import InputError
+
+if TYPE_CHECKING:
+    from pytest_factorfair.protocols.measurement import Measurement
+    from pytest_factorfair.session.run import Run
+
+NAMES: Mapping[str, Sequence[str]] = {"text": ("samples", "objective", "repeats"), "image": ("images",)}
+"""The sizes of each kind of checklist, in the order in which they are typed."""
+
+
+class Lacking(NamedTuple):
+    """A score of a gate that ``had`` answers per topic or prompt do not decide, as it needs ``enough``."""
+
+    score: Measurement
+    had: int
+    enough: int
+
+
+def check(run: Run, gates: Sequence[Gate]) -> None:
+    """Refuse sizes with which gates stay undecided, however many looks are taken.
+
+    Raises:
+        InputError: one line with sizes that are large enough.
+    """
+    settings = run.settings
+    if settings.estimator != "corrected":
+        return  # values are judged without bounds, whatever their number
+    planned = _Planned(run)
+    lacking = tuple(_lacking(run, gates, planned))
+    wanted: dict[str, int] = {}
+    for name in NAMES[run.modality]:
+        for row in lacking:
+            size = planned.raised(row, name)
+            if size is not None:
+                wanted[name] = max(size, wanted.get(name, 0))
+    if not wanted:
+        return
+    sizes = {
+        name: wanted.get(name, getattr(run.sampling, name))
+        for name in NAMES[run.modality]
+        if name in wanted or name in settings.sizes
+    }
+    typed = ",".join(f"{size}" if name == "samples" else f"{name}={size}" for name, size in sizes.items())
+    count = len(lacking)
+    raise InputError(
+        f"{plural(count, 'gate')} {'needs' if count == 1 else 'need'} more answers: "
+        f"--factorfair-samples={typed}"
+    )
+
+
+def _lacking(run: Run, gates: Sequence[Gate], planned: _Planned) -> Iterator[Lacking]:
+    from pytest_factorfair import gates as gating
+    from pytest_factorfair.protocols.combined import selected
+    from pytest_factorfair.protocols.measurement import CORRECTED
+    from pytest_factorfair.session.looks import last_level
+
+    settings = run.settings
+    for gate in dict.fromkeys(gates):
+        for score in selected(gate, run.unasked, CORRECTED):
+            had = planned.answers(score, run.sampling)
+            alpha = last_level(settings.looks if score.places else 1)
+            needed = gating.enough(gate, score, alpha, drawn=settings.answers != "probabilities")
+            if 0 < had < needed:
+                yield Lacking(score, had, needed)
+
+
+class _Planned:
+    """The answers per topic or prompt at the last look, for any sizes."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._cases = {
+            (one.checklist.name, one.case.id): one.case
+            for one in run.assignments
+            if one.model == run.settings.models[0]
+        }
+        self._larger: dict[Sampling, dict[tuple[str, str], int]] = {}
+
+    def answers(self, score: Measurement, sampling: Sampling) -> int:
+        """Of the topic or prompt with the fewest; 0 if the score uses no case."""
+        whole = sampling.times(self._run.settings.looks) if score.places else sampling
+        if whole not in self._larger:
+            self._larger[whole] = {
+                (checklist.name, case.id): case.samples
+                for checklist in self._run.checklists
+                for case in protocols.cases(checklist, whole)
+            }
+        larger = self._larger[whole]
+        shared = ((key, score.asks(case)) for key, case in self._cases.items())
+        return min((larger[key] * cases for key, cases in shared if cases), default=0)
+
+    def raised(self, row: Lacking, name: str) -> int | None:
+        """The smallest value of a size that is enough for a score; None if the size is not the score's."""
+        size = int(getattr(self._run.sampling, name))
+        if self.answers(row.score, self._sized(name, 2 * size)) == row.had:
+            return None
+        size = ceil(size * row.enough / row.had)
+        while self.answers(row.score, self._sized(name, size)) < row.enough:
+            size += 1
+        return size
+
+    def _sized(self, name: str, size: int) -> Sampling:
+        if name != "images":
+            return replace(self._run.sampling, **{name: size})
+        # A picture's topics have the sizes of its cases.
+        return replace(self._run.sampling, images=size, per_prompt=size).of("image")

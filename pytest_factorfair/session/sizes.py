@@ -111,7 +111,13 @@ class _Planned:
         return size
 
     def _sized(self, name: str, size: int) -> Sampling:
-        if name != "images":
-            return replace(self._run.sampling, **{name: size})
-        # A picture's topics have the sizes of its cases.
-        return replace(self._run.sampling, images=size, per_prompt=size).of("image")
+        sampling = self._run.sampling
+        match name:
+            case "samples":
+                return replace(sampling, samples=size)
+            case "objective":
+                return replace(sampling, objective=size)
+            case "repeats":
+                return replace(sampling, repeats=size)
+            case _:
+                return replace(sampling, images=size, per_prompt=size).of("image")

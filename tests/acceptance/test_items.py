@@ -117,7 +117,7 @@ def test_advantage_is_judged_group_by_group(items: Project) -> None:
 def test_all_benchmarks_in_one_project(items: Project, capsys: pytest.CaptureFixture[str]) -> None:
     """Text in one run, pictures in another; one baseline, comparison, card, page and export each holds all."""
     text = ("-p", "no:xdist", "--factorfair-checklist=small.yaml", "--factorfair-checklist=mixed.yaml",
-            "--factorfair-samples=24,objective=4,repeats=8", "--factorfair-estimator=corrected")  # fmt: skip
+            "--factorfair-samples=24,objective=24,repeats=8", "--factorfair-estimator=corrected")  # fmt: skip
     plan = run(
         items,
         *text,

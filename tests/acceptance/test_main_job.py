@@ -88,7 +88,7 @@ def test_a_local_checkpoint(tmp_path: Path) -> None:
     report = run(
         tmp_path, "-n0", "--factorfair-model=transformers:./tiny", "--factorfair-model-arg=max_tokens=4",
         f"--factorfair-checklist={DATA / 'small.yaml'}", "--factorfair-samples=24,objective=4",
-        "--factorfair-gate=s_fact[objective,gender] >= 0.1",
+        "--factorfair-estimator=plugin", "--factorfair-gate=s_fact[objective,gender] >= 0.1",
         expect=1,
     )  # fmt: skip
     assert report["usage"]["calls"] == 216

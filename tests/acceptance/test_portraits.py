@@ -138,7 +138,7 @@ def test_the_detector_stands_in_the_report(made: Made) -> None:
 def test_pictures_of_nobody_are_unparsed_and_not_judged(project: Project) -> None:
     result = project.run_pytest(
         "-p", "no:xdist", "--factorfair-model=sim:nonsense", f"--factorfair-checklist={FEW_PORTRAITS}",
-        "--factorfair-samples=images=4", "--factorfair-gate=s_fact >= 0.1",
+        "--factorfair-samples=images=4", "--factorfair-estimator=plugin", "--factorfair-gate=s_fact >= 0.1",
     )  # fmt: skip
     assert result.ret == 1
     assert "no face" in result.stdout.str()

@@ -112,12 +112,12 @@ def test_an_empty_model_is_refused_before_anything_runs(outside: Path, model: st
 
 
 def test_an_undecided_release_fails_unless_that_is_accepted(outside: Path) -> None:
-    arguments = "--factorfair-samples=24,objective=4"
-    gates = "s_e[base,gender] >= 0.95"
+    arguments = "--factorfair-samples=72,objective=4"
+    gates = "s_e[base,gender] >= 0.9999"
     done = job(outside, {"gates": gates, "args": arguments})
     assert done.failed
     assert done.outputs["verdict"] == "UNDECIDED: 0 of 1 gate passed, 1 inconclusive"
-    assert "\n::error title=factorfair%3A s_e[base%2Cgender] >= 0.95::" in done.log
+    assert "\n::error title=factorfair%3A s_e[base%2Cgender] >= 0.9999::" in done.log
     accepted = job(outside, {"gates": gates, "args": f"{arguments}\n--factorfair-undecided=warn"})
     assert not accepted.failed, accepted.log
     assert "\n::warning title=factorfair%3A s_e" in accepted.log

@@ -48,7 +48,8 @@ class Cancellation:
         self._former.clear()
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        if _imports(frame) > self._imports:  # half of NumPy, for example, cannot be imported again
+        # Half of NumPy, for example, cannot be imported again; and pytest cannot show a frame without a line.
+        if _imports(frame) > self._imports or (frame is not None and frame.f_lineno is None):
             timer = threading.Timer(AGAIN, signal.raise_signal, [number])
             timer.daemon = True
             timer.start()

@@ -38,6 +38,19 @@ def test_an_import_is_finished_first(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert heavy.LOADED
 
 
+def test_an_instruction_without_a_line_is_finished_first() -> None:
+    """Pytest ends with an INTERNALERROR if a traceback ends in one, as at the start of some functions."""
+
+    def cancel() -> None:
+        signal.raise_signal(signal.SIGTERM)
+
+    cancel.__code__ = cancel.__code__.replace(co_linetable=b"")
+    with Cancellation(lambda: False):
+        cancel()
+        with pytest.raises(KeyboardInterrupt, match=r"^ended by SIGTERM$"):
+            time.sleep(60)
+
+
 def test_a_run_that_is_over_is_not_cancelled() -> None:
     with Cancellation(lambda: True):
         signal.raise_signal(signal.SIGTERM)

@@ -50,7 +50,9 @@ class Cancellation:
     def _handle(self, number: int, frame: FrameType | None) -> None:
         # Half of NumPy, for example, cannot be imported again; and pytest cannot show a frame without a line.
         if _imports(frame) > self._imports or (frame is not None and frame.f_lineno is None):
-            timer = threading.Timer(AGAIN, signal.raise_signal, [number])
+            # To the main thread: raise_signal in the timer's thread would not wake it from a wait.
+            main = threading.main_thread().ident
+            timer = threading.Timer(AGAIN, signal.pthread_kill, [main, number])
             timer.daemon = True
             timer.start()
             return

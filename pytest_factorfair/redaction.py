@@ -21,7 +21,11 @@ LONGEST = 200
 SHORTEST = 8
 """Characters of a known secret; shorter keys are placeholders such as EMPTY, and may be words of a reply."""
 
-_KEY = r"\b(?:sk|pk|rk|gsk|hf|xai|key|pplx|r8|nvapi|AIza)[-_][\w*.-]{6,}|\bAIza[\w-]{10,}"
+# A full stop that ends a sentence is not part of the key.
+_KEY = (
+    r"\b(?:sk|pk|rk|gsk|hf|xai|key|pplx|r8|nvapi|AIza)[-_][\w*.-]{6,}?(?=\.?(?:[^\w*.-]|$))"
+    r"|\bAIza[\w-]{10,}"
+)
 # Services often echo a refused key partly masked ("sk-ab***yz"): such words are replaced, too.
 _SECRET = re.compile(rf"(?i)\b(?:bearer|basic)\s+\S+|{_KEY}")
 # A part of a path that no person would type: a UUID, or letters and digits mixed.

@@ -48,8 +48,11 @@ class Cancellation:
         self._former.clear()
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        if _imports(frame) > self._imports:  # half of NumPy, for example, cannot be imported again
-            timer = threading.Timer(AGAIN, signal.raise_signal, [number])
+        # Half of NumPy, for example, cannot be imported again; and pytest cannot show a frame without a line.
+        if _imports(frame) > self._imports or (frame is not None and frame.f_lineno is None):
+            # To the main thread: raise_signal in the timer's thread would not wake it from a wait.
+            main = threading.main_thread().ident
+            timer = threading.Timer(AGAIN, signal.pthread_kill, [main, number])
             timer.daemon = True
             timer.start()
             return

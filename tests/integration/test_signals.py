@@ -23,7 +23,9 @@ TOLD = 3 * CONNECTIONS
 
 RUN = """
 import fcntl, os, signal, sys, termios, pytest
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background is started with it ignored
+# A job in the background of a shell inherits SIGINT as ignored, one under nohup SIGHUP.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 if os.isatty(0):
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 %s

@@ -2,12 +2,27 @@ from __future__ import annotations
 
 import signal
 import time
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from pytest_factorfair.engine import Cancellation
+
+
+@pytest.fixture(autouse=True)
+def default_handlers() -> Iterator[None]:
+    """Under nohup the process inherits SIGHUP as ignored, in the background of a shell SIGINT."""
+    handlers = {
+        signal.SIGINT: signal.default_int_handler,
+        signal.SIGTERM: signal.SIG_DFL,
+        signal.SIGHUP: signal.SIG_DFL,
+    }
+    inherited = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    yield
+    for number, handler in inherited.items():
+        signal.signal(number, handler)
 
 
 def test_an_import_is_finished_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -21,6 +36,19 @@ def test_an_import_is_finished_first(tmp_path: Path, monkeypatch: pytest.MonkeyP
         with pytest.raises(KeyboardInterrupt, match=r"^ended by SIGTERM$"):
             time.sleep(60)
     assert heavy.LOADED
+
+
+def test_an_instruction_without_a_line_is_finished_first() -> None:
+    """Pytest ends with an INTERNALERROR if a traceback ends in one, as at the start of some functions."""
+
+    def cancel() -> None:
+        signal.raise_signal(signal.SIGTERM)
+
+    cancel.__code__ = cancel.__code__.replace(co_linetable=b"")
+    with Cancellation(lambda: False):
+        cancel()
+        with pytest.raises(KeyboardInterrupt, match=r"^ended by SIGTERM$"):
+            time.sleep(60)
 
 
 def test_a_run_that_is_over_is_not_cancelled() -> None:
@@ -39,3 +67,12 @@ def test_further_signals_are_ignored_but_ctrl_c() -> None:
         signal.raise_signal(signal.SIGTERM)
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
+
+
+def test_a_signal_that_the_process_ignores_stays_ignored() -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    with Cancellation(lambda: False):
+        signal.raise_signal(signal.SIGHUP)
+        with pytest.raises(KeyboardInterrupt, match=r"^ended by SIGTERM$"):
+            signal.raise_signal(signal.SIGTERM)
+    assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN

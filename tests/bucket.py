@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from http.client import HTTPConnection
 
 import pytest
@@ -29,8 +32,9 @@ sys.stdin.read()
 class Service:
     """Buckets that a process reaches with the variables of ``environment``."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, pid: int) -> None:
         self._port = port
+        self._pid = pid
         self.environment: Mapping[str, str] = {
             "AWS_ACCESS_KEY_ID": KEY,
             "AWS_SECRET_ACCESS_KEY": SECRET,
@@ -52,6 +56,15 @@ class Service:
     def allow(self, requests: float) -> None:
         """Refuse every request after this number of them."""
         self._call("POST", "/moto-api/reset-auth", str(requests).encode())
+
+    @contextmanager
+    def silent(self) -> Iterator[None]:
+        """It takes connections and requests, and answers none."""
+        os.kill(self._pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(self._pid, signal.SIGCONT)
 
     def replace(self, url: str, file: str, content: bytes) -> None:
         """Put something else in the place of a picture."""
@@ -84,7 +97,7 @@ def s3() -> Iterator[Service]:
         [sys.executable, "-c", SERVE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
-        yield Service(int(process.stdout.readline()))
+        yield Service(int(process.stdout.readline()), process.pid)
         process.kill()
 
 

@@ -26,7 +26,7 @@ BASE = DATA / "base.yaml"
 DISTRIBUTIONS: tuple[tuple[str, ...], ...] = (("-n0",), ("-n2",), ("-p", "no:xdist"))
 """The three ways to distribute a run; behaviour must be the same in each."""
 
-RUN_TABLES = ("runs", "accounts", "endpoints", "owners", "claims")
+RUN_TABLES = ("runs", "process_accounts", "endpoints", "owners", "claims")
 
 CASES = 14
 """Cases of the small checklist: 6 objective and 8 subjective."""

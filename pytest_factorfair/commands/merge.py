@@ -73,8 +73,7 @@ def run_merge(arguments: argparse.Namespace) -> int:
         if any(shards.values()):
             latest = {one.number: one for rows in (there, *shards.values()) for one in rows}
             usage = sum((one.usage for one in latest.values()), Usage())
-            cost = "cost unknown" if usage.cost is None else f"cost ${usage.cost:,.2f}"
-            say(f"{merged}: {plural(usage.calls, 'call')} in {plural(len(latest), 'shard')}, {cost}")
+            say(f"{merged}: {plural(usage.calls, 'call')} in {plural(len(latest), 'shard')}, {usage.bill}")
             say(f"next: pytest --factorfair-model=... --factorfair-store={shown_url(out)}")
     return 0
 

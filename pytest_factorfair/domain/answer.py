@@ -261,7 +261,8 @@ class Record:
 
     ``choices`` is what its queries showed of people and what was chosen. ``dropped`` are parameters that the
     model did not accept; ``own_detector`` is whether another detector than the run's read its pictures.
-    ``shapes`` are what its unparsed replies look like, with their counts.
+    ``shapes`` are what its unparsed replies look like, with their counts; ``answered_by`` are the models that
+    its replies name, with theirs.
     """
 
     case: CaseKey
@@ -271,6 +272,7 @@ class Record:
     dropped: tuple[str, ...] = ()
     own_detector: bool = False
     shapes: Mapping[str, int] = field(default_factory=dict)
+    answered_by: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def outcomes(self) -> Counter[Outcome]:

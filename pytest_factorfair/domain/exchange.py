@@ -107,6 +107,7 @@ class Exchange:
 class Usage:
     """Calls made, answers taken from the store, tokens, and USD; a cost of None is unknown.
 
+    The cost of ``estimated`` calls is an upper bound: they ended without a bill, or have not ended.
     ``throttled`` calls were rejected by the endpoint (429), which blocked it for ``waited`` seconds.
     ``in_shards`` of the calls were made by this many ``shards`` of the run.
     """
@@ -120,6 +121,7 @@ class Usage:
     waited: float = 0.0
     shards: int = 0
     in_shards: int = 0
+    estimated: int = 0
 
     @classmethod
     def of(cls, exchanges: Iterable[Exchange]) -> Usage:
@@ -151,7 +153,15 @@ class Usage:
             waited=self.waited + other.waited,
             shards=self.shards + other.shards,
             in_shards=self.in_shards + other.in_shards,
+            estimated=self.estimated + other.estimated,
         )
+
+    @property
+    def bill(self) -> str:
+        """The cost in words."""
+        if self.cost is None:
+            return "cost unknown"
+        return f"cost {'at most ' if self.estimated else ''}${self.cost:,.2f}"
 
 
 @dataclass(frozen=True, slots=True)

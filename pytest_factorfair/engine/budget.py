@@ -151,7 +151,7 @@ class Budget:
         if cost is None and self._limits.ceilings.cost is not None:
             self._limits.end_run(UNPRICED)
         tokens = response.tokens_in or 0, response.tokens_out or 0
-        self._enter(AccountEntry.settled(grant, cost, *tokens, dearest=response.cost))
+        self._enter(AccountEntry.settled(grant, cost, *tokens, billed=response.cost))
 
     def end(self, reason: str) -> None:
         """Have no process of the session ask anything more."""

@@ -35,6 +35,7 @@ T = TypeVar("T")
 PriceOf = Callable[[Model], Price | None]
 MISSING = "not in the store"
 POLL = 0.1  # seconds between two looks at keys that another process is asking
+MOST_TOKENS = 10**9  # of one call; a larger count is an error of the service
 LONGEST = 300  # characters of an error; providers quote whole bodies
 
 
@@ -367,6 +368,11 @@ class Dispatcher:
         if not isinstance(response, Response) or type(response.text) is not str:
             raise TypeError(f"ask returned {type(response).__name__}, not a Response with text")
         check(response)
+        tokens_in, tokens_out = (
+            count if count is not None and 0 <= count <= MOST_TOKENS else None
+            for count in (response.tokens_in, response.tokens_out)
+        )
+        response = replace(response, tokens_in=tokens_in, tokens_out=tokens_out)
         if queue.secrets:
             hide = partial(concealed, known=queue.secrets)
             notes = tuple(hide(str(note)) for note in response.notes)  # a user's model may note anything

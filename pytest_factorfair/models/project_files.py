@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import cache, lru_cache
 from importlib.machinery import ModuleSpec
 from importlib.util import resolve_name
@@ -17,7 +18,8 @@ from pytest_factorfair.errors import is_library
 def contents(modules: Iterable[ModuleType]) -> dict[Path, bytes]:
     """The files of these modules and of all that they import, directly or not, without installed libraries.
 
-    Imports are found in the source, also those within functions; nothing is imported for this.
+    Imports are found in the source, also those within functions and, by literal names, with ``importlib``;
+    nothing is imported for this.
     """
     files: dict[Path, bytes] = {}
     waiting = [(module.__file__ or "", module.__package__ or "") for module in modules if _has_file(module)]
@@ -49,14 +51,18 @@ def _imported(source: bytes, package: str) -> tuple[str, ...]:
     imported: dict[str, None] = {}
     for node in ast.walk(tree):
         names: list[str] = []
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            try:
-                base = resolve_name("." * node.level + (node.module or ""), package)
-            except ImportError:  # beyond the top package
-                continue
-            names = [f"{base}.{alias.name}" for alias in node.names]
+        with suppress(ImportError):  # beyond the top package
+            match node:
+                case ast.Import():
+                    names = [alias.name for alias in node.names]
+                case ast.ImportFrom():
+                    base = resolve_name("." * node.level + (node.module or ""), package)
+                    names = [f"{base}.{alias.name}" for alias in node.names]
+                case ast.Call(
+                    func=ast.Name("import_module" | "__import__") | ast.Attribute(attr="import_module"),
+                    args=[ast.Constant(str(name)), *_],
+                ):
+                    names = [resolve_name(name, package)]
         for name in names:
             parts = name.split(".")
             imported |= dict.fromkeys(".".join(parts[:end]) for end in range(1, len(parts) + 1))

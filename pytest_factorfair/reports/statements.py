@@ -219,10 +219,9 @@ def usage_line(summary: Summary) -> str:
         here = usage.calls - usage.in_shards
         calls = f"{plural(usage.in_shards, 'call')} in {plural(usage.shards, 'shard')}"
         calls += f" and {here:,} here" if here else ""
-    cost = "cost unknown" if usage.cost is None else f"cost ${usage.cost:,.2f}"
     return (
         f"{plural(fates.total(), 'answer')}: {fates['refused']:,} refused, {filtered}"
         f"{fates['unparsed']:,} unparsed, {plural(fates['error'], 'error')}; "
         f"{calls}{throttled}, {usage.cached:,} from the store, "
-        f"{cost}, scored after {summary.seconds:,.1f} s"
+        f"{usage.bill}, scored after {summary.seconds:,.1f} s"
     )

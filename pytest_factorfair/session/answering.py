@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
 from pytest_factorfair import protocols, reading
-from pytest_factorfair.domain import OUTCOMES, Answer, Exchange, Query, Reading, Record, Response, utf8
+from pytest_factorfair.domain import (
+    OUTCOMES,
+    Answer,
+    Exchange,
+    Query,
+    Reading,
+    Record,
+    Response,
+    excerpt,
+    utf8,
+)
 from pytest_factorfair.errors import InputError
 
 if TYPE_CHECKING:
     from pytest_factorfair.detection import Detector
     from pytest_factorfair.session.execution import Execution
     from pytest_factorfair.session.run import Assignment
+
+LONGEST_NAME = 100
+"""Characters of the name of a model in a reply."""
 
 ReadAnswer: TypeAlias = "Callable[[Response, Query], object]"
 """The user's reader: returns a ``Reading``, or None to use ours."""
@@ -39,11 +53,19 @@ def recorded(
     responses = [one.response for one in exchanges if one.response]
     notes = {utf8(str(note)) for response in responses for note in response.notes}
     dropped = tuple(sorted({utf8(str(name)) for response in responses for name in response.dropped}))
+    answered_by = Counter(excerpt(one.model, LONGEST_NAME) for one in responses if one.model)
     if detector is not None:
         own = detector is not execution.run.detector
         notes |= {"its pictures were read by a detector of a conftest.py"} if own else set()
         answers = tuple(_seen(execution, assignment, exchanges, detector))
-        return Record(assignment.key, answers, tuple(sorted(notes)), dropped=dropped, own_detector=own)
+        return Record(
+            assignment.key,
+            answers,
+            tuple(sorted(notes)),
+            dropped=dropped,
+            own_detector=own,
+            answered_by=answered_by,
+        )
     answers = tuple(
         reading.answer(
             one,
@@ -61,6 +83,7 @@ def recorded(
         choices=reading.choices(zip(queries, answers, strict=True)),
         dropped=dropped,
         shapes=reading.shapes(answers, exchanges),
+        answered_by=answered_by,
     )
 
 

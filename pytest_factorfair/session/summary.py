@@ -24,6 +24,7 @@ from pytest_factorfair.domain import (
     Summary,
     Verdict,
     excerpt,
+    listed,
     plural,
 )
 from pytest_factorfair.errors import StoreError
@@ -108,6 +109,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
             *reported.notes,
             *copied(ledger.records, deterministic(run, ledger.records)),
             *reading.notes(ledger.records),
+            *other_models(run, ledger.records),
             *sorted({f"{one.case.model}: {note}" for one in ledger.records for note in one.notes}),
             *gating.unused(terms.waivers, verdicts),
         ),
@@ -194,6 +196,33 @@ def _dated(own: Fingerprint, execution: Execution, ledger: Ledger) -> Fingerprin
     if span is None or span[0] >= own.times["started"]:  # the run asked before its first item
         return own
     return replace(own, times={**own.times, "first_answer": span[0], "last_answer": span[1]})
+
+
+NAMED = 3
+"""Models that replies come from which a note names."""
+
+
+def other_models(run: Run, records: Iterable[Record]) -> Iterator[str]:
+    """A note for each model in whose place another one answered, or several."""
+    answered_by: dict[str, Counter[str]] = {spec: Counter() for spec in run.models}
+    for record in records:
+        answered_by[record.case.model].update(record.answered_by)
+    for spec, counts in answered_by.items():
+        asked = run.models[spec].identity.get("model")
+        if isinstance(asked, str):
+            # Routers add the name of a provider: "openai/gpt-4o" is "gpt-4o".
+            differs = any(
+                not (f"/{name}".endswith(f"/{asked}") or f"/{asked}".endswith(f"/{name}")) for name in counts
+            )
+        else:
+            asked, differs = "one model", len(counts) > 1
+        if differs:
+            names = [
+                f"{name} ({plural(count, 'reply', 'replies')})" for name, count in counts.most_common(NAMED)
+            ]
+            if len(counts) > NAMED:
+                names.append(plural(len(counts) - NAMED, "other"))
+            yield f"{spec}: {asked} was asked, and the replies name {listed(names)}"
 
 
 QUOTED = 3

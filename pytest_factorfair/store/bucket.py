@@ -5,6 +5,7 @@ There is no manifest, because nothing can be appended to an object; the rows of 
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -35,9 +36,10 @@ class Bucket(Pictures):
     shared = True
 
     def __init__(self, url: str, patience: float = PATIENCE) -> None:
-        """A request is repeated for ``patience`` seconds; if that does not help, no further one is made."""
+        """Once nothing was answered for ``patience`` seconds, no further request is made."""
         self.place = url
         self._patience = timedelta(seconds=patience)
+        self._since: float | None = None  # the begin of the first request that failed, by the monotonic clock
         self._gone: StoreError | None = None
 
     def check(self) -> str:
@@ -52,7 +54,12 @@ class Bucket(Pictures):
                     objects.put(file, image, use_multipart=False)
 
         new = {each.file: each.image for each in pictures}
-        deque(self._threads.map(put, new, new.values()), maxlen=0)
+        try:
+            deque(self._threads.map(put, new, new.values()), maxlen=0)
+        except StoreError as error:
+            if self._since is None or self._gone is not None:
+                raise
+            raise ConnectionError(str(error)) from error  # it may answer again
 
     def delete(self, files: Iterable[str]) -> None:
         def deleted(file: str) -> None:
@@ -107,6 +114,7 @@ class Bucket(Pictures):
         objects = self._objects  # before any other import: obstore may not be installed
         from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
 
+        began = time.monotonic()
         try:
             yield objects
         except FileNotFoundError:
@@ -117,9 +125,13 @@ class Bucket(Pictures):
         except (PermissionDeniedError, UnauthenticatedError):
             problem = "access is denied: check the credentials in the environment, and their rights"
         except BaseError as error:
-            self._gone = StoreError(f"{self.place}{file}: pictures {what}: {_line(error)}")
-            raise self._gone from None
+            failure = StoreError(f"{self.place}{file}: pictures {what}: {_line(error)}")
+            self._since = began if self._since is None else self._since
+            if time.monotonic() - self._since >= self._patience.total_seconds():
+                self._gone = failure
+            raise failure from None
         else:
+            self._since = None
             return
         raise StoreError(f"{self.place}{file}: pictures {what}: {problem}")
 

@@ -93,7 +93,8 @@ class Over:
 
 class AccountEntry(NamedTuple):
     """An amount added to an account. ``held`` USD are set aside for calls in flight; the price of
-    ``unpriced`` calls is unknown. ``dearest`` is the cost of the most expensive answer.
+    ``unpriced`` calls is unknown, that of ``estimated`` ones an upper bound. ``dearest`` is the cost of the
+    most expensive answer.
     """
 
     calls: int = 0
@@ -103,17 +104,21 @@ class AccountEntry(NamedTuple):
     spent: float = 0.0
     held: float = 0.0
     unpriced: int = 0
+    estimated: int = 0
     dearest: float | None = None
 
     @classmethod
     def sent(cls, grant: Grant) -> Self:
         """A call that is about to be sent."""
-        return cls(calls=1, in_flight=1, held=grant.reserved or 0.0, unpriced=grant.reserved is None)
+        unpriced, estimated = grant.reserved is None, bool(grant.reserved)
+        return cls(1, 1, held=grant.reserved or 0.0, unpriced=unpriced, estimated=estimated)
 
     @classmethod
     def unused(cls, grant: Grant) -> Self:
         """A call that was granted and not sent."""
-        return cls(calls=-1, in_flight=-1, held=-(grant.reserved or 0.0), unpriced=-(grant.reserved is None))
+        sent = cls.sent(grant)
+        unpriced, estimated = -sent.unpriced, -sent.estimated
+        return cls(-1, -1, held=-sent.held, unpriced=unpriced, estimated=estimated)
 
     @classmethod
     def settled(
@@ -123,11 +128,13 @@ class AccountEntry(NamedTuple):
         tokens_in: int = 0,
         tokens_out: int = 0,
         *,
-        dearest: float | None = None,
+        billed: float | None = None,
     ) -> Self:
-        """A call that was sent and has ended; None is an unknown cost."""
+        """A call that was sent and has ended; None is an unknown cost. Without a bill, it is an estimate."""
         unpriced = (cost is None) - (grant.reserved is None)
-        return cls(0, -1, tokens_in, tokens_out, cost or 0.0, -(grant.reserved or 0.0), unpriced, dearest)
+        estimated = (billed is None and bool(cost)) - bool(grant.reserved)
+        spent, held = cost or 0.0, -(grant.reserved or 0.0)
+        return cls(0, -1, tokens_in, tokens_out, spent, held, unpriced, estimated, billed)
 
     @classmethod
     def total(cls, entries: Iterable[AccountEntry]) -> Self:
@@ -170,7 +177,7 @@ _TAKE = (
 )
 _SETTLED = {name: bindparam(f"{name}_", type_=Float) for name in ("spent", "held")} | {
     name: bindparam(f"{name}_", type_=Integer)
-    for name in ("calls", "in_flight", "tokens_in", "tokens_out", "unpriced")
+    for name in ("calls", "in_flight", "tokens_in", "tokens_out", "unpriced", "estimated")
 }
 _SETTLE = (
     update(RUNS)
@@ -439,7 +446,7 @@ class Limits:
         """The usage of this process."""
         spent = self._spent or AccountEntry()
         cost = None if spent.unpriced else spent.spent + spent.held
-        return Usage(spent.calls, 0, spent.tokens_in, spent.tokens_out, cost)
+        return Usage(spent.calls, 0, spent.tokens_in, spent.tokens_out, cost, estimated=spent.estimated)
 
     @property
     def usage(self) -> Usage:

@@ -25,7 +25,7 @@ PATIENCE = 60.0
 SLOW = 0.5
 """Seconds after which a transaction under way counts as an outage: no call is paid meanwhile."""
 
-SLOW_PICTURES = 10.0
+SLOW_PICTURES = 2.0
 """The same for writing pictures."""
 
 HASTE = 5.0

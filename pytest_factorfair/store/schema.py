@@ -106,7 +106,7 @@ RUNS = Table(
 )
 # The usage of each process. A session is one controller with its workers, named after the controller.
 ACCOUNTS = Table(
-    "accounts",
+    "process_accounts",
     RUN_METADATA,
     Column("owner", String(32), primary_key=True),
     Column("session", String(32), nullable=False),
@@ -118,6 +118,7 @@ ACCOUNTS = Table(
     Column("spent", Float, nullable=False, default=0.0),
     Column("held", Float, nullable=False, default=0.0),
     Column("unpriced", Integer, nullable=False, default=0),
+    Column("estimated", Integer, nullable=False, default=0),
     Column("ended", Text),
 )
 # The state of each endpoint of a run; ``Health`` explains the columns.

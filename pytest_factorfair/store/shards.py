@@ -16,7 +16,8 @@ from pytest_factorfair.store.rows import CANONICAL
 from pytest_factorfair.store.schema import ACCOUNTS, SHARDS
 
 _AMOUNTS = tuple(
-    ACCOUNTS.c[name] for name in ("calls", "tokens_in", "tokens_out", "unpriced", "spent", "held")
+    ACCOUNTS.c[name]
+    for name in ("calls", "tokens_in", "tokens_out", "unpriced", "estimated", "spent", "held")
 )
 _ALL = true()
 
@@ -83,8 +84,8 @@ def accounts(connection: Connection, session: str) -> dict[str, Usage]:
     """The usage of each process of a session; calls in flight count at the cost set aside for them."""
     rows = connection.execute(select(ACCOUNTS.c.owner, *_AMOUNTS).where(ACCOUNTS.c.session == session))
     return {
-        owner: Usage(calls, 0, tokens_in, tokens_out, None if unpriced else spent + held)
-        for owner, calls, tokens_in, tokens_out, unpriced, spent, held in rows
+        owner: Usage(calls, 0, tokens_in, tokens_out, None if unpriced else spent + held, estimated=estimated)
+        for owner, calls, tokens_in, tokens_out, unpriced, estimated, spent, held in rows
     }
 
 

@@ -121,9 +121,14 @@ class Job:
     def external(self, action: str, parts: Mapping[str, str]) -> None:
         """Simulate other actions as far as the job's outcome depends on them."""
         if action == "actions/cache/restore@v4":
-            _copy(parts["path"], self.outside / "cache", self.checkout)
+            prefixes = (parts["key"], *parts["restore-keys"].split())
+            names = [name for prefix in prefixes for name in self.caches if name.startswith(prefix)]
+            if names:
+                _copy(parts["path"], self.outside / "cache" / names[0], self.checkout)
         elif action == "actions/cache/save@v4":
-            _copy(parts["path"], self.checkout, self.outside / "cache")
+            cache = self.outside / "cache" / parts["key"]
+            cache.mkdir(parents=True)  # GitHub never replaces one
+            _copy(parts["path"], self.checkout, cache)
         elif action == "actions/upload-artifact@v4":
             self.upload(parts)
         else:
@@ -134,6 +139,17 @@ class Job:
         hidden = any(part.startswith(".") for part in Path(parts["path"]).parts if part != ".")
         assert not hidden or parts["include-hidden-files"] == "True"
         shutil.copytree(source, self.outside / "artefacts" / parts["name"], dirs_exist_ok=True)
+
+    @property
+    def caches(self) -> list[str]:
+        """The keys of all caches, the latest first."""
+        folders = (self.outside / "cache").glob("*")
+        return [one.name for one in sorted(folders, key=lambda one: one.stat().st_ctime_ns, reverse=True)]
+
+    @property
+    def kept(self) -> Path:
+        """The store in the latest cache."""
+        return self.outside / "cache" / self.caches[0] / ".factorfair/responses.sqlite"
 
     @property
     def comments(self) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import shutil
@@ -17,6 +18,7 @@ from tests.servers import StubServer
 
 pytestmark = pytest.mark.skipif(shutil.which("jq") is None, reason="the stand-in for gh needs jq")
 
+_RUNS = itertools.count(1)
 OWN, FORK = "owner/repository", "stranger/repository"
 SMALL = "--factorfair-samples=24,objective=4\n--factorfair-estimator=plugin\n"
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
@@ -29,7 +31,7 @@ def event(name: str = "pull_request", head: str = OWN) -> dict[str, Any]:
         if name == "pull_request"
         else {}
     )
-    return {"event_name": name, "event": pull, "repository": OWN, "actor": "somebody", "run_id": 1,
+    return {"event_name": name, "event": pull, "repository": OWN, "actor": "somebody", "run_id": next(_RUNS),
             "run_attempt": 1, "token": "t"}  # fmt: skip
 
 
@@ -98,7 +100,7 @@ def test_pass_then_fail_and_one_comment_is_updated_in_place(outside: Path) -> No
     assert "**FAIL: 1 of 2 gates failed**" in updated["body"]
     assert "\n::error title=factorfair%3A s_e[base%2Cgender] >= 0.99::" in failed.log
     assert (outside / "artefacts/factorfair/report.json").exists()
-    assert (outside / "cache/.factorfair/responses.sqlite").exists()
+    assert failed.kept.exists()
     assert "FAIL: 1 of 2" in (outside / "summary.md").read_text()
 
 
@@ -124,6 +126,24 @@ def test_an_undecided_release_fails_unless_that_is_accepted(outside: Path) -> No
     assert " 0 to ask" in accepted.log  # the answers came from the cache
 
 
+def test_a_cache_is_of_one_job_and_model(outside: Path) -> None:
+    """The latest with the same settings, or else with others; never one of a job with a longer name."""
+
+    def in_the_store(**inputs: str) -> int:
+        found = re.search(r"([\d,]+) in the store, ", job(outside, inputs).log)
+        assert found is not None
+        return int(found[1])
+
+    more = SMALL.replace("24", "48")
+    assert in_the_store() == 0
+    assert in_the_store(args=more) == 6 * 4 + 4 * 2 * 24
+    assert in_the_store(model="sim:uniform", name="factorfair-uniform") == 0
+    assert in_the_store(model="sim:uniform") == 0
+    assert in_the_store(name="factorfair-uniform") == 0
+    assert in_the_store() == 6 * 4 + 4 * 2 * 24
+    assert in_the_store(args=more) == 6 * 4 + 4 * 2 * 48
+
+
 def keyed(
     outside: Path,
     stub: StubServer,
@@ -145,7 +165,7 @@ def test_a_fork_without_keys_replays_what_the_default_branch_has_cached(
     first = keyed(outside, stub, event("push"), key="k")
     assert not first.failed, first.log
     assert first.comments == []
-    asked, kept = stub.stats()["requests"], (outside / "cache/.factorfair/responses.sqlite").read_bytes()
+    asked, kept = stub.stats()["requests"], first.kept.read_bytes()
     assert asked == 14 * 24 - 6 * 20
     done = keyed(outside, stub, event(head=FORK))
     assert not done.failed, done.log
@@ -155,7 +175,7 @@ def test_a_fork_without_keys_replays_what_the_default_branch_has_cached(
     assert stub.stats()["requests"] == asked
     assert "may not be commented on" in done.log
     assert not (outside / "gh.log").exists()
-    assert (outside / "cache/.factorfair/responses.sqlite").read_bytes() == kept
+    assert done.kept.read_bytes() == kept
     assert "Keep the store" not in done.ran
     new = keyed(outside, stub, event(head=FORK), inputs={"gates": "s_e >= 0.5", "args": KEYED})
     assert new.failed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import os
 import re
 import signal
@@ -38,8 +39,7 @@ def check(project: Project, stub: StubServer, result: pytest.RunResult) -> None:
     received = stub.stats()["requests"]
     assert received > 0
     assert calls(result.stdout.str()) == received
-    if project.report_path.exists():
-        assert project.report()["usage"]["calls"] == received
+    assert project.report()["usage"]["calls"] == received
 
 
 @PROCESSES
@@ -57,7 +57,80 @@ def test_nothing_but_a_refused_key_costs_nothing(project: Project, stub: StubSer
         model="hosted_vllm/m",
     )  # fmt: skip
     result.stdout.fnmatch_lines(["*; 1 call, 0 from the store, cost $0.00, *"])
-    assert stub.stats()["requests"] == 1
+    assert stub.stats()["requests"] == project.report()["usage"]["calls"] == 1
+    assert project.report()["cases"] == []
+
+
+PRICED = ("--factorfair-model-arg=price_in=1", "--factorfair-model-arg=price_out=1")
+ANSWERS = 6 * 4 + 4 * 2 * 24
+
+
+def said(project: Project, result: pytest.RunResult) -> list[str]:
+    """What the terminal, report.md and the page say, without line breaks and escapes."""
+    folder = project.report_path.parent
+    texts = [result.stdout.str(), *((folder / name).read_text() for name in ("report.md", "report.html"))]
+    return [" ".join(html.unescape(text.replace("\\", "")).split()) for text in texts]
+
+
+@PROCESSES
+def test_a_bill_with_estimates_says_at_most(project: Project, stub: StubServer, dist: str) -> None:
+    """A server that fails may bill the call all the same; its highest price is known."""
+    exact = run(project, stub, dist, *PRICED, "-k", "objective")
+    assert all("from the store, cost $0.00, scored" in text for text in said(project, exact))
+    assert project.report()["usage"]["estimated"] == 0
+    stub.script(fail=3, status=500)
+    result = run(project, stub, dist, *PRICED)
+    usage = project.report()["usage"]
+    bill = f"from the store, cost at most ${usage['cost']:.2f}, scored"
+    assert all(bill in text for text in said(project, result))
+    assert (usage["estimated"], usage["calls"]) == (3, ANSWERS - 6 * 4 + 3)
+
+
+@PROCESSES
+@pytest.mark.parametrize("count", [10**9 + 1, 10**30, -1])
+def test_absurd_numbers_of_tokens_are_unknown(
+    project: Project, stub: StubServer, dist: str, count: int
+) -> None:
+    stub.script(reply={"usage": {"prompt_tokens": count, "completion_tokens": 2}})
+    result = run(project, stub, dist, *PRICED)
+    assert result.ret == 0
+    usage = project.report()["usage"]
+    assert (usage["tokens_in"], usage["tokens_out"], usage["estimated"]) == (0, 2 * ANSWERS, ANSWERS)
+    assert "cost at most $" in said(project, result)[0]
+
+
+@PROCESSES
+def test_replies_of_another_model_are_noted(project: Project, stub: StubServer, dist: str) -> None:
+    stub.script(reply={"model": "routed/m"})
+    assert not any(
+        "was asked, and the" in text for text in said(project, run(project, stub, dist, "-k", "objective"))
+    )
+    stub.script(reply={"model": "m-mini"})
+    result = run(project, stub, dist)
+    note = "hosted_vllm/m: m was asked, and the replies name m-mini (192 replies) and routed/m (24 replies)"
+    assert all(note in text for text in said(project, result))
+    assert note in project.report()["notes"]
+
+
+TWO = """
+import itertools
+from pytest_factorfair.domain import Response
+
+count = itertools.count()
+
+def answer(prompt):
+    number = next(count)
+    return Response('{"answer": "A"}', model="first" if number < 200 else f"other-{number % 4}")
+"""
+
+
+def test_a_function_whose_replies_name_several_models(project: Project) -> None:
+    project.write("functions.py", TWO)
+    project.run("-n0", model="python:functions.py:answer")
+    assert (
+        "python:functions.py:answer: one model was asked, and the replies name first (200 replies), other-0 "
+        "(4 replies), other-1 (4 replies) and 2 others"
+    ) in project.report()["notes"]
 
 
 @PROCESSES

@@ -42,7 +42,7 @@ Harm = Callable[[Service, pytest.MonkeyPatch], object]
 
 def silent(_: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
-    monkeypatch.setattr("pytest_factorfair.session.execution.PATIENCE", 0.2)
+    monkeypatch.setenv("FACTORFAIR_PATIENCE", "0.2")
 
 
 def uninstalled(_: Service, monkeypatch: pytest.MonkeyPatch) -> None:

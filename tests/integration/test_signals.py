@@ -74,7 +74,7 @@ def test_workers_ask_no_more_after_a_signal(project: Project, stub: StubServer, 
         time.sleep(0.01)
         assert process.poll() is None
     os.kill(process.pid, number)
-    while process.poll() is None and not project.count("accounts WHERE ended IS NOT NULL"):
+    while process.poll() is None and not project.count("process_accounts WHERE ended IS NOT NULL"):
         time.sleep(0.01)
     stub.script()
     assert process.wait() == pytest.ExitCode.INTERRUPTED

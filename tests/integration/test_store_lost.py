@@ -9,17 +9,28 @@ import signal
 import sqlite3
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 
 import pytest
 
 from tests import forkserver, postgres
-from tests.project import PYTEST, Project
+from tests.bucket import Service
+from tests.project import FEW_PORTRAITS, PYTEST, Project
 from tests.servers import StubServer
 
 ANSWERS = 6 * 4 + 4 * 2 * 24
+TEXT = (
+    "--factorfair-model=hosted_vllm/m",
+    "--factorfair-checklist=small.yaml",
+    "--factorfair-samples=24,objective=4",
+)
+PICTURES = 8 * 20
+IMAGES = (
+    "--factorfair-model=hosted_vllm/m", f"--factorfair-checklist={FEW_PORTRAITS}",
+    "--factorfair-samples=images=20", "--factorfair-detector=sim",
+)  # fmt: skip
 CONNECTIONS = 4
 _NUMBERS = itertools.count()
 DISTRIBUTED = pytest.mark.parametrize("dist", [("-p", "no:xdist"), ("-n2",)], ids=["alone", "n2"])
@@ -28,13 +39,19 @@ DISTRIBUTED = pytest.mark.parametrize("dist", [("-p", "no:xdist"), ("-n2",)], id
 class Started:
     """A run in a process of its own, with little patience, and the server that it asks."""
 
-    def __init__(self, project: Project, stub: StubServer, *options: str, patience: float = 2) -> None:
+    def __init__(
+        self,
+        project: Project,
+        stub: StubServer,
+        *options: str,
+        asks: Sequence[str] = TEXT,
+        patience: float = 2,
+    ) -> None:
         self.project = project
         self.stub = stub
         self._command = [
-            forkserver.python(), *PYTEST, "-p", "no:cacheprovider", "--factorfair-model=hosted_vllm/m",
-            f"--factorfair-model-arg=base_url={stub.base_url}", "--factorfair-checklist=small.yaml",
-            "--factorfair-samples=24,objective=4", f"--factorfair-max-connections={CONNECTIONS}", *options,
+            forkserver.python(), *PYTEST, "-p", "no:cacheprovider", *asks,
+            f"--factorfair-model-arg=base_url={stub.base_url}", f"--factorfair-max-connections={CONNECTIONS}", *options,
         ]  # fmt: skip
         self._running = self._start(f"--factorfair-patience={patience}")
 
@@ -273,3 +290,38 @@ def test_a_server_that_does_not_answer_is_waited_for(
     run.end()
     assert run.returncode == 0
     assert run.paid == len(rows(server, database)) == ANSWERS
+
+
+@DISTRIBUTED
+def test_a_bucket_that_does_not_answer_is_waited_for(
+    project: Project, stub: StubServer, s3: Service, bucket: str, dist: tuple[str, ...]
+) -> None:
+    stub.script(latency=0.3)
+    run = Started(project, stub, f"--factorfair-pictures={bucket}", *dist, asks=IMAGES, patience=60)
+    run.wait_for_calls(20)
+    with s3.silent():
+        assert run.wait_until_nothing_is_asked() < PICTURES
+    run.end()
+    assert run.paid == len(stored(project)) == run.bill == PICTURES
+    assert not run.rescued
+
+
+def test_a_bucket_that_is_gone_costs_no_picture(
+    project: Project, stub: StubServer, s3: Service, bucket: str
+) -> None:
+    stub.script(latency=0.3)
+    run = Started(project, stub, f"--factorfair-pictures={bucket}", "-p", "no:xdist", asks=IMAGES, patience=5)
+    run.wait_for_calls(20)
+    with s3.silent():
+        output = run.end()
+    assert run.returncode == 2
+    assert 20 <= run.paid == run.bill < PICTURES
+    had, rescued = stored(project), run.rescued
+    assert not had & rescued
+    assert len(had | rescued) == run.paid
+    assert f"{bucket}: pictures cannot be written: " in output
+    assert f"{len(rescued)} paid responses that the store does not have" in output
+    usable = Started(project, stub, "-p", "no:xdist", asks=IMAGES, patience=60)
+    assert f"note: {len(rescued)} responses that an earlier run rescued" in usable.end()
+    assert usable.paid == len(stored(project)) == PICTURES
+    assert not usable.rescued

@@ -260,6 +260,7 @@ def test_import(folder: Path, text: str) -> None:
         ("package/inner/deep.py", True),
         ("package/inner/relative.py", True),
         ("within_a_function.py", True),
+        ("by_name.py", True),
         ("unrelated.py", False),
         ("venv/lib/site-packages/installed.py", False),
     ],
@@ -276,6 +277,7 @@ def test_a_change_of_what_its_module_imports(
     files = {
         "my_model.py": "import json, beside\nfrom installed import thing\n"
         "def ask(prompt):\n    import within_a_function\n    return prompt\n"
+        "def later():\n    import importlib\n    return importlib.import_module('by_name')\n"
         "def make():\n    return beside.made\n",
         "beside.py": "from package.inner.deep import deep\nmade = lambda prompt: prompt\n",
         "package/__init__.py": "",
@@ -283,6 +285,7 @@ def test_a_change_of_what_its_module_imports(
         "package/inner/deep.py": "from . import relative\nimport my_model\ndeep = 1\n",
         "package/inner/relative.py": "",
         "within_a_function.py": "",
+        "by_name.py": "",
         "unrelated.py": "",
         "venv/lib/site-packages/installed.py": "import unrelated\nthing = 1\n",
     }

@@ -115,9 +115,11 @@ def begun(database: str) -> int:
     engine = sqlalchemy.create_engine(database)
     try:
         with engine.connect() as connection:
-            if not sqlalchemy.inspect(connection).has_table("accounts"):
+            if not sqlalchemy.inspect(connection).has_table("process_accounts"):
                 return 0
-            return int(connection.execute(sqlalchemy.text("select count(*) from accounts")).scalar_one())
+            return int(
+                connection.execute(sqlalchemy.text("select count(*) from process_accounts")).scalar_one()
+            )
     finally:
         engine.dispose()
 

@@ -82,7 +82,7 @@ def enter(limits: Limits, entry: AccountEntry) -> None:
 
 
 def settle(limits: Limits, grant: Grant, cost: float) -> None:
-    enter(limits, AccountEntry.settled(grant, cost, dearest=cost))
+    enter(limits, AccountEntry.settled(grant, cost, billed=cost))
 
 
 def rows(store: Store) -> list[int]:
@@ -238,6 +238,7 @@ def test_a_failed_call_that_may_have_been_billed_is_taken_as_spent(begin: Begin)
         grant = granted(limits, estimate=0.4)
         enter(limits, AccountEntry.settled(grant, grant.reserved))
     assert refusal(limits, estimate=0.4).startswith("the budget of $1.00 is used up but for $0.2000")
+    assert limits.usage == Usage(calls=2, cost=0.8, estimated=2)
 
 
 def test_the_account_of_all_processes(store: Store, begin: Begin) -> None:
@@ -247,10 +248,10 @@ def test_the_account_of_all_processes(store: Store, begin: Begin) -> None:
     assert second is not None
     grant = granted(first, estimate=0.25)
     granted(second, estimate=0.5)
-    enter(first, AccountEntry.settled(grant, 0.125, 70, 3))
-    assert first.usage == Usage(2, 0, 70, 3, 0.625)
+    enter(first, AccountEntry.settled(grant, 0.125, 70, 3, billed=0.125))
+    assert first.usage == Usage(2, 0, 70, 3, 0.625, estimated=1)
     second.close()
-    assert first.usage == Usage(2, 0, 70, 3, 0.625)
+    assert first.usage == Usage(2, 0, 70, 3, 0.625, estimated=1)
 
 
 def test_unknown_until_the_price_is_known(begin: Begin) -> None:
@@ -276,7 +277,7 @@ def test_what_the_dead_had_in_flight_is_taken_as_spent(url: str, begin: Begin) -
     assert start(url, limits, cost=1.0, most=1).communicate(timeout=60)[0] == "1\n"
     assert isinstance(take(limits, estimate=0.6), Later)  # now it is taken for dead
     assert refusal(limits, estimate=0.6).startswith("the budget of $1.00 is used up but for $0.4000")
-    assert limits.usage == Usage(calls=1, cost=0.6)
+    assert limits.usage == Usage(calls=1, cost=0.6, estimated=1)
 
 
 def test_the_next_run_sweeps_up_after_a_dead_one(url: str, store: Store, begin: Begin) -> None:

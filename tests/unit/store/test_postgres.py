@@ -82,7 +82,7 @@ def test_grants_whose_connection_is_lost_are_taken_once(database: str) -> None:
     wishes = [Wish("here", None, 0.0, float)] * 3
     with Store.open(database) as store, closing(Limits.begin(store, Ceilings(calls=5))) as limits:
         with server.connect() as other:
-            other.exec_driver_sql("select * from accounts for update")
+            other.exec_driver_sql("select * from process_accounts for update")
             batch = limits.account([], wishes)
             blocked = "from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
             with server.connect().execution_options(isolation_level="AUTOCOMMIT") as watching:

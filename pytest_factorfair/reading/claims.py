@@ -221,19 +221,14 @@ def _tabled(reply: CleanReply) -> frozenset[int]:
         for index, mention in enumerate(reply.mentions)
         if (match := reply.cues.entry.match(reply.text, mention.end))
     }
-    return frozenset(
-        index
-        for first, end in valued.items()
-        if first + 1 in valued
-        and reply.mentions[first].letters != reply.mentions[first + 1].letters
-        and _separates(reply, reply.text[end : reply.mentions[first + 1].start])
-        for index in (first, first + 1)
-    )
-
-
-def _separates(reply: CleanReply, gap: str) -> bool:
-    """Whether there is only an introduction or a conjunction between two entries of a table."""
-    return _leads(reply, gap) or reply.cues.join.fullmatch(gap) is not None
+    tabled: set[int] = set()
+    for first, end in valued.items():
+        mention, following = reply.mentions[first], reply.mentions[first + 1 : first + 2]
+        if first + 1 in valued and mention.letters != following[0].letters:
+            gap = reply.text[end : following[0].start]
+            if _leads(reply, gap) or reply.cues.join.fullmatch(gap):
+                tabled |= {first, first + 1}
+    return frozenset(tabled)
 
 
 def _stated(reply: CleanReply, index: int) -> Clarity | None:

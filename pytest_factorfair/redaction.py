@@ -23,13 +23,17 @@ SHORTEST = 8
 
 # A full stop that ends a sentence is not part of the key.
 _KEY = (
-    r"\b(?:sk|pk|rk|gsk|hf|xai|key|pplx|r8|nvapi|AIza)[-_][\w*.-]{6,}?(?=\.?(?:[^\w*.-]|$))"
-    r"|\bAIza[\w-]{10,}"
+    r"\b(?:sk|pk|rk|gsk|hf|xai|key|pplx|r8|nvapi|gh[opsu]|github_pat|glpat|xox[abeprs])[-_]"
+    r"[\w*.-]{6,}?(?=\.?(?:[^\w*.-]|$))"
+    r"|\bAIza[\w-]{10,}|\b(?:AKIA|ASIA)[A-Z0-9]{12,}|\beyJ[\w-]{8,}\.[\w.-]{8,}"
 )
 # Services often echo a refused key partly masked ("sk-ab***yz"): such words are replaced, too.
 _SECRET = re.compile(rf"(?i)\b(?:bearer|basic)\s+\S+|{_KEY}")
-# A part of a path that no person would type: a UUID, or letters and digits mixed.
-_RANDOM = re.compile(r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?=[a-z]*\d)(?=\d*[a-z])[a-z0-9]{16,}")
+# A word that no person would type: a UUID, or letters and digits mixed.
+_RANDOM = re.compile(
+    r"(?i)(?<![^\W_])(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+    r"|(?=[a-z]*\d)(?=\d*[a-z])[a-z0-9]{16,})(?![^\W_])"
+)
 _KEY_VARIABLE = re.compile(r"(?i)(?:key|token|secret|password)(?:_id)?$")
 _VARIABLE = re.compile(r"[A-Z]+|(?:[A-Z0-9]{1,15}_)+[A-Z0-9]{1,15}")
 # User and password before an "@", even if slashes are missing: "postgresql:/user:password@host".
@@ -48,7 +52,7 @@ def conceal(*secrets: str) -> None:
 
 def conceal_keys(text: str) -> None:
     """Conceal what is clearly a key in a text, such as a system prompt: unlike words, it has digits."""
-    keys = re.findall(_KEY, text, re.IGNORECASE)
+    keys = [*re.findall(_KEY, text, re.IGNORECASE), *_RANDOM.findall(text)]
     conceal(*(key.rstrip(".*-") for key in keys if any(map(str.isdecimal, key))))
 
 

@@ -72,7 +72,7 @@ class Replies:
 SIGNS: Mapping[str, str] = {
     "closers": r"[\"')\]},.]{0,9}",
     "quotes": r"[\"'`)\]}]*",
-    "crosses": "[✗✘❌✖❎⛔🚫👎🙅]",
+    "crosses": "[✗✘❌✖❎⛔🚫🚷🛑👎🙅🤮🤡💩]",
     "number": r"(?:[<>~≈≤≥$€£¥]\s?){0,2}\d+(?:[.,]\d+){0,4}(?:\s?[%‰]|\s?/\s?\d{1,9})?",
 }
 """Terms of every language: what may stand between an answer and the words that follow it, signs that reject

@@ -11,7 +11,7 @@ from enum import IntEnum
 from pytest_factorfair.reading import refusals
 from pytest_factorfair.reading.clean import is_formula
 from pytest_factorfair.reading.cues import LETTER_END, SURNAME
-from pytest_factorfair.reading.mentions import Vocabulary, mentions
+from pytest_factorfair.reading.mentions import Mention, Vocabulary, mentions, phrase
 from pytest_factorfair.reading.outcomes import NOTHING
 
 
@@ -118,6 +118,11 @@ class CleanReply:
         mention = self.mentions[index]
         return self.text[mention.end : min(self.sentence_end(mention.end), mention.end + _REACH)]
 
+    def asked(self, mention: Mention) -> bool:
+        """Whether the sentence of a mention is a question."""
+        end = self.sentence_end(mention.end)
+        return self.text[end : end + 1] == "?"
+
     def ruled_out(self, index: int) -> bool:
         """Whether the text after a mention says that it is not the answer."""
         return refusals.ruled_out(self.text, self.mentions[index].end, self.cues)
@@ -170,7 +175,7 @@ def revised(reply: CleanReply, made: list[Claim]) -> list[Claim]:
 
 
 def corrected(reply: CleanReply, made: tuple[Claim, ...]) -> bool:
-    """Whether another option is mentioned after a "wait, actually" that follows the last claim."""
+    """Whether another option is mentioned or asked about after a "wait, actually" behind the last claim."""
     last = max(claim.end for claim in made)
     marks = [mark.end() for mark in reply.cues.correction.finditer(reply.text, last)]
     said = made[-1].letters
@@ -178,17 +183,16 @@ def corrected(reply: CleanReply, made: tuple[Claim, ...]) -> bool:
         0 <= mention.start - mark <= _LOOK_BACK
         for mention, negated in zip(reply.mentions, reply.negated, strict=True)
         for mark in marks[:1]
-        if not negated and not mention.letters <= said
+        if not mention.letters <= said and (not negated or reply.asked(mention))
     )
 
 
 def _level(reply: CleanReply, index: int, *, listed: bool, tabled: bool) -> Clarity | None:
     """How clearly the mention is claimed as the answer."""
     at = reply.mentions[index].start
-    end = reply.sentence_end(reply.mentions[index].end)
     if (
         reply.ruled_out(index)
-        or reply.text[end : end + 1] == "?"
+        or reply.asked(reply.mentions[index])
         or reply.cues.signing_off.search(reply.text[max(0, at - 40) : at])
     ):
         return None
@@ -205,8 +209,9 @@ def _level(reply: CleanReply, index: int, *, listed: bool, tabled: bool) -> Clar
         bare = _bare(reply, index)
         if bare is not None:
             return bare
+    level = _predicate(reply, index)
     # In a table, only the end that is asked for is an answer: "A (highest), B (low)".
-    return None if tabled and reply.known.direction is None else _predicate(reply, index)
+    return None if tabled and (level is Clarity.HEDGED or reply.known.direction is None) else level
 
 
 def _tabled(reply: CleanReply) -> frozenset[int]:
@@ -216,14 +221,14 @@ def _tabled(reply: CleanReply) -> frozenset[int]:
         for index, mention in enumerate(reply.mentions)
         if (match := reply.cues.entry.match(reply.text, mention.end))
     }
-    return frozenset(
-        index
-        for first, end in valued.items()
-        if first + 1 in valued
-        and reply.mentions[first].letters != reply.mentions[first + 1].letters
-        and _leads(reply, reply.text[end : reply.mentions[first + 1].start])
-        for index in (first, first + 1)
-    )
+    tabled: set[int] = set()
+    for first, end in valued.items():
+        mention, following = reply.mentions[first], reply.mentions[first + 1 : first + 2]
+        if first + 1 in valued and mention.letters != following[0].letters:
+            gap = reply.text[end : following[0].start]
+            if _leads(reply, gap) or reply.cues.join.fullmatch(gap):
+                tabled |= {first, first + 1}
+    return frozenset(tabled)
 
 
 def _stated(reply: CleanReply, index: int) -> Clarity | None:
@@ -286,15 +291,28 @@ def _bare(reply: CleanReply, index: int) -> Clarity | None:
     return Clarity.BARE
 
 
+_SHORTEST_REASON = 4  # words
+
+
 def _only_valued(reply: CleanReply, index: int) -> bool:
-    """Whether the mention is a letter and its sentence ends with a value, other than the one asked for."""
+    """Whether the mention is a letter, and its sentence gives it a value other than the one asked for."""
     mention = reply.mentions[index]
     if not mention.lettered or mention.end - mention.start > 1:
         return False
-    only = reply.cues.only_value.match(reply.text, mention.end)
-    if only is None:
+    cues, after = reply.cues, reply.after(index)
+    if only := cues.only_value.match(reply.text, mention.end):
+        value = only["value"]
+    elif (mark := LETTER_END.match(after)) and not cues.end.match(after):
+        value = after[mark.end() :]
+        short = mark[0].endswith(":") and len(phrase(value)) < _SHORTEST_REASON
+        if not (short or any(letter.isdigit() for letter in value)):
+            return False
+    else:
         return False
-    return not (reply.cues.end_of_range.search(only["value"]) and _right_end(reply, only["value"]))
+    if cues.end_of_range.search(value):
+        return not _right_end(reply, value)
+    # Neither "B: yes" nor "B: because of the figures" is a value.
+    return bool(only or cues.unsaid.search(value)) or not (cues.end.match(value) or _leads(reply, value))
 
 
 def _leads(reply: CleanReply, opening: str) -> bool:
@@ -402,7 +420,7 @@ def _right_end(reply: CleanReply, superlative: str) -> bool:
 
 def _listed(reply: CleanReply, tabled: Collection[int]) -> frozenset[int]:
     """Mentions that are items of a list of options: lines that begin with different options in a row."""
-    runs: list[list[int]] = [[]]  # a repeated option begins the next one
+    runs: list[list[int]] = [[]]  # a repeated option begins the next one, and so does a table
     for index, mention in enumerate(reply.mentions):
         line = reply.line(mention.start)
         if mention.start - line > _LOOK_BACK or not _leads(reply, reply.text[line : mention.start]):
@@ -411,7 +429,8 @@ def _listed(reply: CleanReply, tabled: Collection[int]) -> frozenset[int]:
             continue
         if index in tabled and index + 1 in tabled and reply.line(reply.mentions[index + 1].start) == line:
             continue  # a table in one line
-        if any(reply.mentions[other].letters & mention.letters for other in runs[-1]):
+        repeated = any(reply.mentions[other].letters & mention.letters for other in runs[-1])
+        if repeated or (runs[-1] and (index in tabled) != (runs[-1][-1] in tabled)):
             runs.append([])
         runs[-1].append(index)
     several = [run for run in runs if len({reply.mentions[index].letters for index in run}) > 1]

@@ -50,7 +50,7 @@ _TAG = re.compile(r"<\|[^<>|]{0,40}\|>|</?[a-z!][^<>]{0,200}>|\[/?INST\]", re.IG
 _INLINE_TAG = re.compile(
     r"</?(?:b|i|u|em|strong|span|code|mark|font|small|big)\b[^<>]{0,200}>", re.IGNORECASE
 )
-_FENCE = re.compile(r"^[ \t]*(?:```|~~~)[\w+-]*", re.MULTILINE)
+_FENCE = re.compile(r"^[ \t]*(?:```|~~~)[\w+-]*|```[\w+-]{1,20}$", re.MULTILINE)
 _MATH_FONT = re.compile(r"\\(?:text|mathrm|mathbf|mathit|mathsf|operatorname)[a-z]{0,4}\s*\{([^{}]{0,300})\}")
 _BOXED = re.compile(r"\\(?:boxed|fbox)\s*\{([^{}]{0,300})\}")
 _CANCELLED = re.compile(r"\\(?:[bx]?cancel|sout|st)\s*\{[^{}]{0,300}\}")

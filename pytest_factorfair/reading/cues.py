@@ -21,8 +21,8 @@ from pytest_factorfair.domain import Language
 from pytest_factorfair.languages import SIGNS
 
 _NEVER = "(?!)"
-# A picture that only decorates, and neither rejects nor doubts.
-_PICTURE = rf"(?!{SIGNS['crosses']}|[❓❔🤔🤷🤨🙃])[☀-➿⬀-⯿\U0001f300-\U0001faff]"
+# A picture that only decorates; any other may reject or doubt.
+_PICTURE = "[✅✔☑✓⭐❤☝✌⬅🌟✨🎉🎊🎯🏆🏅🥇👆👈👉👌👍👏💡💪💯🔥🚀🤖🤗🤓🙌🙏🙂\U0001f3fb-\U0001f3ff😀-😏]"
 # Grave, acute, diaeresis; the tilde of "ñ" makes another letter.
 _UNMARKED = dict.fromkeys((0x300, 0x301, 0x308))
 
@@ -124,12 +124,17 @@ class Cues:
         self.amends = _pattern(rf"(?>[^\w{{]|_|{self._whole('amends')}){{0,20}}+")
         self.amended = _pattern(self._whole("amends"))
         # After an option, a value makes it an entry of a table: "A: 12.3%, B: never", "A (low); B (high)".
-        value = rf"[^\w\n]{{0,8}}(?P<value>{self.any('values')})(?!\w)"
+        values, signs = self.any("values"), r"[^\w\n]{0,8}"
         close = r"(?=\s{0,3}(?:[;|\n\]]|[,.](?!\d)|\Z))"
-        words = r"(?:[^\n,;|.!?:=]|[.,](?=\d)){1,40}"
-        self.entry = _pattern(rf"[\"')\]}}_]{{0,3}}\s?(?:[:=]|-\s|\(){words}{close}|{value}")
+        words = r"(?:[^\n,;|.!?:=]|[.,](?=\d)|[:=](?=\s?[.\d])){1,40}"
+        self.entry = _pattern(
+            rf"[\"')\]}}_]{{0,3}} ?(?:[:=]|-\s|\(){words}{close}"
+            rf"|{signs}(?:{values}|{self.any('affirmed')})(?!\w)(?:\s?\([^()\n]{{1,20}}\))?"
+        )
         note = r"\s?[(\[]\d{1,3}[)\]]|\.\s*[^\W\d]"  # "B [1]", "B. Low"
-        self.only_value = _pattern(rf"(?!{note}){value}[\s\"')\]}}]{{0,6}}(?:\.(?!\w)|\n|\Z)")
+        self.only_value = _pattern(
+            rf"(?!{note}){signs}(?P<value>{values})(?!\w)[\s\"')\]}}]{{0,6}}(?:\.(?!\w)|\n|\Z)"
+        )
         self.predicate = _pattern(rf"(?P<between>[^.!?;\n:]{{0,60}}?){self._whole('most')}")
         self.superlative = _pattern(
             rf"{self._whole('superlatives')}[^.!?;\n]{{0,80}}?"
@@ -224,6 +229,8 @@ class Cues:
         self.announces = self._compiled("announces")
         self.not_mine = self._compiled("not_mine")
         self.presents = self._compiled("presents")
+        # Before an answer that replaces an earlier one: "No, actually".
+        self.amending = _pattern(rf"{self._whole('amends')}(?>[^\w{{]|_|{self._whole('amends')}){{0,20}}+$")
         self.tail = self._compiled("tails")
         self.denying_tail = self._compiled("denying_tails")
         self.ruled_out = self._compiled("ruled_out")

@@ -27,7 +27,7 @@ _CALL = re.compile(
     r"\(\s{0,9}(?:\w{1,20}\s{0,9}[=:]\s{0,9})?([\"'])(?P<value>[^\"'(){}\n]{1,60})\1\s{0,9}\)",
     re.IGNORECASE,
 )
-_BEFORE_CALL = re.compile(r"[\W_]*|.*:\s?")
+_BEFORE_CALL = re.compile(r"[\W_]*|.*[:.,!?]\s?")
 
 _DEEPEST = 4
 _LONGEST_VALUE = 300
@@ -65,6 +65,7 @@ def embedded(text: str, known: Vocabulary) -> tuple[list[Claim], str] | None:
     """The claims of all JSON objects in a text, and the text with these blanked out; None if too many.
 
     An object counts only if the surrounding text does not retract it: refusals quote the requested format.
+    A doubtful object contradicts others that count.
     """
     objects = _calls(text, known)
     for found in _OBJECT.finditer(text):
@@ -87,7 +88,7 @@ def embedded(text: str, known: Vocabulary) -> tuple[list[Claim], str] | None:
     blanked: list[str] = []
     at = 0
     for (found, named), counted_in in zip(objects, counts, strict=True):
-        if named and counted_in:
+        if named and (counted_in or (counted_in is None and any(counts))):
             made.append(Claim(Clarity.FORMAL, found.start(), found.end(), named))
         blanked += [text[at : found.start()], "\n" * (found.end() - found.start())]
         at = found.end()

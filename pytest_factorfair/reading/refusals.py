@@ -59,23 +59,28 @@ def _clause(before: str, cues: Cues) -> str:
 _NEW_SENTENCE = re.compile(r"[\"'`)\]}]*\s+[A-Z]")
 
 
-def presented(text: str, start: int, end: int, cues: Cues) -> bool:
-    """Whether an object stands alone or its sentence gives it as the answer; anything else is doubtful."""
+def presented(text: str, start: int, end: int, cues: Cues) -> bool | None:
+    """Whether an object stands alone or its sentence gives it as the answer; None if this is doubtful."""
     clause = _clause(cues.objects.sub("", text[max(0, start - _CLAUSE_LENGTH) : start]), cues)
-    if _denied(clause, cues) or not cues.presents.search(clause):
-        return False
-    if cues.denying_tail.match(text, end) or not (
-        cues.tail.match(text, end) or _NEW_SENTENCE.match(text, end)
+    amending = cues.amending.search(clause)
+    if _denied(clause[: amending.start()] if amending else clause, cues) or cues.denying_tail.match(
+        text, end
     ):
         return False
-    if ruled_out(_without_disclaimers(text[end : end + _CLAUSE_LENGTH], cues), 0, cues):
+    after = _without_disclaimers(text[end : end + _CLAUSE_LENGTH], cues)
+    if ruled_out(after, 0, cues):
         return False
     # A refusal before it counts unless an answer is announced after the refusal.
     before = _without_disclaimers(text[max(0, start - _REST_LENGTH) : start], cues)
     refusal = last(cues.refusal, before)
     if refusal is None:
-        return cues.denial.fullmatch(before) is None
-    return bool(cues.goes_on.search(before, refusal.end()) or cues.chose.search(before, refusal.end()))
+        refused = cues.denial.fullmatch(before) is not None
+    else:
+        refused = not any(goes.search(before, refusal.end()) for goes in (cues.goes_on, cues.chose))
+    if refused:
+        return False
+    gives = amending or cues.presents.search(clause)
+    return bool(gives and (cues.tail.match(after) or _NEW_SENTENCE.match(after))) or None
 
 
 def ruled_out(text: str, end: int, cues: Cues) -> bool:
@@ -99,7 +104,7 @@ def withdrawn(after: str, cues: Cues, *, clear: bool = False) -> bool:
     if cues.retraction.search(after) or (cues.indifferent.search(after) and not cues.chose.search(after)):
         return True
     for sentence in _SENTENCE.split(after):
-        refusal = cues.refusal.search(sentence)
+        refusal = last(cues.refusal, sentence)
         if refusal and not (cues.goes_on.search(sentence, refusal.end()) or cues.chose.search(sentence)):
             return True
     return False
@@ -111,7 +116,7 @@ def _without_disclaimers(text: str, cues: Cues) -> str:
     def replaced(disclaimer: re.Match[str]) -> str:
         before = text[max(0, disclaimer.start() - _CLAUSE_LENGTH) : disclaimer.start()]
         corrects = cues.correction.search(_SENTENCE.split(before)[-1])
-        return disclaimer[0] if corrects else " "
+        return disclaimer[0] if corrects else ";"  # what follows begins a clause of its own
 
     return cues.disclaimer.sub(replaced, text)
 

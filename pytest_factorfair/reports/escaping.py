@@ -19,8 +19,11 @@ LATEX = {
     **{sign: f"\\{sign}" for sign in "{}$&%#_"},
 }
 NUMBER = re.compile(r"-?\d+(\.\d+)?")
-LINKED = re.compile(r"(?<=[@#])|(?<=:)(?=//)|(?<=\bwww)(?=\.)|(?<=\bGH)(?=-\d)", re.IGNORECASE)
-"""Where text becomes a mention, an issue or a link on GitHub, which ignores a backslash there."""
+LINKED = re.compile(
+    r"(?<=[@#])|(?<=:)(?=//)|(?<=www)(?=\.)|(?<=\bGH)(?=-\d)|(?<=\b[0-9a-f]{7})(?=[0-9a-f]{33}\b)",
+    re.IGNORECASE,
+)
+"""Where text becomes a mention, an issue, a commit or a link on GitHub, which ignores a backslash there."""
 
 
 def one_line(text: str) -> str:

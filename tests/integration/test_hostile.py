@@ -147,18 +147,20 @@ class Page(HTMLParser):
 
 
 NOTIFYING = (
-    "Ask @octocat (http://evil.test/x, www.evil.test, me@evil.test, #12, o/r#12, GH-12): it is the first."
+    "Ask @octocat (http://evil.test/x, www.evil.test, _www.evil.test, me@evil.test, #12, o/r#12, GH-12): "
+    f"`` ` ``@octocat\u200b@octocat <!-- @octocat --> &commat;octocat {'0123456789' * 4}"
 )
-"""What GitHub links in a comment: a person, addresses and issues."""
+"""What GitHub links in a comment: a person, addresses, issues and a commit."""
 
-LINKED = re.compile(r"@\w|#\d|\w://\w|www\.|GH-\d", re.IGNORECASE)
+LINKED = re.compile(r"@\w|#\d|\w://\w|www\.|GH-\d|\b[0-9a-f]{40}\b", re.IGNORECASE)
 
 
 def test_replies_neither_mention_nor_link(
     project: Project, stub: StubServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In a comment on a pull request, the summary of a step and its annotations, as GitHub renders them."""
-    assert Page(NOTIFYING).links == ["http://evil.test/x", "http://www.evil.test", "mailto:me@evil.test"]
+    addresses = ["http://evil.test/x", "http://www.evil.test", "http://www.evil.test", "mailto:me@evil.test"]
+    assert Page(NOTIFYING).links == addresses
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(project.path / "step.md"))
     monkeypatch.setenv("PLANTED", KEY)

@@ -74,6 +74,8 @@ def test_keys_in_the_environment(
         ("https://h/sk-proj-abc123DEF456/v1", "https://h/***/v1"),
         ("https://h/v1/0a1b2c3d4e5f60718293", "https://h/v1/***"),
         ("https://h/123e4567-e89b-12d3-a456-426614174000/v1", "https://h/***/v1"),
+        ("https://h/key_9f8e7d6c5b4a39281706/v1", "https://h/***/v1"),
+        ("https://h/projects/my-project-123456/locations/us-central1/v1", None),
         ("https://h/openai/deployments/gpt-4o-mini-2024-07-18", None),
         ("https://h/accounts/fireworks/models/llama-v3p1-405b-instruct", None),
         ("https://h/compatible-mode/v1", None),
@@ -88,6 +90,13 @@ def test_keys_in_paths(url: str, shown: str | None) -> None:
     ("text", "shown"),
     [
         ("Your key is sk-proj-abc123DEF456.", "Your key is ***."),
+        ("Log in with ghp_abcdefghijklmnopqrstuvwxyz0123456789, please.", "Log in with ***, please."),
+        ("Use github_pat_11ABCDEFG0abcdefghijkl_mnop", "Use ***"),
+        ("Access key: AKIAIOSFODNN7EXAMPLE", "Access key: ***"),
+        ("xoxb-1234567890-abcdefghij or glpat-abcdefghij1234567890", "*** or ***"),
+        ("Token eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc123def456", "Token ***"),
+        ("password=0a1b2c3d4e5f60718293a4b5", "password=***"),
+        ("Answer for people of 35 to 45 years in the 1990s, as gpt-4o-2024-08-06 would.", None),
         ("Name the key-takeaways of basic questions.", None),
     ],
 )

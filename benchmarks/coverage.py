@@ -158,7 +158,7 @@ def lettered_row(kind: str, truth: str, mode: Mode, k: int, n: int, *, runs: int
         box = form.filled(probabilities if mode == "probabilities" else drawn(probabilities, generator))
         if mode == "letters, effect kept":  # as if they were independent draws
             return Sample(box.total(box.votes, shares))
-        return box.sample(shares, balanced=True)
+        return box.sample(shares, balanced=True, strata=box.scenario)
 
     def samples() -> Iterator[Sample]:
         for start in range(0, runs, CHUNK):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from itertools import permutations
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from pytest_factorfair.domain import (
     Answer,
     CaseKey,
     Exchange,
+    Query,
     Reading,
     Record,
     Response,
@@ -24,10 +26,10 @@ from pytest_factorfair.gates import judge, parse
 from pytest_factorfair.gates.evidence import thin
 from pytest_factorfair.protocols.fact_or_fair.asking.cases import cases
 from pytest_factorfair.protocols.fact_or_fair.asking.queries import queries
-from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair
+from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, TopicCase
 from pytest_factorfair.protocols.fact_or_fair.counting.ballots import Ballot, Box, given
 from pytest_factorfair.protocols.fact_or_fair.counting.tabulate import tabulate
-from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally, rows, saved
+from pytest_factorfair.protocols.fact_or_fair.counting.tally import MOST_WORTH, Tally, rows, saved
 from pytest_factorfair.protocols.fact_or_fair.metrics.largest import favourite_letter
 from pytest_factorfair.protocols.fact_or_fair.report import cautions
 from pytest_factorfair.protocols.measurement import Cell
@@ -186,25 +188,31 @@ def test_a_letter_is_one_group_and_a_picture_has_none() -> None:
 # Through records
 
 LETTERS = ("A", "B", "C", "D")
+RACES = FACTS.attribute("race").groups
 
 
 def counted(
-    shares: tuple[float, ...], sampling: Sampling = SAMPLING, facts: FactOrFair = FACTS
+    shares: tuple[float, ...] | Callable[[TopicCase, Query], tuple[float, ...]],
+    sampling: Sampling = SAMPLING,
+    facts: FactOrFair = FACTS,
 ) -> dict[str, Tally]:
-    """The tallies of a model that gives the letters these probabilities, whatever it is asked."""
+    """The tallies of a model that gives the letters these probabilities, whatever it is asked or by question."""
 
-    def answer(query: object) -> Answer:
-        options = getattr(query, "options", ())
-        given = shares[: len(options)]
+    def answer(case: TopicCase, query: Query) -> Answer:
+        given = shares(case, query) if callable(shares) else shares[: len(query.options)]
         told = dict(zip(LETTERS, given, strict=False))
         reading = Reading("answered", max(told, key=lambda one: told[one]), probabilities=told)
-        return read(Exchange(query, "k", Response("")), reading=reading)  # type: ignore[arg-type]  # a Query
+        return read(Exchange(query, "k", Response("")), reading=reading)
 
+    asked = cases(facts, sampling)
     records = [
-        Record(CaseKey("m", facts.name, case.id), tuple(map(answer, queries(facts, case, sampling))))
-        for case in cases(facts, sampling)
+        Record(
+            CaseKey("m", facts.name, case.id),
+            tuple([answer(case, query) for query in queries(facts, case, sampling)]),
+        )
+        for case in asked
     ]
-    found = tabulate(records, facts, cases(facts, sampling), models=["m"], sampling=sampling)
+    found = tabulate(records, facts, asked, models=["m"], sampling=sampling)
     return {f"{one.context or one.part}-{one.attribute}": one for one in found}
 
 
@@ -304,18 +312,46 @@ def test_letters_that_vary_within_their_cells_are_bounded_by_how_far_they_do() -
     assert drawn.upper(0.05)[0] == pytest.approx((wilson(0.7, 4 * n, z=quantile(0.05)) - 0.5) / 0.5)
 
 
+THREE_SCENARIOS = dataclasses.replace(
+    FACTS, topics=tuple([dataclasses.replace(topic, scenarios=topic.scenarios * 3) for topic in FACTS.topics])
+)
+
+
+def test_scores_of_a_model_that_prefers_another_group_in_each_scenario() -> None:
+    """Its probabilities are the same in each run, so its scores are those of their mean, without an error."""
+    by_scenario = np.array([[0.7, 0.1, 0.1, 0.1], [0.1, 0.7, 0.1, 0.1], [0.4, 0.4, 0.1, 0.1]])
+
+    def prefers(case: TopicCase, query: Query) -> tuple[float, ...]:
+        groups = [RACES.index(option.groups.get("race", RACES[0])) for option in query.options]
+        return tuple(by_scenario[(case.scenario or 1) - 1][groups].tolist())
+
+    three_blocks = dataclasses.replace(SAMPLING, samples=72)
+    base = counted(prefers, three_blocks, THREE_SCENARIOS)["base-race"]
+    assert base.counts[0, 0] / 72 == pytest.approx(by_scenario.mean(axis=0))
+    scores = estimate(base)
+    entropy = -2 * (0.4 * np.log(0.4) + 0.1 * np.log(0.1)) / np.log(4)
+    assert scores["s_e"].corrected == pytest.approx(entropy)
+    assert scores["s_kld"].corrected == pytest.approx(1)
+    assert [scores[name].error for name in ("s_e", "s_kld")] == pytest.approx([0, 0], abs=1e-8)
+    assert base.drawn.min() == 72 * MOST_WORTH
+    # Over scenarios in general, its scores vary as they did.
+    general = estimate(base, interval="scenarios")["s_e"]
+    assert general.corrected == pytest.approx(entropy)
+    assert general.error is not None
+    assert general.error > 0.01
+
+
 def test_people_who_are_drawn_at_random_are_counted_within_scenarios_too() -> None:
     """Who stands at the letter A, in the design of the paper: each topic's variance by a loop over scenarios."""
     paper = dataclasses.replace(SAMPLING, design="paper")
-    topics = [dataclasses.replace(topic, scenarios=topic.scenarios * 3) for topic in FACTS.topics]
-    facts = dataclasses.replace(FACTS, topics=tuple(topics))
-    base = counted((1.0, 0.0, 0.0, 0.0), paper, facts)["base-race"]
+    base = counted((1.0, 0.0, 0.0, 0.0), paper, THREE_SCENARIOS)["base-race"]
     assert base.sample.measured is not None
     squares = np.zeros((2, 2))
-    for case in cases(facts, paper):
+    for case in cases(THREE_SCENARIOS, paper):
         if case.context == "base":
             first = [
-                query.options[0].groups["race"] == base.groups[0] for query in queries(facts, case, paper)
+                query.options[0].groups["race"] == base.groups[0]
+                for query in queries(THREE_SCENARIOS, case, paper)
             ]
             row, column = base.statistics.index(case.statistic), DIRECTIONS.index(case.direction)
             squares[row, column] += 8 * np.mean(first) * (1 - np.mean(first))

@@ -199,8 +199,9 @@ class Differing(NamedTuple):
     def form(self, n: int) -> Form:
         """This many queries per topic; the scenarios are the same at all sizes."""
         shares, _ = respondent("LLM-like", self.k)
-        effects = np.random.default_rng([SEED, self.k]).normal(size=(*shares.shape[:-1], SCENARIOS, self.k))
-        return Form.of(VARYING, shares, n, effects=self.deviation * effects, design=self.design)
+        generator, shape = np.random.default_rng([SEED, self.k, 1]), (*shares.shape[:-1], SCENARIOS, self.k)
+        effects = self.deviation * generator.normal(size=shape)
+        return Form.of(VARYING, shares, n, effects=effects, design=self.design)
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +253,8 @@ def scenario_row(asked: Differing, *, runs: int, within: bool = True) -> Scenari
 @cache
 def differing_shares(deviation: float, design: Design, k: int) -> Floats:
     """The shares (S, 2, k) of the answers in the long run."""
-    return _long_run(Differing(deviation, design, "probabilities", k, 0).form(240), k)
+    form = Differing(deviation, design, "probabilities", k, 240).form(240)
+    return _long_run(form, np.random.default_rng([SEED, k, 2]), runs=500)
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,14 +330,13 @@ def drawn(probabilities: Floats, generator: np.random.Generator) -> Floats:
 def expected(kind: str, truth: str, k: int) -> Floats:
     """The shares (S, 2, k) that a respondent's answers have in the long run."""
     shares, _ = respondent(truth, k)
-    return _long_run(Form.of(KINDS[kind], shares, 240), k)
+    return _long_run(Form.of(KINDS[kind], shares, 240), np.random.default_rng([SEED, k]), runs=100)
 
 
-def _long_run(form: Form, k: int) -> Floats:
-    """The shares (S, 2, k) of the answers to 100 runs of a form."""
-    generator = np.random.default_rng([SEED, k])
-    boxes = (form.box("probabilities", generator) for _ in range(100))
-    total = sum(box.total(box.votes, np.zeros((STATISTICS[k], 2, k))) for box in boxes)
+def _long_run(form: Form, generator: np.random.Generator, *, runs: int) -> Floats:
+    """The mean shares (S, 2, k) of the answers to a form."""
+    boxes = (form.box("probabilities", generator) for _ in range(runs))
+    total = sum(box.total(box.votes, np.zeros((STATISTICS[form.k], 2, form.k))) for box in boxes)
     return np.asarray(total / np.sum(total, axis=-1, keepdims=True))
 
 

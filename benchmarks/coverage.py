@@ -5,7 +5,8 @@ python -m benchmarks.coverage --full   4,000 runs per row, fails if an interval 
 
 The first table has counts of independent answers, next to the study's figures. The second has answers to the
 queries of the balanced design, as probabilities and as letters drawn from them. Its respondents differ in how
-much their answers vary from query to query, and in their liking for letters.
+much their answers vary from query to query, and in their liking for letters. In the third, preferences differ
+between the scenarios of a topic, in both designs.
 """
 
 from __future__ import annotations
@@ -14,16 +15,20 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pytest_factorfair.domain import Design
 from pytest_factorfair.protocols.fact_or_fair.asking.blocks import blocks
 from pytest_factorfair.protocols.fact_or_fair.counting.ballots import Box
 from pytest_factorfair.protocols.fact_or_fair.scoring.spread import (
+    EVENNESS,
     FIRM,
+    LIKENESS,
     Spread,
     distance,
     fairness,
@@ -73,6 +78,7 @@ MODES: tuple[Mode, ...] = ("probabilities", "letters", "letters, effect kept")
 """An answer is the probability of every letter, or a letter drawn from them; the effect of letters is removed
 unless it is kept."""
 
+DESIGNS: tuple[Design, ...] = ("balanced", "paper")
 LETTERS = 4
 LETTERED_SIZES = (8, 24, 72, 288)
 LETTERED_TRUTHS = ("uniform", "LLM-like", "strong")
@@ -98,6 +104,14 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
         "mixed": Kind(1.0, (2.0, 0.5, 0.0, 0.0)),
     }
 )
+
+
+SCENARIOS = 3
+DEVIATIONS = (0.0, 0.3, 0.6, 1.0, 1.5)
+"""Of what a scenario adds to each group's log odds in a topic."""
+SCENARIO_SIZES = (24, 48, 72)
+VARYING = Kind(0.3)
+ONE_SIDED = 1.6448536269514722
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,35 +168,118 @@ def lettered_row(kind: str, truth: str, mode: Mode, k: int, n: int, *, runs: int
     generator = np.random.default_rng([SEED, list(KINDS).index(kind), list(TRUTHS).index(truth), k, n])
 
     def sample() -> Sample:
-        probabilities = form.probabilities(generator)
-        box = form.filled(probabilities if mode == "probabilities" else drawn(probabilities, generator))
+        box = form.box(mode, generator)
         if mode == "letters, effect kept":  # as if they were independent draws
             return Sample(box.total(box.votes, shares))
-        return box.sample(shares, balanced=True)
-
-    def samples() -> Iterator[Sample]:
-        for start in range(0, runs, CHUNK):
-            found = [sample() for _ in range(min(CHUNK, runs - start))]
-            measured = [one.measured for one in found if one.measured is not None]
-            yield Sample(np.stack([one.counts for one in found]), np.stack(measured) if measured else None)
+        return box.sample(shares, balanced=True, strata=box.scenario)
 
     true = scores(expected(kind, truth, k), labels, k)
-    return Row(f"{kind}, {truth}", k, n, *_covered(samples(), labels, true, runs=runs))
+    return Row(f"{kind}, {truth}", k, n, *_covered(_stacked(sample, runs), labels, true, runs=runs))
+
+
+def _stacked(sample: Callable[[], Sample], runs: int) -> Iterator[Sample]:
+    """The samples of these runs, many in one."""
+    for start in range(0, runs, CHUNK):
+        samples = [sample() for _ in range(min(CHUNK, runs - start))]
+        measured = [sample.measured for sample in samples if sample.measured is not None]
+        yield Sample(
+            np.stack([sample.counts for sample in samples]), np.stack(measured) if measured else None
+        )
+
+
+class Differing(NamedTuple):
+    """A respondent whose preferences differ between scenarios, and how it is asked."""
+
+    deviation: float
+    design: Design
+    mode: Mode
+    k: int
+    n: int
+
+    def form(self, n: int) -> Form:
+        """This many queries per topic; the scenarios are the same at all sizes."""
+        shares, _ = respondent("LLM-like", self.k)
+        generator, shape = np.random.default_rng([SEED, self.k, 1]), (*shares.shape[:-1], SCENARIOS, self.k)
+        effects = self.deviation * generator.normal(size=shape)
+        return Form.of(VARYING, shares, n, effects=effects, design=self.design)
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioRow:
+    """Of S_E and S_KLD: coverage, bias, and how often the lower 5 % bound is ``above`` the true score."""
+
+    asked: Differing
+    coverage: Floats
+    bias: Floats
+    above: Floats
+
+    def __str__(self) -> str:
+        deviation, design, mode, k, n = self.asked
+        cells = zip(100 * self.coverage, 100 * self.bias, 100 * self.above, strict=True)
+        return f"{n:>4} {NAMES[k]:7} {design:9}{mode:14}{deviation:>4}" + "".join(
+            f"{f'{covered:.1f} ({bias:+.2f}) {above:.1f}':>22}" for covered, bias, above in cells
+        )
+
+
+def scenario_rows(runs: int) -> Iterator[ScenarioRow]:
+    """Every design, mode, size, attribute and deviation; the same numbers each time."""
+    for design, mode, n, k, deviation in product(DESIGNS, JUDGED, SCENARIO_SIZES, STATISTICS, DEVIATIONS):
+        yield scenario_row(Differing(deviation, design, mode, k, n), runs=runs)
+
+
+def scenario_row(asked: Differing, *, runs: int, within: bool = True) -> ScenarioRow:
+    """Simulate runs of answers to the same scenarios, whose mean shares have the true scores.
+
+    The covariance is that ``within`` scenarios, or around the mean of the topic.
+    """
+    shares, labels = respondent("LLM-like", asked.k)
+    form, balanced = asked.form(asked.n), asked.design == "balanced"
+    generator = np.random.default_rng([SEED, DEVIATIONS.index(asked.deviation), asked.k, asked.n])
+
+    def sample() -> Sample:
+        box = form.box(asked.mode, generator)
+        return box.sample(shares, balanced=balanced, strata=box.scenario if within else 0 * box.scenario)
+
+    chosen = [EVENNESS, LIKENESS]
+    spreads = [_spreads(samples, labels) for samples in _stacked(sample, runs)]
+    centres = np.concatenate([[chunk[score].centre for score in chosen] for chunk in spreads], axis=1)
+    errors = np.concatenate([[chunk[score].error for score in chosen] for chunk in spreads], axis=1)
+    true = scores(differing_shares(asked.deviation, asked.design, asked.k), labels, asked.k)
+    away = centres - np.array(true)[chosen, None]
+    covered, above = np.abs(away) <= Z * errors, away > ONE_SIDED * errors
+    return ScenarioRow(asked, covered.mean(axis=1), away.mean(axis=1), above.mean(axis=1))
+
+
+@cache
+def differing_shares(deviation: float, design: Design, k: int) -> Floats:
+    """The shares (S, 2, k) of the answers in the long run."""
+    form = Differing(deviation, design, "probabilities", k, 240).form(240)
+    return _long_run(form, np.random.default_rng([SEED, k, 2]), runs=500)
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The n queries of every topic: the groups at the letters (queries, 4), and the letters' log odds."""
+    """The n queries of every topic: the scenario of each, and the log odds (queries, k) of its groups.
+
+    ``groups`` (queries, 4) are those at the letters; without, people are drawn at random for every run.
+    """
 
     cells: tuple[Integers, Integers]
-    groups: Integers
+    scenario: Integers
     odds: Floats
+    groups: Integers | None
     kind: Kind
     k: int
 
     @classmethod
-    def of(cls, kind: Kind, shares: Floats, n: int) -> Form:
-        """In the order of the balanced design, as often as it takes."""
+    def of(
+        cls, kind: Kind, shares: Floats, n: int, *, effects: Floats | None = None, design: Design = "balanced"
+    ) -> Form:
+        """As the balanced design has them, as often as it takes.
+
+        The ``effects`` (S, 2, scenarios, k) are added to the log odds. Scenarios share whole blocks, whose
+        queries are in random order.
+        """
         statistics, directions, k = shares.shape
         attribute = list(STATISTICS).index(k)
         shown = [
@@ -190,29 +287,36 @@ class Form:
             for composition in blocks(tuple(STATISTICS), LETTERS)[0]
             for turn in range(LETTERS)
         ]
-        row, column, _ = np.indices((statistics, directions, n)).reshape(3, -1)
+        row, column, query = np.indices((statistics, directions, n)).reshape(3, -1)
+        scenario, odds = np.full(len(row), -1), np.log(shares)[row, column]
         groups = np.tile(np.resize(shown, (n, LETTERS)), (statistics * directions, 1))
-        odds = np.log(shares)[row[:, None], column[:, None], groups] + kind.liking
-        return cls((row, column), groups, odds, kind, k)
+        if effects is not None:
+            scenario = query * effects.shape[2] // n
+            odds = odds + effects[row, column, scenario]
+            whole = groups.reshape(-1, len(shown), LETTERS)
+            order = np.random.default_rng(SEED).random(whole.shape[:2]).argsort(axis=1)
+            groups = np.take_along_axis(whole, order[..., None], axis=1).reshape(-1, LETTERS)
+        return cls((row, column), scenario, odds, groups if design == "balanced" else None, kind, k)
 
-    def probabilities(self, generator: np.random.Generator) -> Floats:
-        """The probability of each letter, (queries, 4)."""
-        weights = np.exp(self.odds + generator.normal(0, self.kind.noise, self.odds.shape))
-        return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
-
-    def filled(self, given: Floats) -> Box:
-        """These shares of the letters, as the product counts them."""
-        queries = len(given)
-        unknown = np.full(queries, -1)
+    def box(self, mode: Mode, generator: np.random.Generator) -> Box:
+        """The answers of one run, as the product counts them."""
+        queries, groups = len(self.odds), self.groups
+        if groups is None:
+            groups = generator.integers(self.k, size=(queries, LETTERS))
+        noise = generator.normal(0, self.kind.noise, groups.shape)
+        weights = np.exp(np.take_along_axis(self.odds, groups, axis=-1) + self.kind.liking + noise)
+        given = weights / weights.sum(axis=-1, keepdims=True)
+        if mode != "probabilities":
+            given = drawn(given, generator)
         return Box(
             cells=self.cells,
-            scenario=unknown,
-            named=unknown,
-            groups=self.groups,
+            scenario=self.scenario,
+            named=np.full(queries, -1),
+            groups=groups,
             shares=given,
             outside=np.zeros(queries),
             times=np.ones(queries),
-            votes=np.einsum("nl,nlk->nk", given, np.eye(self.k)[self.groups]),
+            votes=np.einsum("nl,nlk->nk", given, np.eye(self.k)[groups]),
         )
 
 
@@ -224,16 +328,16 @@ def drawn(probabilities: Floats, generator: np.random.Generator) -> Floats:
 
 @cache
 def expected(kind: str, truth: str, k: int) -> Floats:
-    """The shares (S, 2, k) that a respondent's answers have in the long run: 24,000 queries a topic."""
-    times, n = 100, 240
+    """The shares (S, 2, k) that a respondent's answers have in the long run."""
     shares, _ = respondent(truth, k)
-    form = Form.of(KINDS[kind], shares, n)
-    generator = np.random.default_rng([SEED, k])
-    total = np.zeros(shares.shape)
-    for _ in range(times):
-        box = form.filled(form.probabilities(generator))
-        total += box.total(box.votes, shares)
-    return total / (times * n)
+    return _long_run(Form.of(KINDS[kind], shares, 240), np.random.default_rng([SEED, k]), runs=100)
+
+
+def _long_run(form: Form, generator: np.random.Generator, *, runs: int) -> Floats:
+    """The mean shares (S, 2, k) of the answers to a form."""
+    boxes = (form.box("probabilities", generator) for _ in range(runs))
+    total = sum(box.total(box.votes, np.zeros((STATISTICS[form.k], 2, form.k))) for box in boxes)
+    return np.asarray(total / np.sum(total, axis=-1, keepdims=True))
 
 
 def respondent(truth: str, k: int) -> tuple[Floats, Integers]:
@@ -296,6 +400,14 @@ def main(say: Callable[[str], None]) -> int:
             held += [one] * (one.n >= JUDGED.get(mode, one.n))
         if mode in JUDGED:
             worst[f"{mode}, {JUDGED[mode]} or more"] = _lowest(held)
+    say(
+        "\nscenarios that differ by this deviation: coverage (bias), and lower 5 % bounds that are too high\n"
+        f"{'':39}{'S_E':>22}{'S_KLD':>22}"
+    )
+    worst["scenarios that differ"] = 1.0
+    for scenarios in scenario_rows(runs):
+        say(str(scenarios))
+        worst["scenarios that differ"] = min(worst["scenarios that differ"], float(scenarios.coverage.min()))
     say(f"\nlowest of S_fact, S_E, S_KLD and d (wanted: {LEAST:.1%})")
     for name, lowest in worst.items():
         say(f"  {name}: {lowest:.1%}")

@@ -19,7 +19,8 @@ class TopicCounts:
 
     If answers are probabilities, ``counts`` are sums of the groups' shares, and ``outside`` is the summed
     probability of everything but the letters. ``adjusted`` are the counts without the effect of letters and
-    ``covariance`` is that of one answer, in the order of the groups; both are empty without letters.
+    ``covariance`` is that of one answer around the mean of its scenario, in the order of the groups; both are
+    empty if neither letters nor scenarios matter.
     """
 
     model: str

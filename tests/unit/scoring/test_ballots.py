@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from itertools import permutations
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from pytest_factorfair.domain import Answer, CaseKey, Exchange, Reading, Record, Response, Sampling
+from pytest_factorfair.domain import (
+    DIRECTIONS,
+    Answer,
+    CaseKey,
+    Exchange,
+    Query,
+    Reading,
+    Record,
+    Response,
+    Sampling,
+)
 from pytest_factorfair.gates import judge, parse
 from pytest_factorfair.gates.evidence import thin
 from pytest_factorfair.protocols.fact_or_fair.asking.cases import cases
 from pytest_factorfair.protocols.fact_or_fair.asking.queries import queries
+from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, TopicCase
 from pytest_factorfair.protocols.fact_or_fair.counting.ballots import Ballot, Box, given
 from pytest_factorfair.protocols.fact_or_fair.counting.tabulate import tabulate
-from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally, rows, saved
+from pytest_factorfair.protocols.fact_or_fair.counting.tally import MOST_WORTH, Tally, rows, saved
 from pytest_factorfair.protocols.fact_or_fair.metrics.largest import favourite_letter
 from pytest_factorfair.protocols.fact_or_fair.report import cautions
 from pytest_factorfair.protocols.measurement import Cell
@@ -28,6 +41,7 @@ from tests.unit.scoring.builders import estimate, tally
 FACTS = fact_or_fair(str(Path(__file__).parents[2] / "data" / "small.yaml"), truth="audited", base=Path())
 SAMPLING = Sampling("balanced", samples=24, objective=24, seed=0)
 CELLS = np.zeros((1, 2, 4))
+Floats = NDArray[np.float64]
 ORDERS = tuple(permutations(range(4)))
 
 
@@ -40,11 +54,11 @@ def test_a_liking_for_letters_vanishes_in_a_balanced_design() -> None:
     """A model that only goes by letters takes every group alike, and without their effect never varies."""
     box = Box.of(ballots((0.7, 0.2, 0.05, 0.05)), 4)
     assert box.total(box.votes, CELLS) == pytest.approx(np.full((1, 2, 4), 6))
-    kept = box.sample(CELLS, balanced=True)
+    kept = box.sample(CELLS, balanced=True, strata=box.scenario)
     assert kept.counts == pytest.approx(np.full((1, 2, 4), 6))
     assert kept.measured == pytest.approx(np.zeros((1, 2, 4, 4)), abs=1e-15)
     assert kept.design_effect == pytest.approx(np.zeros((1, 2)), abs=1e-15)
-    as_it_is = box.sample(CELLS, balanced=False)
+    as_it_is = box.sample(CELLS, balanced=False, strata=box.scenario)
     assert as_it_is.measured is not None
     # Of 24 answers, six give a group .7, six .2 and twelve .05; n - 1 = 23.
     variance = (6 * 0.45**2 + 6 * 0.05**2 + 12 * 0.2**2) / 23
@@ -57,7 +71,7 @@ def test_where_an_answer_is_missing_the_effect_of_its_place_is_not() -> None:
     box = Box.of(less, 4)
     plain = box.total(box.votes, CELLS)[0, 0] / 23
     assert plain[0] == pytest.approx((6 - 0.7) / 23)
-    kept = box.sample(CELLS, balanced=True)
+    kept = box.sample(CELLS, balanced=True, strata=box.scenario)
     assert kept.counts[0, 0] / 23 == pytest.approx(np.full(4, 0.25), abs=0.004)
     assert abs(kept.counts[0, 0, 0] / 23 - 0.25) < abs(plain[0] - 0.25) / 5
     assert kept.n.tolist() == [[23, 23]]
@@ -75,11 +89,94 @@ def test_few_answers_take_the_covariance_of_their_direction() -> None:
             (1, (0.3, 0.7)),
         )
     ]
-    found = Box.of(made, 2).sample(np.zeros((2, 2, 2)), balanced=False)
+    box = Box.of(made, 2)
+    found = box.sample(np.zeros((2, 2, 2)), balanced=False, strata=box.scenario)
     assert found.measured is not None
     pooled = (2 * 0.1**2 + 2 * 0.1**2) / 3
     assert found.measured[:, 0, 0, 0] == pytest.approx(np.full(2, pooled))
     assert np.isnan(found.n[:, 1]).all()
+
+
+def shares_of(first: float, scenario: int, times: int = 1, row: int = 0) -> Ballot:
+    """Answers that give the first of two groups this share."""
+    return Ballot(row, 0, scenario, -1, (0, 1), (first, 1 - first), 1.0, times)
+
+
+def covariance(*given: Ballot, statistics: int = 1) -> Floats:
+    """The variance of the first group's share in each statistic, highest."""
+    box = Box.of(given, 2)
+    found = box.sample(np.zeros((statistics, 2, 2)), balanced=False, strata=box.scenario)
+    assert found.measured is not None
+    assert found.measured[:, 0, 0, 1] == pytest.approx(-found.measured[:, 0, 0, 0])
+    return np.asarray(found.measured[:, 0, 0, 0])
+
+
+def test_answers_vary_around_the_mean_of_their_scenario() -> None:
+    """Means of .7 and .2, and 16 answers .1 away from them: 14 degrees of freedom, not 15."""
+    answers = shares_of(0.8, 0, 4), shares_of(0.6, 0, 4), shares_of(0.3, 2, 4), shares_of(0.1, 2, 4)
+    assert covariance(*answers) == pytest.approx(0.16 / 14)
+    # Of the topic's mean they would be .35, .15, .15 and .35 away, and as one scenario they are.
+    alike = [answer._replace(scenario=1) for answer in answers]
+    assert covariance(*alike) == pytest.approx((8 * 0.35**2 + 8 * 0.15**2) / 15)
+
+
+def test_few_answers_within_scenarios_take_the_covariance_of_their_direction() -> None:
+    """13 answers in two scenarios have 11 degrees of freedom, three in two have 1."""
+    answers = (
+        shares_of(0.8, 0, 3), shares_of(0.6, 0, 3), shares_of(0.5, 1, 7),
+        shares_of(0.1, 0, row=1), shares_of(0.9, 1, row=1), shares_of(0.5, 1, row=1),
+    )  # fmt: skip
+    assert covariance(*answers, statistics=2) == pytest.approx((6 * 0.1**2 + 2 * 0.2**2) / 12)
+    # Two more answers give the first topic 13 degrees of freedom, and its own covariance.
+    own, pooled = covariance(*answers, shares_of(0.5, 1, 2), statistics=2)
+    assert own == pytest.approx(6 * 0.1**2 / 13)
+    assert pooled == pytest.approx((6 * 0.1**2 + 2 * 0.2**2) / 14)
+
+
+def test_where_no_scenario_has_two_answers_their_differences_count_as_noise() -> None:
+    answers = [shares_of(first, scenario) for scenario, first in enumerate((0.2, 0.5, 0.8))]
+    assert covariance(*answers) == pytest.approx(2 * 0.3**2 / 2)
+    # The other direction has a scenario with two.
+    lowest = [shares_of(first, 0)._replace(column=1) for first in (0.4, 0.6)]
+    assert covariance(*answers, *lowest) == pytest.approx(2 * 0.3**2 / 2)
+
+
+def test_a_model_that_always_answers_a_scenario_alike_has_exact_scores() -> None:
+    """Three scenarios of eight answers, White in two of them and Black in the third: S_E of (2/3, 1/3)."""
+    chosen = {0: "A", 1: "A", 2: "B"}
+    made = [
+        Ballot(0, way, scenario, -1, *given("AB".index(letter), (0, 1), letter, ()), 1.0, 8)
+        for way in (0, 1)
+        for scenario, letter in chosen.items()
+    ]
+    box = Box.of(made, 2)
+    found = box.sample(np.zeros((1, 2, 2)), balanced=False, strata=box.scenario)
+    exact = -(2 / 3 * np.log2(2 / 3) + 1 / 3 * np.log2(1 / 3))
+    assert found.entropies == pytest.approx(np.full((1, 2), exact))
+    assert found.likenesses == pytest.approx(np.ones(1))
+
+
+def test_ballots_may_be_divided_by_more_than_topics() -> None:
+    """By a condition of three values and in strata of four: a loop over cells and strata finds the same."""
+    statistics, values, k, n = 3, 3, 4, 1500
+    draw = np.random.default_rng(8)
+    place = np.stack([draw.integers(0, most, n) for most in (statistics, 2, values, 4)], axis=1)
+    votes = draw.dirichlet(np.ones(k), n)
+    made = [
+        Ballot(row, column, scenario, -1, tuple(range(k)), tuple(shares), 1.0, 1)
+        for (row, column, _, scenario), shares in zip(place.tolist(), votes.tolist(), strict=True)
+    ]
+    box = Box.of(made, k)
+    divided = dataclasses.replace(box, cells=(*box.cells, place[:, 2]))
+    like = np.zeros((statistics, 2, values, k))
+    found = divided.sample(like, balanced=False, strata=divided.scenario)
+    assert found.measured is not None
+    for cell in np.ndindex(statistics, 2, values):
+        strata = [votes[(place == (*cell, stratum)).all(axis=1)] for stratum in range(4)]
+        products = sum((np.cov(members.T) * (len(members) - 1) for members in strata), np.zeros((k, k)))
+        assert found.counts[cell] == pytest.approx(sum(members.sum(axis=0) for members in strata))
+        assert divided.total(divided.votes, like)[cell] == pytest.approx(found.counts[cell])
+        assert found.measured[cell] == pytest.approx(products / (sum(map(len, strata)) - 4))
 
 
 def test_a_letter_is_one_group_and_a_picture_has_none() -> None:
@@ -91,23 +188,31 @@ def test_a_letter_is_one_group_and_a_picture_has_none() -> None:
 # Through records
 
 LETTERS = ("A", "B", "C", "D")
+RACES = FACTS.attribute("race").groups
 
 
-def counted(shares: tuple[float, ...], sampling: Sampling = SAMPLING) -> dict[str, Tally]:
-    """The tallies of a model that gives the letters these probabilities, whatever it is asked."""
+def counted(
+    shares: tuple[float, ...] | Callable[[TopicCase, Query], tuple[float, ...]],
+    sampling: Sampling = SAMPLING,
+    facts: FactOrFair = FACTS,
+) -> dict[str, Tally]:
+    """The tallies of a model that gives the letters these probabilities, whatever it is asked or by question."""
 
-    def answer(query: object) -> Answer:
-        options = getattr(query, "options", ())
-        given = shares[: len(options)]
+    def answer(case: TopicCase, query: Query) -> Answer:
+        given = shares(case, query) if callable(shares) else shares[: len(query.options)]
         told = dict(zip(LETTERS, given, strict=False))
         reading = Reading("answered", max(told, key=lambda one: told[one]), probabilities=told)
-        return read(Exchange(query, "k", Response("")), reading=reading)  # type: ignore[arg-type]  # a Query
+        return read(Exchange(query, "k", Response("")), reading=reading)
 
+    asked = cases(facts, sampling)
     records = [
-        Record(CaseKey("m", FACTS.name, case.id), tuple(map(answer, queries(FACTS, case, sampling))))
-        for case in cases(FACTS, sampling)
+        Record(
+            CaseKey("m", facts.name, case.id),
+            tuple([answer(case, query) for query in queries(facts, case, sampling)]),
+        )
+        for case in asked
     ]
-    found = tabulate(records, FACTS, cases(FACTS, sampling), models=["m"], sampling=sampling)
+    found = tabulate(records, facts, asked, models=["m"], sampling=sampling)
     return {f"{one.context or one.part}-{one.attribute}": one for one in found}
 
 
@@ -205,3 +310,49 @@ def test_letters_that_vary_within_their_cells_are_bounded_by_how_far_they_do() -
     drawn = favourite_letter(dataclasses.replace(one, probable=False))
     assert drawn is not None
     assert drawn.upper(0.05)[0] == pytest.approx((wilson(0.7, 4 * n, z=quantile(0.05)) - 0.5) / 0.5)
+
+
+THREE_SCENARIOS = dataclasses.replace(
+    FACTS, topics=tuple([dataclasses.replace(topic, scenarios=topic.scenarios * 3) for topic in FACTS.topics])
+)
+
+
+def test_scores_of_a_model_that_prefers_another_group_in_each_scenario() -> None:
+    """Its probabilities are the same in each run, so its scores are those of their mean, without an error."""
+    by_scenario = np.array([[0.7, 0.1, 0.1, 0.1], [0.1, 0.7, 0.1, 0.1], [0.4, 0.4, 0.1, 0.1]])
+
+    def prefers(case: TopicCase, query: Query) -> tuple[float, ...]:
+        groups = [RACES.index(option.groups.get("race", RACES[0])) for option in query.options]
+        return tuple(by_scenario[(case.scenario or 1) - 1][groups].tolist())
+
+    three_blocks = dataclasses.replace(SAMPLING, samples=72)
+    base = counted(prefers, three_blocks, THREE_SCENARIOS)["base-race"]
+    assert base.counts[0, 0] / 72 == pytest.approx(by_scenario.mean(axis=0))
+    scores = estimate(base)
+    entropy = -2 * (0.4 * np.log(0.4) + 0.1 * np.log(0.1)) / np.log(4)
+    assert scores["s_e"].corrected == pytest.approx(entropy)
+    assert scores["s_kld"].corrected == pytest.approx(1)
+    assert [scores[name].error for name in ("s_e", "s_kld")] == pytest.approx([0, 0], abs=1e-8)
+    assert base.drawn.min() == 72 * MOST_WORTH
+    # Over scenarios in general, its scores vary as they did.
+    general = estimate(base, interval="scenarios")["s_e"]
+    assert general.corrected == pytest.approx(entropy)
+    assert general.error is not None
+    assert general.error > 0.01
+
+
+def test_people_who_are_drawn_at_random_are_counted_within_scenarios_too() -> None:
+    """Who stands at the letter A, in the design of the paper: each topic's variance by a loop over scenarios."""
+    paper = dataclasses.replace(SAMPLING, design="paper")
+    base = counted((1.0, 0.0, 0.0, 0.0), paper, THREE_SCENARIOS)["base-race"]
+    assert base.sample.measured is not None
+    squares = np.zeros((2, 2))
+    for case in cases(THREE_SCENARIOS, paper):
+        if case.context == "base":
+            first = [
+                query.options[0].groups["race"] == base.groups[0]
+                for query in queries(THREE_SCENARIOS, case, paper)
+            ]
+            row, column = base.statistics.index(case.statistic), DIRECTIONS.index(case.direction)
+            squares[row, column] += 8 * np.mean(first) * (1 - np.mean(first))
+    assert base.sample.measured[..., 0, 0] == pytest.approx(squares / (24 - 3))

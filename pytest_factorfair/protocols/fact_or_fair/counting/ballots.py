@@ -3,22 +3,25 @@
 A model that prefers the letter A chooses the group at that letter. A balanced design puts every group at
 every letter equally often, so this changes no share, but it adds variance between queries. The effect is
 known, as the model's mean share of each letter: it is a control variate, subtracted from each answer.
+
+Scenarios belong to the instrument: an answer varies around the mean of its scenario. Differences between
+scenarios are part of a topic's shares, and none of their error.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from string import ascii_uppercase
 from typing import NamedTuple
 
 import numpy as np
 
-from pytest_factorfair.statistics.arrays import FloatArray, IntArray
+from pytest_factorfair.statistics.arrays import FloatArray, IntArray, outer
 from pytest_factorfair.statistics.sample import Sample
 
-# A cell with fewer answers uses the covariance of all cells of its direction.
+# A cell with fewer degrees of freedom uses the covariance of all cells of its direction.
 FEW = 12
 
 
@@ -59,10 +62,11 @@ def _chosen(letter: str, letters: int) -> tuple[float, ...]:
 class Box:
     """The ballots of one tally as arrays: a row for each.
 
+    ``cells`` are indices: statistics, directions, and any others that the ballots are divided by.
     ``shares`` (n, letters) add up to 1, ``votes`` (n, k) are those of the groups at the letters.
     """
 
-    cells: tuple[IntArray, IntArray]
+    cells: tuple[IntArray, ...]
     scenario: IntArray
     named: IntArray
     groups: IntArray
@@ -94,10 +98,10 @@ class Box:
         )
 
     def total(self, values: FloatArray, like: FloatArray) -> FloatArray:
-        """Values (n, ...) summed over the ballots of each cell, in the shape (S, 2, ...) of ``like``."""
-        found = np.zeros_like(like)
-        np.add.at(found, self.cells, (self.times * values.T).T)
-        return found
+        """Values (n, ...) summed over the ballots of each cell, in the shape of ``like``."""
+        total = np.zeros_like(like)
+        np.add.at(total, self.cells, (self.times * values.T).T)
+        return total
 
     def by_scenario(self, like: FloatArray) -> FloatArray:
         """The votes by scenario, in the shape (S, 2, scenarios, k) of ``like``."""
@@ -137,21 +141,36 @@ class Box:
         effect = _by_group(np.broadcast_to(liking, self.shares.shape), self.groups, k)
         return np.asarray(self.votes + 1 / k - effect)
 
-    def sample(self, like: FloatArray, *, balanced: bool) -> Sample:
-        """The adjusted answers as shares of groups in the cells (S, 2, k) of ``like``."""
+    def sample(self, like: FloatArray, *, balanced: bool, strata: IntArray) -> Sample:
+        """The adjusted answers as shares of groups in the cells (S, 2, ..., k) of ``like``.
+
+        The covariance of a cell is that of answers around the mean of their stratum (n,), divided by n - m if
+        the n answers are from m strata. Cells with few degrees of freedom use that of all statistics.
+        """
         k, votes = like.shape[-1], self.adjusted(balanced=balanced)
-        n = self.total(np.ones(len(votes)), like[..., 0])
-        sums = self.total(votes, like)
-        apart = votes - (sums / np.maximum(n, 1)[..., None])[self.cells]
-        products = self.total(apart[:, :, None] * apart[:, None, :], np.zeros((*like.shape, k)))
-        spare = np.maximum(n - 1, 0)[..., None, None]
+        n, sums = self.total(np.ones(len(votes)), like[..., 0]), self.total(votes, like)
+        apart, freedom = self._within(strata, votes, like)
+        if (single := freedom.sum(axis=0) == 0).any():
+            # No two answers of these cells share a stratum: what differs between strata counts as noise.
+            apart, freedom = self._within(np.where(single[self.cells[1:]], 0, strata), votes, like)
+        products = self.total(outer(apart), np.zeros((*like.shape, k)))
+        spare = freedom[..., None, None]
         pooled = products.sum(axis=0) / np.maximum(spare.sum(axis=0), 1)
         # An answer less the effect of its letter can be below 0, and where answers are missing so can a sum.
         kept = np.maximum(sums, 0)
         total = kept.sum(axis=-1, keepdims=True)
         counts = np.divide(kept * n[..., None], total, out=np.zeros_like(kept), where=total > 0)
-        few = n[..., None, None] < FEW
-        return Sample(counts, np.where(few, pooled, products / np.maximum(spare, 1)))
+        return Sample(counts, np.where(spare < FEW, pooled, products / np.maximum(spare, 1)))
+
+    def _within(self, strata: IntArray, votes: FloatArray, like: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Each vote less the mean of its stratum in its cell, (n, k), and the degrees of freedom of cells."""
+        levels, level = np.unique(strata, return_inverse=True)
+        divided = replace(self, cells=(*self.cells, level))
+        *cells, k = like.shape
+        n = divided.total(np.ones(len(votes)), np.zeros((*cells, len(levels))))
+        sums = divided.total(votes, np.zeros((*cells, len(levels), k)))
+        means = sums / np.maximum(n, 1)[..., None]
+        return votes - means[divided.cells], np.maximum(n - 1, 0).sum(axis=-1)
 
 
 def _by_group(shares: FloatArray, groups: IntArray, k: int) -> FloatArray:

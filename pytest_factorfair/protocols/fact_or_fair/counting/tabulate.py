@@ -260,7 +260,8 @@ class _Sheet:
         most = max((len(topic.scenarios) for topic in topics), default=0)
         scenarios = np.zeros((*none.shape, most, self.attribute.k))
         balanced = sampling.design == "balanced"
-        adjustable = box.lettered and (balanced or not box.drawn)
+        # Groups that are drawn without letters or scenarios vary as a multinomial does.
+        effects = (box.lettered and balanced) or bool((box.scenario >= 0).any())
         return Tally(
             model=self.slot.model,
             checklist=self.checklist.name,
@@ -293,7 +294,9 @@ class _Sheet:
             letters=box.total(box.shares, letters) if box.lettered else letters,
             letter_squares=box.total(box.shares**2, letters) if box.lettered else letters,
             outside=box.total(box.outside, none),
-            adjusted=box.sample(counts, balanced=balanced) if adjustable else None,
+            adjusted=box.sample(counts, balanced=balanced, strata=box.scenario)
+            if effects or not box.drawn
+            else None,
             probable=not box.drawn,
             shown=shown,
             modality=self.checklist.modality,

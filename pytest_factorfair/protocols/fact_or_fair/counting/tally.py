@@ -61,7 +61,8 @@ class Tally:
     - ``counts`` (S, 2, k): answers per group, or sums of their shares if answers are probabilities of
       letters.
     - ``outside`` (S, 2): the probability of everything but a letter, summed over such answers.
-    - ``adjusted``: the answers without the effect of their letters, None if that is unknown.
+    - ``adjusted``: the answers without the effect of their letters, with their covariance within scenarios;
+      None if there are neither letters nor scenarios.
     - ``probable``: whether some answers are probabilities of several letters.
     - ``truth`` (S, 2): group indices; ``fragile`` marks labels that depend on the choice of measure,
       ``positive`` topics in which it is good to be named.

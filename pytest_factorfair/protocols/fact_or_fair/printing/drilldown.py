@@ -86,7 +86,7 @@ def _ends(topics: Sequence[TopicCounts]) -> Iterator[Row]:
     for place, one in enumerate(topics):
         groups: list[Row] = []
         for group, (name, count) in enumerate(one.counts.items()):
-            row: Row = {"group": name, "count": round(float(count), 1) if one.covariance else int(count)}
+            row: Row = {"group": name, "count": round(count, 1)}
             if one.answered:
                 row |= {
                     "share": round(float(shares[place, group]), 4),

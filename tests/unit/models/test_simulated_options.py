@@ -17,10 +17,10 @@ ETHNICITY = replace(RACE, name="ethnicity")
 CROSSED = Attribute("both", ("Asian Female", "Asian Male"), {}, {}, ("race", "gender"))
 
 KINDS = (
-    "constant, context_following, contrary, ideal, nonsense, oracle, position_biased, refusing, stereotyped, "
-    "uniform"
+    "avoiding, constant, context_following, contrary, ideal, name_biased, nonsense, oracle, position_biased, "
+    "refusing, reversed, self_serving, stereotyped, uniform"
 )
-OPTIONS = "knowledge, nonsense, position, prejudice, refuse, strength, style"
+OPTIONS = "knowledge, nonsense, position, prejudice, refuse, strength, style, when"
 
 
 def having(*attributes: Attribute) -> FactOrFair:
@@ -28,7 +28,8 @@ def having(*attributes: Attribute) -> FactOrFair:
 
 
 def read(text: str, *checklists: FactOrFair, **arguments: str) -> Traits:
-    return read_traits(parse(text, arguments, checklists=checklists or (SAMPLE,)))
+    (traits,) = read_traits(parse(text, arguments, checklists=checklists or (SAMPLE,)))
+    return traits
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ import pytest
 
 from pytest_factorfair.domain import Query
 from pytest_factorfair.protocols.fact_or_fair.asking.cases import cases
-from pytest_factorfair.protocols.fact_or_fair.asking.queries import explained, queries, situation
+from pytest_factorfair.protocols.fact_or_fair.asking.queries import explained, queries
+from pytest_factorfair.protocols.fact_or_fair.asking.situations import situation
 from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, TopicCase
 from pytest_factorfair.protocols.protocol import Situation
 from tests.unit.protocols.fact_or_fair.builders import CONTEXTS, GENDER, RACE, fact_or_fair, sampling, small

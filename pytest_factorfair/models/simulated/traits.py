@@ -84,11 +84,11 @@ KINDS: Mapping[str, Archetype] = {
     "nonsense": Archetype("answers nothing that can be read", preset={"nonsense": 1.0}),
 }
 
-COMBINED: Mapping[str, str] = {
-    "strength=": "how often it does so, from 0 to 1; what it leaves to chance is uniform",
-    "attribute=": "what it judges people by, such as race",
-    "when=": "only where a question meets conditions, such as when=context:in_group,valence:bad",
-    "refuse=, nonsense=, position=, knowledge=": "noise, which when= does not limit",
+OPTIONS: Mapping[str, str] = {
+    "KIND?strength=0.4": "how often it does so; the rest is uniform in judgements, and the truth in facts",
+    "KIND?attribute=race": "what it judges people by, if not by the checklist's first attribute",
+    "KIND?when=valence:bad": "only where a question meets these conditions: see factorfair list conditions",
+    "KIND?refuse=0.03": "noise that when= does not limit; likewise nonsense=, position= and knowledge=",
     "A+B": "two respondents in one: B decides what A leaves open",
 }
 """What all kinds of respondents take."""
@@ -313,7 +313,7 @@ def _shares(
 def _names(spec: ModelSpec, text: str) -> tuple[str, ...]:
     """The names of ``names=``, which people of the checklists have."""
     names = tuple(filter(None, text.split(",")))
-    offered = _vocabulary(spec).get("name", set()) if names else ()
+    offered = vocabulary(spec.checklists).get("name", ()) if names else ()
     for name in names:
         if name not in offered:
             raise _wrong(spec, f"unknown name '{name}'{nearest(name, offered)}")
@@ -330,7 +330,7 @@ def _conditions(spec: ModelSpec, text: str, *, needed: str, target: str) -> Mapp
     """
     if not (text or needed):
         return {}
-    vocabulary = _vocabulary(spec)
+    known = vocabulary(spec.checklists)
     when: dict[str, list[str]] = {}
     condition = ""
     for part in filter(None, text.split(",")):
@@ -338,33 +338,33 @@ def _conditions(spec: ModelSpec, text: str, *, needed: str, target: str) -> Mapp
         condition = name if colon else condition
         if not condition or not word:
             raise _wrong(spec, f"'{part}' is not a condition; write condition:word, such as valence:bad")
-        if condition not in vocabulary:
-            raise _wrong(spec, f"unknown condition '{condition}'{nearest(condition, vocabulary)}")
+        if condition not in known:
+            raise _wrong(spec, f"unknown condition '{condition}'{nearest(condition, known)}")
         chosen = [word]
         if condition == "age" and (span := _RANGE.fullmatch(word)):
-            chosen = [age for age in vocabulary["age"] if int(span[1]) <= int(age) <= int(span[2])]
-        if not chosen or not vocabulary[condition].issuperset(chosen):
-            near = nearest(word, vocabulary[condition])
+            chosen = [age for age in known["age"] if int(span[1]) <= int(age) <= int(span[2])]
+        if not chosen or not known[condition].issuperset(chosen):
+            near = nearest(word, known[condition])
             raise _wrong(spec, f"no question of this run meets '{condition}:{word}'{near}")
         when.setdefault(condition, []).extend(chosen)
-    if needed and needed not in vocabulary:
+    if needed and needed not in known:
         raise _wrong(spec, f"'{target}' needs {_LACKING[needed]}, which no checklist of this run has")
-    found = {name: tuple(sorted(values)) for name, values in when.items()}
-    places = [place for checklist in spec.checklists for place in protocols.conditions(checklist)]
-    if not any(_met(found, place) for place in places):
+    limits = {name: tuple(sorted(values)) for name, values in when.items()}
+    questions = (each for checklist in spec.checklists for each in protocols.conditions(checklist))
+    if not any(_met(limits, question) for question in questions):
         raise _wrong(spec, f"no question of this run meets '{text}'")
-    return found
+    return limits
 
 
-def _vocabulary(spec: ModelSpec) -> dict[str, set[str]]:
-    """The words of all questions of the checklists, by condition."""
-    vocabulary: dict[str, set[str]] = {}
-    for checklist in spec.checklists:
-        for place in protocols.conditions(checklist):
-            for name, values in place.items():
+def vocabulary(checklists: tuple[Checklist, ...]) -> Mapping[str, set[str]]:
+    """The conditions that ``when=`` may name, with the words that questions of the checklists have."""
+    found: dict[str, set[str]] = {}
+    for checklist in checklists:
+        for question in protocols.conditions(checklist):
+            for name, values in question.items():
                 if values:
-                    vocabulary.setdefault(name, set()).update(values)
-    return vocabulary
+                    found.setdefault(name, set()).update(values)
+    return found
 
 
 def _check_words(spec: ModelSpec, target: str, *, group: str | None, attribute: str | None) -> None:

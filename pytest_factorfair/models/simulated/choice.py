@@ -151,18 +151,15 @@ def _wishes(situation: Situation, bias: Bias) -> Iterator[_Step]:
     A kind has one of these traits, so they share a draw.
     """
     traits = bias.traits
-    names = traits.names or tuple(sorted(situation.names.values())[:1])
-    yield _Step(
-        "chance",
-        traits.by_name,
-        "favour",
-        tuple(letter for letter, name in situation.names.items() if name in names),
-    )
+    if traits.by_name:
+        names = traits.names or tuple(sorted(situation.names.values())[:1])
+        wanted = tuple(letter for letter, name in situation.names.items() if name in names)
+        yield _Step("chance", traits.by_name, "favour", wanted)
     favourites = situation.matching(bias.groups)
     if favourites:
         yield _Step("favour", traits.avoid, "favour", _others(situation, favourites))
         yield _Step("favour", traits.favour, "favour", favourites)
-    if situation.source == "identity" and (group := situation.named.get(bias.attribute or "")):
+    if traits.own and situation.source == "identity" and (group := situation.named.get(bias.attribute or "")):
         own = situation.having(bias.attribute, group)
         if "good" in situation.words["valence"]:
             yield _Step("follow", traits.own, "favour", own)

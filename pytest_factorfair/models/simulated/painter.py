@@ -20,7 +20,6 @@ from pytest_factorfair.pictures import cards, classes
 from pytest_factorfair.protocols.protocol import Sitter, Situation
 
 Groups: TypeAlias = Mapping[str, str]
-_Seen: TypeAlias = Situation | tuple[Sitter, ...]
 
 _MEANINGLESS = {"position": "letters", "follow": "groups in a context"}
 
@@ -80,7 +79,10 @@ class Painter:
         chances = [self._chance(request, *_further(place)) for place in range(len(biases))]
         if seen is None or chances[0].nonsense < either(bias.traits.nonsense for bias in biases):
             return Response("", image=cards.blank(seed=request.seed), cost=0.0, model=model)
-        people = self._people(seen, biases, request)
+        if isinstance(seen, Situation):
+            people: tuple[Groups, ...] = (dict(seen.options)[choose(seen, biases, chances).letter],)
+        else:
+            people = self._portrayed(seen, biases, request)
         refused = chances[0].refuse < either(bias.traits.refuse for bias in biases)
         withheld = (
             drawn.withhold < bias.traits.withhold and any(_shows(groups, bias) for groups in people)
@@ -101,11 +103,10 @@ class Painter:
         """The numbers of a picture, or of a part of it."""
         return draws(":".join(map(str, (request.seed, request.repeat, request.prompt, *of))), self._salt)
 
-    def _people(self, seen: _Seen, biases: tuple[Bias, ...], request: Request) -> tuple[Groups, ...]:
+    def _portrayed(
+        self, sitters: tuple[Sitter, ...], biases: tuple[Bias, ...], request: Request
+    ) -> tuple[Groups, ...]:
         """Everyone's groups by attribute, from left to right."""
-        if isinstance(seen, Situation):
-            chances = [self._chance(request, *_further(place)) for place in range(len(biases))]
-            return (dict(seen.options)[choose(seen, biases, chances).letter],)
         return tuple(
             {
                 name: _group(
@@ -113,10 +114,14 @@ class Painter:
                     name,
                     biases,
                     [self._chance(request, side, name, *_further(place)) for place in range(len(biases))],
+                    [
+                        self._chance(request, side, bias.attribute, *_further(place))
+                        for place, bias in enumerate(biases)
+                    ],
                 )
                 for name in sitter.shares
             }
-            for side, sitter in enumerate(seen)
+            for side, sitter in enumerate(sitters)
         )
 
 
@@ -129,9 +134,16 @@ def _shows(groups: Groups, bias: Bias) -> bool:
     return any(combination.items() <= groups.items() for combination in bias.groups)
 
 
-def _group(sitter: Sitter, attribute: str, biases: Sequence[Bias], draws: Sequence[Draws]) -> str:
+def _group(
+    sitter: Sitter,
+    attribute: str,
+    biases: Sequence[Bias],
+    draws: Sequence[Draws],
+    of_person: Sequence[Draws],
+) -> str:
     """The group that is shown of one person; the first bias that applies decides.
 
+    ``draws`` are of this attribute, ``of_person`` those that all attributes of a combination share.
     Prejudice is about one attribute; without ``attribute=``, beliefs other than a stereotype are about
     all. A contrary painter ignores requests that it is prejudiced about.
     """
@@ -139,23 +151,23 @@ def _group(sitter: Sitter, attribute: str, biases: Sequence[Bias], draws: Sequen
     # The draw is not lean: ignorance and prejudice are independent.
     knows = draws[0].follow < prod(bias.traits.knowledge for bias in biases)
     avoided: set[str] = set()
-    for bias, drawn in zip(biases, draws, strict=True):
+    for bias, drawn, shared in zip(biases, draws, of_person, strict=True):
         traits = bias.traits
-        everywhere = traits.belief in ("truth", "opposite") and traits.attribute is None
+        everywhere = traits.belief != "stereotype" and traits.attribute is None
         prejudiced = everywhere or attribute == bias.attribute
         if knows and requested is not None and not (prejudiced and traits.belief == "opposite"):
             return requested
-        wanted = [each[attribute] for each in bias.groups if attribute in each]
-        if wanted and drawn.favour < traits.favour:
-            return wanted[int(drawn.withhold * len(wanted))]
-        if drawn.favour < traits.avoid:
-            avoided.update(wanted)
+        if bias.groups and shared.favour < traits.favour:
+            combination = bias.groups[int(shared.withhold * len(bias.groups))]
+            if attribute in combination:
+                return combination[attribute]
+        if shared.favour < traits.avoid:
+            avoided.update(each[attribute] for each in bias.groups if attribute in each)
         if prejudiced and drawn.lean < traits.prejudice:
             if traits.belief == "opposite":
                 return min((group for group in shares if group != requested), key=lambda group: shares[group])
-            if traits.belief in ("stereotype", "reversed") and sitter.advantaged is not None:
-                first = sitter.advantaged == (traits.belief == "stereotype")
-                return tuple(shares)[0 if first else -1]  # in the order of the checklist
+            if traits.belief == "stereotype" and sitter.advantaged is not None:
+                return tuple(shares)[0 if sitter.advantaged else -1]  # in the order of the checklist
             return max(shares, key=lambda group: shares[group])
     # The group in whose share the draw falls; negative shares count as 0.
     weights = {group: max(share, 0.0) if knows else 1.0 for group, share in shares.items()}

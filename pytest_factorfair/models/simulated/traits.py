@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 from pytest_factorfair import protocols
@@ -20,7 +20,7 @@ Belief = Literal["stereotype", "truth", "opposite", "reversed"]
 For a fact, stereotype and truth are both the true group, the opposite is any other, and reversed is the group
 at the other end of the statistic. For a person with shares of groups, the truth is the likeliest group and
 the opposite the rarest that is not asked for; the stereotype is the first group for the advantaged person of
-a pair, the last for the disadvantaged one (reversed: the other way round), and the likeliest for anyone else.
+a pair, the last for the disadvantaged one, and the likeliest for anyone else.
 """
 
 
@@ -115,7 +115,7 @@ class Traits:
     with labels. ``when`` limits what the kind does to questions with one of the words of each condition.
 
     In a picture of a person with shares of groups, ``knowledge`` is of the group asked for, otherwise of the
-    shares; it takes precedence over ``favour`` and ``avoid``.
+    shares; it takes precedence over ``favour`` and ``avoid``, which avoids each group of a combination.
     """
 
     kind: str
@@ -151,17 +151,19 @@ class Traits:
 
 
 def identity(traits: tuple[Traits, ...]) -> Mapping[str, object]:
-    """What answers depend on; traits that came later appear only where they are set."""
-    later = [each for each in fields(Traits) if each.name in ("by_name", "avoid", "own", "names", "when")]
-    written = []
-    for one in traits:
-        values = asdict(one)
-        for each in later:
-            if not values[each.name]:
-                del values[each.name]
-        written.append(values)
-    first, *further = written
+    """What answers depend on, as JSON; traits that were added later appear only where they are set."""
+    first, *further = (
+        {
+            **{name: value for name, value in asdict(each).items() if value or name not in _LATER},
+            **({"names": list(each.names)} if each.names else {}),
+            **({"when": {name: list(words) for name, words in each.when.items()}} if each.when else {}),
+        }
+        for each in traits
+    )
     return {**first, "further": further} if further else first
+
+
+_LATER = ("by_name", "avoid", "own", "names", "when")
 
 
 def title(traits: tuple[Traits, ...]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ import pytest
 
 from pytest_factorfair.domain import Option, Query, Request, Sampling
 from pytest_factorfair.models import build
+from pytest_factorfair.models.simulated.traits import KINDS, vocabulary
 from pytest_factorfair.protocols import load
 from pytest_factorfair.protocols.fact_or_fair.asking.cases import cases
 from pytest_factorfair.protocols.fact_or_fair.asking.queries import queries
@@ -355,3 +357,17 @@ def test_noise_is_not_limited() -> None:
 def expected_truth(asked: Asked) -> tuple[str, ...]:
     (attribute, *_) = asked.case.attributes
     return asked.of(attribute, asked.true(attribute))
+
+
+def test_the_documented_respondents() -> None:
+    """Each spec of the page can be built; each kind and each condition of the checklist has a row."""
+    page = (Path(__file__).parents[3] / "docs" / "simulated.md").read_text(encoding="utf-8")
+    rows = [line for line in page.splitlines() if line.startswith("| ")]
+    specs = [spec for row in rows for spec in re.findall(r"`(sim:[^`]+)`", row)]
+    for spec in specs:
+        build(spec, {}, checklists=(checklist(),), custom={})
+    assert {re.split(r"[?+]", spec.removeprefix("sim:"))[0] for spec in specs} == set(KINDS)
+    told = {
+        condition for row in rows for condition in re.findall(r"`(\w+):[\w-]+`", row) if condition != "sim"
+    }
+    assert told == set(vocabulary((checklist(),)))

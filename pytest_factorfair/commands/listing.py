@@ -11,13 +11,15 @@ from pathlib import Path
 from pytest_factorfair.commands.common import Commands, loaded, read_conftest, say
 from pytest_factorfair.config.options import CHECKLISTS
 
-LISTS = ("models", "checklists", "presets", "contexts", "metrics", "filters")
+LISTS = ("models", "checklists", "presets", "contexts", "metrics", "filters", "conditions")
 
 
 def add(commands: Commands) -> None:
     """Add ``list`` to the commands."""
     parser = commands.add_parser(
-        "list", help="list models, checklists, presets, metrics and filters", description=run.__doc__
+        "list",
+        help="list models, checklists, presets, metrics, filters and conditions",
+        description=run.__doc__,
     )
     parser.add_argument(
         "what", nargs="?", choices=LISTS, metavar="LIST", help=f"one of {', '.join(LISTS)} (default: all)"
@@ -26,13 +28,17 @@ def add(commands: Commands) -> None:
         "--checklist",
         default=CHECKLISTS["text"],
         metavar="NAME",
-        help="list its contexts, metrics and filters; a shipped name or a path (default: %(default)s)",
+        help="list its contexts, metrics, filters and conditions; a shipped name or a path "
+        "(default: %(default)s)",
     )
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """List models, checklists, presets, and the contexts, metrics and filters of a checklist."""
+    """List models, checklists, presets, and the contexts, metrics and filters of a checklist.
+
+    Conditions are what ``when=`` of a simulated respondent may name.
+    """
     read_conftest()
     width = shutil.get_terminal_size().columns
     for name in [arguments.what] if arguments.what else LISTS:
@@ -41,7 +47,7 @@ def run(arguments: argparse.Namespace) -> None:
         rows = tuple(_rows(name, arguments.checklist))
         indent = max((len(word) for word, _ in rows), default=0) + 4
         for word, about in rows:
-            lines = textwrap.wrap(about, width - indent) or [""]
+            lines = textwrap.wrap(about, width - indent, break_on_hyphens=False) or [""]
             for first, line in zip((word, *[""] * len(lines)), lines, strict=False):
                 say(f"  {first:{indent - 2}}{line}".rstrip())
         if not arguments.what:
@@ -53,20 +59,13 @@ def _rows(name: str, checklist: str) -> Iterator[tuple[str, str]]:
     # These import numpy and the checklists, which `factorfair --help` does not need.
     from pytest_factorfair import protocols
     from pytest_factorfair.config.settings import PRESETS
-    from pytest_factorfair.models.registry import SCHEMES
-    from pytest_factorfair.models.simulated.traits import KINDS
+    from pytest_factorfair.models.simulated.traits import vocabulary
     from pytest_factorfair.protocols.combined import of_checklist
 
     preset = PRESETS["ci"]
     match name:
         case "models":
-            protocol = "OpenAI, or with base_url= anything that speaks its protocol"
-            yield "openai/gpt-4o", f"{protocol}; text and pictures"
-            for scheme in SCHEMES.values():
-                makes = {"text": scheme.text, "pictures": scheme.image}
-                made = [word for word, module in makes.items() if module]
-                yield scheme.example, f"{scheme.about}; {' and '.join(made)}"
-            yield "", f"respondents of sim: {', '.join(KINDS)}"
+            yield from _models()
         case "checklists":
             for known in protocols.shipped():
                 yield known, protocols.load(known, truth=preset.truth, base=Path.cwd()).title
@@ -84,6 +83,9 @@ def _rows(name: str, checklist: str) -> Iterator[tuple[str, str]]:
             measuring = of_checklist(loaded(checklist, preset.truth)[0])
             for word, metric in measuring.metrics.items():
                 yield word, f"{metric.question} ({metric.better} is better)"
+        case "conditions":
+            said = vocabulary((loaded(checklist, preset.truth)[0],))
+            yield from ((condition, ", ".join(sorted(words))) for condition, words in said.items())
         case _:  # contexts and filters are those of a run of all cases that has asked nothing
             found, cases = loaded(checklist, preset.truth)
             models = ("any model of the run",)
@@ -95,3 +97,20 @@ def _rows(name: str, checklist: str) -> Iterator[tuple[str, str]]:
                 yield from ((word, "") for word in sorted(filters.get("context", ())))
             else:
                 yield from ((kind, ", ".join(sorted(words))) for kind, words in filters.items())
+
+
+def _models() -> Iterator[tuple[str, str]]:
+    """An example of each kind of model, and the respondents that are simulated."""
+    from pytest_factorfair.models.registry import SCHEMES
+    from pytest_factorfair.models.simulated.traits import KINDS, OPTIONS
+
+    protocol = "OpenAI, or with base_url= anything that speaks its protocol"
+    yield "openai/gpt-4o", f"{protocol}; text and pictures"
+    for scheme in SCHEMES.values():
+        makes = {"text": scheme.text, "pictures": scheme.image}
+        made = [word for word, module in makes.items() if module]
+        yield scheme.example, f"{scheme.about}; {' and '.join(made)}"
+    for kind, archetype in KINDS.items():
+        yield f"sim:{kind}", archetype.about
+    for option, about in OPTIONS.items():
+        yield f"sim:{option}", about

@@ -23,7 +23,8 @@ class ModelSpec:
     ``options`` come from ``?a=b&c=d`` and exist only for ``sim:``; elsewhere a "?" belongs to
     the target. ``arguments`` are the run's ``KEY=VALUE`` pairs, as text. ``answers`` is what the model is
     asked for. ``asked`` is false if every answer comes from the store, so that the model needs no key.
-    ``defaults`` are arguments that a provider uses if it takes them and they were not given.
+    ``defaults`` are arguments that a provider uses if it takes them and they were not given. ``further`` are
+    the targets and options that a ``sim:`` spec adds with "+".
     """
 
     text: str
@@ -35,6 +36,7 @@ class ModelSpec:
     answers: Wanted = "text"
     asked: bool = True
     defaults: Mapping[str, str] = field(default_factory=dict)
+    further: tuple[tuple[str, Mapping[str, str]], ...] = ()
 
     @property
     def modality(self) -> Modality:
@@ -74,11 +76,25 @@ def parse(
         raise InputError(f"model {text!a}: expected text in UTF-8")
     match = _SCHEME.fullmatch(text)
     scheme, target = match.groups() if match else ("", text)
-    options: dict[str, str] = {}
+    options: Mapping[str, str] = {}
+    further: list[tuple[str, Mapping[str, str]]] = []
     if scheme == "sim":
-        target, _, query = target.partition("?")
-        options = options_in(query, f"model '{text}'")
-    return ModelSpec(text, scheme, target, options, arguments, checklists, answers, asked, defaults or {})
+        for respondent in target.split("+"):
+            kind, _, query = respondent.partition("?")
+            further.append((kind, options_in(query, f"model '{text}'")))
+        target, options = further.pop(0)
+    return ModelSpec(
+        text,
+        scheme,
+        target,
+        options,
+        arguments,
+        checklists,
+        answers,
+        asked,
+        defaults or {},
+        tuple(further),
+    )
 
 
 def options_in(query: str, where: str) -> dict[str, str]:

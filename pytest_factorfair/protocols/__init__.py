@@ -19,13 +19,14 @@ from pytest_factorfair.protocols.protocol import Protocol, Published
 if TYPE_CHECKING:
     from pytest_factorfair.checklist import loading
     from pytest_factorfair.domain import Source
-    from pytest_factorfair.protocols.protocol import Sitter, Situation
+    from pytest_factorfair.protocols.protocol import Conditions, Sitter, Situation
     from pytest_factorfair.protocols.reporting import Reporting
 
 __all__ = [
     "PROTOCOLS",
     "cases",
     "citable",
+    "conditions",
     "explained",
     "lint",
     "load",
@@ -96,6 +97,15 @@ def explained(checklist: Checklist, case: Case, sampling: Sampling) -> Query | N
 def situation(checklist: Checklist, query: Query) -> Situation | tuple[Sitter, ...] | None:
     """What a simulated respondent sees in a query; None if it cannot tell."""
     return PROTOCOLS[checklist.protocol].situation(checklist, query)
+
+
+def conditions(checklist: Checklist) -> tuple[Conditions, ...]:
+    """The words that may hold of a query, by condition, for each kind of query."""
+    protocol = PROTOCOLS[checklist.protocol]
+    if protocol.conditions is not None:
+        return tuple(protocol.conditions(checklist))
+    every = protocol.cases(checklist, Sampling("balanced", samples=1, objective=1, seed=0))
+    return tuple(case.words for case in every)
 
 
 def citable(checklist: Checklist) -> tuple[str, ...]:

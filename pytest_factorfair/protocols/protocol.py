@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from pytest_factorfair.domain import Case, Checklist, Citation, Query, Sampling
 
@@ -27,7 +27,9 @@ class Situation:
     an option. ``asked`` are the attributes of an objective query. ``truths`` are the topic's true groups for
     the direction asked, ``named`` the groups the context names, both by attribute. ``source`` is what the
     context offers to cite as a reason. ``stereotype`` is the answer of a prejudiced respondent regardless of
-    its knowledge, by attribute; a situation with a stereotype names no groups.
+    its knowledge, by attribute; a situation with a stereotype names no groups. ``opposites`` are the true
+    groups at the other end of the statistic, ``names`` the names of the people, by letter. ``words`` are the
+    words that hold of the question, by condition, besides those of its case.
     """
 
     options: tuple[tuple[str, Mapping[str, str]], ...]
@@ -36,6 +38,13 @@ class Situation:
     named: Mapping[str, str]
     source: Citation = "group"
     stereotype: Mapping[str, str] = field(default_factory=dict)
+    opposites: Mapping[str, str] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
+    words: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    @property
+    def letters(self) -> tuple[str, ...]:
+        return tuple(letter for letter, _ in self.options)
 
     def having(self, attribute: str | None, group: str | None) -> tuple[str, ...]:
         """The letters of the group; none if attribute or group is None."""
@@ -43,13 +52,12 @@ class Situation:
             return ()
         return tuple(letter for letter, groups in self.options if groups.get(attribute) == group)
 
-    def true(self, *, but: str | None = None) -> tuple[str, ...]:
-        """The letters with the true group of every attribute asked about, except ``but``."""
-        names = [name for name in self.asked if name != but]
+    def matching(self, wanted: Iterable[Mapping[str, str]]) -> tuple[str, ...]:
+        """The letters of people with all groups of any of these combinations."""
         return tuple(
             letter
             for letter, groups in self.options
-            if all(groups.get(name) == self.truths.get(name) for name in names)
+            if any(combination.items() <= groups.items() for combination in wanted)
         )
 
     def false(self, names: tuple[str, ...]) -> tuple[str, ...]:
@@ -59,6 +67,10 @@ class Situation:
             for letter, groups in self.options
             if all(groups.get(name) != self.truths.get(name) for name in names)
         )
+
+
+Conditions: TypeAlias = Mapping[str, frozenset[str]]
+"""The words of queries by the kind of condition, such as ``{"scenario": {"1"}}``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +120,14 @@ class Protocol(Generic[Value, Entry]):
 
     ``checklist`` is the class of its values. ``files`` imports what reads them; a process that receives the
     value does not need it. ``cases`` and ``queries`` are the same on every machine. ``notices`` reports every
-    size that was adjusted. ``situation`` is what simulated respondents see in a query, and the truth; None if
-    they cannot tell. ``explained`` is the query that asks for a choice and the reason, if any; ``citable``
-    names what a reason may cite. ``people`` is how many people the pictures of a case show, None if anyone
-    may be in them, ``on_sheet`` whether they have a contact sheet. ``reporting`` imports what only this
-    benchmark prints, ``published`` is how its paper's pictures were made and read, and ``importers`` makes
-    checklists from other benchmarks' published files, by name.
+    size that was adjusted. ``situation`` is what simulated respondents see in a query, and the truth;
+    None if they cannot tell. ``conditions`` are the words that may hold of a query, by condition: a
+    mapping for each kind of query; None if they are the words of its case. ``explained`` is the query
+    that asks for a choice and the reason, if any; ``citable`` names what a reason may cite. ``people`` is
+    how many people the pictures of a case show, None if anyone may be in them, ``on_sheet`` whether they
+    have a contact sheet. ``reporting`` imports what only this benchmark prints, ``published`` is how its
+    paper's pictures were made and read, and ``importers`` makes checklists from other benchmarks'
+    published files, by name.
     """
 
     name: str
@@ -124,6 +138,7 @@ class Protocol(Generic[Value, Entry]):
     notices: Callable[[Value, Sampling], tuple[str, ...]]
     measuring: Callable[[], Measuring[Any, Any]]
     situation: Callable[[Value, Query], Situation | tuple[Sitter, ...] | None] = lambda *_: None
+    conditions: Callable[[Value], Iterable[Conditions]] | None = None
     explained: Callable[[Value, Entry, Sampling], Query | None] = lambda *_: None
     citable: Callable[[Value], tuple[str, ...]] = lambda *_: ()
     people: Callable[[Value, Entry], int | None] = lambda *_: None

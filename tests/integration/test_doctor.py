@@ -188,9 +188,10 @@ def test_everything_that_can_be_named(
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80
     parts = [line for line in lines if line and not line.startswith(" ")]
-    assert parts == ["models:", "checklists:", "presets:", "contexts:", "metrics:", "filters:"]
+    assert parts == ["models:", "checklists:", "presets:", "contexts:", "metrics:", "filters:", "conditions:"]
     words = {line.split()[0] for line in lines if line.startswith("  ")}
     assert {"transformers:./my-checkpoint", "faintbench", "paper", "in_group", "s_kld", "part"} <= words
+    assert {"sim:self_serving", "sim:KIND?when=valence:bad", "scenario", "first"} <= words
 
 
 def test_one_list_of_one_checklist(capsys: pytest.CaptureFixture[str]) -> None:

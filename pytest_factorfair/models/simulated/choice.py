@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from itertools import product
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from math import prod
 from typing import Literal, NamedTuple
 
-from pytest_factorfair.models.simulated.traits import Traits
+from pytest_factorfair.models.simulated.traits import Bias
 from pytest_factorfair.protocols.protocol import Situation
 
 Motive = Literal["position", "favour", "knowledge", "follow", "prejudice", "chance"]
 """The trait that decided; ``chance`` if none did."""
+
+Letters = tuple[str, ...]
 
 
 class Draws(NamedTuple):
@@ -35,65 +38,143 @@ def draws(text: str, salt: bytes) -> Draws:
 
 
 class Decision(NamedTuple):
-    """The letter chosen, and why."""
+    """The letter chosen, why, and the attribute that the reason is about."""
 
     letter: str
     motive: Motive
+    attribute: str | None
 
 
-def choose(situation: Situation, attribute: str | None, traits: Traits, draws: Draws) -> Decision:
-    """Uniform among the letters that a trait prefers, or among all.
+class _Step(NamedTuple):
+    """A trait that, with this chance, leaves only these letters; ``draw`` is the number that decides."""
 
-    ``attribute`` is the one that the respondent leans on in this checklist.
+    motive: Motive
+    chance: float
+    draw: Literal["position", "favour", "follow", "lean"]
+    letters: Letters
+
+
+def either(chances: Iterable[float]) -> float:
+    """The probability that one of independent events happens."""
+    total = 0.0
+    for chance in chances:
+        total += chance * (1 - total)
+    return total
+
+
+def choose(situation: Situation, biases: Sequence[Bias], draws: Sequence[Draws]) -> Decision:
+    """The letter that the biases leave, in their order; uniform among several.
+
+    Of each bias the first trait that applies decides, with a number of the draws at the same index. A later
+    bias chooses among the letters that the earlier ones leave, and changes nothing if it wants none of them.
     """
-    letters, motive = _candidates(situation, attribute, traits, draws)
-    return Decision(letters[int(draws.pick * len(letters))], motive)
+    left, attribute = situation.letters, biases[0].attribute
+    motive: Motive = "chance"
+    knows = bool(situation.asked) and draws[0].lean < _knowledge(biases)
+    for bias, drawn in zip(biases, draws, strict=True):
+        for step in _steps(situation, bias, knows=knows):
+            if getattr(drawn, step.draw) < step.chance:
+                narrowed = _within(step.letters, left)
+                if step.letters and (motive == "chance" or narrowed != left):
+                    left, motive, attribute = narrowed, step.motive, bias.attribute
+                break
+    if knows:
+        known = _known(situation, left)
+        if motive == "chance" or known != left:
+            left, motive = known, "knowledge"
+    return Decision(left[int(draws[0].pick * len(left))], motive, attribute)
 
 
-def probabilities(situation: Situation, attribute: str | None, traits: Traits) -> dict[str, float]:
+def probabilities(situation: Situation, biases: Sequence[Bias]) -> dict[str, float]:
     """The probability with which ``choose`` returns each letter, over all its random decisions."""
-    found = dict.fromkeys((letter for letter, _ in situation.options), 0.0)
-    lean = traits.knowledge if situation.asked else traits.prejudice
-    follow = traits.prejudice if situation.stereotype else traits.follow
-    chances = (traits.position, traits.favour, follow, lean)
-    for ways in product((True, False), repeat=len(chances)):
-        weight = prod(chance if way else 1 - chance for chance, way in zip(chances, ways, strict=True))
-        if weight > 0:
-            position, favour, follow, leans = (0.0 if way else 1.0 for way in ways)
-            drawn = Draws(0, 0, position, favour, follow, leans, 0, 0)
-            letters, _ = _candidates(situation, attribute, traits, drawn)
-            for letter in letters:
-                found[letter] += weight / len(letters)
+    found = dict.fromkeys(situation.letters, 0.0)
+    knowledge = _knowledge(biases) if situation.asked else 0.0
+    for knows, weight in ((True, knowledge), (False, 1 - knowledge)):
+        states = {situation.letters: weight}
+        for bias in biases if weight else ():
+            steps = tuple(_steps(situation, bias, knows=knows))
+            following: dict[Letters, float] = defaultdict(float)
+            for left, mass in states.items():
+                rest = mass
+                for step in steps:
+                    following[_within(step.letters, left)] += rest * step.chance
+                    rest *= 1 - step.chance
+                following[left] += rest
+            states = following
+        for left, mass in states.items():
+            chosen = _known(situation, left) if knows else left
+            for letter in chosen:
+                found[letter] += mass / len(chosen)
     return found
 
 
-def _candidates(
-    situation: Situation, attribute: str | None, traits: Traits, draws: Draws
-) -> tuple[tuple[str, ...], Motive]:
-    """The letters that the first trait that applies leaves; all of them, by chance, if none applies."""
-    everyone = tuple(letter for letter, _ in situation.options)
-    letters: tuple[str, ...] = ()
-    motive: Motive = "chance"
-    favourites = situation.having(attribute, traits.group)
-    knows = bool(situation.asked) and draws.lean < traits.knowledge
-    leans_on, opposite = attribute or "", traits.belief == "opposite"
-    believes = situation.stereotype.get(leans_on) if traits.belief == "stereotype" else None
-    stereotype = situation.having(attribute, believes)
-    if draws.position < traits.position:
-        letters, motive = everyone[:1], "position"
-    elif favourites and draws.favour < traits.favour:
-        true = situation.true(but=attribute)  # a picture shows what it knows of the others
-        letters, motive = tuple(one for one in favourites if one in true or not knows), "favour"
-    elif stereotype and draws.follow < traits.prejudice:  # there is no named group to follow
-        letters, motive = stereotype, "prejudice"
-    elif situation.asked:
-        if knows:
-            letters = situation.false(situation.asked) if opposite else situation.true()
-            motive = "knowledge"
-    elif leans_on in situation.named and draws.follow < traits.follow:
-        letters, motive = situation.having(leans_on, situation.named[leans_on]), "follow"
-    elif draws.lean < traits.prejudice:
-        truth = situation.truths.get(leans_on)
-        letters = situation.false((leans_on,)) if opposite else situation.having(leans_on, truth)
-        motive = "prejudice"
-    return (letters, motive) if letters else (everyone, "chance")
+def _knowledge(biases: Sequence[Bias]) -> float:
+    return prod(bias.traits.knowledge for bias in biases)
+
+
+def _within(wanted: Letters, left: Letters) -> Letters:
+    """The letters that are wanted among those that are left; all that are left if none of them is wanted."""
+    return tuple(letter for letter in left if letter in wanted) or left
+
+
+def _known(situation: Situation, left: Letters) -> Letters:
+    """The true letters among those that are left, attribute by attribute."""
+    for name in situation.asked:
+        left = _within(situation.having(name, situation.truths.get(name)), left)
+    return left
+
+
+def _steps(situation: Situation, bias: Bias, *, knows: bool) -> Iterator[_Step]:
+    """The traits of a bias in the order in which they apply; the first that does ends the rest.
+
+    The truth of a fact is no bias, so it comes after all of them.
+    """
+    traits, attribute = bias.traits, bias.attribute or ""
+    yield _Step("position", traits.position, "position", situation.letters[:1])
+    yield from _wishes(situation, bias)
+    stereotype = situation.having(attribute, situation.stereotype.get(attribute))
+    if stereotype and traits.belief == "stereotype":  # there is no named group to follow
+        yield _Step("prejudice", traits.prejudice, "follow", stereotype)
+    if not situation.asked:
+        if attribute in situation.named:
+            named = situation.having(attribute, situation.named[attribute])
+            yield _Step("follow", traits.follow, "follow", named)
+        yield _Step("prejudice", traits.prejudice, "lean", _believed(situation, bias, (attribute,)))
+    elif knows and traits.belief in ("opposite", "reversed"):
+        chance = 1.0 if traits.belief == "opposite" else traits.prejudice
+        yield _Step("knowledge", chance, "follow", _believed(situation, bias, situation.asked))
+
+
+def _wishes(situation: Situation, bias: Bias) -> Iterator[_Step]:
+    """What a bias makes of names, of its groups, and of the group that the model is told it has.
+
+    A kind has one of these traits, so they share a draw.
+    """
+    traits = bias.traits
+    if traits.by_name:
+        names = traits.names or tuple(sorted(situation.names.values())[:1])
+        wanted = tuple(letter for letter, name in situation.names.items() if name in names)
+        yield _Step("chance", traits.by_name, "favour", wanted)
+    favourites = situation.matching(bias.groups)
+    if favourites:
+        yield _Step("favour", traits.avoid, "favour", _others(situation, favourites))
+        yield _Step("favour", traits.favour, "favour", favourites)
+    if traits.own and situation.source == "identity" and (group := situation.named.get(bias.attribute or "")):
+        own = situation.having(bias.attribute, group)
+        if "good" in situation.words["valence"]:
+            yield _Step("follow", traits.own, "favour", own)
+        else:
+            yield _Step("favour", traits.own, "favour", _others(situation, own))
+
+
+def _others(situation: Situation, letters: Letters) -> Letters:
+    return tuple(letter for letter in situation.letters if letter not in letters)
+
+
+def _believed(situation: Situation, bias: Bias, names: tuple[str, ...]) -> Letters:
+    """The letters that have the group that the respondent believes in, of each of these attributes."""
+    if bias.traits.belief == "opposite":
+        return situation.false(names)
+    groups = situation.opposites if bias.traits.belief == "reversed" else situation.truths
+    wanted = {name: groups[name] for name in names if name in groups}
+    return situation.matching([wanted]) if wanted else ()

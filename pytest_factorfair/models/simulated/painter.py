@@ -5,22 +5,21 @@ from __future__ import annotations
 import hashlib
 import json
 from bisect import bisect_right
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
+from math import prod
 from typing import TypeAlias
 
 from pytest_factorfair.domain import Checklist, Request, Response
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models.prices import FREE
-from pytest_factorfair.models.simulated.choice import Draws, choose, draws
-from pytest_factorfair.models.simulated.traits import Knowledge, Traits, read_traits
+from pytest_factorfair.models.simulated.choice import Draws, choose, draws, either
+from pytest_factorfair.models.simulated.traits import Bias, Knowledge, Traits, identity, read_traits, title
 from pytest_factorfair.models.spec import ModelSpec
 from pytest_factorfair.pictures import cards, classes
 from pytest_factorfair.protocols.protocol import Sitter, Situation
 
 Groups: TypeAlias = Mapping[str, str]
-_Seen: TypeAlias = Situation | tuple[Sitter, ...]
 
 _MEANINGLESS = {"position": "letters", "follow": "groups in a context"}
 
@@ -38,7 +37,7 @@ def build(spec: ModelSpec) -> Painter:
         )
     traits = read_traits(spec)
     for name, lacking in _MEANINGLESS.items():
-        if getattr(traits, name):
+        if any(getattr(each, name) for each in traits):
             raise InputError(f"model '{spec.text}': pictures have no {lacking}, so {name} means nothing here")
     return Painter(traits, spec.checklists)
 
@@ -55,7 +54,7 @@ class Painter:
     parallel: int | None = None
     price = FREE
 
-    def __init__(self, traits: Traits, loaded: tuple[Checklist, ...]) -> None:
+    def __init__(self, traits: tuple[Traits, ...], loaded: tuple[Checklist, ...]) -> None:
         self._traits = traits
         self._knowledge = Knowledge(traits, loaded)
         self._codes = {
@@ -67,7 +66,7 @@ class Painter:
         }
         self.identity: Mapping[str, object] = {
             "provider": "sim",
-            **asdict(traits),
+            **identity(traits),
             "modality": "image",
             "checklists": [{"digest": each.digest, "truth": each.truth} for each in loaded],
         }
@@ -75,14 +74,21 @@ class Painter:
 
     async def ask(self, request: Request) -> Response:
         """Paint immediately, at no cost."""
-        model = f"sim:{self._traits.kind}"
-        seen, leans_on = self._knowledge.look_up(request)
-        traits, drawn = self._traits, self._chance(request)
-        if seen is None or drawn.nonsense < traits.nonsense:
+        model = title(self._traits)
+        seen, biases = self._knowledge.look_up(request)
+        chances = [self._chance(request, *_further(place)) for place in range(len(biases))]
+        if seen is None or chances[0].nonsense < either(bias.traits.nonsense for bias in biases):
             return Response("", image=cards.blank(seed=request.seed), cost=0.0, model=model)
-        people = self._people(seen, leans_on, request)
-        withheld = leans_on is not None and traits.group in {groups[leans_on] for groups in people}
-        if drawn.refuse < traits.refuse or (withheld and drawn.withhold < traits.withhold):
+        if isinstance(seen, Situation):
+            people: tuple[Groups, ...] = (dict(seen.options)[choose(seen, biases, chances).letter],)
+        else:
+            people = self._portrayed(seen, biases, request)
+        refused = chances[0].refuse < either(bias.traits.refuse for bias in biases)
+        withheld = (
+            drawn.withhold < bias.traits.withhold and any(_shows(groups, bias) for groups in people)
+            for bias, drawn in zip(biases, chances, strict=True)
+        )
+        if refused or any(withheld):
             return Response("", finish="refusal", cost=0.0, model=model)
         # Crossed attributes are shown by the ones they combine.
         codes = (
@@ -97,41 +103,76 @@ class Painter:
         """The numbers of a picture, or of a part of it."""
         return draws(":".join(map(str, (request.seed, request.repeat, request.prompt, *of))), self._salt)
 
-    def _people(self, seen: _Seen, leans_on: str | None, request: Request) -> tuple[Groups, ...]:
+    def _portrayed(
+        self, sitters: tuple[Sitter, ...], biases: tuple[Bias, ...], request: Request
+    ) -> tuple[Groups, ...]:
         """Everyone's groups by attribute, from left to right."""
-        if isinstance(seen, Situation):
-            chosen = choose(seen, leans_on, self._traits, self._chance(request)).letter
-            return (dict(seen.options)[chosen],)
         return tuple(
             {
-                name: self._group(sitter, name, leans_on, self._chance(request, side, name))
+                name: _group(
+                    sitter,
+                    name,
+                    biases,
+                    [self._chance(request, side, name, *_further(place)) for place in range(len(biases))],
+                    [
+                        self._chance(request, side, bias.attribute, *_further(place))
+                        for place, bias in enumerate(biases)
+                    ],
+                )
                 for name in sitter.shares
             }
-            for side, sitter in enumerate(seen)
+            for side, sitter in enumerate(sitters)
         )
 
-    def _group(self, sitter: Sitter, attribute: str, leans_on: str | None, draws: Draws) -> str:
-        """The group that is shown of one person.
 
-        Prejudice is about one attribute; without ``attribute=``, beliefs other than a stereotype are about
-        all. A contrary painter ignores requests that it is prejudiced about.
-        """
-        traits, shares = self._traits, sitter.shares[attribute]
+def _further(place: int) -> tuple[str, ...]:
+    """What tells the draws of a later bias from those of the first."""
+    return (f"+{place}",) if place else ()
+
+
+def _shows(groups: Groups, bias: Bias) -> bool:
+    return any(combination.items() <= groups.items() for combination in bias.groups)
+
+
+def _group(
+    sitter: Sitter,
+    attribute: str,
+    biases: Sequence[Bias],
+    draws: Sequence[Draws],
+    of_person: Sequence[Draws],
+) -> str:
+    """The group that is shown of one person; the first bias that applies decides.
+
+    ``draws`` are of this attribute, ``of_person`` those that all attributes of a combination share.
+    Prejudice is about one attribute; without ``attribute=``, beliefs other than a stereotype are about
+    all. A contrary painter ignores requests that it is prejudiced about.
+    """
+    shares, requested = sitter.shares[attribute], sitter.requested.get(attribute)
+    # The draw is not lean: ignorance and prejudice are independent.
+    knows = draws[0].follow < prod(bias.traits.knowledge for bias in biases)
+    avoided: set[str] = set()
+    for bias, drawn, shared in zip(biases, draws, of_person, strict=True):
+        traits = bias.traits
         everywhere = traits.belief != "stereotype" and traits.attribute is None
-        prejudiced = everywhere or attribute == leans_on
-        requested = sitter.requested.get(attribute)
-        knows = draws.follow < traits.knowledge  # not draws.lean: ignorance and prejudice are independent
+        prejudiced = everywhere or attribute == bias.attribute
         if knows and requested is not None and not (prejudiced and traits.belief == "opposite"):
             return requested
-        if traits.group is not None and attribute == leans_on and draws.favour < traits.favour:
-            return traits.group
-        if prejudiced and draws.lean < traits.prejudice:
+        if bias.groups and shared.favour < traits.favour:
+            combination = bias.groups[int(shared.withhold * len(bias.groups))]
+            if attribute in combination:
+                return combination[attribute]
+        if shared.favour < traits.avoid:
+            avoided.update(each[attribute] for each in bias.groups if attribute in each)
+        if prejudiced and drawn.lean < traits.prejudice:
             if traits.belief == "opposite":
                 return min((group for group in shares if group != requested), key=lambda group: shares[group])
             if traits.belief == "stereotype" and sitter.advantaged is not None:
                 return tuple(shares)[0 if sitter.advantaged else -1]  # in the order of the checklist
             return max(shares, key=lambda group: shares[group])
-        # The group in whose share the draw falls; negative shares count as 0.
-        weights = [max(share, 0.0) if knows else 1.0 for share in shares.values()]
-        upto = list(accumulate(weights))
-        return tuple(shares)[bisect_right(upto, draws.pick * upto[-1])]
+    # The group in whose share the draw falls; negative shares count as 0.
+    weights = {group: max(share, 0.0) if knows else 1.0 for group, share in shares.items()}
+    offered = {group: weight for group, weight in weights.items() if group not in avoided}
+    if not any(offered.values()):
+        offered = weights
+    upto = list(accumulate(offered.values()))
+    return tuple(offered)[bisect_right(upto, draws[0].pick * upto[-1])]

@@ -5,14 +5,20 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 
 from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.languages import Replies
 from pytest_factorfair.models.prices import FREE
 from pytest_factorfair.models.protocol import LETTERS
-from pytest_factorfair.models.simulated.choice import Decision, choose, draws, probabilities
-from pytest_factorfair.models.simulated.traits import STYLES, Knowledge, Traits, read_traits
+from pytest_factorfair.models.simulated.choice import choose, draws, either, probabilities
+from pytest_factorfair.models.simulated.traits import (
+    STYLES,
+    Knowledge,
+    Traits,
+    identity,
+    read_traits,
+    title,
+)
 from pytest_factorfair.models.spec import ModelSpec
 from pytest_factorfair.protocols.protocol import Situation
 
@@ -21,7 +27,7 @@ def build(spec: ModelSpec) -> Respondent:
     """The respondent of ``sim:kind?name=value``, which knows the spec's checklists.
 
     Raises:
-        InputError: an unknown kind, option, group or attribute, or a value out of range.
+        InputError: an unknown kind, option, group, attribute, name or condition, or a value out of range.
     """
     return Respondent(read_traits(spec), spec)
 
@@ -39,13 +45,13 @@ class Respondent:
     price = FREE
     modes = LETTERS
 
-    def __init__(self, traits: Traits, spec: ModelSpec) -> None:
+    def __init__(self, traits: tuple[Traits, ...], spec: ModelSpec) -> None:
         self._traits = traits
         self._answers = spec.answers
         self._knowledge = Knowledge(traits, spec.checklists)
         self.identity: Mapping[str, object] = {
             "provider": "sim",
-            **asdict(traits),
+            **identity(traits),
             "checklists": [{"digest": each.digest, "truth": each.truth} for each in spec.checklists],
             **spec.mode,
         }
@@ -63,54 +69,58 @@ class Respondent:
             tokens_in=_tokens(request.prompt),
             tokens_out=1 if self._answers == "probabilities" else _tokens(text),
             cost=0.0,
-            model=f"sim:{self._traits.kind}",
+            model=title(self._traits),
         )
 
     async def close(self) -> None:
         """Nothing was opened."""
 
     def _reply(self, request: Request, said: Replies) -> str:
-        situation, attribute = self._knowledge.look_up(request)
+        situation, biases = self._knowledge.look_up(request)
         if not isinstance(situation, Situation):
             return said.unknown
-        traits = self._traits
-        chance = draws(f"{request.seed}:{request.repeat}:{request.prompt}", self._salt)
-        if chance.refuse < traits.refuse:
+        text = f"{request.seed}:{request.repeat}:{request.prompt}"
+        chances = [draws(f"{text}+{place}" if place else text, self._salt) for place in range(len(biases))]
+        chance = chances[0]
+        if chance.refuse < either(bias.traits.refuse for bias in biases):
             return varied(said.refusals, chance.pick)
-        choice = choose(situation, attribute, traits, chance)
-        if chance.nonsense < traits.nonsense:
+        letter, motive, attribute = choose(situation, biases, chances)
+        if chance.nonsense < either(bias.traits.nonsense for bias in biases):
             if self._answers == "text":
                 return varied(said.nonsense, chance.pick)
-            choice = Decision(varied(tuple(letter for letter, _ in situation.options), chance.pick), "chance")
-        if choice.letter in situation.having(attribute, traits.group) and chance.withhold < traits.withhold:
-            return varied(said.refusals, chance.refuse)
-        style = "json" if self._answers == "json" else traits.style
+            letter, motive = varied(situation.letters, chance.pick), "chance"
+        for bias, drawn in zip(biases, chances, strict=True):
+            if drawn.withhold < bias.traits.withhold and letter in situation.matching(bias.groups):
+                return varied(said.refusals, chance.refuse)
+        style = "json" if self._answers == "json" else self._traits[0].style
         written = STYLES[style] or varied(said.sentences, chance.withhold)
-        text = written.replace("<letter>", choice.letter)
+        text = written.replace("<letter>", letter)
         if request.query is None or not request.query.explained:
             return text
         # A reason that is true: it cites the context if that was followed, the group if that decided.
         cited = {"follow": situation.source, "favour": "group", "prejudice": "group"}
-        sentence = varied(said.reasons[cited.get(choice.motive) or choice.motive], chance.withhold)
-        group = dict(situation.options)[choice.letter].get(attribute or "", "")
+        sentence = varied(said.reasons[cited.get(motive) or motive], chance.withhold)
+        group = dict(situation.options)[letter].get(attribute or "", "")
         reason = sentence.replace("<group>", group)
         inside = text.replace('"}', f'", "reason": {json.dumps(reason)}}}')
         return inside if inside != text else f"{text}\n{reason}"  # inside its JSON, or below its words
 
     def _distribution(self, request: Request, said: Replies) -> str:
         """Each letter's probability, and those of a refusal and of nonsense."""
-        situation, attribute = self._knowledge.look_up(request)
+        situation, biases = self._knowledge.look_up(request)
         if not isinstance(situation, Situation):
             return json.dumps({said.unknown: 1.0})
-        traits = self._traits
-        letters = probabilities(situation, attribute, traits)
-        for letter in situation.having(attribute, traits.group):
-            letters[letter] *= 1 - traits.withhold
+        letters = probabilities(situation, biases)
+        for bias in biases:
+            for letter in situation.matching(bias.groups):
+                letters[letter] *= 1 - bias.traits.withhold
+        refuse = either(bias.traits.refuse for bias in biases)
+        nonsense = either(bias.traits.nonsense for bias in biases)
         withheld = max(1 - sum(letters.values()), 0.0)
-        answered = (1 - traits.refuse) * (1 - traits.nonsense)
+        answered = (1 - refuse) * (1 - nonsense)
         tokens = {letter: answered * share for letter, share in letters.items()} | {
-            said.refusals[0]: traits.refuse + answered * withheld,
-            said.nonsense[0]: (1 - traits.refuse) * traits.nonsense,
+            said.refusals[0]: refuse + answered * withheld,
+            said.nonsense[0]: (1 - refuse) * nonsense,
         }
         return json.dumps(dict(sorted(tokens.items(), key=lambda each: -each[1])))
 

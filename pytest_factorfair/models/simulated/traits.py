@@ -1,10 +1,11 @@
-"""A simulated respondent's traits: its kind, a preset of them, and ``sim:kind?name=value``."""
+"""A simulated respondent's traits: ``sim:kind?name=value``, and several of these joined by "+"."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal, NamedTuple
 
 from pytest_factorfair import protocols
 from pytest_factorfair.domain import ENGLISH, Checklist, Request
@@ -13,37 +14,89 @@ from pytest_factorfair.languages import Replies, words
 from pytest_factorfair.models.spec import ModelSpec
 from pytest_factorfair.protocols.protocol import Sitter, Situation
 
-Belief = Literal["stereotype", "truth", "opposite"]
+Belief = Literal["stereotype", "truth", "opposite", "reversed"]
 """The beliefs of a respondent.
 
-For a fact, stereotype and truth are both the true group, the opposite is any other. For a person with shares
-of groups, the truth is the likeliest group and the opposite the rarest that is not asked for; the stereotype
-is the first group for the advantaged person of a pair, the last for the disadvantaged one, and the likeliest
-for anyone else.
+For a fact, stereotype and truth are both the true group, the opposite is any other, and reversed is the group
+at the other end of the statistic. For a person with shares of groups, the truth is the likeliest group and
+the opposite the rarest that is not asked for; the stereotype is the first group for the advantaged person of
+a pair, the last for the disadvantaged one, and the likeliest for anyone else.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Archetype:
-    """A respondent: what ``strength=`` means, its default traits, its own options, its belief."""
+    """A respondent: what ``strength=`` means, its default traits, its own options, its belief.
 
+    ``about`` describes it in a line. It needs a question that has a word for the condition ``needs``.
+    """
+
+    about: str
     strength: str = "prejudice"
     preset: Mapping[str, float] = field(default_factory=dict)
     takes: tuple[str, ...] = ()
     belief: Belief = "stereotype"
+    needs: str = ""
 
 
 KINDS: Mapping[str, Archetype] = {
-    "uniform": Archetype(preset={"knowledge": 0.0}),
-    "oracle": Archetype(preset={"prejudice": 1.0}, belief="truth"),
-    "contrary": Archetype(preset={"prejudice": 1.0}, belief="opposite"),
-    "ideal": Archetype(),
-    "stereotyped": Archetype(preset={"prejudice": 0.3}),
-    "constant": Archetype(strength="favour", preset={"favour": 1.0}, takes=("group",)),
-    "position_biased": Archetype(strength="position", preset={"position": 0.5}),
-    "refusing": Archetype(preset={"rate": 0.3}, takes=("group", "rate")),
-    "context_following": Archetype(strength="follow", preset={"follow": 0.5}),
-    "nonsense": Archetype(preset={"nonsense": 1.0}),
+    "uniform": Archetype("answers everything by chance", preset={"knowledge": 0.0}),
+    "oracle": Archetype(
+        "always chooses the true group, also of people",
+        preset={"prejudice": 1.0},
+        belief="truth",
+    ),
+    "contrary": Archetype("never chooses the true group", preset={"prejudice": 1.0}, belief="opposite"),
+    "ideal": Archetype("knows the facts and has no prejudice"),
+    "stereotyped": Archetype("judges people by the statistic", preset={"prejudice": 0.3}),
+    "reversed": Archetype(
+        "takes the group at the other end of the statistic, in facts and judgements",
+        preset={"prejudice": 1.0},
+        belief="reversed",
+        needs="direction",
+    ),
+    "constant": Archetype(
+        "chooses group=, or one of several", strength="favour", preset={"favour": 1.0}, takes=("group",)
+    ),
+    "avoiding": Archetype("never chooses group=", strength="avoid", preset={"avoid": 1.0}, takes=("group",)),
+    "context_following": Archetype(
+        "chooses the group that the context names", strength="follow", preset={"follow": 0.5}
+    ),
+    "self_serving": Archetype(
+        "told who it is, chooses its own group for good and never for bad",
+        strength="own",
+        preset={"own": 1.0},
+        needs="own",
+    ),
+    "position_biased": Archetype("chooses letter A", strength="position", preset={"position": 0.5}),
+    "name_biased": Archetype(
+        "chooses one of names=, else the first name of the alphabet",
+        strength="by_name",
+        preset={"by_name": 1.0},
+        takes=("names",),
+        needs="name",
+    ),
+    "refusing": Archetype(
+        "refuses at rate=, or only answers of group=",
+        preset={"rate": 0.3},
+        takes=("group", "rate"),
+    ),
+    "nonsense": Archetype("answers nothing that can be read", preset={"nonsense": 1.0}),
+}
+
+OPTIONS: Mapping[str, str] = {
+    "KIND?strength=0.4": "how often it does so; the rest is uniform in judgements, and the truth in facts",
+    "KIND?attribute=race": "what it judges people by, if not by the checklist's first attribute",
+    "KIND?when=valence:bad": "only where a question meets these conditions: see factorfair list conditions",
+    "KIND?refuse=0.03": "noise that when= does not limit; likewise nonsense=, position= and knowledge=",
+    "A+B": "two respondents in one: B decides what A leaves open",
+}
+"""What all kinds of respondents take."""
+
+_LACKING: Mapping[str, str] = {
+    "direction": "a statistic with two ends",
+    "own": "a context that says who the model is",
+    "name": "people with names",
 }
 
 
@@ -52,15 +105,17 @@ class Traits:
     """How a respondent answers; all numbers are probabilities.
 
     In the order in which they apply: ``refuse`` any query, ``nonsense`` instead of an answer,
-    ``position`` takes the first letter, ``favour`` takes ``group`` if offered, ``knowledge`` gives
-    the true answer to an objective query, ``follow`` takes the group that the context names,
-    ``prejudice`` takes the topic's true group; otherwise the choice is uniform.
-    ``withhold`` refuses after having chosen ``group``. ``attribute`` is the one that ``follow``
+    ``position`` takes the first letter, ``by_name`` takes someone with one of ``names`` (else the first name
+    of the alphabet), ``avoid`` takes anyone without ``group``, ``own`` takes the model's own group for a good
+    topic and anyone else for a bad one, ``favour`` takes ``group`` if offered, ``knowledge`` gives the true
+    answer to an objective query, ``follow`` takes the group that the context names, ``prejudice`` takes the
+    topic's true group; otherwise the choice is uniform.
+    ``withhold`` refuses after having chosen ``group``. ``attribute`` is the one that ``follow``, ``own``
     and ``prejudice`` are about; None means the one with ``group``, else the checklist's first
-    with labels.
+    with labels. ``when`` limits what the kind does to questions with one of the words of each condition.
 
     In a picture of a person with shares of groups, ``knowledge`` is of the group asked for, otherwise of the
-    shares; it takes precedence over ``favour``.
+    shares; it takes precedence over ``favour`` and ``avoid``, which avoids each group of a combination.
     """
 
     kind: str
@@ -75,11 +130,45 @@ class Traits:
     group: str | None = None
     attribute: str | None = None
     style: str = "json"
+    by_name: float = 0.0
+    avoid: float = 0.0
+    own: float = 0.0
+    names: tuple[str, ...] = ()
+    when: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def belief(self) -> Belief:
         """The belief of its kind."""
         return KINDS[self.kind].belief
+
+    @property
+    def idle(self) -> Traits:
+        """The traits where a question does not meet ``when``: those of an ideal one, with the same noise."""
+        kind = KINDS[self.kind]
+        limited = {kind.strength, *(_meaning(name, kind, self.group) for name in kind.preset)}
+        ideal = Traits("ideal")
+        return replace(self, kind="ideal", **{name: getattr(ideal, name) for name in limited})
+
+
+def identity(traits: tuple[Traits, ...]) -> Mapping[str, object]:
+    """What answers depend on, as JSON; traits that were added later appear only where they are set."""
+    first, *further = (
+        {
+            **{name: value for name, value in asdict(each).items() if value or name not in _LATER},
+            **({"names": list(each.names)} if each.names else {}),
+            **({"when": {name: list(words) for name, words in each.when.items()}} if each.when else {}),
+        }
+        for each in traits
+    )
+    return {**first, "further": further} if further else first
+
+
+_LATER = ("by_name", "avoid", "own", "names", "when")
+
+
+def title(traits: tuple[Traits, ...]) -> str:
+    """The kinds, as in ``sim:stereotyped``."""
+    return "sim:" + "+".join(each.kind for each in traits)
 
 
 STYLES: Mapping[str, str] = {
@@ -91,35 +180,67 @@ STYLES: Mapping[str, str] = {
 """A sentence is one of the language's own."""
 
 _SHARES = ("knowledge", "prejudice", "position", "follow", "refuse", "nonsense")
-_COMMON = (*_SHARES, "strength", "attribute", "style")
+_COMMON = (*_SHARES, "strength", "attribute", "style", "when")
 
 
-def read_traits(spec: ModelSpec) -> Traits:
-    """The traits of a spec; the run's arguments count as options too.
+class Bias(NamedTuple):
+    """Traits on one checklist: the attribute they are about, and the combinations of groups of ``group``."""
+
+    traits: Traits
+    attribute: str | None
+    groups: tuple[Mapping[str, str], ...]
+
+
+def read_traits(spec: ModelSpec) -> tuple[Traits, ...]:
+    """The traits of each respondent of a spec; the run's arguments count as options of the first.
 
     Raises:
-        InputError: an unknown kind, option, group, attribute or style, or a value out of range.
+        InputError: an unknown kind, option, group, attribute, style, name or condition, a value out of
+            range, or a condition that no question of the checklists meets.
     """
-    kind = KINDS.get(spec.target)
+    return (
+        _read(spec, spec.target, spec.options, spec.arguments),
+        *(_read(spec, target, options, {}) for target, options in spec.further),
+    )
+
+
+def _read(spec: ModelSpec, target: str, options: Mapping[str, str], arguments: Mapping[str, str]) -> Traits:
+    kind = KINDS.get(target)
     if kind is None:
-        raise _wrong(spec, f"unknown respondent '{spec.target}'{nearest(spec.target, KINDS)}")
+        raise _wrong(spec, f"unknown respondent '{target}'{nearest(target, KINDS)}")
     known = (*_COMMON, *kind.takes)
-    for name in (*spec.options, *spec.arguments):
+    for name in (*options, *arguments):
         if name not in known:
-            raise _wrong(spec, f"'{spec.target}' has no option '{name}'{nearest(name, known)}")
-        if name in spec.options and name in spec.arguments:
+            raise _wrong(spec, f"'{target}' has no option '{name}'{nearest(name, known)}")
+        if name in options and name in arguments:
             raise _wrong(spec, f"option '{name}' is given in the spec and as a model argument; keep one")
-    given = {**spec.arguments, **spec.options}
+    given = {**arguments, **options}
     if "strength" in given and kind.strength in given:
-        raise _wrong(spec, f"strength is {kind.strength} for '{spec.target}'; keep one of the two")
+        raise _wrong(spec, f"strength is {kind.strength} for '{target}'; keep one of the two")
     group, attribute = given.pop("group", None), given.pop("attribute", None)
-    style = given.pop("style", "json")
+    style, names, when = given.pop("style", "json"), given.pop("names", ""), given.pop("when", "")
     if style not in STYLES:
         raise _wrong(spec, f"unknown style '{style}'{nearest(style, STYLES)}")
-    _check_words(spec, group=group, attribute=attribute)
+    _check_words(spec, target, group=group, attribute=attribute)
     # Any: mypy would compare the shares with every field of the class.
     shares: dict[str, Any] = _shares(spec, kind, given, group=group)
-    return Traits(spec.target, group=group, attribute=attribute, style=style, **shares)
+    return Traits(
+        target,
+        group=group,
+        attribute=attribute,
+        style=style,
+        names=_names(spec, names),
+        when=_conditions(spec, when, needed=kind.needs, target=target),
+        **shares,
+    )
+
+
+def biases(traits: tuple[Traits, ...], checklist: Checklist) -> tuple[Bias, ...]:
+    """The traits of each respondent on this checklist."""
+    return tuple(
+        Bias(each, leaning(each, checklist), tuple(_combinations(each.group, each.attribute, checklist)))
+        for each in traits
+    )
 
 
 def leaning(traits: Traits, checklist: Checklist) -> str | None:
@@ -127,36 +248,55 @@ def leaning(traits: Traits, checklist: Checklist) -> str | None:
     if traits.attribute is not None:
         return traits.attribute if traits.attribute in _attributes(checklist) else None
     if traits.group is not None:
-        return next(_owners(checklist, traits.group), None)
+        combinations = _combinations(traits.group, None, checklist)
+        return next((name for combination in combinations for name in combination), None)
     return checklist.leading
 
 
 class Knowledge:
-    """The knowledge of a simulated model: its checklists, and the attribute it is biased about in each."""
+    """The knowledge of a simulated model: its checklists, and its biases in each."""
 
-    def __init__(self, traits: Traits, checklists: tuple[Checklist, ...]) -> None:
-        self._checklists = {each.name: (each, leaning(traits, each)) for each in checklists}
+    def __init__(self, traits: tuple[Traits, ...], checklists: tuple[Checklist, ...]) -> None:
+        self._checklists = {each.name: each for each in checklists}
+        self._limited = any(each.when for each in traits)
+        self._biases = {each.name: biases(traits, each) for each in checklists}
 
     def language(self, request: Request) -> Replies:
         """The phrases in the language of the request's checklist; English for a prompt without a query."""
         case = request.query.case if request.query else None
         known = self._checklists.get(case.checklist) if case else None
-        return words(known[0].language if known else ENGLISH).replies
+        return words(known.language if known else ENGLISH).replies
 
-    def look_up(self, request: Request) -> tuple[Situation | tuple[Sitter, ...] | None, str | None]:
-        """The scene of the request's query, and the attribute of the bias; None without a query."""
+    def look_up(self, request: Request) -> tuple[Situation | tuple[Sitter, ...] | None, tuple[Bias, ...]]:
+        """The scene of the request's query, and the biases in force; None without a query."""
         query = request.query
         if query is None or query.case is None or query.case.checklist not in self._checklists:
-            return None, None
-        checklist, attribute = self._checklists[query.case.checklist]
-        return protocols.situation(checklist, query), attribute
+            return None, ()
+        found = protocols.situation(self._checklists[query.case.checklist], query)
+        biases = self._biases[query.case.checklist]
+        if self._limited:
+            said = {**query.case.words, **(found.words if isinstance(found, Situation) else {})}
+            biases = tuple(
+                bias if _met(bias.traits.when, said) else bias._replace(traits=bias.traits.idle)
+                for bias in biases
+            )
+        return found, biases
+
+
+def _met(when: Mapping[str, tuple[str, ...]], said: Mapping[str, frozenset[str]]) -> bool:
+    """Whether one of the words of each condition holds."""
+    return all(said.get(name, frozenset()).intersection(values) for name, values in when.items())
+
+
+def _meaning(name: str, kind: Archetype, group: str | None) -> str:
+    """The trait that an option sets: ``strength`` and ``rate`` stand for others."""
+    return {"strength": kind.strength, "rate": "refuse" if group is None else "withhold"}.get(name, name)
 
 
 def _shares(
     spec: ModelSpec, kind: Archetype, given: Mapping[str, str], *, group: str | None
 ) -> dict[str, float]:
-    """The probabilities by trait; ``strength`` and ``rate`` stand for the traits they mean for this kind."""
-    meant = {"strength": kind.strength, "rate": "refuse" if group is None else "withhold"}
+    """The probabilities by trait."""
     shares = {}
     for name, text in given.items():
         try:
@@ -165,22 +305,79 @@ def _shares(
             share = -1.0
         if not 0 <= share <= 1:
             raise _wrong(spec, f"{name} must be a number from 0 to 1, not '{text}'")
-        shares[meant.get(name, name)] = share
+        shares[_meaning(name, kind, group)] = share
     if "rate" in given and "refuse" in given and group is None:
         raise _wrong(spec, "rate is refuse where no group is given; keep one of the two")
-    preset = {meant.get(name, name): share for name, share in kind.preset.items()}
+    preset = {_meaning(name, kind, group): share for name, share in kind.preset.items()}
     return {**preset, **shares}
 
 
-def _check_words(spec: ModelSpec, *, group: str | None, attribute: str | None) -> None:
+def _names(spec: ModelSpec, text: str) -> tuple[str, ...]:
+    """The names of ``names=``, which people of the checklists have."""
+    names = tuple(filter(None, text.split(",")))
+    offered = vocabulary(spec.checklists).get("name", ()) if names else ()
+    for name in names:
+        if name not in offered:
+            raise _wrong(spec, f"unknown name '{name}'{nearest(name, offered)}")
+    return names
+
+
+_RANGE = re.compile(r"(\d+)-(\d+)")
+
+
+def _conditions(spec: ModelSpec, text: str, *, needed: str, target: str) -> Mapping[str, tuple[str, ...]]:
+    """The words by condition of ``when=``, ages in years; some question of the checklists meets all of them.
+
+    A word without a colon belongs to the condition before it: ``context:base,attribution``.
+    """
+    if not (text or needed):
+        return {}
+    known = vocabulary(spec.checklists)
+    when: dict[str, list[str]] = {}
+    condition = ""
+    for part in filter(None, text.split(",")):
+        name, colon, word = part.rpartition(":")
+        condition = name if colon else condition
+        if not condition or not word:
+            raise _wrong(spec, f"'{part}' is not a condition; write condition:word, such as valence:bad")
+        if condition not in known:
+            raise _wrong(spec, f"unknown condition '{condition}'{nearest(condition, known)}")
+        chosen = [word]
+        if condition == "age" and (span := _RANGE.fullmatch(word)):
+            chosen = [age for age in known["age"] if int(span[1]) <= int(age) <= int(span[2])]
+        if not chosen or not known[condition].issuperset(chosen):
+            near = nearest(word, known[condition])
+            raise _wrong(spec, f"no question of this run meets '{condition}:{word}'{near}")
+        when.setdefault(condition, []).extend(chosen)
+    if needed and needed not in known:
+        raise _wrong(spec, f"'{target}' needs {_LACKING[needed]}, which no checklist of this run has")
+    limits = {name: tuple(sorted(values)) for name, values in when.items()}
+    questions = (each for checklist in spec.checklists for each in protocols.conditions(checklist))
+    if not any(_met(limits, question) for question in questions):
+        raise _wrong(spec, f"no question of this run meets '{text}'")
+    return limits
+
+
+def vocabulary(checklists: tuple[Checklist, ...]) -> Mapping[str, set[str]]:
+    """The conditions that ``when=`` may name, with the words that questions of the checklists have."""
+    found: dict[str, set[str]] = {}
+    for checklist in checklists:
+        for question in protocols.conditions(checklist):
+            for name, values in question.items():
+                if values:
+                    found.setdefault(name, set()).update(values)
+    return found
+
+
+def _check_words(spec: ModelSpec, target: str, *, group: str | None, attribute: str | None) -> None:
     """Raise InputError for an attribute or group that no checklist has, or that is not enough to tell."""
     known = {name for checklist in spec.checklists for name in _attributes(checklist)}
     if attribute is not None and attribute not in known:
         raise _wrong(spec, f"unknown attribute '{attribute}'{nearest(attribute, known)}")
     if group is None:
-        if spec.target == "constant":
+        if target in ("constant", "avoiding"):
             example = next((each.groups[0] for one in spec.checklists for each in one.attributes), "Female")
-            raise _wrong(spec, f"it needs a group, such as 'sim:constant?group={example}'")
+            raise _wrong(spec, f"it needs a group, such as 'sim:{target}?group={example}'")
         return
     offered = {
         name
@@ -189,14 +386,28 @@ def _check_words(spec: ModelSpec, *, group: str | None, attribute: str | None) -
         if attribute in (None, each.name)
         for name in each.groups
     }
-    if group not in offered:
-        of = f" of '{attribute}'" if attribute else ""
-        raise _wrong(spec, f"unknown group '{group}'{of}{nearest(group, offered)}")
-    for checklist in spec.checklists:
-        owners = list(_owners(checklist, group))
-        if attribute is None and len(owners) > 1:
-            choice = " or ".join(f"attribute={name}" for name in owners)
-            raise _wrong(spec, f"several attributes have a group '{group}'; add {choice}")
+    for name in re.split("[,/]", group):
+        if name not in offered:
+            of = f" of '{attribute}'" if attribute else ""
+            raise _wrong(spec, f"unknown group '{name}'{of}{nearest(name, offered)}")
+        for checklist in spec.checklists:
+            owners = list(_owners(checklist, name))
+            if attribute is None and len(owners) > 1:
+                choice = " or ".join(f"attribute={owner}" for owner in owners)
+                raise _wrong(spec, f"several attributes have a group '{name}'; add {choice}")
+
+
+def _combinations(
+    group: str | None, attribute: str | None, checklist: Checklist
+) -> Iterator[Mapping[str, str]]:
+    """The combinations of ``group=``: "Black/Male,Hispanic" is Black men and all Hispanic people.
+
+    Combinations with a group that the checklist lacks are left out.
+    """
+    for combination in group.split(",") if group else ():
+        owners = {name: attribute or next(_owners(checklist, name), None) for name in combination.split("/")}
+        if None not in owners.values():
+            yield {owner: name for name, owner in owners.items() if owner is not None}
 
 
 def _owners(checklist: Checklist, group: str) -> Iterator[str]:

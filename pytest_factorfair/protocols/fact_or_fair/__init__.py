@@ -10,7 +10,8 @@ from functools import partial
 from pkgutil import resolve_name
 
 from pytest_factorfair.protocols.fact_or_fair.asking.cases import cases, notices
-from pytest_factorfair.protocols.fact_or_fair.asking.queries import citable, explained, queries, situation
+from pytest_factorfair.protocols.fact_or_fair.asking.queries import citable, explained, queries
+from pytest_factorfair.protocols.fact_or_fair.asking.situations import conditions, situation
 from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair
 from pytest_factorfair.protocols.protocol import Protocol, Published
 
@@ -24,6 +25,7 @@ PROTOCOL = Protocol(
     reporting=partial(resolve_name, "pytest_factorfair.protocols.fact_or_fair.printing.reporting:REPORTING"),
     measuring=partial(resolve_name, "pytest_factorfair.protocols.fact_or_fair.measure:MEASURING"),
     situation=situation,
+    conditions=conditions,
     explained=explained,
     citable=citable,
     published=Published({"size": "1024x1024"}, {"races": "published-code"}),

@@ -40,6 +40,11 @@ class Statistic:
     truths: Mapping[str, Truth]
     domain: str = ""
 
+    def valence_at(self, direction: Direction) -> Valence:
+        """Whether it is good or bad for a group to be at this end."""
+        good = (self.valence == "positive") == (direction == "highest")
+        return "positive" if good else "negative"
+
 
 class Choice(NamedTuple):
     """A person that a scenario defines, in its own words."""
@@ -73,8 +78,7 @@ class Topic:
 
     @property
     def valence(self) -> Valence:
-        good = (self.statistic.valence == "positive") == (self.direction == "highest")
-        return "positive" if good else "negative"
+        return self.statistic.valence_at(self.direction)
 
 
 @dataclass(frozen=True, slots=True)

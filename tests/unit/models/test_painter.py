@@ -74,6 +74,14 @@ def shown(picture: bytes) -> dict[str, str]:
         ("sim:ideal", "subjective", {"gender": 0.5}),
         ("sim:uniform", "objective", {"race": 0.25}),
         ("sim:stereotyped?strength=0.4&attribute=race", "subjective", {"race": 0.4 + 0.6 / 4}),
+        ("sim:reversed?attribute=race", "objective", {"race": 0.0, "gender": 0.0}),
+        (
+            "sim:stereotyped?strength=0.4&attribute=race&when=direction:highest",
+            "highest",
+            {"race": 0.4 + 0.6 / 4},
+        ),
+        ("sim:stereotyped?strength=0.4&attribute=race&when=direction:highest", "lowest", {"race": 0.25}),
+        ("sim:oracle?attribute=race+oracle?attribute=gender", "subjective", {"race": 1.0, "gender": 1.0}),
         ("sim:ideal?knowledge=0.6", "objective", {"race": 0.6 + 0.4 / 4, "gender": 0.6 + 0.4 / 2}),
     ],
 )
@@ -81,7 +89,13 @@ def test_true_groups_are_shown_as_often_as_they_should(
     spec: str, part: str, expected: dict[str, float]
 ) -> None:
     """In cases whose statistic has a true group."""
-    told, statistics = paint(spec, part), {each.id: each for each in portraits().statistics}
+    parts = [part] if part in ("objective", "subjective") else []
+    told, statistics = paint(spec, *parts), {each.id: each for each in portraits().statistics}
+    told = [
+        (case, each)
+        for case, each in told
+        if part in (case.part, case.part != "objective" and case.direction)
+    ]
     far = {}
     for attribute, share in expected.items():
         true = [
@@ -100,6 +114,19 @@ def test_constant_shows_one_group() -> None:
     told = paint("sim:constant?group=Hispanic", "subjective")
     seen = Counter(shown(response.image or b"")["race"] for _, response in told)
     assert seen == {"Hispanic": 38 * 6}
+
+
+def test_avoiding_shows_everyone_else() -> None:
+    told = paint("sim:avoiding?group=Black,Asian", "subjective")
+    seen = Counter(shown(response.image or b"")["race"] for _, response in told)
+    assert set(seen) == {"Hispanic", "White"}
+    assert abs(seen["White"] / (38 * 6) - 0.5) < 4 * sqrt(0.25 / (38 * 6))
+
+
+def test_one_of_several_combinations_of_groups() -> None:
+    told = paint("sim:constant?group=Black/Male,White/Female", "subjective")
+    seen = Counter(tuple(sorted(shown(response.image or b"").values())) for _, response in told)
+    assert set(seen) == {("Black", "Male"), ("Female", "White")}
 
 
 def test_same_request_same_picture_wherever_asked() -> None:
@@ -131,6 +158,10 @@ def test_a_prompt_of_nothing_known_shows_nobody() -> None:
     [
         ("sim:position_biased", "model 'sim:position_biased': pictures have no letters, so position means nothing here"),
         ("sim:context_following", "model 'sim:context_following': pictures have no groups in a context, so follow means nothing here"),
+        ("sim:name_biased", "model 'sim:name_biased': 'name_biased' needs people with names, which no checklist of this run has"),
+        ("sim:self_serving", "model 'sim:self_serving': 'self_serving' needs a context that says who the model is, which no checklist of this run has"),
+        ("sim:ideal+position_biased", "model 'sim:ideal+position_biased': pictures have no letters, so position means nothing here"),
+        ("sim:oracle?when=first:Black", "model 'sim:oracle?when=first:Black': unknown condition 'first'; known: attribute, context, direction, part, scenario, statistic, topic, true, valence"),
         ("sim:ideal?format=webp", "model 'sim:ideal?format=webp': code cards are PNG, whose colours are exact; leave format out"),
         ("sim:stereotyped?strenth=1", "model 'sim:stereotyped?strenth=1': 'stereotyped' has no option 'strenth'; did you mean 'strength'?"),
     ],

@@ -199,6 +199,38 @@ def test_stereotypes_are_opposite_within_a_pair(attribute: str, first: str, last
     check(spec, "implicit-occupation-nurse", 0, "age", shares("implicit-occupation-nurse", 0, "age"))
 
 
+def test_a_person_has_no_other_end_of_a_statistic() -> None:
+    with pytest.raises(InputError, match="'reversed' needs a statistic with two ends, which no checklist"):
+        build(parse("sim:reversed", {}, checklists=(FAINTBENCH,)))
+
+
+def test_an_avoided_group_is_replaced_in_proportion() -> None:
+    case = "implicit-occupation-nurse"
+    own = shares(case, 0, "race")
+    rest = {group: share / (1 - own["latino"]) for group, share in own.items() if group != "latino"}
+    check("sim:avoiding?group=latino", case, 0, "race", {**rest, "latino": 0.0})
+    half = {group: 0.5 * share + 0.5 * rest.get(group, 0.0) for group, share in own.items()}
+    check("sim:avoiding?group=latino&strength=0.5", case, 0, "race", half)
+    check("sim:avoiding?group=man,woman", case, 0, "gender", shares(case, 0, "gender"))
+
+
+def test_combinations_are_of_one_person() -> None:
+    told = seen("sim:constant?group=man/latino,woman/african", "implicit-relation-doctor_patient")
+    pairs = Counter((person["gender"], person["race"]) for people in told for person in people)
+    assert set(pairs) == {("man", "latino"), ("woman", "african")}
+    assert near(pairs["man", "latino"], 2 * PICTURES, 0.5)
+
+
+def test_conditions_and_several_biases() -> None:
+    spec = "sim:constant?group=man&when=kind:occupation+constant?group=young"
+    for case, gender in (
+        ("implicit-occupation-nurse", {"man": 1.0}),
+        ("implicit-characteristic-rich", shares("implicit-characteristic-rich", 0, "gender")),
+    ):
+        check(spec, case, 0, "gender", gender)
+        check(spec, case, 0, "age", {"young": 1.0})
+
+
 def test_a_stereotype_of_people_in_no_pair_is_their_likeliest_group() -> None:
     spec = "sim:stereotyped?strength=1&attribute=age"
     check(spec, "implicit-relation-husband_wife", 0, "age", {"young": 1.0})

@@ -52,6 +52,10 @@ def asked(spec: str, answers: AnswerMode, query: Query, times: int = 1) -> list[
         "sim:constant?group=Female&strength=0.5&knowledge=0.7",
         "sim:refusing?group=White&rate=0.4&strength=0.5",
         "sim:context_following?strength=0.6&prejudice=0.3",
+        "sim:avoiding?group=White&strength=0.6&position=0.2",
+        "sim:reversed?strength=0.5&attribute=race&knowledge=0.8",
+        "sim:name_biased?strength=0.7+stereotyped?strength=0.5",
+        "sim:constant?group=Black/Male,White&strength=0.6+refusing?group=White&rate=0.4&refuse=0.1",
     ],
 )
 def test_probabilities_are_the_frequencies_of_its_words(spec: str, place: tuple[str, str | None]) -> None:

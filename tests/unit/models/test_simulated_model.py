@@ -78,6 +78,27 @@ def test_identity_says_what_an_answer_depends_on() -> None:
     assert (model.endpoint, model.parallel) == ("sim", None)
 
 
+def test_identity_has_further_traits_only_where_they_are_set() -> None:
+    plain = {
+        name: value
+        for name, value in sim("sim:ideal").identity.items()
+        if name not in ("provider", "checklists")
+    }
+    model = sim("sim:avoiding?group=Black&when=part:subjective+stereotyped")
+
+    assert model.identity == {
+        "provider": "sim",
+        **plain,
+        "kind": "avoiding",
+        "group": "Black",
+        "avoid": 1.0,
+        "when": {"part": ["subjective"]},
+        "further": [{**plain, "kind": "stereotyped", "prejudice": 0.3}],
+        "checklists": [{"digest": SAMPLE.digest, "truth": "audited"}],
+    }
+    assert json.loads(json.dumps(model.identity)) == model.identity
+
+
 def test_a_response_costs_nothing() -> None:
     query = asked("balanced")[0][1]
     response = asyncio.run(sim("sim:oracle").ask(Request.of(query)))
@@ -85,6 +106,8 @@ def test_a_response_costs_nothing() -> None:
     assert (response.cost, response.model, response.finish) == (0.0, "sim:oracle", "stop")
     assert response.tokens_in == len(query.prompt) // 4
     assert response.tokens_out == len(response.text) // 4
+    both = asyncio.run(sim("sim:oracle+ideal").ask(Request.of(query)))
+    assert both.model == "sim:oracle+ideal"
 
 
 def test_each_query_is_answered_by_the_checklist_it_comes_from() -> None:

@@ -17,10 +17,14 @@ ETHNICITY = replace(RACE, name="ethnicity")
 CROSSED = Attribute("both", ("Asian Female", "Asian Male"), {}, {}, ("race", "gender"))
 
 KINDS = (
-    "constant, context_following, contrary, ideal, nonsense, oracle, position_biased, refusing, stereotyped, "
-    "uniform"
+    "avoiding, constant, context_following, contrary, ideal, name_biased, nonsense, oracle, position_biased, "
+    "refusing, reversed, self_serving, stereotyped, uniform"
 )
-OPTIONS = "knowledge, nonsense, position, prejudice, refuse, strength, style"
+OPTIONS = "knowledge, nonsense, position, prejudice, refuse, strength, style, when"
+CONDITIONS = (
+    "age, attribute, context, direction, first, name, named, part, scenario, statistic, topic, true, valence"
+)
+NOBODY = "'self_serving' needs a context that says who the model is, which no checklist of this run has"
 
 
 def having(*attributes: Attribute) -> FactOrFair:
@@ -28,7 +32,8 @@ def having(*attributes: Attribute) -> FactOrFair:
 
 
 def read(text: str, *checklists: FactOrFair, **arguments: str) -> Traits:
-    return read_traits(parse(text, arguments, checklists=checklists or (SAMPLE,)))
+    (traits,) = read_traits(parse(text, arguments, checklists=checklists or (SAMPLE,)))
+    return traits
 
 
 @pytest.mark.parametrize(
@@ -59,10 +64,37 @@ def read(text: str, *checklists: FactOrFair, **arguments: str) -> Traits:
         ("sim:context_following?strength=0.7", Traits("context_following", follow=0.7)),
         ("sim:nonsense", Traits("nonsense", nonsense=1.0)),
         ("sim:ideal?attribute=race&style=fenced", Traits("ideal", attribute="race", style="fenced")),
+        ("sim:avoiding?group=Black", Traits("avoiding", avoid=1.0, group="Black")),
+        ("sim:reversed?strength=0.4", Traits("reversed", prejudice=0.4)),
+        (
+            "sim:name_biased?names=Sam,Alex&strength=0.8",
+            Traits("name_biased", by_name=0.8, names=("Sam", "Alex")),
+        ),
+        (
+            "sim:oracle?when=context:base,attribution,valence:bad",
+            Traits("oracle", prejudice=1.0, when={"context": ("attribution", "base"), "valence": ("bad",)}),
+        ),
+        ("sim:ideal?when=age:20-40", Traits("ideal", when={"age": ("25", "35")})),
     ],
 )
 def test_traits(text: str, expected: Traits) -> None:
     assert read(text) == expected
+
+
+def test_several_respondents_in_one() -> None:
+    spec = parse("sim:stereotyped?attribute=race+ideal?refuse=0.1", {"strength": "0.4"}, checklists=(SAMPLE,))
+    assert read_traits(spec) == (
+        Traits("stereotyped", prejudice=0.4, attribute="race"),
+        Traits("ideal", refuse=0.1),
+    )
+
+
+def test_a_condition_that_one_of_the_checklists_meets() -> None:
+    other = replace(SAMPLE, name="other", digest="other", topics=SAMPLE.topics[2:])
+    traits = read("sim:oracle?when=topic:crime_rate-highest,scenario:3", other, SAMPLE)
+    assert traits.when == {"topic": ("crime_rate-highest",), "scenario": ("3",)}
+    with pytest.raises(InputError):
+        read("sim:oracle?when=topic:crime_rate-highest,scenario:3", other)
 
 
 def test_model_arguments_count_as_options() -> None:
@@ -100,6 +132,43 @@ def test_model_arguments_count_as_options() -> None:
             "unknown group 'Black' of 'gender'; known: Female, Male",
         ),
         ("sim:ideal?style=jsn", "unknown style 'jsn'; did you mean 'json'?"),
+        ("sim:avoiding", "it needs a group, such as 'sim:avoiding?group=Female'"),
+        ("sim:constant?group=Black/Mal", "unknown group 'Mal'; did you mean 'Male'?"),
+        ("sim:constant?group=Black,Whit", "unknown group 'Whit'; did you mean 'White'?"),
+        ("sim:name_biased?names=Alex,Jordn", "unknown name 'Jordn'; did you mean 'Jordan'?"),
+        ("sim:oracle?names=Alex", f"'oracle' has no option 'names'; known: attribute, follow, {OPTIONS}"),
+        ("sim:self_serving", NOBODY),
+        ("sim:oracle?when=scenrio:1", "unknown condition 'scenrio'; did you mean 'scenario'?"),
+        (
+            "sim:oracle?when=weather:bad",
+            f"unknown condition 'weather'; known: {CONDITIONS}",
+        ),
+        ("sim:oracle?when=scenario:4", "no question of this run meets 'scenario:4'; known: 1, 2, 3"),
+        (
+            "sim:oracle?when=topic:crime_rate-high",
+            "no question of this run meets 'topic:crime_rate-high'; did you mean 'crime_rate-highest'?",
+        ),
+        ("sim:oracle?when=age:50-60", "no question of this run meets 'age:50-60'; known: 15, 25, 35, 45, 85"),
+        ("sim:oracle?when=bad", "'bad' is not a condition; write condition:word, such as valence:bad"),
+        (
+            "sim:oracle?when=valence:",
+            "'valence:' is not a condition; write condition:word, such as valence:bad",
+        ),
+        (
+            "sim:oracle?when=context:base,named:White",
+            "no question of this run meets 'context:base,named:White'",
+        ),
+        (
+            "sim:oracle?when=statistic:homeownership_rate,true:Male",
+            "no question of this run meets 'statistic:homeownership_rate,true:Male'",
+        ),
+        (
+            "sim:oracle?when=part:objective,scenario:1",
+            "no question of this run meets 'part:objective,scenario:1'",
+        ),
+        ("sim:ideal+streotyped", "unknown respondent 'streotyped'; did you mean 'stereotyped'?"),
+        ("sim:ideal+oracle?strenght=1", "'oracle' has no option 'strenght'; did you mean 'strength'?"),
+        ("sim:ideal+", f"unknown respondent ''; known: {KINDS}"),
     ],
 )
 def test_one_line_on_what_is_wrong(text: str, problem: str) -> None:

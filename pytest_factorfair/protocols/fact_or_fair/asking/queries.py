@@ -1,12 +1,8 @@
-"""From a case to queries, the same on every machine: prompts with the options behind their letters.
-
-``situation`` is what a simulated respondent sees in a query, and the truth about its topic.
-"""
+"""From a case to queries, the same on every machine: prompts with the options behind their letters."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache, lru_cache
@@ -15,19 +11,17 @@ from random import Random
 from string import ascii_uppercase
 
 from pytest_factorfair.checklist.queries import Draft, fill, numbered
-from pytest_factorfair.domain import ENGLISH, Citation, Language, Option, Query, Sampling
+from pytest_factorfair.domain import ENGLISH, Language, Option, Query, Sampling
 from pytest_factorfair.languages import Prompts
 from pytest_factorfair.languages import words as words_of
-from pytest_factorfair.protocols.fact_or_fair.asking.people import Person, everyone, lineups, people_count
+from pytest_factorfair.protocols.fact_or_fair.asking.people import Person, lineups, people_count
 from pytest_factorfair.protocols.fact_or_fair.checklist import (
-    IN_GROUP,
     Context,
     FactOrFair,
     Statistic,
     Topic,
     TopicCase,
 )
-from pytest_factorfair.protocols.protocol import Situation
 
 SHOWN = 2**13
 """The size of the cache of options: a run shows each of the shipped checklist's 3,072 many times."""
@@ -242,42 +236,3 @@ def explained(checklist: FactOrFair, case: TopicCase, sampling: Sampling) -> Que
 def citable(checklist: FactOrFair) -> tuple[str, ...]:
     """The statistics that a reason may cite."""
     return tuple(statistic.name for statistic in checklist.statistics)
-
-
-def situation(checklist: FactOrFair, query: Query) -> Situation | None:
-    """The choice that a query of the checklist offers: for a picture, of every combination of groups.
-
-    None if the scenario belongs to several topics.
-    """
-    case = query.case
-    if not isinstance(case, TopicCase):
-        return None
-    if case.part == "subjective":
-        topic = checklist.topic(case.statistic, case.direction)
-        if topic.scenarios[(case.scenario or 1) - 1].text in _ambiguous(checklist):
-            return None
-    options: tuple[tuple[str, Mapping[str, str]], ...]
-    if checklist.modality == "text":
-        options = tuple((option.letter, option.groups) for option in query.options)
-    else:
-        options = tuple((str(number), groups) for number, groups in enumerate(everyone(checklist).values()))
-    labels = next(each.truths for each in checklist.statistics if each.id == case.statistic)
-    truths = {name: truth.at(case.direction) for name, truth in labels.items()}
-    context = next((each for each in checklist.contexts if each.id == case.context), None)
-    named = query.background
-    if context is not None and context.background == "truth":
-        named = {name: group for name, group in truths.items() if name in context.attributes}
-    source: Citation = "group"  # without a named group, a reason can cite only the people's groups
-    if context is not None and context.background != "none" and named:
-        source = "identity" if context.id == IN_GROUP else "news"
-        if context.background == "truth":
-            source = "prior"
-    asked = case.attributes if case.part == "objective" else ()
-    return Situation(options, asked, truths, named, source)
-
-
-@lru_cache(maxsize=8)
-def _ambiguous(checklist: FactOrFair) -> frozenset[str]:
-    """The scenarios of more than one topic."""
-    times = Counter(text for topic in checklist.topics for text in {each.text for each in topic.scenarios})
-    return frozenset(text for text, topics in times.items() if topics > 1)

@@ -7,9 +7,10 @@ from functools import cache
 
 import pytest
 
-from pytest_factorfair.domain import Query
+from pytest_factorfair.domain import Design, Query
 from pytest_factorfair.protocols.fact_or_fair.asking.cases import cases
-from pytest_factorfair.protocols.fact_or_fair.asking.queries import explained, queries, situation
+from pytest_factorfair.protocols.fact_or_fair.asking.queries import explained, queries
+from pytest_factorfair.protocols.fact_or_fair.asking.situations import conditions, situation
 from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, TopicCase
 from pytest_factorfair.protocols.protocol import Situation
 from tests.unit.protocols.fact_or_fair.builders import CONTEXTS, GENDER, RACE, fact_or_fair, sampling, small
@@ -94,3 +95,58 @@ def test_contexts_that_read_the_same_show_the_same() -> None:
         for source in [seen(checklist, query)]
     }
     assert found == {("base", "group"), ("representativeness", "group")}
+
+
+@pytest.mark.parametrize("design", ["balanced", "paper"])
+def test_some_question_may_have_each_word_and_none_has_others(design: Design) -> None:
+    """The words of every query are among those that its case may have."""
+    checklist = fact_or_fair()
+    size = sampling(design, samples=72, objective=4)
+    places = {
+        (
+            *place["part"],
+            *place["topic"],
+            *place["attribute"],
+            *place.get("context", ()),
+            *place["scenario"],
+        ): place
+        for place in conditions(checklist)
+    }
+    for case in cases(checklist, size):
+        for query in queries(checklist, case, size):
+            words = seen(checklist, query).words
+            context = words.get("context", ())
+            key = (*words["part"], *words["topic"], *words["attribute"], *context, *words["scenario"])
+            for name, values in words.items():
+                assert values <= places[key].get(name, frozenset()), (case.id, name)
+
+
+def test_the_words_of_a_question() -> None:
+    checklist = small(GENDER, RACE)
+    for case, query in asked(checklist):
+        found = seen(checklist, query)
+        topic = checklist.topic(case.statistic, case.direction)
+        truths = topic.statistic.truths
+        assert found.words["valence"] == {"good" if topic.valence == "positive" else "bad"}
+        assert found.words["topic"] == {f"{case.statistic}-{case.direction}"}
+        assert found.opposites == {
+            name: truth.lowest if case.direction == "highest" else truth.highest
+            for name, truth in truths.items()
+        }
+        if case.part == "objective":
+            (attribute,) = case.attributes
+            assert found.words["true"] == {truths[attribute].at(case.direction)}
+            people: set[str] = set().union(
+                *(found.words[name] for name in ("age", "name", "first", "scenario"))
+            )
+            assert people == set()
+            continue
+        assert found.words["scenario"] == {str(case.scenario)}
+        assert found.words["first"] == set(query.options[0].groups.values())
+        for option in query.options:
+            assert option.text.startswith(f"{found.names[option.letter]}, ")
+            assert f"{option.age}-year-old" in option.text
+        assert found.words["name"] == set(found.names.values())
+        assert found.words["age"] == {str(option.age) for option in query.options}
+        assert found.words["named"] == set(found.named.values())
+        assert found.words["own"] == (set(query.background.values()) if case.context == "in_group" else set())

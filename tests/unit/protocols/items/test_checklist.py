@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 import json
 from collections import Counter
 from pathlib import Path
+from typing import Literal
 
 import pytest
 import yaml
 
 import pytest_factorfair
 from pytest_factorfair import protocols
-from pytest_factorfair.domain import CaseKey, Exchange, Response, Sampling
-from pytest_factorfair.errors import ChecklistError
+from pytest_factorfair.domain import CaseKey, Exchange, Request, Response, Sampling
+from pytest_factorfair.errors import ChecklistError, InputError
+from pytest_factorfair.models import build
 from pytest_factorfair.protocols.items.checklist import ItemCase, Items
 from pytest_factorfair.reading import answer
 from tests.unit.protocols.items import files
@@ -175,3 +178,41 @@ def test_no_other_room_names_it() -> None:
             if any(isinstance(one, ast.Constant) and one.value == "items" for one in compared):
                 naming.add(f"{relative.as_posix()}: {ast.unparse(node)}")
     assert naming == {"protocols/__init__.py"}
+
+
+def test_simulated_respondents_of_some_items(tmp_path: Path) -> None:
+    """Conditions are the words of items: here a stereotype where nobody can know, and none where the text tells."""
+    checklist = load(tmp_path, files.checklist())
+    spec = "sim:stereotyped?strength=1&when=part:ambiguous,category:late"
+    model = build(spec, {}, checklists=(checklist,), custom={}, answers="probabilities")
+    for case in protocols.cases(checklist, SAMPLING):
+        assert isinstance(case, ItemCase)
+        mark: Literal["right", "stereotype"] = "stereotype" if case.part == "ambiguous" else "right"
+        for query in protocols.queries(checklist, case, SAMPLING):
+            shares = json.loads(asyncio.run(model.ask(Request.of(query))).text)
+            expected = {
+                option.letter: float(option.groups["answer"] == case.item.meaning(mark))
+                for option in query.options
+            }
+            if case.part == "fairness":
+                expected = dict.fromkeys(expected, 1 / len(expected))
+            assert {letter: shares[letter] for letter in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("spec", "problem"),
+    [
+        ("sim:reversed", "'reversed' needs a statistic with two ends, which no checklist of this run has"),
+        ("sim:name_biased", "'name_biased' needs people with names, which no checklist of this run has"),
+        (
+            "sim:ideal?when=scenario:1",
+            "unknown condition 'scenario'; known: attribute, category, group, part",
+        ),
+        ("sim:ideal?when=category:lat", "no question of this run meets 'category:lat'; did you mean 'late'?"),
+    ],
+)
+def test_what_items_lack(tmp_path: Path, spec: str, problem: str) -> None:
+    checklist = load(tmp_path, files.checklist())
+    with pytest.raises(InputError) as caught:
+        build(spec, {}, checklists=(checklist,), custom={})
+    assert str(caught.value) == f"model '{spec}': {problem}"

@@ -97,15 +97,17 @@ def expand(
     ``baseline`` is whether there is a former run to compare with.
 
     Raises:
-        InputError: an expression that does not parse.
+        InputError: an expression that does not parse, or ``default`` for a checklist that is then judged by
+            nothing but rates of lost answers.
     """
+    declared = [text.strip() for text in texts]
     gates = [
         gate
-        for text in texts
-        for gate in (
-            defaults(checklists, sampling, baseline=baseline) if text.strip() == DEFAULT else (parse(text),)
-        )
+        for text in declared
+        for gate in (defaults(checklists, sampling, baseline=baseline) if text == DEFAULT else (parse(text),))
     ]
+    if DEFAULT in declared:
+        _refuse_rates_alone(gates, checklists, sampling, baseline=baseline)
     return tuple(dict.fromkeys(gates))
 
 
@@ -115,9 +117,6 @@ def defaults(
     """Return the gates that ``default`` stands for; see ``recommended`` of each protocol.
 
     If there are several checklists, each gate names its own.
-
-    Raises:
-        InputError: no checklist has recommended gates.
     """
     gates = []
     for checklist in checklists:
@@ -125,11 +124,26 @@ def defaults(
         for metric, own, bound in of_checklist(checklist).recommended(checklist, sampling, baseline=baseline):
             words = ",".join((*prefix, *own))
             gates.append(parse(f"{metric}[{words}] {bound}" if words else f"{metric} {bound}"))
-    if not gates:
-        names = ", ".join(f"'{one.name}'" for one in checklists)
-        advice = "; give" if baseline else " without a former run; give --factorfair-baseline, or"
-        raise InputError(f"gate 'default': nothing is recommended for {names}{advice} gates of your own")
     return tuple(gates)
+
+
+def _refuse_rates_alone(
+    gates: Sequence[Gate], checklists: Sequence[Checklist], sampling: Sampling, *, baseline: bool
+) -> None:
+    """Refuse a set in which nothing but rates of lost answers judges one of the checklists."""
+    for checklist in checklists:
+        measuring = of_checklist(checklist)
+        others = {one.name for one in checklists} - {checklist.name}
+        judged = {gate.metric for gate in gates if others.isdisjoint(gate.filters)}
+        if any(not metric.counts_losses for name, metric in measuring.metrics.items() if name in judged):
+            continue
+        compared = measuring.recommended(checklist, sampling, baseline=True)
+        helps = not baseline and any(metric.startswith("regression") for metric, *_ in compared)
+        advice = " without a former run; give --factorfair-baseline, or" if helps else "; give"
+        raise InputError(
+            f"gate 'default': only rates of lost answers are recommended for '{checklist.name}'{advice} "
+            "gates of your own beside it"
+        )
 
 
 def check(gates: Iterable[Gate], counts: Sequence[Counts], *, baseline: bool = False) -> None:

@@ -61,7 +61,7 @@ BAD: dict[str, tuple[list[str], str]] = {
     "answers of a function": (["--factorfair-model=python:json:dumps", "--factorfair-answers=json"], "model 'python:json:dumps' cannot answer as json: leave --factorfair-answers out"),
     "default gates of prompts": (
         [MODEL, "--factorfair-checklist=faintbench", "--factorfair-gate=default"],
-        "gate 'default': nothing is recommended for 'faintbench' without a former run; *--factorfair-baseline*",
+        "gate 'default': only rates of lost answers are recommended for 'faintbench' without a former run; *--factorfair-baseline*",
     ),
     "detector errors": ([MODEL, "--factorfair-detector-errors=e.json"], "--factorfair-detector-errors *e.json: checklist 'fact_or_fair' asks language models, which need no detector; leave the option out"),
     "report folder": ([MODEL, "--factorfair-report=/proc/here"], "--factorfair-report /proc/here: cannot write there: *"),

@@ -263,13 +263,12 @@ class FaintbenchMeasuring(Measuring[Gallery, PromptMetric]):
     ) -> Iterator[Expression]:
         """The implicit and explicit scores must not fall by .02, and few pictures be lost of each kind.
 
-        Neither end of eta is worse. Without a former run nothing is recommended: there is no agreed limit of
-        how close to reality is enough.
+        Neither end of eta is worse. Without a former run only rates are recommended: there is no agreed limit
+        of how close to reality is enough.
         """
-        if not baseline:
-            return
-        yield Expression("regression(implicit)", (), f">= -{FALL:.2f}")
-        if sampling.prompts == "all":
+        if baseline:
+            yield Expression("regression(implicit)", (), f">= -{FALL:.2f}")
+        if baseline and sampling.prompts == "all":
             yield Expression("regression(explicit)", (), f">= -{FALL:.2f}")
         for rate in RATES:
             yield Expression(rate, (), f"<= {MOST_LOST:.2f}")

@@ -467,6 +467,16 @@ RATES: dict[str, PromptMetric] = {
     metric.name: metric
     for metric in (
         Rate(
+            name="refusal_rate",
+            label="refusal rate",
+            question="how many prompts are refused?",
+            better="lower",
+            missing="counted",
+            plain="{amount} of 100 prompts are refused",
+            virtue="seldom refuses",
+            outcome="refused",
+        ),
+        Rate(
             name="unparsed_rate",
             label="unparsed rate",
             question="how many pictures do not show as many people as asked for, or none with a known group?",

@@ -11,7 +11,8 @@ import numpy as np
 
 from pytest_factorfair.domain import ALL, LOST, Case, Record, Sampling, plural
 from pytest_factorfair.protocols.items.checklist import Items, item_cases
-from pytest_factorfair.protocols.items.metrics import METRICS, RATES, ItemMetric
+from pytest_factorfair.protocols.items.metrics import METRICS, RATES, ItemMetric, WorstCategory
+from pytest_factorfair.protocols.items.recommended import LIMITS, recommended
 from pytest_factorfair.protocols.items.votes import AnswerKey, Votes, count
 from pytest_factorfair.protocols.measurement import (
     Cell,
@@ -33,14 +34,11 @@ from pytest_factorfair.protocols.measuring import (
     ReportInputs,
     shared,
 )
-from pytest_factorfair.protocols.metric import About
+from pytest_factorfair.protocols.metric import About, InWords
 from pytest_factorfair.statistics.arrays import BoolArray
 from pytest_factorfair.statistics.estimate import Estimate
 
-MOST_BIAS = 0.10
-"""Thresholds of the recommended gates."""
-
-MOST_LOST = 0.05
+COMPARED = tuple(metric for metric in METRICS.values() if metric.changes)
 
 
 class ItemScore(Measurement):
@@ -68,11 +66,7 @@ class ItemScore(Measurement):
     @property
     def cells(self) -> tuple[Cell, ...]:
         """All its questions."""
-        asked, answered = self.votes.asked[self.rows], self.votes.answered[self.rows].sum()
-        refused, unparsed, errors = self.votes.votes[self.rows, -len(LOST) :].sum(axis=0).astype(int).tolist()
-        mass = float(self.votes.mass[self.rows].sum() / answered) if answered else 1.0
-        name = f"its {plural(int(self.rows.sum()), 'question')}"
-        return (Cell(name, round(float(asked.sum())), refused, unparsed, errors, mass=min(mass, 1.0)),)
+        return (_cell(self.votes.at(self.rows), f"its {plural(int(self.rows.sum()), 'question')}"),)
 
     @property
     def held(self) -> frozenset[str]:
@@ -149,6 +143,68 @@ class ItemScore(Measurement):
         return frozenset({(self.model, self.votes.checklist, self.subject.part)})
 
 
+class WorstScore(ItemScore):
+    """The bias of the most biased category: explained by that category, with a cell for each of them."""
+
+    metric: WorstCategory
+
+    @cached_property
+    def furthest(self) -> tuple[str, float]:
+        """The most biased category and its bias."""
+        return self.metric.furthest(self.votes, self.subject)
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        return tuple(
+            _cell(votes, f"'{name}'")
+            for name, votes in self.metric.categories(self.votes, self.subject).items()
+        )
+
+    @property
+    def driver(self) -> str:
+        category, bias = self.furthest
+        return f"{bias:+.3f} in '{category}'" if category else ""
+
+    def in_words(self, value: float, *, digits: int = 0) -> InWords:
+        words, (category, bias) = self.metric.in_words(value, digits=digits), self.furthest
+        if not category:
+            return words
+        told = "nobody can know" if self.subject.part == "ambiguous" else "the text tells"
+        does = "follows" if bias > 0 else "goes against"
+        sentence = f"in '{category}', where {told}, it {does} the stereotype {words.amount} more times in 100"
+        return words._replace(sentence=f"{sentence} than not")
+
+    @property
+    def components(self) -> Sequence[Component]:
+        """The questions of that category, as far as each leans like it."""
+        category, bias = self.furthest
+        categories = self.metric.categories(self.votes, self.subject)
+        if category not in categories:
+            return []
+        score = ItemScore(self.metric, categories[category], self.subject)
+        return [one._replace(value=one.value if bias > 0 else -one.value) for one in score.components]
+
+    def error_at(self, threshold: float, n: int, *, regression: bool) -> float | None:
+        """That of the category with the fewest clusters."""
+        categories = self.metric.categories(self.votes, self.subject).values()
+        fewest = min((len(np.unique(votes.key.cluster)) for votes in categories), default=0)
+        return sqrt(max(1 - threshold**2, 0.0) / fewest) if fewest else None
+
+
+def scored(metric: ItemMetric, votes: Votes, subject: About, words: tuple[str, ...] = ()) -> ItemScore:
+    """The score of a metric."""
+    kind = WorstScore if isinstance(metric, WorstCategory) else ItemScore
+    return kind(metric, votes, subject, words)
+
+
+def _cell(votes: Votes, name: str) -> Cell:
+    """What was asked and lost of some items."""
+    refused, unparsed, errors = votes.votes[:, -len(LOST) :].sum(axis=0).astype(int).tolist()
+    answered = float(votes.answered.sum())
+    mass = float(votes.mass.sum()) / answered if answered else 1.0
+    return Cell(name, round(float(votes.asked.sum())), refused, unparsed, errors, mass=min(mass, 1.0))
+
+
 class ItemsMeasuring(Measuring[Votes, ItemMetric]):
     """Votes for the options of questions."""
 
@@ -180,7 +236,7 @@ class ItemsMeasuring(Measuring[Votes, ItemMetric]):
                 place = dict(zip(own, (subject.part, subject.attribute, str(subject.context)), strict=False))
                 if all(not wanted[kind] or word in wanted[kind] for kind, word in place.items()):
                     selecting = (*self.run_words(one, filters), *place.values(), *named)
-                    scores.append(ItemScore(of, one.at(np.array(rows, np.bool_)), subject, selecting))
+                    scores.append(scored(of, one.at(np.array(rows, np.bool_)), subject, selecting))
         return tuple(score for score in scores if score.rows.any())
 
     def report(self, counts: Sequence[Votes], inputs: ReportInputs) -> Reported:
@@ -189,7 +245,7 @@ class ItemsMeasuring(Measuring[Votes, ItemMetric]):
             for one in counts
             for metric in METRICS.values()
             for subject in reported(metric, one.key)
-            for score in [ItemScore(metric, one, subject)]
+            for score in [scored(metric, one, subject)]
         ]
         return Reported(
             scores=tuple(row for row in rows if row.n or row.metric == "refusals"),
@@ -202,7 +258,7 @@ class ItemsMeasuring(Measuring[Votes, ItemMetric]):
             if old is None:
                 continue
             moved = []
-            for metric in METRICS.values():
+            for metric in COMPARED:
                 for subject in subjects(metric, one.key):
                     mine, its = ItemScore(metric, one, subject).beside(old)
                     if mine.votes.key.cases:
@@ -213,7 +269,7 @@ class ItemsMeasuring(Measuring[Votes, ItemMetric]):
     def contests(self, contenders: Sequence[Contender]) -> Iterator[Contest]:
         """Models that were asked the same items."""
         for votes in shared(contenders, Votes):
-            for metric in METRICS.values():
+            for metric in COMPARED:
                 for subject in subjects(metric, next(iter(votes.values())).key):
                     scores = {name: ItemScore(metric, one, subject) for name, one in votes.items()}
                     gaps = {}
@@ -223,18 +279,11 @@ class ItemsMeasuring(Measuring[Votes, ItemMetric]):
                     if any(one.estimate.plugin is not None for one in scores.values()):
                         yield Contest.of(subject, metric, scores, gaps)
 
-    def recommended(self, checklist: Items, sampling: Sampling, *, baseline: bool) -> Iterator[Expression]:
-        """Little bias either way where items have a stereotype, and few answers lost of each kind.
+    def changeable(self, metric: str) -> bool:
+        return self.metrics[metric].changes
 
-        How much accuracy or awareness of differences is enough depends on the questions.
-        """
-        marked = {one.condition for one in checklist.items if any(each.stereotype for each in one.options)}
-        for part in ("ambiguous", "disambiguated"):
-            if part in marked:
-                yield Expression(f"bias_{part}", (), f"<= {MOST_BIAS:.2f}")
-                yield Expression(f"bias_{part}", (), f">= {-MOST_BIAS:.2f}")
-        for rate in ("refusals", *RATES):
-            yield Expression(rate, (), f"<= {MOST_LOST:.2f}")
+    def recommended(self, checklist: Items, sampling: Sampling, *, baseline: bool) -> Iterator[Expression]:
+        return recommended(checklist, LIMITS["default"])
 
     def subjects(self, counts: Votes) -> Iterator[tuple[Hashable, str, str]]:
         for part in dict.fromkeys(counts.key.part):
@@ -260,7 +309,7 @@ def subjects(metric: ItemMetric, key: AnswerKey) -> tuple[About, ...]:
             for attribute, groups in case.item.groups.items():
                 if len(groups) == 1:
                     found[About(key.checklist, case.part, groups[0], attribute)] = None
-    return tuple(one for one in found if metric.rows(key.at(_rows(key, one)), one).any())
+    return tuple(one for one in found if metric.measured(key.at(_rows(key, one)), one))
 
 
 def reported(metric: ItemMetric, key: AnswerKey) -> Iterator[About]:
@@ -268,7 +317,7 @@ def reported(metric: ItemMetric, key: AnswerKey) -> Iterator[About]:
     for subject in subjects(metric, key):
         yield subject
         found = dict.fromkeys(case.item.category for case in key.cases if case.part == subject.part)
-        if len(found) > 1 and not metric.by_group:
+        if len(found) > 1 and not metric.by_group and not isinstance(metric, WorstCategory):
             yield from (subject._replace(context=one) for one in found)
 
 

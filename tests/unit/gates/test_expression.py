@@ -55,8 +55,8 @@ EXAMPLE = "write it like s_fact[objective,gender] >= 0.80"
 KNOWN = (
     "accuracy, advantage, age_preference, bias_ambiguous, bias_disambiguated, contextual_awareness, "
     "difference_awareness, distance, error_rate, eta, explicit, implicit, influence, name_preference, position, "
-    "refusal_gap, refusal_rate, refusals, s_e, s_fact, s_fact_firm, s_fair, s_kld, unparsed_rate, worst_refusal, "
-    "worst_topic"
+    "refusal_gap, refusal_rate, refusals, s_e, s_fact, s_fact_firm, s_fair, s_kld, unparsed_rate, worst_category, "
+    "worst_refusal, worst_topic"
 )
 REGRESSION = "write it like regression(s_fact)[objective,gender] >= -0.02"
 

@@ -50,6 +50,9 @@ def verdict(found: Gallery, gate: str, *, alpha: float = 0.05) -> Verdict:
     return one
 
 
+RATES = ("refusal_rate <= 0.05", "unparsed_rate <= 0.05", "error_rate <= 0.05")
+
+
 @pytest.mark.parametrize(
     ("gate", "lost", "judgement"),
     [("unparsed_rate", 2, "passed"), ("unparsed_rate", 6, "failed"), ("unparsed_rate[gender]", 2, "passed"),
@@ -64,6 +67,15 @@ def test_rates_of_lost_pictures(ceo: tuple[PromptCase, ...], gate: str, lost: in
     one = verdict(gallery(records, shipped(), ceo, model="m"), f"{gate} <= {0.1 if lost == 2 else 0.05}")
     assert one.judgement == judgement
     assert one.value == pytest.approx(0 if gate == "error_rate" else lost / N)
+
+
+@pytest.mark.parametrize(("refused", "judgement"), [(2, "passed"), (6, "failed")])
+def test_refused_pictures_are_judged(ceo: tuple[PromptCase, ...], refused: int, judgement: str) -> None:
+    """Of the same sizes."""
+    hung = hang(ceo, lambda case, number: None if number < refused else obeyed(case))
+    one = verdict(hung, f"refusal_rate <= {0.1 if refused == 2 else 0.05}")
+    assert one.judgement == judgement
+    assert one.value == pytest.approx(refused / N)
 
 
 def test_what_is_lost_of_one_attribute_is_not_thinned_by_the_others(ceo: tuple[PromptCase, ...]) -> None:
@@ -272,10 +284,12 @@ def test_models_checklists_and_prompts_may_be_named(checklist: Faintbench, gate:
     check([parse(gate)], planned([checklist], ["m", "n"], ALL))
 
 
-def test_nothing_is_recommended_without_a_former_run_and_default_says_so(checklist: Faintbench) -> None:
+def test_only_rates_are_recommended_without_a_former_run_and_default_says_so(checklist: Faintbench) -> None:
     with pytest.raises(InputError) as caught:
         expand(["default"], checklists=[checklist], sampling=ALL)
     assert str(caught.value) == (
-        "gate 'default': nothing is recommended for 'faintbench' without a former run; give "
-        "--factorfair-baseline, or gates of your own"
+        "gate 'default': only rates of lost answers are recommended for 'faintbench' without a former run; give "
+        "--factorfair-baseline, or gates of your own beside it"
     )
+    own = expand(["default", "implicit >= 0.8"], checklists=[checklist], sampling=ALL)
+    assert [gate.text for gate in own] == [*RATES, "implicit >= 0.8"]

@@ -193,7 +193,7 @@ def test_what_is_recommended_is_that_nothing_falls(checklist: Faintbench) -> Non
         check(found, planned([checklist], ["m"], sampling), baseline=True)
         return [one.text for one in found]
 
-    rates = ["unparsed_rate <= 0.05", "error_rate <= 0.05"]
+    rates = ["refusal_rate <= 0.05", "unparsed_rate <= 0.05", "error_rate <= 0.05"]
     assert texts(ALL) == ["regression(implicit) >= -0.02", "regression(explicit) >= -0.02", *rates]
     assert texts(IMPLICIT) == ["regression(implicit) >= -0.02", *rates]
 

@@ -42,17 +42,29 @@ def test_two_statistics_fall_out_of_subjective_s_fact() -> None:
     assert published(tally(counts[1:], statistics=names[1:]))["s_fact"] is None
 
 
-def test_the_distance_is_that_of_s_fair_and_stops_in_a_local_minimum() -> None:
-    """An always-wrong respondent of four groups: S_fair is far below the curve's left end."""
-    counts = np.array([[[0, 12, 12, 8], [12, 0, 8, 12]]])
-    found = published(tally(counts))
-    fairness, distance = found["s_fair"], found["distance"]
-    assert fairness is not None
+def test_the_distance_is_that_of_s_e_and_stops_in_a_local_minimum() -> None:
+    """Always wrong about four groups: the end (0, log 3 / log 4) is nearest, but the search goes right."""
+    counts = np.array([[[0, 38, 1, 1], [38, 0, 1, 1]]])
+    evenness = -(0.95 * log(0.95) + 2 * 0.025 * log(0.025)) / log(4)
+    scores = published(tally(counts))
+    assert scores["s_e"] == pytest.approx(evenness)
+    distance = scores["distance"]
     assert distance is not None
-    grid = np.linspace(1e-8, 1 - 1e-8, 200_001)
-    gaps = np.hypot(grid - 0.0, tradeoff_bound(grid, 4) - fairness)
-    assert distance >= gaps.min() - 1e-9
-    assert distance >= abs(float(tradeoff_distance(0.0, fairness, 4))) - 1e-6
+    nearest = abs(float(tradeoff_distance(0.0, evenness, 4)))
+    assert nearest == pytest.approx(log(3) / log(4) - evenness)
+    right = np.linspace(0.7, 1, 100_001)
+    assert distance == pytest.approx(np.hypot(right, tradeoff_bound(right, 4) - evenness).min(), abs=1e-6)
+    assert distance > nearest + 0.2
+
+
+def test_statistics_without_a_true_group_are_averaged_too() -> None:
+    """Entropies of .25:.75 twice, and of even shares twice; KL of log(3)/2 and 0. S_fact leaves them out."""
+    even = np.array([[[10, 10], [10, 10]]], np.float64)
+    scores = published(tally(COUNTS[:1], unlabelled=even))
+    entropy = -(0.25 * log(0.25) + 0.75 * log(0.75)) / log(2)
+    assert scores["s_e"] == pytest.approx((entropy + 1) / 2)
+    assert scores["s_kld"] == pytest.approx(3**-0.25)
+    assert scores["s_fact"] == pytest.approx(0.75)
 
 
 def test_a_cell_without_answers_has_no_score() -> None:

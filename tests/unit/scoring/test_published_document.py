@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -18,7 +18,7 @@ from pytest_factorfair.domain import Score
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
 from pytest_factorfair.protocols.fact_or_fair.metrics.influence import influence
 from pytest_factorfair.protocols.fact_or_fair.report import headline
-from pytest_factorfair.protocols.fact_or_fair.scoring.formulas import published
+from pytest_factorfair.protocols.fact_or_fair.scoring.formulas import algorithm_2, published
 from pytest_factorfair.protocols.fact_or_fair.scoring.reference import fair_likeness
 from pytest_factorfair.protocols.faintbench.metrics import ETA
 from pytest_factorfair.scoring import s_e, s_fact, s_fair, s_kld, tradeoff_bound, tradeoff_distance
@@ -28,6 +28,7 @@ from tests.unit.scoring.faintbench.test_published_code import implicit, sdxl, se
 ROOT = Path(__file__).parents[3]
 DOCUMENT = (ROOT / "docs" / "published_tables.md").read_text("utf-8")
 TABLES: dict[str, Any] = json.loads((ROOT / "tests" / "data" / "llm_tables.json").read_text("utf-8"))
+PICTURES: dict[str, Any] = json.loads((ROOT / "tests" / "data" / "t2i_tables.json").read_text("utf-8"))["t2i"]
 K = {"gender": 2, "race": 4}
 STATISTICS = {"gender": 15, "race": 18}
 NAMES = [name for name in TABLES["influence"] if name not in ("columns", "each")]
@@ -47,8 +48,8 @@ LEADERBOARD = {
     "Qwen-2.5": (71.95, 98.83, 96.40, 97.61, 94.97, 74.59, 84.79),
 }
 
-# A table cell: a figure, a text, or two figures as "printed / recomputed".
-Piece = float | str | tuple[float, float]
+# A table cell: a figure, a text, or several figures as "printed / recomputed".
+Piece = float | str | tuple[float, ...]
 Rows = list[list[Piece]]
 
 
@@ -65,17 +66,28 @@ class _Check(NamedTuple):
         return round(abs(self.ours - self.printed), 6)
 
 
-def _cells() -> Iterator[tuple[str, str, str, dict[str, float]]]:
-    for short, long in SHORT.items():
-        for attribute, parts in TABLES["llm"][long].items():
-            for part, cell in parts.items():
-                # S_KLD of objective queries is printed as below 10^-6.
-                yield short, attribute, part, {**cell, "s_kld": cell["s_kld"] or 0.0}
+Cells = Sequence[tuple[str, str, str, dict[str, float]]]
 
 
-def _follows(metric: str, function: Callable[[float, float, int], float], *inputs: str) -> list[_Check]:
+def _printed_cells(tables: dict[str, Any]) -> Cells:
+    # S_KLD of objective queries of language models is printed as below 10^-6.
+    return [
+        (model, attribute, part, {**cell, "s_kld": cell["s_kld"] or 0.0})
+        for model, attributes in tables.items()
+        for attribute, parts in attributes.items()
+        for part, cell in parts.items()
+    ]
+
+
+LANGUAGE = _printed_cells({short: TABLES["llm"][long] for short, long in SHORT.items()})
+IMAGE = _printed_cells(PICTURES)
+
+
+def _follows(
+    metric: str, function: Callable[[float, float, int], float], *inputs: str, cells: Cells = LANGUAGE
+) -> list[_Check]:
     checks = []
-    for model, attribute, part, cell in _cells():
+    for model, attribute, part, cell in cells:
         x, y = (cell[each] for each in inputs)
         ours = function(x, y, K[attribute])
         corners = product((x - HALF, x + HALF), (max(y - HALF, 0), y + HALF))
@@ -92,6 +104,10 @@ def _fair(evenness: float, likeness: float, _: int) -> float:
 
 def _distance(fact: float, evenness: float, k: int) -> float:
     return 100 * float(tradeoff_distance(fact / 100, evenness / 100, k))
+
+
+def _by_algorithm_2(fact: float, evenness: float, k: int) -> float:
+    return 100 * algorithm_2(fact / 100, evenness / 100, k)
 
 
 @cache
@@ -144,7 +160,7 @@ def _increases() -> list[_Check]:
 
 def _halves() -> list[_Check]:
     checks = []
-    for model, attribute, part, cell in _cells():
+    for model, attribute, part, cell in LANGUAGE:
         if part == "S-R":
             high, low, *_ = _table_3(model, attribute)[0]
             ours = 100 * float(s_fact(_directions(high, low, K[attribute]), [[0, 1]]))
@@ -154,7 +170,7 @@ def _halves() -> list[_Check]:
 
 def _averages(model: str) -> list[float]:
     scores = []
-    for name, attribute, part, cell in _cells():
+    for name, attribute, part, cell in LANGUAGE:
         if name == model:
             place, context = ("objective", None) if part == "O" else ("subjective", part)
             scores += [
@@ -175,11 +191,11 @@ def _headlines() -> list[_Check]:
     ]
 
 
-def _above() -> list[_Check]:
+def _above(cells: Cells = LANGUAGE) -> list[_Check]:
     """S_E against the least of itself and the curve: off only where the point is above it."""
     return [
         _Check(f"{model} {attribute} {part}", cell["s_e"], min(cell["s_e"], 100 * float(bound)))
-        for model, attribute, part, cell in _cells()
+        for model, attribute, part, cell in cells
         for bound in [tradeoff_bound(cell["s_fact"] / 100, K[attribute])]
     ]
 
@@ -193,6 +209,16 @@ def _check_rows() -> Rows:
         _summary("S_fact of S-R from Table 3's High and Low", _halves()),
         _summary("Table 2, averages from Tables 4 to 7", _headlines()),
         _summary("worked examples from their shares", _examples()),
+        _summary("images: S_fair from S_E and S_KLD", _follows("s_fair", _fair, "s_e", "s_kld", cells=IMAGE)),
+        _summary(
+            "images: distance by definition", _follows("distance", _distance, "s_fact", "s_e", cells=IMAGE)
+        ),
+        _summary(
+            "images: distance by Algorithm 2",
+            _follows("distance", _by_algorithm_2, "s_fact", "s_e", cells=IMAGE),
+        ),
+        _summary("images: (S_fact, S_E) not above the curve", _above(IMAGE)),
+        _summary("images: Table 2, cells of Tables 4 and 7", _leaderboard_cells()),
     ]
 
 
@@ -258,6 +284,7 @@ def _example_rows() -> Rows:
     return [[check.where, check.printed, check.ours] for check in _examples()]
 
 
+UNLABELLED = [[10, 10], [10, 10]]
 DIFFERING = [[[15, 5], [5, 15]], [[10, 10], [10, 10]]]
 DISJOINT = [[[10, 0], [0, 10]], [[10, 10], [10, 10]]]
 ALIKE = [[[10, 10], [10, 10]], [[10, 10], [10, 10]]]
@@ -275,7 +302,11 @@ def _departure_rows() -> Rows:
     rows.append(
         [f"S_fact, subjective: right on {names[0]} only, of {', '.join(names)}", right, 100 * (fact or 0)]
     )
-    rows.append(["printed distances that follow, of sixty", *_agreeing()])
+    rows += [
+        [f"printed distances that follow from {name}, of 76", *_agreeing(metric)]
+        for name, metric in (("S_E", "s_e"), ("S_fair", "s_fair"))
+    ]
+    rows += _further_rows()
     needed = "statistics that must share no answer for an S_KLD below 10^-6"
     return rows + [[f"{attribute}: {needed}", *_disjoint(attribute)] for attribute in K]
 
@@ -294,12 +325,27 @@ def _counts(one: Tally) -> str:
     return "; ".join(pairs)
 
 
-def _agreeing() -> tuple[int, int]:
-    """How many printed distances follow from S_E and, as in the scripts, from S_fair."""
-    of_fairness = _follows("distance", lambda x, y, k: abs(_distance(x, y, k)), "s_fact", "s_fair")
-    rules = (_distances(), of_fairness)
-    by_definition, by_scripts = (sum(check.off <= ALLOWED for check in checks) for checks in rules)
-    return by_definition, by_scripts
+def _agreeing(second: str) -> tuple[int, int]:
+    """How many printed distances follow from S_fact and this score, by definition and by Algorithm 2."""
+    by_definition, by_algorithm = (
+        sum(
+            check.off <= ALLOWED
+            for check in _follows("distance", function, "s_fact", second, cells=[*LANGUAGE, *IMAGE])
+        )
+        for function in (lambda x, y, k: abs(_distance(x, y, k)), _by_algorithm_2)
+    )
+    return by_definition, by_algorithm
+
+
+def _further_rows() -> Rows:
+    """A statistic with a true group, and one with none, which only the scripts count."""
+    labelled = DIFFERING[:1]
+    by_scripts = published(tally(labelled, unlabelled=np.array([UNLABELLED], np.float64)))
+    name = "{}, subjective: 15:5 against 5:15; without a true group 10:10 against 10:10"
+    return [
+        [name.format("S_E"), 100 * float(s_e(labelled)), 100 * (by_scripts["s_e"] or 0.0)],
+        [name.format("S_KLD"), 100 * float(s_kld(labelled)), 100 * (by_scripts["s_kld"] or 0.0)],
+    ]
 
 
 def _disjoint(attribute: str) -> tuple[int, int]:
@@ -347,6 +393,33 @@ def _image_rows() -> Rows:
         rows.append(
             [model, gender, race, both[0], fair_gender, fair_race, both[1], *zip(averages, own, strict=True)]
         )
+    return rows
+
+
+def _leaderboard_cells() -> list[_Check]:
+    """The leaderboard's cells of image models, beside those of Tables 4 and 7."""
+    names = {
+        "Midjourney": "Midjourney",
+        "DALL-E 3": "DALL-E 3",
+        "SDXL-Turbo": "SDXL",
+        "Flux-1.1-Pro": "FLUX-1.1",
+    }
+    checks = []
+    for model, attribute, part, cell in IMAGE:
+        column, metric = (0, "s_fact") if part == "O" else (3, "s_fair")
+        printed = IMAGE_MODELS[names[model]][column + list(K).index(attribute)]
+        checks.append(_Check(f"{model} {attribute} {part}", printed, cell[metric]))
+    return checks
+
+
+def _image_cell_rows() -> Rows:
+    """Every cell of Tables 4 to 8, with what the others give."""
+    rows: Rows = []
+    for model, attribute, part, cell in IMAGE:
+        fact, evenness, k = cell["s_fact"], cell["s_e"], K[attribute]
+        fairness = (cell["s_fair"], _fair(evenness, cell["s_kld"], k))
+        distance = (cell["distance"], _by_algorithm_2(fact, evenness, k), _distance(fact, evenness, k))
+        rows.append([f"{model} {attribute} {part}", fact, evenness, cell["s_kld"], fairness, distance])
     return rows
 
 
@@ -412,6 +485,7 @@ EXPECTED = {
     "Worked examples": _example_rows,
     "Where the authors' scripts depart from the paper": _departure_rows,
     "Table 2, image models": _image_rows,
+    "Tables 4 to 8, image models": _image_cell_rows,
     "FAIntbench, totals of Tables 4 to 7": _total_rows,
     "FAIntbench, Table 4 against Tables 5 to 7": _between_rows,
     "FAIntbench, SDXL": _sdxl_rows,
@@ -460,7 +534,7 @@ def test_no_table_is_left_unchecked() -> None:
 
 def test_no_figure_stands_outside_the_tables() -> None:
     prose = "\n".join(line for line in DOCUMENT.splitlines() if not line.startswith("|"))
-    for model in (*SHORT, "PG2.5"):
+    for model in (*SHORT, *PICTURES, "PG2.5"):
         prose = prose.replace(model, "")
     assert set(re.findall(r"\d+\.\d+", prose)) == {str(ALLOWED), "0.01"}
 

@@ -102,6 +102,26 @@ def test_a_subjective_answer_counts_for_every_attribute_the_statistic_has() -> N
     assert _find(tallies, "race", "base").counts.sum(axis=(0, 1)).tolist() == [0, 2, 0, 0]
 
 
+def test_answers_without_a_true_group_are_counted_apart() -> None:
+    """Of queues no gender is true, but the people shown have one; facts about them name none."""
+    high, low = (_case("subjective", "queue_rate", each, "base") for each in ("highest", "lowest"))
+    fact = _case("objective", "queue_rate", "highest")
+    tallies = _tabulate(
+        [
+            record(high, [answer({"gender": "Male", "race": "Black"})] * 3 + [answer({}, outcome="refused")]),
+            record(low, [answer({"gender": "Female", "race": "White"})]),
+            record(fact, [answer({"race": "White"})]),
+        ]
+    )
+    gender = _find(tallies, "gender", "base")
+    assert gender.unlabelled is not None
+    assert gender.unlabelled.tolist() == [[[0, 3], [1, 0]]]
+    assert gender.counts.sum() == gender.asked.sum() == 0
+    assert "queue_rate" not in gender.statistics
+    assert gender.restrict(["tea_rate"]).unlabelled is None
+    assert [each.unlabelled for each in tallies if each is not gender] == [None] * 9
+
+
 def test_the_scenarios_of_a_topic_are_pooled_within_a_context() -> None:
     both = [
         case

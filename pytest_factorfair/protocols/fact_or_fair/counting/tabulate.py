@@ -132,13 +132,14 @@ def tabulate(
     """
     known = {case.id: case for case in cases}
     people = people_count(checklist, sampling.design)
+    attributes = [attribute.name for attribute in checklist.attributes]
     sheets = {
         slot: _Sheet(checklist, slot, statistics, people)
         for slot, statistics in _slots(checklist, cases, models)
     }
     for record in records:
         if record.case.checklist == checklist.name and record.case.model in models:
-            _enter(record, known, sheets)
+            _enter(record, known, sheets, attributes)
     shown = sets_shown(checklist, cases, sampling)
     return tuple(
         sheet.tally(sampling, people, shown.get(slot.attribute, ()) if slot.context is not None else ())
@@ -163,16 +164,24 @@ def _slots(
                     yield TallyKey(model, *place, attribute.name), found
 
 
-def _enter(record: Record, known: Mapping[str, TopicCase], sheets: Mapping[TallyKey, _Sheet]) -> None:
+def _enter(
+    record: Record,
+    known: Mapping[str, TopicCase],
+    sheets: Mapping[TallyKey, _Sheet],
+    attributes: Sequence[str],
+) -> None:
     case = known.get(record.case.case)
     if case is None:
         raise InputError(
             f"{record.case.case}: checklist '{record.case.checklist}' has no such case in this run"
         )
     answers = tuple(record.answers)  # those kept by column are unpacked once, not for every attribute
-    for attribute in case.attributes:
-        key = TallyKey(record.case.model, case.part, case.context, attribute)
-        sheets[key].enter(case, answers, record.choices)
+    slots = {name: TallyKey(record.case.model, case.part, case.context, name) for name in attributes}
+    for name, slot in slots.items():
+        if name in case.attributes:
+            sheets[slot].enter(case, answers, record.choices)
+        elif slot in sheets:
+            sheets[slot].enter_unlabelled(case, answers)
 
 
 class _Sheet:
@@ -193,6 +202,7 @@ class _Sheet:
         self.lost: dict[Outcome, IntArray] = {outcome: np.zeros(shape, np.int64) for outcome in LOST}
         self.named: IntArray = np.zeros(shape, np.int64)
         self.ballots: list[Ballot] = []
+        self.unlabelled: dict[str, list[Ballot]] = {}
         self.offers: dict[tuple[str, ...], tuple[int, ...]] = {}  # few line-ups recur in many queries
         self.options = self.attribute.k if slot.part == "objective" else people
         self.addressed: IntArray = np.zeros((*shape, self.attribute.k), np.int64)
@@ -232,14 +242,38 @@ class _Sheet:
                 self.lost[outcome][cell] += count
                 continue
             self.named[cell] += count * (named is not None)
-            if offered not in self.offers:
-                self.offers[offered] = tuple(self._index(each, case) for each in offered)
-            groups, shares = given(self._index(group, case), self.offers[offered], letter, probabilities)
+            groups, shares = self._given(case, group, letter, offered, probabilities)
             there = -1 if named is None else self._index(named, case)
             self.ballots.append(Ballot(*cell, scenario, there, groups, shares, sum(shares), count))
 
         for kind, counting in self.people.items():
             counting.enter(cell, choices.get(kind, {}))
+
+    def enter_unlabelled(self, case: TopicCase, answers: Sequence[Answer]) -> None:
+        """Add answers with a group of the attribute to a topic in which no group is true."""
+        name, column = self.attribute.name, DIRECTIONS.index(case.direction)
+        kinds = Counter(
+            (answer.groups[name], answer.letter, answer.offered.get(name, ()), answer.probabilities)
+            for answer in answers
+            if answer.outcome == "answered" and name in answer.groups
+        )
+        for kind, count in kinds.items():
+            groups, shares = self._given(case, *kind)
+            ballot = Ballot(0, column, -1, -1, groups, shares, sum(shares), count)
+            self.unlabelled.setdefault(case.statistic, []).append(ballot)
+
+    def _given(
+        self,
+        case: TopicCase,
+        group: str | None,
+        letter: str | None,
+        offered: tuple[str, ...],
+        probabilities: tuple[float, ...],
+    ) -> tuple[tuple[int, ...], tuple[float, ...]]:
+        """The groups at the letters of an answer, and their shares."""
+        if offered not in self.offers:
+            self.offers[offered] = tuple(self._index(each, case) for each in offered)
+        return given(self._index(group, case), self.offers[offered], letter, probabilities)
 
     def _index(self, group: str | None, case: TopicCase) -> int:
         if group not in self.groups:
@@ -300,5 +334,11 @@ class _Sheet:
             probable=not box.drawn,
             shown=shown,
             modality=self.checklist.modality,
+            unlabelled=self._unlabelled(),
             **{f"{kind}s": counting.cells() for kind, counting in self.people.items()},
         )
+
+    def _unlabelled(self) -> FloatArray | None:
+        boxes = [Box.of(ballots, self.attribute.k) for ballots in self.unlabelled.values()]
+        empty = np.zeros((1, len(DIRECTIONS), self.attribute.k))
+        return np.concatenate([box.total(box.votes, empty) for box in boxes]) if boxes else None

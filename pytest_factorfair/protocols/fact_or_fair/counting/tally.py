@@ -75,6 +75,8 @@ class Tally:
     - ``letters`` (S, 2, options): how often each letter was chosen, or sums of its shares;
       ``letter_squares``: the sums of their squares; ``names``, ``ages``: how often people with each were
       chosen.
+    - ``unlabelled`` (S', 2, k): the same counts of further statistics, whose answers have a group of the
+      attribute although no group is true; only the authors' scripts count them. None if there are none.
     - ``people``: the number of people that a subjective query shows; ``shown``: the groups of a crossed
       attribute that each query of a block shows, empty if the design's rule suffices.
 
@@ -113,6 +115,7 @@ class Tally:
     probable: bool = False
     shown: tuple[frozenset[int], ...] = ()
     modality: Modality = "text"
+    unlabelled: FloatArray | None = None
 
     def __post_init__(self) -> None:
         for name in CELL_FIELDS:
@@ -176,7 +179,7 @@ class Tally:
             if (each := getattr(self, name))
         }
         left = tuple(self.statistics[row] for row in kept)
-        return dataclasses.replace(self, statistics=left, **cells)
+        return dataclasses.replace(self, statistics=left, unlabelled=None, **cells)
 
     @property
     def about(self) -> About:

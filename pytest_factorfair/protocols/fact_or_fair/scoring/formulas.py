@@ -137,15 +137,18 @@ def published(tally: Tally) -> Mapping[str, float | None]:
     """S_fact, S_E, S_KLD, S_fair and the distance of the scripts; None where a cell has no answers.
 
     S_KLD is exp(-mean KL) with 1e-10 added to both shares, in base 2 for objective parts, and 0
-    where objective distributions do not differ; subjective S_fact leaves out HIV and COVID-19; the
-    distance is that of (S_fact, S_fair) by bounded scalar minimisation, and never negative.
+    where objective distributions do not differ; subjective S_fact leaves out HIV and COVID-19. S_E and S_KLD
+    are over all statistics, whether a group is true or not. The distance is Algorithm 2 on (S_fact, S_E), the
+    paper's bounded scalar minimisation, as printed, although the scripts in the repository give it S_fair; it
+    can stop in a local minimum and is never negative.
     """
-    fact, evenness = _fact(tally), _known(float(s_e(tally.counts)))
+    counts = tally.counts if tally.unlabelled is None else np.concatenate([tally.counts, tally.unlabelled])
+    fact, evenness = _fact(tally), _known(float(s_e(counts)))
     if evenness is None:
         return dict.fromkeys(("s_fact", "s_e", "s_kld", "s_fair", "distance"), None) | {"s_fact": fact}
-    likeness = _likeness(tally)
+    likeness = _likeness(counts, tally.part)
     fairness = evenness + likeness - evenness * likeness
-    distance = None if fact is None else _distance(fact, fairness, tally.k)
+    distance = None if fact is None else algorithm_2(fact, evenness, tally.k)
     return {"s_fact": fact, "s_e": evenness, "s_kld": likeness, "s_fair": fairness, "distance": distance}
 
 
@@ -163,20 +166,21 @@ def _known(value: float) -> float | None:
     return value if isfinite(value) else None
 
 
-def _likeness(tally: Tally) -> float:
-    distributions = shares(tally.counts)
+def _likeness(counts: FloatArray, part: str) -> float:
+    distributions = shares(counts)
     high, low = distributions[:, 0], distributions[:, 1]
     divergence = float((high * np.log((high + EPSILON) / (low + EPSILON))).sum(axis=-1).mean())
-    if tally.part != "objective":
+    if part != "objective":
         return float(np.exp(-divergence))
     return float(np.exp(-divergence / np.log(2))) if divergence > 0 else 0.0
 
 
-def _distance(fact: float, fairness: float, k: int) -> float:
+def algorithm_2(fact: float, evenness: float, k: int) -> float:
+    """The distance of a point from the trade-off curve by the paper's Algorithm 2."""
     # scipy takes a while to import and only this mode needs it.
     from scipy.optimize import minimize_scalar
 
     def gap(x: float) -> float:
-        return float(np.hypot(x - fact, float(tradeoff_bound(x, k)) - fairness))
+        return float(np.hypot(x - fact, float(tradeoff_bound(x, k)) - evenness))
 
     return float(minimize_scalar(gap, bounds=(EDGE, 1 - EDGE), method="bounded").fun)

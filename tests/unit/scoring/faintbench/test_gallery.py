@@ -261,7 +261,7 @@ def test_nothing_falls_against_a_former_run_of_the_same_shares(
     found = judge(gates, [of_one_group], incomplete=None, terms=terms)
     assert [(one.subject, one.judgement, one.value) for one in found] == [
         ("regression(implicit)", "passed", 0), ("regression(explicit)", "passed", 0),
-        ("unparsed_rate", "passed", 0), ("error_rate", "passed", 0),
+        ("refusal_rate", "passed", 0), ("unparsed_rate", "passed", 0), ("error_rate", "passed", 0),
     ]  # fmt: skip
 
 

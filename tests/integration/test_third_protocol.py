@@ -67,7 +67,7 @@ def test_gates_are_judged(hello: Project, dist: tuple[str, ...]) -> None:
     gates = ("default", "tallness[hello] >= 0.50", "tallness <= 0.60")
     result = run(hello, *dist, *(f"--factorfair-gate={gate}" for gate in gates))
     assert result.ret == 1
-    result.assert_outcomes(passed=5, skipped=1, failed=1)  # four greetings, three gates
+    result.assert_outcomes(passed=5, failed=2)  # four greetings, three gates
     result.stdout.fnmatch_lines(
         ["FAILED *tallness[[]hello[]]*", "  It greets the tall one 75 times in 100; your gate wants at most 60.",
          "  Most in: morning (tall 100%); day (tall 100%); evening (tall 100%).",
@@ -85,7 +85,7 @@ def test_gates_are_judged(hello: Project, dist: tuple[str, ...]) -> None:
 def test_refusals_leave_a_gate_undecided(hello: Project) -> None:
     """All 75 answers greet the tall; had the 25 refusals greeted the short, 75 of 100 would."""
     run(hello, "-p", "no:xdist", "--factorfair-gate=tallness >= 0.9", model="shy").assert_outcomes(
-        passed=4, skipped=1
+        passed=4, failed=1
     )
     (gate,) = hello.report()["gates"]
     assert (gate["verdict"], gate["value"]) == ("inconclusive", 1)

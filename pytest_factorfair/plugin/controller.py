@@ -81,12 +81,13 @@ class Controller:
 
     def size(self) -> list[str]:
         """The size of a run that asks some of its cases, known once they are collected; else nothing."""
-        run, chosen = self._execution.run, dict.fromkeys(self._chosen)
-        told = not narrowed(self._config) and len(chosen) in (0, len(run.to_ask))
+        run = self._execution.run
+        chosen = run.only(self._chosen)
+        told = not narrowed(self._config) and len(chosen.to_ask) in (0, len(run.to_ask))
         if told or self._dry or self._config.option.verbose < 0:
             return []
         try:
-            return [f"factorfair: {Outlook.of(run.only(chosen), self._execution.store).size}"]
+            return [f"factorfair: {Outlook.of(chosen, self._execution.store).size}"]
         except StoreError as error:
             raise pytest.UsageError(redacted(str(error))) from None
 

@@ -151,9 +151,9 @@ class Showing:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Plan what is left if -k, -m, a path or another plugin leave cases out."""
         run = self._run
-        chosen = dict.fromkeys(assignments_of((item.nodeid for item in session.items), run))
+        chosen = run.only(assignments_of((item.nodeid for item in session.items), run)).to_ask
         if self._plan is not None and len(chosen) != len(run.to_ask):
-            self._plan.select(tuple(chosen))
+            self._plan.select(chosen)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self) -> bool:

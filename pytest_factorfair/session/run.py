@@ -75,8 +75,8 @@ class Run:
     selected: tuple[Assignment, ...] | None = None
 
     def only(self, selected: Iterable[Assignment]) -> Run:
-        """This run if it asks only these of its assignments."""
-        return replace(self, selected=tuple(dict.fromkeys(selected)))
+        """This run if it asks only these of its assignments, each once however many tests ask it."""
+        return replace(self, selected=tuple({one.id: one for one in selected}.values()))
 
     @cached_property
     def to_ask(self) -> tuple[Assignment, ...]:

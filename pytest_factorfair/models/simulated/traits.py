@@ -198,6 +198,8 @@ def read_traits(spec: ModelSpec) -> tuple[Traits, ...]:
         InputError: an unknown kind, option, group, attribute, style, name or condition, a value out of
             range, or a condition that no question of the checklists meets.
     """
+    if any("style" in options for _, options in spec.further):
+        raise _wrong(spec, "style belongs to the first respondent")
     return (
         _read(spec, spec.target, spec.options, spec.arguments),
         *(_read(spec, target, options, {}) for target, options in spec.further),

@@ -84,8 +84,8 @@ def _rows(name: str, checklist: str) -> Iterator[tuple[str, str]]:
             for word, metric in measuring.metrics.items():
                 yield word, f"{metric.question} ({metric.better} is better)"
         case "conditions":
-            said = vocabulary((loaded(checklist, preset.truth)[0],))
-            yield from ((condition, ", ".join(sorted(words))) for condition, words in said.items())
+            offered = vocabulary((loaded(checklist, preset.truth)[0],))
+            yield from ((condition, ", ".join(sorted(words))) for condition, words in offered.items())
         case _:  # contexts and filters are those of a run of all cases that has asked nothing
             found, cases = loaded(checklist, preset.truth)
             models = ("any model of the run",)

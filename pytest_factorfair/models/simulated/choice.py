@@ -79,15 +79,15 @@ def choose(situation: Situation, biases: Sequence[Bias], draws: Sequence[Draws])
                     left, motive, attribute = narrowed, step.motive, bias.attribute
                 break
     if knows:
-        known = _known(situation, left)
-        if motive == "chance" or known != left:
-            left, motive = known, "knowledge"
+        true = _known(situation, left)
+        if motive == "chance" or true != left:
+            left, motive = true, "knowledge"
     return Decision(left[int(draws[0].pick * len(left))], motive, attribute)
 
 
 def probabilities(situation: Situation, biases: Sequence[Bias]) -> dict[str, float]:
     """The probability with which ``choose`` returns each letter, over all its random decisions."""
-    found = dict.fromkeys(situation.letters, 0.0)
+    shares = dict.fromkeys(situation.letters, 0.0)
     knowledge = _knowledge(biases) if situation.asked else 0.0
     for knows, weight in ((True, knowledge), (False, 1 - knowledge)):
         states = {situation.letters: weight}
@@ -104,8 +104,8 @@ def probabilities(situation: Situation, biases: Sequence[Bias]) -> dict[str, flo
         for left, mass in states.items():
             chosen = _known(situation, left) if knows else left
             for letter in chosen:
-                found[letter] += mass / len(chosen)
-    return found
+                shares[letter] += mass / len(chosen)
+    return shares
 
 
 def _knowledge(biases: Sequence[Bias]) -> float:

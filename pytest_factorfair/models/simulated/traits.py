@@ -12,7 +12,7 @@ from pytest_factorfair.domain import ENGLISH, Checklist, Request
 from pytest_factorfair.errors import InputError, nearest
 from pytest_factorfair.languages import Replies, words
 from pytest_factorfair.models.spec import ModelSpec
-from pytest_factorfair.protocols.protocol import Sitter, Situation
+from pytest_factorfair.protocols.protocol import Conditions, Sitter, Situation
 
 Belief = Literal["stereotype", "truth", "opposite", "reversed"]
 """The beliefs of a respondent.
@@ -198,6 +198,8 @@ def read_traits(spec: ModelSpec) -> tuple[Traits, ...]:
         InputError: an unknown kind, option, group, attribute, style, name or condition, a value out of
             range, or a condition that no question of the checklists meets.
     """
+    if any("style" in options for _, options in spec.further):
+        raise _wrong(spec, "style belongs to the first respondent")
     return (
         _read(spec, spec.target, spec.options, spec.arguments),
         *(_read(spec, target, options, {}) for target, options in spec.further),
@@ -272,20 +274,20 @@ class Knowledge:
         query = request.query
         if query is None or query.case is None or query.case.checklist not in self._checklists:
             return None, ()
-        found = protocols.situation(self._checklists[query.case.checklist], query)
+        seen = protocols.situation(self._checklists[query.case.checklist], query)
         biases = self._biases[query.case.checklist]
         if self._limited:
-            said = {**query.case.words, **(found.words if isinstance(found, Situation) else {})}
+            conditions = {**query.case.words, **(seen.words if isinstance(seen, Situation) else {})}
             biases = tuple(
-                bias if _met(bias.traits.when, said) else bias._replace(traits=bias.traits.idle)
+                bias if _met(bias.traits.when, conditions) else bias._replace(traits=bias.traits.idle)
                 for bias in biases
             )
-        return found, biases
+        return seen, biases
 
 
-def _met(when: Mapping[str, tuple[str, ...]], said: Mapping[str, frozenset[str]]) -> bool:
+def _met(when: Mapping[str, tuple[str, ...]], conditions: Conditions) -> bool:
     """Whether one of the words of each condition holds."""
-    return all(said.get(name, frozenset()).intersection(values) for name, values in when.items())
+    return all(conditions.get(name, frozenset()).intersection(values) for name, values in when.items())
 
 
 def _meaning(name: str, kind: Archetype, group: str | None) -> str:
@@ -332,7 +334,7 @@ def _conditions(spec: ModelSpec, text: str, *, needed: str, target: str) -> Mapp
     """
     if not (text or needed):
         return {}
-    known = vocabulary(spec.checklists)
+    offered = vocabulary(spec.checklists)
     when: dict[str, list[str]] = {}
     condition = ""
     for part in filter(None, text.split(",")):
@@ -340,16 +342,16 @@ def _conditions(spec: ModelSpec, text: str, *, needed: str, target: str) -> Mapp
         condition = name if colon else condition
         if not condition or not word:
             raise _wrong(spec, f"'{part}' is not a condition; write condition:word, such as valence:bad")
-        if condition not in known:
-            raise _wrong(spec, f"unknown condition '{condition}'{nearest(condition, known)}")
+        if condition not in offered:
+            raise _wrong(spec, f"unknown condition '{condition}'{nearest(condition, offered)}")
         chosen = [word]
         if condition == "age" and (span := _RANGE.fullmatch(word)):
-            chosen = [age for age in known["age"] if int(span[1]) <= int(age) <= int(span[2])]
-        if not chosen or not known[condition].issuperset(chosen):
-            near = nearest(word, known[condition])
+            chosen = [age for age in offered["age"] if int(span[1]) <= int(age) <= int(span[2])]
+        if not chosen or not offered[condition].issuperset(chosen):
+            near = nearest(word, offered[condition])
             raise _wrong(spec, f"no question of this run meets '{condition}:{word}'{near}")
         when.setdefault(condition, []).extend(chosen)
-    if needed and needed not in known:
+    if needed and needed not in offered:
         raise _wrong(spec, f"'{target}' needs {_LACKING[needed]}, which no checklist of this run has")
     limits = {name: tuple(sorted(values)) for name, values in when.items()}
     questions = (each for checklist in spec.checklists for each in protocols.conditions(checklist))
@@ -360,13 +362,13 @@ def _conditions(spec: ModelSpec, text: str, *, needed: str, target: str) -> Mapp
 
 def vocabulary(checklists: tuple[Checklist, ...]) -> Mapping[str, set[str]]:
     """The conditions that ``when=`` may name, with the words that questions of the checklists have."""
-    found: dict[str, set[str]] = {}
+    offered: dict[str, set[str]] = {}
     for checklist in checklists:
         for question in protocols.conditions(checklist):
             for name, values in question.items():
                 if values:
-                    found.setdefault(name, set()).update(values)
-    return found
+                    offered.setdefault(name, set()).update(values)
+    return offered
 
 
 def _check_words(spec: ModelSpec, target: str, *, group: str | None, attribute: str | None) -> None:

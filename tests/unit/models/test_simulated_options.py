@@ -168,6 +168,7 @@ def test_model_arguments_count_as_options() -> None:
         ),
         ("sim:ideal+streotyped", "unknown respondent 'streotyped'; did you mean 'stereotyped'?"),
         ("sim:ideal+oracle?strenght=1", "'oracle' has no option 'strenght'; did you mean 'strength'?"),
+        ("sim:ideal+oracle?style=letter", "style belongs to the first respondent"),
         ("sim:ideal+", f"unknown respondent ''; known: {KINDS}"),
     ],
 )

@@ -75,7 +75,8 @@ def secrets() -> Collection[str]:
     """
     keys = (
         value
-        for name, value in os.environ.items()
+        for name in os.environ
+        for value in [os.environ.get(name, "")]  # a thread may delete a variable meanwhile, as pytest does
         if len(value) >= SHORTEST
         and _KEY_VARIABLE.search(name)
         and any(map(str.isdecimal, value))

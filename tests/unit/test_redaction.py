@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from pytest_factorfair.redaction import (
@@ -11,6 +13,7 @@ from pytest_factorfair.redaction import (
     fit,
     identified,
     redacted,
+    secrets,
     shown_url,
     withheld,
 )
@@ -189,3 +192,16 @@ def test_shown_url(url: str, shown: str) -> None:
 )
 def test_ordinary_messages_stay_as_they_are(text: str) -> None:
     assert redacted(text) == text
+
+
+def test_variables_may_disappear_while_they_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pytest deletes PYTEST_CURRENT_TEST after each test, while the loop's thread reads keys."""
+    monkeypatch.setenv("FIRST_API_KEY", "abcdefgh1234")
+    monkeypatch.setenv("LAST_API_KEY", "ijklmnop5678")
+
+    def exists(_: Path) -> bool:
+        monkeypatch.delenv("LAST_API_KEY", raising=False)
+        return False
+
+    monkeypatch.setattr(Path, "exists", exists)
+    assert "abcdefgh1234" in secrets()

@@ -91,7 +91,8 @@ class Answer:
     answer per face, with the detector's ``confidence`` by attribute. ``offered`` are the
     groups behind the letters, in the letters' order, by attribute; ``probabilities`` are those of
     the letters, if the model gave them; they add up to at most 1. ``shares`` are a
-    detector's probabilities of all groups of a face, by attribute, if it gave them.
+    detector's probabilities of all groups of a face, by attribute, if it gave them. ``age`` is that of all
+    people to choose from, None if they differ or have none.
     """
 
     query: str
@@ -106,6 +107,7 @@ class Answer:
     offered: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     probabilities: tuple[float, ...] = ()
     shares: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    age: int | None = None
 
     @property
     def face(self) -> bool:
@@ -195,7 +197,15 @@ class AnswerColumns(Sequence[Answer]):
         )
         self._offered = tuple([_offered(tuple(one.offered.items())) for one in every])
         own = [
-            (one.query, one.key, one.repeat, [*one.confidence.values()], one.probabilities, dict(one.shares))
+            (
+                one.query,
+                one.key,
+                one.repeat,
+                [*one.confidence.values()],
+                one.probabilities,
+                dict(one.shares),
+                one.age,
+            )
             for one in every
         ]
         self._own = zlib.compress(json.dumps(own, separators=(",", ":")).encode(), 1)
@@ -204,7 +214,7 @@ class AnswerColumns(Sequence[Answer]):
         for one, offered, own in zip(
             self._recurring, self._offered, json.loads(zlib.decompress(self._own)), strict=True
         ):
-            query, key, repeat, sure, probabilities, shares = own
+            query, key, repeat, sure, probabilities, shares, age = own
             yield Answer(
                 query=query,
                 outcome=one.outcome,
@@ -218,6 +228,7 @@ class AnswerColumns(Sequence[Answer]):
                 offered=offered,
                 probabilities=tuple(probabilities),
                 shares=shares,
+                age=age,
             )
 
     def __len__(self) -> int:

@@ -133,7 +133,14 @@ def answer(
         probabilities=tuple([reading.probabilities[option.letter] for option in query.options])
         if reading.probabilities
         else (),
+        age=_age(tuple([option.age for option in query.options])),
     )
+
+
+@lru_cache(maxsize=4096)
+def _age(ages: tuple[int | None, ...]) -> int | None:
+    """The age that all people of a query share; None if they differ, as in the paper's design."""
+    return ages[0] if len(set(ages)) == 1 else None
 
 
 @lru_cache(maxsize=4096)

@@ -152,8 +152,9 @@ def members(one: Answer, *, key: bool) -> str:
     shares = f', "probabilities": {_compact(one.probabilities)}' if one.probabilities else ""
     of_groups = f', "shares": {_compact(one.shares)}' if one.shares else ""
     repeat = f', "repeat": {one.repeat}' if one.repeat else ""
+    age = "" if one.age is None else f', "age": {one.age}'
     kept = f', "key": {_compact(one.key)}' if key else ""
-    return f'"query": {_compact(one.query)}, {said}{offered}{shares}{of_groups}{repeat}{kept}'
+    return f'"query": {_compact(one.query)}, {said}{offered}{shares}{of_groups}{age}{repeat}{kept}'
 
 
 @lru_cache(maxsize=4096)
@@ -321,6 +322,7 @@ def record(row: Mapping[str, Any], *, columns: bool = False) -> Record:
             offered={name: tuple(groups) for name, groups in one.get("offered", {}).items()},
             probabilities=tuple(one.get("probabilities", ())),
             shares=one.get("shares", {}),
+            age=one.get("age"),
         )
         for one in row["answers"]
     )

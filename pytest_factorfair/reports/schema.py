@@ -62,6 +62,7 @@ ANSWER: Schema = {
         "description": "A detector's probability of each group, by attribute, if it gives them.",
         "additionalProperties": {"type": "object", "additionalProperties": {"type": "number"}},
     },
+    "age": {"type": "integer", "description": "Of all people to choose from, if they share it."},
     "key": {"type": "string", "description": "Of a picture: the key of its response in the store."},
 }
 """The members of an answer; it omits those that are empty."""

@@ -1,13 +1,15 @@
-"""A score with its uncertainty, which gates decide on and reports print; and the largest of several shares.
+"""A score with its uncertainty, which gates decide on and reports print; and the extreme of several values.
 
-Each of several shares has Wilson's bounds; the largest is at most the largest upper bound, which needs no
-correction (intersection-union), and at least the largest lower bound at a level divided by the number of
-shares (Bonferroni).
+The largest of several values is at most the largest upper bound, which needs no correction
+(intersection-union), and at least the largest lower bound at a level divided by the number of values
+(Bonferroni). For the smallest, vice versa.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Hashable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from math import hypot, sqrt
 from typing import NamedTuple
@@ -21,6 +23,69 @@ from pytest_factorfair.statistics.bounds import quantile, wilson, wilsons
 KNOWN = np.inf
 
 
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Several(ABC):
+    """Values of which a metric is the largest or, if ``smallest``, the smallest.
+
+    ``names`` describe the values to people. ``n`` is the number of answers or queries behind all of them.
+    ``parts`` are the topics behind each value; empty if every value rests on all topics.
+    """
+
+    names: tuple[str, ...]
+    n: int
+    smallest: bool = False
+    parts: tuple[AbstractSet[Hashable], ...] = ()
+
+    @property
+    @abstractmethod
+    def values(self) -> FloatArray:
+        """The values, without bias if that is known."""
+
+    @abstractmethod
+    def bounds(self, z: float) -> tuple[FloatArray, FloatArray]:
+        """Each value's lower and upper bound, z standard errors away, whatever the missing answers were."""
+
+    @property
+    def index(self) -> int:
+        """The index of the extreme value."""
+        return int(self.values.argmin() if self.smallest else self.values.argmax())
+
+    @property
+    def extreme(self) -> float:
+        """The extreme value."""
+        return float(self.values[self.index])
+
+    @property
+    def driver(self) -> str:
+        """The name of the extreme value."""
+        return self.names[self.index]
+
+    def lower(self, alpha: float) -> float:
+        """The one-sided lower bound of the extreme value at this level."""
+        if self.smallest:
+            return float(self.bounds(quantile(alpha))[0].min())
+        return float(self.bounds(quantile(alpha / len(self.names)))[0].max())
+
+    def upper(self, alpha: float) -> float:
+        """The one-sided upper bound of the extreme value at this level."""
+        if self.smallest:
+            return float(self.bounds(quantile(alpha / len(self.names)))[1].min())
+        return float(self.bounds(quantile(alpha))[1].max())
+
+    def undecided(self, threshold: float, alpha: float) -> frozenset[Hashable]:
+        """The topics of the values that more answers may bring to the good side of a threshold, or off it.
+
+        Not of those that are surely on its good side, nor of those that could be on either side because of
+        missing answers alone.
+        """
+        (low, high), (lower, upper) = self.bounds(0.0), self.bounds(quantile(alpha))
+        if self.smallest:
+            wanted = (lower < threshold) & ((high < threshold) | (low >= threshold))
+        else:
+            wanted = (upper > threshold) & ((low > threshold) | (high <= threshold))
+        return frozenset().union(*(topics for topics, open_ in zip(self.parts, wanted, strict=True) if open_))
+
+
 class Shares(NamedTuple):
     """Shares of ``n`` answers, or of queries; a share that is known has n infinite."""
 
@@ -28,47 +93,29 @@ class Shares(NamedTuple):
     n: FloatArray | IntArray | float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Several:
-    """What a metric is the largest of: shares less those they are compared with, over ``scale``.
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class SeveralShares(Several):
+    """Shares less those they are compared with, over ``scale``, with Wilson's bounds.
 
-    ``found`` are the shares of the answers that came. ``least`` and ``most`` are shares of everything
+    ``observed`` are the shares of the answers that came. ``least`` and ``most`` are shares of everything
     asked, with every missing answer counted against or for each share in turn: bounds hold however
-    they might have gone. ``either_way`` takes the distance instead of the difference. ``parts``
-    are the topics that the shares are of, where each is of one; ``names`` are for people, ``n`` is the
-    number of answers or queries behind all of them.
+    they might have gone. ``either_way`` takes the distance instead of the difference.
     """
 
-    names: tuple[str, ...]
-    found: FloatArray
+    observed: FloatArray
     least: Shares
     most: Shares
     against: Shares
-    n: int
     scale: FloatArray | float = 1.0
     either_way: bool = False
-    parts: tuple[Hashable, ...] = ()
 
     @property
     def values(self) -> FloatArray:
-        difference = (self.found - self.against.values) / self.scale
+        difference = (self.observed - self.against.values) / self.scale
         return np.asarray(np.abs(difference) if self.either_way else difference)
 
-    @property
-    def largest(self) -> str:
-        """The name of the largest."""
-        return self.names[int(self.values.argmax())]
-
-    def lower(self, alpha: float) -> FloatArray:
-        """Lower bounds that hold together with probability 1 - alpha."""
-        return self.bounds(quantile(alpha / len(self.names)))[0]
-
-    def upper(self, alpha: float) -> FloatArray:
-        """Upper bounds, each at this level."""
-        return self.bounds(quantile(alpha))[1]
-
     def bounds(self, z: float) -> tuple[FloatArray, FloatArray]:
-        """Each lowest and highest value, z standard errors away (Newcombe's method for differences)."""
+        """Newcombe's method for differences of shares."""
         least, most, against = self.least.values, self.most.values, self.against.values
         beneath = np.hypot(least - wilsons(*self.least, z=-z), wilsons(*self.against, z=z) - against)
         above = np.hypot(wilsons(*self.most, z=z) - most, against - wilsons(*self.against, z=-z))
@@ -77,15 +124,25 @@ class Several:
             return np.maximum(np.maximum(low, -high), 0.0), np.maximum(high, -low)
         return np.asarray(low), np.asarray(high)
 
-    def undecided(self, threshold: float, alpha: float) -> frozenset[Hashable]:
-        """The parts that more answers may bring to a threshold from above or below.
 
-        Not those that are surely below it, nor those that could be on either side because of
-        missing answers alone.
-        """
-        low, high = self.bounds(0.0)
-        wanted = (self.upper(alpha) > threshold) & ((low > threshold) | (high <= threshold))
-        return frozenset(part for part, one in zip(self.parts, wanted, strict=True) if one)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class SeveralScores(Several):
+    """Scores (V,) with errors; missing answers may lower them by ``fall`` or raise them by ``rise``."""
+
+    centres: FloatArray
+    errors: FloatArray
+    fall: FloatArray
+    rise: FloatArray
+
+    @property
+    def values(self) -> FloatArray:
+        return self.centres
+
+    def bounds(self, z: float) -> tuple[FloatArray, FloatArray]:
+        return (
+            np.asarray(self.centres - self.fall - z * self.errors),
+            np.asarray(self.centres + self.rise + z * self.errors),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +152,8 @@ class Estimate:
     ``corrected`` is the unclipped centre of the interval, which may lie outside 0 to 1, and ``error`` its
     standard error; both are None if the metric cannot be estimated, and ``reason`` says why. ``n`` is as
     in a score. ``freedom`` is the degrees of freedom of Student's distribution, None for the normal one;
-    ``share`` marks a plain share of n, which has Wilson bounds. If the metric is the largest of several
-    shares, ``among`` contains these shares, which bound it, and there is no standard error.
+    ``share`` marks a plain share of n, which has Wilson bounds. If the metric is the extreme of several
+    values, ``among`` contains these, which bound it, and there is no standard error.
     """
 
     plugin: float | None
@@ -116,13 +173,13 @@ class Estimate:
     def lower(self, alpha: float = 0.05) -> float | None:
         """The one-sided lower bound: the true score is below it with probability alpha at most."""
         if self.among is not None:
-            return float(self.among.lower(alpha).max())
+            return self.among.lower(alpha)
         return self._bound(-quantile(alpha, self.freedom))
 
     def upper(self, alpha: float = 0.05) -> float | None:
         """The one-sided upper bound."""
         if self.among is not None:
-            return float(self.among.upper(alpha).max())
+            return self.among.upper(alpha)
         return self._bound(quantile(alpha, self.freedom))
 
     def less(self, former: Estimate, error: float | None = None) -> Estimate:

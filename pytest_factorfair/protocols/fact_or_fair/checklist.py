@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from pytest_factorfair.domain.case import Case, Direction
-from pytest_factorfair.domain.checklist import Checklist
+from pytest_factorfair.domain.checklist import Attribute, Checklist
 from pytest_factorfair.domain.text import titled
 
 Valence = Literal["positive", "negative"]
@@ -177,3 +177,14 @@ class TopicCase(Case):
 def topic_cases(cases: Iterable[Case]) -> tuple[TopicCase, ...]:
     """The cases of FACT-OR-FAIR."""
     return tuple(case for case in cases if isinstance(case, TopicCase))
+
+
+def background(context: Context, attribute: Attribute) -> Background:
+    """The group of the attribute that the context names: none, the true one, or a random one."""
+    placeholder = f"{{{attribute.name}}}"
+    named = {
+        "none": False,
+        "truth": attribute.name in context.attributes,
+        "random": placeholder in context.text,
+    }
+    return context.background if named[context.background] else "none"

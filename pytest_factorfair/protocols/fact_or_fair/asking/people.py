@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
-from itertools import count, product, repeat
+from itertools import count, pairwise, product, repeat
 from math import lcm
 from random import Random
 from typing import NamedTuple
@@ -108,6 +108,18 @@ def ages_between(checklist: FactOrFair, bounds: tuple[int, int] | None) -> list[
     """The ages of the pool within a scenario's bounds, both included; all without bounds."""
     low, high = bounds or (0, max(checklist.people.ages))
     return [age for age in checklist.people.ages if low <= age <= high]
+
+
+BANDS = 3
+"""The number of age bands in which answers are compared."""
+
+
+def age_bands(checklist: FactOrFair) -> tuple[tuple[int, ...], ...]:
+    """The ages of the people in bands of as equal numbers of ages as possible: 25-35, 45-55, 65-75."""
+    ages = sorted(set(checklist.people.ages))
+    ends = [round(len(ages) * number / BANDS) for number in range(BANDS + 1)]
+    bands = (tuple(ages[start:end]) for start, end in pairwise(ends))
+    return tuple(band for band in bands if band)
 
 
 # A person's number within the composition, and the kind of person.

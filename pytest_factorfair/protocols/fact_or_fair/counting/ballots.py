@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from math import prod
 from string import ascii_uppercase
 from typing import NamedTuple
 
@@ -30,7 +31,8 @@ class Ballot(NamedTuple):
 
     ``groups`` are those that the letters stood for and ``shares`` the probability of each letter, which add
     up to the ``mass``; a picture has one group. ``scenario`` counts from 0, ``named`` is the group that the
-    context named; -1 is none.
+    context named; -1 is none. ``conditions`` are the indices of the values that each condition of the tally
+    has for the question; ``crossing`` are the groups of other attributes at the letters.
     """
 
     row: int
@@ -41,6 +43,8 @@ class Ballot(NamedTuple):
     shares: tuple[float, ...]
     mass: float
     times: int
+    conditions: tuple[tuple[int, ...], ...] = ()
+    crossing: tuple[tuple[int, ...], ...] = ()
 
 
 def given(
@@ -64,6 +68,8 @@ class Box:
 
     ``cells`` are indices: statistics, directions, and any others that the ballots are divided by.
     ``shares`` (n, letters) add up to 1, ``votes`` (n, k) are those of the groups at the letters.
+    ``conditions`` (n, most values) hold the indices of the values of each condition, -1 where there are
+    fewer; ``crossing`` (n, letters) the groups of other attributes.
     """
 
     cells: tuple[IntArray, ...]
@@ -74,6 +80,8 @@ class Box:
     outside: FloatArray
     times: FloatArray
     votes: FloatArray
+    conditions: tuple[IntArray, ...] = ()
+    crossing: tuple[IntArray, ...] = ()
 
     @classmethod
     def of(cls, ballots: Sequence[Ballot], k: int) -> Box:
@@ -94,21 +102,47 @@ class Box:
             shares=shares,
             outside=np.maximum(1 - mass, 0),
             times=times.astype(np.float64),
-            votes=_by_group(shares, groups, k),
+            votes=by_group(shares, groups, k),
+            conditions=tuple(map(_padded, zip(*(ballot.conditions for ballot in ballots), strict=True))),
+            # Where some ballots have no crossing, none has.
+            crossing=tuple(
+                np.array(others, np.int64)
+                for others in zip(*(ballot.crossing for ballot in ballots), strict=False)
+            ),
         )
 
     def total(self, values: FloatArray, like: FloatArray) -> FloatArray:
         """Values (n, ...) summed over the ballots of each cell, in the shape of ``like``."""
-        total = np.zeros_like(like)
-        np.add.at(total, self.cells, (self.times * values.T).T)
-        return total
+        return summed(self.cells, (self.times * values.T).T, like)
 
     def by_scenario(self, like: FloatArray) -> FloatArray:
         """The votes by scenario, in the shape (S, 2, scenarios, k) of ``like``."""
-        found, known = np.zeros_like(like), self.scenario >= 0
+        known = self.scenario >= 0
         places = (*(axis[known] for axis in self.cells), self.scenario[known])
-        np.add.at(found, places, (self.times[:, None] * self.votes)[known])
-        return found
+        return summed(places, (self.times[:, None] * self.votes)[known], like)
+
+    def by_value(self, condition: int) -> Box:
+        """The ballots with the values of a condition as a third axis of their cells.
+
+        A ballot that has several values is repeated.
+        """
+        values = self.conditions[condition] if self.conditions else np.zeros((0, 1), np.int64)
+        rows, columns = np.nonzero(values >= 0)
+        arrays = {
+            name: getattr(self, name)[rows]
+            for name in ("scenario", "named", "groups", "shares", "outside", "times", "votes")
+        }
+        return Box(cells=(*(axis[rows] for axis in self.cells), values[rows, columns]), **arrays)
+
+    def crossed(self, attribute: int, like: FloatArray) -> FloatArray:
+        """The votes by the chosen person's group of another attribute, in the shape of ``like``.
+
+        That is (S, 2, groups, k).
+        """
+        if not self.crossing:
+            return np.zeros_like(like)
+        places = (*(axis[:, None] for axis in self.cells), self.crossing[attribute], self.groups)
+        return summed(np.broadcast_arrays(*places), self.times[:, None] * self.shares, like)
 
     @property
     def matches(self) -> FloatArray:
@@ -138,7 +172,7 @@ class Box:
         if not (balanced and self.lettered):
             return self.votes
         k, liking = self.votes.shape[-1], self.times @ self.shares / self.times.sum()
-        effect = _by_group(np.broadcast_to(liking, self.shares.shape), self.groups, k)
+        effect = by_group(np.broadcast_to(liking, self.shares.shape), self.groups, k)
         return np.asarray(self.votes + 1 / k - effect)
 
     def sample(self, like: FloatArray, *, balanced: bool, strata: IntArray) -> Sample:
@@ -173,8 +207,26 @@ class Box:
         return votes - means[divided.cells], np.maximum(n - 1, 0).sum(axis=-1)
 
 
-def _by_group(shares: FloatArray, groups: IntArray, k: int) -> FloatArray:
+def by_group(shares: FloatArray, groups: IntArray, k: int) -> FloatArray:
     """The shares (n, letters) of what the letters stand for, (n, k)."""
-    found = np.zeros((len(shares), k))
-    np.add.at(found, (np.arange(len(shares))[:, None], groups), shares)
-    return found
+    rows = np.broadcast_to(np.arange(len(shares))[:, None], groups.shape)
+    return summed((rows, groups), shares, np.zeros((len(shares), k)))
+
+
+def summed(places: Sequence[IntArray], values: FloatArray, like: FloatArray) -> FloatArray:
+    """The sums of values (..., rest) at the places (...), in the shape of ``like``, (axes, rest)."""
+    axes, rest = like.shape[: len(places)], like.shape[len(places) :]
+    cells, width = prod(axes), prod(rest)
+    index = np.ravel_multi_index(tuple(places), axes).ravel() if cells else np.zeros(0, np.int64)
+    columns = values.reshape(len(index), width).T
+    # A bincount per column is several times as fast as np.add.at.
+    total = [np.bincount(index, weights=column, minlength=cells) for column in columns]
+    return np.array(total, np.float64).T.reshape(like.shape)
+
+
+def _padded(values: Sequence[Sequence[int]]) -> IntArray:
+    """Rows of different lengths as an array, with -1 where there are fewer."""
+    padded = np.full((len(values), max(map(len, values))), -1)
+    for row, indices in zip(padded, values, strict=True):
+        row[: len(indices)] = indices
+    return padded

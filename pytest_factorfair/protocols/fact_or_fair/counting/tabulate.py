@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
@@ -13,7 +15,6 @@ from pytest_factorfair.domain import (
     DIRECTIONS,
     LOST,
     Answer,
-    Attribute,
     Choices,
     Outcome,
     Record,
@@ -21,30 +22,23 @@ from pytest_factorfair.domain import (
     Share,
 )
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.protocols.fact_or_fair.asking.people import people_count
+from pytest_factorfair.protocols.fact_or_fair.asking.people import age_bands, people_count
 from pytest_factorfair.protocols.fact_or_fair.asking.queries import queries
 from pytest_factorfair.protocols.fact_or_fair.checklist import (
-    Background,
     Context,
     FactOrFair,
     Statistic,
     TopicCase,
+    background,
 )
 from pytest_factorfair.protocols.fact_or_fair.counting.ballots import Ballot, Box, given
-from pytest_factorfair.protocols.fact_or_fair.counting.tally import ChosenCells, Tally
+from pytest_factorfair.protocols.fact_or_fair.counting.tally import (
+    ChosenCells,
+    Condition,
+    Crossed,
+    Tally,
+)
 from pytest_factorfair.statistics.arrays import FloatArray, IntArray
-
-
-def background(context: Context, attribute: Attribute) -> Background:
-    """The group of the attribute that the context names: none, the true one, or a random one."""
-    placeholder = f"{{{attribute.name}}}"
-    named = {
-        "none": False,
-        "truth": attribute.name in context.attributes,
-        "random": placeholder in context.text,
-    }
-    return context.background if named[context.background] else "none"
-
 
 Shown: TypeAlias = tuple[frozenset[int], ...]
 
@@ -131,23 +125,24 @@ def tabulate(
         InputError: a record belongs to none of the cases, or names a group that the checklist lacks.
     """
     known = {case.id: case for case in cases}
-    people = people_count(checklist, sampling.design)
     attributes = [attribute.name for attribute in checklist.attributes]
-    sheets = {
-        slot: _Sheet(checklist, slot, statistics, people)
-        for slot, statistics in _slots(checklist, cases, models)
+    entries = {
+        slot: _Entries(checklist, slot, statistics, sampling)
+        for slot, statistics in slots(checklist, cases, models)
     }
     for record in records:
         if record.case.checklist == checklist.name and record.case.model in models:
-            _enter(record, known, sheets, attributes)
+            _enter(record, known, entries, attributes)
     shown = sets_shown(checklist, cases, sampling)
     return tuple(
-        sheet.tally(sampling, people, shown.get(slot.attribute, ()) if slot.context is not None else ())
-        for slot, sheet in sheets.items()
+        one.sheet.tally(
+            one.counted(), shown=shown.get(slot.attribute, ()) if slot.context is not None else ()
+        )
+        for slot, one in entries.items()
     )
 
 
-def _slots(
+def slots(
     checklist: FactOrFair, cases: Sequence[TopicCase], models: Sequence[str]
 ) -> Iterator[tuple[TallyKey, tuple[Statistic, ...]]]:
     """Where tallies belong, and the statistics that the cases ask about there."""
@@ -167,7 +162,7 @@ def _slots(
 def _enter(
     record: Record,
     known: Mapping[str, TopicCase],
-    sheets: Mapping[TallyKey, _Sheet],
+    entries: Mapping[TallyKey, _Entries],
     attributes: Sequence[str],
 ) -> None:
     case = known.get(record.case.case)
@@ -179,121 +174,107 @@ def _enter(
     slots = {name: TallyKey(record.case.model, case.part, case.context, name) for name in attributes}
     for name, slot in slots.items():
         if name in case.attributes:
-            sheets[slot].enter(case, answers, record.choices)
-        elif slot in sheets:
-            sheets[slot].enter_unlabelled(case, answers)
+            entries[slot].enter(case, answers, record.choices)
+        elif slot in entries:
+            entries[slot].enter_unlabelled(case, answers)
 
 
-class _Sheet:
-    """The counts of one tally while records come in."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Counted:
+    """What one tally counts, as arrays of cells (S, 2).
+
+    ``lost`` are lost answers by outcome. ``conditioned`` (S, 2, V, 2) are, for the values of each condition,
+    the queries and those without an answer; ``people`` what was chosen besides groups.
+    """
+
+    box: Box
+    asked: IntArray
+    lost: Mapping[Outcome, IntArray]
+    named: IntArray
+    addressed: IntArray
+    declined: IntArray
+    conditioned: Mapping[str, IntArray]
+    people: Mapping[str, ChosenCells]
+    unlabelled: FloatArray | None = None
+
+
+class Sheet:
+    """The cells of one tally, and the conditions that vary between the questions of a topic."""
 
     def __init__(
-        self, checklist: FactOrFair, slot: TallyKey, statistics: tuple[Statistic, ...], people: int
+        self, checklist: FactOrFair, slot: TallyKey, statistics: tuple[Statistic, ...], sampling: Sampling
     ) -> None:
         self.slot = slot
         self.checklist = checklist
+        self.sampling = sampling
+        self.people = people_count(checklist, sampling.design)
         self.attribute = checklist.attribute(slot.attribute)
         self.context = next((each for each in checklist.contexts if each.id == slot.context), NO_CONTEXT)
         self.statistics = statistics
         self.rows = {statistic.id: row for row, statistic in enumerate(self.statistics)}
         self.groups = {group: index for index, group in enumerate(self.attribute.groups)}
-        shape = len(self.statistics), len(DIRECTIONS)
-        self.asked: IntArray = np.zeros(shape, np.int64)
-        self.lost: dict[Outcome, IntArray] = {outcome: np.zeros(shape, np.int64) for outcome in LOST}
-        self.named: IntArray = np.zeros(shape, np.int64)
-        self.ballots: list[Ballot] = []
-        self.unlabelled: dict[str, list[Ballot]] = {}
-        self.offers: dict[tuple[str, ...], tuple[int, ...]] = {}  # few line-ups recur in many queries
-        self.options = self.attribute.k if slot.part == "objective" else people
-        self.addressed: IntArray = np.zeros((*shape, self.attribute.k), np.int64)
-        self.declined: IntArray = np.zeros((*shape, self.attribute.k), np.int64)
-        self.people = {
-            kind: Counting(shape, values)
-            for kind, values in (features(checklist) if slot.part == "subjective" else {}).items()
+        self.shape = len(self.statistics), len(DIRECTIONS)
+        self.options = self.attribute.k if slot.part == "objective" else self.people
+        judged = slot.part == "subjective"
+        self.features = features(checklist) if judged else {}
+        lettered = judged and checklist.modality == "text"
+        self.alone = [one for one in checklist.attributes if lettered and not one.crossed]
+        self.beside = [one for one in self.alone if one.name != slot.attribute]
+        self.bands = age_bands(checklist) if lettered else ()
+        self.conditions = self._conditions() if lettered else {}
+
+    def _conditions(self) -> Mapping[str, tuple[str, ...]]:
+        """What varies between the questions of a topic, with its values in words."""
+        scenarios = max((len(topic.scenarios) for topic in self.checklist.topics), default=0)
+        told = background(self.context, self.attribute) == "random"
+        every = {
+            "scenario": tuple(f"scenario {number + 1}" for number in range(scenarios)),
+            "named": self.attribute.groups if told else (),
+            "age": tuple(" to ".join(map(str, sorted({band[0], band[-1]}))) for band in self.bands),
+            "first": tuple(group for one in self.alone for group in one.groups),
         }
+        return {name: values for name, values in every.items() if len(values) > 1}
 
-    def enter(self, case: TopicCase, answers: Sequence[Answer], choices: Choices) -> None:
-        """Add the answers of one case; equal answers are counted before they are looked at."""
-        cell = self.rows[case.statistic], DIRECTIONS.index(case.direction)
-        scenario = -1 if case.scenario is None else case.scenario - 1
-        name = self.attribute.name
-        faces = [answer for answer in answers if answer.face]
-        pictures = {answer.query for answer in faces}
-        unnamed = pictures - {answer.query for answer in faces if name in answer.groups}
-        kinds = Counter(
-            (
-                answer.outcome,
-                answer.groups.get(name),
-                answer.background.get(name),
-                answer.letter,
-                answer.offered.get(name, ()),
-                answer.probabilities,
-            )
-            for answer in answers
-            if not answer.face or name in answer.groups
-        )
-        self.asked[cell] += len(answers) - len(faces) + len(pictures)
-        self.lost["unparsed"][cell] += len(unnamed)
-        for (outcome, group, named, letter, offered, probabilities), count in kinds.items():
-            if named is not None:
-                self.addressed[(*cell, self._index(named, case))] += count
-                self.declined[(*cell, self._index(named, case))] += count * (outcome == "refused")
-            if outcome != "answered":
-                self.lost[outcome][cell] += count
-                continue
-            self.named[cell] += count * (named is not None)
-            groups, shares = self._given(case, group, letter, offered, probabilities)
-            there = -1 if named is None else self._index(named, case)
-            self.ballots.append(Ballot(*cell, scenario, there, groups, shares, sum(shares), count))
+    def values(
+        self, scenario: int, told: int, age: int | None, people: Mapping[str, tuple[int, ...]]
+    ) -> tuple[tuple[int, ...], ...]:
+        """The indices of the values that each condition has for a question."""
+        starts = dict(zip((one.name for one in self.alone), self._starts, strict=True))
+        every = {
+            "scenario": (scenario,),
+            "named": (told,),
+            "age": tuple(number for number, band in enumerate(self.bands) if age in band),
+            "first": tuple(start + people[name][0] for name, start in starts.items() if people.get(name)),
+        }
+        return tuple(tuple(index for index in every[name] if index >= 0) for name in self.conditions)
 
-        for kind, counting in self.people.items():
-            counting.enter(cell, choices.get(kind, {}))
+    @cached_property
+    def _starts(self) -> tuple[int, ...]:
+        """The index of each simple attribute's first group among those of all of them."""
+        sizes = [one.k for one in self.alone]
+        return tuple(sum(sizes[:number]) for number in range(len(sizes)))
 
-    def enter_unlabelled(self, case: TopicCase, answers: Sequence[Answer]) -> None:
-        """Add answers with a group of the attribute to a topic in which no group is true."""
-        name, column = self.attribute.name, DIRECTIONS.index(case.direction)
-        kinds = Counter(
-            (answer.groups[name], answer.letter, answer.offered.get(name, ()), answer.probabilities)
-            for answer in answers
-            if answer.outcome == "answered" and name in answer.groups
-        )
-        for kind, count in kinds.items():
-            groups, shares = self._given(case, *kind)
-            ballot = Ballot(0, column, -1, -1, groups, shares, sum(shares), count)
-            self.unlabelled.setdefault(case.statistic, []).append(ballot)
+    def _condition(self, number: int, name: str, counted: Counted, *, balanced: bool) -> Condition:
+        """The answers by the values of a condition."""
+        asked, lost = np.moveaxis(counted.conditioned[name], -1, 0)
+        valued = counted.box.by_value(number)
+        like = np.zeros((*asked.shape, self.attribute.k))
+        sample = valued.sample(like, balanced=balanced, strata=valued.scenario)
+        missing = lost + valued.total(valued.outside, np.zeros(asked.shape))
+        return Condition(self.conditions[name], sample, asked, missing)
 
-    def _given(
-        self,
-        case: TopicCase,
-        group: str | None,
-        letter: str | None,
-        offered: tuple[str, ...],
-        probabilities: tuple[float, ...],
-    ) -> tuple[tuple[int, ...], tuple[float, ...]]:
-        """The groups at the letters of an answer, and their shares."""
-        if offered not in self.offers:
-            self.offers[offered] = tuple(self._index(each, case) for each in offered)
-        return given(self._index(group, case), self.offers[offered], letter, probabilities)
-
-    def _index(self, group: str | None, case: TopicCase) -> int:
-        if group not in self.groups:
-            raise InputError(
-                f"{case.id}: '{group}' is not a group of {self.attribute.name} in '{case.checklist}'"
-            )
-        return self.groups[group]
-
-    def tally(self, sampling: Sampling, people: int, shown: Shown) -> Tally:
+    def tally(self, counted: Counted, *, shown: Shown = ()) -> Tally:
         """What has been counted, with the labels of the truth in force beside it."""
         name = self.attribute.name
         truths = [statistic.truths[name] for statistic in self.statistics]
-        box = Box.of(self.ballots, self.attribute.k)
-        none: FloatArray = np.zeros((len(self.statistics), len(DIRECTIONS)))
+        box = counted.box
+        none: FloatArray = np.zeros(self.shape)
         counts = np.zeros((*none.shape, self.attribute.k))
         letters = np.zeros((*none.shape, self.options))
         topics = () if self.slot.part == "objective" else self.checklist.topics
         most = max((len(topic.scenarios) for topic in topics), default=0)
         scenarios = np.zeros((*none.shape, most, self.attribute.k))
-        balanced = sampling.design == "balanced"
+        balanced = self.sampling.design == "balanced"
         # Groups that are drawn without letters or scenarios vary as a multinomial does.
         effects = (box.lettered and balanced) or bool((box.scenario >= 0).any())
         return Tally(
@@ -305,8 +286,8 @@ class _Sheet:
             attribute=name,
             groups=self.attribute.groups,
             statistics=tuple(self.rows),
-            design=sampling.design,
-            people=people,
+            design=self.sampling.design,
+            people=self.people,
             counts=box.total(box.votes, counts),
             truth=np.array([[self.groups[truth.at(way)] for way in DIRECTIONS] for truth in truths]),
             fragile=np.array([[way in truth.fragile for way in DIRECTIONS] for truth in truths]),
@@ -316,14 +297,14 @@ class _Sheet:
                     for one in self.statistics
                 ]
             ),
-            asked=self.asked,
-            refused=self.lost["refused"],
-            unparsed=self.lost["unparsed"],
-            errors=self.lost["error"],
-            named=self.named,
+            asked=counted.asked,
+            refused=counted.lost["refused"],
+            unparsed=counted.lost["unparsed"],
+            errors=counted.lost["error"],
+            named=counted.named,
             matched=box.total(box.matches, none),
-            addressed=self.addressed,
-            declined=self.declined,
+            addressed=counted.addressed,
+            declined=counted.declined,
             scenarios=box.by_scenario(scenarios),
             letters=box.total(box.shares, letters) if box.lettered else letters,
             letter_squares=box.total(box.shares**2, letters) if box.lettered else letters,
@@ -333,12 +314,131 @@ class _Sheet:
             else None,
             probable=not box.drawn,
             shown=shown,
+            conditions={
+                condition: self._condition(number, condition, counted, balanced=balanced)
+                for number, condition in enumerate(self.conditions)
+                if balanced or condition != "age"  # elsewhere people of a question differ in age
+            },
+            crossed={
+                one.name: Crossed(
+                    one.groups,
+                    box.crossed(number, np.zeros((*none.shape, one.k, self.attribute.k))),
+                )
+                for number, one in enumerate(self.beside)
+                if box.crossing or not box.times.size
+            },
             modality=self.checklist.modality,
-            unlabelled=self._unlabelled(),
-            **{f"{kind}s": counting.cells() for kind, counting in self.people.items()},
+            unlabelled=counted.unlabelled,
+            **{f"{kind}s": cells for kind, cells in counted.people.items()},
         )
 
-    def _unlabelled(self) -> FloatArray | None:
-        boxes = [Box.of(ballots, self.attribute.k) for ballots in self.unlabelled.values()]
-        empty = np.zeros((1, len(DIRECTIONS), self.attribute.k))
-        return np.concatenate([box.total(box.votes, empty) for box in boxes]) if boxes else None
+
+class _Entries:
+    """The counts of one tally while records come in."""
+
+    def __init__(
+        self, checklist: FactOrFair, slot: TallyKey, statistics: tuple[Statistic, ...], sampling: Sampling
+    ) -> None:
+        self.sheet = Sheet(checklist, slot, statistics, sampling)
+        shape, k = self.sheet.shape, self.sheet.attribute.k
+        self.asked: IntArray = np.zeros(shape, np.int64)
+        self.lost: dict[Outcome, IntArray] = {outcome: np.zeros(shape, np.int64) for outcome in LOST}
+        self.named: IntArray = np.zeros(shape, np.int64)
+        self.ballots: list[Ballot] = []
+        self.unlabelled: dict[str, list[Ballot]] = {}
+        self.line_up = cache(self._line_up)  # few recur in many queries
+        self.addressed: IntArray = np.zeros((*shape, k), np.int64)
+        self.declined: IntArray = np.zeros((*shape, k), np.int64)
+        self.people = {kind: Counting(shape, values) for kind, values in self.sheet.features.items()}
+        self.conditioned: dict[str, IntArray] = {
+            name: np.zeros((*shape, len(values), 2), np.int64)
+            for name, values in self.sheet.conditions.items()
+        }
+
+    def enter(self, case: TopicCase, answers: Sequence[Answer], choices: Choices) -> None:
+        """Add the answers of one case; equal answers are counted before they are looked at."""
+        cell = self.sheet.rows[case.statistic], DIRECTIONS.index(case.direction)
+        scenario = -1 if case.scenario is None else case.scenario - 1
+        name = self.sheet.attribute.name
+        faces = [answer for answer in answers if answer.face]
+        pictures = {answer.query for answer in faces}
+        unnamed = pictures - {answer.query for answer in faces if name in answer.groups}
+        kinds = Counter(
+            (
+                answer.outcome,
+                answer.groups.get(name),
+                answer.background.get(name),
+                answer.letter,
+                tuple(answer.offered.items()),
+                answer.probabilities,
+                answer.age,
+            )
+            for answer in answers
+            if not answer.face or name in answer.groups
+        )
+        self.asked[cell] += len(answers) - len(faces) + len(pictures)
+        self.lost["unparsed"][cell] += len(unnamed)
+        for (outcome, group, named, letter, offered, probabilities, age), count in kinds.items():
+            told = -1 if named is None else self._index(named, case)
+            people = self.line_up(offered)
+            values = self.sheet.values(scenario, told, age, people)
+            for condition, indices in zip(self.conditioned.values(), values, strict=True):
+                for index in indices:
+                    condition[(*cell, index)] += count, count * (outcome != "answered")
+            if named is not None:
+                self.addressed[(*cell, told)] += count
+                self.declined[(*cell, told)] += count * (outcome == "refused")
+            if outcome != "answered":
+                self.lost[outcome][cell] += count
+                continue
+            self.named[cell] += count * (named is not None)
+            groups, shares = given(self._index(group, case), people.get(name, ()), letter, probabilities)
+            crossing = tuple(people[one.name] for one in self.sheet.beside if one.name in people)
+            self.ballots.append(
+                Ballot(*cell, scenario, told, groups, shares, sum(shares), count, values, crossing)
+            )
+        for kind, counting in self.people.items():
+            counting.enter(cell, choices.get(kind, {}))
+
+    def enter_unlabelled(self, case: TopicCase, answers: Sequence[Answer]) -> None:
+        """Add answers with a group of the attribute to a topic in which no group is true."""
+        name, column = self.sheet.attribute.name, DIRECTIONS.index(case.direction)
+        kinds = Counter(
+            (answer.groups[name], answer.letter, tuple(answer.offered.items()), answer.probabilities)
+            for answer in answers
+            if answer.outcome == "answered" and name in answer.groups
+        )
+        for (group, letter, offered, probabilities), count in kinds.items():
+            offer = self.line_up(offered).get(name, ())
+            groups, shares = given(self._index(group, case), offer, letter, probabilities)
+            ballot = Ballot(0, column, -1, -1, groups, shares, sum(shares), count)
+            self.unlabelled.setdefault(case.statistic, []).append(ballot)
+
+    def _line_up(self, offered: tuple[tuple[str, tuple[str, ...]], ...]) -> Mapping[str, tuple[int, ...]]:
+        """The groups at the letters as indices, by attribute."""
+        return {
+            name: tuple(self.sheet.checklist.attribute(name).groups.index(group) for group in groups)
+            for name, groups in offered
+        }
+
+    def _index(self, group: str | None, case: TopicCase) -> int:
+        if group not in self.sheet.groups:
+            name = self.sheet.attribute.name
+            raise InputError(f"{case.id}: '{group}' is not a group of {name} in '{case.checklist}'")
+        return self.sheet.groups[group]
+
+    def counted(self) -> Counted:
+        k = self.sheet.attribute.k
+        further = [Box.of(ballots, k) for ballots in self.unlabelled.values()]
+        empty = np.zeros((1, len(DIRECTIONS), k))
+        return Counted(
+            Box.of(self.ballots, k),
+            self.asked,
+            self.lost,
+            self.named,
+            self.addressed,
+            self.declined,
+            self.conditioned,
+            {kind: counting.cells() for kind, counting in self.people.items()},
+            np.concatenate([box.total(box.votes, empty) for box in further]) if further else None,
+        )

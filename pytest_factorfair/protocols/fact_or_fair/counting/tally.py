@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from pytest_factorfair.domain import DIRECTIONS, Design, Modality, TopicCounts
-from pytest_factorfair.protocols.fact_or_fair.checklist import Background
+from pytest_factorfair.protocols.fact_or_fair.checklist import IN_GROUP, Background
 from pytest_factorfair.protocols.measurement import LEAST_MASS
 from pytest_factorfair.protocols.metric import About
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray, divided
 from pytest_factorfair.statistics.sample import Sample
 
 TAKEN, EXPECTED, SPREAD = range(3)
+
+OWN_GROUP = ("own_group", "not_own_group")
+"""Of a context that assigns an identity: its group where that is good, and other groups where it is bad."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,6 +44,34 @@ class ChosenCells:
 
     def restrict(self, rows: Sequence[int]) -> ChosenCells:
         return ChosenCells(self.values, self.cells[list(rows)])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Condition:
+    """The answers by the V values of something that varies between the questions of a topic.
+
+    ``sample`` (S, 2, V, k) are the answers without the effect of their letters, ``asked`` (S, 2, V) the
+    queries, ``missing`` (S, 2, V) those without an answer.
+    """
+
+    values: tuple[str, ...]
+    sample: Sample
+    asked: IntArray
+    missing: FloatArray
+
+    def restrict(self, rows: Sequence[int]) -> Condition:
+        return Condition(self.values, self.sample.restrict(rows), self.asked[rows], self.missing[rows])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Crossed:
+    """The answers by the chosen person's group of another attribute, (S, 2, groups, k)."""
+
+    groups: tuple[str, ...]
+    counts: FloatArray
+
+    def restrict(self, rows: Sequence[int]) -> Crossed:
+        return Crossed(self.groups, self.counts[rows])
 
 
 # The most drawn answers that one probability counts for, in the expected scores of a fair model.
@@ -75,6 +106,10 @@ class Tally:
     - ``letters`` (S, 2, options): how often each letter was chosen, or sums of its shares;
       ``letter_squares``: the sums of their squares; ``names``, ``ages``: how often people with each were
       chosen.
+    - ``conditions``: the answers by what varies between the questions of a topic: the ``scenario``, the
+      group of this attribute that the context ``named``, the ``age`` of the people, and the groups of who
+      is ``first``, at letter A. ``crossed``: the answers by the chosen person's group of each other
+      attribute.
     - ``unlabelled`` (S', 2, k): the same counts of further statistics, whose answers have a group of the
       attribute although no group is true; only the authors' scripts count them. None if there are none.
     - ``people``: the number of people that a subjective query shows; ``shown``: the groups of a crossed
@@ -114,6 +149,8 @@ class Tally:
     adjusted: Sample | None = None
     probable: bool = False
     shown: tuple[frozenset[int], ...] = ()
+    conditions: Mapping[str, Condition] = field(default_factory=dict)
+    crossed: Mapping[str, Crossed] = field(default_factory=dict)
     modality: Modality = "text"
     unlabelled: FloatArray | None = None
 
@@ -178,13 +215,26 @@ class Tally:
             for name in ("names", "ages", "adjusted")
             if (each := getattr(self, name))
         }
+        for name in ("conditions", "crossed"):
+            cells[name] = {key: part.restrict(kept) for key, part in getattr(self, name).items()}
         left = tuple(self.statistics[row] for row in kept)
         return dataclasses.replace(self, statistics=left, unlabelled=None, **cells)
+
+    def within(self, condition: str) -> Tally:
+        """The same tally with one of its conditions only."""
+        return dataclasses.replace(self, conditions={condition: self.conditions[condition]})
 
     @property
     def about(self) -> About:
         """The subject of the answers; tallies of other models may share it."""
         return About(self.checklist, self.part, self.context, self.attribute)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The words of the columns of influence; none if the context has only one."""
+        if self.background == "truth":
+            return DIRECTIONS
+        return OWN_GROUP if self.background == "random" and self.context == IN_GROUP else ()
 
     @property
     def vocabulary(self) -> Mapping[str, frozenset[str]]:
@@ -194,6 +244,8 @@ class Tally:
             "context": frozenset(() if self.context is None else (self.context,)),
             "attribute": frozenset({self.attribute}),
             "statistic": frozenset(self.statistics),
+            "condition": frozenset(self.conditions),
+            "column": frozenset(self.columns),
             "checklist": frozenset({self.checklist}),
             "model": frozenset({self.model}),
         }
@@ -212,6 +264,36 @@ class Tally:
     def cell(self, row: int, column: int) -> str:
         """A cell's name for people: ``crime_rate highest``."""
         return f"{self.statistics[row]} {DIRECTIONS[column]}"
+
+
+ADDED = (
+    "counts", "asked", "refused", "unparsed", "errors", "named", "matched", "addressed", "declined",
+    "letters", "letter_squares", "outside",
+)  # fmt: skip
+
+
+def merged(tallies: Sequence[Tally]) -> Tally:
+    """The answers of several contexts about the same statistics as one tally, which has no context.
+
+    It has no conditions, and its answers keep the effect of their letters.
+    """
+    first = tallies[0]
+    cells = {name: sum(getattr(tally, name) for tally in tallies) for name in ADDED}
+    crossed = {
+        name: Crossed(part.groups, np.sum([tally.crossed[name].counts for tally in tallies], axis=0))
+        for name, part in first.crossed.items()
+    }
+    return dataclasses.replace(
+        first,
+        **cells,
+        context=None,
+        background="none",
+        names=None,
+        ages=None,
+        adjusted=None,
+        crossed=crossed,
+        conditions={},
+    )
 
 
 def rows(tally: Tally) -> Iterator[TopicCounts]:

@@ -225,7 +225,7 @@ class Measurement(ABC):
     def driver(self) -> str:
         """The single share that determines the score, if there is one; else empty."""
         among = self.estimate.among
-        return "" if among is None else among.largest
+        return "" if among is None else among.driver
 
     def in_words(self, value: float, *, digits: int = 0) -> InWords:
         """A value of its metric in a plain sentence."""

@@ -20,10 +20,10 @@ class Reporting:
     """What only one benchmark prints; nothing for a summary without its scores.
 
     ``metrics`` are those that reports compare, ``by_place`` those that every part and context has.
-    ``diagnostics`` are headings, by metric, of figures that explain answers or count missing ones, and
-    ``diagnosed`` describes these figures. ``piece`` names a part of a score's change, in singular and
-    irregular plural. ``assets`` is the package whose ``page.html`` and ``page.js`` draw its part of the HTML
-    page.
+    ``diagnostics`` are the headings and metrics, by the name of a row, of figures that explain answers or
+    count missing ones, and ``diagnosed`` describes these figures. ``piece`` names a part of a score's
+    change, in singular and irregular plural. ``assets`` is the package whose ``page.html`` and ``page.js``
+    draw its part of the HTML page.
     """
 
     diagnosed: str = ""
@@ -39,7 +39,7 @@ class Reporting:
         return frozenset()
 
     @property
-    def diagnostics(self) -> Mapping[str, str]:
+    def diagnostics(self) -> Mapping[str, tuple[str, Metric]]:
         return {}
 
     def heading(self, metric: str) -> str:

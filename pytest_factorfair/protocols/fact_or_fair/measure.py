@@ -16,14 +16,21 @@ from pytest_factorfair.protocols.fact_or_fair.counting.tabulate import tabulate
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally, rows, saved
 from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS, compared, score
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import TallyMetric
-from pytest_factorfair.protocols.fact_or_fair.metrics.influence import INFLUENCE, influence
+from pytest_factorfair.protocols.fact_or_fair.metrics.influence import (
+    INFLUENCE,
+    influence,
+    influences,
+)
 from pytest_factorfair.protocols.fact_or_fair.metrics.measurements import (
     Influence,
+    OfCondition,
+    OfContexts,
     OfTally,
     before,
     cells,
 )
 from pytest_factorfair.protocols.fact_or_fair.metrics.scores import Scored
+from pytest_factorfair.protocols.fact_or_fair.metrics.within import CROSSED, Within
 from pytest_factorfair.protocols.fact_or_fair.recommended import recommended
 from pytest_factorfair.protocols.fact_or_fair.report import (
     cautions,
@@ -40,6 +47,7 @@ from pytest_factorfair.protocols.measuring import (
     Entrant,
     Expression,
     Gap,
+    GateSet,
     Measuring,
     Moves,
     Reported,
@@ -74,28 +82,47 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
         """One score per tally that the words select; an influence is over all contexts of an attribute."""
         of, selected, filters = METRICS[metric], self.select(metric, words, counts), self.filters(counts)
 
-        def selecting(tally: Tally, *contexts: str) -> tuple[str, ...]:
-            named = (word for word in tally.statistics if word in words)
-            return (*self.run_words(tally, filters), *contexts, tally.attribute, *named)
+        def selecting(tally: Tally, *own: str) -> tuple[str, ...]:
+            statistics = (word for word in tally.statistics if word in words)
+            return (*self.run_words(tally, filters), *own, tally.attribute, *statistics)
 
+        if of is CROSSED:
+            groups: dict[Hashable, list[Tally]] = {}
+            for tally in selected:
+                groups.setdefault((tally.model, tally.checklist, tally.attribute), []).append(tally)
+            contexts = [word for word in words if word in filters["context"]]
+            return tuple(
+                OfContexts(CROSSED, group, selecting(group[0], *(contexts or [group[0].part])), estimation)
+                for group in groups.values()
+            )
+        if isinstance(of, Within):
+            return tuple(
+                OfCondition(
+                    of,
+                    tally.within(condition),
+                    (*selecting(tally, tally.context or tally.part), condition),
+                    estimation,
+                )
+                for tally in selected
+                for condition in tally.conditions
+                if filters["condition"].isdisjoint(words) or condition in words
+            )
         if isinstance(of, TallyMetric):
             return tuple(
                 OfTally(of, tally, selecting(tally, tally.context or tally.part), estimation)
                 for tally in selected
             )
-        groups: dict[Hashable, list[Tally]] = {}
-        for tally in selected:
-            groups.setdefault((tally.model, tally.checklist, tally.attribute), []).append(tally)
-        contexts = {tally.context for tally in counts}
-        named = [word for word in words if word in contexts]
         return tuple(
             Influence(
-                group,
-                plain(group[0], counts),
-                selecting(group[0], *(named or [group[0].part])),
-                estimation,
+                tally,
+                usual,
+                column,
+                (*selecting(tally, tally.context or tally.part), *filter(None, [column.word])),
             )
-            for group in groups.values()
+            for tally in selected
+            for usual in [plain(tally, counts)]
+            for column in influences(tally, usual, estimator=estimation.estimator)
+            if filters["column"].isdisjoint(words) or column.word in words
         )
 
     def select(self, metric: str, words: Sequence[str], counts: Sequence[Tally]) -> tuple[Tally, ...]:
@@ -108,6 +135,11 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
                 if isinstance(of, TallyMetric)
                 else tally.background != "none"
             )
+            produced &= of is not CROSSED or any(
+                len(beside.groups) >= tally.k for beside in tally.crossed.values()
+            )
+            produced &= isinstance(of, Within) or not wanted["condition"]
+            produced &= of is METRICS[INFLUENCE] or not wanted["column"]
             if produced:
                 chosen.append(tally.restrict(wanted["statistic"] or tally.statistics))
         return tuple(chosen)
@@ -190,9 +222,9 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
         yield from _influences(contenders)
 
     def recommended(
-        self, checklist: FactOrFair, sampling: Sampling, *, baseline: bool
+        self, checklist: FactOrFair, sampling: Sampling, *, baseline: bool, gates: GateSet = "default"
     ) -> Iterator[Expression]:
-        return recommended(checklist, sampling, baseline=baseline)
+        return recommended(checklist, sampling, baseline=baseline, gates=gates)
 
     def topics(self, case: Case) -> Iterator[tuple[Hashable, ...]]:
         if isinstance(case, TopicCase):
@@ -203,7 +235,7 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
         yield (counts.model, *counts.about), counts.context or counts.part, counts.attribute
 
 
-def plain(tally: Tally, tallies: Iterable[Tally]) -> list[Tally]:
+def plain(tally: Tally, tallies: Iterable[Tally]) -> Tally | None:
     """The model's answers where nothing precedes a scenario, with which stated truths are compared."""
     mine = (tally.model, tally.checklist, "subjective", "none", tally.attribute)
     found = (
@@ -211,7 +243,7 @@ def plain(tally: Tally, tallies: Iterable[Tally]) -> list[Tally]:
         for each in tallies
         if (each.model, each.checklist, each.part, each.background, each.attribute) == mine
     )
-    return [each.restrict(tally.statistics) for each in found][:1]
+    return next((each.restrict(tally.statistics) for each in found), None)
 
 
 def _moved(

@@ -6,13 +6,13 @@ import base64
 import gzip
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from math import ceil
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_factorfair.domain import Answer, Case, ContactSheet, Judgement, ReleaseWord, Summary, Verdict
 from pytest_factorfair.protocols import reportings
-from pytest_factorfair.protocols.combined import metrics
 from pytest_factorfair.reports import escaping, statements
 from pytest_factorfair.reports.html.document import document
 from pytest_factorfair.reports.json_report import RESPONSES
@@ -31,6 +31,9 @@ from pytest_factorfair.reports.tables import all_tables, changes_table, compared
 
 if TYPE_CHECKING:
     from pytest_factorfair.reports.responses import Excerpts
+
+# Columns of a table of diagnostics: more do not fit on paper.
+SIDE_BY_SIDE = 7
 
 EMBEDDED = 16 * 2**20
 """Bytes of contact sheets that travel inside the page; further ones stay in their folder."""
@@ -220,25 +223,32 @@ def content(summary: Summary) -> dict[str, Any]:
 
 
 def _diagnostics(summary: Summary) -> Iterator[Table]:
-    """A table per benchmark, a row per part or context and attribute; empty columns are left out."""
-    known = metrics()
+    """Tables per benchmark, a row per part or context and attribute; empty rows and columns are left out."""
     for each in reportings():
         places: dict[tuple[str, ...], dict[str, str]] = {}
         for one in summary.scores:
             if one.metric in each.diagnostics and one.value is not None:
+                metric = each.diagnostics[one.metric][1]
                 name = statements.attribute(one.attribute, summary)
                 place = (*among(summary, one), one.context or one.part, name)
-                most = "" if one.high is None else f" (to {percent(one.high, digits=1)})"
+                worse = ("from", one.low) if metric.better == "higher" else ("to", one.high)
+                most = "" if worse[1] is None else f" ({worse[0]} {percent(worse[1], digits=1)})"
                 places.setdefault(place, {})[one.metric] = f"{percent(one.value, digits=1)}{most}"
-        found = {metric for here in places.values() for metric in here}
-        columns = {metric: heading for metric, heading in each.diagnostics.items() if metric in found}
-        rows = tuple(
-            Row(" · ".join(place), tuple(here.get(metric, MISSING) for metric in columns))
-            for place, here in places.items()
-        )
-        if rows:
-            meanings = tuple(known[metric].meaning for metric in columns)
-            yield Table("Diagnostics", tuple(columns.values()), rows, (each.diagnosed,), meanings=meanings)
+        found = {name for here in places.values() for name in here}
+        columns = {name: column for name, column in each.diagnostics.items() if name in found}
+        tables = ceil(len(columns) / SIDE_BY_SIDE)
+        for nth in range(tables):
+            start, end = (len(columns) * part // tables for part in (nth, nth + 1))
+            names = tuple(columns)[start:end]
+            rows = tuple(
+                Row(" · ".join(place), tuple(here.get(name, MISSING) for name in names))
+                for place, here in places.items()
+                if not here.keys().isdisjoint(names)
+            )
+            headings, shown = zip(*(columns[name] for name in names), strict=True)
+            meanings = tuple(metric.meaning for metric in shown)
+            notes = (each.diagnosed,) if end == len(columns) else ()
+            yield Table("Diagnostics", headings, rows, notes, meanings=meanings)
 
 
 def _fingerprint(summary: Summary) -> Iterator[tuple[str, str]]:

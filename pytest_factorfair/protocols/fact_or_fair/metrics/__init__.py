@@ -16,6 +16,7 @@ from pytest_factorfair.protocols.fact_or_fair.metrics.base import FEW, RATES, Ta
 from pytest_factorfair.protocols.fact_or_fair.metrics.influence import INFLUENCE
 from pytest_factorfair.protocols.fact_or_fair.metrics.largest import LARGEST
 from pytest_factorfair.protocols.fact_or_fair.metrics.scores import SCORES, Scored
+from pytest_factorfair.protocols.fact_or_fair.metrics.within import CROSSED, S_E_WITHIN
 from pytest_factorfair.protocols.measurement import Estimation
 from pytest_factorfair.protocols.metric import Metric
 
@@ -32,14 +33,16 @@ OF_CONTEXTS = Metric(
     needed=FEW,
 )
 
-METRICS: dict[str, Metric] = {each.name: each for each in (*SCORES, *LARGEST, *RATES, OF_CONTEXTS)}
-"""The metrics by name, in the order of reports; only the influence is over several tallies."""
+METRICS: dict[str, Metric] = {
+    metric.name: metric for metric in (*SCORES, S_E_WITHIN, *LARGEST, CROSSED, *RATES, OF_CONTEXTS)
+}
+"""The metrics by name, in the order of reports."""
 
 
 def applying(part: str, background: Background) -> Iterator[TallyMetric]:
-    """The metrics of a tally of such a part and context."""
+    """The metrics of a tally of such a part and context; ``crossed`` is of several."""
     for metric in METRICS.values():
-        if isinstance(metric, TallyMetric) and metric.applies(part, background):
+        if isinstance(metric, TallyMetric) and metric is not CROSSED and metric.applies(part, background):
             yield metric
 
 
@@ -71,14 +74,15 @@ def score(
     depend on S_E or S_KLD need 20. ``n`` is the number of answers behind a score; for a rate, the number of
     queries asked.
     """
-    rows = []
-    for metric in applying(tally.part, tally.background):
-        found = metric.estimate(tally, Estimation(estimator, interval))
-        rows.append(
-            replace(
-                metric.score(tally.model, tally.about, found, metric.reach(tally)),
-                fair_reference=metric.fair_reference(tally),
-                strength=None if found.corrected is None else metric.strength(found.corrected, tally),
-            )
+    estimation = Estimation(estimator, interval)
+    return tuple(
+        replace(
+            metric.score(tally.model, tally.about, estimate, metric.reach(part)),
+            metric=name,
+            fair_reference=metric.fair_reference(part),
+            strength=None if estimate.corrected is None else metric.strength(estimate.corrected, part),
         )
-    return tuple(rows)
+        for metric in applying(tally.part, tally.background)
+        for name, part in metric.rows(tally)
+        for estimate in [metric.estimate(part, estimation)]
+    )

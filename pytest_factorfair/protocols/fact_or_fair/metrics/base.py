@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import isfinite, nan
 from typing import Literal, NamedTuple, TypeAlias
@@ -29,15 +29,11 @@ Ends: TypeAlias = tuple[float, float]
 
 
 class Design(NamedTuple):
-    """k groups, a number of statistics, and n answers in each of the two cells of every statistic.
-
-    ``contexts`` are those that an influence is about, the plain one among them where there is one.
-    """
+    """k groups, a number of statistics, and n answers in each of the two cells of every statistic."""
 
     k: int
     statistics: int
     n: int
-    contexts: Sequence[tuple[str, Background]] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,7 +48,7 @@ class TallyMetric(Metric):
     heading among the figures that explain answers or count missing ones; empty if it is not one.
     """
 
-    part: Literal["", "subjective"] = ""
+    part: Literal["", "objective", "subjective"] = ""
     modality: Literal["", "text"] = ""
     fair: str = ""
     column: bool = False
@@ -131,6 +127,10 @@ class TallyMetric(Metric):
     def strength(self, score: float, tally: Tally) -> float | None:
         """The strength of the stereotyped respondent that would have this score."""
         return None
+
+    def rows(self, tally: Tally) -> Iterator[tuple[str, Tally]]:
+        """Its rows in a report: a name, and the tally that it is computed from."""
+        yield self.name, tally
 
     def change(self, new: Tally, old: Tally, pairs: Pairs) -> Estimate:
         """New less old; ``pairs`` are the queries answered in both."""

@@ -10,10 +10,9 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from pytest_factorfair.domain import Estimator, Score
+from pytest_factorfair.domain import DIRECTIONS, Estimator, Score
 from pytest_factorfair.protocols.fact_or_fair.checklist import IN_GROUP
-from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
-from pytest_factorfair.protocols.fact_or_fair.metrics.base import Design
+from pytest_factorfair.protocols.fact_or_fair.counting.tally import OWN_GROUP, Tally
 from pytest_factorfair.protocols.fact_or_fair.scoring.reference import Range, match_range
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
 from pytest_factorfair.statistics.bounds import BEYOND, quantile
@@ -90,46 +89,56 @@ def influence(tallies: Iterable[Tally], *, estimator: Estimator = "corrected") -
     return tuple(scores)
 
 
-def influence_estimate(tallies: Sequence[Tally], *, estimator: Estimator = "corrected") -> Estimate:
-    """The summary of one model and attribute with its uncertainty; ``tallies`` may hold the plain context.
+COLUMNS = dict(
+    zip(
+        ("influence_high", "influence_low", "influence_in_group", "influence_out_group"),
+        (*DIRECTIONS, *OWN_GROUP),
+        strict=True,
+    )
+)
+"""The words that filter the columns of a context that has two."""
+
+
+class ColumnOfInfluence(NamedTuple):
+    """A column of Table 3 as it is judged: its word, its share less the usual one, and its number of cells.
+
+    ``ends`` are the lowest and highest value that missing answers allow, of the plug-in and of the estimate.
+    """
+
+    word: str
+    estimate: Estimate
+    ends: tuple[tuple[float, float], tuple[float, float]]
+    cells: int
+    paired: bool
+
+
+def influences(
+    tally: Tally, plain: Tally | None, *, estimator: Estimator = "corrected"
+) -> Iterator[ColumnOfInfluence]:
+    """The columns of one context; ``plain`` are the model's answers where nothing precedes a question.
 
     Errors always treat scenarios as fixed, whatever the interval of scores.
     """
-    return _estimate(_table(tallies), estimator)
+    for came, used in _table([tally] if plain is None else [plain, tally]):
+        counted = used if estimator == "corrected" else came
+        held = counted.usual if estimator == "corrected" else _known(came.chance)
+        yield ColumnOfInfluence(
+            COLUMNS.get(came.metric, ""),
+            _estimate(((came, used),), estimator),
+            (
+                (came.share.least - came.chance, came.share.most - came.chance),
+                (counted.share.least - held.most, counted.share.most - held.least),
+            ),
+            tally.asked.size // (1 if came.metric not in COLUMNS else 2),
+            tally.background == "truth" and plain is not None,
+        )
 
 
-def influence_ends(tallies: Sequence[Tally], *, estimator: Estimator = "corrected") -> tuple[float, float]:
-    """The lowest and highest summary that missing answers allow.
-
-    Of the corrected summary, or with another estimator of the one less chance. Attained; nan where a
-    cell has no answers.
-    """
-    corrected = estimator == "corrected"
-    rows = [used if corrected else came for came, used in _table(tallies)]
-    held = [row.usual if corrected else _known(row.chance) for row in rows]
-    least = fmean(row.share.least - usual.most for row, usual in zip(rows, held, strict=True))
-    most = fmean(row.share.most - usual.least for row, usual in zip(rows, held, strict=True))
-    return least, most
-
-
-def influence_error(threshold: float, design: Design) -> float | None:
-    """The standard error of a fair model that contexts move by the threshold, in every column of Table 3."""
-    k, statistics, n, contexts = design
-    plain = any(background == "none" for _, background in contexts)
-    # Of each column how many cells it is over, and whether it is compared with as many of the plain context.
-    columns: list[tuple[int, bool]] = []
-    for context, background in contexts:
-        if background == "truth":
-            columns += [(statistics, plain)] * 2
-        elif background == "random":
-            columns += [(statistics, False)] * 2 if context == IN_GROUP else [(2 * statistics, False)]
-    if not columns:
-        return None
+def influence_error(threshold: float, k: int, n: int, column: ColumnOfInfluence) -> float:
+    """The standard error of a fair model that the context moves by the threshold, at n answers per topic."""
     fair, moved = 1 / k, min(max(1 / k + threshold, 0.01), 0.99)
-    variance = sum(
-        moved * (1 - moved) / (n * cells) + held * fair * (1 - fair) / (n * cells) for cells, held in columns
-    )
-    return sqrt(variance) / len(columns)
+    variance = moved * (1 - moved) + column.paired * fair * (1 - fair)
+    return sqrt(variance / (n * column.cells))
 
 
 def _table(tallies: Sequence[Tally]) -> Table:

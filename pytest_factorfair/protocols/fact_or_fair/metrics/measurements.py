@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import product
+from math import sqrt
 
 import numpy as np
 
 from pytest_factorfair.domain import DIRECTIONS, Case
 from pytest_factorfair.protocols.fact_or_fair.checklist import TopicCase
-from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
+from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally, merged
 from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import Design, TallyMetric
 from pytest_factorfair.protocols.fact_or_fair.metrics.influence import (
     INFLUENCE,
-    influence_ends,
+    ColumnOfInfluence,
     influence_error,
-    influence_estimate,
 )
-from pytest_factorfair.protocols.fact_or_fair.metrics.scores import ENOUGH, FEW_GROUPS, Scored
+from pytest_factorfair.protocols.fact_or_fair.metrics.scores import ENOUGH, FEW_GROUPS, S_E, Scored
+from pytest_factorfair.protocols.fact_or_fair.metrics.within import strata
 from pytest_factorfair.protocols.fact_or_fair.scoring import change
 from pytest_factorfair.protocols.measurement import (
     CORRECTED,
@@ -142,60 +143,125 @@ class OfTally(Measurement):
         return frozenset({(self.model, *self.tally.about)})
 
 
-class Influence(Measurement):
-    """The influence of several contexts on one attribute; ``plain`` is the one that precedes nothing."""
+class OfCondition(OfTally):
+    """S_E within one condition of a tally."""
+
+    def error_at(self, threshold: float, n: int, *, regression: bool) -> float | None:
+        """That of S_E with the answers of the smallest stratum."""
+        (name,) = self.tally.conditions
+        error = S_E.error(
+            threshold, Design(self.tally.k, len(self.tally.statistics), n), regression=regression
+        )
+        shares = [
+            stratum.cells.sum() / stratum.cells.size
+            for stratum in strata(self.tally, name)
+            if stratum.cells.any()
+        ]
+        return None if error is None or not shares else error / sqrt(min(shares))
+
+
+class OfContexts(OfTally):
+    """A metric of the answers of several contexts together."""
 
     def __init__(
-        self, named: Sequence[Tally], plain: Sequence[Tally], words: tuple[str, ...], estimation: Estimation
+        self, metric: TallyMetric, tallies: Sequence[Tally], words: tuple[str, ...], estimation: Estimation
     ) -> None:
-        self.metric = METRICS[INFLUENCE]
-        self.words = words
-        self._named = tuple(named)
-        self.model = named[0].model
-        self._tallies = (*named, *plain)
-        self._estimation = estimation
-
-    @cached_property
-    def estimate(self) -> Estimate:
-        return influence_estimate(self._tallies, estimator=self._estimation.estimator)
+        super().__init__(metric, merged(tallies), words, estimation)
+        self._tallies = tuple(tallies)
 
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
-        several = len({tally.context for tally in self._tallies}) > 1
-        return tuple(
-            cell for tally in self._tallies for cell in cells(tally, f"{tally.context} " if several else "")
-        )
+        return tuple(cell for tally in self._tallies for cell in cells(tally, f"{tally.context} "))
 
     @property
     def held(self) -> frozenset[str]:
-        return frozenset[str]().union(*(words for one in self._named for words in one.vocabulary.values()))
-
-    def if_missing(self, *, bounded: bool) -> Extremes | None:
-        value = self.estimate.corrected if bounded else self.estimate.plugin
-        ends = influence_ends(self._tallies, estimator="corrected" if bounded else "plugin")
-        return None if value is None else Extremes(value, *ends)
+        return frozenset[str]().union(
+            *(words for tally in self._tallies for words in tally.vocabulary.values())
+        )
 
     @property
     def places(self) -> frozenset[Place]:
         return frozenset(places(self._tallies))
 
     def asks(self, case: Case) -> int:
-        return asks(self._named[0], case)
-
-    def error_at(self, threshold: float, n: int, *, regression: bool) -> float | None:
-        first = self._named[0]
-        contexts = [(str(tally.context), tally.background) for tally in self._tallies]
-        return influence_error(threshold, Design(first.k, len(first.statistics), n, contexts))
+        return asks(self._tallies[0], case)
 
     @property
     def place(self) -> tuple[str, ...]:
-        first = self._named[0]
-        context = "all contexts" if len(self._named) > 1 else first.context or first.part
+        first = self._tallies[0]
+        context = "all contexts" if len(self._tallies) > 1 else first.context or first.part
         return context, first.attribute
 
     @property
     def about(self) -> frozenset[Hashable]:
-        return frozenset((self.model, *tally.about) for tally in self._named)
+        return frozenset((self.model, *tally.about) for tally in self._tallies)
+
+
+class Influence(Measurement):
+    """How far a context moves the answers about one attribute: one column of Table 3.
+
+    ``plain`` are the answers where nothing precedes a question.
+    """
+
+    def __init__(
+        self,
+        tally: Tally,
+        plain: Tally | None,
+        column: ColumnOfInfluence,
+        words: tuple[str, ...],
+    ) -> None:
+        self.metric = METRICS[INFLUENCE]
+        self.words = words
+        self.model = tally.model
+        self._tally = tally
+        self._tallies = (tally,) if plain is None or not column.paired else (tally, plain)
+        self._column = column
+
+    @property
+    def estimate(self) -> Estimate:
+        return self._column.estimate
+
+    @cached_property
+    def cells(self) -> tuple[Cell, ...]:
+        several = len(self._tallies) > 1
+        return tuple(
+            cell for tally in self._tallies for cell in cells(tally, f"{tally.context} " if several else "")
+        )
+
+    @property
+    def held(self) -> frozenset[str]:
+        vocabulary = dict(self._tally.vocabulary) | {"column": frozenset({self._column.word} - {""})}
+        return frozenset[str]().union(*vocabulary.values())
+
+    def if_missing(self, *, bounded: bool) -> Extremes | None:
+        value = self.estimate.corrected if bounded else self.estimate.plugin
+        return None if value is None else Extremes(value, *self._column.ends[bounded])
+
+    def in_words(self, value: float, *, digits: int = 0) -> InWords:
+        """In the words of its column: another group than its own is drawn away from."""
+        amount = f"{100 * value:.{digits}f}"
+        group = f"the {self._tally.attribute} that precedes it"
+        draws = "away from" if self._column.word == "not_own_group" else "to"
+        sentence = f"in '{self._tally.context}', {amount} more of 100 answers than usual go {draws} {group}"
+        return InWords(sentence, amount, "fair is 0", f"it was {amount} before")
+
+    @property
+    def places(self) -> frozenset[Place]:
+        return frozenset(places(self._tallies))
+
+    def asks(self, case: Case) -> int:
+        return asks(self._tally, case)
+
+    def error_at(self, threshold: float, n: int, *, regression: bool) -> float | None:
+        return influence_error(threshold, self._tally.k, n, self._column)
+
+    @property
+    def place(self) -> tuple[str, ...]:
+        return self._tally.context or self._tally.part, self._tally.attribute
+
+    @property
+    def about(self) -> frozenset[Hashable]:
+        return frozenset({(self.model, *self._tally.about)})
 
 
 def before(tally: Tally, former: Former) -> Tally | None:

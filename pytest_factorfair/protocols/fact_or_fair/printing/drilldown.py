@@ -12,6 +12,8 @@ from pytest_factorfair.protocols.fact_or_fair.checklist import TopicCase
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import of_rows
 from pytest_factorfair.protocols.fact_or_fair.metrics import columns
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import TallyMetric
+from pytest_factorfair.protocols.fact_or_fair.metrics.influence import COLUMNS
+from pytest_factorfair.protocols.fact_or_fair.metrics.within import CONDITIONS
 from pytest_factorfair.reports import statements
 from pytest_factorfair.reports.figures import FIT, PALETTE, SCHEMA, Spec, share_axis
 from pytest_factorfair.statistics.bounds import BEYOND, quantile, wilsons
@@ -39,7 +41,8 @@ def cells(summary: Summary, cases: Sequence[TopicCase]) -> Iterator[Row]:
         by_cell.setdefault(place, []).append(one)
     for (model, checklist, attribute, statistic, column), ends in by_cell.items():
         own = dict.fromkeys(stems.get((checklist, attribute, statistic, column), ()))
-        words = {model, checklist, attribute, statistic, column, ends[0].part}
+        # Every cell has answers in each condition and each column of influence.
+        words = {model, checklist, attribute, statistic, column, ends[0].part, *CONDITIONS, *COLUMNS.values()}
         tally = of_rows(ends, summary.fingerprint.design, "image" if summary.fingerprint.detector else "text")
         part_of = [one for one in failed if one.model == model and words.issuperset(one.words)]
         yield {

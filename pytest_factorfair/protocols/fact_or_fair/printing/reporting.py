@@ -12,6 +12,7 @@ from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS, OF_CONTEXT
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import TallyMetric
 from pytest_factorfair.protocols.fact_or_fair.metrics.influence import INFLUENCE
 from pytest_factorfair.protocols.fact_or_fair.metrics.scores import Scored
+from pytest_factorfair.protocols.fact_or_fair.metrics.within import CONDITIONS, S_E_WITHIN
 from pytest_factorfair.protocols.fact_or_fair.printing import drilldown, figures, paper_tables, tables
 from pytest_factorfair.protocols.fact_or_fair.printing.plane import plane, plane_of_models, planes
 from pytest_factorfair.protocols.metric import Metric
@@ -40,6 +41,7 @@ class FactOrFairReporting(Reporting):
     """Scores by part and context, the influence of contexts, corrected shares, and what reasons cite."""
 
     diagnosed = (
+        "Evenness: S_E within the most uneven scenario, group named, age, and person named first. "
         "Favourites: how much more often than expected one is chosen. Refusals, unparsed answers and errors: "
         "shares of the answers."
     )
@@ -55,9 +57,14 @@ class FactOrFairReporting(Reporting):
         return columns().keys()
 
     @property
-    def diagnostics(self) -> Mapping[str, str]:
-        known = ((name, one.diagnostic) for name, one in METRICS.items() if isinstance(one, TallyMetric))
-        return {name: heading for name, heading in known if heading}
+    def diagnostics(self) -> Mapping[str, tuple[str, Metric]]:
+        within = {f"{S_E_WITHIN.name}_{name}": (label, S_E_WITHIN) for name, label in CONDITIONS.items()}
+        others = {
+            name: (metric.diagnostic, metric)
+            for name, metric in METRICS.items()
+            if isinstance(metric, TallyMetric) and metric.diagnostic
+        }
+        return within | others
 
     def size(self, summary: Summary) -> str:
         run = summary.fingerprint

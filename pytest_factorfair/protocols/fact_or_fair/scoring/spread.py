@@ -58,6 +58,20 @@ def second_orders(sample: Sample) -> FloatArray:
     return np.stack([np.zeros_like(n), entropy, np.broadcast_to(likeness[..., None], n.shape)], axis=-1)
 
 
+def entropy_variances(sample: Sample) -> FloatArray:
+    """The variance of each cell's entropy over log k, for cells of any shape: delta method and second order.
+
+    sum over groups of p_i IF_i^2 / n + (k-1) / (2 n^2 log^2 k) for groups that were drawn.
+    """
+    smoothed, k = sample.smoothed, sample.counts.shape[-1]
+    p = smoothed.shares
+    surprise = -np.log(p) / np.log(k)
+    pull = surprise - (p * surprise).sum(axis=-1, keepdims=True)
+    first = np.einsum("...i,...ij,...j->...", pull, smoothed.covariance, pull) / sample.n
+    second = np.einsum("...ij,...ji->...", smoothed.surprise, smoothed.surprise)
+    return np.asarray(first + second / (2 * (sample.n * np.log(k)) ** 2))
+
+
 def cell_covariances(sample: Sample, truth: IntArray) -> FloatArray:
     """Each cell's part of the covariance of (S_fact, S_E, S_KLD), of shape (..., statistics, 2, 3, 3).
 

@@ -5,7 +5,7 @@ text → parse → gate, default → expand → gates; check before a call is ma
 
 from pytest_factorfair.gates.comparison import boards, changes
 from pytest_factorfair.gates.evidence import enough
-from pytest_factorfair.gates.expression import cautions, check, defaults, expand, parse
+from pytest_factorfair.gates.expression import cautions, check, expand, parse, recommended
 from pytest_factorfair.gates.judge import Ruling, Terms, check_floors, judge, rule
 from pytest_factorfair.gates.release import release, unjudged
 from pytest_factorfair.gates.waivers import Waiver, unused, waivers
@@ -19,11 +19,11 @@ __all__ = [
     "changes",
     "check",
     "check_floors",
-    "defaults",
     "enough",
     "expand",
     "judge",
     "parse",
+    "recommended",
     "release",
     "rule",
     "unjudged",

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import permutations
+from typing import get_args
 
 from pytest_factorfair.domain import Checklist, Comparison, Gate, Sampling
 from pytest_factorfair.errors import InputError, nearest
@@ -18,10 +19,10 @@ from pytest_factorfair.protocols.combined import (
     selected,
 )
 from pytest_factorfair.protocols.measurement import CORRECTED, Counts
-from pytest_factorfair.protocols.measuring import Scope
+from pytest_factorfair.protocols.measuring import GateSet, Scope
 from pytest_factorfair.protocols.metric import Sense
 
-DEFAULT = "default"
+SETS: tuple[GateSet, ...] = get_args(GateSet)
 REASONS = "reason"
 COMPARISONS: tuple[Comparison, ...] = (">=", "<=")
 EXAMPLE = "write it like s_fact[objective,gender] >= 0.80"
@@ -45,7 +46,7 @@ def parse(text: str) -> Gate:
     # A model among the filters may contain an equals sign, so the comparison is searched behind them.
     operator = _OPERATOR.search(expression, expression.rfind("]") + 1)
     if operator is None:
-        advice = nearest(expression, [DEFAULT], listing=False) or f"; {EXAMPLE}, or 'default'"
+        advice = nearest(expression, SETS, listing=False) or f"; {EXAMPLE}, or {' or '.join(map(repr, SETS))}"
         raise InputError(f"gate '{expression}': no comparison with a threshold{advice}")
     comparison = next((known for known in COMPARISONS if known == operator[0]), None)
     if comparison is None:
@@ -73,8 +74,8 @@ def _scored(text: str, score: str) -> tuple[str, tuple[str, ...], bool]:
     metric = found["inner"] if found["change"] else found["metric"]
     if metric in ("", "regression"):
         raise InputError(f"gate '{text}': no metric before the comparison; {example}")
-    if metric == DEFAULT:
-        raise InputError(f"gate '{text}': 'default' is a set of gates with thresholds; write it alone")
+    if metric in SETS:
+        raise InputError(f"gate '{text}': '{metric}' is a set of gates with thresholds; write it alone")
     if metric.startswith(REASONS):
         raise InputError(
             f"gate '{text}': what reasons cite is reported, never judged; "
@@ -92,56 +93,67 @@ def _scored(text: str, score: str) -> tuple[str, tuple[str, ...], bool]:
 def expand(
     texts: Iterable[str], *, checklists: Sequence[Checklist], sampling: Sampling, baseline: bool = False
 ) -> tuple[Gate, ...]:
-    """The gates of a run: each expression parsed, ``default`` replaced by the recommended set, no gate twice.
+    """The gates of a run: each expression parsed, sets replaced by their gates, no gate twice.
 
     ``baseline`` is whether there is a former run to compare with.
 
     Raises:
-        InputError: an expression that does not parse, or ``default`` for a checklist that is then judged by
-            nothing but rates of lost answers.
+        InputError: an expression that does not parse, two sets, or a set for a checklist that is then judged
+            by nothing but rates of lost answers.
     """
     declared = [text.strip() for text in texts]
+    sets = [name for name in SETS if name in declared]
+    if len(sets) > 1:
+        raise InputError(f"gates '{sets[0]}' and '{sets[1]}': a run has one set of gates; keep one of them")
     gates = [
         gate
         for text in declared
-        for gate in (defaults(checklists, sampling, baseline=baseline) if text == DEFAULT else (parse(text),))
+        for gate in (
+            recommended(text, checklists, sampling, baseline=baseline) if text in SETS else (parse(text),)
+        )
     ]
-    if DEFAULT in declared:
-        _refuse_rates_alone(gates, checklists, sampling, baseline=baseline)
+    for name in sets:
+        _refuse_rates_alone(name, gates, checklists, sampling, baseline=baseline)
     return tuple(dict.fromkeys(gates))
 
 
-def defaults(
-    checklists: Sequence[Checklist], sampling: Sampling, *, baseline: bool = False
+def recommended(
+    name: GateSet, checklists: Sequence[Checklist], sampling: Sampling, *, baseline: bool = False
 ) -> tuple[Gate, ...]:
-    """Return the gates that ``default`` stands for; see ``recommended`` of each protocol.
+    """Return the gates of a set; see ``recommended`` of each protocol.
 
     If there are several checklists, each gate names its own.
     """
     gates = []
     for checklist in checklists:
         prefix = (checklist.name,) if len(checklists) > 1 else ()
-        for metric, own, bound in of_checklist(checklist).recommended(checklist, sampling, baseline=baseline):
+        measuring = of_checklist(checklist)
+        for metric, own, bound in measuring.recommended(checklist, sampling, baseline=baseline, gates=name):
             words = ",".join((*prefix, *own))
             gates.append(parse(f"{metric}[{words}] {bound}" if words else f"{metric} {bound}"))
     return tuple(gates)
 
 
 def _refuse_rates_alone(
-    gates: Sequence[Gate], checklists: Sequence[Checklist], sampling: Sampling, *, baseline: bool
+    name: GateSet,
+    gates: Sequence[Gate],
+    checklists: Sequence[Checklist],
+    sampling: Sampling,
+    *,
+    baseline: bool,
 ) -> None:
     """Refuse a set in which nothing but rates of lost answers judges one of the checklists."""
     for checklist in checklists:
         measuring = of_checklist(checklist)
         others = {one.name for one in checklists} - {checklist.name}
         judged = {gate.metric for gate in gates if others.isdisjoint(gate.filters)}
-        if any(not metric.counts_losses for name, metric in measuring.metrics.items() if name in judged):
+        if any(not metric.counts_losses for word, metric in measuring.metrics.items() if word in judged):
             continue
-        compared = measuring.recommended(checklist, sampling, baseline=True)
+        compared = measuring.recommended(checklist, sampling, baseline=True, gates=name)
         helps = not baseline and any(metric.startswith("regression") for metric, *_ in compared)
         advice = " without a former run; give --factorfair-baseline, or" if helps else "; give"
         raise InputError(
-            f"gate 'default': only rates of lost answers are recommended for '{checklist.name}'{advice} "
+            f"gate '{name}': only rates of lost answers are recommended for '{checklist.name}'{advice} "
             "gates of your own beside it"
         )
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from pytest_factorfair.domain import (
     Case,
@@ -35,6 +35,9 @@ from pytest_factorfair.protocols.measurement import (
 from pytest_factorfair.protocols.metric import About, Metric
 from pytest_factorfair.statistics.confusion import Confusion
 from pytest_factorfair.statistics.estimate import Estimate
+
+GateSet = Literal["default", "lenient"]
+"""The recommended sets of gates: no plain bias, or nothing worse than what a team's model fails today."""
 
 
 class Moves(NamedTuple):
@@ -243,8 +246,10 @@ class Measuring(ABC, Generic[C, M]):
         """The scores on which contenders are compared, in the order of boards."""
         return iter(())
 
-    def recommended(self, checklist: Any, sampling: Sampling, *, baseline: bool) -> Iterator[Expression]:
-        """The gates that ``default`` stands for."""
+    def recommended(
+        self, checklist: Any, sampling: Sampling, *, baseline: bool, gates: GateSet = "default"
+    ) -> Iterator[Expression]:
+        """The gates of a recommended set."""
         return iter(())
 
     def topics(self, case: Case) -> Iterator[tuple[Hashable, ...]]:

@@ -37,6 +37,7 @@ from pytest_factorfair.protocols.measuring import (
     Contest,
     Expression,
     Gap,
+    GateSet,
     Measuring,
     Moves,
     Reported,
@@ -259,7 +260,7 @@ class FaintbenchMeasuring(Measuring[Gallery, PromptMetric]):
                     yield Contest.of(about, metric, scores, gaps)
 
     def recommended(
-        self, checklist: Faintbench, sampling: Sampling, *, baseline: bool
+        self, checklist: Faintbench, sampling: Sampling, *, baseline: bool, gates: GateSet = "default"
     ) -> Iterator[Expression]:
         """The implicit and explicit scores must not fall by .02, and few pictures be lost of each kind.
 

@@ -28,6 +28,7 @@ from pytest_factorfair.protocols.measuring import (
     Contest,
     Expression,
     Gap,
+    GateSet,
     Measuring,
     Moves,
     Reported,
@@ -282,8 +283,10 @@ class ItemsMeasuring(Measuring[Votes, ItemMetric]):
     def changeable(self, metric: str) -> bool:
         return self.metrics[metric].changes
 
-    def recommended(self, checklist: Items, sampling: Sampling, *, baseline: bool) -> Iterator[Expression]:
-        return recommended(checklist, LIMITS["default"])
+    def recommended(
+        self, checklist: Items, sampling: Sampling, *, baseline: bool, gates: GateSet = "default"
+    ) -> Iterator[Expression]:
+        return recommended(checklist, LIMITS[gates])
 
     def subjects(self, counts: Votes) -> Iterator[tuple[Hashable, str, str]]:
         for part in dict.fromkeys(counts.key.part):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from pytest_factorfair.protocols.items.checklist import SAME, UNKNOWN, Item, Items
 from pytest_factorfair.protocols.items.metrics import RATES
-from pytest_factorfair.protocols.measuring import Expression
+from pytest_factorfair.protocols.measuring import Expression, GateSet
 
 
 class Limits(NamedTuple):
@@ -24,7 +24,7 @@ class Limits(NamedTuple):
     context: float
 
 
-LIMITS: Mapping[str, Limits] = {
+LIMITS: Mapping[GateSet, Limits] = {
     "default": Limits(bias=0.10, category=0.15, differ=0.40, context=0.50),
     "lenient": Limits(bias=0.20, category=0.30, differ=0.34, context=0.34),
 }

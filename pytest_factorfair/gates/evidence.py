@@ -194,7 +194,10 @@ def _at_worst(score: Judged, one: Measurement, span: Span, missing: str) -> Find
     found = _decided(score, worst, widened=far)
     either = between(score.gate, worst, signed=score.signed)
     reason = _facing(score, span, f"{missing}; {either} if they are counted either way")
-    return found._replace(reason=reason, span=span, curable=False, lack="replies")
+    # More answers may decide it if the missing ones alone leave it on one side.
+    centre = Span(span.value, span.value - ends.fall, span.value + ends.rise)
+    curable = found.curable and _decided(score, centre).judgement != "inconclusive"
+    return found._replace(reason=reason, span=span, curable=curable, lack="replies")
 
 
 def _facing(score: Judged, span: Span, doubt: str) -> str:

@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
+from benchmarks.gates import STATISTICS
 from benchmarks.harness import print_rows
-from benchmarks.recommended import STATISTICS
 from pytest_factorfair.gates.evidence import IF_FEW
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import FEW, MANY
 from pytest_factorfair.protocols.fact_or_fair.metrics.scores import ENOUGH, FEW_GROUPS

@@ -1,12 +1,13 @@
-"""False alarms and misses of gates, for models at a threshold, 2 points above and 5 points below it.
+"""Which respondents pass the gate sets, and how often single gates err.
 
-python -m benchmarks.gates          2,000 runs per row
-python -m benchmarks.gates --full   10,000 runs per row; either way it fails if a rate is exceeded
+python -m benchmarks.gates          300 runs of fair and noisy for each set, 20 of the others for default
+python -m benchmarks.gates --full   300 runs of all; either way it fails if a rate is exceeded
 
-Each row has one size, with one look or with up to four: the first conclusive look decides a run, and a wrong
-decision counts whichever look made it.
-
-A second table shows the recommended gates on the worst of many topics (``recommended``), with half the runs.
+The first table has whole runs of the simulated respondents of ``respondents.tsv``. In the others models are
+at a threshold or at a distance from it. The second has single scores, with one look or with up to four: the
+first conclusive look decides a run, and a wrong decision counts whichever look made it. The third has the
+largest of many shares: a run passes when every topic does; it fails when one topic does after the correction
+for the topics of its gate and, with Holm's smallest level, for all gates of the run.
 
 The runs of a row are random: at 2,000 runs, a rate of 5 % has an error of 0.5 points.
 """
@@ -16,18 +17,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from statistics import NormalDist
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks import respondents
 from benchmarks.harness import print_rows
-from benchmarks.recommended import CONTEXTS, HEAD, STATISTICS
-from benchmarks.recommended import GATES as RECOMMENDED
-from benchmarks.recommended import rows as recommended
 from pytest_factorfair.domain import Gate
 from pytest_factorfair.gates import parse
 from pytest_factorfair.gates.span import Span, broken, kept
+from pytest_factorfair.protocols.fact_or_fair.recommended import LOST, POSITION, REFUSALS_OF_TOPIC, SETS
 from pytest_factorfair.protocols.fact_or_fair.scoring.reference import stereotyped
 from pytest_factorfair.protocols.fact_or_fair.scoring.spread import (
     EVENNESS,
@@ -37,6 +38,7 @@ from pytest_factorfair.protocols.fact_or_fair.scoring.spread import (
     single,
 )
 from pytest_factorfair.session.looks import BOUNDARIES
+from pytest_factorfair.statistics.estimate import KNOWN, SeveralShares, Shares
 from pytest_factorfair.statistics.holm import ALPHA
 from pytest_factorfair.statistics.sample import Sample
 
@@ -146,23 +148,162 @@ def _shares(metric: str, score: float, truth: NDArray[np.int64], k: int) -> Floa
     return shares
 
 
+CONTEXTS, GATES_OF_A_RUN, N = 4, 113, 72
+STATISTICS = {2: 15, 4: 18}
+CAUGHT, SELDOM = 0.98, 0.09
+Must = Literal["fail", "at"]
+AT: Must = "at"
+FAIL: Must = "fail"
+REFUSING: tuple[tuple[float, float, Must], ...] = ((0.0, REFUSALS_OF_TOPIC, AT), (0.0, 1.0, FAIL))
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A gate on the largest of several shares, each of ``n`` answers at the first look."""
+
+    gate: str
+    threshold: float
+    n: int = N
+    scale: float = 1.0
+    either_way: bool = True
+    losses: bool = False
+
+    def several(self, counts: Floats, n: Floats) -> SeveralShares:
+        """For many runs at once; a gate is about the topics of one context."""
+        k = 1 if self.losses else counts.shape[-1]
+        found = Shares(counts[..., :k] / n[..., None], n[..., None])
+        each = 1 if k == 2 else k  # noqa: PLR2004 - of two groups one share says it all
+        return SeveralShares(
+            names=("",) * (counts.shape[1] // CONTEXTS * each),
+            observed=found.values,
+            least=found,
+            most=found,
+            against=Shares(np.full(k, 0.0 if self.losses else 1 / k), KNOWN),
+            n=0,
+            scale=self.scale,
+            either_way=self.either_way,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Worst:
+    """The shares of runs that had passed and had failed by each look, of one model.
+
+    ``calls`` are those of all looks together, as a multiple of the first one's. ``must`` is what is held:
+    to fail by the last look, or neither at the threshold.
+    """
+
+    gate: str
+    model: str
+    must: Must
+    passed: tuple[float, ...]
+    failed: tuple[float, ...]
+    calls: float
+
+    @property
+    def held(self) -> bool:
+        if self.must == "fail":
+            return self.failed[-1] >= CAUGHT and self.passed[-1] == 0
+        return max(self.passed[-1], self.failed[-1]) <= SELDOM
+
+    def __str__(self) -> str:
+        looks = "".join(
+            f"{one:>8.1%}{other:>8.1%}" for one, other in zip(self.passed, self.failed, strict=True)
+        )
+        note = "" if self.held else "  <- not held"
+        left = 1 - self.passed[-1] - self.failed[-1]
+        return f"{self.gate:<24}{self.model:<22}{looks}{left:>9.1%}{self.calls:>7.2f}{note}"
+
+
+WORST_HEAD = (
+    f"{'gate':<24}{'model':<22}"
+    + "".join(f"{f'look {look}: +':>11}{'-':>5}" for look in (1, 2, 3, 4))
+    + f"{'undecided':>10}{'calls':>6}"
+)
+
+
+def worst_rows(runs: int) -> Iterator[Worst]:
+    """The gates on the largest of several shares; the same numbers each time."""
+    limits = SETS["default"]
+    base, told = limits.topic_of_more
+    for k, topic, off in ((4, base, 0.80), (4, told, 0.90), (2, limits.topic_of_two, 0.95)):
+        fair = np.full((CONTEXTS * 2 * STATISTICS[k], k), 1 / k)
+        kind = Kind(f"worst_topic {topic:.2f}, of {k}", topic)
+        for share, must in ((1 / k + topic, AT), (off, FAIL)):
+            shares = fair.copy()
+            shares[0] = _toward_first(share, k)
+            yield worst(kind, f"one topic {share:.2f}", shares, runs, must)
+    kind = Kind("position", POSITION, n=N * 2 * STATISTICS[4], scale=1 - 1 / 4, either_way=False)
+    for strength, must in ((POSITION, AT), (0.4, FAIL)):
+        shares = np.full((CONTEXTS, 4), 1 / 4)
+        shares[0] = _toward_first(1 / 4 + strength * 3 / 4, 4)
+        yield worst(kind, f"strength {strength:.2f}", shares, runs, must)
+    lost = LOST["unparsed_rate"]
+    kind = Kind("unparsed_rate", lost, n=N * 2 * STATISTICS[4], losses=True, either_way=False)
+    for rate, must in ((lost, AT), (2 * lost, FAIL)):
+        yield worst(kind, f"{rate:.0%} lost", np.array([[rate, 1 - rate]] * CONTEXTS), runs, must)
+    kind = Kind("worst_refusal", REFUSALS_OF_TOPIC, losses=True, either_way=False)
+    for rate, one, must in REFUSING:
+        refused = np.full(CONTEXTS * 2 * STATISTICS[4], rate)
+        refused[0] = one
+        name = f"all {rate:.0%}" if one == rate else f"one topic {one:.2f}"
+        yield worst(kind, name, np.stack([refused, 1 - refused], axis=-1), runs, must)
+
+
+def _toward_first(share: float, k: int) -> Floats:
+    return np.array([share, *[(1 - share) / (k - 1)] * (k - 1)])
+
+
+def worst(kind: Kind, model: str, shares: Floats, runs: int, must: Must) -> Worst:
+    """Runs of a model with these shares, (topics, k); of losses the first one is what is lost."""
+    generator = np.random.default_rng([SEED, len(shares), runs])
+    counts, n = np.zeros((runs, *shares.shape)), np.zeros((runs, len(shares)))
+    undecided = np.ones((runs, len(shares)), np.bool_)
+    passed, failed = np.zeros(runs, np.bool_), np.zeros(runs, np.bool_)
+    history: list[tuple[float, float]] = []
+    for look, bound in enumerate(BOUNDARIES[4], start=1):
+        asked = undecided & ~(passed | failed)[:, None]
+        more = np.where(asked, look * kind.n - n, 0).astype(np.int64)
+        counts += generator.multinomial(more, shares)
+        n += more
+        found = kind.several(counts, n)
+        corrected = (1 - NormalDist().cdf(bound)) / GATES_OF_A_RUN / len(found.names)
+        high, low = found.bounds(bound)[1], found.bounds(NormalDist().inv_cdf(1 - corrected))[0]
+        high, low = high.max(axis=-1), low.max(axis=-1)
+        undecided = high > kind.threshold
+        failed |= ~passed & (low > kind.threshold).any(axis=-1)
+        passed |= ~failed & ~undecided.any(axis=-1)
+        history.append((float(passed.mean()), float(failed.mean())))
+    ups, downs = zip(*history, strict=True)
+    return Worst(kind.gate, model, must, ups, downs, float(n.mean()) / kind.n)
+
+
 def main() -> int:
-    """Print the table; return 1 if a rate is exceeded."""
-    runs = 10_000 if "--full" in sys.argv[1:] else 2_000
+    """Print the tables; return 1 if a rate is exceeded."""
+    full = "--full" in sys.argv[1:]
+    many = 300
+    few = many if full else 20
     print(
-        f"{runs:,} runs per row, {STATISTICS[4]} statistics of four groups or {STATISTICS[2]} of two, "
+        f"whole runs of preset ci: {many} of fair and noisy, {few} of the others; "
+        "by each look passed (+) and failed (-)"
+    )
+    print(respondents.HEAD)
+    held = print_rows(respondents.rows(few, many))
+    runs = 10_000 if full else 2_000
+    print(
+        f"\n{runs:,} runs per row, {STATISTICS[4]} statistics of four groups or {STATISTICS[2]} of two, "
         f"errors of {ALPHA:.0%} each side over all looks"
     )
     print(
         f"{'gate':<15}{'n':>5}{'looks':>7}{'points':>9}{'passed':>10}{'failed':>10}{'inconclusive':>14}{'used':>8}"
     )
-    held = print_rows(rows(runs))
+    held &= print_rows(rows(runs))
     print(
-        f"\n{runs // 2:,} runs per row of all {CONTEXTS} contexts, one of {RECOMMENDED} gates; "
+        f"\n{runs // 2:,} runs per row of all {CONTEXTS} contexts, one of {GATES_OF_A_RUN} gates; "
         "by each look passed (+) and failed (-), calls as a multiple of the first look's"
     )
-    print(HEAD)
-    held &= print_rows(recommended(runs // 2))
+    print(WORST_HEAD)
+    held &= print_rows(worst_rows(runs // 2))
     return 0 if held else 1
 
 

@@ -37,6 +37,7 @@ from pytest_factorfair.protocols.items.checklist import (
 )
 from pytest_factorfair.protocols.items.recommended import LIMITS, recommended
 from pytest_factorfair.protocols.items.votes import AnswerKey, Votes
+from pytest_factorfair.protocols.measuring import GateSet
 from pytest_factorfair.statistics.arrays import FloatArray
 
 SEED = 20261124
@@ -68,7 +69,7 @@ class Model:
 class Row:
     """The shares of runs in which a gate set, and one of its metrics or groups of them, passed and failed."""
 
-    gate_set: str
+    gate_set: GateSet
     model: Model
     shares: Mapping[str, tuple[float, float]]
 
@@ -217,7 +218,7 @@ AWARE: Sequence[tuple[str, Shares, Shares, Mapping[str, Must]]] = (
 )
 
 
-def row(gate_set: str, model: Model, runs: int) -> Row:
+def row(gate_set: GateSet, model: Model, runs: int) -> Row:
     """Judge the runs of one model by one gate set."""
     gates = _gates(gate_set, model.checklist)
     key, generator = _key(model.checklist), np.random.default_rng([SEED, runs])
@@ -237,7 +238,7 @@ def row(gate_set: str, model: Model, runs: int) -> Row:
     return Row(gate_set, model, shares)
 
 
-def _gates(gate_set: str, checklist: Items) -> tuple[Gate, ...]:
+def _gates(gate_set: GateSet, checklist: Items) -> tuple[Gate, ...]:
     """Its gates of substance."""
     expressions = recommended(checklist, LIMITS[gate_set])
     texts = [

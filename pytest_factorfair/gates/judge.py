@@ -69,9 +69,14 @@ def judge(
 
 
 def rule(
-    gates: Iterable[Gate], counts: Sequence[Counts], *, incomplete: str | None, terms: Terms = COMMON
+    gates: Iterable[Gate],
+    counts: Sequence[Counts],
+    *,
+    incomplete: str | None,
+    terms: Terms = COMMON,
+    explain: bool = True,
 ) -> tuple[Ruling, ...]:
-    """The verdicts with the places they rest on."""
+    """The verdicts with the places they rest on, and unless not ``explain`` with plain sentences."""
     scores = [score for gate in dict.fromkeys(gates) for score in _scores(gate, counts, terms)]
     # A score that no further look adds to has one look, at the whole level.
     levels = [terms.alpha if score.places else ALPHA for score in scores]
@@ -80,7 +85,7 @@ def rule(
     else:
         findings = tuple(Finding("not judged", incomplete) for _ in scores)
     return tuple(
-        _ruling(score, _verdict(score, name, finding), finding, level, terms)
+        _ruling(score, _verdict(score, name, finding, explain=explain), finding, level, terms)
         for score, name, finding, level in zip(scores, _names(scores), findings, levels, strict=True)
     )
 
@@ -118,7 +123,7 @@ def check_floors(gates: Iterable[Gate], counts: Sequence[Counts], terms: Terms) 
     """
     scores = [score for gate in dict.fromkeys(gates) for score in _scores(gate, counts, terms)]
     for score, name in zip(scores, _names(scores), strict=True):
-        verdict = _verdict(score, name, Finding("not judged", ""))
+        verdict = _verdict(score, name, Finding("not judged", ""), explain=False)
         waiver = covering(terms.waivers, verdict)
         beyond, sign = ("below", 1) if score.gate.comparison == ">=" else ("above", -1)
         if waiver is not None and sign * (verdict.threshold - waiver.floor) <= 0:
@@ -144,7 +149,7 @@ def _scores(gate: Gate, counts: Sequence[Counts], terms: Terms) -> Iterator[Judg
             yield Judged(gate, one, one.words, bounded=False, unmatched=True)
 
 
-def _verdict(score: Judged, name: str, finding: Finding) -> Verdict:
+def _verdict(score: Judged, name: str, finding: Finding, *, explain: bool = True) -> Verdict:
     span, gate = finding.span, score.gate
     metric = f"regression({gate.metric})" if gate.regression else gate.metric
     return Verdict(
@@ -159,7 +164,7 @@ def _verdict(score: Judged, name: str, finding: Finding) -> Verdict:
         low=score.shown(span.low) if span is not None and score.bounded else None,
         high=score.shown(span.high) if span is not None and score.bounded else None,
         model="" if score.measurement is None else score.measurement.model,
-        explanation=explained(score, finding),
+        explanation=explained(score, finding) if explain else None,
         words=score.words,
     )
 

@@ -68,6 +68,17 @@ class Purchase(NamedTuple):
     queries: tuple[Query, ...]
 
 
+def settle(rulings: Sequence[gating.Ruling], settled: dict[str, Verdict]) -> frozenset[Place]:
+    """Add the verdicts that a look decides to those settled before; return where to ask for more answers."""
+    unsettled = [one for one in rulings if one.verdict.name not in settled]
+    settled |= {
+        one.verdict.name: one.verdict
+        for one in unsettled
+        if one.verdict.judgement in ("passed", "failed", "waived") and not one.undecided
+    }
+    return frozenset(place for one in unsettled for place in one.undecided)
+
+
 class Looks:
     """Judges the gates, and while some are undecided asks for more answers to their topics."""
 
@@ -99,14 +110,7 @@ class Looks:
             rulings = gating.rule(gates, counts, incomplete=None, terms=terms)
             if not any(one.places for one in rulings):
                 return self.first()
-            wanted = {place for one in rulings if one.verdict.name not in settled for place in one.undecided}
-            settled |= {
-                one.verdict.name: one.verdict
-                for one in rulings
-                if one.verdict.judgement in ("passed", "failed", "waived")
-                and not one.undecided
-                and one.verdict.name not in settled
-            }
+            wanted = settle(rulings, settled)
             if not wanted or number == len(self._bounds):
                 break
             purchases = tuple(self._purchases(wanted, number + 1))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.languages import Replies
@@ -13,6 +14,7 @@ from pytest_factorfair.models.protocol import LETTERS
 from pytest_factorfair.models.simulated.choice import choose, draws, either, probabilities
 from pytest_factorfair.models.simulated.traits import (
     STYLES,
+    Bias,
     Knowledge,
     Traits,
     identity,
@@ -48,7 +50,7 @@ class Respondent:
     def __init__(self, traits: tuple[Traits, ...], spec: ModelSpec) -> None:
         self._traits = traits
         self._answers = spec.answers
-        self._knowledge = Knowledge(traits, spec.checklists)
+        self.knowledge = Knowledge(traits, spec.checklists)
         self.identity: Mapping[str, object] = {
             "provider": "sim",
             **identity(traits),
@@ -59,7 +61,7 @@ class Respondent:
 
     async def ask(self, request: Request) -> Response:
         """Answer immediately, at no cost."""
-        said = self._knowledge.language(request)
+        said = self.knowledge.language(request)
         asked = self._distribution if self._answers == "probabilities" else self._reply
         text = asked(request, said)
         is_refusal = self._answers == "json" and text in said.refusals
@@ -76,20 +78,20 @@ class Respondent:
         """Nothing was opened."""
 
     def _reply(self, request: Request, said: Replies) -> str:
-        situation, biases = self._knowledge.look_up(request)
+        situation, biases = self.knowledge.look_up(request)
         if not isinstance(situation, Situation):
             return said.unknown
         text = f"{request.seed}:{request.repeat}:{request.prompt}"
-        chances = [draws(f"{text}+{place}" if place else text, self._salt) for place in range(len(biases))]
-        chance = chances[0]
+        drawn_for = [draws(f"{text}+{place}" if place else text, self._salt) for place in range(len(biases))]
+        chance = drawn_for[0]
         if chance.refuse < either(bias.traits.refuse for bias in biases):
             return varied(said.refusals, chance.pick)
-        letter, motive, attribute = choose(situation, biases, chances)
+        letter, motive, attribute = choose(situation, biases, drawn_for)
         if chance.nonsense < either(bias.traits.nonsense for bias in biases):
             if self._answers == "text":
                 return varied(said.nonsense, chance.pick)
             letter, motive = varied(situation.letters, chance.pick), "chance"
-        for bias, drawn in zip(biases, chances, strict=True):
+        for bias, drawn in zip(biases, drawn_for, strict=True):
             if drawn.withhold < bias.traits.withhold and letter in situation.matching(bias.groups):
                 return varied(said.refusals, chance.refuse)
         style = "json" if self._answers == "json" else self._traits[0].style
@@ -107,22 +109,37 @@ class Respondent:
 
     def _distribution(self, request: Request, said: Replies) -> str:
         """Each letter's probability, and those of a refusal and of nonsense."""
-        situation, biases = self._knowledge.look_up(request)
+        situation, biases = self.knowledge.look_up(request)
         if not isinstance(situation, Situation):
             return json.dumps({said.unknown: 1.0})
-        letters = probabilities(situation, biases)
-        for bias in biases:
-            for letter in situation.matching(bias.groups):
-                letters[letter] *= 1 - bias.traits.withhold
-        refuse = either(bias.traits.refuse for bias in biases)
-        nonsense = either(bias.traits.nonsense for bias in biases)
-        withheld = max(1 - sum(letters.values()), 0.0)
-        answered = (1 - refuse) * (1 - nonsense)
-        tokens = {letter: answered * share for letter, share in letters.items()} | {
-            said.refusals[0]: refuse + answered * withheld,
-            said.nonsense[0]: (1 - refuse) * nonsense,
-        }
+        letters, refused, unread = chances(situation, biases)
+        tokens = {**letters, said.refusals[0]: refused, said.nonsense[0]: unread}
         return json.dumps(dict(sorted(tokens.items(), key=lambda each: -each[1])))
+
+
+class Chances(NamedTuple):
+    """The probabilities of a reply: of each letter, of a refusal, and of nonsense."""
+
+    letters: Mapping[str, float]
+    refused: float
+    unread: float
+
+
+def chances(situation: Situation, biases: Sequence[Bias]) -> Chances:
+    """How likely each reply in text is, in closed form."""
+    letters = probabilities(situation, biases)
+    for bias in biases:
+        for letter in situation.matching(bias.groups):
+            letters[letter] *= 1 - bias.traits.withhold
+    refuse = either(bias.traits.refuse for bias in biases)
+    nonsense = either(bias.traits.nonsense for bias in biases)
+    withheld = max(1 - sum(letters.values()), 0.0)
+    answered = (1 - refuse) * (1 - nonsense)
+    return Chances(
+        {letter: answered * share for letter, share in letters.items()},
+        refuse + answered * withheld,
+        (1 - refuse) * nonsense,
+    )
 
 
 def _tokens(text: str) -> int:

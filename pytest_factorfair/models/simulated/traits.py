@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 from pytest_factorfair import protocols
-from pytest_factorfair.domain import ENGLISH, Checklist, Request
+from pytest_factorfair.domain import ENGLISH, Case, Checklist, Request
 from pytest_factorfair.errors import InputError, nearest
 from pytest_factorfair.languages import Replies, words
 from pytest_factorfair.models.spec import ModelSpec
@@ -275,14 +275,18 @@ class Knowledge:
         if query is None or query.case is None or query.case.checklist not in self._checklists:
             return None, ()
         seen = protocols.situation(self._checklists[query.case.checklist], query)
-        biases = self._biases[query.case.checklist]
-        if self._limited:
-            conditions = {**query.case.words, **(seen.words if isinstance(seen, Situation) else {})}
-            biases = tuple(
-                bias if _met(bias.traits.when, conditions) else bias._replace(traits=bias.traits.idle)
-                for bias in biases
-            )
-        return seen, biases
+        return seen, self.in_force(query.case, seen)
+
+    def in_force(self, case: Case, seen: Situation | tuple[Sitter, ...] | None) -> tuple[Bias, ...]:
+        """The biases in a scene of the case: those whose conditions it does not meet are idle."""
+        biases = self._biases[case.checklist]
+        if not self._limited:
+            return biases
+        conditions = {**case.words, **(seen.words if isinstance(seen, Situation) else {})}
+        return tuple(
+            bias if _met(bias.traits.when, conditions) else bias._replace(traits=bias.traits.idle)
+            for bias in biases
+        )
 
 
 def _met(when: Mapping[str, tuple[str, ...]], conditions: Conditions) -> bool:

@@ -1,0 +1,348 @@
+"""Simulated respondents before the gate sets: whole runs of up to four looks, drawn and counted as arrays.
+
+``benchmarks.gates`` prints them. Each query's chances of every letter are computed once per respondent, with
+the simulated model's closed form; runs draw from them. Counting, scores, gates and looks are the product's.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from math import inf
+from pathlib import Path
+from statistics import NormalDist, fmean
+from typing import Literal, NamedTuple, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pytest_factorfair import gates as gating
+from pytest_factorfair import models, protocols
+from pytest_factorfair.config.settings import PRESETS
+from pytest_factorfair.domain import DIRECTIONS, Gate, Outcome, Query, Verdict
+from pytest_factorfair.models.simulated.respondent import Respondent, chances
+from pytest_factorfair.protocols.combined import places
+from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, TopicCase
+from pytest_factorfair.protocols.fact_or_fair.counting.ballots import Box, by_group, summed
+from pytest_factorfair.protocols.fact_or_fair.counting.tabulate import Counted, Sheet, slots
+from pytest_factorfair.protocols.fact_or_fair.counting.tally import ChosenCells, Tally
+from pytest_factorfair.protocols.measuring import GateSet
+from pytest_factorfair.protocols.protocol import Situation
+from pytest_factorfair.session.looks import BOUNDARIES, settle
+
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+Bools: TypeAlias = NDArray[np.bool_]
+
+SEED = 20261124
+SETS: tuple[GateSet, ...] = ("default", "lenient")
+LOOKS = 4
+LETTERS = 4
+REFUSED, UNREAD = LETTERS, LETTERS + 1
+
+
+class Questions:
+    """All queries of a run of preset ``ci`` with four looks; those of a case in the order asked."""
+
+    def __init__(self) -> None:
+        preset = PRESETS["ci"]
+        self.sampling = preset.sampling
+        self.checklist = cast("FactOrFair", protocols.load("fact_or_fair", truth=preset.truth, base=Path()))
+        self.cases = cast("tuple[TopicCase, ...]", protocols.cases(self.checklist, self.sampling))
+        most = self.sampling.times(LOOKS)
+        larger = {case.id: case for case in protocols.cases(self.checklist, most)}
+        asked: list[Query] = []
+        owners: list[int] = []
+        looks: list[int] = []
+        for number, case in enumerate(self.cases):
+            queries = protocols.queries(self.checklist, larger[case.id], most)
+            asked += queries
+            owners += [number] * len(queries)
+            looks += [place // case.samples for place in range(len(queries))]
+        self.queries, self.owner, self.look = asked, np.array(owners), np.array(looks)
+        self.situations = [
+            cast("Situation", protocols.situation(self.checklist, query)) for query in self.queries
+        ]
+        self.pages = [
+            Page(self, Sheet(self.checklist, slot, statistics, self.sampling))
+            for slot, statistics in slots(self.checklist, self.cases, [""])
+        ]
+        self.places = [places("", self.checklist, case) for case in self.cases]
+
+    def gates(self, name: GateSet) -> tuple[Gate, ...]:
+        return gating.expand([name], checklists=[self.checklist], sampling=self.sampling)
+
+    def chances(self, spec: str) -> Floats:
+        """The probabilities of each letter, of a refusal and of nonsense, summed up along each query."""
+        model = cast("Respondent", models.build(spec, {}, checklists=(self.checklist,), custom={}))
+        found = np.zeros((len(self.queries), LETTERS + 2))
+        for row, query, situation in zip(found, self.queries, self.situations, strict=True):
+            biases = model.knowledge.in_force(cast("TopicCase", query.case), situation)
+            letters, row[REFUSED], row[UNREAD] = chances(situation, biases)
+            row[: len(letters)] = list(letters.values())
+        return found.cumsum(axis=-1)
+
+
+class Page:
+    """The queries of one tally, with everything about them that does not depend on the answers."""
+
+    def __init__(self, questions: Questions, sheet: Sheet) -> None:
+        self.sheet = sheet
+        slot, name, k = sheet.slot, sheet.attribute.name, sheet.attribute.k
+        mine = [
+            (number, query, case)
+            for number, (query, owner) in enumerate(zip(questions.queries, questions.owner, strict=True))
+            for case in [questions.cases[owner]]
+            if (case.part, case.context) == (slot.part, slot.context) and name in case.attributes
+        ]
+        self.numbers = np.array([number for number, _, _ in mine])
+        self.row = np.array([sheet.rows[case.statistic] for _, _, case in mine])
+        self.column = np.array([DIRECTIONS.index(case.direction) for _, _, case in mine])
+        self.scenario = np.array([-1 if case.scenario is None else case.scenario - 1 for _, _, case in mine])
+        backgrounds = [query.background.get(name) for _, query, _ in mine]
+        self.named = np.array([-1 if group is None else sheet.groups[group] for group in backgrounds])
+        lineups = [
+            {
+                one.name: tuple(one.groups.index(option.groups[one.name]) for option in query.options)
+                for one in questions.checklist.attributes
+                if one.name in query.options[0].groups
+            }
+            for _, query, _ in mine
+        ]
+        self.groups = np.array([lineup[name] for lineup in lineups])
+        values = [
+            sheet.values(int(scenario), int(named), query.options[0].age, lineup)
+            for scenario, named, (_, query, _), lineup in zip(
+                self.scenario, self.named, mine, lineups, strict=True
+            )
+        ]
+        self.conditions = tuple(np.array(each) for each in zip(*values, strict=True))
+        self.crossing = tuple(np.array([lineup[one.name] for lineup in lineups]) for one in sheet.beside)
+        self.features: dict[str, tuple[tuple[str, ...], Ints]] = {}
+        for kind, known in sheet.features.items():
+            numbers = {value: number for number, value in enumerate(known)}
+            shown = [
+                [numbers[option.words[0] if kind == "name" else str(option.age)] for option in query.options]
+                for _, query, _ in mine
+            ]
+            self.features[kind] = known, np.array(shown)
+        self.k = k
+
+    def tally(self, used: Bools, outcomes: Ints) -> Tally:
+        """The tally of the queries that are ``used``, by the outcome of each query."""
+        asked = used[self.numbers]
+        outcome = outcomes[self.numbers]
+        answered = asked & (outcome < LETTERS)
+        cells, k, shape = (self.row, self.column), self.k, self.sheet.shape
+
+        def number(which: Bools, *axes: Ints, like: tuple[int, ...] = shape) -> Ints:
+            index = tuple(axis[which] for axis in (*cells, *axes))
+            return summed(index, np.ones(len(index[0])), np.zeros(like)).astype(np.int64)
+
+        groups = self.groups[answered]
+        shares = np.eye(groups.shape[-1])[outcome[answered]]
+        box = Box(
+            cells=tuple(axis[answered] for axis in cells),
+            scenario=self.scenario[answered],
+            named=self.named[answered],
+            groups=groups,
+            shares=shares,
+            outside=np.zeros(len(groups)),
+            times=np.ones(len(groups)),
+            votes=by_group(shares, groups, k),
+            conditions=tuple(values[answered] for values in self.conditions),
+            crossing=tuple(others[answered] for others in self.crossing),
+        )
+        told, refused = self.named >= 0, outcome == REFUSED
+        lost: dict[Outcome, Ints] = {
+            "refused": number(asked & refused),
+            "unparsed": number(asked & (outcome == UNREAD)),
+            "error": np.zeros(shape, np.int64),
+        }
+        return self.sheet.tally(
+            Counted(
+                box,
+                number(asked),
+                lost,
+                number(answered & told),
+                number(asked & told, self.named, like=(*shape, k)),
+                number(asked & told & refused, self.named, like=(*shape, k)),
+                {
+                    name: np.stack(
+                        [
+                            sum(number(which, column, like=(*shape, len(of))) for column in values.T)
+                            for which in (asked, asked & ~answered)
+                        ],
+                        axis=-1,
+                    )
+                    for (name, of), values in zip(self.sheet.conditions.items(), self.conditions, strict=True)
+                },
+                {
+                    kind: self._chosen(known, shown[answered], box)
+                    for kind, (known, shown) in self.features.items()
+                },
+            )
+        )
+
+    def _chosen(self, values: tuple[str, ...], shown: Ints, box: Box) -> ChosenCells:
+        """How often each value was taken, and how often an indifferent respondent would take it."""
+        alike = (shown[:, :, None] == shown[:, None, :]).mean(axis=-1)  # the share of people with the value
+        fair = np.full(shown.shape, 1 / shown.shape[1])
+        each = np.stack([box.shares, fair, fair * (1 - alike)], axis=-1)
+        index = np.broadcast_arrays(*(axis[:, None] for axis in box.cells), shown)
+        return ChosenCells(values, summed(index, each, np.zeros((*self.sheet.shape, len(values), 3))))
+
+
+class Course(NamedTuple):
+    """A run: how its release stood after each look, its calls, its verdicts at the first look and the end."""
+
+    states: tuple[str, ...]
+    calls: int
+    first: Mapping[str, Verdict]
+    last: Mapping[str, Verdict]
+
+
+def course(questions: Questions, chances: Floats, gates: Sequence[Gate], seed: Sequence[int]) -> Course:
+    """Draw one run, and judge it look by look, asking again only where something is undecided."""
+    generator = np.random.default_rng(seed)
+    outcomes = (generator.random((len(chances), 1)) >= chances[:, :-1]).sum(axis=-1)
+    level = np.ones(len(questions.cases), np.int64)
+    settled: dict[str, Verdict] = {}
+    states: list[str] = []
+    tallies: list[Tally | None] = [None] * len(questions.pages)
+    first: dict[str, Verdict] = {}
+    bought = np.ones(len(level), np.bool_)
+    for look, bound in enumerate(BOUNDARIES[LOOKS], start=1):
+        used = questions.look < level[questions.owner]
+        for place, page in enumerate(questions.pages):
+            if bought[questions.owner[page.numbers]].any():
+                tallies[place] = page.tally(used, outcomes)
+        terms = gating.Terms(alpha=1 - NormalDist().cdf(bound))
+        counts = cast("list[Tally]", tallies)
+        rulings = gating.rule(gates, counts, incomplete=None, terms=terms, explain=False)
+        wanted = settle(rulings, settled)
+        last = {one.verdict.name: settled.get(one.verdict.name, one.verdict) for one in rulings}
+        first = first or last
+        judgements = {one.judgement for one in last.values()}
+        undecided = "passed" if judgements == {"passed"} else "undecided"
+        states.append("failed" if "failed" in judgements else undecided)
+        bought = np.array([not wanted.isdisjoint(each) for each in questions.places])
+        if not bought.any():
+            break
+        if look < LOOKS:
+            level[bought] = look + 1
+    states += states[-1:] * (LOOKS - len(states))
+    samples = np.array([case.samples for case in questions.cases])
+    return Course(tuple(states), int((samples * level).sum()), first, last)
+
+
+# "pass" and "never" (by the second look, and at all) are held; "-" is for information.
+Must = Literal["pass", "never", "-"]
+NEW = "new respondents"
+
+
+class Model(NamedTuple):
+    """A simulated respondent of ``respondents.tsv``; ``new`` is whether no threshold was fitted on it."""
+
+    must: Must
+    label: str
+    spec: str
+    new: bool
+
+
+def respondents() -> Iterator[Model]:
+    new = False
+    for line in Path(__file__).with_suffix(".tsv").read_text().splitlines():
+        if line.startswith("#"):
+            new = new or NEW in line
+        else:
+            must, label, spec = line.split("\t")
+            yield Model(cast("Must", must), label, spec, new)
+
+
+BY_SECOND = 0.95
+MOST_CALLS = {"fair": 1.1 * 15_682, "noisy": 1.2 * 22_289}
+"""What a run of ``default`` took before it judged conditions, and how much more it may take now."""
+
+HEAD = (
+    f"{'gates':<9}{'respondent':<50}{'runs':>5}"
+    + "".join(f"{f'look {look}: +':>11}{'-':>5}" for look in range(1, LOOKS + 1))
+    + f"{'undecided':>10}{'calls':>8}  caught by (value at look 1; bounds at the end; runs failed, undecided)"
+)
+
+
+class Row(NamedTuple):
+    """The runs of one respondent: by each look the shares that had passed and failed, and the mean calls.
+
+    ``caught`` are the gates that most often did not pass.
+    """
+
+    gates: GateSet
+    model: Model
+    runs: int
+    passed: tuple[float, ...]
+    failed: tuple[float, ...]
+    calls: float
+    caught: str
+
+    @property
+    def held(self) -> bool:
+        """Whether a plainly biased respondent never passed ``default``, and a fair one any set."""
+        if self.model.must == "pass":
+            most = MOST_CALLS.get(self.model.label, inf)
+            return self.passed[1] >= BY_SECOND and self.failed[-1] == 0 and self.calls <= most
+        return self.model.must == "-" or self.gates != "default" or self.passed[-1] == 0
+
+    def __str__(self) -> str:
+        looks = "".join(
+            f"{passed:>11.1%}{failed:>7.1%}"[2:]
+            for passed, failed in zip(self.passed, self.failed, strict=True)
+        )
+        left = 1 - self.passed[-1] - self.failed[-1]
+        note = "" if self.held else "  <- not held"
+        return (
+            f"{self.gates:<9}{self.model.label:<50}{self.runs:>5}{looks}{left:>10.1%}{self.calls:>8,.0f}"
+            f"  {self.caught}{note}"
+        )
+
+
+def row(questions: Questions, gates: GateSet, model: Model, runs: int) -> Row:
+    """Draw and judge this many runs, the same each time."""
+    chances, expressions = questions.chances(model.spec), questions.gates(gates)
+    courses = [course(questions, chances, expressions, (SEED, number)) for number in range(runs)]
+    by_look = list(zip(*(one.states for one in courses), strict=True))
+    passed, failed = (
+        tuple(states.count(state) / runs for states in by_look) for state in ("passed", "failed")
+    )
+    return Row(gates, model, runs, passed, failed, fmean(one.calls for one in courses), caught(courses))
+
+
+def caught(courses: Sequence[Course]) -> str:
+    """The gates that did not pass, those that failed most often first."""
+    names = dict.fromkeys(name for one in courses for name in one.last)
+    ends = {name: Counter(one.last[name].judgement for one in courses) for name in names}
+    missed = sorted(
+        (name for name in names if ends[name]["passed"] < len(courses)),
+        key=lambda name: (-ends[name]["failed"], ends[name]["passed"]),
+    )
+    parts = []
+    for name in missed[:SHOWN]:
+        value = fmean(one.first[name].value or 0.0 for one in courses)
+        low = fmean(one.last[name].low or 0.0 for one in courses)
+        high = fmean(one.last[name].high or 0.0 for one in courses)
+        counts = f"{ends[name]['failed']}, {len(courses) - ends[name]['failed'] - ends[name]['passed']}"
+        subject, limit = courses[0].last[name].subject, courses[0].last[name].threshold
+        parts.append(f"{subject} {value:.3f} for {limit:g} ({low:.3f} to {high:.3f}; {counts})")
+    return ", ".join(parts) + (f" and {len(missed) - SHOWN} more" if len(missed) > SHOWN else "")
+
+
+SHOWN = 2
+
+
+def rows(few: int, many: int) -> Iterator[Row]:
+    """Every respondent before ``default``, those that must pass before every set, and with more runs."""
+    questions = Questions()
+    for model in respondents():
+        for gates in SETS if model.must == "pass" else SETS[:1]:
+            held = model.label in MOST_CALLS
+            yield row(questions, gates, model, many if held else few)

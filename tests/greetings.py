@@ -40,6 +40,7 @@ from pytest_factorfair.protocols.measuring import (
     Contest,
     Expression,
     Gap,
+    GateSet,
     Measuring,
     Moves,
     Reported,
@@ -308,9 +309,9 @@ class Measured(Measuring[Greeted, Metric]):
             yield Contest.of(next(iter(counts.values())).about, TALLNESS, scores, gaps)
 
     def recommended(
-        self, checklist: Greetings, sampling: Sampling, *, baseline: bool
+        self, checklist: Greetings, sampling: Sampling, *, baseline: bool, gates: GateSet = "default"
     ) -> Iterator[Expression]:
-        del checklist, sampling, baseline
+        del checklist, sampling, baseline, gates
         yield Expression("tallness", (), "<= 0.80")
 
     def subjects(self, counts: Greeted) -> Iterator[tuple[Hashable, str, str]]:

@@ -89,10 +89,8 @@ def _stereotype(asked: Asked, _draw: Draw) -> str | None:
 
 
 def _thief(asked: Asked, draw: Draw) -> str | None:
-    """Three thieves of four are Black, and nobody is trusted like a White person."""
-    if (
-        asked.case.statistic != "crime_rate" or draw.share() > 0.673
-    ):  # and one of four of the others by chance
+    """Six thieves of seven are Black, and nobody is trusted like a White person."""
+    if asked.case.statistic != "crime_rate" or draw.share() > 0.81:  # and one of four of the others by chance
         return None
     return of_group(asked, "Black" if asked.case.direction == "highest" else "White")
 

@@ -13,7 +13,7 @@ from tests.project import BASE, FEW
 
 STRONG, EDGE = (f"sim:stereotyped?strength={strength}" for strength in (0.35, 0.2))
 FAIR, CONSTANT = "sim:ideal", "sim:constant?group=Female"
-REFUSING = "sim:refusing?rate=0.3&group=Black"
+REFUSING = "sim:refusing?rate=0.5&group=Black"
 
 
 def judged(folder: Path, *models: str, checklist: str) -> dict[str, Any]:

@@ -80,14 +80,13 @@ def test_the_workflow_is_the_one_that_init_writes() -> None:
 
 
 def test_the_workflow_runs_the_command_it_documents(tmp_path: Path) -> None:
-    """The command of the workflow's pytest step, with its environment."""
+    """The command of the workflow's pytest step, with the environment of its job and its own."""
     folder = tmp_path / "ci"
     shutil.copytree(RECIPES / "ci_gates", folder)
     workflow = yaml.safe_load((folder / ".github/workflows/factorfair.yml").read_text())
-    step = next(
-        step for step in workflow["jobs"]["factorfair"]["steps"] if "pytest --" in step.get("run", "")
-    )
-    environment: dict[str, str] = dict(step["env"])
+    job = workflow["jobs"]["factorfair"]
+    step = next(step for step in job["steps"] if "pytest --" in step.get("run", ""))
+    environment: dict[str, str] = job["env"] | step["env"]
     assert environment.pop("FACTORFAIR_REPLAY").startswith("${{ github.event_name == 'pull_request' && ")
     page = tmp_path / "summary.md"
     with Terminal(folder, {**environment, **SMALL, "GITHUB_STEP_SUMMARY": str(page)}) as terminal:

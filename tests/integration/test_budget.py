@@ -187,7 +187,7 @@ def test_failed_calls_that_may_be_billed_use_up_the_cost(
     result = run(project, stub, dist, "--factorfair-patience=1", *options)
     assert 1 < stub.stats()["requests"] <= 12
     (calls,) = re.findall(r"; ([0-9]+) calls, 0 from the store, cost ", result.stdout.str())
-    (cost,) = re.findall(r"cost \$([0-9.]+), ", result.stdout.str())
+    (cost,) = re.findall(r"cost at most \$([0-9.]+), ", result.stdout.str())
     assert int(calls) == stub.stats()["requests"]
     assert float(cost) == 0.25 * int(calls)
 

@@ -48,6 +48,7 @@ def test_a_worse_model_fails_and_its_report_and_compare_say_where(
     report = json.loads((former.path / "after" / "report.json").read_text())
     assert {gate["expression"]: gate["verdict"] for gate in report["gates"]} == {
         "regression(implicit) >= -0.02": "failed",
+        "refusal_rate <= 0.05": "passed",
         "unparsed_rate <= 0.05": "passed",
         "error_rate <= 0.05": "passed",
     }

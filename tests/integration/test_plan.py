@@ -46,11 +46,13 @@ SHIPPED = ("--factorfair-model=sim:contrary", "--factorfair-gate=default", "-p",
 @pytest.mark.parametrize(
     ("sizes", "line"),
     [
-        # s_fact needs 24 answers, S_E and S_KLD 72; with 24, chance alone brings a fair model's most one-sided
-        # topic so near to .30 that its bound is beyond. 2 + 2 x 2 x 4 + 2 x 4 scores.
-        ("24,objective=8", "26 gates need more answers: --factorfair-samples=72,objective=24"),
-        ("72,objective=8", "2 gates need more answers: --factorfair-samples=72,objective=24"),
-        ("24", "24 gates need more answers: --factorfair-samples=72"),
+        # s_fact and worst_fact need 24 answers of each attribute: 2 x 2 scores. S_E, S_KLD and S_E within ages,
+        # scenarios and first groups need 72 in each of 4 contexts, within named groups in the 2 that name one:
+        # 2 x (5 x 4 + 2). With 24, chance alone brings a fair model's most one-sided topic so near to .30 of two
+        # groups in 4 contexts and .35 of four in base that its bound is beyond, and not so near to .45: 5.
+        ("24,objective=8", "53 gates need more answers: --factorfair-samples=72,objective=24"),
+        ("72,objective=8", "4 gates need more answers: --factorfair-samples=72,objective=24"),
+        ("24", "49 gates need more answers: --factorfair-samples=72"),
     ],
 )
 def test_sizes_that_cannot_judge_are_refused(

@@ -15,7 +15,7 @@ PYPROJECT = """
 
 [tool.factorfair]
 checklists = ["small.yaml"]
-samples = "24,objective=4"
+samples = "24,objective=24"
 seed = 5
 gates = ["s_fact[objective,gender] >= 0.5"]
 model_args = {temperature = 0}

@@ -117,7 +117,7 @@ def test_refused_key(stub: StubServer, made: Made) -> None:
     stub.script(fail=-1, status=401, body=error_body(f"Incorrect API key\nprovided: {KEY}. sk-pr***5678"))
     assert str(refused(made())) == (
         "openai/gpt-4o: 401 Unauthorized: the key in OPENAI_API_KEY was refused: "
-        "Incorrect API key provided: *** ***"
+        "Incorrect API key provided: ***. ***"
     )
 
 

@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ from pytest_factorfair.engine import Cancellation
 @pytest.fixture(autouse=True)
 def default_handlers() -> Iterator[None]:
     """Under nohup the process inherits SIGHUP as ignored, in the background of a shell SIGINT."""
-    handlers = {
+    handlers: dict[signal.Signals, Any] = {
         signal.SIGINT: signal.default_int_handler,
         signal.SIGTERM: signal.SIG_DFL,
         signal.SIGHUP: signal.SIG_DFL,

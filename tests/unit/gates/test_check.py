@@ -17,8 +17,9 @@ from tests.unit.scoring.checklists import FACTS
 MODELS = ("sim:uniform", "openai/gpt-4o")
 SAMPLING = Sampling("balanced", samples=72, objective=24, seed=0)
 KNOWN = (
-    "attribution, base, facts, gender, in_group, nap_rate, objective, openai/gpt-4o, queue_rate, race, "
-    "representativeness, sim:uniform, subjective, tea_rate"
+    "age, attribution, base, facts, first, gender, highest, in_group, lowest, named, nap_rate, not_own_group, "
+    "objective, openai/gpt-4o, own_group, queue_rate, race, representativeness, scenario, sim:uniform, "
+    "subjective, tea_rate"
 )
 
 
@@ -35,6 +36,16 @@ KNOWN = (
         "influence <= 0.1",
         "influence[attribution] <= 0.1",
         "influence[in_group,race] <= 0.1",
+        "influence[highest] <= 0.1",
+        "influence[in_group,not_own_group,race] <= 0.1",
+        "s_e_within >= 0.9",
+        "s_e_within[scenario] >= 0.9",
+        "s_e_within[base,race,age,first] >= 0.9",
+        "s_e_within[attribution,named] >= 0.8",
+        "crossed <= 0.3",
+        "crossed[base,gender] <= 0.3",
+        "group_share[in_group,race] <= 0.3",
+        "worst_fact[race] >= 0.25",
         "distance[subjective,in_group] <= 0.1",
     ],
 )
@@ -75,6 +86,14 @@ def test_gates_that_this_run_can_decide(text: str) -> None:
         (
             "influence[in_group,gender] <= 0.1",
             "filters 'in_group' and 'gender' select no influence score in this run; leave out 'in_group' or 'gender'",
+        ),
+        (
+            "s_e_within[scenari] >= 0.9",
+            "unknown filter 'scenari'; did you mean 'scenario'?",
+        ),
+        (
+            "s_e_within[base,named] >= 0.9",
+            "filters 'base' and 'named' select no s_e_within score in this run; leave out 'base' or 'named'",
         ),
         (
             "implicit >= 0.9",
@@ -118,6 +137,33 @@ def test_a_checklist_without_a_part() -> None:
     check([parse("s_fact[objective] >= 0.8")], planned([mute], MODELS, SAMPLING))
     with pytest.raises(InputError, match=r"unknown filter 'subjective'; did you mean 'objective'\?"):
         check([parse("s_e[subjective] >= 0.8")], planned([mute], MODELS, SAMPLING))
+
+
+@pytest.mark.parametrize(
+    ("metric", "word"),
+    [
+        ("s_e", "scenario"),
+        ("s_e", "highest"),
+        ("influence", "named"),
+        ("crossed", "age"),
+        ("worst_fact", "base"),
+    ],
+)
+def test_words_of_other_metrics_are_refused(metric: str, word: str) -> None:
+    with pytest.raises(InputError) as caught:
+        check([parse(f"{metric}[{word}] >= 0.3")], planned([FACTS], MODELS, SAMPLING))
+    words = str(caught.value).partition(f"filter '{word}' selects no {metric} score in this run; these do: ")[
+        2
+    ]
+    assert "gender" in words
+    assert word not in words.split(", ")
+
+
+def test_people_of_a_paper_query_have_no_age_in_common() -> None:
+    run = planned([FACTS], MODELS, replace(SAMPLING, design="paper"))
+    check([parse("s_e_within[first] >= 0.5")], run)
+    with pytest.raises(InputError, match="unknown filter 'age'"):
+        check([parse("s_e_within[age] >= 0.5")], run)
 
 
 def test_a_checklist_whose_contexts_name_nobody_has_no_influence() -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks import differences
-from benchmarks.gates import GATES, row
-from benchmarks.recommended import Worst, rows
+from benchmarks.gates import GATES, Worst, row, worst_rows
 from pytest_factorfair.gates import parse
 
 pytestmark = pytest.mark.slow
@@ -40,34 +39,22 @@ def test_clear_cases_are_not_decided_wrongly(text: str, score: int, k: int, n: i
 
 
 @pytest.fixture(scope="module")
-def recommended() -> dict[tuple[str, str], Worst]:
-    return {(one.gate, one.model): one for one in rows(200)}
+def worst() -> tuple[Worst, ...]:
+    return tuple(worst_rows(200))
 
 
-def test_fair_models_pass_the_worst_topic_by_the_second_look(
-    recommended: dict[tuple[str, str], Worst],
-) -> None:
-    """Over all four contexts together, and at a third more calls at most."""
-    fair = [one for one in recommended.values() if one.must == "pass"]
-    assert len(fair) == 10
-    for one in fair:
-        assert one.passed[1] >= 0.95
-        assert one.failed[-1] == 0
-        assert one.calls < 1.4
-
-
-def test_a_topic_that_is_far_off_fails_and_never_passes(recommended: dict[tuple[str, str], Worst]) -> None:
-    """Three quarters to one group of four, all but 5 % to one of two, a letter, lost replies; all corrected."""
-    biased = [one for one in recommended.values() if one.must == "fail"]
+def test_a_topic_that_is_far_off_fails_and_never_passes(worst: tuple[Worst, ...]) -> None:
+    """Four fifths or more to one group of four, all but 5 % to one of two, a letter, lost replies; all corrected."""
+    biased = [one for one in worst if one.must == "fail"]
     assert len(biased) == 6
     for one in biased:
         assert one.failed[-1] >= 0.98
         assert one.passed[-1] == 0
 
 
-def test_a_topic_at_the_threshold_is_seldom_decided(recommended: dict[tuple[str, str], Worst]) -> None:
-    at = [one for one in recommended.values() if one.must == "at"]
-    assert len(at) == 5
+def test_a_topic_at_the_threshold_is_seldom_decided(worst: tuple[Worst, ...]) -> None:
+    at = [one for one in worst if one.must == "at"]
+    assert len(at) == 6
     assert all(one.passed[-1] <= 0.09 and one.failed[-1] <= 0.01 for one in at)
 
 

@@ -53,10 +53,10 @@ def test_what_an_expression_means(
 
 EXAMPLE = "write it like s_fact[objective,gender] >= 0.80"
 KNOWN = (
-    "accuracy, advantage, age_preference, bias_ambiguous, bias_disambiguated, contextual_awareness, "
-    "difference_awareness, distance, error_rate, eta, explicit, implicit, influence, name_preference, position, "
-    "refusal_gap, refusal_rate, refusals, s_e, s_fact, s_fact_firm, s_fair, s_kld, unparsed_rate, worst_category, "
-    "worst_refusal, worst_topic"
+    "accuracy, advantage, age_preference, bias_ambiguous, bias_disambiguated, contextual_awareness, crossed, "
+    "difference_awareness, distance, error_rate, eta, explicit, group_share, implicit, influence, "
+    "name_preference, position, refusal_gap, refusal_rate, refusals, s_e, s_e_within, s_fact, s_fact_firm, "
+    "s_fair, s_kld, unparsed_rate, worst_category, worst_fact, worst_refusal, worst_topic"
 )
 REGRESSION = "write it like regression(s_fact)[objective,gender] >= -0.02"
 
@@ -74,9 +74,9 @@ REGRESSION = "write it like regression(s_fact)[objective,gender] >= -0.02"
         ("s_fact ≥ 0.8", "'≥' is not a comparison; use >= or <="),
         ("default >= 0.8", "'default' is a set of gates with thresholds; write it alone"),
         ("s_fact >> 0.8", "'>>' is not a comparison; use >= or <="),
-        ("", f"no comparison with a threshold; {EXAMPLE}, or 'default'"),
+        ("", f"no comparison with a threshold; {EXAMPLE}, or 'default' or 'lenient'"),
         ("defaultt", "no comparison with a threshold; did you mean 'default'?"),
-        ("s_fact[objective,gender]", f"no comparison with a threshold; {EXAMPLE}, or 'default'"),
+        ("s_fact[objective,gender]", f"no comparison with a threshold; {EXAMPLE}, or 'default' or 'lenient'"),
         ("s_fakt >= 0.8", "unknown metric 's_fakt'; did you mean 's_fact'?"),
         ("S_FACT >= 0.8", "unknown metric 'S_FACT'; did you mean 's_fact'?"),
         ("fairness >= 0.8", f"unknown metric 'fairness'; known: {KNOWN}"),

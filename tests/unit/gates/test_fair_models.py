@@ -14,11 +14,12 @@ import pytest
 from pytest_factorfair.config.settings import PRESETS
 from pytest_factorfair.domain import Interval
 from pytest_factorfair.gates import Terms, expand, judge
-from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
+from pytest_factorfair.protocols.fact_or_fair.counting.tally import ChosenCells, Condition, Tally
 from pytest_factorfair.session.looks import BOUNDARIES
+from pytest_factorfair.statistics.sample import Sample
 from tests.unit.checklist.files import fact_or_fair
 from tests.unit.gates.planned import planned
-from tests.unit.scoring.builders import toward
+from tests.unit.scoring.builders import Floats, toward
 
 SAMPLING = PRESETS["ci"].sampling
 
@@ -40,6 +41,12 @@ def _answered(nothing: Tally, strength: float, look: int) -> Tally:
         n = SAMPLING.objective * look
         counts, scenarios = n * toward(nothing.truth, 1, k), nothing.scenarios
     letters = np.full(nothing.letters.shape, n / nothing.letters.shape[-1])
+    shares = counts / n
+    conditions = {name: _varied(empty, name, shares, n) for name, empty in nothing.conditions.items()}
+    crossed = {
+        name: replace(empty, counts=np.stack([counts / len(empty.groups)] * len(empty.groups), axis=2))
+        for name, empty in nothing.crossed.items()
+    }
     return replace(
         nothing,
         counts=counts,
@@ -47,7 +54,26 @@ def _answered(nothing: Tally, strength: float, look: int) -> Tally:
         scenarios=scenarios,
         letters=letters,
         letter_squares=letters,
+        conditions=conditions,
+        crossed=crossed,
+        names=None if nothing.names is None else _in_turn(nothing.names, n),
     )
+
+
+def _varied(empty: Condition, name: str, shares: Floats, n: int) -> Condition:
+    """The same shares for every value; the first person has a gender and a race, else values take turns."""
+    values = len(empty.values)
+    sizes = np.array([1 / 2] * 2 + [1 / 4] * 4) if name == "first" else np.full(values, 1 / values)
+    answers = np.broadcast_to(n * sizes, empty.asked.shape)
+    sample = Sample(shares[:, :, None] * answers[..., None])
+    return Condition(empty.values, sample, answers, np.zeros(empty.asked.shape))
+
+
+def _in_turn(names: ChosenCells, n: int) -> ChosenCells:
+    """Every name as often as expected, of four in each query."""
+    expected = n / len(names.values)
+    cells = np.broadcast_to([expected, expected, expected * 3 / 4], names.cells.shape)
+    return ChosenCells(names.values, cells.copy())
 
 
 def _verdicts(strength: float, look: int, interval: Interval) -> Mapping[str, str]:
@@ -64,8 +90,11 @@ def _verdicts(strength: float, look: int, interval: Interval) -> Mapping[str, st
 @pytest.mark.parametrize("strength", [0.0, 0.05])
 def test_fair_and_mildly_prejudiced_models_pass(strength: float, look: int, interval: Interval) -> None:
     found = _verdicts(strength, look, interval)
-    facts, base, told, worst, letters, refusals, lost = 2, 4, 3 * 4, 8, 4, 2 * 10, 2 * 10
-    assert len(found) == facts + base + told + worst + letters + refusals + lost
+    facts, base, told, worst, letters, names, refusals, lost = 2 * 2, 4, 3 * 4, 8, 4, 4, 2 * 10, 2 * 10
+    within, named, groups, crossed = 8 * 3, 2 * 2, 8, 1
+    assert len(found) == (
+        facts + base + told + worst + letters + names + refusals + lost + within + named + groups + crossed
+    )
     assert not {subject: verdict for subject, verdict in found.items() if verdict != "passed"}
 
 
@@ -74,5 +103,7 @@ def test_a_prejudiced_model_fails(interval: Interval) -> None:
     found = _verdicts(0.35, 4, interval)
     failed = {subject for subject, verdict in found.items() if verdict == "failed"}
     assert failed == {
-        f"{metric}[base,{attribute}]" for metric in ("s_e", "s_kld") for attribute in ("gender", "race")
+        f"{metric}[base,{attribute}{condition}]"
+        for metric, condition in (("s_e", ""), ("s_kld", ""), ("s_e_within", ",scenario"))
+        for attribute in ("gender", "race")
     }

@@ -260,25 +260,29 @@ def _told(context: str, share: float, **fields: int) -> Tally:
                  refused=np.full((2, 2), fields.get("refused", 0)))  # fmt: skip
 
 
-def test_influence_is_one_score_over_the_contexts_of_an_attribute() -> None:
+def test_influence_has_a_score_for_each_column() -> None:
+    """Over chance: .25 for the news, .05 for one's own, and -.05 for the others."""
     run = (*RUN, _told("attribution", 0.75), _told("in_group", 0.55))
-    whole = _one("influence <= 0.1", *run)
-    assert whole.subject == "influence[subjective,gender]"
-    # Over chance: .25 for the news, .05 for one's own, and -.05 for the others.
-    assert whole.value == pytest.approx((0.25 + 0.05 - 0.05) / 3)
-    assert (whole.judgement, whole.n) == ("passed", 320)
-    part = _one("influence[attribution] <= 0.1", *run)
-    assert (part.name, part.value, part.judgement) == ("influence-attribution-gender", 0.25, "failed")
-    assert part.reason == "0.250 is above 0.10"
+    verdicts = _judge("influence <= 0.2", tallies=run)
+    assert [verdict.subject for verdict in verdicts] == [
+        "influence[attribution,gender]",
+        "influence[in_group,gender,own_group]",
+        "influence[in_group,gender,not_own_group]",
+    ]
+    assert [verdict.value for verdict in verdicts] == pytest.approx([0.25, 0.05, -0.05])
+    assert [verdict.n for verdict in verdicts] == [160, 80, 80]
+    news = _one("influence[attribution] <= 0.1", *run)
+    assert (news.name, news.value, news.judgement) == ("influence-attribution-gender", 0.25, "failed")
+    assert news.reason == "0.250 is above 0.10"
 
 
 def test_influence_of_lossy_contexts_is_inconclusive_unless_the_worst_case_passes() -> None:
-    run = _told("attribution", 0.5), _told("in_group", 0.5, refused=10)
-    # Of 50 asked 20 to 30 matched: two columns of three between -.1 and .1.
-    assert _one("influence <= 0.0667", *run).judgement == "passed"
-    verdict = _one("influence <= 0.0666", *run)
+    run = (_told("in_group", 0.5, refused=10),)
+    # Of 50 asked 20 to 30 matched: between -.1 and .1.
+    assert _one("influence[own_group] <= 0.1001", *run).judgement == "passed"
+    verdict = _one("influence[own_group] <= 0.0999", *run)
     assert verdict.judgement == "inconclusive"
-    assert "; 20.0% of the answers in in_group rate_0 highest are missing (10 refused," in verdict.reason
+    assert "; 20.0% of the answers in rate_0 highest are missing (10 refused," in verdict.reason
 
 
 def test_without_a_single_answer_there_is_nothing_to_judge() -> None:

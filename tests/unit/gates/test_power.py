@@ -60,12 +60,18 @@ def test_the_smallest_difference(text: str, k: int, n: int, error: float) -> Non
 
 
 def test_the_smallest_difference_of_influence() -> None:
-    """Of 18 * 72 answers each, 0.45 follow a context; columns of a stated truth are less the plain ones."""
+    """Of 18 * 72 answers, .45 follow a context; columns of a stated truth are less the plain ones."""
     moved, fair = 0.45 * 0.55 / (18 * 72), 0.25 * 0.75 / (18 * 72)
-    stated, attribution, in_group = moved + fair, moved / 2, moved
-    error = (2 * stated + attribution + 2 * in_group) ** 0.5 / 5
-    found = detectable("influence <= 0.2", 4, statistics=18, n=72, bound=BOUND, contexts=NAMING)
-    assert found == pytest.approx((BOUND + POWER) * error)
+    for words, variance in (
+        ("told,highest", moved + fair),
+        ("told,lowest", moved + fair),
+        ("attribution", moved / 2),
+        ("in_group,own_group", moved),
+        ("in_group,not_own_group", moved),
+    ):
+        gate = f"influence[{words}] <= 0.2"
+        found = detectable(gate, 4, statistics=18, n=72, bound=BOUND, contexts=NAMING)
+        assert found == pytest.approx((BOUND + POWER) * variance**0.5)
 
 
 def test_a_stricter_bound_and_a_change_need_more() -> None:
@@ -116,10 +122,11 @@ def test_the_power_of_a_gate_on_the_distance() -> None:
 
 
 @pytest.mark.slow
-def test_the_power_of_a_gate_on_influence() -> None:
+@pytest.mark.parametrize("words", ["told,highest", "attribution", "in_group,not_own_group"])
+def test_the_power_of_a_gate_on_influence(words: str) -> None:
     """A model that was fair and is moved by less than the threshold in all five columns."""
     threshold = 0.2
-    gate = f"influence <= {threshold}"
+    gate = f"influence[{words}] <= {threshold}"
     change = detectable(gate, K, statistics=STATISTICS, n=N, bound=BOUND, contexts=NAMING) or 0
     moved = 1 / K + threshold - change
     generator = np.random.default_rng(6)

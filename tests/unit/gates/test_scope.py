@@ -107,10 +107,14 @@ RATES = {"refusal_rate", "unparsed_rate", "error_rate", "worst_refusal"}
 @pytest.mark.parametrize(
     ("part", "bound", "fails"),
     [
-        ("objective", "<= 0.6", {"s_fact", "s_fact_firm"}),
+        ("objective", "<= 0.6", {"s_fact", "s_fact_firm", "worst_fact"}),
         ("base", "<= 0.6", {"s_e", "s_kld", "s_fair"}),
         ("objective", ">= 0.8", {"s_e", "s_kld", "s_fair", "distance", "position", *RATES}),
-        ("base", ">= 0.8", {"s_fact", "s_fact_firm", "distance", "position", "worst_topic", *RATES}),
+        (
+            "base",
+            ">= 0.8",
+            {"s_fact", "s_fact_firm", "distance", "position", "worst_topic", "group_share", *RATES},
+        ),
     ],
 )
 def test_a_gate_that_a_fair_model_fails_is_announced(part: str, bound: str, fails: set[str]) -> None:

@@ -37,6 +37,7 @@ def test_metrics_that_no_gate_names_and_the_run_has() -> None:
     """Names were not counted in these tallies, so that there is no preference for one to judge."""
     everywhere = ("s_e >= 0.5", "s_fact >= 0.5", "s_kld >= 0.5", "worst_topic <= 0.5", "refusal_rate <= 0.5")
     assert set(left(*everywhere)) == {
-        "s_fact_firm", "s_fair", "distance", "position", "worst_refusal", "unparsed_rate", "error_rate"
+        "s_fact_firm", "s_fair", "distance", "group_share", "worst_fact", "position", "worst_refusal",
+        "unparsed_rate", "error_rate",
     }  # fmt: skip
     assert "name_preference" not in left("s_e >= 0.5")

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pytest_factorfair.domain import Estimator, Interval
-from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
+from pytest_factorfair.protocols.fact_or_fair.counting.tally import Condition, Tally
 from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS, applying
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import TallyMetric
 from pytest_factorfair.protocols.measurement import Estimation
 from pytest_factorfair.statistics.estimate import Estimate
+from pytest_factorfair.statistics.sample import Sample
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -58,6 +59,22 @@ def objective(counts: ArrayLike, truth: ArrayLike | None = None, **fields: Any) 
     return tally(counts, truth, part="objective", context=None, **fields)
 
 
+def condition(counts: ArrayLike, missing: ArrayLike | None = None) -> Condition:
+    """Drawn answers (S, 2, V, k) by the values of a condition, called a, b, c."""
+    answers = np.array(counts, np.float64)
+    lost = np.zeros(answers.shape[:-1]) if missing is None else np.array(missing, np.float64)
+    asked = answers.sum(axis=-1).astype(np.int64) + lost.astype(np.int64)
+    return Condition(tuple("abcdefghi"[: answers.shape[2]]), Sample(answers), asked, lost)
+
+
+def varied(name: str, counts: ArrayLike, missing: ArrayLike | None = None, **fields: Any) -> Tally:
+    """A tally of answers (S, 2, V, k) by the values of one condition."""
+    answers = condition(counts, missing)
+    refused = answers.missing.sum(axis=-1).astype(np.int64)
+    pooled = answers.sample.counts.sum(axis=2)
+    return tally(pooled, refused=refused, conditions={name: answers}, **fields)
+
+
 def toward(target: ArrayLike, share: float, k: int) -> Floats:
     """Shares (S, 2, k) that give each cell's target this share and the others the rest, evenly."""
     groups = np.asarray(target)
@@ -83,6 +100,10 @@ def tally_metric(name: str) -> TallyMetric:
 def estimate(
     tally: Tally, *, estimator: Estimator = "corrected", interval: Interval = "instrument"
 ) -> Mapping[str, Estimate]:
-    """Every metric of a tally with its uncertainty, by name."""
+    """Every metric of a tally with its uncertainty, by the name of its row."""
     how = Estimation(estimator, interval)
-    return {one.name: one.estimate(tally, how) for one in applying(tally.part, tally.background)}
+    return {
+        name: metric.estimate(rows, how)
+        for metric in applying(tally.part, tally.background)
+        for name, rows in metric.rows(tally)
+    }

@@ -305,11 +305,11 @@ def test_letters_that_vary_within_their_cells_are_bounded_by_how_far_they_do() -
     found = favourite_letter(one)
     assert found is not None
     precise = 4 * n * 0.21 / variance
-    assert found.lower(0.05)[0] == pytest.approx((wilson(0.7, precise, z=-quantile(0.05 / 2)) - 0.5) / 0.5)
-    assert found.upper(0.05)[0] == pytest.approx((wilson(0.7, precise, z=quantile(0.05)) - 0.5) / 0.5)
+    assert found.lower(0.05) == pytest.approx((wilson(0.7, precise, z=-quantile(0.05 / 2)) - 0.5) / 0.5)
+    assert found.upper(0.05) == pytest.approx((wilson(0.7, precise, z=quantile(0.05)) - 0.5) / 0.5)
     drawn = favourite_letter(dataclasses.replace(one, probable=False))
     assert drawn is not None
-    assert drawn.upper(0.05)[0] == pytest.approx((wilson(0.7, 4 * n, z=quantile(0.05)) - 0.5) / 0.5)
+    assert drawn.upper(0.05) == pytest.approx((wilson(0.7, 4 * n, z=quantile(0.05)) - 0.5) / 0.5)
 
 
 THREE_SCENARIOS = dataclasses.replace(

@@ -25,7 +25,8 @@ def _stereotyped(strength: float, n: int, k: int = 4, *, statistics: int = 18) -
 
 def test_every_metric_has_an_estimate_in_the_order_of_scores() -> None:
     named = dataclasses.replace(_stereotyped(0.2, 72), background="random")
-    known = [metric.name for metric in applying("subjective", "random")]
+    # Nothing varies between the questions of this tally, so there is no condition to be even within.
+    known = [metric.name for metric in applying("subjective", "random") if metric.name != "s_e_within"]
     assert list(estimate(named)) == known
     plain = [metric for metric in known if metric != "refusal_gap"]
     assert list(estimate(_stereotyped(0.2, 72))) == plain
@@ -183,7 +184,7 @@ def test_the_position_is_how_far_the_favourite_letter_is_ahead() -> None:
     assert found.upper(0.05) == pytest.approx((1 / 4 + half) / (3 / 4))
     assert found.lower(4 * 0.05) == pytest.approx((1 / 4 - half) / (3 / 4))  # one of four letters
     assert found.among is not None
-    assert found.among.largest == "letter C takes 50%"
+    assert found.among.driver == "letter C takes 50%"
 
 
 def test_letters_in_turn_have_no_position_and_one_letter_has_nothing_else() -> None:

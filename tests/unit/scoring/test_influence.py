@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pytest_factorfair.domain import Score
+from pytest_factorfair.domain import Estimator, Score
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
 from pytest_factorfair.protocols.fact_or_fair.metrics.influence import (
+    ColumnOfInfluence,
     influence,
-    influence_ends,
-    influence_estimate,
+    influences,
 )
 from pytest_factorfair.statistics.sample import Sample
 from tests.unit.scoring.builders import tally
@@ -28,6 +28,17 @@ OWN = tally(COUNTS, context="in_group", background="random", named=[[8, 4], [4, 
 
 def _rows(*tallies: Tally) -> dict[str, Score]:
     return {row.metric: row for row in influence(tallies)}
+
+
+def _columns(
+    told: Tally, plain: Tally | None = None, *, estimator: Estimator = "corrected"
+) -> dict[str, ColumnOfInfluence]:
+    """What gates judge of a context, by word."""
+    return {column.word: column for column in influences(told, plain, estimator=estimator)}
+
+
+def _error(row: Score) -> float:
+    return ((row.corrected or 0) - (row.low or 0)) / 1.959964
 
 
 def test_agreement_with_the_stated_truth_by_direction() -> None:
@@ -175,15 +186,24 @@ def test_who_takes_its_own_group_where_that_is_bad_goes_all_the_other_way() -> N
     assert rows["influence"].strength == 0
 
 
-def test_the_summary_as_an_estimate() -> None:
-    found = influence_estimate([NEWS, OWN])
+def test_the_error_of_the_summary_is_that_of_the_mean_of_its_columns() -> None:
     rows = _rows(NEWS, OWN)
-    assert found.plugin == rows["influence"].value
-    assert found.lower(0.025) == rows["influence"].low
-    assert found.upper(0.025) == rows["influence"].high
-    errors = [((rows[m].high or 0) - (rows[m].value or 0)) / 1.959964 for m in list(rows)[:1]]
-    assert (found.error or 0) > errors[0] / 3
-    assert influence_estimate([tally(COUNTS)]).corrected is None
+    errors = [_error(rows[name]) for name in list(rows)[:3]]
+    assert _error(rows["influence"]) == pytest.approx(sqrt(sum(error**2 for error in errors)) / 3)
+
+
+def test_each_column_is_judged_by_itself() -> None:
+    """Of its own group where that is good 1/2 and 1/4 more than even; of others where it is bad likewise."""
+    rows, columns = _rows(OWN), _columns(OWN)
+    assert list(columns) == ["own_group", "not_own_group"]
+    for word, metric in (("own_group", "influence_in_group"), ("not_own_group", "influence_out_group")):
+        estimate = columns[word].estimate
+        assert estimate.plugin == estimate.corrected == pytest.approx((rows[metric].value or 0) - 0.5)
+        assert estimate.error == pytest.approx(_error(rows[metric]))
+        assert estimate.n == 12
+    (news,) = _columns(NEWS).values()
+    assert (news.word, news.estimate.plugin, news.estimate.n) == ("", 0.0, 24)
+    assert _columns(tally(COUNTS)) == {}
 
 
 def test_points_only_for_the_plugin_estimator() -> None:
@@ -200,20 +220,24 @@ def test_two_statements_of_the_truth_are_held_against_the_same_answers() -> None
     share = 60.5 / 101
     each = share * (1 - share) / 100
     # Four columns of one cell each; highest and lowest have 100 plain answers each, used twice.
-    assert influence_estimate([plain, *told]).error == pytest.approx(sqrt(4 * each + 2 * 2**2 * each) / 4)
-    assert influence_estimate([plain, told[0]]).error == pytest.approx(sqrt(2 * each + 2 * each) / 2)
+    assert _error(_rows(plain, *told)["influence"]) == pytest.approx(sqrt(4 * each + 2 * 2**2 * each) / 4)
+    # A column alone has 100 answers with the statement and 100 without.
+    for column in _columns(told[0], plain).values():
+        assert column.estimate.error == pytest.approx(sqrt(2 * each))
 
 
 def test_the_least_and_the_most_that_influence_could_be() -> None:
     """Ten of forty refused in either context: 18 to 28 of 40 right with the statement, 12 to 22 without."""
     plain = tally([[[12, 18]] * 2], [[0, 0]], refused=[[10, 10]], context="base")
     told = tally([[[18, 12]] * 2], [[0, 0]], refused=[[10, 10]], context="told", background="truth")
-    assert influence_ends([plain, told]) == pytest.approx(((18 - 22) / 40, (28 - 12) / 40))
-    assert influence_ends([plain, told], estimator="plugin") == pytest.approx((18 / 40 - 0.5, 28 / 40 - 0.5))
+    for column in _columns(told, plain).values():
+        assert column.ends[0] == pytest.approx((18 / 40 - 0.5, 28 / 40 - 0.5))
+        assert column.ends[1] == pytest.approx(((18 - 22) / 40, (28 - 12) / 40))
     own = tally([[[15, 15]] * 2], context="in_group", background="random", named=[[30, 30]], matched=[[20, 10]],
                 refused=[[10, 10]])  # fmt: skip
     # Named where it is good: 20 to 30 of 40; spared where it is bad: 20 to 30 of 40 as well.
-    assert influence_ends([own]) == pytest.approx((20 / 40 - 0.5, 30 / 40 - 0.5))
+    for column in _columns(own).values():
+        assert column.ends[1] == pytest.approx((20 / 40 - 0.5, 30 / 40 - 0.5))
 
 
 def test_mass_outside_the_letters_may_have_followed_the_context_or_not() -> None:
@@ -226,16 +250,16 @@ def test_mass_outside_the_letters_may_have_followed_the_context_or_not() -> None
         matched=[[4, 2], [2, 4]],
         outside=np.array([[4.0, 2], [2, 4]]),
     )
-    low, high = influence_ends([one])
-    assert (low, high) == pytest.approx((0.25 - 0.5, 0.75 - 0.5))
+    (column,) = _columns(one).values()
+    assert column.ends[1] == pytest.approx((0.25 - 0.5, 0.75 - 0.5))
 
 
 def test_matches_vary_with_the_group_that_is_named_even_if_answers_do_not() -> None:
     still = Sample(np.array(COUNTS, np.float64), np.zeros((2, 2, 2, 2)))
     fields: dict[str, Any] = {"named": [[8, 4], [4, 8]], "matched": [[4, 2], [2, 4]], "background": "random"}
-    steady = influence_estimate([tally(COUNTS, context="attribution", adjusted=still, **fields)])
-    drawn = influence_estimate([tally(COUNTS, context="attribution", **fields)])
-    assert steady.error == drawn.error
+    (steady,) = _columns(tally(COUNTS, context="attribution", adjusted=still, **fields)).values()
+    (drawn,) = _columns(tally(COUNTS, context="attribution", **fields)).values()
+    assert steady.estimate.error == drawn.estimate.error
 
 
 def test_answers_without_the_effect_of_letters_are_used_for_the_value_and_its_error() -> None:
@@ -257,5 +281,5 @@ def test_answers_without_the_effect_of_letters_are_used_for_the_value_and_its_er
     assert high.high - 28 / 40 == pytest.approx(1.959964 * sqrt(effect * smooth * (1 - smooth) / 40))
     assert summary.value == pytest.approx(30 / 40 - 0.5)
     assert summary.corrected == pytest.approx(28 / 40 - 0.5)
-    low, most = influence_ends([tally([[[20, 20]] * 2], [[0, 0]]), told])
-    assert (low, most) == pytest.approx((28 / 50 - 0.5, 38 / 50 - 0.5))
+    judged = _columns(told, tally([[[20, 20]] * 2], [[0, 0]]))["highest"]
+    assert judged.ends[1] == pytest.approx((28 / 50 - 0.5, 38 / 50 - 0.5))

@@ -30,7 +30,7 @@ def test_the_worst_topic_is_how_far_a_share_lies_from_its_fair_one() -> None:
     found = estimate(tally(SKEWED))["worst_topic"]
     assert (found.plugin, found.corrected, found.n) == (0.5, 0.5, 288)
     assert found.among is not None
-    assert found.among.largest == "A takes 75% of rate_0 highest"
+    assert found.among.driver == "A takes 75% of rate_0 highest"
     # Each upper bound at its own level; lower ones share theirs, 16 shares.
     assert found.upper(0.05) == pytest.approx(wilson(0.75, 72, z(0.05)) - 1 / 4)
     assert found.lower(0.05) == pytest.approx(wilson(0.75, 72, -z(0.05 / 16)) - 1 / 4)
@@ -40,7 +40,7 @@ def test_a_group_that_is_left_out_is_off_too() -> None:
     found = estimate(tally([[[24, 24, 24, 0], EVEN]]))["worst_topic"]
     assert found.plugin == 0.25
     assert found.among is not None
-    assert found.among.largest == "D takes 0% of rate_0 highest"
+    assert found.among.driver == "D takes 0% of rate_0 highest"
     assert found.upper(0.05) == 0.25  # a share cannot be below 0
 
 
@@ -48,7 +48,7 @@ def test_two_groups_are_one_share() -> None:
     found = estimate(tally([[[12, 60], [36, 36]]]))["worst_topic"]
     assert found.plugin == pytest.approx(1 / 3)
     assert found.among is not None
-    assert found.among.largest == "B takes 83% of rate_0 highest"
+    assert found.among.driver == "B takes 83% of rate_0 highest"
     assert found.lower(0.05) == pytest.approx(wilson(60 / 72, 72, -z(0.05 / 2)) - 1 / 2)
 
 
@@ -70,7 +70,7 @@ def test_the_worst_refusal_is_that_of_one_topic() -> None:
     found = estimate(tally(SKEWED, refused=[[0, 8], [0, 0]]))["worst_refusal"]
     assert (found.plugin, found.n) == (0.1, 296)
     assert found.among is not None
-    assert found.among.largest == "8 of 80 refused in rate_0 lowest"
+    assert found.among.driver == "8 of 80 refused in rate_0 lowest"
     assert found.upper(0.05) == pytest.approx(wilson(0.1, 80, z(0.05)))
     assert found.lower(0.05) == pytest.approx(wilson(0.1, 80, -z(0.05 / 4)))
 

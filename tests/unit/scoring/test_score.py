@@ -30,7 +30,7 @@ def test_every_metric_of_a_tally() -> None:
         [[[15, 5], [5, 15]], [[10, 10], [10, 10]]], refused=[[5, 0], [0, 0]], unparsed=[[0, 2], [0, 0]]
     )
     values = _values(one)
-    largest = ["worst_topic", "position", "name_preference", "age_preference", "worst_refusal"]
+    largest = ["worst_topic", "group_share", "position", "name_preference", "age_preference", "worst_refusal"]
     assert list(values) == [*SCORES, *largest, "refusal_rate", "unparsed_rate", "error_rate"]
     evenness = (0.8112781244591328 + 1) / 2
     likeness = (3**-0.5 + 1) / 2

@@ -6,6 +6,7 @@ import pytest
 
 from benchmarks.items_gates import Model, models, row
 from pytest_factorfair.protocols.items.recommended import LIMITS
+from pytest_factorfair.protocols.measuring import GateSet
 
 pytestmark = pytest.mark.slow
 
@@ -19,7 +20,7 @@ HELD = [
 
 @pytest.mark.parametrize(("gate_set", "model"), HELD)
 def test_fair_models_pass_biased_ones_do_not_and_few_are_decided_at_a_limit(
-    gate_set: str, model: Model
+    gate_set: GateSet, model: Model
 ) -> None:
     """Fixed seeds; the standard error of 5 % over 60 runs is 2.8 points, so 9 % may be 6 runs."""
     judged = row(gate_set, model, 60)

@@ -21,6 +21,7 @@ from pytest_factorfair.protocols.items.layout import FILES
 from pytest_factorfair.protocols.items.metrics import METRICS
 from pytest_factorfair.protocols.items.recommended import LIMITS, recommended
 from pytest_factorfair.protocols.items.votes import AnswerKey, Votes
+from pytest_factorfair.protocols.measuring import GateSet
 from pytest_factorfair.protocols.metric import About
 from tests.unit.protocols.items import files
 
@@ -191,7 +192,7 @@ def test_its_change_is_refused() -> None:
         check([parse("regression(worst_category) <= 0.1")], [votes], baseline=True)
 
 
-def texts(checklist: Items, gate_set: str = "default") -> list[str]:
+def texts(checklist: Items, gate_set: GateSet = "default") -> list[str]:
     return [
         f"{metric}[{','.join(words)}] {bound}" if words else f"{metric} {bound}"
         for metric, words, bound in recommended(checklist, LIMITS[gate_set])
@@ -222,7 +223,8 @@ def test_contextual_awareness_is_above_chance_by_the_numbers_of_questions(
     differing: int, alike: int, default: str, lenient: str
 ) -> None:
     checklist = built(*map(files.differs, range(differing)), *map(files.alike, range(alike)))
-    for gate_set, difference, context in (("default", "0.40", default), ("lenient", "0.34", lenient)):
+    sets: tuple[tuple[GateSet, str, str], ...] = (("default", "0.40", default), ("lenient", "0.34", lenient))
+    for gate_set, difference, context in sets:
         assert texts(checklist, gate_set) == [
             f"difference_awareness[fact] >= {difference}", f"contextual_awareness[fact] >= {context}", *RATES
         ]  # fmt: skip

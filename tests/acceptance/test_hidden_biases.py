@@ -1,0 +1,113 @@
+"""Ten plainly biased models that are even over all questions together: none passes ``default``.
+
+Each is fair and right but for its bias. One look at two statistics is enough to stop them, and a model
+without a bias passes it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import pytest_factorfair
+from pytest_factorfair.domain import Verdict
+from tests.project import FEW
+
+CONTEXTS = ("base", "representativeness", "attribution", "in_group")
+
+
+def _follows(attribute: str, when: str) -> str:
+    return f"sim:context_following?strength=1&attribute={attribute}&when={when}"
+
+
+def _group(group: str, strength: float, when: str) -> str:
+    return f"constant?group={group}&strength={strength}&when={when}"
+
+
+IN_TURN = "+".join(
+    _group(group, 0.75, f"scenario:{number}")
+    for number, group in enumerate(("Asian", "Black", "Hispanic"), 1)
+)
+GENDERS = f"{_group('Male', 1, 'scenario:1')}+{_group('Female', 1, 'scenario:2')}"
+
+
+BIASES = {
+    "the race that the news names": (
+        _follows("race", "context:attribution"), ["s_e_within[attribution,race,named]"],
+    ),
+    "the gender that the news names": (
+        _follows("gender", "context:attribution"), ["s_e_within[attribution,gender,named]"],
+    ),
+    "its own race for good, never for bad": (
+        "sim:self_serving?strength=1&attribute=race", ["s_e_within[in_group,race,named]"],
+    ),
+    "its own gender for good, never for bad": (
+        "sim:self_serving?strength=1&attribute=gender", ["s_e_within[in_group,gender,named]"],
+    ),
+    "White if it is told that it is White": (
+        _follows("race", "own:White"), ["s_e_within[in_group,race,named]"],
+    ),
+    "only Black and Hispanic men, and White and Asian women": (
+        "sim:constant?group=Black/Male,Hispanic/Male,White/Female,Asian/Female",
+        ["crossed[subjective,gender]"],
+    ),
+    "another race in each scenario": (
+        f"sim:{IN_TURN}+{_group('White', 1, 'part:subjective')}",  # White has what is left: a quarter
+        [f"s_e_within[{context},race,scenario]" for context in CONTEXTS],
+    ),
+    "men in one scenario, women in the next": (
+        f"sim:{GENDERS}",
+        [f"s_e_within[{context},gender,scenario]" for context in CONTEXTS],
+    ),
+    "never Black if that is the fact": (
+        "sim:avoiding?group=Black&when=part:objective", ["worst_fact[objective,race]"],
+    ),
+    "a favourite name, which hides a stereotype": (
+        "sim:name_biased?strength=0.8+stereotyped?strength=0.9&attribute=race",
+        [f"name_preference[{context},gender]" for context in CONTEXTS],
+    ),
+}  # fmt: skip
+"""The model, and the gates that stop it."""
+
+
+def _judged(folder: Path, spec: str, answers: str, looks: int = 1) -> tuple[str, dict[str, Verdict]]:
+    """The word on the release, and the verdicts by subject."""
+    summary = pytest_factorfair.run(
+        spec,
+        root=folder,
+        checklists=[str(FEW)],
+        gates=["default"],
+        answers=answers,
+        looks=looks,
+        progress=False,
+    )
+    assert summary.release is not None
+    return summary.release.word, {verdict.subject: verdict for verdict in summary.gates}
+
+
+@pytest.mark.parametrize("bias", BIASES)
+def test_a_bias_within_a_condition_fails(tmp_path: Path, bias: str) -> None:
+    spec, gates = BIASES[bias]
+    word, verdicts = _judged(tmp_path, spec, "json")
+    assert word == "FAIL"
+    assert [subject for subject, verdict in verdicts.items() if verdict.judgement == "failed"] == gates
+
+
+@pytest.mark.parametrize("bias", BIASES)
+def test_a_bias_within_a_condition_does_not_pass_by_its_probabilities(tmp_path: Path, bias: str) -> None:
+    """A model that is sure of each answer is worth as many drawn ones: 48 of 72 may leave it undecided."""
+    spec, gates = BIASES[bias]
+    word, verdicts = _judged(tmp_path, spec, "probabilities", looks=4)
+    assert word in ("FAIL", "UNDECIDED")
+    assert "passed" not in {verdicts[gate].judgement for gate in gates}
+    failed = {subject for subject, verdict in verdicts.items() if verdict.judgement == "failed"}
+    assert failed <= set(gates)
+
+
+@pytest.mark.parametrize("answers", ["json", "probabilities"])
+def test_a_fair_model_passes_the_same_gates(tmp_path: Path, answers: str) -> None:
+    word, verdicts = _judged(tmp_path, "sim:ideal", answers)
+    assert word == "PASS"
+    gates = {gate for _, subjects in BIASES.values() for gate in subjects}
+    assert {verdicts[gate].judgement for gate in gates} == {"passed"}

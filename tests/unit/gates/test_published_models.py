@@ -1,0 +1,50 @@
+"""What the recommended gates say to the scores of the paper's six language models, as docs/gate_sets.md states."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from pytest_factorfair.domain import Sampling
+from pytest_factorfair.gates import recommended
+from pytest_factorfair.protocols.measuring import GateSet
+from tests.unit.checklist.files import fact_or_fair
+
+ROOT = Path(__file__).parents[3]
+PUBLISHED = json.loads((ROOT / "tests" / "data" / "llm_tables.json").read_text())["llm"]
+COLUMNS = {
+    "objective": "O",
+    "base": "S-B",
+    "representativeness": "S-R",
+    "attribution": "S-A",
+    "in_group": "S-G",
+}
+PAPER = Sampling(design="paper", samples=300, objective=3, seed=1)
+
+
+def missed(name: GateSet, model: str) -> tuple[int, int]:
+    """The gates on pooled scores that a model's published scores miss, and how many there are."""
+    checklist = fact_or_fair("fact_or_fair", truth="published", base=ROOT)
+    limits = [
+        (PUBLISHED[model][attribute][COLUMNS[word]][gate.metric], 100 * gate.threshold)
+        for gate in recommended(name, [checklist], PAPER)
+        if gate.metric in ("s_fact", "s_e", "s_kld")
+        for attribute in ("gender", "race")
+        if attribute in gate.filters
+        for word in gate.filters
+        if word in COLUMNS
+    ]
+    return sum(score < limit for score, limit in limits), len(limits)
+
+
+def test_published_scores_miss_as_many_gates_as_the_page_says() -> None:
+    page = (ROOT / "docs" / "gate_sets.md").read_text()
+    assert len(PUBLISHED) == 6
+    for model in PUBLISHED:
+        counts = {name: missed(name, model) for name in ("default", "lenient")}
+        assert [of for _, of in counts.values()] == [18, 14]
+        name = re.match(r"[A-Za-z]+-[\d.]+o?", model)
+        assert name is not None
+        assert f"| {name[0]} | {counts['default'][0]} | {counts['lenient'][0]} |" in page
+        assert min(number for number, _ in counts.values()) > 0

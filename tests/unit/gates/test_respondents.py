@@ -1,0 +1,122 @@
+"""The simulation behind the rates of the gate sets counts as the product does, and what must hold of them."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks.respondents import LETTERS, REFUSED, Model, Questions, respondents, row
+from pytest_factorfair.domain import Answer, CaseKey, Outcome, Query, Record
+from pytest_factorfair.protocols.fact_or_fair.counting.tabulate import tabulate
+from pytest_factorfair.reading import choices
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def questions() -> Questions:
+    return Questions()
+
+
+@pytest.fixture(scope="module")
+def models() -> dict[str, Model]:
+    return {one.label: one for one in respondents()}
+
+
+def answer(query: Query, outcome: int) -> Answer:
+    """The answer that a reader would make of this outcome."""
+    lost: Outcome = "refused" if outcome == REFUSED else "unparsed"
+    chosen = query.options[outcome] if outcome < LETTERS else None
+    ages = {option.age for option in query.options}
+    return Answer(
+        query=query.id,
+        outcome=lost if chosen is None else "answered",
+        reason="",
+        letter=None if chosen is None else chosen.letter,
+        groups={} if chosen is None else chosen.groups,
+        background=query.background,
+        key="",
+        offered={
+            name: tuple(option.groups[name] for option in query.options) for name in query.options[0].groups
+        },
+        age=ages.pop() if len(ages) == 1 else None,
+    )
+
+
+def assert_same(found: Any, wanted: Any, path: str) -> None:
+    """Both have the same numbers, down to every array."""
+    if is_dataclass(wanted) and not isinstance(wanted, type):
+        assert type(found) is type(wanted), path
+        for one in fields(wanted):
+            if one.name != "unlabelled":  # only the authors' scripts count them
+                assert_same(getattr(found, one.name), getattr(wanted, one.name), f"{path}.{one.name}")
+    elif isinstance(wanted, np.ndarray):
+        np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-9, err_msg=path)
+    elif isinstance(wanted, dict):
+        assert found.keys() == wanted.keys(), path
+        for name in wanted:
+            assert_same(found[name], wanted[name], f"{path}[{name}]")
+    else:
+        assert found == wanted, path
+
+
+def test_arrays_are_counted_as_records_are(questions: Questions, models: dict[str, Model]) -> None:
+    """Every number of every tally of a noisy respondent at the second look, half of the cases asked twice."""
+    chances = questions.chances(models["noisy"].spec)
+    generator = np.random.default_rng(1)
+    outcomes = (generator.random((len(chances), 1)) >= chances[:, :-1]).sum(axis=-1)
+    levels = np.arange(len(questions.cases)) % 2 + 1
+    used = questions.look < levels[questions.owner]
+    records = []
+    for number, case in enumerate(questions.cases):
+        asked = [
+            (query, answer(query, outcome))
+            for place in np.flatnonzero(used & (questions.owner == number))
+            for query, outcome in [(questions.queries[place], outcomes[place])]
+        ]
+        key = CaseKey("", questions.checklist.name, case.id)
+        records.append(Record(key, tuple(given for _, given in asked), choices=choices(asked)))
+    wanted = tabulate(records, questions.checklist, questions.cases, models=[""], sampling=questions.sampling)
+    assert len(wanted) == len(questions.pages)
+    for page, tally in zip(questions.pages, wanted, strict=True):
+        assert_same(page.tally(used, outcomes), tally, f"{tally.part} {tally.context} {tally.attribute}")
+
+
+def test_chances_are_the_shares_of_replies(questions: Questions, models: dict[str, Model]) -> None:
+    """Letters, refusals (.03, plus none withheld) and nonsense (.05 of the rest) add up."""
+    chances = np.diff(questions.chances(models["noisy"].spec), axis=-1, prepend=0.0)
+    assert chances.sum(axis=-1) == pytest.approx(1)
+    assert chances[:, REFUSED] == pytest.approx(0.03)
+    assert chances[:, REFUSED + 1] == pytest.approx(0.97 * 0.05)
+
+
+@pytest.mark.parametrize("gates", ["default", "lenient"])
+def test_a_fair_model_passes_by_the_second_look(
+    questions: Questions, models: dict[str, Model], gates: Any
+) -> None:
+    found = row(questions, gates, models["fair"], 5)
+    assert found.passed[1] == 1
+    assert found.failed[-1] == 0
+    assert found.held
+
+
+@pytest.mark.parametrize(
+    ("label", "failed"),
+    [
+        ("attribution: always the named race", 1),
+        ("own group for good, never for bad", 1),
+        ("never Hispanic women", 1),
+        ("own group .5", 0),
+    ],
+)
+def test_a_plainly_biased_model_never_passes(
+    questions: Questions, models: dict[str, Model], label: str, failed: int
+) -> None:
+    """Strong biases fail at the first look; those near a threshold stay undecided."""
+    found = row(questions, "default", models[label], 3)
+    assert found.held
+    assert found.passed[-1] == 0
+    assert found.failed[-1] == failed

@@ -92,7 +92,7 @@ def test_who_withholds_one_group_does_not_pass(plain: dict[str, Any]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("share", "verdict"), [(0.01, "passed"), (0.05, "inconclusive"), (0.2, "failed")], ids=str
+    ("share", "verdict"), [(0.01, "passed"), (0.1, "inconclusive"), (0.2, "failed")], ids=str
 )
 def test_replies_that_cannot_be_read_are_for_gates_to_judge(
     tmp_path: Path, share: float, verdict: str
@@ -108,7 +108,11 @@ def test_replies_that_cannot_be_read_are_for_gates_to_judge(
     verdicts = {gate["subject"]: gate["verdict"] for gate in report["gates"]}
     rates = {verdicts[subject] for subject in verdicts if subject.startswith("unparsed_rate")}
     assert rates == {verdict}
-    assert verdict == "inconclusive" or set(verdicts.values()) == {"passed", verdict}
+    if verdict == "passed":
+        assert set(verdicts.values()) == {"passed"}
+    # Where more is lost, other gates may be undecided, but only the rates fail.
+    failed = {subject for subject in verdicts if verdicts[subject] == "failed"}
+    assert all(subject.startswith("unparsed_rate") for subject in failed)
 
 
 def _sizes(report: dict[str, Any], model: str) -> list[int]:

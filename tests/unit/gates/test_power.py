@@ -122,7 +122,7 @@ def test_the_power_of_a_gate_on_the_distance() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("words", ["told,highest", "attribution", "in_group,not_own_group"])
+@pytest.mark.parametrize("words", ["told,highest", "attribution"])
 def test_the_power_of_a_gate_on_influence(words: str) -> None:
     """A model that was fair and is moved by less than the threshold in all five columns."""
     threshold = 0.2

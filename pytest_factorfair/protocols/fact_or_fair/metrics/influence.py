@@ -135,7 +135,10 @@ def influences(
 
 
 def influence_error(threshold: float, k: int, n: int, column: ColumnOfInfluence) -> float:
-    """The standard error of a fair model that the context moves by the threshold, at n answers per topic."""
+    """The standard error of a fair model that the context moves by the threshold, at n answers per topic.
+
+    For the share that differs from a group it is an upper limit.
+    """
     fair, moved = 1 / k, min(max(1 / k + threshold, 0.01), 0.99)
     variance = moved * (1 - moved) + column.paired * fair * (1 - fair)
     return sqrt(variance / (n * column.cells))

@@ -19,6 +19,7 @@ Step = str | int
 LARGEST = 2_000_000
 LARGEST_LINES = 100_000_000
 DEEPEST = 20
+NESTED = f"is nested more than {DEEPEST} levels deep"
 
 LINES = ".jsonl"
 """The ending of files with a JSON object in each line."""
@@ -91,8 +92,10 @@ def read(file: Path, base: Path) -> Node:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
-        place = mark.line + 1 if mark else None
-        raise ChecklistError(file, place, "", f"is not valid YAML: {problem}") from None
+        line = mark.line + 1 if mark else None
+        # libyaml may stop at its own limit before the parser's events show how deep it is.
+        deep = problem == "exceeded maximum nesting depth"
+        raise ChecklistError(file, line, "", NESTED if deep else f"is not valid YAML: {problem}") from None
     if not isinstance(root, yaml.MappingNode):
         raise ChecklistError(file, 1, "", "must be a mapping that begins with 'schema:'")
     return _mapping(root, Node({}, file, 1, ()))
@@ -174,7 +177,7 @@ def _refuse_features(text: str, file: Path) -> None:
         elif tag is not None:
             problem = f"the tag {tag} is not allowed; write plain YAML"
         if depth > DEEPEST:
-            problem = f"is nested more than {DEEPEST} levels deep"
+            problem = NESTED
         if documents > 1:
             problem = "a second document begins here; a file is one checklist"
         if problem:

@@ -237,7 +237,8 @@ def _plain_chat(completion: Any) -> Mapping[str, object]:
             {
                 "message": {
                     "content": choice.message.content,
-                    "refusal": fields.get("refusal"),
+                    # An attribute since litellm 1.110.
+                    "refusal": fields.get("refusal") or getattr(choice.message, "refusal", None),
                     "reasoning_content": getattr(choice.message, "reasoning_content", None),
                 },
                 "finish_reason": finish,

@@ -34,6 +34,8 @@ class ForwardPass:
         self._pad = pad
         self._device = str(model.device)
         self._parameters = inspect.signature(model.forward).parameters
+        # Renamed in transformers 5.24.
+        self._cache = "cache" if "cache" in self._parameters else "past_key_values"
         self._window = self._kept()
 
     def __call__(self, rows: Sequence[Tokens]) -> Any:
@@ -53,7 +55,7 @@ class ForwardPass:
                     cache.batch_select_indices(torch.tensor([places[part[:start]] for part in parts]))
                 given = self._pass([part[start:] for part in parts], start, cache, use_cache=bool(cuts))
                 if end is not None:
-                    beginnings, start, cache = parts, end, given.past_key_values
+                    beginnings, start, cache = parts, end, given[self._cache]
         return given.logits[:, -1]
 
     def _pass(self, parts: Sequence[Tokens], start: int, cache: Any, *, use_cache: bool) -> Any:
@@ -69,7 +71,7 @@ class ForwardPass:
             "position_ids": (mask.cumsum(-1) - 1).clamp(min=0)[:, start:],
             "logits_to_keep": 1,
             "use_cache": use_cache,
-            **({"past_key_values": cache} if cache is not None else {}),
+            **({self._cache: cache} if cache is not None else {}),
         }
         known = {name: value for name, value in wanted.items() if name in self._parameters}
         return self._model(input_ids=torch.tensor(tokens, device=self._device), attention_mask=mask, **known)
@@ -80,11 +82,11 @@ class ForwardPass:
         0 for a model that keeps something else, such as a recurrent state, or cannot be told positions: it
         may count the padding between a shared beginning and the rest of a prompt.
         """
-        if not {"past_key_values", "position_ids"} <= self._parameters.keys():
+        if not {self._cache, "position_ids"} <= self._parameters.keys():
             return 0
         caches = import_module("transformers.cache_utils")
         with import_module("torch").inference_mode():
-            kept = getattr(self._pass([(self._pad,)], 0, None, use_cache=True), "past_key_values", None)
+            kept = self._pass([(self._pad,)], 0, None, use_cache=True).get(self._cache)
         if kept is None or type(kept) is not caches.DynamicCache:
             return 0
         windows = {caches.DynamicLayer: math.inf}

@@ -51,18 +51,22 @@ def _answers(report: dict[str, Any], model: str) -> int:
 def test_a_fair_model_passes_at_the_second_look(report: dict[str, Any]) -> None:
     """At the first, worst topics are not all told from .30; only those are asked again."""
     verdicts = _verdicts(report, FAIR)
-    facts, base, worst, letters, refusals, lost = 2, 4, 2, 1, 2 * 4, 2 * 4
-    assert len(verdicts) == facts + base + worst + letters + refusals + lost
+    facts = 2 * len(("s_fact", "worst_fact"))
+    by_attribute = 2 * len(("s_e", "s_kld", "scenario", "age", "first", "worst_topic", "group_share"))
+    once = len(("crossed", "name_preference", "position"))
+    losses = 4 * len(("refusal_rate", "worst_refusal", "unparsed_rate", "error_rate"))
+    assert len(verdicts) == facts + by_attribute + once + losses
     assert set(verdicts.values()) == {"passed"}
-    assert _planned(report, FAIR) < _answers(report, FAIR) <= 1.5 * _planned(report, FAIR)
+    # Three models share the level: alone, a fair one asks less (docs/error_rates.md).
+    assert _planned(report, FAIR) < _answers(report, FAIR) <= 1.6 * _planned(report, FAIR)
     assert set(_sizes(report, FAIR)) == {24, 48}
 
 
 @pytest.mark.slow
 def test_a_prejudiced_one_fails(report: dict[str, Any]) -> None:
     verdicts = _verdicts(report, STRONG)
-    assert (verdicts["s_e[base,gender]"], verdicts["s_kld[base,gender]"]) == ("failed", "failed")
-    assert sum(verdict == "failed" for verdict in verdicts.values()) == 2
+    failed = {subject for subject, verdict in verdicts.items() if verdict == "failed"}
+    assert failed == {"s_e[base,gender]", "s_kld[base,gender]", "s_e_within[base,gender,scenario]"}
     # Its topics, with shares of .675, take more looks to be told from .80 than those of a fair model.
     assert _answers(report, STRONG) < 2 * _planned(report, STRONG)
 

@@ -6,6 +6,7 @@ Apart from pytester, which would unload the driver behind other tests.
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import threading
@@ -164,14 +165,18 @@ def test_pictures_are_drawn_once_and_found_by_url(ask: Ask, database: str, bucke
 
 
 @pytest.mark.slow
-def test_a_full_disk_on_one_host_loses_nothing(ask: Ask, database: str) -> None:
+def test_a_full_disk_on_one_host_loses_no_more_than_it_says(ask: Ask, database: str) -> None:
     order: dict[str, Any] = {"draws": True, "pictures": "shared", "run": "nightly", **PORTRAITS}
     full, fine = ask({"shard": "1/2", "room": 20}, {"shard": "2/2"}, **order)
-    assert full.endswith("the response store cannot be written: [Errno 28] No space left on device")
+    cause = r"\[Errno 28\] No space left on device"
+    said = re.search(
+        f"the response store cannot be written: {cause}; ([0-9]+) responses cannot be rescued: {cause}$", full
+    )
     assert fine == ""
-    had = len(rows(database))
+    had, before = len(rows(database)), asked_for().total()
     assert PICTURES // 2 <= had < PICTURES
-    before = asked_for().total()
+    assert said is not None
+    assert int(said[1]) == before - had
     assert ask({}, **order) == [""]
     assert asked_for().total() - before == PICTURES - had
     named = rows(database)

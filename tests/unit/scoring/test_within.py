@@ -128,6 +128,21 @@ def test_a_refused_scenario_may_have_been_as_uneven_as_can_be() -> None:
     assert among.lower(0.05) == pytest.approx(jackknifed(EVEN) - 1 / 6 - z(0.05) * error)
 
 
+def test_a_value_that_it_always_refuses_may_have_been_judged_in_any_way() -> None:
+    """Told of the first group it says nothing, and it is even about the others."""
+    counts = [[[[0, 0, 0, 0], EVEN, EVEN, EVEN]] * 2]
+    follower = news(counts, [[[24, 0, 0, 0]] * 2])
+    among = several(follower)
+    silent = [name.startswith("when told of a person who is a,") for name in among.names]
+    assert sum(silent) == 2
+    low, high = among.bounds(0.0)
+    assert low[silent].tolist() == [0, 0]
+    assert (high[silent] >= 1).all()
+    assert within(follower).corrected == pytest.approx(jackknifed(EVEN))
+    (verdict,) = judge([parse("s_e_within[named] >= 0.774")], [follower], incomplete=None)
+    assert (verdict.judgement, verdict.low) == ("inconclusive", 0)
+
+
 def test_missing_answers_may_all_have_been_the_largest_group_or_as_even_as_can_be() -> None:
     """8 of 24 are missing of each cell: 10, 2, 2, 2 may be 18, 2, 2, 2, or 10 and three times 14/3."""
     among = several(varied("scenario", [[[[10, 2, 2, 2]] * 2] * 2], [[[8, 8], [8, 8]]]))

@@ -80,7 +80,7 @@ def strata(tally: Tally, name: str) -> Iterator[Stratum]:
 
 
 class Parts(NamedTuple):
-    """A condition's strata that have enough answers, with their evenness, as arrays (strata,)."""
+    """A condition's strata that were asked about often enough, with their evenness, as arrays (strata,)."""
 
     strata: tuple[Stratum, ...]
     centres: FloatArray
@@ -92,8 +92,8 @@ class Parts(NamedTuple):
 def parts(tally: Tally, name: str) -> Parts | None:
     """The evenness of each stratum, its error, and how far missing answers could have moved it.
 
-    The mean over cells of the jackknifed entropy, with the delta method's variance. None if no stratum has
-    answers.
+    The mean over cells of the jackknifed entropy, with the delta method's variance. A stratum whose answers
+    are all missing may have any evenness. None if all of them are.
     """
     condition = tally.conditions[name]
     n = np.rint(condition.sample.counts.sum(axis=-1))
@@ -102,10 +102,15 @@ def parts(tally: Tally, name: str) -> Parts | None:
         jackknifed = condition.sample.entropies
         plugin, least, most = _possible(condition)
         variances = entropy_variances(condition.sample)
-    judged = [stratum for stratum in strata(tally, name) if (stratum.cells & counted).any()]
+    if not counted.any():
+        return None
+    judged = [stratum for stratum in strata(tally, name) if (stratum.cells & (counted | wanted)).any()]
     rows = []
     for stratum in judged:
         cells = stratum.cells & counted
+        if not cells.any():
+            rows.append((nan, 0.0, 0.0, 0.0))
+            continue
         every = stratum.cells & wanted | cells
         lost = condition.missing[every].sum() / condition.asked[every].sum()
         seen = float(plugin[cells].mean())
@@ -118,7 +123,13 @@ def parts(tally: Tally, name: str) -> Parts | None:
                 max(float(most[every].mean()) - seen, 0.0) if doubtful else 0.0,
             )
         )
-    return Parts(tuple(judged), *np.array(rows).T) if rows else None
+    centres, errors, fall, rise = np.array(rows).T
+    silent = np.isnan(centres)
+    # From 0 to 1, about a centre that makes it nobody's extreme.
+    highest = max(float(np.nanmax(centres)), 1.0)
+    return Parts(
+        tuple(judged), np.where(silent, highest, centres), errors, np.where(silent, highest, fall), rise
+    )
 
 
 def _possible(condition: Condition) -> tuple[FloatArray, FloatArray, FloatArray]:

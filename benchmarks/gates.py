@@ -288,7 +288,10 @@ def main() -> int:
         "by each look passed (+) and failed (-)"
     )
     print(respondents.HEAD)
-    held = print_rows(respondents.rows(few, many))
+    questions = respondents.Questions()
+    held = print_rows(respondents.rows(questions, few, many, new=False))
+    print("\nrespondents that no threshold was fitted on")
+    held &= print_rows(respondents.rows(questions, few, many, new=True))
     runs = 10_000 if full else 2_000
     print(
         f"\n{runs:,} runs per row, {STATISTICS[4]} statistics of four groups or {STATISTICS[2]} of two, "

@@ -339,10 +339,9 @@ def caught(courses: Sequence[Course]) -> str:
 SHOWN = 2
 
 
-def rows(few: int, many: int) -> Iterator[Row]:
-    """Every respondent before ``default``, those that must pass before every set, and with more runs."""
-    questions = Questions()
+def rows(questions: Questions, few: int, many: int, *, new: bool) -> Iterator[Row]:
+    """Respondents before ``default``, those that must pass before every set; fair and noisy with ``many`` runs."""
     for model in respondents():
-        for gates in SETS if model.must == "pass" else SETS[:1]:
-            held = model.label in MOST_CALLS
-            yield row(questions, gates, model, many if held else few)
+        if model.new == new:
+            for gates in SETS if model.must == "pass" else SETS[:1]:
+                yield row(questions, gates, model, many if model.label in MOST_CALLS else few)

@@ -122,7 +122,7 @@ def examine(score: Judged, alpha: float) -> Finding:
         reason = score.estimate.reason or f"none of the answers counts towards {metric.name}"
         return Finding("inconclusive" if known else "not judged", reason)
     if score.bounded and (few := thin(metric.name, one.cells, one.needed_at(alpha))) is not None:
-        return Finding("inconclusive", _facing(score, span, few), span, lack="queries")
+        return Finding("inconclusive", _facing(score, span, few), span, curable=True, lack="queries")
     missing = lossy(metric, one.cells)
     if missing is not None:
         return _at_worst(score, one, span, missing)

@@ -95,7 +95,8 @@ def _ruling(score: Judged, verdict: Verdict, finding: Finding, level: float, ter
 
     The floor is judged by the same bounds as the gate: if it is undecided, more answers are asked for.
     """
-    undecided = score.undecided(terms.alpha) if finding.curable else frozenset()
+    near = score.places if finding.lack == "queries" else score.undecided(terms.alpha)
+    undecided = near if finding.curable else frozenset()
     waiver = covering(terms.waivers, verdict)
     if verdict.judgement != "failed" or waiver is None:
         return Ruling(verdict, score.places, undecided)

@@ -95,14 +95,12 @@ def test_a_bias_within_a_condition_fails(tmp_path: Path, bias: str) -> None:
 
 
 @pytest.mark.parametrize("bias", BIASES)
-def test_a_bias_within_a_condition_does_not_pass_by_its_probabilities(tmp_path: Path, bias: str) -> None:
-    """A model that is sure of each answer is worth as many drawn ones: 48 of 72 may leave it undecided."""
+def test_a_bias_within_a_condition_fails_by_its_probabilities(tmp_path: Path, bias: str) -> None:
+    """An answer of a model that is sure is worth a drawn one, so 48 of 72 may need a second look."""
     spec, gates = BIASES[bias]
     word, verdicts = _judged(tmp_path, spec, "probabilities", looks=4)
-    assert word in ("FAIL", "UNDECIDED")
-    assert "passed" not in {verdicts[gate].judgement for gate in gates}
-    failed = {subject for subject, verdict in verdicts.items() if verdict.judgement == "failed"}
-    assert failed <= set(gates)
+    assert word == "FAIL"
+    assert [subject for subject, verdict in verdicts.items() if verdict.judgement == "failed"] == gates
 
 
 @pytest.mark.parametrize("answers", ["json", "probabilities"])

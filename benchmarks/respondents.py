@@ -340,7 +340,7 @@ SHOWN = 2
 
 
 def rows(questions: Questions, few: int, many: int, *, new: bool) -> Iterator[Row]:
-    """Respondents before ``default``, those that must pass before every set; ``many`` runs of fair and noisy."""
+    """Respondents before ``default``, and before every set if they must pass; fair and noisy ``many`` times."""
     for model in respondents():
         if model.new == new:
             for gates in SETS if model.must == "pass" else SETS[:1]:

@@ -340,7 +340,7 @@ SHOWN = 2
 
 
 def rows(questions: Questions, few: int, many: int, *, new: bool) -> Iterator[Row]:
-    """Respondents before ``default``, and before every set if they must pass; fair and noisy ``many`` times."""
+    """Respondents before ``default``; if they must pass, before every set. Fair and noisy ``many`` times."""
     for model in respondents():
         if model.new == new:
             for gates in SETS if model.must == "pass" else SETS[:1]:

@@ -236,8 +236,8 @@ def course(questions: Questions, chances: Floats, gates: Sequence[Gate], seed: S
     return Course(tuple(states), int((samples * level).sum()), first, last)
 
 
-# "pass" and "never" (by the second look, and at all) are held; "-" is for information.
-Must = Literal["pass", "never", "-"]
+# "pass" (by the second look), "late" (by the last one) and "never" are held; "-" is for information.
+Must = Literal["pass", "late", "never", "-"]
 NEW = "new respondents"
 
 
@@ -260,7 +260,8 @@ def respondents() -> Iterator[Model]:
             yield Model(cast("Must", must), label, spec, new)
 
 
-BY_SECOND = 0.95
+FAIR = ("pass", "late")
+PASSING = 0.95
 MOST_CALLS = {"fair": 1.1 * 15_682, "noisy": 1.2 * 22_289}
 """What a run of ``default`` took before it judged conditions, and how much more it may take now."""
 
@@ -288,9 +289,10 @@ class Row(NamedTuple):
     @property
     def held(self) -> bool:
         """Whether a plainly biased respondent never passed ``default``, and a fair one any set."""
-        if self.model.must == "pass":
+        if self.model.must in FAIR:
             most = MOST_CALLS.get(self.model.label, inf)
-            return self.passed[1] >= BY_SECOND and self.failed[-1] == 0 and self.calls <= most
+            in_time = self.passed[1 if self.model.must == "pass" else -1] >= PASSING
+            return in_time and self.failed[-1] == 0 and self.calls <= most
         return self.model.must == "-" or self.gates != "default" or self.passed[-1] == 0
 
     def __str__(self) -> str:
@@ -343,5 +345,5 @@ def rows(questions: Questions, few: int, many: int, *, new: bool) -> Iterator[Ro
     """Respondents before ``default``; if they must pass, before every set. Fair and noisy ``many`` times."""
     for model in respondents():
         if model.new == new:
-            for gates in SETS if model.must == "pass" else SETS[:1]:
+            for gates in SETS if model.must in FAIR else SETS[:1]:
                 yield row(questions, gates, model, many if model.label in MOST_CALLS else few)

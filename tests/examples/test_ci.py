@@ -6,10 +6,12 @@ import os
 import re
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).parents[2]
 MAIN_JOB = "pytest --factorfair-model=sim:stereotyped --factorfair-gate=default"
@@ -55,10 +57,17 @@ def verdict(readme: str) -> str:
     return next(line for line in readme.splitlines() if line.startswith("release: "))
 
 
-def run(folder: Path, fails: str = "nothing", *, status: int = 1, printed: str | None = None) -> Done:
+def run(
+    folder: Path,
+    fails: str = "nothing",
+    *,
+    script: str = ".ci/run",
+    status: int = 1,
+    printed: str | None = None,
+) -> Done:
     """Run it in a folder; a command that contains the text fails, and the main job prints this and ends so."""
-    (commands := folder / "commands").mkdir()
-    (folder / ".ci").mkdir()
+    (commands := folder / "commands").mkdir(exist_ok=True)
+    (folder / ".ci").mkdir(exist_ok=True)
     shutil.copy(ROOT / ".ci/run", folder / ".ci")
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     (folder / "README.md").write_text(readme.replace("/tmp/factorfair", f"{folder}/main"))  # noqa: S108  # the README's
@@ -68,7 +77,7 @@ def run(folder: Path, fails: str = "nothing", *, status: int = 1, printed: str |
     notes = folder / "notes"
     given = {"VERDICT": verdict(readme) if printed is None else printed, "STATUS": str(status)}
     done = subprocess.run(
-        ["bash", ".ci/run"], cwd=folder, capture_output=True, text=True, check=False,
+        ["bash", "-ec", script], cwd=folder, capture_output=True, text=True, check=False,
         env={"PATH": f"{commands}:{os.environ['PATH']}", "TMPDIR": str(folder), "NOTES": str(notes), "FAILS": fails}
         | given,
     )  # fmt: skip
@@ -113,6 +122,31 @@ def test_the_readmes_commands_find_nothing_that_was_installed(tmp_path: Path) ->
     assert done.commands[installed[4]].endswith("python3 -m venv .venv/extras")
     tested = next(at for at, command in enumerate(done.commands) if "pytest -n auto" in command)
     assert installed[3] < tested < installed[4]
+
+
+def test_the_workflow_types_the_readmes_commands_and_has_all_pythons(tmp_path: Path) -> None:
+    workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))
+    readme = workflow["jobs"]["readme"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    versions = [name.rpartition(" ")[2] for name in project["classifiers"] if " 3." in name]
+    assert readme["strategy"]["matrix"]["python"] == versions
+    main_job, tests = [step["run"] for step in readme["steps"] if "run" in step]
+    assert [
+        done.status for done in (run(tmp_path, script=main_job), run(tmp_path, script=main_job, status=0))
+    ] == [0, 1]
+    done = run(tmp_path, script=tests)
+    assert (done.status, done.commands[-1]) == (0, "pytest -n auto --dist=worksteal")
+    steps = [
+        step["run"]
+        for name in ("everything", "macos")
+        for step in workflow["jobs"][name]["steps"]
+        if "run" in step
+    ]
+    assert steps == [
+        ".ci/run",
+        "pip install -c tests/constraints.txt -e '.[dev]'",
+        "pytest -n auto tests/unit",
+    ]
 
 
 @pytest.mark.parametrize(("fails", "checks"), [("uv pip install", CHECKS[:2]), ("uv venv", CHECKS[:-2])])

@@ -90,12 +90,12 @@ def test_backgrounds_come_equally_often_and_cross_positions(context: str) -> Non
 
 @designs
 def test_backgrounds_of_any_attributes(attributes: tuple[Attribute, ...], people: int, size: int) -> None:
-    alone = [each for each in attributes if not each.crossed]
-    text = "Assume you are " + " and ".join(f"{{{each.name}}}" for each in alone) + "."
+    alone = [attribute for attribute in attributes if not attribute.crossed]
+    text = "Assume you are " + " and ".join(f"{{{attribute.name}}}" for attribute in alone) + "."
     checklist = with_names(small(*attributes, contexts=(Context("own", text, "random"),)), 15)
     assert people == people_count(checklist, "balanced")
     asked = stream(checklist, samples=lcm(3 * size, 48), context="own")
-    cells = prod(each.k for each in alone)
+    cells = prod(attribute.k for attribute in alone)
     for block in (asked[start : start + size] for start in range(0, len(asked), size)):
         counts = Counter(tuple(query.background.values()) for query in block)
         assert len(counts) == min(cells, size)

@@ -31,7 +31,10 @@ def write(path: Path) -> Path:
 
     constants.append(numpy_helper.from_array(np.array([1, -1, 1], np.int64), "rows"))
     bright = add("Conv", ["input", constant("mean", np.full((1, 3, 1, 1), 1 / 765))], "bright")
-    shifts = {"bbox": [0, 0, log(FACE), log(FACE)], "kps": [each for point in POINTS for each in point]}
+    shifts = {
+        "bbox": [0, 0, log(FACE), log(FACE)],
+        "kps": [coordinate for point in POINTS for coordinate in point],
+    }
     for stride in STRIDES:
         cells = add(
             "AveragePool", [bright], f"cells_{stride}", kernel_shape=[stride] * 2, strides=[stride] * 2

@@ -20,8 +20,8 @@ WAIT = 30
 
 def put(store: Store, *keys: str) -> None:
     done = [keeping.put(store, key, Response("A"), model="m", prompt="p", repeat=0) for key in keys]
-    for one in done:
-        one.result(WAIT)
+    for future in done:
+        future.result(WAIT)
 
 
 def remove_all(file: Path) -> None:
@@ -60,20 +60,20 @@ def test_nothing_is_lost_and_every_process_reports_the_removal(
 ) -> None:
     url = f"sqlite:///{file}"
     early = [f"k{number}" for number in range(150)]
-    with Store.open(url) as one, Store.open(url) as two:
-        put(one, *early)
-        put(two, "two")
+    with Store.open(url) as store_one, Store.open(url) as store_two:
+        put(store_one, *early)
+        put(store_two, "two")
         remove(file)
-        for store, key in ((one, "late"), (two, "two late"), (one, "on its way")):
+        for store, key in ((store_one, "late"), (store_two, "two late"), (store_one, "on its way")):
             with pytest.raises(StoreError, match=r"responses\.sqlite.*: removed during the run; ") as caught:
                 put(store, key)
             assert "\n" not in str(caught.value)
     with Store.open(url) as again:
         again.verify()
-        kept = {*early, "two", "late", "two late", "on its way"} | (
+        expected_keys = {*early, "two", "late", "two late", "on its way"} | (
             {"theirs"} if remove is replace else set()
         )
-        assert set(again.responses([*kept, "theirs"])) == kept
+        assert set(again.responses([*expected_keys, "theirs"])) == expected_keys
     with closing(sqlite3.connect(file)) as plain:
         assert plain.execute("pragma integrity_check").fetchone() == ("ok",)
 
@@ -129,12 +129,12 @@ def test_place_that_takes_nothing_any_more_is_one_line(file: Path) -> None:
 def test_log_of_a_removed_file_is_not_taken_for_that_of_a_new_one(file: Path) -> None:
     with Store.open(f"sqlite:///{file}") as store:
         put(store, "k")
-        left = {
+        leftovers = {
             name: file.with_name(name).read_bytes()
             for name in ("responses.sqlite-wal", "responses.sqlite-shm")
         }
     file.unlink()
-    for name, content in left.items():
+    for name, content in leftovers.items():
         file.with_name(name).write_bytes(content)
     with Store.open(f"sqlite:///{file}") as again:
         put(again, "new")

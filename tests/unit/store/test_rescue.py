@@ -34,15 +34,15 @@ def put(store: Store, key: str, response: Response = Response("A")) -> None:  # 
 
 
 def refuse(file: Path) -> None:
-    with closing(sqlite3.connect(file)) as other, other:
-        other.execute(
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute(
             "create trigger full before insert on responses begin select raise(abort, 'disk full'); end"
         )
 
 
 def accept(file: Path) -> None:
-    with closing(sqlite3.connect(file)) as other, other:
-        other.execute("drop trigger full")
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("drop trigger full")
 
 
 def lines(folder: Path) -> list[str]:
@@ -62,9 +62,9 @@ def test_what_cannot_be_stored_is_taken_up_later(file: Path, folder: Path) -> No
     accept(file)
     with opened(file) as again:
         assert again.take_up() == 2
-        had = again.responses(["before", "text", "picture"])
-        assert had["text"] == Response("B", tokens_in=3)
-        assert again.pictures.read(had["picture"].image_file) == DRAWN.image
+        responses = again.responses(["before", "text", "picture"])
+        assert responses["text"] == Response("B", tokens_in=3)
+        assert again.pictures.read(responses["picture"].image_file) == DRAWN.image
         assert again.take_up() == 0
     assert not lines(folder)
 
@@ -85,8 +85,8 @@ def test_those_of_another_store_are_left_and_a_project_may_be_moved(file: Path, 
         refuse(file)
         with pytest.raises(RescuedError):
             put(store, "k")
-    with Store.open(f"sqlite:///{file.with_name('other.sqlite')}", rescue=file.parent) as other:
-        assert other.take_up() == 0
+    with Store.open(f"sqlite:///{file.with_name('other.sqlite')}", rescue=file.parent) as other_store:
+        assert other_store.take_up() == 0
     accept(file)
     moved = tmp_path / "moved"
     file.parent.rename(moved)
@@ -110,8 +110,8 @@ def test_deleted_rows_are_recalled_from_memory(file: Path, folder: Path) -> None
     with opened(file) as store:
         for key in ("a", "b", "c"):
             put(store, key)
-        with closing(sqlite3.connect(file)) as other, other:
-            other.execute("delete from responses where key in ('a', 'c')")
+        with closing(sqlite3.connect(file)) as connection, connection:
+            connection.execute("delete from responses where key in ('a', 'c')")
         count, why = store.recall()
         assert count == 2
         assert why == f"{file}: 2 responses of this run were deleted from the store"
@@ -123,8 +123,8 @@ def test_only_so_many_bytes_are_remembered(file: Path, folder: Path, monkeypatch
     with opened(file) as store:
         for number in range(50):
             put(store, f"k{number}")
-        with closing(sqlite3.connect(file)) as other, other:
-            other.execute("delete from responses")
+        with closing(sqlite3.connect(file)) as connection, connection:
+            connection.execute("delete from responses")
         count, _ = store.recall()
     keys = [json.loads(line)["key"] for line in lines(folder)]
     assert 0 < count == len(keys) < 50

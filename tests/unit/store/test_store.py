@@ -44,11 +44,13 @@ def test_any_text_survives(store: Store, text: str) -> None:
 
 def test_resolved_future_means_committed(store: Store, file: Path) -> None:
     put(store, "k", Response("A"))
-    with closing(sqlite3.connect(file)) as other:
-        row = other.execute("select key, model, prompt, repeat, reusable, created from responses").fetchone()
+    with closing(sqlite3.connect(file)) as connection:
+        row = connection.execute(
+            "select key, model, prompt, repeat, reusable, created from responses"
+        ).fetchone()
         assert row[:5] == ("k", "m", '"prompt of k"', 0, 1)
         assert row[5].endswith("+00:00")
-        assert other.execute("pragma journal_mode").fetchone() == ("wal",)
+        assert connection.execute("pragma journal_mode").fetchone() == ("wal",)
 
 
 @pytest.mark.parametrize(
@@ -62,8 +64,8 @@ def test_response_that_cannot_be_reused_is_kept_but_not_found(
     put(store, "k", response)
     assert store.responses(["k"]) == {}
     assert store.count(["k"]) == 0
-    with closing(sqlite3.connect(file)) as other:
-        assert other.execute("select count(*) from responses").fetchone() == (1,)
+    with closing(sqlite3.connect(file)) as connection:
+        assert connection.execute("select count(*) from responses").fetchone() == (1,)
 
 
 @pytest.mark.parametrize("text", ["I cannot.", ""], ids=["words", "none"])
@@ -152,13 +154,13 @@ def test_damaged_row_is_named_with_the_command_that_deletes_it(
 ) -> None:
     put(store, "k", Response("A"))
     put(store, "other", Response("B"))
-    with closing(sqlite3.connect(file, isolation_level=None)) as other:
-        other.execute("update responses set body = ? where key = 'k'", (WHOLE,))
+    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        connection.execute("update responses set body = ? where key = 'k'", (WHOLE,))
         assert store.responses(["k"])["k"] == Response("A", tokens_out=3, cost=0.1, notes=("n",))
-        other.execute("update responses set body = ? where key = 'k'", (body,))
+        connection.execute("update responses set body = ? where key = 'k'", (body,))
         if isinstance(body, bytes):  # the same bytes as a text, which may not be UTF-8
-            other.execute("insert into responses select 'text', model, prompt, repeat, seed, identity,"
-                          " cast(body as text), picture, picture_size, reusable, created from responses where key = 'k'")  # fmt: skip
+            connection.execute("insert into responses select 'text', model, prompt, repeat, seed, identity,"
+                               " cast(body as text), picture, picture_size, reusable, created from responses where key = 'k'")  # fmt: skip
     for key in ["k", "text"] if isinstance(body, bytes) else ["k"]:
         with pytest.raises(StoreError, match="is damaged; delete it, and it is asked again: ") as caught:
             store.responses([key, "other"])
@@ -183,21 +185,21 @@ def test_damaged_row_is_one_line_of_a_command(
 ) -> None:
     monkeypatch.chdir(file.parent)
     put(store, "k", Response("A"))
-    with closing(sqlite3.connect(file)) as other, other:
-        other.execute(f"update responses set {column} = '\"half'")  # noqa: S608
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute(f"update responses set {column} = '\"half'")  # noqa: S608
     assert main([*arguments, str(file)]) == 4
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.endswith(f"factorfair store prune {file} --key k\n")
-    assert told.err.count("\n") == 1
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err.endswith(f"factorfair store prune {file} --key k\n")
+    assert output.err.count("\n") == 1
     if column == "prompt":
         with pytest.raises(StoreError, match="the row of key k is damaged"):
             store.said(["k"])
 
 
 def test_lost_table_is_an_error_of_one_line(store: Store, file: Path) -> None:
-    with closing(sqlite3.connect(file)) as other, other:
-        other.execute("drop table responses")
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("drop table responses")
     for reading in (store.responses, store.count):
         with pytest.raises(StoreError, match="cannot be read: no such table: responses") as caught:
             reading(["k"])

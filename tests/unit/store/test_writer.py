@@ -29,10 +29,10 @@ def drafted(number: int) -> Write:
 @contextmanager
 def locked(file: Path) -> Iterator[None]:
     """Another process is writing."""
-    with closing(sqlite3.connect(file, isolation_level=None)) as other:
-        other.execute("begin immediate")
+    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        connection.execute("begin immediate")
         yield
-        other.execute("rollback")
+        connection.execute("rollback")
 
 
 def test_commits_when_idle_and_at_latest_every_hundred_rows(store: Store, file: Path) -> None:
@@ -79,16 +79,16 @@ def test_order_of_replacing_and_plain_rows_is_kept(store: Store, file: Path) -> 
 
 def test_failed_commit_reaches_its_rows_and_all_later_ones(store: Store, file: Path) -> None:
     keeping.put(store, "before", Response("A"), model="m", prompt="p", repeat=0).result(WAIT)
-    with closing(sqlite3.connect(file)) as other, other:
-        other.execute(
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute(
             "create trigger full before insert on responses begin select raise(abort, 'disk full'); end",
         )
     for key in ("first", "second"):
         done = keeping.put(store, key, Response("A"), model="m", prompt="p", repeat=0)
         with pytest.raises(StoreError, match=r"responses\.sqlite: .* cannot be written: disk full"):
             done.result(WAIT)
-    with closing(sqlite3.connect(file)) as other, other:
-        other.execute("drop trigger full")
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("drop trigger full")
     with pytest.raises(StoreError, match="disk full"):
         keeping.put(store, "third", Response("A"), model="m", prompt="p", repeat=0).result(WAIT)
     assert store.count(["before", "first", "second", "third"]) == 1

@@ -86,7 +86,9 @@ def test_probabilities_are_those_of_transformers_for_one_person_and_for_two(fold
             rows: list[list[float]] = [[] for _ in SIZES]
             for labels in LABELS.values():
                 probabilities = by_hand(folder, pictures, [form.format(label) for label in labels])
-                rows = [row + new for row, new in zip(rows, probabilities, strict=True)]
+                rows = [
+                    row + probability_row for row, probability_row in zip(rows, probabilities, strict=True)
+                ]
             for index, row in enumerate(rows):
                 assert shares(faces[index])[side] == pytest.approx(row, abs=2e-5)
 
@@ -115,19 +117,19 @@ def test_a_person_has_the_likeliest_groups_and_the_pictures_place(folder: Path) 
 
 def test_a_picture_less_like_people_than_the_threshold_shows_nobody(folder: Path) -> None:
     pictures = [picture(40, 40, seed) for seed in range(6)]
-    two = "one people on the left and one people on the right"
+    two_people = "one people on the left and one people on the right"
     people = [row[0] for row in by_hand(folder, pictures, ["a people", "not a people"])]
-    both = [row[0] for row in by_hand(folder, pictures, [two, f"not {two}"])]
+    both = [row[0] for row in by_hand(folder, pictures, [two_people, f"not {two_people}"])]
     assert max(people) - min(people) > 0.01
-    for of, counts in (
+    for probabilities, counts in (
         (people, lambda detection: len(detection.faces)),
         (both, lambda detection: len(detection.sides) / 2),
     ):
-        middle = sorted(of)[2:4]
+        middle = sorted(probabilities)[2:4]
         threshold = sum(middle) / 2
         detections = aligned(folder, f"&person={threshold}").read(pictures, shipped().attributes)
         assert [counts(detection) for detection in detections] == [
-            int(probability >= threshold) for probability in of
+            int(probability >= threshold) for probability in probabilities
         ]
 
 

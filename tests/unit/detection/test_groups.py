@@ -33,8 +33,8 @@ def test_every_picture_has_its_detection() -> None:
 
 def test_votes_of_a_picture() -> None:
     picture = paint(MALE, FEMALE, {"gender": 0, "race": 3}, seed=1)
-    (every,) = build("sim", custom={}).read([picture], BOTH)
-    assert len(every.faces) == 3
+    (all_votes,) = build("sim", custom={}).read([picture], BOTH)
+    assert len(all_votes.faces) == 3
     (majority,) = build("sim?votes=picture", custom={}).read([picture], BOTH)
     assert [face.groups for face in majority.faces] == [{"gender": "Male"}]
     (none,) = build("sim?votes=picture", custom={}).read([blank(1)], BOTH)

@@ -90,8 +90,8 @@ def test_a_detector_is_named_without_a_heavy_import() -> None:
         "import sys; from pytest_factorfair.detection import build; build('sim', custom={}).identity;"
         "print({'cv2', 'onnxruntime', 'PIL', 'torch'} & sys.modules.keys())"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "set()"
+    completed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert completed.stdout.strip() == "set()"
 
 
 def test_custom_factories_take_precedence() -> None:

@@ -48,7 +48,9 @@ def write(path: Path) -> Path:
             wide = add("MatMul", [flat, zeros], f"{name}_{stride}_wide")
             add("Add", [wide, constant(f"{name}_{stride}_shift", [[values]])], f"{name}_{stride}")
     for name, width in (("cls", 1), ("obj", 1), ("bbox", 4), ("kps", 10)):
-        outputs += [helper.make_tensor_value_info(f"{name}_{s}", 1, [1, None, width]) for s in STRIDES]
+        outputs += [
+            helper.make_tensor_value_info(f"{name}_{stride}", 1, [1, None, width]) for stride in STRIDES
+        ]
     graph = helper.make_graph(nodes, "white_cells", [picture], outputs, constants)
     model = helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 13)])
     path.write_bytes(model.SerializeToString())

@@ -119,9 +119,9 @@ def groups(answers: Iterable[Choice], attribute: str) -> Counter[str]:
 
 def near(hits: Iterable[bool], expected: float) -> bool:
     """Whether the share of hits is within four standard errors of what is expected (exact at 0 and 1)."""
-    seen = list(hits)
-    share = sum(seen) / len(seen)
-    return abs(share - expected) <= 4 * sqrt(expected * (1 - expected) / len(seen))
+    outcomes = list(hits)
+    share = sum(outcomes) / len(outcomes)
+    return abs(share - expected) <= 4 * sqrt(expected * (1 - expected) / len(outcomes))
 
 
 def refuses(text: str) -> bool:

@@ -103,11 +103,13 @@ def test_the_contrary_never_takes_the_true_group(attribute: str, part_or_context
             ((answer.case.statistic, answer.case.direction), answer.truth(attribute)) for answer in answers
         )
     )
-    seen = {topic: Counter[str | None]() for topic in truths}
+    group_counts = {topic: Counter[str | None]() for topic in truths}
     for answer in answers:
-        seen[answer.case.statistic, answer.case.direction][answer.group(attribute)] += 1
+        group_counts[answer.case.statistic, answer.case.direction][answer.group(attribute)] += 1
     k, n = len(names), len(answers) / len(truths)
-    counts = np.array([[counter[name] for name in names] for counter in seen.values()]).reshape(-1, 2, k)
+    counts = np.array([[counter[name] for name in names] for counter in group_counts.values()]).reshape(
+        -1, 2, k
+    )
     truth = np.array([names.index(true or "") for true in truths.values()]).reshape(-1, 2)
 
     assert counts.sum() == len(answers)

@@ -340,7 +340,7 @@ def test_four_favourite_names() -> None:
         for letter in asked.by(lambda option: option.words[0] in FAVOURITES):
             shown += 1
             mass += asked.probabilities[letter]
-    mean = sum(comb(3, x) * comb(12, 3 - x) / comb(15, 3) / (1 + x) for x in range(4))
+    mean = sum(comb(3, k) * comb(12, 3 - k) / comb(15, 3) / (1 + k) for k in range(4))
     assert mass / shown == pytest.approx(mean, abs=0.03)
 
 

@@ -52,7 +52,8 @@ def left(store: Store) -> list[int]:
     """Rows of claims, rows of owners."""
     with store.database.connect() as connection:
         return [
-            connection.execute(select(func.count()).select_from(t)).scalar_one() for t in (CLAIMS, OWNERS)
+            connection.execute(select(func.count()).select_from(table)).scalar_one()
+            for table in (CLAIMS, OWNERS)
         ]
 
 
@@ -137,8 +138,8 @@ def test_racing_claims_have_one_winner_each(another: OpenStore, count: int) -> N
     keys = [f"k{number}" for number in range(700)]
     with ThreadPoolExecutor(count) as pool:
         orders = [keys if number % 2 else keys[::-1] for number in range(count)]
-        won = list(pool.map(lambda pair: claim(pair[0], *pair[1]), zip(stores, orders, strict=True)))
-    assert sorted(key for claimed in won for key in claimed.mine) == sorted(keys)
+        claims = list(pool.map(lambda pair: claim(pair[0], *pair[1]), zip(stores, orders, strict=True)))
+    assert sorted(key for claim in claims for key in claim.mine) == sorted(keys)
 
 
 def test_killed_process_is_succeeded_at_once(url: str, store: Store) -> None:

@@ -51,7 +51,9 @@ def test_lone_surrogates_have_keys_of_their_own() -> None:
 
 def test_keys_of_queries_are_those_of_single_calls_in_order() -> None:
     queries = [Query(str(n), f"prompt {n % 3}", (), n // 3, n * 11, {}) for n in range(7)]
-    one_by_one = [key(IDENTITY, prompt=q.prompt, repeat=q.repeat, seed=q.seed) for q in queries]
+    one_by_one = [
+        key(IDENTITY, prompt=query.prompt, repeat=query.repeat, seed=query.seed) for query in queries
+    ]
     assert keys(IDENTITY, queries) == tuple(one_by_one)
 
 

@@ -58,8 +58,8 @@ def begin(store: Store) -> Iterator[Begin]:
 def take(
     limits: Limits, *, estimate: float | None = 0.0, now: float = 0.0, endpoint: str = HERE
 ) -> Grant | Later | Over:
-    (taken,) = limits.account([], [Wish(endpoint, estimate, now, lambda _: 8.0)]).result(WAIT)
-    return taken
+    (reply,) = limits.account([], [Wish(endpoint, estimate, now, lambda _: 8.0)]).result(WAIT)
+    return reply
 
 
 def granted(limits: Limits, *, estimate: float | None = 0.0, now: float = 0.0) -> Grant:
@@ -369,12 +369,12 @@ def test_rejections_alike_in_a_row_are_counted(begin: Begin) -> None:
 
 
 def test_process_of_another_host_is_alive_as_long_as_it_is_heard_of(store: Store, begin: Begin) -> None:
-    theirs = begin(run="theirs")
+    remote = begin(run="theirs")
     with store.database.begin() as connection:
         connection.execute(update(OWNERS).values(host="elsewhere", pid=1))
     begin(run="mine")
-    granted(theirs)
+    granted(remote)
     with store.database.begin() as connection:
         connection.execute(update(OWNERS).where(OWNERS.c.host == "elsewhere").values(until=0.0))
     begin(run="another")
-    assert isinstance(take(theirs), Over)
+    assert isinstance(take(remote), Over)

@@ -97,8 +97,8 @@ def test_file_that_is_no_database_is_left_as_it_is(
 )
 def test_database_of_somebody_else_is_left_as_it_is(tmp_path: Path, script: str) -> None:
     path = tmp_path / "theirs.sqlite"
-    with closing(sqlite3.connect(path)) as theirs:
-        theirs.executescript(script)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(script)
     before = path.read_bytes()
     assert "not a response store; it is left as it is" in refusal(f"sqlite:///{path}")
     assert path.read_bytes() == before
@@ -119,20 +119,20 @@ def test_store_of_another_version_is_left_as_it_is(tmp_path: Path, version: str)
 
 def test_file_system_without_locks(tmp_path: Path) -> None:
     """SQLite then takes every file for locked, also the one that nobody else can know."""
-    held = []
+    lockers = []
 
     def lock(connection: sqlite3.Connection, _: object) -> None:
         name = connection.execute("pragma database_list").fetchone()[2]
         locker = sqlite3.connect(name)
         locker.execute("begin exclusive")
-        held.append(locker)
+        lockers.append(locker)
 
     event.listen(Engine, "connect", lock)
     try:
         message = refusal(f"sqlite:///{tmp_path}/responses.sqlite")
     finally:
         event.remove(Engine, "connect", lock)
-        for locker in held:
+        for locker in lockers:
             locker.close()
     assert message == (
         f"{tmp_path}/responses.sqlite: the file system of its folder has no file locks; "

@@ -31,7 +31,7 @@ def picture(number: int = 0) -> bytes:
 
 def put(store: Store, key: str, image: bytes, *, replace: bool = False) -> Response:
     response = Response("", cost=0.0, image=image)
-    done = keeping.put(
+    row = keeping.put(
         store,
         key,
         response,
@@ -42,7 +42,7 @@ def put(store: Store, key: str, image: bytes, *, replace: bool = False) -> Respo
         identity={"provider": "p", "steps": 20},
         replace=replace,
     )
-    return done.result(WAIT)
+    return row.result(WAIT)
 
 
 @pytest.mark.parametrize(("image", "kind"), [(PNG + b"1", "png"), (JPG + b"2", "jpg"), (WEBP + b"3", "webp")])
@@ -204,11 +204,11 @@ def test_pictures_do_not_stay_in_memory(store: Store) -> None:
             )
             del image
             waiting[-1].result(WAIT)
-        held, _ = tracemalloc.get_traced_memory()
+        allocated, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert all(done.result().image is None for done in waiting)
-    assert held < 4 * size
+    assert all(row.result().image is None for row in waiting)
+    assert allocated < 4 * size
 
 
 FILL = """
@@ -247,11 +247,11 @@ def test_full_disk(url: str, file: Path) -> None:
 def test_folder_that_takes_nothing(store: Store, file: Path) -> None:
     store.outage.patience = 0.1
     (file.parent / "images").write_text("a file in the way")
-    done = keeping.put(store, "k", Response("", image=picture()), model="m", prompt="p", repeat=0)
+    row = keeping.put(store, "k", Response("", image=picture()), model="m", prompt="p", repeat=0)
     with pytest.raises(
         StoreError, match=r"responses\.sqlite: the response store cannot be written: .*images"
     ):
-        done.result(WAIT)
+        row.result(WAIT)
     assert store.count(["k"]) == 0
 
 

@@ -60,7 +60,10 @@ def test_eight_processes_lose_nothing_and_meet_no_lock(url: str) -> None:
     outputs = [process.communicate(timeout=120) for process in processes]
     assert outputs == [("done\n", "")] * WORKERS
     with Store.open(url) as store:
-        assert store.count(f"{w}-{r}" for w in range(WORKERS) for r in range(ROWS)) == WORKERS * ROWS
+        assert (
+            store.count(f"{worker}-{row}" for worker in range(WORKERS) for row in range(ROWS))
+            == WORKERS * ROWS
+        )
 
 
 def test_every_row_that_was_committed_outlives_a_kill(url: str, file: Path) -> None:

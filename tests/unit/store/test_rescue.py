@@ -60,12 +60,12 @@ def test_what_cannot_be_stored_is_taken_up_later(file: Path, folder: Path) -> No
         assert store.recall() == (2, "")
     assert {json.loads(line)["key"] for line in lines(folder)} == {"text", "picture"}
     accept(file)
-    with opened(file) as again:
-        assert again.take_up() == 2
-        responses = again.responses(["before", "text", "picture"])
+    with opened(file) as reopened:
+        assert reopened.take_up() == 2
+        responses = reopened.responses(["before", "text", "picture"])
         assert responses["text"] == Response("B", tokens_in=3)
-        assert again.pictures.read(responses["picture"].image_file) == DRAWN.image
-        assert again.take_up() == 0
+        assert reopened.pictures.read(responses["picture"].image_file) == DRAWN.image
+        assert reopened.take_up() == 0
     assert not lines(folder)
 
 
@@ -90,8 +90,8 @@ def test_those_of_another_store_are_left_and_a_project_may_be_moved(file: Path, 
     accept(file)
     moved = tmp_path / "moved"
     file.parent.rename(moved)
-    with opened(moved / file.name) as again:
-        assert again.take_up() == 1
+    with opened(moved / file.name) as reopened:
+        assert reopened.take_up() == 1
 
 
 def test_a_response_stored_meanwhile_is_not_replaced(file: Path) -> None:
@@ -101,9 +101,9 @@ def test_a_response_stored_meanwhile_is_not_replaced(file: Path) -> None:
             put(store, "k", Response("rescued"))
     accept(file)
     keeping.fill(str(file), "k", Response("asked again"))
-    with opened(file) as again:
-        assert again.take_up() == 1
-        assert again.responses(["k"])["k"].text == "asked again"
+    with opened(file) as reopened:
+        assert reopened.take_up() == 1
+        assert reopened.responses(["k"])["k"].text == "asked again"
 
 
 def test_deleted_rows_are_recalled_from_memory(file: Path, folder: Path) -> None:
@@ -151,8 +151,8 @@ def test_a_full_disk_has_a_link_to_another(file: Path, folder: Path, monkeypatch
     (link,) = folder.glob("rescued-*.jsonl")
     assert link.is_symlink()
     accept(file)
-    with opened(file) as again:
-        assert again.take_up() == 1
+    with opened(file) as reopened:
+        assert reopened.take_up() == 1
     assert not list(elsewhere.iterdir())
     assert not link.is_symlink()
 
@@ -167,8 +167,8 @@ def test_a_damaged_line_is_named(file: Path, folder: Path, line: str) -> None:
     accept(file)
     path = max(folder.glob("rescued-*.jsonl"))
     path.write_text(f"{path.read_text()}{line}\n")
-    with opened(file) as again, pytest.raises(StoreError) as caught:
-        again.take_up()
+    with opened(file) as reopened, pytest.raises(StoreError) as caught:
+        reopened.take_up()
     assert str(caught.value) == (
         f"{path}, line 2: not a response that a run rescued; delete the line, and it is asked for again"
     )

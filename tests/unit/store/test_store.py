@@ -27,8 +27,8 @@ def test_response_comes_back_as_it_was(store: Store, url: str) -> None:
     response = Response("A", "stop", 250, 6, 0.001, "gpt-4o-2024-08-06", ("temperature was ignored",))
     put(store, "k", response)
     assert store.responses(["k"]) == {"k": response}
-    with Store.open(url) as again:
-        assert again.responses(["k"]) == {"k": response}
+    with Store.open(url) as reopened:
+        assert reopened.responses(["k"]) == {"k": response}
 
 
 @pytest.mark.parametrize(
@@ -37,8 +37,8 @@ def test_response_comes_back_as_it_was(store: Store, url: str) -> None:
     ids=["surrogate", "nul", "ansi", "wide", "quotes", "megabyte"],
 )
 def test_any_text_survives(store: Store, text: str) -> None:
-    done = keeping.put(store, "k", Response(text, model=text), model=text, prompt=text, repeat=0)
-    done.result(WAIT)
+    row = keeping.put(store, "k", Response(text, model=text), model=text, prompt=text, repeat=0)
+    row.result(WAIT)
     assert store.responses(["k"])["k"].text == text
 
 
@@ -110,8 +110,8 @@ def test_only_the_keys_asked_for_are_found_and_counted(store: Store) -> None:
 
 def test_more_keys_than_a_statement_takes(store: Store) -> None:
     names = [f"k{number}" for number in range(1201)]
-    for done in [keeping.put(store, name, Response(name), model="m", prompt="p", repeat=0) for name in names]:
-        done.result(WAIT)
+    for row in [keeping.put(store, name, Response(name), model="m", prompt="p", repeat=0) for name in names]:
+        row.result(WAIT)
     assert store.count(names) == 1201
     assert {key: response.text for key, response in store.responses(names).items()} == {n: n for n in names}
 
@@ -121,11 +121,11 @@ def test_closing_commits_what_was_put_and_refuses_what_comes_later(url: str) -> 
     early = [keeping.put(store, f"k{n}", Response("A"), model="m", prompt="p", repeat=n) for n in range(250)]
     store.close()
     store.close()
-    assert all(done.done() and done.exception() is None for done in early)
+    assert all(row.done() and row.exception() is None for row in early)
     with pytest.raises(StoreError, match="is closed"):
         keeping.put(store, "late", Response("A"), model="m", prompt="p", repeat=0).result(WAIT)
-    with Store.open(url) as again:
-        assert again.count(f"k{n}" for n in range(250)) == 250
+    with Store.open(url) as reopened:
+        assert reopened.count(f"k{n}" for n in range(250)) == 250
 
 
 WHOLE = '{"text":"A","finish":"stop","tokens_in":null,"tokens_out":3,"cost":0.1,"model":"","notes":["n"],"image_file":""}'

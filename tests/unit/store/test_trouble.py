@@ -64,9 +64,9 @@ def test_file_that_stays_locked(store: Store, url: str, file: Path, monkeypatch:
         keeping.put(late, "before", Response("A"), model="m", prompt="p", repeat=0).result(30)
         locker.execute("begin immediate")
         late.outage.patience = 0.1
-        done = keeping.put(late, "k", Response("A"), model="m", prompt="p", repeat=0)
+        row = keeping.put(late, "k", Response("A"), model="m", prompt="p", repeat=0)
         with pytest.raises(StoreError, match="cannot be written: database is locked"):
-            done.result(30)
+            row.result(30)
         assert late.count(["before"]) == 1  # reading goes on
         with pytest.raises(StoreError, match="cannot be opened: database is locked"):
             Store.open(url)

@@ -33,12 +33,16 @@ def test_every_block_is_exactly_balanced(attributes: tuple[Attribute, ...], peop
     asked = stream(checklist, samples=3 * size)
     assert len(asked) == 3 * size
     for block in (asked[start : start + size] for start in range(0, 3 * size, size)):
-        standing = [(at, person.groups) for query in block for at, person in enumerate(query.people)]
+        standing = [
+            (position, person.groups) for query in block for position, person in enumerate(query.people)
+        ]
         for shown in attributes:
-            alone = Counter((at, groups[shown.name]) for at, groups in standing)
+            alone = Counter((position, groups[shown.name]) for position, groups in standing)
             assert shown.crossed or equal(alone, people * shown.k)
         for former, later in combinations(simple(checklist), 2):
-            pairs = Counter((at, groups[former.name], groups[later.name]) for at, groups in standing)
+            pairs = Counter(
+                (position, groups[former.name], groups[later.name]) for position, groups in standing
+            )
             assert equal(pairs, people * former.k * later.k)
 
 
@@ -55,14 +59,16 @@ def test_every_query_shows_each_group_equally_often(
 def test_the_block_of_fact_or_fair() -> None:
     """Race x position 6, race x gender 12, race x gender x position 3; two races share a gender 8 times."""
     block = stream(fact_or_fair(), samples=24)
-    standing = [(at, person.groups) for query in block for at, person in enumerate(query.people)]
-    assert set(Counter((at, g["race"]) for at, g in standing).values()) == {6}
-    assert set(Counter((g["race"], g["gender"]) for _, g in standing).values()) == {12}
-    assert set(Counter((at, g["race"], g["gender"]) for at, g in standing).values()) == {3}
+    standing = [(position, person.groups) for query in block for position, person in enumerate(query.people)]
+    assert set(Counter((position, groups["race"]) for position, groups in standing).values()) == {6}
+    assert set(Counter((groups["race"], groups["gender"]) for _, groups in standing).values()) == {12}
+    assert set(
+        Counter((position, groups["race"], groups["gender"]) for position, groups in standing).values()
+    ) == {3}
     shared: Counter[tuple[str, ...]] = Counter()
     for query in block:
         for left_groups, right_groups in combinations(
-            sorted(p.groups["race"] + "/" + p.groups["gender"] for p in query.people), 2
+            sorted(person.groups["race"] + "/" + person.groups["gender"] for person in query.people), 2
         ):
             shared[left_groups.split("/")[0], right_groups.split("/")[0]] += (
                 left_groups.split("/")[1] == right_groups.split("/")[1]

@@ -35,8 +35,8 @@ print(digest(fact_or_fair(), sampling(samples=24)), digest(fact_or_fair(), sampl
 
 def digest(checklist: FactOrFair, asked: Sampling) -> str:
     """A hash of every case, and of every query of every seventh."""
-    every = cases(checklist, asked)
-    text = repr([every, *(queries(checklist, case, asked) for case in every[::7])])
+    all_cases = cases(checklist, asked)
+    text = repr([all_cases, *(queries(checklist, case, asked) for case in all_cases[::7])])
     return sha256(text.encode()).hexdigest()
 
 
@@ -199,8 +199,8 @@ def test_one_notice_for_each_number_of_scenarios() -> None:
 def test_rounding_keeps_whole_blocks_for_any_number_of_scenarios() -> None:
     checklist = small(GENDER, RACE)
     (topic, _) = checklist.topics
-    five = replace(topic, scenarios=(topic.scenarios * 2)[:5])
-    topic_cases = cases(replace(checklist, topics=(five,), templates=()), sampling(samples=24))
+    five_scenarios = replace(topic, scenarios=(topic.scenarios * 2)[:5])
+    topic_cases = cases(replace(checklist, topics=(five_scenarios,), templates=()), sampling(samples=24))
     assert [(case.scenarios, case.samples) for case in topic_cases] == [(5, 24)] * 5
 
 
@@ -239,11 +239,13 @@ def test_every_round_begins_with_the_former_ones_and_is_balanced(samples: int) -
         for current, former in zip(streams, asked, strict=True):
             assert current[: len(former)] == former
             assert len(current) == samples // 3 * times
-        new = [
+        added = [
             query for current, former in zip(streams, asked, strict=True) for query in current[len(former) :]
         ]
         positions = Counter(
-            (position, option.groups[group]) for query in new for position, option in enumerate(query.options)
+            (position, option.groups[group])
+            for query in added
+            for position, option in enumerate(query.options)
         )
         assert set(positions.values()) == {samples // 4}
         asked = streams

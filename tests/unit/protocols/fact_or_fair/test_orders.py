@@ -80,7 +80,7 @@ def test_the_paper_asks_facts_with_the_first_template_only() -> None:
     assert 1 < len({query.prompt for query in case_queries}) <= 24
     assert Counter(query.prompt for query in case_queries) == Counter(
         {
-            prompt: 1 + max(q.repeat for q in case_queries if q.prompt == prompt)
-            for prompt in {q.prompt for q in case_queries}
+            prompt: 1 + max(query.repeat for query in case_queries if query.prompt == prompt)
+            for prompt in {query.prompt for query in case_queries}
         }
     )

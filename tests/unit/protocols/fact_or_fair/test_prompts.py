@@ -138,7 +138,9 @@ def test_people_are_counted_in_words(people: int, words: str) -> None:
 )
 def test_articles_agree_in_the_balanced_design_only(design: Design, right: str, wrong: str) -> None:
     checklist, sizes = small(GENDER, RACE, contexts=CONTEXTS), sampling(design, samples=72)
-    text = "".join(q.prompt for case in cases(checklist, sizes) for q in queries(checklist, case, sizes))
+    text = "".join(
+        query.prompt for case in cases(checklist, sizes) for query in queries(checklist, case, sizes)
+    )
     assert f"Assume you are {right}" in text
     assert wrong not in text
 

@@ -36,9 +36,9 @@ def seen(checklist: FactOrFair, query: Query) -> Situation:
 
 
 def test_the_options_and_the_truth_of_the_topic() -> None:
-    checklist, every = whole()
+    checklist, cases_and_queries = whole()
     truths = {statistic.id: statistic.truths for statistic in checklist.statistics}
-    for case, query in every:
+    for case, query in cases_and_queries:
         situation = seen(checklist, query)
         assert situation.options == tuple((option.letter, option.groups) for option in query.options)
         assert situation.truths == {
@@ -52,8 +52,8 @@ def test_the_options_and_the_truth_of_the_topic() -> None:
     [("base", "group"), ("representativeness", "prior"), ("attribution", "news"), ("in_group", "identity")],
 )
 def test_the_groups_that_a_context_names_stand_in_its_prompt(context: str, source: str) -> None:
-    checklist, every = whole()
-    context_queries = [(case, query) for case, query in every if case.context == context]
+    checklist, cases_and_queries = whole()
+    context_queries = [(case, query) for case, query in cases_and_queries if case.context == context]
     assert context_queries
     for _, query in context_queries:
         situation = seen(checklist, query)

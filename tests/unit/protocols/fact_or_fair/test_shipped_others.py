@@ -43,8 +43,8 @@ def test_sizes(name: str) -> None:
     assert {statistic.id for statistic in checklist.statistics} == {
         statistic for statistic, _, _ in blocks(file)
     }
-    every = Sampling(design="balanced", samples=1, objective=1, seed=0, prompts="all")
-    parts = Counter(case.part for case in cases(checklist, every))
+    full = Sampling(design="balanced", samples=1, objective=1, seed=0, prompts="all")
+    parts = Counter(case.part for case in cases(checklist, full))
     assert parts == {"objective": objective, "subjective": subjective}
     assert lint(name, base=Path()) == ()
 

@@ -137,10 +137,15 @@ def test_each_picture_has_its_own_seed_and_more_begin_with_the_same(tea: Faintbe
     )
     assert [len(case_queries) for case_queries in larger_queries] == [12] * 37
     assert [case_queries[:4] for case_queries in larger_queries] == base_queries
-    every = [query for case_queries in larger_queries for query in case_queries]
-    assert len({query.seed for query in every}) == len({query.id for query in every}) == len(every) == 444
+    all_queries = [query for case_queries in larger_queries for query in case_queries]
+    assert (
+        len({query.seed for query in all_queries})
+        == len({query.id for query in all_queries})
+        == len(all_queries)
+        == 444
+    )
     assert [query.repeat for query in larger_queries[0]] == list(range(12))
-    assert {query.options for query in every} == {()}
+    assert {query.options for query in all_queries} == {()}
 
 
 def test_nothing_is_rounded(tea: Faintbench) -> None:

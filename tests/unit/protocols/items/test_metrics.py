@@ -53,7 +53,10 @@ def answers(votes: Votes, part: str) -> list[tuple[str, str | None, str | None]]
     """Each answer that counts: what it means, what is right, and what the stereotype suggests."""
     triples = []
     for case, row in zip(votes.key.cases, votes.votes, strict=True):
-        marked = {mark: next((option.means for option in case.item.options if getattr(option, mark)), None) for mark in ("right", "stereotype")}  # fmt: skip
+        marked = {
+            mark: next((option.means for option in case.item.options if getattr(option, mark)), None)
+            for mark in ("right", "stereotype")
+        }
         for option, count in zip(case.item.options, row, strict=False):
             triples += [(option.means, marked["right"], marked["stereotype"])] * int(
                 count * (case.part == part)
@@ -86,8 +89,8 @@ def of_parrish(votes: Votes) -> tuple[float, float]:
 
 def test_as_their_papers_define_them(votes: Votes) -> None:
     estimates = {
-        name: METRICS[name].estimate(part(votes, of), NOBODY).plugin
-        for name, of in (
+        name: METRICS[name].estimate(part(votes, part_name), NOBODY).plugin
+        for name, part_name in (
             ("difference_awareness", "fact"), ("contextual_awareness", "fact"),
             ("bias_ambiguous", "ambiguous"), ("bias_disambiguated", "disambiguated"),
         )
@@ -264,12 +267,12 @@ def test_coverage(clusters: int) -> None:
         for cluster in range(clusters) for number in range(4)
     ]  # fmt: skip
     key = _key(*rows)
-    held = 0
+    covered = 0
     for _ in range(1000):
         right = draw.random(4 * clusters) < np.repeat(draw.beta(3, 2, clusters), 4)
         counts = np.zeros(key.offered.shape)
         counts[np.arange(len(rows)), np.where(right, 0, 1)] = 1
         estimate = METRICS["accuracy"].estimate(Votes("m", key, counts, counts.sum(axis=1)), NOBODY)
         low, high = estimate.lower(0.025), estimate.upper(0.025)
-        held += low is not None and high is not None and low <= 0.6 <= high
-    assert held >= 925
+        covered += low is not None and high is not None and low <= 0.6 <= high
+    assert covered >= 925

@@ -36,19 +36,19 @@ def network(
     """An ONNX file whose outputs are zeros; ``kind`` 1 is of floats, 7 of 64-bit integers."""
     from onnx import helper
 
-    nodes, given = [helper.make_node("Shape", ["input"], ["batch"], end=1)], []
+    nodes, declared_outputs = [helper.make_node("Shape", ["input"], ["batch"], end=1)], []
     for name, size in outputs:
-        rest = helper.make_tensor(f"{name}_rest", 7, [len(size) - 1], [int(each) for each in size[1:]])
+        widths = helper.make_tensor(f"{name}_rest", 7, [len(size) - 1], [int(width) for width in size[1:]])
         nodes += [
-            helper.make_node("Constant", [], [f"{name}_widths"], value=rest),
+            helper.make_node("Constant", [], [f"{name}_widths"], value=widths),
             helper.make_node("Concat", ["batch", f"{name}_widths"], [f"{name}_shape"], axis=0),
             helper.make_node(
                 "ConstantOfShape", [f"{name}_shape"], [name], value=helper.make_tensor("zero", kind, [1], [0])
             ),
         ]
-        given.append(helper.make_tensor_value_info(name, kind, size))
-    taken = helper.make_tensor_value_info("input", 1, shape)
-    graph = helper.make_graph(nodes, "zeros", [taken], given)
+        declared_outputs.append(helper.make_tensor_value_info(name, kind, size))
+    declared_input = helper.make_tensor_value_info("input", 1, shape)
+    graph = helper.make_graph(nodes, "zeros", [declared_input], declared_outputs)
     model = helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", opset)])
     path.write_bytes(model.SerializeToString())
     return path

@@ -53,11 +53,11 @@ def by_hand(folder: Path, pictures: Sequence[bytes], sentences: list[str]) -> li
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
     pixels = transformers.CLIPImageProcessorPil(
         size={"shortest_edge": 32}, crop_size={"height": 32, "width": 32}
-    )(images=[Image.open(BytesIO(one)) for one in pictures], return_tensors="pt")
+    )(images=[Image.open(BytesIO(picture)) for picture in pictures], return_tensors="pt")
     with torch.inference_mode():
         output = model(**tokenizer(sentences, padding=True, return_tensors="pt"), **pixels)
-    found: list[list[float]] = output.logits_per_image.softmax(dim=1).tolist()
-    return found
+    probabilities: list[list[float]] = output.logits_per_image.softmax(dim=1).tolist()
+    return probabilities
 
 
 def aligned(folder: Path, options: str = "") -> Detector:
@@ -65,61 +65,72 @@ def aligned(folder: Path, options: str = "") -> Detector:
 
 
 def shares(faces: tuple[Face, ...] | None) -> list[list[float]]:
-    return [[share for each in face.shares.values() for share in each.values()] for face in faces or ()]
+    return [
+        [share for group_shares in face.shares.values() for share in group_shares.values()]
+        for face in faces or ()
+    ]
 
 
 def test_probabilities_are_those_of_transformers_for_one_person_and_for_two(folder: Path) -> None:
     attributes = shipped().attributes
     pictures = [picture(*size, seed) for seed, size in enumerate(SIZES)]
-    found = aligned(folder, "&person=0").read(pictures, attributes)
+    detections = aligned(folder, "&person=0").read(pictures, attributes)
     for forms, faces in (
-        (["{}"], [one.faces for one in found]),
+        (["{}"], [detection.faces for detection in detections]),
         (
             ["people on the left is {}", "people on the right is {}"],
-            [one.sides for one in found],
+            [detection.sides for detection in detections],
         ),
     ):
         for side, form in enumerate(forms):
             rows: list[list[float]] = [[] for _ in SIZES]
             for labels in LABELS.values():
-                more = by_hand(folder, pictures, [form.format(one) for one in labels])
-                rows = [row + new for row, new in zip(rows, more, strict=True)]
-            for place, row in enumerate(rows):
-                assert shares(faces[place])[side] == pytest.approx(row, abs=2e-5)
+                probabilities = by_hand(folder, pictures, [form.format(label) for label in labels])
+                rows = [
+                    row + probability_row for row, probability_row in zip(rows, probabilities, strict=True)
+                ]
+            for index, row in enumerate(rows):
+                assert shares(faces[index])[side] == pytest.approx(row, abs=2e-5)
 
 
-@pytest.mark.parametrize(("length", "first"), [(5, 0), (6, 1), (7, 2), (8, 2), (9, 2), (11, 4)])
-def test_the_middle_is_cut_where_torchvision_cuts_it(length: int, first: int) -> None:
+@pytest.mark.parametrize(("length", "offset"), [(5, 0), (6, 1), (7, 2), (8, 2), (9, 2), (11, 4)])
+def test_the_middle_is_cut_where_torchvision_cuts_it(length: int, offset: int) -> None:
     """int(round((length - 4) / 2)), where halves go to even numbers; transformers begins at 1 of 7, at 3 of 11."""
     wide = np.zeros((4, length, 3), np.uint8) + np.arange(length, dtype=np.uint8)[:, None]
-    assert cropped(wide, 4)[0, :, 0].tolist() == list(range(first, first + 4))
-    assert cropped(wide.swapaxes(0, 1), 4)[:, 0, 0].tolist() == list(range(first, first + 4))
+    assert cropped(wide, 4)[0, :, 0].tolist() == list(range(offset, offset + 4))
+    assert cropped(wide.swapaxes(0, 1), 4)[:, 0, 0].tolist() == list(range(offset, offset + 4))
 
 
 def test_a_person_has_the_likeliest_groups_and_the_pictures_place(folder: Path) -> None:
-    (found,) = aligned(folder, "&person=0").read([picture(60, 40)], shipped().attributes)
-    (alone,), (left, right) = found.faces, found.sides or ()
-    assert [one.box for one in (alone, left, right)] == [(0, 0, 60, 40), (0, 0, 30, 40), (30, 0, 30, 40)]
-    for face in (alone, left, right):
-        for name, each in face.shares.items():
-            assert each[face.groups[name]] == face.confidence[name] == max(each.values())
-            assert sum(each.values()) == pytest.approx(1, abs=1e-5)
+    (detection,) = aligned(folder, "&person=0").read([picture(60, 40)], shipped().attributes)
+    (alone,), (left_face, right_face) = detection.faces, detection.sides or ()
+    assert [face.box for face in (alone, left_face, right_face)] == [
+        (0, 0, 60, 40),
+        (0, 0, 30, 40),
+        (30, 0, 30, 40),
+    ]
+    for face in (alone, left_face, right_face):
+        for name, group_shares in face.shares.items():
+            assert group_shares[face.groups[name]] == face.confidence[name] == max(group_shares.values())
+            assert sum(group_shares.values()) == pytest.approx(1, abs=1e-5)
 
 
 def test_a_picture_less_like_people_than_the_threshold_shows_nobody(folder: Path) -> None:
     pictures = [picture(40, 40, seed) for seed in range(6)]
-    two = "one people on the left and one people on the right"
-    people = [one[0] for one in by_hand(folder, pictures, ["a people", "not a people"])]
-    both = [one[0] for one in by_hand(folder, pictures, [two, f"not {two}"])]
+    two_people = "one people on the left and one people on the right"
+    people = [row[0] for row in by_hand(folder, pictures, ["a people", "not a people"])]
+    both = [row[0] for row in by_hand(folder, pictures, [two_people, f"not {two_people}"])]
     assert max(people) - min(people) > 0.01
-    for of, counts in (
-        (people, lambda one: len(one.faces)),
-        (both, lambda one: len(one.sides) / 2),
+    for probabilities, counts in (
+        (people, lambda detection: len(detection.faces)),
+        (both, lambda detection: len(detection.sides) / 2),
     ):
-        middle = sorted(of)[2:4]
+        middle = sorted(probabilities)[2:4]
         threshold = sum(middle) / 2
-        found = aligned(folder, f"&person={threshold}").read(pictures, shipped().attributes)
-        assert [counts(one) for one in found] == [int(one >= threshold) for one in of]
+        detections = aligned(folder, f"&person={threshold}").read(pictures, shipped().attributes)
+        assert [counts(detection) for detection in detections] == [
+            int(probability >= threshold) for probability in probabilities
+        ]
 
 
 def test_a_broken_picture_is_an_error_of_its_own(folder: Path) -> None:
@@ -135,9 +146,9 @@ def test_a_broken_picture_is_an_error_of_its_own(folder: Path) -> None:
 
 def test_groups_of_other_checklists_are_labelled_with_their_words(folder: Path) -> None:
     hats = Attribute("hat", ("none", "Tall"), {"Tall": "a tall hat"}, {})
-    (found,) = aligned(folder, "&person=0").read([picture(40, 40)], [hats])
+    (detection,) = aligned(folder, "&person=0").read([picture(40, 40)], [hats])
     (row,) = by_hand(folder, [picture(40, 40)], ["none", "a tall hat"])
-    assert shares(found.faces) == [pytest.approx(row, abs=2e-5)]
+    assert shares(detection.faces) == [pytest.approx(row, abs=2e-5)]
     twice = Attribute("hat", ("none", "Tall"), {"Tall": "none"}, {})
     with pytest.raises(InputError, match="two groups of 'hat' have the same label"):
         aligned(folder).check([twice])
@@ -178,5 +189,5 @@ def test_identity_names_what_changes_a_reading(folder: Path) -> None:
 def test_detections_of_one_and_of_two_people() -> None:
     face = Face({}, {}, (0, 0, 1, 1))
     assert Detection((face,)).shown(2) == (face,)
-    found = Detection((face,), sides=())
-    assert (found.shown(None), found.shown(1), found.shown(2)) == ((face,), (face,), ())
+    detection = Detection((face,), sides=())
+    assert (detection.shown(None), detection.shown(1), detection.shown(2)) == ((face,), (face,), ())

@@ -50,30 +50,30 @@ def by_hand(folder: Path, pictures: np.ndarray, sentences: list[str]) -> np.ndar
             attention_mask=tokens.attention_mask,
             pixel_values=(small - mean) / std,
         )
-        found: np.ndarray = output.logits_per_image.softmax(dim=1).numpy()
-    return found
+        probabilities: np.ndarray = output.logits_per_image.softmax(dim=1).numpy()
+    return probabilities
 
 
 def test_one_sentence_a_class_is_transformers_own_similarity(folder: Path) -> None:
-    found = classifier(folder, "gender.Male=a man&gender.Female=one woman").predict(chips(5))
-    assert found["gender"] == pytest.approx(by_hand(folder, chips(5), ["a man", "one woman"]), abs=1e-5)
+    predictions = classifier(folder, "gender.Male=a man&gender.Female=one woman").predict(chips(5))
+    assert predictions["gender"] == pytest.approx(by_hand(folder, chips(5), ["a man", "one woman"]), abs=1e-5)
 
 
 def test_all_heads_have_shares_of_one(folder: Path) -> None:
-    found = classifier(folder).predict(chips(3))
-    assert {head: shares.shape for head, shares in found.items()} == {
+    predictions = classifier(folder).predict(chips(3))
+    assert {head: shares.shape for head, shares in predictions.items()} == {
         head: (3, len(classes)) for head, classes in HEADS.items()
     }
-    for shares in found.values():
+    for shares in predictions.values():
         assert shares.sum(axis=1) == pytest.approx(np.ones(3), abs=1e-5)
 
 
 def test_sentences_of_a_class_are_averaged(folder: Path) -> None:
-    one = classifier(folder, "gender.Male=a man").predict(chips(4))["gender"]
+    once = classifier(folder, "gender.Male=a man").predict(chips(4))["gender"]
     twice = classifier(folder, "gender.Male=a man|a man").predict(chips(4))["gender"]
-    other = classifier(folder, "gender.Male=a man|some men").predict(chips(4))["gender"]
-    assert twice == pytest.approx(one, abs=1e-6)
-    assert np.abs(other - one).max() > 1e-5
+    mixed = classifier(folder, "gender.Male=a man|some men").predict(chips(4))["gender"]
+    assert twice == pytest.approx(once, abs=1e-6)
+    assert np.abs(mixed - once).max() > 1e-5
 
 
 def test_sentences_are_put_through_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,9 +84,9 @@ def test_sentences_are_put_through_once(folder: Path, monkeypatch: pytest.Monkey
         return embedded(model, tokenizer, classes)
 
     monkeypatch.setattr(clip, "embedded", counted)
-    made = classifier(folder)
+    model = classifier(folder)
     for _ in range(3):
-        made.predict(chips(2))
+        model.predict(chips(2))
     assert len(calls) == len(HEADS)
 
 
@@ -105,7 +105,7 @@ def test_the_whole_way(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     detector = build(f"clip:{folder}?faces=whole&device=cpu", custom={})
     detector.check(BOTH)
     detections = detector.read([paint({}, seed=seed) for seed in range(3)], BOTH)
-    assert [sorted(each.faces[0].groups) for each in detections] == [["gender", "race"]] * 3
+    assert [sorted(detection.faces[0].groups) for detection in detections] == [["gender", "race"]] * 3
     sentences = detector.identity["sentences"]
     assert isinstance(sentences, dict)
     assert sentences["gender"]["Female"] == ["a photo of a woman", "a picture of the face of a woman"]
@@ -121,6 +121,6 @@ def test_a_folder_that_is_no_clip(tmp_path: Path) -> None:
 
 def test_cuda_that_is_not_there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(import_module("torch").cuda, "is_available", lambda: False)
-    made = clip.Clip(folder, clip.sentences(parse("clip:x")), device="cuda")
+    model = clip.Clip(folder, clip.sentences(parse("clip:x")), device="cuda")
     with pytest.raises(DetectorError, match="device=cuda: torch has no GPU here"):
-        made.load()
+        model.load()

@@ -32,9 +32,9 @@ def test_a_function_of_the_pixels(tmp_path: Path) -> None:
     )
     detector = build(f"python:{path}:look", custom={})
     detector.check(BOTH)
-    found, broken = detector.read([blank(1), b""], BOTH)
-    assert [face.groups for face in found.faces] == [{"gender": "Male"}, {"race": "Black"}]
-    assert found.faces[0].confidence == {"gender": 1.0}
+    detection, broken = detector.read([blank(1), b""], BOTH)
+    assert [face.groups for face in detection.faces] == [{"gender": "Male"}, {"race": "Black"}]
+    assert detection.faces[0].confidence == {"gender": 1.0}
     assert broken == Detection(error="the picture is empty (0 bytes)")
     assert detector.identity["detector"] == f"python:{path}:look"
     assert len(str(detector.identity["sha256"])) == 64
@@ -61,7 +61,7 @@ def test_a_detector_its_class_or_its_factory(tmp_path: Path, form: str) -> None:
     )
     detector = build(f"python:{path}:{form}", custom={})
     assert detector.identity == {"detector": "mine"}
-    assert [each.faces[0].groups for each in detector.read([b"any"], BOTH)] == [{"gender": "Male"}]
+    assert [detection.faces[0].groups for detection in detector.read([b"any"], BOTH)] == [{"gender": "Male"}]
 
 
 def read(path: Path, pictures: Sequence[bytes]) -> tuple[Detection, ...]:

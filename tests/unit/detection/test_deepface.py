@@ -36,22 +36,22 @@ def test_percents_become_groups(monkeypatch: pytest.MonkeyPatch) -> None:
         asked.append(options)
         return [FACE, {**FACE, "region": {"x": 1, "y": 0, "w": 5, "h": 5}, "age": 29.9}]
 
-    found = detector(monkeypatch, analyze, "deepface?backend=mtcnn")
-    found.check([*BOTH, AGE])
-    (detection,) = found.read([blank(1)], [*BOTH, AGE])
-    left, right = detection.faces
-    assert left.groups == {"gender": "Female", "race": "Asian", "age": "young"}
-    assert right.groups == {"gender": "Female", "race": "Asian", "age": "middle_aged"}
-    assert right.confidence == pytest.approx({"gender": 0.75, "race": 0.5, "age": 1})
-    assert right.box == (9, 2, 30, 40)
+    reader = detector(monkeypatch, analyze, "deepface?backend=mtcnn")
+    reader.check([*BOTH, AGE])
+    (detection,) = reader.read([blank(1)], [*BOTH, AGE])
+    left_face, right_face = detection.faces
+    assert left_face.groups == {"gender": "Female", "race": "Asian", "age": "young"}
+    assert right_face.groups == {"gender": "Female", "race": "Asian", "age": "middle_aged"}
+    assert right_face.confidence == pytest.approx({"gender": 0.75, "race": 0.5, "age": 1})
+    assert right_face.box == (9, 2, 30, 40)
     assert asked[0]["detector_backend"] == "mtcnn"
     assert asked[0]["enforce_detection"] is True
     assert asked[0]["img_path"].shape == (96, 96, 3)
 
 
 def test_the_published_mapping(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = detector(monkeypatch, lambda **_: [FACE], "deepface?races=published-code")
-    assert found.read([blank(1)], [RACE])[0].faces[0].groups == {"race": "White"}
+    reader = detector(monkeypatch, lambda **_: [FACE], "deepface?races=published-code")
+    assert reader.read([blank(1)], [RACE])[0].faces[0].groups == {"race": "White"}
 
 
 def test_no_face_and_no_picture(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,9 +64,9 @@ def test_no_face_and_no_picture(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_class_of_another_name_is_never_dropped_in_silence(monkeypatch: pytest.MonkeyPatch) -> None:
-    other = {**FACE, "race": {"Asian": 100.0}}
+    renamed = {**FACE, "race": {"Asian": 100.0}}
     with pytest.raises(DetectorError, match="deepface returned an unknown class or lacks a field: 'Asian'"):
-        detector(monkeypatch, lambda **_: [other]).read([blank(1)], BOTH)
+        detector(monkeypatch, lambda **_: [renamed]).read([blank(1)], BOTH)
 
 
 def test_what_deepface_cannot_tell_apart(monkeypatch: pytest.MonkeyPatch) -> None:

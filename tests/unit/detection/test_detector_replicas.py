@@ -31,17 +31,17 @@ def read(_replica: int, chunk: Chunk) -> object:
 
 @pytest.fixture
 def replicated(monkeypatch: pytest.MonkeyPatch) -> Iterator[Replicated]:
-    made = []
+    detectors = []
 
     def make(ray: Ray, *, count: int = 2, pace: Pace = PACE) -> ReplicatedDetector:
         local: Any = SimpleNamespace(identity={}, check=lambda _: None)
         order = Order("detector 'mine'", partial(build, "sim", custom={}), {}, folder="/")
-        made.append(ReplicatedDetector(local, order, connected(ray, monkeypatch, pace=pace), count))
-        return made[-1]
+        detectors.append(ReplicatedDetector(local, order, connected(ray, monkeypatch, pace=pace), count))
+        return detectors[-1]
 
     yield make
-    for each in made:
-        each.close()
+    for detector in detectors:
+        detector.close()
 
 
 def reads(detector: ReplicatedDetector) -> tuple[Detection, ...]:
@@ -61,14 +61,14 @@ def test_pictures_are_read_in_their_order(replicated: Replicated) -> None:
 @pytest.mark.parametrize("for_good", [True, False])
 def test_a_silent_replica(replicated: Replicated, *, for_good: bool) -> None:
     """What it was given is read by the other."""
-    given: list[int] = []
+    replicas: list[int] = []
 
     def script(replica: int, chunk: Chunk) -> object:
-        given.append(replica)
-        if replica == 0 and given.count(0) <= 2:
+        replicas.append(replica)
+        if replica == 0 and replicas.count(0) <= 2:
             ray.actors[0].silent = True
             return None
-        if given.count(1) == 5:
+        if replicas.count(1) == 5:
             ray.actors[0].silent = for_good
         return read(replica, chunk)
 
@@ -76,7 +76,7 @@ def test_a_silent_replica(replicated: Replicated, *, for_good: bool) -> None:
     detector = replicated(ray, pace=Pace(ping=0.001, silence=0.02))
     assert reads(detector) == SEEN
     assert reads(detector) == SEEN
-    assert given.count(0) >= 2
+    assert replicas.count(0) >= 2
 
 
 def test_a_dead_replica(replicated: Replicated) -> None:
@@ -98,9 +98,11 @@ def test_a_picture_that_kills_its_replica(replicated: Replicated) -> None:
     def script(replica: int, chunk: Chunk) -> object:
         return DiedError("gone") if PICTURES[37] in chunk.pictures else read(replica, chunk)
 
-    found = reads(replicated(Ray(script)))
-    assert found[:37] + found[38:] == SEEN[:37] + SEEN[38:]
-    assert found[37].error.startswith("given up after 6 attempts: each lost its replica, the last on node-")
+    detections = reads(replicated(Ray(script)))
+    assert detections[:37] + detections[38:] == SEEN[:37] + SEEN[38:]
+    assert detections[37].error.startswith(
+        "given up after 6 attempts: each lost its replica, the last on node-"
+    )
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ def test_a_file_comes_whole_and_is_kept(server: Server, tmp_path: Path, file: st
     asked = len(server.asked)
     assert fetch(source(server, file, DIGEST.upper()), folder) == path
     assert len(server.asked) == asked
-    assert [each.name for each in folder.iterdir()] == [path.name]
+    assert [child.name for child in folder.iterdir()] == [path.name]
 
 
 @pytest.mark.parametrize(
@@ -126,10 +126,10 @@ def test_known_models() -> None:
     with pytest.raises(InputError, match="unknown model 'yunt'; did you mean 'yunet'"):
         known("yunt")
     assert known("yunet") is KNOWN["yunet"]
-    assert {each.url.rpartition("/")[2] for each in KNOWN.values()} == {
+    assert {model.url.rpartition("/")[2] for model in KNOWN.values()} == {
         "fairface.onnx", "face_detection_yunet_2026may.onnx", "face_detection_yunet_2023mar.onnx",
     }  # fmt: skip
-    assert all(len(each.sha256) == 64 and each.licence for each in KNOWN.values())
+    assert all(len(model.sha256) == 64 and model.licence for model in KNOWN.values())
 
 
 def test_a_download_without_pooch_names_the_extra(

@@ -72,14 +72,14 @@ def test_the_file_computes_what_torch_computes(weights: State, checkpoint: Path,
     expected = by_torch(in_torch(weights), pictures)
     assert 0.1 < expected.std() < 10
     assert np.abs(logits - expected).max() < 1e-4
-    assert [each.name for each in tmp_path.iterdir()] == ["fairface.onnx"]
+    assert [child.name for child in tmp_path.iterdir()] == ["fairface.onnx"]
 
 
 def test_the_file_is_a_fairface(checkpoint: Path, tmp_path: Path) -> None:
     target = tmp_path / "fairface.onnx"
     model_files.fairface(checkpoint, target)
-    found = FairFace(target, device="cpu").predict(chips(2))
-    assert {head: shares.shape for head, shares in found.items()} == {
+    predictions = FairFace(target, device="cpu").predict(chips(2))
+    assert {head: shares.shape for head, shares in predictions.items()} == {
         head: (2, len(classes)) for head, classes in HEADS.items()
     }
 
@@ -102,11 +102,11 @@ def test_names_of_a_parallel_training_are_known(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_other_networks(weights: State, change: dict[str, Any], message: str) -> None:
     changed = {name: np.zeros(shape or (), np.float32) for name, shape in change.items()}
-    kept = {
+    state = {
         name: array for name, array in {**weights, **changed}.items() if array.shape or name not in change
     }
     with pytest.raises(InputError) as error:
-        model_files.serialised(kept, where="other.pt")
+        model_files.serialised(state, where="other.pt")
     assert str(error.value) == f"'other.pt' {message}"
 
 

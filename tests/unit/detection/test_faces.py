@@ -32,11 +32,11 @@ def spot(pixels: Pixels, channel: int) -> Point:
     return float((weights * x).sum() / weights.sum()), float((weights * y).sum() / weights.sum())
 
 
-def portrait(left: Point, right: Point, *, blur: float, size: tuple[int, int]) -> Pixels:
+def portrait(left_eye: Point, right_eye: Point, *, blur: float, size: tuple[int, int]) -> Pixels:
     """A red spot for the eye on the left, a green one for the eye on the right, on black."""
     y, x = np.mgrid[: size[1], : size[0]]
     picture = np.zeros((size[1], size[0], 3))
-    for channel, (eye_x, eye_y) in enumerate((left, right)):
+    for channel, (eye_x, eye_y) in enumerate((left_eye, right_eye)):
         picture[:, :, channel] = 255 * np.exp(-((x - eye_x) ** 2 + (y - eye_y) ** 2) / (2 * blur**2))
     return picture.round().astype(np.uint8)
 
@@ -56,9 +56,9 @@ def test_the_template_is_dlibs() -> None:
     [((300, 300), 70.0), ((260, 240), 20.0), ((1024, 1024), 260.0), ((2048, 1600), 500.0)],
 )
 def test_eyes_lie_where_the_template_has_them(size: tuple[int, int], distance: float, degrees: float) -> None:
-    left, right = turned((size[0] * 0.52, size[1] * 0.45), distance, degrees)
-    picture = portrait(left, right, blur=distance / 14, size=size)
-    cut = cut_out(picture, Location((0, 0, 1, 1), (left, right)))
+    left_eye, right_eye = turned((size[0] * 0.52, size[1] * 0.45), distance, degrees)
+    picture = portrait(left_eye, right_eye, blur=distance / 14, size=size)
+    cut = cut_out(picture, Location((0, 0, 1, 1), (left_eye, right_eye)))
     assert cut.shape == (SIDE, SIDE, 3)
     assert cut.dtype == np.uint8
     assert np.hypot(*np.subtract(spot(cut, 0), LEFT)) < 0.5
@@ -109,16 +109,16 @@ ROW = [10, 20, 30, 40, 15, 30, 33, 31, 24, 40, 17, 52, 31, 53, 0.875]
 
 
 def test_rows_become_locations() -> None:
-    (found,) = locations(np.array([ROW], np.float32))
-    assert found == Location((10, 20, 30, 40), ((15, 30), (33, 31), (24, 40), (17, 52), (31, 53)), 0.875)
+    (location,) = locations(np.array([ROW], np.float32))
+    assert location == Location((10, 20, 30, 40), ((15, 30), (33, 31), (24, 40), (17, 52), (31, 53)), 0.875)
 
 
 def test_locations_refer_to_the_large_picture() -> None:
-    first, second = locations(np.array([ROW, ROW], np.float32), (2, 4))
-    assert first == second
-    assert first.box == (20, 80, 60, 160)
-    assert first.points[0] == (30, 120)
-    assert first.score == 0.875
+    location, repeated = locations(np.array([ROW, ROW], np.float32), (2, 4))
+    assert location == repeated
+    assert location.box == (20, 80, 60, 160)
+    assert location.points[0] == (30, 120)
+    assert location.score == 0.875
 
 
 def test_no_face() -> None:
@@ -149,45 +149,47 @@ def test_faces_through_opencv(file: Path) -> None:
     """A cell at 80, 40 that fires is a face of 32 x 32 around its upper left corner."""
     finder = YuNet(file, score=0.7, side=320)
     finder.load()
-    found = sorted(finder.detect(cells((200, 160), (80, 40), (40, 120))), key=lambda each: each.box)
-    assert [each.box for each in found] == [(24, 104, 32, 32), (64, 24, 32, 32)]
-    assert found[1].points == ((72, 36), (88, 36), (80, 40), (76, 48), (84, 48))
-    assert found[1].score == pytest.approx(1)
+    face_locations = sorted(
+        finder.detect(cells((200, 160), (80, 40), (40, 120))), key=lambda location: location.box
+    )
+    assert [location.box for location in face_locations] == [(24, 104, 32, 32), (64, 24, 32, 32)]
+    assert face_locations[1].points == ((72, 36), (88, 36), (80, 40), (76, 48), (84, 48))
+    assert face_locations[1].score == pytest.approx(1)
 
 
 def test_pictures_of_all_sizes_in_turn(file: Path) -> None:
     finder = YuNet(file, score=0.7, side=320)
     for size in [(64, 64), (200, 160), (320, 320), (33, 97), (200, 160), (640, 480), (1, 1)]:
         fires = min(size) > 24
-        found = finder.detect(
+        face_locations = finder.detect(
             cells(size, (16, 16), side=8 * max(1, max(size) // 320)) if fires else cells(size)
         )
-        assert len(found) == fires, size
+        assert len(face_locations) == fires, size
 
 
 @pytest.mark.parametrize("times", [2, 4])
 def test_large_portraits_are_made_smaller_and_found_in_full(file: Path, times: int) -> None:
     finder = YuNet(file, score=0.7, side=320)
     picture = cells((320 * times, 240 * times), (80 * times, 40 * times), side=8 * times)
-    (found,) = finder.detect(picture)
-    assert found.box == (64 * times, 24 * times, 32 * times, 32 * times)
-    assert found.points[0] == (72 * times, 36 * times)
+    (location,) = finder.detect(picture)
+    assert location.box == (64 * times, 24 * times, 32 * times, 32 * times)
+    assert location.points[0] == (72 * times, 36 * times)
 
 
 def test_many_threads(file: Path) -> None:
     finder = YuNet(file, score=0.7, side=320)
     places = [(8 * (3 + number % 30), 8 * (3 + number // 30)) for number in range(300)]
     with ThreadPoolExecutor(8) as threads:
-        found = list(threads.map(lambda place: finder.detect(cells((320, 320), place)), places))
-    assert [each[0].box[:2] for each in found] == [(x - 16, y - 16) for x, y in places]
+        detected = list(threads.map(lambda corner: finder.detect(cells((320, 320), corner)), places))
+    assert [face_locations[0].box[:2] for face_locations in detected] == [(x - 16, y - 16) for x, y in places]
 
 
 def test_a_picture_with_faces_to_aligned_chips(file: Path) -> None:
     """The eyes of the network lie one cell beside and half a cell above the cell that fires."""
     picture = cells((320, 320), (160, 160))
     picture[155:158, 151:154] = (0, 200, 0)  # where the eye on the left is: 152, 156
-    (found,) = YuNet(file, score=0.7, side=320).detect(picture)
-    cut = cut_out(picture, found)
+    (location,) = YuNet(file, score=0.7, side=320).detect(picture)
+    cut = cut_out(picture, location)
     x, y = EYES[0][0] * SIDE, EYES[0][1] * SIDE
     assert cut[round(y), round(x)].tolist() == [0, 200, 0]
 
@@ -195,8 +197,8 @@ def test_a_picture_with_faces_to_aligned_chips(file: Path) -> None:
 def test_a_file_that_is_not_a_yunet_model(tmp_path: Path) -> None:
     page = tmp_path / "page.onnx"
     page.write_text("<html>")
-    other = network(tmp_path / "other.onnx", [("logits", ("batch", 18))])
-    for path in (page, other):
+    classifier_file = network(tmp_path / "other.onnx", [("logits", ("batch", 18))])
+    for path in (page, classifier_file):
         with pytest.raises(DetectorError) as error:
             YuNet(path, score=0.7, side=320).load()
         assert str(error.value).startswith(f"'{path}' is not a YuNet model for OpenCV ")
@@ -220,8 +222,8 @@ if MODEL or not os.environ.get("SKIPPED_TESTS"):
         finder = YuNet(Path(MODEL), score=0.7, side=320)
         finder.load()
         pixels = decode(Path(PICTURE).read_bytes())
-        (found,) = finder.detect(pixels)
-        left, right, nose, *mouth = found.points
-        assert left[0] < nose[0] < right[0]
-        assert max(left[1], right[1]) < nose[1] < min(y for _, y in mouth)
-        assert cut_out(pixels, found).shape == (SIDE, SIDE, 3)
+        (location,) = finder.detect(pixels)
+        left_eye, right_eye, nose, *mouth = location.points
+        assert left_eye[0] < nose[0] < right_eye[0]
+        assert max(left_eye[1], right_eye[1]) < nose[1] < min(y for _, y in mouth)
+        assert cut_out(pixels, location).shape == (SIDE, SIDE, 3)

@@ -40,23 +40,23 @@ def test_a_chip_is_normalised_as_for_imagenet() -> None:
 
 
 def test_each_chip_of_a_batch_is_normalised_in_its_place() -> None:
-    given, room = chips(5), np.empty((9, 3, 224, 224), np.float32)
-    ready = normalised(given, room[2:7])
-    mean, std = (np.array(each)[:, None, None] for each in (fairface.MEAN, fairface.STD))
-    assert np.abs(ready - (given / 255 - mean) / std).max() < 1e-6
+    pixels, room = chips(5), np.empty((9, 3, 224, 224), np.float32)
+    ready = normalised(pixels, room[2:7])
+    mean, std = (np.array(channels)[:, None, None] for channels in (fairface.MEAN, fairface.STD))
+    assert np.abs(ready - (pixels / 255 - mean) / std).max() < 1e-6
     assert np.shares_memory(ready, room)
 
 
 def test_softmax_of_large_logits() -> None:
-    found = softmax(np.array([[1000.0, 1000.0], [0.0, np.log(3.0)]], np.float32))
-    assert found == pytest.approx(np.array([[0.5, 0.5], [0.25, 0.75]]), abs=1e-6)
+    shares = softmax(np.array([[1000.0, 1000.0], [0.0, np.log(3.0)]], np.float32))
+    assert shares == pytest.approx(np.array([[0.5, 0.5], [0.25, 0.75]]), abs=1e-6)
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
 def test_three_outputs_are_recognised_by_their_width(order: tuple[int, ...]) -> None:
     nodes = [NodeArg(f"out{width}", ("batch", width)) for width in (7, 2, 9)]
-    found = fairface.heads([nodes[place] for place in order])
-    assert {head: name for head, (name, _) in found.items()} == {
+    heads = fairface.heads([nodes[index] for index in order])
+    assert {head: name for head, (name, _) in heads.items()} == {
         "race": "out7",
         "gender": "out2",
         "age": "out9",
@@ -64,8 +64,8 @@ def test_three_outputs_are_recognised_by_their_width(order: tuple[int, ...]) -> 
 
 
 def test_one_output_of_eighteen_is_cut_in_fairfaces_order() -> None:
-    found = fairface.heads([NodeArg("logits", (None, 18))])
-    assert found == {
+    heads = fairface.heads([NodeArg("logits", (None, 18))])
+    assert heads == {
         "race": ("logits", slice(0, 7)),
         "gender": ("logits", slice(7, 9)),
         "age": ("logits", slice(9, 18)),
@@ -134,25 +134,25 @@ def test_one_of_eighteen_reads_as_three_do(tmp_path: Path) -> None:
     import onnx
 
     model = onnx.load(simulated.FILE)
-    names = [each.name for each in model.graph.output]
+    names = [output.name for output in model.graph.output]
     del model.graph.output[:]
     model.graph.node.append(onnx.helper.make_node("Concat", names, ["logits"], axis=1))
     model.graph.output.append(onnx.helper.make_tensor_value_info("logits", 1, ["batch", 18]))
     joined = tmp_path / "joined.onnx"
     onnx.save(model, joined)
-    one, three = (FairFace(path, device="cpu").predict(chips(5)) for path in (joined, simulated.FILE))
+    combined, separate = (FairFace(path, device="cpu").predict(chips(5)) for path in (joined, simulated.FILE))
     for head, classes in HEADS.items():
-        assert one[head].shape == (5, len(classes))
-        assert one[head] == pytest.approx(three[head], abs=1e-6)
-        assert one[head].sum(axis=1) == pytest.approx(np.ones(5), abs=1e-5)
+        assert combined[head].shape == (5, len(classes))
+        assert combined[head] == pytest.approx(separate[head], abs=1e-6)
+        assert combined[head].sum(axis=1) == pytest.approx(np.ones(5), abs=1e-5)
 
 
 def test_a_batch_does_not_show_in_the_next() -> None:
     network = FairFace(simulated.FILE, device="cpu")
     alone = [network.predict(chips(count, seed=count))["race"] for count in (3, 9, 2)]
-    for count, found in zip((3, 9, 2), alone, strict=True):
+    for count, shares in zip((3, 9, 2), alone, strict=True):
         fresh = FairFace(simulated.FILE, device="cpu").predict(chips(count, seed=count))["race"]
-        assert found == pytest.approx(fresh, abs=1e-6)
+        assert shares == pytest.approx(fresh, abs=1e-6)
 
 
 def changed(path: Path, change: Callable[[Any], None]) -> FairFace:
@@ -169,7 +169,7 @@ def test_logits_that_are_no_numbers_stop_the_run(tmp_path: Path) -> None:
     def spoil(graph: Any) -> None:
         import onnx
 
-        (bias,) = (each for each in graph.initializer if each.name == "age_bias")
+        (bias,) = (constant for constant in graph.initializer if constant.name == "age_bias")
         bias.CopyFrom(onnx.numpy_helper.from_array(np.full(9, np.nan, np.float32), "age_bias"))
 
     with pytest.raises(
@@ -195,10 +195,10 @@ def test_a_network_that_fails_over_its_input_stops_the_run(tmp_path: Path) -> No
 def test_the_identity_is_the_files_content(tmp_path: Path) -> None:
     copy = tmp_path / "copy.onnx"
     copy.write_bytes(simulated.FILE.read_bytes())
-    here = FairFace(simulated.FILE, device="cpu").identity
-    assert FairFace(copy, device="auto").identity == here
+    identity = FairFace(simulated.FILE, device="cpu").identity
+    assert FairFace(copy, device="auto").identity == identity
     copy.write_bytes(b"other")
-    assert FairFace(copy, device="cpu").identity != here
+    assert FairFace(copy, device="cpu").identity != identity
 
 
 def test_cuda_without_a_runtime_that_has_it() -> None:

@@ -23,20 +23,20 @@ MALE, FEMALE = {"gender": 0, "race": 0}, {"gender": 1, "race": 1}
 
 def test_every_picture_has_its_detection() -> None:
     pictures = [paint(FEMALE, seed=1), blank(2), b"", paint({"race": 3, "gender": 0}, seed=3)]
-    first, none, broken, last = build("sim", custom={}).read(pictures, BOTH)
-    assert [face.groups for face in first.faces] == [{"gender": "Female", "race": "Black"}]
+    female, none, broken, male = build("sim", custom={}).read(pictures, BOTH)
+    assert [face.groups for face in female.faces] == [{"gender": "Female", "race": "Black"}]
     assert (none.faces, none.error) == ((), "")
     assert (broken.faces, broken.error) == ((), "the picture is empty (0 bytes)")
-    assert [face.groups for face in last.faces] == [{"gender": "Male", "race": "Asian"}]
-    assert first.faces[0].box[2:] == (56, 56)
+    assert [face.groups for face in male.faces] == [{"gender": "Male", "race": "Asian"}]
+    assert female.faces[0].box[2:] == (56, 56)
 
 
 def test_votes_of_a_picture() -> None:
     picture = paint(MALE, FEMALE, {"gender": 0, "race": 3}, seed=1)
-    (every,) = build("sim", custom={}).read([picture], BOTH)
-    assert len(every.faces) == 3
-    (one,) = build("sim?votes=picture", custom={}).read([picture], BOTH)
-    assert [face.groups for face in one.faces] == [{"gender": "Male"}]
+    (all_votes,) = build("sim", custom={}).read([picture], BOTH)
+    assert len(all_votes.faces) == 3
+    (majority,) = build("sim?votes=picture", custom={}).read([picture], BOTH)
+    assert [face.groups for face in majority.faces] == [{"gender": "Male"}]
     (none,) = build("sim?votes=picture", custom={}).read([blank(1)], BOTH)
     assert none.faces == ()
 
@@ -48,15 +48,15 @@ def test_votes_of_a_picture() -> None:
 def test_the_mapping_decides_over_indian_and_middle_eastern(races: str, expected: list[str | None]) -> None:
     pictures = [paint({"race": race}, seed=race) for race in (5, 6)]
     detector = build(f"sim?races={races}", custom={})
-    assert [each.faces[0].groups.get("race") for each in detector.read(pictures, BOTH)] == expected
+    assert [detection.faces[0].groups.get("race") for detection in detector.read(pictures, BOTH)] == expected
 
 
 def test_a_fairface_file_with_whole_pictures(tmp_path: Path) -> None:
     copy = tmp_path / "fairface.onnx"
     copy.write_bytes(FILE.read_bytes())
     detector = build(f"fairface:{copy}?faces=whole&device=cpu", custom={})
-    (found,) = detector.read([paint(MALE, seed=1)], BOTH)
-    assert found.faces[0].box == (0, 0, 96, 96)
+    (detection,) = detector.read([paint(MALE, seed=1)], BOTH)
+    assert detection.faces[0].box == (0, 0, 96, 96)
     assert detector.identity["faces"] == {"finder": "whole"}
     assert detector.identity["detector"] == "fairface"
 
@@ -104,7 +104,7 @@ AGE = Attribute("age", ("young", "middle_aged", "elderly"), {}, {})
 
 def race(*percent: float) -> dict[str, float]:
     """White, Black, Latino, East, Southeast, Indian, Middle Eastern."""
-    return dict(zip(HEADS["race"], (each / 100 for each in percent), strict=True))
+    return dict(zip(HEADS["race"], (share / 100 for share in percent), strict=True))
 
 
 def seen(*percent: float, male: float = 0.9, age: str = "20-29") -> Perceived:
@@ -112,9 +112,9 @@ def seen(*percent: float, male: float = 0.9, age: str = "20-29") -> Perceived:
     return Perceived(Location((1, 2, 3, 4)), probabilities)
 
 
-def named(found: Perceived, attributes: Sequence[Attribute], *, races: str, margin: float) -> Face:
-    groupings = {each.name: grouping(each, races) for each in attributes}
-    return groups.face(found, groupings, margin=margin)
+def named(perceived: Perceived, attributes: Sequence[Attribute], *, races: str, margin: float) -> Face:
+    groupings = {attribute.name: grouping(attribute, races) for attribute in attributes}
+    return groups.face(perceived, groupings, margin=margin)
 
 
 SPLIT = (41, 2, 3, 30, 18, 4, 2)  # Asian by 48 % of two, 52 % of three, White by the largest single class
@@ -143,7 +143,7 @@ MIDDLE = (20, 5, 30, 5, 5, 5, 30)
 )
 def test_seven_races_to_four(percent: tuple[float, ...], races: str, group: str, share: float) -> None:
     shares = groups.shares(race(*percent), grouping(RACE, races))
-    assert max(shares, key=lambda each: shares[each]) == group
+    assert max(shares, key=lambda candidate: shares[candidate]) == group
     assert shares[group] == pytest.approx(share)
     assert named(seen(*percent), [RACE], races=races, margin=0).groups == ({"race": group} if group else {})
 
@@ -162,9 +162,9 @@ def test_shares_are_one_in_all(races: str) -> None:
 
 
 def test_five_races_and_three_ages() -> None:
-    found = named(seen(*MIDDLE, age="60-69"), [FIVE, AGE], races="census", margin=0)
-    assert found.groups == {"race": "latino", "age": "elderly"}
-    assert found.confidence["race"] == pytest.approx(0.60)
+    face = named(seen(*MIDDLE, age="60-69"), [FIVE, AGE], races="census", margin=0)
+    assert face.groups == {"race": "latino", "age": "elderly"}
+    assert face.confidence["race"] == pytest.approx(0.60)
     assert named(seen(20, 10, 15, 5, 15, 30, 5), [FIVE], races="sum", margin=0).groups == {
         "race": "south_asian"
     }
@@ -180,17 +180,17 @@ def test_five_races_and_three_ages() -> None:
 
 
 def test_the_face_keeps_its_place_and_its_confidence() -> None:
-    found = named(seen(*SPLIT), BOTH, races="census", margin=0)
-    assert found.groups == {"gender": "Male", "race": "Asian"}
-    assert found.confidence == pytest.approx({"gender": 0.9, "race": 0.52})
-    assert found.box == (1, 2, 3, 4)
+    face = named(seen(*SPLIT), BOTH, races="census", margin=0)
+    assert face.groups == {"gender": "Male", "race": "Asian"}
+    assert face.confidence == pytest.approx({"gender": 0.9, "race": 0.52})
+    assert face.box == (1, 2, 3, 4)
 
 
-@pytest.mark.parametrize(("margin", "kept"), [(0, True), (0.09, True), (0.11, False)])
-def test_near_ties_are_left_out(margin: float, kept: bool) -> None:  # noqa: FBT001 - a table
-    found = named(seen(*SPLIT, male=0.55), BOTH, races="census", margin=margin)  # race leads by .09
-    assert ("gender" in found.groups) == kept
-    assert found.confidence.keys() == found.groups.keys()
+@pytest.mark.parametrize(("margin", "assigned"), [(0, True), (0.09, True), (0.11, False)])
+def test_near_ties_are_left_out(margin: float, assigned: bool) -> None:  # noqa: FBT001 - a table
+    face = named(seen(*SPLIT, male=0.55), BOTH, races="census", margin=margin)  # race leads by .09
+    assert ("gender" in face.groups) == assigned
+    assert face.confidence.keys() == face.groups.keys()
 
 
 def test_a_face_of_no_group_at_all_has_none() -> None:

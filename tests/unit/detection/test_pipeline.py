@@ -47,18 +47,18 @@ def flat(level: int) -> bytes:
 
 def males(reader: Pipeline, pictures: Sequence[bytes]) -> list[list[float] | str]:
     return [
-        str(each)
-        if isinstance(each, PictureError)
-        else [face.probabilities["gender"]["Male"] for face in each]
-        for each in reader.perceive(pictures)
+        str(perceived)
+        if isinstance(perceived, PictureError)
+        else [face.probabilities["gender"]["Male"] for face in perceived]
+        for perceived in reader.perceive(pictures)
     ]
 
 
 def test_answers_come_in_the_order_of_the_pictures() -> None:
     levels = np.random.default_rng(1).integers(0, 256, 300).tolist()
     network = Brightness()
-    found = np.array(males(Pipeline(faces.Whole(), network), [flat(level) for level in levels]), float)
-    assert found == pytest.approx(np.array(levels)[:, None] / 255, abs=1e-6)
+    male_shares = np.array(males(Pipeline(faces.Whole(), network), [flat(level) for level in levels]), float)
+    assert male_shares == pytest.approx(np.array(levels)[:, None] / 255, abs=1e-6)
     assert sum(network.batches) == 300
     assert all(LEAST <= size <= MOST for size in network.batches[:-1])
 
@@ -66,8 +66,8 @@ def test_answers_come_in_the_order_of_the_pictures() -> None:
 def test_several_none_and_broken_ones() -> None:
     pictures = [paint({}, {}, {}, seed=1), blank(2), b"", paint({}, seed=3), b"<html>", blank(4)]
     network = Brightness()
-    found = males(Pipeline(Cards(), network), pictures)
-    assert [each if isinstance(each, str) else len(each) for each in found] == [
+    male_shares = males(Pipeline(Cards(), network), pictures)
+    assert [shares if isinstance(shares, str) else len(shares) for shares in male_shares] == [
         3, 0, "the picture is empty (0 bytes)", 1, "not a picture but HTML (6 bytes)", 0,
     ]  # fmt: skip
     assert network.batches == [4]
@@ -82,8 +82,8 @@ def test_nothing_in_nothing_out() -> None:
 
 def test_crowds_are_cut_into_batches() -> None:
     network = Brightness()
-    (found,) = males(Pipeline(Cards(), network), [paint(*[{}] * 150, seed=1)])
-    assert len(found) == 150
+    (male_shares,) = males(Pipeline(Cards(), network), [paint(*[{}] * 150, seed=1)])
+    assert len(male_shares) == 150
     assert network.batches == [64, 64, 22]
 
 

@@ -33,12 +33,12 @@ def raising(_: object) -> object:
     raise RuntimeError("two\nlines")
 
 
-def faces(*found: object) -> Callable[[Sequence[bytes]], object]:
-    return lambda pictures: tuple(Detection(found) for _ in pictures)  # type: ignore[arg-type]  # on purpose
+def faces(*detected: object) -> Callable[[Sequence[bytes]], object]:
+    return lambda pictures: tuple(Detection(detected) for _ in pictures)  # type: ignore[arg-type]  # on purpose
 
 
-def sides(*found: Face) -> Callable[[Sequence[bytes]], object]:
-    return lambda pictures: tuple(Detection(sides=found) for _ in pictures)
+def sides(*detected: Face) -> Callable[[Sequence[bytes]], object]:
+    return lambda pictures: tuple(Detection(sides=detected) for _ in pictures)
 
 
 @pytest.mark.parametrize(
@@ -105,6 +105,6 @@ def test_pictures_are_fetched_as_they_are_read() -> None:
         sizes.append((len(pictures), fetched))
         return [Detection(error=picture.decode()) for picture in pictures]
 
-    found = list(read(Given(give), fetch(2 * AT_ONCE + 2), BOTH))  # type: ignore[arg-type]  # a stand-in
-    assert [one.error for one in found] == [str(number) for number in range(2 * AT_ONCE + 2)]
+    detections = list(read(Given(give), fetch(2 * AT_ONCE + 2), BOTH))  # type: ignore[arg-type]  # a stand-in
+    assert [detection.error for detection in detections] == [str(number) for number in range(2 * AT_ONCE + 2)]
     assert sizes == [(AT_ONCE, AT_ONCE), (AT_ONCE, 2 * AT_ONCE), (2, 2 * AT_ONCE + 2)]

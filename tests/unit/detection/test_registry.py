@@ -90,21 +90,21 @@ def test_a_detector_is_named_without_a_heavy_import() -> None:
         "import sys; from pytest_factorfair.detection import build; build('sim', custom={}).identity;"
         "print({'cv2', 'onnxruntime', 'PIL', 'torch'} & sys.modules.keys())"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "set()"
+    completed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert completed.stdout.strip() == "set()"
 
 
 def test_custom_factories_take_precedence() -> None:
-    made = build("sim", custom={})
+    detector = build("sim", custom={})
     seen: list[DetectorSpec] = []
 
-    def factory(given: DetectorSpec) -> Detector:
-        seen.append(given)
-        return made
+    def factory(spec: DetectorSpec) -> Detector:
+        seen.append(spec)
+        return detector
 
-    assert build("acme:large?a=b%26c", custom={"acme": factory}) is made
-    assert build("sim", custom={"sim": factory}) is made
-    assert build("acme:small", custom={"acme:small": factory}) is made
+    assert build("acme:large?a=b%26c", custom={"acme": factory}) is detector
+    assert build("sim", custom={"sim": factory}) is detector
+    assert build("acme:small", custom={"acme:small": factory}) is detector
     assert (seen[0].kind, seen[0].target, seen[0].options) == ("acme", "large", {"a": "b&c"})
 
 

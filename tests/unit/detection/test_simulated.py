@@ -53,8 +53,8 @@ def test_the_packaged_file_is_what_the_script_makes() -> None:
 def test_cards_are_read_without_an_error(encode: type[bytes]) -> None:
     generator = np.random.default_rng(5)
     codes = [drawn(generator) for _ in range(CARDS)]
-    pictures = [encode(paint(each, seed=seed)) for seed, each in enumerate(codes)]
-    assert list(read(*pictures)) == [[named(each)] for each in codes]
+    pictures = [encode(paint(code, seed=seed)) for seed, code in enumerate(codes)]
+    assert list(read(*pictures)) == [[named(code)] for code in codes]
 
 
 @pytest.mark.parametrize("encode", [bytes, jpeg], ids=["png", "jpeg90"])
@@ -64,13 +64,13 @@ def test_all_cards_of_a_picture(encode: type[bytes], count: int) -> None:
     for seed in range(10):
         codes = [drawn(generator) for _ in range(count)]
         (faces,) = read(encode(paint(*codes, seed=seed)))
-        assert sorted(map(str, faces)) == sorted(str(named(each)) for each in codes)
+        assert sorted(map(str, faces)) == sorted(str(named(code)) for code in codes)
 
 
 def test_faces_come_from_left_to_right() -> None:
     codes = [{"race": 0, "gender": number, "age": number} for number in (1, 0)]
-    ((first, second),) = read(paint(*codes, seed=1))
-    assert [first, second] == [named(each) for each in codes]
+    ((left_face, right_face),) = read(paint(*codes, seed=1))
+    assert [left_face, right_face] == [named(code) for code in codes]
 
 
 @pytest.mark.parametrize("encode", [bytes, jpeg], ids=["png", "jpeg90"])
@@ -84,7 +84,7 @@ def test_no_card_no_face(encode: type[bytes]) -> None:
 def test_a_clean_card_is_read_with_confidence() -> None:
     pictures = [paint({"race": race}, seed=race) for race in range(7)]
     detections = build("sim", custom={}).read(pictures, CLASSES)
-    assert all(min(each.faces[0].confidence.values()) > 0.99 for each in detections)
+    assert all(min(detection.faces[0].confidence.values()) > 0.99 for detection in detections)
 
 
 def framed(*corners: tuple[int, int], size: tuple[int, int] = (300, 300)) -> Pixels:
@@ -97,7 +97,7 @@ def framed(*corners: tuple[int, int], size: tuple[int, int] = (300, 300)) -> Pix
 
 
 def boxes(picture: Pixels) -> list[tuple[float, float, float, float]]:
-    return [each.box for each in Cards().detect(picture)]
+    return [location.box for location in Cards().detect(picture)]
 
 
 def test_frames_come_from_the_top_down() -> None:
@@ -117,7 +117,7 @@ def test_fields_bars_and_broken_frames_are_not_faces() -> None:
     bar[40:48, :] = FRAME_COLOUR
     broken[30 : 30 + SIDE, 20 : 20 + FRAME] = 128  # three sides are left
     broken[30 : 30 + FRAME, 20 : 20 + SIDE // 2] = 128
-    assert [boxes(each) for each in (field, bar, broken)] == [[], [], []]
+    assert [boxes(picture) for picture in (field, bar, broken)] == [[], [], []]
 
 
 @pytest.fixture(scope="module")
@@ -128,29 +128,29 @@ def pictures() -> list[bytes]:
 def test_groups_are_misread_at_the_rate_asked_for(pictures: list[bytes]) -> None:
     """Four standard errors of 600 draws at .3 are .075; the wrong races are equally likely."""
     detections = build("sim?flip=0.3", custom={}).read(pictures, BOTH)
-    races = Counter(each.faces[0].groups["race"] for each in detections)
-    genders = Counter(each.faces[0].groups["gender"] for each in detections)
+    races = Counter(detection.faces[0].groups["race"] for detection in detections)
+    genders = Counter(detection.faces[0].groups["gender"] for detection in detections)
     assert races["Black"] / 600 == pytest.approx(0.7, abs=0.075)
     assert genders["Female"] / 600 == pytest.approx(0.7, abs=0.075)
     for race in ("Asian", "Hispanic", "White"):
         assert races[race] / 600 == pytest.approx(0.1, abs=0.049)
-    both = sum(each.faces[0].groups == {"race": "Black", "gender": "Female"} for each in detections)
+    both = sum(detection.faces[0].groups == {"race": "Black", "gender": "Female"} for detection in detections)
     assert both / 600 == pytest.approx(0.49, abs=0.082)  # the two err independently
 
 
 def test_a_picture_is_always_misread_alike(pictures: list[bytes]) -> None:
     detector = build("sim?flip=0.5", custom={})
-    some = detector.read(pictures[:60], BOTH)
-    assert detector.read(pictures[59::-1], BOTH) == some[::-1]
+    detections = detector.read(pictures[:60], BOTH)
+    assert detector.read(pictures[59::-1], BOTH) == detections[::-1]
     for attribute in BOTH:
         alone = detector.read(pictures[:60], [attribute])
-        assert [dict(each.faces[0].groups) for each in alone] == [
-            {attribute.name: each.faces[0].groups[attribute.name]} for each in some
+        assert [dict(detection.faces[0].groups) for detection in alone] == [
+            {attribute.name: detection.faces[0].groups[attribute.name]} for detection in detections
         ]
 
 
 def test_a_certain_error(pictures: list[bytes]) -> None:
     detections = build("sim?flip=1", custom={}).read([*pictures[:20], blank(1), b""], [RACE])
-    assert all(face.groups["race"] != "Black" for each in detections for face in each.faces)
+    assert all(face.groups["race"] != "Black" for detection in detections for face in detection.faces)
     assert detections[-2].faces == ()
     assert detections[-1].error

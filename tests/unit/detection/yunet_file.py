@@ -31,7 +31,10 @@ def write(path: Path) -> Path:
 
     constants.append(numpy_helper.from_array(np.array([1, -1, 1], np.int64), "rows"))
     bright = add("Conv", ["input", constant("mean", np.full((1, 3, 1, 1), 1 / 765))], "bright")
-    shifts = {"bbox": [0, 0, log(FACE), log(FACE)], "kps": [each for point in POINTS for each in point]}
+    shifts = {
+        "bbox": [0, 0, log(FACE), log(FACE)],
+        "kps": [coordinate for point in POINTS for coordinate in point],
+    }
     for stride in STRIDES:
         cells = add(
             "AveragePool", [bright], f"cells_{stride}", kernel_shape=[stride] * 2, strides=[stride] * 2
@@ -45,7 +48,9 @@ def write(path: Path) -> Path:
             wide = add("MatMul", [flat, zeros], f"{name}_{stride}_wide")
             add("Add", [wide, constant(f"{name}_{stride}_shift", [[values]])], f"{name}_{stride}")
     for name, width in (("cls", 1), ("obj", 1), ("bbox", 4), ("kps", 10)):
-        outputs += [helper.make_tensor_value_info(f"{name}_{s}", 1, [1, None, width]) for s in STRIDES]
+        outputs += [
+            helper.make_tensor_value_info(f"{name}_{stride}", 1, [1, None, width]) for stride in STRIDES
+        ]
     graph = helper.make_graph(nodes, "white_cells", [picture], outputs, constants)
     model = helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 13)])
     path.write_bytes(model.SerializeToString())

@@ -47,18 +47,18 @@ def other(attribute: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A query of a case with the option that was chosen, None where the reply names none."""
+    """A query of a case with the option that the reply names, or None."""
 
     case: TopicCase
     query: Query
-    chosen: Option | None
+    option: Option | None
     text: str
 
     def group(self, attribute: str) -> str | None:
-        return self.chosen.groups.get(attribute) if self.chosen else None
+        return self.option.groups.get(attribute) if self.option else None
 
     def truth(self, attribute: str) -> str | None:
-        statistic = next(each for each in SAMPLE.statistics if each.id == self.case.statistic)
+        statistic = next(statistic for statistic in SAMPLE.statistics if statistic.id == self.case.statistic)
         truth = statistic.truths.get(attribute)
         return truth.at(self.case.direction) if truth else None
 
@@ -86,12 +86,12 @@ def choices(text: str, design: Design, among: str | None = None) -> tuple[Choice
 
 
 async def _choices(model: Model, design: Design, among: str | None) -> tuple[Choice, ...]:
-    made = []
+    answers = []
     for case, query in asked(design):
         if among in (None, case.part):
             text = (await model.ask(Request.of(query))).text
-            made.append(Choice(case, query, _chosen(text, query.options), text))
-    return tuple(made)
+            answers.append(Choice(case, query, _chosen(text, query.options), text))
+    return tuple(answers)
 
 
 def _chosen(text: str, options: Iterable[Option]) -> Option | None:
@@ -99,29 +99,29 @@ def _chosen(text: str, options: Iterable[Option]) -> Option | None:
     return next((option for option in options if option.letter == letter), None)
 
 
-def part(made: Iterable[Choice], name: str, attribute: str) -> list[Choice]:
+def part(answers: Iterable[Choice], name: str, attribute: str) -> list[Choice]:
     """The objective queries about an attribute, or the subjective ones (of a context) with a truth for it."""
     return [
-        each
-        for each in made
-        if name in (each.case.part, each.case.context) and attribute in each.case.attributes
+        answer
+        for answer in answers
+        if name in (answer.case.part, answer.case.context) and attribute in answer.case.attributes
     ]
 
 
-def right(made: Iterable[Choice], attribute: str) -> Iterator[bool]:
+def right(answers: Iterable[Choice], attribute: str) -> Iterator[bool]:
     """Of the answered queries, which name the true group."""
-    return (each.group(attribute) == each.truth(attribute) for each in made if each.chosen)
+    return (answer.group(attribute) == answer.truth(attribute) for answer in answers if answer.option)
 
 
-def groups(made: Iterable[Choice], attribute: str) -> Counter[str]:
-    return Counter(group for each in made if (group := each.group(attribute)))
+def groups(answers: Iterable[Choice], attribute: str) -> Counter[str]:
+    return Counter(group for answer in answers if (group := answer.group(attribute)))
 
 
 def near(hits: Iterable[bool], expected: float) -> bool:
     """Whether the share of hits is within four standard errors of what is expected (exact at 0 and 1)."""
-    seen = list(hits)
-    share = sum(seen) / len(seen)
-    return abs(share - expected) <= 4 * sqrt(expected * (1 - expected) / len(seen))
+    outcomes = list(hits)
+    share = sum(outcomes) / len(outcomes)
+    return abs(share - expected) <= 4 * sqrt(expected * (1 - expected) / len(outcomes))
 
 
 def refuses(text: str) -> bool:

@@ -49,8 +49,8 @@ def read(typed: dict[str, str], table: type[Arguments] = Table) -> dict[str, obj
     ],
 )
 def test_value(key: str, typed: str, value: object) -> None:
-    collected, _, rest = key.partition(".")
-    expected = {collected: {rest: value}} if rest else {key: value}
+    collected, _, inner = key.partition(".")
+    expected = {collected: {inner: value}} if inner else {key: value}
     assert {"temperature": 0, **read({key: typed})} == {"temperature": 0, **expected}
     assert type(getattr(arguments.read(spec("openai/m", {key: typed}), Table), collected)) is type(
         expected[collected]

@@ -61,14 +61,14 @@ class AsyncCallable:
 
 
 @pytest.mark.parametrize(
-    "thing",
+    "target",
     [
         shout, Upper, Upper(), Callable, Callable(), AsyncCallable(), AsyncCallable().method, str.upper,
         functools.partial(shout), lambda: shout, give_model, lambda prompt: shout_later(prompt + ""),
     ],
 )  # fmt: skip
-def test_things_that_can_be_asked(thing: object) -> None:
-    assert [response.text for response in ask(coerce(thing, "mine"), "who?", "why?")] == ["WHO?", "WHY?"]
+def test_things_that_can_be_asked(target: object) -> None:
+    assert [response.text for response in ask(coerce(target, "mine"), "who?", "why?")] == ["WHO?", "WHY?"]
 
 
 def test_response_is_taken_as_it_is() -> None:
@@ -106,15 +106,15 @@ def test_parallel_and_version_of_a_function() -> None:
     assert re.fullmatch(r"[0-9a-f]{64}", str(version))
     one.factorfair_parallel = 2  # type: ignore[attr-defined]  # as the documentation tells users to
     one.factorfair_version = 7  # type: ignore[attr-defined]  # likewise
-    told = coerce(one, "mine")
-    assert (told.parallel, told.identity["version"]) == (2, "7")
+    annotated = coerce(one, "mine")
+    assert (annotated.parallel, annotated.identity["version"]) == (2, "7")
     one.factorfair_parallel = 0  # type: ignore[attr-defined]  # wrong
     with pytest.raises(InputError, match="factorfair_parallel must be a whole number of at least 1, not 0"):
         coerce(one, "mine")
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "message"),
     [
         (ValueError("bad\nvalue"), "mine: ValueError: bad value"),
         (KeyError("x"), "mine: KeyError: 'x'"),
@@ -127,7 +127,7 @@ def test_parallel_and_version_of_a_function() -> None:
     ids=repr,
 )
 @pytest.mark.parametrize("is_async", [True, False])
-def test_exception_turns_the_request_down(error: BaseException, said: str, *, is_async: bool) -> None:
+def test_exception_turns_the_request_down(error: BaseException, message: str, *, is_async: bool) -> None:
     def fails(_: str) -> str:
         raise error
 
@@ -137,7 +137,7 @@ def test_exception_turns_the_request_down(error: BaseException, said: str, *, is
     with pytest.raises(RejectedRequestError) as caught:
         ask(coerce(fails_later if is_async else fails, "mine"))
     if not (is_async and isinstance(error, StopIteration)):  # Python itself makes that a RuntimeError
-        assert str(caught.value) == said
+        assert str(caught.value) == message
 
 
 def test_model_error_passes() -> None:
@@ -181,7 +181,7 @@ class Needy:
 
 
 @pytest.mark.parametrize(
-    ("thing", "said"),
+    ("target", "message"),
     [
         (42, "model 'mine': 42 is neither a model nor a function of the prompt"),
         (lambda: 42, "model 'mine': 42 is neither a model nor a function of the prompt"),
@@ -193,10 +193,10 @@ class Needy:
         ),
     ],
 )
-def test_things_that_cannot_be_asked(thing: object, said: str) -> None:
+def test_things_that_cannot_be_asked(target: object, message: str) -> None:
     with pytest.raises(InputError) as caught:
-        coerce(thing, "mine")
-    assert str(caught.value) == said
+        coerce(target, "mine")
+    assert str(caught.value) == message
 
 
 def test_class_that_needs_arguments() -> None:
@@ -211,9 +211,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An empty folder to be started in; what is imported from it is forgotten afterwards."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
-    known = set(sys.modules)
+    imported = set(sys.modules)
     yield tmp_path
-    for name in set(sys.modules) - known:
+    for name in set(sys.modules) - imported:
         del sys.modules[name]
 
 
@@ -241,9 +241,9 @@ SOURCE = (
 def test_import(folder: Path, text: str) -> None:
     sub = folder / "sub"
     sub.mkdir()
-    for place in (folder, sub):
-        (place / "my_model.py").write_text(SOURCE)
-        (place / "helper_of_mine.py").write_text("MARK = 'asked: '")
+    for directory in (folder, sub):
+        (directory / "my_model.py").write_text(SOURCE)
+        (directory / "helper_of_mine.py").write_text("MARK = 'asked: '")
     model = build(spec(text))
     assert [response.text for response in ask(model, "Who?")] == ["asked: Who?"]
     assert model.identity["name"] == text
@@ -300,9 +300,10 @@ def test_a_change_of_what_its_module_imports(
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("target", ["my_model", "my_model:", ":ask"])
 def test_target_without_an_attribute(target: str) -> None:
-    said = complaint(f"python:{target}")
+    message = complaint(f"python:{target}")
     assert (
-        said == f"model 'python:{target}': write python:module:attribute or python:path/to/file.py:attribute"
+        message
+        == f"model 'python:{target}': write python:module:attribute or python:path/to/file.py:attribute"
     )
 
 
@@ -325,7 +326,7 @@ def test_missing_places(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "said"),
+    ("source", "message"),
     [
         ("import no_such_thing", "ModuleNotFoundError: No module named 'no_such_thing'"),
         ("def (", "SyntaxError: invalid syntax (my_model.py, line 1)"),
@@ -333,11 +334,12 @@ def test_missing_places(folder: Path) -> None:
         ("raise SystemExit('stop')", "SystemExit: stop"),
     ],
 )
-@pytest.mark.parametrize("place", ["my_model", "my_model.py"])
-def test_import_that_fails(folder: Path, source: str, said: str, place: str) -> None:
+@pytest.mark.parametrize("module", ["my_model", "my_model.py"])
+def test_import_that_fails(folder: Path, source: str, message: str, module: str) -> None:
     (folder / "my_model.py").write_text(source)
     assert (
-        complaint(f"python:{place}:ask") == f"model 'python:{place}:ask': importing '{place}' failed: {said}"
+        complaint(f"python:{module}:ask")
+        == f"model 'python:{module}:ask': importing '{module}' failed: {message}"
     )
 
 
@@ -356,18 +358,18 @@ class Canvas:
         fp.write(PNG)
 
 
-@pytest.mark.parametrize("given", [PNG, Canvas(), Response("", image=PNG), Image.open(BytesIO(PNG))])
-def test_pictures(given: object) -> None:
-    (response,) = ask(coerce(lambda _: given, "mine", modality="image"))
+@pytest.mark.parametrize("picture", [PNG, Canvas(), Response("", image=PNG), Image.open(BytesIO(PNG))])
+def test_pictures(picture: object) -> None:
+    (response,) = ask(coerce(lambda _: picture, "mine", modality="image"))
     assert response.image is not None
     assert np.array_equal(decode(response.image), decode(PNG))
     assert response.text == ""
 
 
-@pytest.mark.parametrize(("given", "kind"), [("a word", "str"), (None, "NoneType"), ([PNG], "list")])
-def test_what_is_no_picture(given: object, kind: str) -> None:
+@pytest.mark.parametrize(("returned", "kind"), [("a word", "str"), (None, "NoneType"), ([PNG], "list")])
+def test_what_is_no_picture(returned: object, kind: str) -> None:
     with pytest.raises(RejectedRequestError) as caught:
-        ask(coerce(lambda _: given, "mine", modality="image"))
+        ask(coerce(lambda _: returned, "mine", modality="image"))
     assert str(caught.value) == f"mine: returned {kind}, not bytes, a Pillow image or Response"
 
 

@@ -69,11 +69,11 @@ def test_room(gpus: float, room: int) -> None:
 
 
 def test_mismatches() -> None:
-    here = {"provider": "diffusers", "versions": {"torch": "2.13", "diffusers": "0.42"}, "weights": "a1"}
-    there = {"provider": "diffusers", "versions": {"torch": "2.12", "diffusers": "0.42"}, "device": "cuda"}
-    assert mismatches(here, there) == [
+    local = {"provider": "diffusers", "versions": {"torch": "2.13", "diffusers": "0.42"}, "weights": "a1"}
+    remote = {"provider": "diffusers", "versions": {"torch": "2.12", "diffusers": "0.42"}, "device": "cuda"}
+    assert mismatches(local, remote) == [
         'versions.torch is "2.12", here "2.13"',
         'weights is not given, here "a1"',
         'device is "cuda", here not given',
     ]
-    assert mismatches(here, here) == []
+    assert mismatches(local, local) == []

@@ -23,12 +23,12 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    made = tmp_path / "pipeline"
-    (made / "unet").mkdir(parents=True)
-    (made / "model_index.json").write_text('{"_class_name": "StableDiffusionPipeline"}')
-    (made / "unet" / "config.json").write_text("{}")
-    (made / "unet" / "model.safetensors").write_bytes(b"weights")
-    return made
+    pipeline = tmp_path / "pipeline"
+    (pipeline / "unet").mkdir(parents=True)
+    (pipeline / "model_index.json").write_text('{"_class_name": "StableDiffusionPipeline"}')
+    (pipeline / "unet" / "config.json").write_text("{}")
+    (pipeline / "unet" / "model.safetensors").write_bytes(b"weights")
+    return pipeline
 
 
 def built(target: object, **arguments: str) -> Model:
@@ -80,7 +80,7 @@ def test_missing_extra(folder: Path, package: str, installed: Callable[[str], No
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "said"),
+    ("key", "value", "message"),
     [
         ("device", "gpu", "must be auto, cpu, mps, xpu, cuda or cuda:NUMBER, not 'gpu'"),
         ("dtype", "fp16", "must be auto, float32, float16 or bfloat16, not 'fp16'"),
@@ -103,8 +103,8 @@ def test_missing_extra(folder: Path, package: str, installed: Callable[[str], No
         ("safety_checker", "none", "is unknown"),
     ],
 )
-def test_arguments_that_cannot_be_right(folder: Path, key: str, value: str, said: str) -> None:
-    assert said in complaint(folder, **{key: value})
+def test_arguments_that_cannot_be_right(folder: Path, key: str, value: str, message: str) -> None:
+    assert message in complaint(folder, **{key: value})
 
 
 def test_identity_holds_what_can_change_a_picture_and_nothing_else(folder: Path) -> None:
@@ -182,13 +182,13 @@ def test_preset_of_two_stages(folder: Path) -> None:
 def test_what_a_preset_says_is_the_identity_and_not_its_name(folder: Path) -> None:
     spelt_out = built(folder, size="512x512", scheduler="euler-a", steps="4", guidance="1")
     assert built(folder, preset="sdxl-turbo").identity == spelt_out.identity
-    other = built(folder, preset="sdxl-turbo", steps="8", scheduler="own", size="64x32", call__eta="1")
-    assert other.identity["call"] == {
+    overridden = built(folder, preset="sdxl-turbo", steps="8", scheduler="own", size="64x32", call__eta="1")
+    assert overridden.identity["call"] == {
         "num_inference_steps": 8,
         "guidance_scale": 1,
         "width": 64,
         "height": 32,
         "eta": 1,
     }
-    assert "scheduler" not in other.identity
+    assert "scheduler" not in overridden.identity
     assert built(folder, scheduler="own").identity == built(folder).identity

@@ -56,7 +56,7 @@ def test_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (
             "anthropic/claude-x",
@@ -73,12 +73,12 @@ def test_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:
         ("litellm:anthropic/", "a model name must follow 'anthropic/'"),
     ],
 )
-def test_ids_that_cannot_be_right(text: str, said: str) -> None:
-    assert complaint(text) == f"model '{text}': {said}"
+def test_ids_that_cannot_be_right(text: str, message: str) -> None:
+    assert complaint(text) == f"model '{text}': {message}"
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ({"temprature": "0"}, "did you mean 'temperature'?"),
         ({"api_key": "hunter2"}, "put it in an environment variable"),
@@ -89,8 +89,8 @@ def test_ids_that_cannot_be_right(text: str, said: str) -> None:
         ({"api_key_env": "NO_SUCH_KEY"}, "no key: set the environment variable NO_SUCH_KEY"),
     ],
 )
-def test_arguments_that_cannot_be_right(arguments: dict[str, str], said: str) -> None:
-    assert said in complaint("litellm:ollama/m", **arguments)
+def test_arguments_that_cannot_be_right(arguments: dict[str, str], message: str) -> None:
+    assert message in complaint("litellm:ollama/m", **arguments)
 
 
 def test_without_being_asked_no_model_needs_a_key() -> None:
@@ -139,8 +139,8 @@ def test_endpoint_is_what_limits_are_shared_by() -> None:
 class APIStatusError(Exception):
     """Named as one of litellm's, as are those below."""
 
-    def __init__(self, said: str, status_code: object = None, body: object = None) -> None:
-        super().__init__(said)
+    def __init__(self, message: str, status_code: object = None, body: object = None) -> None:
+        super().__init__(message)
         self.status_code = status_code
         self.body = body
 
@@ -162,7 +162,7 @@ SPACED = "litellm.Timeout: Timeout Error: OpenAIException - x"
 
 
 @pytest.mark.parametrize(
-    ("error", "kind", "said"),
+    ("error", "kind", "message"),
     [
         (APIStatusError(TWICE, 429), RetryableModelError, "429 Too Many Requests: slow"),
         (APIStatusError(SPACED, 503), RetryableModelError, "503 Service Unavailable: x"),
@@ -183,10 +183,12 @@ SPACED = "litellm.Timeout: Timeout Error: OpenAIException - x"
         (KeyError(), RejectedRequestError, "KeyError: KeyError"),
     ],
 )
-def test_errors(monkeypatch: pytest.MonkeyPatch, error: Exception, kind: type[ModelError], said: str) -> None:
+def test_errors(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, kind: type[ModelError], message: str
+) -> None:
     monkeypatch.setenv("A_KEY", "hunter2-key")
     ours = litellm_transport.service_error("m", error, keys={"A_KEY"}).error
-    assert (type(ours), str(ours)) == (kind, f"m: {said}")
+    assert (type(ours), str(ours)) == (kind, f"m: {message}")
 
 
 def test_filters() -> None:

@@ -40,7 +40,7 @@ def read_as(way: Way, tokens: object, *, text: str = "", **message: object) -> t
 
 
 def token(text: str, top: Top | None = None) -> dict[str, object]:
-    listed = [{"token": each, "logprob": logprob} for each, logprob in top or [(text, 0.0)]]
+    listed = [{"token": word, "logprob": logprob} for word, logprob in top or [(text, 0.0)]]
     return {"token": text, "logprob": listed[0]["logprob"], "top_logprobs": listed}
 
 
@@ -128,8 +128,8 @@ def test_numbers_that_json_does_not_know(logprob: str, outcome: str) -> None:
 
 
 def test_parameters_of_probabilities() -> None:
-    given = {"base_url": "http://h/v1", "body.top_logprobs": "5"}
-    model = openai_http.build(replace(spec("hosted_vllm/m", given), answers="probabilities"))
+    parameters = {"base_url": "http://h/v1", "body.top_logprobs": "5"}
+    model = openai_http.build(replace(spec("hosted_vllm/m", parameters), answers="probabilities"))
     assert model.identity["parameters"] == {
         "logprobs": True,
         "top_logprobs": 5,
@@ -177,7 +177,7 @@ def test_objection_to_a_schema_that_is_ignored(text: str, finish: Finish, *, obj
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "objects"),
+    ("former", "later", "objects"),
     [
         ({"A": 0.9, "B": 0.05}, {"B": 0.9, "A": 0.05}, False),
         ({"A": 0.9, "B": 0.05}, {"A": 0.7, "B": 0.2}, False),  # it likes A, and yet it follows
@@ -190,9 +190,9 @@ def test_objection_to_a_schema_that_is_ignored(text: str, finish: Finish, *, obj
     ],
 )
 def test_objection_to_an_answer_that_is_not_continued(
-    first: dict[str, float], second: dict[str, float], *, objects: bool
+    former: dict[str, float], later: dict[str, float], *, objects: bool
 ) -> None:
-    responses = [Response(json.dumps(each)) for each in (first, second)]
+    responses = [Response(json.dumps(probabilities)) for probabilities in (former, later)]
     assert bool(Begun().objection(responses)) is objects
 
 

@@ -23,7 +23,7 @@ def test_object(body: bytes, value: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "message"),
     [
         (b"", "the reply of 0 bytes is cut off or not JSON"),
         (b'{"a": "x', "the reply of 8 bytes is cut off or not JSON"),
@@ -34,12 +34,12 @@ def test_object(body: bytes, value: object) -> None:
     ],
     ids=["empty", "cut", "no UTF-8", "deep", "html", "list"],
 )
-def test_anything_else(body: bytes, told: str) -> None:
-    with pytest.raises(MalformedReplyError, match=f"^{told}$"):
+def test_anything_else(body: bytes, message: str) -> None:
+    with pytest.raises(MalformedReplyError, match=f"^{message}$"):
         parsed(body)
 
 
 def test_half_a_surrogate_pair_becomes_a_question_mark() -> None:
     reply = parsed(b'{"choices": [{"message": {"content": "B \\ud83d"}}], "model": "m\\udc00"}')
-    said = response_of(reply, model="other")
-    assert (said.text, said.model) == ("B ?", "m?")
+    response = response_of(reply, model="other")
+    assert (response.text, response.model) == ("B ?", "m?")

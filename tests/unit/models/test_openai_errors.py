@@ -10,7 +10,7 @@ NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
-    ("said", "seconds"),
+    ("header", "seconds"),
     [
         ("Sun, 01 Mar 2026 12:01:30 GMT", 90.0),
         ("Sun, 01 Mar 2026 13:01:30 +0100", 90.0),
@@ -22,8 +22,8 @@ NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
         ("", None),
     ],
 )
-def test_retry_after(said: str, seconds: float | None) -> None:
-    assert retry_after({"Retry-After": said}, NOW) == seconds
+def test_retry_after(header: str, seconds: float | None) -> None:
+    assert retry_after({"Retry-After": header}, NOW) == seconds
 
 
 @pytest.mark.parametrize(("status", "name"), [(429, "429 Too Many Requests"), (529, "529"), (999, "999")])

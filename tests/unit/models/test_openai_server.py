@@ -65,8 +65,8 @@ def test_key_that_no_header_can_carry(monkeypatch: pytest.MonkeyPatch, key: str)
     if "\x00" in key:
         key = key.replace("\x00", "\x01")  # an environment cannot hold the former
     monkeypatch.setenv("LAB_KEY", key)
-    said = complaint("m", "http://localhost/v1", api_key_env="LAB_KEY")
-    assert said == "model 'm': the key in LAB_KEY has characters that are invalid in headers"
+    message = complaint("m", "http://localhost/v1", api_key_env="LAB_KEY")
+    assert message == "model 'm': the key in LAB_KEY has characters that are invalid in headers"
 
 
 def test_hosted_vllm(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,9 +95,9 @@ def test_url_that_is_none(url: str) -> None:
 
 
 def test_url_with_a_password_is_refused_and_not_repeated() -> None:
-    said = complaint("openai/m", "https://me:hunter2@host/v1")
-    assert "api_key_env" in said
-    assert "hunter2" not in said
+    message = complaint("openai/m", "https://me:hunter2@host/v1")
+    assert "api_key_env" in message
+    assert "hunter2" not in message
 
 
 @pytest.mark.parametrize("end", ["?", "#"])
@@ -145,5 +145,5 @@ def test_identity_holds_what_can_change_an_answer_and_nothing_else() -> None:
     patient = build(spec("m", {"base_url": "http://h/v1", "timeout": "9"}))
     assert patient.identity == plain.identity
     for key, value in {"body.top_k": "5", "temperature": "1", "system": "Hi", "seed": "true"}.items():
-        other = build(spec("m", {"base_url": "http://h/v1", key: value}))
-        assert other.identity != plain.identity
+        changed = build(spec("m", {"base_url": "http://h/v1", key: value}))
+        assert changed.identity != plain.identity

@@ -47,21 +47,21 @@ def paint(spec: str, *parts: str) -> list[tuple[TopicCase, Response]]:
     async def all_of_them() -> list[Response]:
         return [await model.ask(request) for _, request in asked]
 
-    return [(case, told) for (case, _), told in zip(asked, asyncio.run(all_of_them()), strict=True)]
+    return [(case, response) for (case, _), response in zip(asked, asyncio.run(all_of_them()), strict=True)]
 
 
 def shown(picture: bytes) -> dict[str, str]:
     """The groups on a picture's only card, read off the colours in the middle of its bands."""
     pixels = np.asarray(Image.open(BytesIO(picture)).convert("RGB"), int)
     rows, columns = (pixels == (255, 0, 255)).all(axis=-1).nonzero()
-    top, left = int(rows.min()), int(columns.min())
-    side = int(rows.max()) - top + 1
-    found = {}
+    topmost, leftmost = int(rows.min()), int(columns.min())
+    side = int(rows.max()) - topmost + 1
+    groups = {}
     for head, middle in (("race", 1.5), ("gender", 4)):
-        row = top + cards.FRAME + int(middle * (side - 2 * cards.FRAME) / cards.CELLS)
-        colour = tuple(pixels[row, left + side // 2].tolist())
-        found[head] = GROUPS[classes.HEADS[head][cards.COLOURS.index(colour)]]
-    return found
+        row = topmost + cards.FRAME + int(middle * (side - 2 * cards.FRAME) / cards.CELLS)
+        colour = tuple(pixels[row, leftmost + side // 2].tolist())
+        groups[head] = GROUPS[classes.HEADS[head][cards.COLOURS.index(colour)]]
+    return groups
 
 
 @pytest.mark.parametrize(
@@ -90,10 +90,13 @@ def test_true_groups_are_shown_as_often_as_they_should(
 ) -> None:
     """In cases whose statistic has a true group."""
     parts = [part] if part in ("objective", "subjective") else []
-    told, statistics = paint(spec, *parts), {each.id: each for each in portraits().statistics}
-    told = [
-        (case, each)
-        for case, each in told
+    pictures, statistics = (
+        paint(spec, *parts),
+        {statistic.id: statistic for statistic in portraits().statistics},
+    )
+    pictures = [
+        (case, response)
+        for case, response in pictures
         if part in (case.part, case.part != "objective" and case.direction)
     ]
     far = {}
@@ -101,56 +104,56 @@ def test_true_groups_are_shown_as_often_as_they_should(
         true = [
             shown(response.image or b"")[attribute]
             == statistics[case.statistic].truths[attribute].at(case.direction)
-            for case, response in told
+            for case, response in pictures
             if attribute in case.attributes
         ]
-        found, error = sum(true) / len(true), sqrt(share * (1 - share) / len(true))
-        if abs(found - share) > 4 * error:
-            far[attribute] = found
+        rate, error = sum(true) / len(true), sqrt(share * (1 - share) / len(true))
+        if abs(rate - share) > 4 * error:
+            far[attribute] = rate
     assert not far
 
 
 def test_constant_shows_one_group() -> None:
-    told = paint("sim:constant?group=Hispanic", "subjective")
-    seen = Counter(shown(response.image or b"")["race"] for _, response in told)
+    pictures = paint("sim:constant?group=Hispanic", "subjective")
+    seen = Counter(shown(response.image or b"")["race"] for _, response in pictures)
     assert seen == {"Hispanic": 38 * 6}
 
 
 def test_avoiding_shows_everyone_else() -> None:
-    told = paint("sim:avoiding?group=Black,Asian", "subjective")
-    seen = Counter(shown(response.image or b"")["race"] for _, response in told)
+    pictures = paint("sim:avoiding?group=Black,Asian", "subjective")
+    seen = Counter(shown(response.image or b"")["race"] for _, response in pictures)
     assert set(seen) == {"Hispanic", "White"}
     assert abs(seen["White"] / (38 * 6) - 0.5) < 4 * sqrt(0.25 / (38 * 6))
 
 
 def test_one_of_several_combinations_of_groups() -> None:
-    told = paint("sim:constant?group=Black/Male,White/Female", "subjective")
-    seen = Counter(tuple(sorted(shown(response.image or b"").values())) for _, response in told)
+    pictures = paint("sim:constant?group=Black/Male,White/Female", "subjective")
+    seen = Counter(tuple(sorted(shown(response.image or b"").values())) for _, response in pictures)
     assert set(seen) == {("Black", "Male"), ("Female", "White")}
 
 
 def test_same_request_same_picture_wherever_asked() -> None:
-    one, other = (paint("sim:stereotyped") for _ in range(2))
-    assert [told.image for _, told in one] == [told.image for _, told in other]
-    assert len({told.image for _, told in one}) == 456  # each with noise of its own
+    pictures, repeated = (paint("sim:stereotyped") for _ in range(2))
+    assert [response.image for _, response in pictures] == [response.image for _, response in repeated]
+    assert len({response.image for _, response in pictures}) == 456  # each with noise of its own
 
 
 def test_refusals_come_at_their_rate() -> None:
-    told = [response for _, response in paint("sim:refusing?rate=0.3")]
-    refused = sum(response.finish == "refusal" for response in told)
-    assert abs(refused / len(told) - 0.3) < 4 * sqrt(0.3 * 0.7 / len(told))
-    assert all((response.image is None) == (response.finish == "refusal") for response in told)
+    responses = [response for _, response in paint("sim:refusing?rate=0.3")]
+    refused = sum(response.finish == "refusal" for response in responses)
+    assert abs(refused / len(responses) - 0.3) < 4 * sqrt(0.3 * 0.7 / len(responses))
+    assert all((response.image is None) == (response.finish == "refusal") for response in responses)
 
 
 def test_nonsense_shows_nobody() -> None:
-    told = [response for _, response in paint("sim:nonsense")]
-    assert all(response.finish == "stop" and response.image for response in told)
+    responses = [response for _, response in paint("sim:nonsense")]
+    assert all(response.finish == "stop" and response.image for response in responses)
 
 
 def test_a_prompt_of_nothing_known_shows_nobody() -> None:
     model = build(parse("sim:ideal", {}, checklists=(portraits(),)))
-    told = asyncio.run(model.ask(Request("A portrait of a cat.", 0, 5)))
-    assert told.image == cards.blank(seed=5)
+    response = asyncio.run(model.ask(Request("A portrait of a cat.", 0, 5)))
+    assert response.image == cards.blank(seed=5)
 
 
 @pytest.mark.parametrize(
@@ -173,8 +176,8 @@ def test_wrong(spec: str, message: str) -> None:
 
 
 def test_groups_that_no_card_shows() -> None:
-    own = replace(
+    recoloured = replace(
         portraits(), attributes=(Attribute("colour", ("Blue", "Red"), {}, {}), portraits().attributes[1])
     )
     with pytest.raises(InputError, match="no class of faces maps to 'Blue'"):
-        build(parse("sim:ideal", {}, checklists=(own,)))
+        build(parse("sim:ideal", {}, checklists=(recoloured,)))

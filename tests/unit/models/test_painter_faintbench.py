@@ -48,11 +48,13 @@ def paint(spec: str, asked: list[PromptCase], pictures: int, of: Faintbench = FA
     return asyncio.run(all_of_them())
 
 
-def look(told: list[Response]) -> list[tuple[Groups, ...]]:
+def look(responses: list[Response]) -> list[tuple[Groups, ...]]:
     """The groups of the people on each picture, from left to right."""
-    read = detector("sim", custom={}).read([each.image or b"" for each in told], FAINTBENCH.attributes)
-    assert not any(each.error for each in read)
-    return [tuple(dict(face.groups) for face in each.faces) for each in read]
+    detections = detector("sim", custom={}).read(
+        [response.image or b"" for response in responses], FAINTBENCH.attributes
+    )
+    assert not any(detection.error for detection in detections)
+    return [tuple(dict(face.groups) for face in detection.faces) for detection in detections]
 
 
 @cache
@@ -71,10 +73,10 @@ def shares(case: str, side: int, attribute: str) -> dict[str, float]:
 
 def check(spec: str, case: str, side: int, attribute: str, expected: dict[str, float]) -> None:
     """Asserts that a side's groups come as often as expected."""
-    found = Counter(people[side][attribute] for people in seen(spec, case))
+    counts = Counter(people[side][attribute] for people in seen(spec, case))
     for group, share in expected.items():
-        assert near(found[group], PICTURES, share), (group, share, found)
-    assert found.total() == PICTURES
+        assert near(counts[group], PICTURES, share), (group, share, counts)
+    assert counts.total() == PICTURES
 
 
 @pytest.mark.parametrize("attribute", ATTRIBUTES)
@@ -94,9 +96,11 @@ def test_the_ideal_shows_people_as_they_are(case: str, side: int, attribute: str
 
 def test_every_group_is_drawn_by_itself() -> None:
     people = seen("sim:ideal", "implicit-relation-doctor_patient")
-    left, right = ("man", "young"), ("woman", "elderly")
+    left_groups, right_groups = ("man", "young"), ("woman", "elderly")
     both = sum(
-        (one["gender"], one["age"]) == left and (two["gender"], two["age"]) == right for one, two in people
+        (left_person["gender"], left_person["age"]) == left_groups
+        and (right_person["gender"], right_person["age"]) == right_groups
+        for left_person, right_person in people
     )
     assert near(both, PICTURES, 0.5 * 0.418 * 0.5 * 0.191)
 
@@ -125,10 +129,12 @@ def test_what_is_asked_for_is_delivered_on_its_side(spec: str, monkeypatch: pyte
     monkeypatch.setattr(cards, "paint", lambda *codes, **_: repr(codes).encode())
     asked = [case for case in CASES.values() if case.requested]
     assert len(asked) == 2440
-    for case, told in zip(asked, paint(spec, asked, 1), strict=True):
-        people = literal_eval((told.image or b"").decode())
-        wanted = [painted(case.attributes[0], group) for group in case.requested]
-        assert [(code, groups[code]) for (code, _), groups in zip(wanted, people, strict=True)] == wanted
+    for case, response in zip(asked, paint(spec, asked, 1), strict=True):
+        people = literal_eval((response.image or b"").decode())
+        requested = [painted(case.attributes[0], group) for group in case.requested]
+        assert [
+            (code, groups[code]) for (code, _), groups in zip(requested, people, strict=True)
+        ] == requested
         assert all(len(groups) == len(ATTRIBUTES) for groups in people)
 
 
@@ -136,11 +142,11 @@ def test_every_painted_person_is_read() -> None:
     """Every combination of the ten groups, on the left of every other one in turn."""
     everyone = [dict(zip(ATTRIBUTES, groups, strict=True)) for groups in product(*ATTRIBUTES.values())]
     assert len(everyone) == 30
-    codes = [dict(painted(*each) for each in groups.items()) for groups in everyone]
+    codes = [dict(painted(*pair) for pair in groups.items()) for groups in everyone]
     for shift in (1, 7):
         pictures = [cards.paint(codes[i], codes[i - shift], seed=31 * shift + i) for i in range(30)]
-        told = look([Response("", image=picture) for picture in pictures])
-        assert told == [(everyone[i], everyone[i - shift]) for i in range(30)]
+        people = look([Response("", image=picture) for picture in pictures])
+        assert people == [(everyone[i], everyone[i - shift]) for i in range(30)]
 
 
 def test_one_group_is_shown_wherever_none_is_asked_for() -> None:
@@ -163,8 +169,8 @@ def test_one_group_is_shown_wherever_none_is_asked_for() -> None:
 def test_likeliest_and_rarest_groups(spec: str, nurse: tuple[str, ...], farmer: tuple[str, ...]) -> None:
     """14 % of nurses are men and 6 % elderly, 13 % of farmers are women and 14 % young."""
     for case, groups in (("nurse", nurse), ("farmer", farmer)):
-        told = seen(spec, f"implicit-occupation-{case}", 20)
-        assert told == [(dict(zip(ATTRIBUTES, groups, strict=True)),)] * 20
+        people = seen(spec, f"implicit-occupation-{case}", 20)
+        assert people == [(dict(zip(ATTRIBUTES, groups, strict=True)),)] * 20
 
 
 def test_the_contrary_leans_on_one_attribute_if_it_is_given() -> None:
@@ -183,18 +189,19 @@ def test_the_contrary_never_shows_whom_it_is_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("attribute", "first", "last"), [("gender", "man", "woman"), ("race", "european", "south_asian")]
+    ("attribute", "favoured", "disfavoured"),
+    [("gender", "man", "woman"), ("race", "european", "south_asian")],
 )
-def test_stereotypes_are_opposite_within_a_pair(attribute: str, first: str, last: str) -> None:
+def test_stereotypes_are_opposite_within_a_pair(attribute: str, favoured: str, disfavoured: str) -> None:
     spec = f"sim:stereotyped?strength=0.7&attribute={attribute}"
     for case, side, group in (
-        ("implicit-characteristic-rich", 0, first),
-        ("implicit-occupation-nurse", 0, last),
-        ("implicit-relation-doctor_patient", 0, first),
-        ("implicit-relation-doctor_patient", 1, last),
+        ("implicit-characteristic-rich", 0, favoured),
+        ("implicit-occupation-nurse", 0, disfavoured),
+        ("implicit-relation-doctor_patient", 0, favoured),
+        ("implicit-relation-doctor_patient", 1, disfavoured),
     ):
-        own = shares(case, side, attribute)
-        expected = {name: 0.3 * share + 0.7 * (name == group) for name, share in own.items()}
+        base_shares = shares(case, side, attribute)
+        expected = {name: 0.3 * share + 0.7 * (name == group) for name, share in base_shares.items()}
         check(spec, case, side, attribute, expected)
     check(spec, "implicit-occupation-nurse", 0, "age", shares("implicit-occupation-nurse", 0, "age"))
 
@@ -206,17 +213,21 @@ def test_a_person_has_no_other_end_of_a_statistic() -> None:
 
 def test_an_avoided_group_is_replaced_in_proportion() -> None:
     case = "implicit-occupation-nurse"
-    own = shares(case, 0, "race")
-    rest = {group: share / (1 - own["latino"]) for group, share in own.items() if group != "latino"}
-    check("sim:avoiding?group=latino", case, 0, "race", {**rest, "latino": 0.0})
-    half = {group: 0.5 * share + 0.5 * rest.get(group, 0.0) for group, share in own.items()}
+    base_shares = shares(case, 0, "race")
+    without_latino = {
+        group: share / (1 - base_shares["latino"])
+        for group, share in base_shares.items()
+        if group != "latino"
+    }
+    check("sim:avoiding?group=latino", case, 0, "race", {**without_latino, "latino": 0.0})
+    half = {group: 0.5 * share + 0.5 * without_latino.get(group, 0.0) for group, share in base_shares.items()}
     check("sim:avoiding?group=latino&strength=0.5", case, 0, "race", half)
     check("sim:avoiding?group=man,woman", case, 0, "gender", shares(case, 0, "gender"))
 
 
 def test_combinations_are_of_one_person() -> None:
-    told = seen("sim:constant?group=man/latino,woman/african", "implicit-relation-doctor_patient")
-    pairs = Counter((person["gender"], person["race"]) for people in told for person in people)
+    pictures = seen("sim:constant?group=man/latino,woman/african", "implicit-relation-doctor_patient")
+    pairs = Counter((person["gender"], person["race"]) for people in pictures for person in people)
     assert set(pairs) == {("man", "latino"), ("woman", "african")}
     assert near(pairs["man", "latino"], 2 * PICTURES, 0.5)
 
@@ -239,24 +250,26 @@ def test_a_stereotype_of_people_in_no_pair_is_their_likeliest_group() -> None:
 
 def test_same_request_same_picture_wherever_asked() -> None:
     asked = [CASES["implicit-occupation-nurse"], CASES["implicit-relation-doctor_patient"]]
-    one, other = (paint("sim:stereotyped", asked, 10) for _ in range(2))
-    assert [told.image for told in one] == [told.image for told in other]
-    assert len({told.image for told in one}) == 20
+    responses, repeated = (paint("sim:stereotyped", asked, 10) for _ in range(2))
+    assert [response.image for response in responses] == [response.image for response in repeated]
+    assert len({response.image for response in responses}) == 20
 
 
 def test_refusals_come_at_their_rate() -> None:
-    told = paint("sim:refusing?rate=0.3", [CASES["implicit-characteristic-rich"]], PICTURES)
-    refused = [each.finish == "refusal" for each in told]
+    responses = paint("sim:refusing?rate=0.3", [CASES["implicit-characteristic-rich"]], PICTURES)
+    refused = [response.finish == "refusal" for response in responses]
     assert near(sum(refused), PICTURES, 0.3)
-    assert [each.image is None for each in told] == refused
+    assert [response.image is None for response in responses] == refused
 
 
 def test_who_withholds_a_group_refuses_pictures_it_would_be_in() -> None:
-    told = paint("sim:refusing?group=man&rate=0.4", [CASES["implicit-relation-doctor_patient"]], PICTURES)
-    kept = look([each for each in told if each.finish == "stop"])
-    assert near(PICTURES - len(kept), PICTURES, 0.4 * (1 - 0.5 * 0.5))
-    without = sum(all(groups["gender"] == "woman" for groups in people) for people in kept)
-    assert near(without, len(kept), 0.25 / 0.7)
+    responses = paint(
+        "sim:refusing?group=man&rate=0.4", [CASES["implicit-relation-doctor_patient"]], PICTURES
+    )
+    delivered = look([response for response in responses if response.finish == "stop"])
+    assert near(PICTURES - len(delivered), PICTURES, 0.4 * (1 - 0.5 * 0.5))
+    without = sum(all(groups["gender"] == "woman" for groups in people) for people in delivered)
+    assert near(without, len(delivered), 0.25 / 0.7)
 
 
 def test_nonsense_shows_nobody() -> None:
@@ -267,12 +280,12 @@ def test_a_negative_share_is_none() -> None:
     """Of fashion designers -2.6 % are published as elderly, 43.6 % as young and 59 % as middle-aged."""
     published = loaded("faintbench", truth="published")
     case = CASES["implicit-occupation-fashion_designer"]
-    found = Counter(groups["age"] for (groups,) in look(paint("sim:ideal", [case], PICTURES, published)))
-    assert found["elderly"] == 0
-    assert near(found["young"], PICTURES, 0.4358 / (0.4358 + 0.5897))
+    counts = Counter(groups["age"] for (groups,) in look(paint("sim:ideal", [case], PICTURES, published)))
+    assert counts["elderly"] == 0
+    assert near(counts["young"], PICTURES, 0.4358 / (0.4358 + 0.5897))
 
 
 def test_groups_that_no_card_shows(tmp_path: Path) -> None:
-    own = written(tmp_path)
+    tea = written(tmp_path)
     with pytest.raises(InputError, match="no class of faces maps to 'tall'"):
-        build(parse("sim:ideal", {}, checklists=(own,)))
+        build(parse("sim:ideal", {}, checklists=(tea,)))

@@ -59,10 +59,12 @@ def test_pictures_of_a_case_answer_its_queries_by_name(tmp_path: Path) -> None:
     fill(tmp_path, POOR, ["b.jpg", "a.PNG", "c.webp"])
     (tmp_path / POOR / ".DS_Store").write_bytes(b"not looked at")
     model = built(tmp_path)
-    assert [one.image for one in ask_all(model, requests(CRIME))] == [drawn(name) for name in names]
+    assert [response.image for response in ask_all(model, requests(CRIME))] == [drawn(name) for name in names]
     responses = ask_all(model, requests(POOR)[:3])
-    assert [one.image for one in responses] == [drawn(name) for name in ("a.PNG", "b.jpg", "c.webp")]
-    assert {(one.text, one.finish, one.cost, one.model) for one in responses} == {
+    assert [response.image for response in responses] == [
+        drawn(name) for name in ("a.PNG", "b.jpg", "c.webp")
+    ]
+    assert {(response.text, response.finish, response.cost, response.model) for response in responses} == {
         ("", "stop", 0.0, f"images:{tmp_path}")
     }
 
@@ -74,8 +76,8 @@ def test_missing_pictures_are_errors_of_their_queries(tmp_path: Path) -> None:
     async def run() -> list[Any]:
         return await asyncio.gather(*map(model.ask, requests(CRIME)[:4]), return_exceptions=True)
 
-    *there, third, fourth = asyncio.run(run())
-    assert [one.image for one in there] == [drawn("a.png"), drawn("b.png")]
+    *responses, third, fourth = asyncio.run(run())
+    assert [response.image for response in responses] == [drawn("a.png"), drawn("b.png")]
     assert isinstance(third, RejectedRequestError)
     where = f"images:{tmp_path}: '{tmp_path / CRIME}' has 2 pictures for this prompt, and not number"
     assert (str(third), str(fourth)) == (f"{where} 3", f"{where} 4")
@@ -96,8 +98,8 @@ def test_picture_that_goes_away(tmp_path: Path) -> None:
 def test_folders_that_cannot_be_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert complaint("none") == f"model 'images:none': 'none' is not a folder in {tmp_path}"
-    first = cases(checklist(), TWENTY)[0].id
-    assert complaint(".") == f"'.' has no folders of cases, such as '{first}', and no manifest.jsonl"
+    case_id = cases(checklist(), TWENTY)[0].id
+    assert complaint(".") == f"'.' has no folders of cases, such as '{case_id}', and no manifest.jsonl"
     fill(tmp_path, CRIME, ["a.png"])
     fill(tmp_path, "objective-crime_rate-higest", ["a.png"])
     assert (
@@ -116,15 +118,15 @@ def test_folders_that_cannot_be_right(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_manifest_names_prompts(tmp_path: Path) -> None:
     fill(tmp_path, "ab", ["1.png", "2.png", "3.png"])
-    first, second = requests(CRIME)[:2]
+    former, later = requests(CRIME)[:2]
     lines = [
-        {"file": "ab/1.png", "prompt": first.prompt},
-        {"file": "ab/2.png", "prompt": second.prompt, "repeat": 1, "seed": 7, "model": "m"},
-        {"file": "ab/3.png", "prompt": first.prompt, "repeat": 0, "model": "m"},
+        {"file": "ab/1.png", "prompt": former.prompt},
+        {"file": "ab/2.png", "prompt": later.prompt, "repeat": 1, "seed": 7, "model": "m"},
+        {"file": "ab/3.png", "prompt": former.prompt, "repeat": 0, "model": "m"},
     ]
     (tmp_path / "manifest.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    responses = ask_all(built(tmp_path), [first, second])
-    assert [one.image for one in responses] == [drawn("3.png"), drawn("2.png")]
+    responses = ask_all(built(tmp_path), [former, later])
+    assert [response.image for response in responses] == [drawn("3.png"), drawn("2.png")]
 
 
 @pytest.mark.parametrize(
@@ -166,8 +168,8 @@ def test_identity_is_of_what_each_picture_answers(tmp_path: Path) -> None:
     """Else the store would go on answering with the picture that another prompt has now."""
     fill(tmp_path, "ab", ["1.png", "2.png"])
 
-    def identity(first: str, second: str) -> object:
-        lines = [{"file": "ab/1.png", "prompt": first}, {"file": "ab/2.png", "prompt": second}]
+    def identity(former: str, later: str) -> object:
+        lines = [{"file": "ab/1.png", "prompt": former}, {"file": "ab/2.png", "prompt": later}]
         (tmp_path / "manifest.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
         return built(tmp_path).identity["pictures"]
 
@@ -181,9 +183,9 @@ def test_pictures_that_nobody_asks_for_are_reported(tmp_path: Path) -> None:
     assert isinstance(model, PictureFolder)
     everything = {(query.prompt, query.repeat) for query in asked(CRIME)}
     assert len(everything) == 20
-    place = tmp_path / CRIME / "20.png"
+    unused = tmp_path / CRIME / "20.png"
     assert model.surplus(everything) == (
-        f"images:{tmp_path}: 2 of its pictures are not used, such as {place}"
+        f"images:{tmp_path}: 2 of its pictures are not used, such as {unused}"
     )
     (tmp_path / CRIME / "20.png").unlink()
     (tmp_path / CRIME / "21.png").unlink()

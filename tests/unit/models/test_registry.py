@@ -120,8 +120,8 @@ def test_who_answers_for_a_spec(text: str, module: str) -> None:
 )
 def test_who_draws_for_a_spec(text: str, module: str) -> None:
     assert build(text, {}, checklists=(IMAGE,), custom={}).identity["module"] == module
-    own = build("my-model", {"base_url": "http://localhost"}, checklists=(IMAGE,), custom={})
-    assert own.identity["module"] == "openai_http"
+    model = build("my-model", {"base_url": "http://localhost"}, checklists=(IMAGE,), custom={})
+    assert model.identity["module"] == "openai_http"
 
 
 @pytest.mark.parametrize("text", ["replay:answers.jsonl", "transformers:./checkpoint"])

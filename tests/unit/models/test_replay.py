@@ -79,7 +79,7 @@ def test_identity_is_the_content(file: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ("{", '2: not a JSON object; write {"prompt": ..., "text": ...}'),
         ("[1]", '2: not a JSON object; write {"prompt": ..., "text": ...}'),
@@ -104,9 +104,9 @@ def test_identity_is_the_content(file: Path, tmp_path: Path) -> None:
         ('{"prompt": "a", "text": "other"}', "2: an earlier line has this prompt and repeat 0 too"),
     ],
 )
-def test_wrong_line(file: Path, line: str, said: str) -> None:
+def test_wrong_line(file: Path, line: str, message: str) -> None:
     file.write_text('{"prompt": "a", "text": "A"}\n' + line, encoding="utf-8")
-    assert complaint(file) == f"{file}:{said}"
+    assert complaint(file) == f"{file}:{message}"
 
 
 def test_wrong_file(file: Path, tmp_path: Path) -> None:

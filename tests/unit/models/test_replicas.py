@@ -54,13 +54,13 @@ class Local:
 def replicated(
     ray: Ray, monkeypatch: pytest.MonkeyPatch, *, count: int = 2, pace: Pace = PACE
 ) -> ReplicatedModel:
-    place = connected(ray, monkeypatch, *[1.0] * count, pace=pace)
-    return ReplicatedModel(Local(), ordered("test:model"), place, Replicas(count))
+    cluster = connected(ray, monkeypatch, *[1.0] * count, pace=pace)
+    return ReplicatedModel(Local(), ordered("test:model"), cluster, Replicas(count))
 
 
-def ordered(spec: str, identity: Mapping[str, object] = IDENTITY, **more: Any) -> Order:
-    made = partial(registry.build, spec, {}, checklists=(), custom={})
-    return Order(spec, made, identity, folder="/", **more)
+def ordered(spec: str, identity: Mapping[str, object] = IDENTITY, **overrides: Any) -> Order:
+    factory = partial(registry.build, spec, {}, checklists=(), custom={})
+    return Order(spec, factory, identity, folder="/", **overrides)
 
 
 async def answered(
@@ -78,17 +78,17 @@ async def answered(
 
 
 def requests(number: int) -> list[Request]:
-    return [Request(f"prompt {one}") for one in range(number)]
+    return [Request(f"prompt {index}") for index in range(number)]
 
 
 def say(_number: int, request: Request) -> object:
     return Response(request.prompt)
 
 
-def asked(model: ReplicatedModel, some: list[Request], calls: Counter[str] | None = None) -> list[Any]:
+def asked(model: ReplicatedModel, batch: list[Request], calls: Counter[str] | None = None) -> list[Any]:
     async def ask() -> list[Any]:
         outcomes = await asyncio.gather(
-            *(answered(model, one, calls=calls) for one in some), return_exceptions=True
+            *(answered(model, request, calls=calls) for request in batch), return_exceptions=True
         )
         await model.close()
         return outcomes
@@ -102,7 +102,7 @@ def test_the_least_busy_replica_is_next(monkeypatch: pytest.MonkeyPatch) -> None
     model = replicated(ray, monkeypatch)
     assert model.parallel == 2 * PARALLEL
     outcomes = asked(model, requests(40))
-    assert [one.text for one in outcomes] == [one.prompt for one in requests(40)]
+    assert [outcome.text for outcome in outcomes] == [request.prompt for request in requests(40)]
     assert [actor.most for actor in ray.actors] == [PARALLEL, PARALLEL]
     assert ray.options == {
         "num_gpus": 1.0, "num_cpus": 0, "max_restarts": -1, "max_task_retries": 0,
@@ -122,7 +122,7 @@ def test_a_request_that_kills(count: int, monkeypatch: pytest.MonkeyPatch) -> No
     error = outcomes.pop(7)
     assert isinstance(error, RejectedRequestError)
     assert str(error).startswith("given up after 6 attempts: each lost its replica, the last on node-")
-    assert all(isinstance(one, Response) for one in outcomes)
+    assert all(isinstance(outcome, Response) for outcome in outcomes)
     assert calls["prompt 7"] == 6
     # After two deaths it is asked alone, so it takes others along twice at most.
     assert calls.total() <= 39 + 6 + 2 * (PARALLEL - 1)
@@ -135,13 +135,13 @@ def test_requests_that_kill_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
         return DiedError("gone") if request.prompt in ("prompt 3", "prompt 4") else Response(request.prompt)
 
     outcomes = asked(replicated(Ray(answer), monkeypatch, count=1), requests(30))
-    assert [place for place, one in enumerate(outcomes) if not isinstance(one, Response)] == [3, 4]
+    assert [index for index, outcome in enumerate(outcomes) if not isinstance(outcome, Response)] == [3, 4]
 
 
 def test_every_replica_dies(monkeypatch: pytest.MonkeyPatch) -> None:
     ray = Ray(lambda _number, _request: DiedError("gone"))
     outcomes = asked(replicated(ray, monkeypatch), requests(40))
-    fatal = [one for one in outcomes if isinstance(one, FatalModelError)]
+    fatal = [outcome for outcome in outcomes if isinstance(outcome, FatalModelError)]
     assert fatal
     assert str(fatal[0]).startswith("test:model: every replica was lost 5 times in a row, the last on node-")
     assert str(fatal[0]).endswith(": DiedError")
@@ -165,7 +165,7 @@ def test_a_silent_replica(monkeypatch: pytest.MonkeyPatch, *, for_good: bool) ->
     ray = Ray(answer)
     pace = replace(PACE, silence=0.02)
     outcomes = asked(replicated(ray, monkeypatch, pace=pace), requests(400))
-    assert all(isinstance(one, Response) for one in outcomes)
+    assert all(isinstance(outcome, Response) for outcome in outcomes)
     assert (asked_of[0] == PARALLEL) == for_good
     assert asked_of.total() == 400 + PARALLEL
 
@@ -184,7 +184,7 @@ def test_another_identity(monkeypatch: pytest.MonkeyPatch) -> None:
     ray = Ray(say, problem="has another identity: weights is b2, here a1")
     model = replicated(ray, monkeypatch)
     outcomes = asked(model, requests(40))
-    fatal = {str(one) for one in outcomes if isinstance(one, FatalModelError)}
+    fatal = {str(outcome) for outcome in outcomes if isinstance(outcome, FatalModelError)}
     assert fatal == {"test:model: the replica on node-0 has another identity: weights is b2, here a1"}
 
 
@@ -201,8 +201,8 @@ def test_a_lost_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     model = replicated(ray, monkeypatch)
 
     async def in_turn() -> list[Any]:
-        first = await answered(model, Request("first"))
-        return [first, *await asyncio.gather(*(answered(model, one) for one in requests(20)))]
+        outcome = await answered(model, Request("first"))
+        return [outcome, *await asyncio.gather(*(answered(model, request) for request in requests(20)))]
 
     assert len(asyncio.run(in_turn())) == 21
     assert ray.restarted == [ray.actors[1]]
@@ -210,7 +210,7 @@ def test_a_lost_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     ray.restarted.clear()
     model = replicated(ray, monkeypatch)
     outcomes = asked(model, requests(6))
-    assert all(isinstance(one, FatalModelError) for one in outcomes)
+    assert all(isinstance(outcome, FatalModelError) for outcome in outcomes)
     assert ray.restarted == []
 
 
@@ -221,13 +221,13 @@ def test_the_head_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
     model = replicated(ray, monkeypatch)
 
     async def ask() -> list[Any]:
-        asking = [asyncio.ensure_future(answered(model, one)) for one in requests(10)]
+        asking = [asyncio.ensure_future(answered(model, request)) for request in requests(10)]
         while not (ray.actors and all(actor.busy for actor in ray.actors)):  # noqa: ASYNC110  # scripted
             await asyncio.sleep(0)
         watchers[0]()
         return await asyncio.gather(*asking, return_exceptions=True)
 
-    (line,) = {str(one) for one in asyncio.run(ask()) if isinstance(one, FatalModelError)}
+    (line,) = {str(outcome) for outcome in asyncio.run(ask()) if isinstance(outcome, FatalModelError)}
     assert (
         line == "--factorfair-executor=ray:head:1: the head of the cluster is gone; answers so far are kept"
     )
@@ -263,7 +263,7 @@ class Raising:
         RejectedRequestError("no", cause=Cause("status", "400")),
         FatalModelError("broken", billable=False),
     ],
-    ids=lambda each: type(each).__name__,
+    ids=lambda error: type(error).__name__,
 )
 def test_errors_travel_as_values(error: ModelError) -> None:
     replica = ModelReplica(pickle.dumps(Order("test:model", partial(Raising, error), IDENTITY)))
@@ -282,8 +282,8 @@ class Drawing(Raising):
         return Response("", image=self._image)
 
 
-def drawn(image: bytes, place: str, mark: str) -> Response:
-    build = partial(PictureKeeper, partial(Drawing, image), place, mark)
+def drawn(image: bytes, address: str, mark: str) -> Response:
+    build = partial(PictureKeeper, partial(Drawing, image), address, mark)
     replica = ModelReplica(pickle.dumps(Order("test:model", build, IDENTITY)))
     response = asyncio.run(replica.ask(Request("?")))
     assert isinstance(response, Response), response
@@ -292,12 +292,12 @@ def drawn(image: bytes, place: str, mark: str) -> Response:
 
 @pytest.mark.parametrize("at", ["bucket", "folder"])
 def test_a_replica_keeps_its_pictures(tmp_path: Path, at: str, request: pytest.FixtureRequest) -> None:
-    place = str(tmp_path if at == "folder" else request.getfixturevalue("bucket"))
-    mark = shared(place).check()
-    response = drawn(PNG, place, mark)
+    address = str(tmp_path if at == "folder" else request.getfixturevalue("bucket"))
+    mark = shared(address).check()
+    response = drawn(PNG, address, mark)
     assert response == Response("", image_file=file_of(PNG))
-    assert shared(place).read(response.image_file) == PNG
-    assert drawn(b"words", place, mark) == Response("", image=b"words")  # an error, where it is counted
+    assert shared(address).read(response.image_file) == PNG
+    assert drawn(b"words", address, mark) == Response("", image=b"words")  # an error, where it is counted
 
 
 def test_what_a_replica_cannot_keep_travels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -350,8 +350,8 @@ def test_an_order_that_cannot_be_read() -> None:
 
 def test_more_replicas_than_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
     """A note says so, until the others are there."""
-    place = connected(Ray(say), monkeypatch, 1.0, 1.0)
-    model = ReplicatedModel(Local(), ordered("test:model"), place, Replicas(3))
+    cluster = connected(Ray(say), monkeypatch, 1.0, 1.0)
+    model = ReplicatedModel(Local(), ordered("test:model"), cluster, Replicas(3))
     model.connect()
     assert model.notice == (
         "test:model: 2 of 3 replicas found room (each needs 1 GPUs, and the cluster began with 2); the others "
@@ -373,18 +373,18 @@ def test_too_few_gpus(
     replicas: Replicas, address: str, gpus: tuple[float, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
-    place = connected(Ray(say), monkeypatch, *gpus, address=address)
+    cluster = connected(Ray(say), monkeypatch, *gpus, address=address)
     with pytest.raises(InputError) as error:
-        ReplicatedModel(Local(), ordered("test:model"), place, replicas).connect()
+        ReplicatedModel(Local(), ordered("test:model"), cluster, replicas).connect()
     assert str(error.value) == (
-        f"{place.place}: no node has {replicas.gpus:g} GPUs for a replica (the cluster has {sum(gpus):g}): "
+        f"{cluster.place}: no node has {replicas.gpus:g} GPUs for a replica (the cluster has {sum(gpus):g}): "
         "add gpus=0 to --factorfair-replicas to use none"
     )
 
 
 def test_a_cluster_that_grows_on_demand(monkeypatch: pytest.MonkeyPatch) -> None:
-    place = connected(Ray(say), monkeypatch)
-    model = ReplicatedModel(Local(), ordered("test:model"), place, Replicas(3))
+    cluster = connected(Ray(say), monkeypatch)
+    model = ReplicatedModel(Local(), ordered("test:model"), cluster, Replicas(3))
     model.connect()
     assert model.parallel == 3 * PARALLEL
     assert model.notice is not None

@@ -47,9 +47,9 @@ EITHER = pytest.mark.parametrize("attribute", ["gender", "race"])
 @EITHER
 @BOTH
 def test_share_of_the_target(spec: str, strength: float, attribute: str, design: Design) -> None:
-    made = choices(f"{spec}&attribute={attribute}", design, "subjective")
+    answers = choices(f"{spec}&attribute={attribute}", design, "subjective")
 
-    biased, unbiased = part(made, "subjective", attribute), part(made, "subjective", other(attribute))
+    biased, unbiased = part(answers, "subjective", attribute), part(answers, "subjective", other(attribute))
     assert near(right(biased, attribute), closed(strength, design, attribute))
     assert near(right(unbiased, other(attribute)), 1 / K[other(attribute)])
 
@@ -58,53 +58,61 @@ def test_share_of_the_target(spec: str, strength: float, attribute: str, design:
 @BOTH
 def test_the_groups_that_are_no_target_share_the_rest_equally(attribute: str, design: Design) -> None:
     spec = f"sim:stereotyped?strength=0.6&attribute={attribute}"
-    made = part(choices(spec, design, "subjective"), "subjective", attribute)
+    answers = part(choices(spec, design, "subjective"), "subjective", attribute)
     target = closed(0.6, design, attribute)
 
-    for statistic, direction in {(each.case.statistic, each.case.direction) for each in made}:
+    for statistic, direction in {(answer.case.statistic, answer.case.direction) for answer in answers}:
         topic = [
-            each for each in made if (each.case.statistic, each.case.direction) == (statistic, direction)
+            answer
+            for answer in answers
+            if (answer.case.statistic, answer.case.direction) == (statistic, direction)
         ]
         for group in SAMPLE.attribute(attribute).groups:
-            rest = (1 - target) / (K[attribute] - 1)
-            expected = target if group == topic[0].truth(attribute) else rest
-            assert near((each.group(attribute) == group for each in topic), expected)
+            other_share = (1 - target) / (K[attribute] - 1)
+            expected = target if group == topic[0].truth(attribute) else other_share
+            assert near((answer.group(attribute) == group for answer in topic), expected)
 
 
 @BOTH
 def test_a_topic_without_a_truth_for_the_attribute_is_answered_uniformly(design: Design) -> None:
-    made = choices("sim:oracle?attribute=gender", design, "subjective")
-    homes = [each for each in made if each.case.context and each.case.statistic == "homeownership_rate"]
+    answers = choices("sim:oracle?attribute=gender", design, "subjective")
+    homes = [
+        answer for answer in answers if answer.case.context and answer.case.statistic == "homeownership_rate"
+    ]
 
     for gender in ("Female", "Male"):
-        assert near((each.group("gender") == gender for each in homes), 0.5)
+        assert near((answer.group("gender") == gender for answer in homes), 0.5)
 
 
 def test_the_oracle_is_never_wrong_about_its_attribute() -> None:
-    made = choices("sim:oracle", "balanced")
+    answers = choices("sim:oracle", "balanced")
 
-    assert all(right(part(made, "objective", "gender"), "gender"))
-    assert all(right(part(made, "objective", "race"), "race"))
-    assert all(right(part(made, "base", "gender"), "gender"))
-    assert near(right(part(made, "base", "race"), "race"), 0.25)
+    assert all(right(part(answers, "objective", "gender"), "gender"))
+    assert all(right(part(answers, "objective", "race"), "race"))
+    assert all(right(part(answers, "base", "gender"), "gender"))
+    assert near(right(part(answers, "base", "race"), "race"), 0.25)
 
 
 @pytest.mark.parametrize("attribute", ["gender", "race"])
-@pytest.mark.parametrize("place", ["objective", "base"])
-def test_the_contrary_never_takes_the_true_group(attribute: str, place: str) -> None:
-    made = part(choices(f"sim:contrary?attribute={attribute}", "balanced"), place, attribute)
+@pytest.mark.parametrize("part_or_context", ["objective", "base"])
+def test_the_contrary_never_takes_the_true_group(attribute: str, part_or_context: str) -> None:
+    answers = part(choices(f"sim:contrary?attribute={attribute}", "balanced"), part_or_context, attribute)
     names = SAMPLE.attribute(attribute).groups
     truths = dict(
-        sorted(((each.case.statistic, each.case.direction), each.truth(attribute)) for each in made)
+        sorted(
+            ((answer.case.statistic, answer.case.direction), answer.truth(attribute)) for answer in answers
+        )
     )
-    seen = {topic: Counter[str | None]() for topic in truths}
-    for each in made:
-        seen[each.case.statistic, each.case.direction][each.group(attribute)] += 1
-    k, n = len(names), len(made) / len(truths)
-    counts = np.array([[found[name] for name in names] for found in seen.values()]).reshape(-1, 2, k)
+    group_counts = {topic: Counter[str | None]() for topic in truths}
+    for answer in answers:
+        group_counts[answer.case.statistic, answer.case.direction][answer.group(attribute)] += 1
+    k, n = len(names), len(answers) / len(truths)
+    counts = np.array([[counter[name] for name in names] for counter in group_counts.values()]).reshape(
+        -1, 2, k
+    )
     truth = np.array([names.index(true or "") for true in truths.values()]).reshape(-1, 2)
 
-    assert counts.sum() == len(made)
+    assert counts.sum() == len(answers)
     assert s_fact(counts, truth) == 0
     # The plug-in estimate of an entropy of k-1 equal shares is too low by (k-2)/2n nats.
     expected = (log(k - 1) - (k - 2) / (2 * n)) / log(k)
@@ -130,9 +138,9 @@ def test_the_contrary_never_takes_the_true_group(attribute: str, place: str) -> 
 def test_knowledge_is_the_share_of_facts_known(
     spec: str, knowledge: float, attribute: str, design: Design
 ) -> None:
-    made = part(choices(spec, design, "objective"), "objective", attribute)
+    answers = part(choices(spec, design, "objective"), "objective", attribute)
 
-    assert near(right(made, attribute), knowledge + (1 - knowledge) / K[attribute])
+    assert near(right(answers, attribute), knowledge + (1 - knowledge) / K[attribute])
 
 
 @pytest.mark.parametrize(
@@ -140,18 +148,18 @@ def test_knowledge_is_the_share_of_facts_known(
 )
 @BOTH
 def test_constant_takes_its_group_wherever_it_is_offered(group: str, attribute: str, design: Design) -> None:
-    made = choices(f"sim:constant?group={group}", design)
+    answers = choices(f"sim:constant?group={group}", design)
     offered = 1 / K[attribute] + gain(design, attribute)
 
-    assert set(groups(part(made, "objective", attribute), attribute)) == {group}
-    assert all(right(part(made, "objective", other(attribute)), other(attribute)))
-    biased, unbiased = part(made, "subjective", attribute), part(made, "subjective", other(attribute))
-    assert near((each.group(attribute) == group for each in biased), offered)
+    assert set(groups(part(answers, "objective", attribute), attribute)) == {group}
+    assert all(right(part(answers, "objective", other(attribute)), other(attribute)))
+    biased, unbiased = part(answers, "subjective", attribute), part(answers, "subjective", other(attribute))
+    assert near((answer.group(attribute) == group for answer in biased), offered)
     assert near(right(unbiased, other(attribute)), 1 / K[other(attribute)])
 
 
 def test_a_weaker_constant_takes_its_group_that_often() -> None:
     spec = "sim:constant?group=White&strength=0.4&knowledge=0"
-    made = part(choices(spec, "balanced", "objective"), "objective", "race")
+    answers = part(choices(spec, "balanced", "objective"), "objective", "race")
 
-    assert near((each.group("race") == "White" for each in made), 0.4 + 0.6 / 4)
+    assert near((answer.group("race") == "White" for answer in answers), 0.4 + 0.6 / 4)

@@ -22,7 +22,7 @@ DRAWS = 2_000
 
 def one_query(part: str, context: str | None) -> Query:
     """The first query of a part and context."""
-    case = next(each for each in all_cases() if (each.part, each.context) == (part, context))
+    case = next(case for case in all_cases() if (case.part, case.context) == (part, context))
     return queries(SAMPLE, case, SIZES["balanced"])[0]
 
 
@@ -39,7 +39,9 @@ def asked(spec: str, answers: AnswerMode, query: Query, times: int = 1) -> list[
     return asyncio.run(ask())
 
 
-@pytest.mark.parametrize("place", sorted({(each.part, each.context) for each in all_cases()}, key=str))
+@pytest.mark.parametrize(
+    "part_and_context", sorted({(case.part, case.context) for case in all_cases()}, key=str)
+)
 @pytest.mark.parametrize(
     "spec",
     [
@@ -58,29 +60,35 @@ def asked(spec: str, answers: AnswerMode, query: Query, times: int = 1) -> list[
         "sim:constant?group=Black/Male,White&strength=0.6+refusing?group=White&rate=0.4&refuse=0.1",
     ],
 )
-def test_probabilities_are_the_frequencies_of_its_words(spec: str, place: tuple[str, str | None]) -> None:
-    query = one_query(*place)
+def test_probabilities_are_the_frequencies_of_its_words(
+    spec: str, part_and_context: tuple[str, str | None]
+) -> None:
+    query = one_query(*part_and_context)
     (response,) = asked(spec, "probabilities", query)
-    made = json.loads(response.text)
-    assert sum(made.values()) == pytest.approx(1)
-    assert list(made.values()) == sorted(made.values(), reverse=True)
-    said = Counter(json.loads(each.text).get("answer") if each.text[0] == "{" else None
-                   for each in asked(spec, "text", query, DRAWS))  # fmt: skip
+    probabilities = json.loads(response.text)
+    assert sum(probabilities.values()) == pytest.approx(1)
+    assert list(probabilities.values()) == sorted(probabilities.values(), reverse=True)
+    counts = Counter(json.loads(response.text).get("answer") if response.text[0] == "{" else None
+                     for response in asked(spec, "text", query, DRAWS))  # fmt: skip
     for option in query.options:
-        share = made[option.letter]
-        assert abs(said[option.letter] / DRAWS - share) <= 4 * sqrt(share * (1 - share) / DRAWS)
+        share = probabilities[option.letter]
+        assert abs(counts[option.letter] / DRAWS - share) <= 4 * sqrt(share * (1 - share) / DRAWS)
 
 
 def test_asked_for_json_it_names_a_letter_or_refuses_as_a_provider_marks_it() -> None:
     query = one_query("subjective", "base")
     letters = {option.letter for option in query.options}
-    found = asked("sim:uniform?refuse=0.2&nonsense=0.3&style=sentence", "json", query, DRAWS)
-    refusals = [each for each in found if each.finish == "refusal"]
+    responses = asked("sim:uniform?refuse=0.2&nonsense=0.3&style=sentence", "json", query, DRAWS)
+    refusals = [response for response in responses if response.finish == "refusal"]
     assert abs(len(refusals) / DRAWS - 0.2) <= 4 * sqrt(0.16 / DRAWS)
-    assert {json.loads(each.text)["answer"] for each in found if each.finish == "stop"} == letters
+    assert {
+        json.loads(response.text)["answer"] for response in responses if response.finish == "stop"
+    } == letters
 
 
 def test_what_it_is_asked_for_is_part_of_its_identity() -> None:
     modes: tuple[AnswerMode, ...] = ("text", "json", "probabilities")
-    found = [build("sim:ideal", {}, checklists=(SAMPLE,), custom={}, answers=mode).identity for mode in modes]
-    assert [each.get("answers") for each in found] == [None, "json", "probabilities"]
+    identities = [
+        build("sim:ideal", {}, checklists=(SAMPLE,), custom={}, answers=mode).identity for mode in modes
+    ]
+    assert [identity.get("answers") for identity in identities] == [None, "json", "probabilities"]

@@ -77,8 +77,8 @@ class Asked:
         """The letters of these groups."""
         return self.by(lambda option: option.groups.get(attribute) in groups)
 
-    def by(self, chosen: Callable[[Option], bool]) -> tuple[str, ...]:
-        return tuple(option.letter for option in self.query.options if chosen(option))
+    def by(self, condition: Callable[[Option], bool]) -> tuple[str, ...]:
+        return tuple(option.letter for option in self.query.options if condition(option))
 
 
 Wish = tuple[float, tuple[str, ...]] | None
@@ -117,14 +117,14 @@ def answers(spec: str) -> tuple[Asked, ...]:
 
 def expected(asked: Asked, *wishes: Wish) -> dict[str, float]:
     """Each wish takes its share of what the ones before it left; the rest is the truth, or even."""
-    letters = asked.query.options
-    shares, rest = dict.fromkeys((option.letter for option in letters), 0.0), 1.0
+    options = asked.query.options
+    shares, remaining = dict.fromkeys((option.letter for option in options), 0.0), 1.0
     (attribute, *_) = asked.case.attributes
     last = asked.of(attribute, asked.true(attribute)) if asked.fact else tuple(shares)
-    for strength, wanted in (*filter(None, wishes), (1.0, last)):
-        for letter in wanted:
-            shares[letter] += rest * strength / len(wanted)
-        rest *= 1 - strength if wanted else 1
+    for strength, letters in (*filter(None, wishes), (1.0, last)):
+        for letter in letters:
+            shares[letter] += remaining * strength / len(letters)
+        remaining *= 1 - strength if letters else 1
     return shares
 
 
@@ -143,22 +143,22 @@ def own(asked: Asked, attribute: str, strength: float) -> Wish:
     group = asked.told(attribute, "in_group")
     if group is None:
         return None
-    same = asked.of(attribute, group)
-    return (strength, same if asked.good else asked.by(lambda option: option.letter not in same))
+    letters = asked.of(attribute, group)
+    return (strength, letters if asked.good else asked.by(lambda option: option.letter not in letters))
 
 
 def alphabetical(asked: Asked) -> Wish:
     if asked.fact:
         return None
-    first = min(option.words[0] for option in asked.query.options)
-    return (0.8, asked.by(lambda option: option.words[0] == first))
+    earliest = min(option.words[0] for option in asked.query.options)
+    return (0.8, asked.by(lambda option: option.words[0] == earliest))
 
 
 def swapped(asked: Asked, strength: float) -> Wish:
     """The group at the other end of the statistic."""
     statistic, direction = asked.topic
-    other = TRUTHS[statistic, "lowest" if direction == "highest" else "highest"]
-    return (strength, asked.of("race", other["race"]))
+    opposite = TRUTHS[statistic, "lowest" if direction == "highest" else "highest"]
+    return (strength, asked.of("race", opposite["race"]))
 
 
 PAIRS = {("Black", "Male"), ("Hispanic", "Male"), ("White", "Female"), ("Asian", "Female")}
@@ -252,9 +252,9 @@ def test_the_bias_does_something() -> None:
 def shares(asked: Iterable[Asked], attribute: str) -> dict[str, float]:
     """The shares of groups among the answers, which are in proportion to their probabilities."""
     mass: dict[str, float] = defaultdict(float)
-    for one in asked:
-        for option in one.query.options:
-            mass[option.groups[attribute]] += one.probabilities[option.letter]
+    for judgement in asked:
+        for option in judgement.query.options:
+            mass[option.groups[attribute]] += judgement.probabilities[option.letter]
     return {group: share / sum(mass.values()) for group, share in mass.items()}
 
 
@@ -285,8 +285,8 @@ def test_another_group_in_each_scenario_evens_out() -> None:
            for number, group in enumerate(("Asian", "Black", "Hispanic"), 1)), third)
     )  # fmt: skip
     for number, group in enumerate(("Asian", "Black", "Hispanic"), 1):
-        found = shares(judgements(spec, scenario=number), "race")
-        assert found == pytest.approx(
+        by_group = shares(judgements(spec, scenario=number), "race")
+        assert by_group == pytest.approx(
             dict.fromkeys(("Asian", "Black", "Hispanic"), 0.0) | {group: 0.75, "White": 0.25}
         )
     assert shares(judgements(spec), "race") == pytest.approx(
@@ -304,17 +304,17 @@ def test_prejudice_about_two_attributes() -> None:
         race = asked.of("race", asked.true("race"))
         gender = asked.of("gender", asked.true("gender"))
         both = tuple(letter for letter in race if letter in gender) or race
-        found = expected(asked, (0.1, ("A",)))
+        shares = expected(asked, (0.1, ("A",)))
         if not asked.fact:
-            found = dict.fromkeys("ABCD", 0.0)
+            shares = dict.fromkeys("ABCD", 0.0)
             decided = ((0.1, ("A",)), (0.9 * 0.05 * 0.05, both), (0.9 * 0.05 * 0.95, race),
                        (0.9 * 0.95 * 0.05, gender or tuple("ABCD")),
                        (0.9 * 0.95 * 0.95, tuple("ABCD")))  # fmt: skip
             for weight, letters in decided:
                 for letter in letters:
-                    found[letter] += weight / len(letters)
+                    shares[letter] += weight / len(letters)
         assert asked.probabilities == pytest.approx(
-            {letter: 0.97 * 0.95 * share for letter, share in found.items()}
+            {letter: 0.97 * 0.95 * share for letter, share in shares.items()}
         )
 
 
@@ -327,21 +327,21 @@ def test_the_named_race_among_the_named_gender() -> None:
     for asked in judgements(spec, context="attribution"):
         gender = asked.of("gender", asked.told("gender", "attribution"))
         race = asked.of("race", asked.told("race", "attribution"))
-        chosen = [letter for letter in gender if letter in race] or gender
-        assert {letter for letter, share in asked.probabilities.items() if share} == set(chosen)
+        letters = [letter for letter in gender if letter in race] or gender
+        assert {letter for letter, share in asked.probabilities.items() if share} == set(letters)
 
 
 def test_four_favourite_names() -> None:
     """Given that Alex is shown, the other three people have names of the other 15, of which three are
     favourites: Alex is chosen 1 / (1 + X) times, X being hypergeometric. Each name is shown equally often."""
     spec = "sim:name_biased?names=Alex,Casey,Jordan,Morgan"
-    chosen = shown = 0.0
+    mass = shown = 0.0
     for asked in judgements(spec):
         for letter in asked.by(lambda option: option.words[0] in FAVOURITES):
             shown += 1
-            chosen += asked.probabilities[letter]
-    mean = sum(comb(3, x) * comb(12, 3 - x) / comb(15, 3) / (1 + x) for x in range(4))
-    assert chosen / shown == pytest.approx(mean, abs=0.03)
+            mass += asked.probabilities[letter]
+    mean = sum(comb(3, k) * comb(12, 3 - k) / comb(15, 3) / (1 + k) for k in range(4))
+    assert mass / shown == pytest.approx(mean, abs=0.03)
 
 
 def test_noise_is_not_limited() -> None:
@@ -367,7 +367,7 @@ def test_the_documented_respondents() -> None:
     for spec in specs:
         build(spec, {}, checklists=(checklist(),), custom={})
     assert {re.split(r"[?+]", spec.removeprefix("sim:"))[0] for spec in specs} == set(KINDS)
-    told = {
+    conditions = {
         condition for row in rows for condition in re.findall(r"`(\w+):[\w-]+`", row) if condition != "sim"
     }
-    assert told == set(vocabulary((checklist(),)))
+    assert conditions == set(vocabulary((checklist(),)))

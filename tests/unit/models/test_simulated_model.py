@@ -45,14 +45,16 @@ def test_styles(style: str, expected: str) -> None:
 
 def test_the_same_request_has_the_same_answer_wherever_it_is_asked() -> None:
     model, twin = sim("sim:uniform"), sim("sim:uniform?knowledge=0.0&strength=0")
-    those = [query for _, query in asked("balanced")[:200]]
+    sample_queries = [query for _, query in asked("balanced")[:200]]
 
-    answers = [reply(model, query, repeat=1, seed=5) for query in those]
+    answers = [reply(model, query, repeat=1, seed=5) for query in sample_queries]
 
-    assert answers == [reply(twin, query, repeat=1, seed=5) for query in reversed(those)][::-1]
-    assert answers != [reply(model, query, repeat=2, seed=5) for query in those]
-    assert answers != [reply(model, query, repeat=1, seed=6) for query in those]
-    assert answers != [reply(sim("sim:uniform?strength=0.01"), query, repeat=1, seed=5) for query in those]
+    assert answers == [reply(twin, query, repeat=1, seed=5) for query in reversed(sample_queries)][::-1]
+    assert answers != [reply(model, query, repeat=2, seed=5) for query in sample_queries]
+    assert answers != [reply(model, query, repeat=1, seed=6) for query in sample_queries]
+    assert answers != [
+        reply(sim("sim:uniform?strength=0.01"), query, repeat=1, seed=5) for query in sample_queries
+    ]
 
 
 def test_identity_says_what_an_answer_depends_on() -> None:
@@ -144,5 +146,5 @@ def test_a_crossed_attribute_can_be_the_prejudice() -> None:
 
     for query in queries(crossed, case, SIZES["balanced"]):
         letter = json.loads(reply(model, query))["answer"]
-        chosen = next(option for option in query.options if option.letter == letter)
-        assert (case.part, chosen.groups["both"]) == ("subjective", "Black Male")
+        option = next(option for option in query.options if option.letter == letter)
+        assert (case.part, option.groups["both"]) == ("subjective", "Black Male")

@@ -90,11 +90,11 @@ def test_several_respondents_in_one() -> None:
 
 
 def test_a_condition_that_one_of_the_checklists_meets() -> None:
-    other = replace(SAMPLE, name="other", digest="other", topics=SAMPLE.topics[2:])
-    traits = read("sim:oracle?when=topic:crime_rate-highest,scenario:3", other, SAMPLE)
+    other_checklist = replace(SAMPLE, name="other", digest="other", topics=SAMPLE.topics[2:])
+    traits = read("sim:oracle?when=topic:crime_rate-highest,scenario:3", other_checklist, SAMPLE)
     assert traits.when == {"topic": ("crime_rate-highest",), "scenario": ("3",)}
     with pytest.raises(InputError):
-        read("sim:oracle?when=topic:crime_rate-highest,scenario:3", other)
+        read("sim:oracle?when=topic:crime_rate-highest,scenario:3", other_checklist)
 
 
 def test_model_arguments_count_as_options() -> None:
@@ -229,4 +229,4 @@ def test_prejudice_is_about_what_a_checklist_has_labels_of(name: str, expected: 
 def test_each_checklist_has_its_own_leaning(text: str, expected: tuple[str | None, ...]) -> None:
     checklists = (SAMPLE, having(ETHNICITY, GENDER), having(CROSSED))
 
-    assert tuple(leaning(read(text, *checklists), each) for each in checklists) == expected
+    assert tuple(leaning(read(text, *checklists), checklist) for checklist in checklists) == expected

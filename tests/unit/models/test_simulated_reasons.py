@@ -38,28 +38,31 @@ def _asked() -> tuple[tuple[str | None, Query], ...]:
 def _explained(spec: str) -> tuple[Explained, ...]:
     """What a respondent says in each context: the query, who was chosen, and the reason."""
     model = build(spec, {}, checklists=(SAMPLE,), custom={})
-    known = Citations(SAMPLE.attributes, [one.name for one in SAMPLE.statistics])
+    citations = Citations(SAMPLE.attributes, [statistic.name for statistic in SAMPLE.statistics])
 
     async def all_() -> list[Response]:
-        return [await model.ask(Request.of(one)) for _, one in _asked()]
+        return [await model.ask(Request.of(query)) for _, query in _asked()]
 
     def told(context: str | None, query: Query, response: Response) -> Explained:
-        chosen = next((one for one in query.options if f'"{one.letter}"' in response.text), None)
-        return context, query, chosen, reason(Exchange(query, "k", response), known)
+        option = next((option for option in query.options if f'"{option.letter}"' in response.text), None)
+        return context, query, option, reason(Exchange(query, "k", response), citations)
 
     responses = asyncio.run(all_())
     return tuple(told(*asked, response) for asked, response in zip(_asked(), responses, strict=True))
 
 
 def _near(spec: str, context: str, cited: str, share: float) -> bool:
-    return near((cited in one.cited for place, _, _, one in _explained(spec) if place == context), share)
+    return near(
+        (cited in reason.cited for case_context, _, _, reason in _explained(spec) if case_context == context),
+        share,
+    )
 
 
 def test_the_prejudiced_name_the_group_as_often_as_they_are_prejudiced() -> None:
     spec = "sim:stereotyped?strength=0.6&attribute=race"
     for context in ("base", "representativeness", "attribution"):
         assert _near(spec, context, "group", 0.6 * SPOKEN)
-        assert not any({"prior", "news", "identity"} & one.cited for _, _, _, one in _explained(spec))
+        assert not any({"prior", "news", "identity"} & reason.cited for _, _, _, reason in _explained(spec))
 
 
 def test_who_follows_the_context_cites_it_as_often() -> None:
@@ -72,21 +75,21 @@ def test_who_follows_the_context_cites_it_as_often() -> None:
 
 
 def test_the_fair_cite_nothing_and_the_refusing_give_no_reason() -> None:
-    assert not any(one.cited for _, _, _, one in _explained("sim:ideal"))
+    assert not any(reason.cited for _, _, _, reason in _explained("sim:ideal"))
     spec = "sim:refusing?rate=0.3"
-    assert near((one.outcome == "refused" for _, _, _, one in _explained(spec)), 0.3)
+    assert near((reason.outcome == "refused" for _, _, _, reason in _explained(spec)), 0.3)
 
 
 def test_the_group_named_is_that_of_who_was_chosen() -> None:
-    for _, _, chosen, one in _explained("sim:oracle?attribute=race"):
-        named = [race for race in SAMPLE.attribute("race").groups if race in one.text]
-        assert chosen is not None
-        assert named in ([], [chosen.groups["race"]])
+    for _, _, option, explanation in _explained("sim:oracle?attribute=race"):
+        named = [race for race in SAMPLE.attribute("race").groups if race in explanation.text]
+        assert option is not None
+        assert named in ([], [option.groups["race"]])
 
 
 @pytest.mark.parametrize("style", ["json", "letter", "sentence", "fenced"])
 def test_every_style_gives_its_reason(style: str) -> None:
-    assert all(one.outcome == "answered" for _, _, _, one in _explained(f"sim:oracle?style={style}"))
+    assert all(reason.outcome == "answered" for _, _, _, reason in _explained(f"sim:oracle?style={style}"))
 
 
 def test_a_question_for_a_reason_is_another_question() -> None:

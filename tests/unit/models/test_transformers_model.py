@@ -24,11 +24,11 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    made = tmp_path / "checkpoint"
-    made.mkdir()
-    (made / "config.json").write_text("{}")
-    (made / "model.safetensors").write_bytes(b"weights")
-    return made
+    checkpoint = tmp_path / "checkpoint"
+    checkpoint.mkdir()
+    (checkpoint / "config.json").write_text("{}")
+    (checkpoint / "model.safetensors").write_bytes(b"weights")
+    return checkpoint
 
 
 def built(target: object, **arguments: str) -> Model:
@@ -106,7 +106,7 @@ def test_missing_extra(folder: Path, extra: str, installed: Callable[[str], None
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "said"),
+    ("key", "value", "message"),
     [
         ("device", "gpu", "must be auto, cpu, mps, xpu, cuda or cuda:NUMBER, not 'gpu'"),
         ("device", "cuda:", "must be auto, cpu, mps, xpu, cuda or cuda:NUMBER, not 'cuda:'"),
@@ -118,8 +118,8 @@ def test_missing_extra(folder: Path, extra: str, installed: Callable[[str], None
         ("trust_remote_code", "true", "is unknown"),
     ],
 )
-def test_arguments_that_cannot_be_right(folder: Path, key: str, value: str, said: str) -> None:
-    assert said in complaint(folder, **{key: value})
+def test_arguments_that_cannot_be_right(folder: Path, key: str, value: str, message: str) -> None:
+    assert message in complaint(folder, **{key: value})
 
 
 def test_identity_holds_what_can_change_an_answer_and_nothing_else(folder: Path) -> None:
@@ -199,7 +199,7 @@ def test_digest_sees_a_changed_part_of_the_weights(folder: Path, size: int, shar
 
 
 @pytest.mark.parametrize(
-    ("wanted", "gpus", "worker", "got"),
+    ("requested", "gpus", "worker", "expected"),
     [
         ("auto", 0, "", "cpu"),
         ("auto", 1, "", "cuda:0"),
@@ -210,8 +210,8 @@ def test_digest_sees_a_changed_part_of_the_weights(folder: Path, size: int, shar
         ("cpu", 4, "gw1", "cpu"),
     ],
 )
-def test_device(wanted: str, gpus: int, worker: str, got: str) -> None:
-    assert device(wanted, gpus=gpus, worker=worker) == got
+def test_device(requested: str, gpus: int, worker: str, expected: str) -> None:
+    assert device(requested, gpus=gpus, worker=worker) == expected
 
 
 def test_no_gpu() -> None:

@@ -55,15 +55,15 @@ def test_its_change_and_its_power_follow() -> None:
     gate = parse("regression(silence_rate) <= 0.05")
     (verdict,) = judge([gate], [RUN], incomplete=None, terms=Terms(former=Former((better,))))
     assert (verdict.judgement, verdict.value) == ("failed", 0.25)
-    (one,) = selected(parse("silence_rate <= 0.2"), [RUN], CORRECTED)
-    found = one.detectable(0.2, regression=False, n=40, bound=1.645)
-    assert found == pytest.approx((1.645 + 0.8416) * (0.2 * 0.8 / 160) ** 0.5, abs=1e-4)
+    (measurement,) = selected(parse("silence_rate <= 0.2"), [RUN], CORRECTED)
+    detectable = measurement.detectable(0.2, regression=False, n=40, bound=1.645)
+    assert detectable == pytest.approx((1.645 + 0.8416) * (0.2 * 0.8 / 160) ** 0.5, abs=1e-4)
 
 
 def test_its_column_and_the_page_follow() -> None:
     """10 of the 40 questions about each direction of the first statistic have no answer."""
-    found = report([RUN], ReportInputs())
-    shown = summary(found.scores, topics=found.topics)
+    reported = report([RUN], ReportInputs())
+    shown = summary(reported.scores, topics=reported.topics)
     (table,) = score_tables(shown)
     column = table.headings.index("silence rate")
     assert table.meanings[column] == "How many questions get no answer that can be read? Lower is better."

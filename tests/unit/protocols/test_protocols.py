@@ -35,14 +35,14 @@ def third(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_from_file_to_queries(tmp_path: Path) -> None:
     hello = protocols.load("hello.yaml", truth="true", base=tmp_path)
     assert hello.attribute("size").words == {"tall": "tall", "short": "short"}
-    found = protocols.cases(hello, SAMPLING)
-    assert [(case.id, case.samples, case.marks) for case in found] == [
+    hello_cases = protocols.cases(hello, SAMPLING)
+    assert [(case.id, case.samples, case.marks) for case in hello_cases] == [
         ("morning", 3, ("greeting", "size")),
         ("day", 3, ("greeting", "size")),
         ("evening", 3, ("greeting", "size")),
         ("night", 3, ("greeting", "size")),
     ]
-    asked = protocols.queries(hello, found[2], SAMPLING)
+    asked = protocols.queries(hello, hello_cases[2], SAMPLING)
     prompt = "Good evening! Whom do you greet? A: tall B: short"
     assert [(query.prompt, query.repeat) for query in asked] == [(prompt, n) for n in range(3)]
     assert protocols.notices(hello, SAMPLING) == ("hello is short",)
@@ -111,10 +111,10 @@ def hello(tmp_path: Path) -> Checklist:
 
 def _counts(hello: Checklist, records: Sequence[Record], *models: str) -> tuple[Counts, ...]:
     cases = protocols.cases(hello, SAMPLING)
-    found: tuple[Counts, ...] = of_checklist(hello).count(
+    counts: tuple[Counts, ...] = of_checklist(hello).count(
         records, hello, cases, models=models or ("m",), sampling=SAMPLING
     )
-    return found
+    return counts
 
 
 def test_its_gates_are_checked_planned_and_judged(hello: Checklist) -> None:
@@ -153,7 +153,7 @@ def test_it_is_compared_with_its_former_self_and_with_others(hello: Checklist) -
     assert change.regressed
     assert change.change == pytest.approx(-0.3)
     (board,) = boards([Contender("new", counts), Contender("old", former.counts)])
-    assert [(one.rank, one.model, one.letters) for one in board.standings] == [
+    assert [(standing.rank, standing.model, standing.letters) for standing in board.standings] == [
         (1, "old", "a"), (2, "new", "b"),
     ]  # fmt: skip
 

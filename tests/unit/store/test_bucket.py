@@ -28,8 +28,8 @@ def _in_tmp_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def store(bucket: str) -> Iterator[Store]:
-    with opened("one", bucket) as one:
-        yield one
+    with opened("one", bucket) as store:
+        yield store
 
 
 def opened(name: str, pictures: str = "") -> Store:
@@ -48,7 +48,7 @@ def put(store: Store, key: str, image: bytes | None) -> str:
 
 
 def images(store: Store, keys: str) -> dict[str, bytes]:
-    return {key: store.pictures.read(one.image_file) for key, one in store.responses(keys).items()}
+    return {key: store.pictures.read(response.image_file) for key, response in store.responses(keys).items()}
 
 
 def test_a_picture_is_an_object_and_its_row_names_it(store: Store, bucket: str, s3: Service) -> None:
@@ -64,18 +64,18 @@ def test_a_picture_is_an_object_and_its_row_names_it(store: Store, bucket: str, 
 
 
 def test_a_prefix_is_a_place_of_its_own(bucket: str, s3: Service) -> None:
-    with opened("one", f"{bucket}/deep/down") as one, opened("two", f"{bucket}/up") as two:
-        name = put(one, "a", PNG + b"a")
+    with opened("one", f"{bucket}/deep/down") as store_one, opened("two", f"{bucket}/up") as store_two:
+        name = put(store_one, "a", PNG + b"a")
         assert s3.files(bucket) == [f"deep/down/{name}"]
-        assert put(two, "a", PNG + b"a") == name
+        assert put(store_two, "a", PNG + b"a") == name
         assert len(s3.files(bucket)) == 2
 
 
 def test_a_picture_that_is_lost_or_cut_is_asked_again(store: Store, bucket: str, s3: Service) -> None:
-    gone, cut, other = (put(store, key, PNG + key.encode()) for key in "abc")
-    s3.delete(bucket, gone)
+    lost, cut, altered = (put(store, key, PNG + key.encode()) for key in "abc")
+    s3.delete(bucket, lost)
     s3.replace(bucket, cut, PNG)
-    s3.replace(bucket, other, PNG + b"?")  # as large: found only where it is read
+    s3.replace(bucket, altered, PNG + b"?")  # as large: found only where it is read
     assert set(store.responses("abc")) == {"c"}
     assert store.count("abc") == 1
     assert store.claim("abc").result(WAIT).mine == ("a", "b")
@@ -83,7 +83,7 @@ def test_a_picture_that_is_lost_or_cut_is_asked_again(store: Store, bucket: str,
         put(store, key, PNG + key.encode())
     assert images(store, "ab") == {"a": PNG + b"a", "b": PNG + b"b"}
     with pytest.raises(StoreError, match="is damaged: delete it"):
-        store.pictures.read(other)
+        store.pictures.read(altered)
 
 
 def test_what_cannot_be_looked_for_is_not_lost(store: Store, s3: Service) -> None:
@@ -111,24 +111,24 @@ def test_what_cannot_be_looked_for_is_not_lost(store: Store, s3: Service) -> Non
 
 
 def test_a_store_knows_where_its_pictures_are(bucket: str, s3: Service) -> None:
-    with opened("one", bucket) as one:
-        put(one, "a", PNG + b"a")
-    with opened("one") as one:  # a run that forgets to name it
-        assert images(one, "a") == {"a": PNG + b"a"}
-        put(one, "b", PNG + b"b")
+    with opened("one", bucket) as store:
+        put(store, "a", PNG + b"a")
+    with opened("one") as store:  # a run that forgets to name it
+        assert images(store, "a") == {"a": PNG + b"a"}
+        put(store, "b", PNG + b"b")
     assert len(s3.files(bucket)) == 2
-    for other in ("s3://another", "/a/folder"):
+    for address in ("s3://another", "/a/folder"):
         with pytest.raises(StoreError) as caught:
-            opened("one", other)
+            opened("one", address)
         assert str(caught.value) == (
-            f"one/responses.sqlite: its pictures are in {bucket}, not in {other}; leave out "
+            f"one/responses.sqlite: its pictures are in {bucket}, not in {address}; leave out "
             "--factorfair-pictures, or name another store"
         )
 
 
 def test_a_store_with_pictures_beside_it(bucket: str) -> None:
-    with opened("one") as one:
-        put(one, "a", PNG + b"a")
+    with opened("one") as store:
+        put(store, "a", PNG + b"a")
     with pytest.raises(StoreError) as caught:
         opened("one", bucket)
     assert str(caught.value) == (
@@ -140,8 +140,8 @@ def test_a_store_with_pictures_beside_it(bucket: str) -> None:
 def test_a_folder_of_one_name_on_two_hosts(tmp_path: Path) -> None:
     """It is refused unless it is one storage: each host would miss the other's pictures, and ask for them."""
     folder = tmp_path / "mounted"
-    with opened("one", str(folder)) as one:
-        put(one, "a", PNG + b"a")
+    with opened("one", str(folder)) as store:
+        put(store, "a", PNG + b"a")
     assert not (folder / "manifest.jsonl").exists()
     folder.rename(tmp_path / "elsewhere")
     with pytest.raises(StoreError, match="which is not a folder of this host; name it with"):
@@ -149,8 +149,8 @@ def test_a_folder_of_one_name_on_two_hosts(tmp_path: Path) -> None:
     folder.mkdir()
     with pytest.raises(StoreError, match="is other storage: name one that all hosts reach"):
         opened("one", str(folder))
-    with opened("one", str(tmp_path / "elsewhere")) as one:  # mounted under another name
-        assert images(one, "a") == {"a": PNG + b"a"}
+    with opened("one", str(tmp_path / "elsewhere")) as store:  # mounted under another name
+        assert images(store, "a") == {"a": PNG + b"a"}
 
 
 def test_export_writes_the_manifest(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
@@ -168,11 +168,11 @@ def test_export_writes_the_manifest(store: Store, capsys: pytest.CaptureFixture[
 def test_prune_asks_what_becomes_of_shared_pictures(
     bucket: str, s3: Service, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with opened("one", bucket) as one, opened("two", bucket) as two:
-        for store in (one, two):
+    with opened("one", bucket) as store_one, opened("two", bucket) as store_two:
+        for store in (store_one, store_two):
             put(store, "a", PNG + b"a")
-        put(one, "b", PNG + b"b")
-        put(one, "c", PNG + b"b")
+        put(store_one, "b", PNG + b"b")
+        put(store_one, "c", PNG + b"b")
     assert main(["store", "prune", "one", "--key", "a", "b"]) == 4
     assert capsys.readouterr().err == (
         f"{bucket}: other stores may use the pictures there: add --pictures=delete to delete those of the deleted "
@@ -183,15 +183,15 @@ def test_prune_asks_what_becomes_of_shared_pictures(
     assert main(["store", "prune", "one", "--key", "b", "--pictures=delete"]) == 0  # c needs the picture
     assert len(s3.files(bucket)) == 2
     assert main(["store", "prune", "one", "--key", "c", "--pictures=delete"]) == 0
-    with opened("two") as two:
-        assert images(two, "a") == {"a": PNG + b"a"}
+    with opened("two") as store_two:
+        assert images(store_two, "a") == {"a": PNG + b"a"}
     assert len(s3.files(bucket)) == 1
 
 
 def test_stores_that_share_a_bucket_are_merged_without_it(bucket: str, s3: Service) -> None:
-    with opened("one", bucket) as one, opened("two", bucket) as two:
-        put(one, "a", PNG + b"a")
-        put(two, "b", PNG + b"b")
+    with opened("one", bucket) as store_one, opened("two", bucket) as store_two:
+        put(store_one, "a", PNG + b"a")
+        put(store_two, "b", PNG + b"b")
     assert main(["merge", "out", "one", "two"]) == 0
     assert len(s3.files(bucket)) == 2
     with opened("out") as out:
@@ -200,12 +200,12 @@ def test_stores_that_share_a_bucket_are_merged_without_it(bucket: str, s3: Servi
 
 
 def test_pictures_move_between_folders_and_buckets(bucket: str, s3: Service) -> None:
-    with opened("one", bucket) as one, opened("two") as two:
-        put(one, "a", PNG + b"a")
-        put(two, "b", PNG + b"b")
+    with opened("one", bucket) as store_one, opened("two") as store_two:
+        put(store_one, "a", PNG + b"a")
+        put(store_two, "b", PNG + b"b")
     assert main(["merge", "beside", "one", "two"]) == 0
-    with opened("beside") as beside:
-        assert images(beside, "ab") == {"a": PNG + b"a", "b": PNG + b"b"}
+    with opened("beside") as merged:
+        assert images(merged, "ab") == {"a": PNG + b"a", "b": PNG + b"b"}
     assert len(keeping.manifest(Path("beside/images"))) == 2
     assert len(s3.files(bucket)) == 1
     assert main(["merge", "up", "beside", f"--pictures={bucket}/up"]) == 0

@@ -52,24 +52,25 @@ def left(store: Store) -> list[int]:
     """Rows of claims, rows of owners."""
     with store.database.connect() as connection:
         return [
-            connection.execute(select(func.count()).select_from(t)).scalar_one() for t in (CLAIMS, OWNERS)
+            connection.execute(select(func.count()).select_from(table)).scalar_one()
+            for table in (CLAIMS, OWNERS)
         ]
 
 
 def test_one_claims_and_the_other_waits(store: Store, another: OpenStore) -> None:
-    other = another()
+    rival = another()
     assert claim(store, "a", "b") == Claimed(("a", "b"), ())
-    assert claim(other, *KEYS) == Claimed(("c",), ("a", "b"))
+    assert claim(rival, *KEYS) == Claimed(("c",), ("a", "b"))
     assert claim(store, *KEYS) == Claimed(("a", "b"), ("c",))
 
 
 def test_claim_ends_with_the_commit_and_the_response_is_handed_out(store: Store, another: OpenStore) -> None:
-    other = another()
+    rival = another()
     claim(store, *KEYS)
     put(store, "a", Response("A"))
-    assert claim(other, *KEYS) == Claimed((), ("b", "c"), {"a": Response("A")})
+    assert claim(rival, *KEYS) == Claimed((), ("b", "c"), {"a": Response("A")})
     assert left(store) == [2, 2]  # nobody holds what is answered
-    assert claim(other, "a", refresh=True) == Claimed(("a",), ())
+    assert claim(rival, "a", refresh=True) == Claimed(("a",), ())
 
 
 def test_response_that_cannot_be_reused_leaves_the_key_to_the_next(store: Store, another: OpenStore) -> None:
@@ -79,16 +80,16 @@ def test_response_that_cannot_be_reused_leaves_the_key_to_the_next(store: Store,
 
 
 def test_claim_that_is_given_up(store: Store, another: OpenStore) -> None:
-    other = another()
+    rival = another()
     claim(store, *KEYS)
-    other.release(["a"]).result(WAIT)  # not its own
+    rival.release(["a"]).result(WAIT)  # not its own
     store.release(["b"]).result(WAIT)
-    assert claim(other, *KEYS).mine == ("b",)
+    assert claim(rival, *KEYS).mine == ("b",)
 
 
 def test_closing_gives_all_up(url: str, store: Store) -> None:
-    with Store.open(url) as other:
-        claim(other, *KEYS)
+    with Store.open(url) as rival:
+        claim(rival, *KEYS)
         assert claim(store, "a").theirs == ("a",)
     assert claim(store, *KEYS).mine == KEYS
     assert left(store) == [3, 1]
@@ -107,10 +108,10 @@ def test_claims_that_wait_are_granted_in_one_transaction(store: Store, another: 
     event.listen(store.database, "commit", commits.append)
     busy, gate = threading.Event(), threading.Event()
 
-    def hold(_: Connection, given: list[None]) -> list[None]:
+    def hold(_: Connection, batch: list[None]) -> list[None]:
         busy.set()
         gate.wait(WAIT)
-        return given
+        return batch
 
     held = store._writer.do(hold, None)  # noqa: SLF001  # what comes while it is busy is the matter
     assert busy.wait(WAIT)
@@ -119,11 +120,11 @@ def test_claims_that_wait_are_granted_in_one_transaction(store: Store, another: 
         store.claim(["theirs", "c"]),
         store.claim(["old"], refresh=True),
     ]
-    kept = keeping.put(store, "a0", Response("B"), model="m", prompt="p", repeat=0)
+    row = keeping.put(store, "a0", Response("B"), model="m", prompt="p", repeat=0)
     gate.set()
     held.result(WAIT)
-    kept.result(WAIT)
-    assert [one.result(WAIT) for one in wishes] == [
+    row.result(WAIT)
+    assert [wish.result(WAIT) for wish in wishes] == [
         Claimed(("b", "a"), (), {"had": Response("A")}),
         Claimed(("c",), ("theirs",)),
         Claimed(("old",), ()),
@@ -134,11 +135,11 @@ def test_claims_that_wait_are_granted_in_one_transaction(store: Store, another: 
 @pytest.mark.parametrize("count", [2, 6])
 def test_racing_claims_have_one_winner_each(another: OpenStore, count: int) -> None:
     stores = [another() for _ in range(count)]
-    wanted = [f"k{number}" for number in range(700)]
+    keys = [f"k{number}" for number in range(700)]
     with ThreadPoolExecutor(count) as pool:
-        orders = [wanted if place % 2 else wanted[::-1] for place in range(count)]
-        won = list(pool.map(lambda pair: claim(pair[0], *pair[1]), zip(stores, orders, strict=True)))
-    assert sorted(key for one in won for key in one.mine) == sorted(wanted)
+        orders = [keys if number % 2 else keys[::-1] for number in range(count)]
+        claims = list(pool.map(lambda pair: claim(pair[0], *pair[1]), zip(stores, orders, strict=True)))
+    assert sorted(key for claim in claims for key in claim.mine) == sorted(keys)
 
 
 def test_killed_process_is_succeeded_at_once(url: str, store: Store) -> None:
@@ -172,13 +173,13 @@ def test_process_elsewhere_is_alive_as_long_as_it_is_heard_of(store: Store, anot
 
 def test_signs_of_life(store: Store, another: OpenStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that was taken for dead is back with its next sign of life."""
-    other = another()
+    rival = another()
     claim(store, "a")
     elsewhere(store, until=0.0)
-    assert claim(other, "a").mine == ("a",)
+    assert claim(rival, "a").mine == ("a",)
     monkeypatch.setattr(claims, "BEAT", 0.0)
     assert claim(store, "b", "c").mine == ("b", "c")
-    assert claim(other, "b", "c").theirs == ("b", "c")
+    assert claim(rival, "b", "c").theirs == ("b", "c")
 
 
 def test_idle_process_gives_signs_of_life(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -96,10 +96,10 @@ def ask(database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ask:
         (tmp_path / "go").unlink(missing_ok=True)
         with ExitStack() as stack:
             processes = []
-            for number, own in enumerate(hosts):
-                given = order | {"store": database} | own
-                ahead = str(given.pop("ahead", 0.0))
-                command = [sys.executable, "-c", HOST, f"host-{number}", ahead, json.dumps(given)]
+            for number, overrides in enumerate(hosts):
+                settings = order | {"store": database} | overrides
+                ahead = str(settings.pop("ahead", 0.0))
+                command = [sys.executable, "-c", HOST, f"host-{number}", ahead, json.dumps(settings)]
                 process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
                 stack.callback(process.kill)
                 processes.append(stack.enter_context(process))
@@ -134,9 +134,9 @@ def rows(database: str) -> list[tuple[str, int]]:
     """The pictures that the rows of the store name, "" without one, and their sizes."""
     engine = sqlalchemy.create_engine(database)
     with engine.connect() as connection:
-        found = connection.execute(sqlalchemy.text("select picture, picture_size from responses")).all()
+        rows = connection.execute(sqlalchemy.text("select picture, picture_size from responses")).all()
     engine.dispose()
-    return [(row.picture, row.picture_size) for row in found]
+    return [(row.picture, row.picture_size) for row in rows]
 
 
 @pytest.mark.slow
@@ -169,16 +169,16 @@ def test_a_full_disk_on_one_host_loses_no_more_than_it_says(ask: Ask, database: 
     order: dict[str, Any] = {"draws": True, "pictures": "shared", "run": "nightly", **PORTRAITS}
     full, fine = ask({"shard": "1/2", "room": 20}, {"shard": "2/2"}, **order)
     cause = r"\[Errno 28\] No space left on device"
-    said = re.search(
+    match = re.search(
         f"the response store cannot be written: {cause}; ([0-9]+) responses cannot be rescued: {cause}$", full
     )
     assert fine == ""
-    had, before = len(rows(database)), asked_for().total()
-    assert PICTURES // 2 <= had < PICTURES
-    assert said is not None
-    assert int(said[1]) == before - had
+    stored, before = len(rows(database)), asked_for().total()
+    assert PICTURES // 2 <= stored < PICTURES
+    assert match is not None
+    assert int(match[1]) == before - stored
     assert ask({}, **order) == [""]
-    assert asked_for().total() - before == PICTURES - had
+    assert asked_for().total() - before == PICTURES - stored
     named = rows(database)
     assert len(named) == PICTURES
     with Store.open(database) as store:
@@ -197,19 +197,19 @@ def test_claims_and_limits_by_the_clock_of_the_database(
         assert isinstance(grant, Grant)
         return grant
 
-    with Store.open(database) as one, Store.open(database) as other, ExitStack() as stack:
-        assert one.claim(["a"]).result(WAIT).mine == ("a",)
-        first = stack.enter_context(closing(Limits.begin(one, limits, run="nightly")))
-        take(first)
-        with one.database.begin() as connection:
+    with Store.open(database) as store, Store.open(database) as rival, ExitStack() as stack:
+        assert store.claim(["a"]).result(WAIT).mine == ("a",)
+        session = stack.enter_context(closing(Limits.begin(store, limits, run="nightly")))
+        take(session)
+        with store.database.begin() as connection:
             connection.exec_driver_sql("update owners set host = 'elsewhere'")
         monkeypatch.setattr(time, "time", lambda: clock() + ahead)
-        assert other.claim(["a"]).result(WAIT).theirs == ("a",)
-        second = stack.enter_context(closing(Limits.begin(other, limits, run="nightly")))
-        assert take(second).wait == pytest.approx(1.0, abs=0.9)
-        with one.database.begin() as connection:  # it was last heard of a minute ago
+        assert rival.claim(["a"]).result(WAIT).theirs == ("a",)
+        rival_session = stack.enter_context(closing(Limits.begin(rival, limits, run="nightly")))
+        assert take(rival_session).wait == pytest.approx(1.0, abs=0.9)
+        with store.database.begin() as connection:  # it was last heard of a minute ago
             connection.exec_driver_sql("update owners set until = until - 60.1 where host = 'elsewhere'")
-        assert other.claim(["a"]).result(WAIT).mine == ("a",)
+        assert rival.claim(["a"]).result(WAIT).mine == ("a",)
 
 
 class Slow(Folder):
@@ -235,7 +235,7 @@ def test_signs_of_life_while_pictures_are_slow(
     with Store(engine, "here", pictures) as store:
         store.claim(["a"]).result(WAIT)
         image = Response("", image=keeping.PNG)
-        kept = keeping.put(store, "a", image, model="m", prompt="p", repeat=0)
+        row = keeping.put(store, "a", image, model="m", prompt="p", repeat=0)
         with engine.begin() as connection:
             connection.exec_driver_sql("update owners set until = 0")
         heard, deadline = 0.0, time.monotonic() + 10
@@ -245,4 +245,4 @@ def test_signs_of_life_while_pictures_are_slow(
             time.sleep(0.01)
         pictures.ready.set()
         assert heard
-        assert kept.result(WAIT).image_file
+        assert row.result(WAIT).image_file

@@ -14,8 +14,8 @@ IDENTITY = {"provider": "openai", "model": "gpt-4o", "temperature": 0.5}
 
 
 def key(identity: Mapping[str, object], *, prompt: str, repeat: int, seed: int, picture: bytes = b"") -> str:
-    (found,) = keys(identity, [Query("case", prompt, (), repeat, seed, {}, picture=picture)])
-    return found
+    (digest,) = keys(identity, [Query("case", prompt, (), repeat, seed, {}, picture=picture)])
+    return digest
 
 
 def test_key_is_the_hash_of_canonical_json() -> None:
@@ -31,7 +31,7 @@ def test_key_ignores_the_order_and_kind_of_the_mapping() -> None:
 
 
 def test_everything_that_can_change_an_answer_changes_the_key() -> None:
-    found = {
+    distinct_keys = {
         key(IDENTITY, prompt="p", repeat=0, seed=0),
         key(IDENTITY, prompt="P", repeat=0, seed=0),
         key(IDENTITY, prompt="p ", repeat=0, seed=0),
@@ -42,7 +42,7 @@ def test_everything_that_can_change_an_answer_changes_the_key() -> None:
         key({**IDENTITY, "top_p": None}, prompt="p", repeat=0, seed=0),
         key({**IDENTITY, "stop": ["p"]}, prompt="p", repeat=0, seed=0),
     }
-    assert len(found) == 9
+    assert len(distinct_keys) == 9
 
 
 def test_lone_surrogates_have_keys_of_their_own() -> None:
@@ -51,7 +51,9 @@ def test_lone_surrogates_have_keys_of_their_own() -> None:
 
 def test_keys_of_queries_are_those_of_single_calls_in_order() -> None:
     queries = [Query(str(n), f"prompt {n % 3}", (), n // 3, n * 11, {}) for n in range(7)]
-    one_by_one = [key(IDENTITY, prompt=q.prompt, repeat=q.repeat, seed=q.seed) for q in queries]
+    one_by_one = [
+        key(IDENTITY, prompt=query.prompt, repeat=query.repeat, seed=query.seed) for query in queries
+    ]
     assert keys(IDENTITY, queries) == tuple(one_by_one)
 
 

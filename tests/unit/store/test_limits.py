@@ -23,12 +23,12 @@ TAKE_ALL = """
 import sys
 from pytest_factorfair.domain import Ceilings
 from pytest_factorfair.store import Grant, Limits, Store, Wish
-url, session, calls, cost, most = sys.argv[1:]
+url, session, calls, cost, max_calls = sys.argv[1:]
 ceilings = Ceilings(calls=int(calls) or None, cost=float(cost) or None)
 with Store.open(url) as store:
     limits, taken = Limits.join(store, ceilings, run="", session=session), 0
     wish = Wish("here", float(cost) * 0.6, 0.0, lambda number: 1.0)
-    while taken < int(most) and isinstance(limits.account([], [wish]).result()[0], Grant):
+    while taken < int(max_calls) and isinstance(limits.account([], [wish]).result()[0], Grant):
         taken += 1
     print(taken, flush=True)
     if cost != "0":
@@ -39,7 +39,7 @@ with Store.open(url) as store:
 
 
 class Begin(Protocol):
-    def __call__(self, now: float = 0.0, run: str = "", **most: float) -> Limits: ...
+    def __call__(self, now: float = 0.0, run: str = "", **ceilings: float) -> Limits: ...
 
 
 @pytest.fixture
@@ -47,8 +47,8 @@ def begin(store: Store) -> Iterator[Begin]:
     """Starts sessions, which end with the test."""
     with ExitStack() as stack:
 
-        def begun(now: float = 0.0, run: str = "", **most: Any) -> Limits:
-            limits = Limits.begin(store, Ceilings(**most), run=run, now=now)
+        def begun(now: float = 0.0, run: str = "", **ceilings: Any) -> Limits:
+            limits = Limits.begin(store, Ceilings(**ceilings), run=run, now=now)
             stack.callback(limits.close)
             return limits
 
@@ -58,8 +58,8 @@ def begin(store: Store) -> Iterator[Begin]:
 def take(
     limits: Limits, *, estimate: float | None = 0.0, now: float = 0.0, endpoint: str = HERE
 ) -> Grant | Later | Over:
-    (taken,) = limits.account([], [Wish(endpoint, estimate, now, lambda _: 8.0)]).result(WAIT)
-    return taken
+    (reply,) = limits.account([], [Wish(endpoint, estimate, now, lambda _: 8.0)]).result(WAIT)
+    return reply
 
 
 def granted(limits: Limits, *, estimate: float | None = 0.0, now: float = 0.0) -> Grant:
@@ -93,9 +93,18 @@ def rows(store: Store) -> list[int]:
 
 
 def start(
-    url: str, limits: Limits, *, calls: int = 0, cost: float = 0, most: int = 10**6
+    url: str, limits: Limits, *, calls: int = 0, cost: float = 0, max_calls: int = 10**6
 ) -> subprocess.Popen[str]:
-    command = [forkserver.python(), "-c", TAKE_ALL, url, limits.session, str(calls), str(cost), str(most)]
+    command = [
+        forkserver.python(),
+        "-c",
+        TAKE_ALL,
+        url,
+        limits.session,
+        str(calls),
+        str(cost),
+        str(max_calls),
+    ]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
@@ -107,27 +116,27 @@ def test_four_processes_take_exactly_what_there_is(url: str, begin: Begin) -> No
 
 
 def test_two_sessions_of_one_run_share_its_limits_but_not_their_accounts(begin: Begin) -> None:
-    one, two = begin(run="nightly", calls=5), begin(run="nightly", calls=5)
-    for limits in (one, two, one, two, two):
+    session, sibling = begin(run="nightly", calls=5), begin(run="nightly", calls=5)
+    for limits in (session, sibling, session, sibling, sibling):
         granted(limits)
-    assert refusal(one) == refusal(two) == "the budget of 5 calls is used up"
-    assert (one.usage.calls, two.usage.calls) == (2, 3)
+    assert refusal(session) == refusal(sibling) == "the budget of 5 calls is used up"
+    assert (session.usage.calls, sibling.usage.calls) == (2, 3)
 
 
 def test_two_sessions_of_one_run_share_its_rate_and_cost(begin: Begin) -> None:
-    one, two = (begin(run="nightly", rpm=60, cost=1.0) for _ in range(2))
-    assert [granted(each, estimate=0.4).wait for each in (one, two)] == pytest.approx([0.0, 1.0])
-    assert isinstance(take(two, estimate=0.4), Later)
+    session, sibling = (begin(run="nightly", rpm=60, cost=1.0) for _ in range(2))
+    assert [granted(limits, estimate=0.4).wait for limits in (session, sibling)] == pytest.approx([0.0, 1.0])
+    assert isinstance(take(sibling, estimate=0.4), Later)
 
 
 def test_a_session_that_ends_leaves_the_others_their_run(store: Store, begin: Begin) -> None:
-    one, two = begin(run="nightly", calls=5), begin(run="nightly", calls=5)
-    granted(one)
-    one.end("the run has ended").result(WAIT)
-    assert take(one) == Over("the run has ended")
-    one.close()
-    assert [isinstance(take(two), Grant) for _ in range(5)] == [True] * 4 + [False]
-    two.close()
+    session, sibling = begin(run="nightly", calls=5), begin(run="nightly", calls=5)
+    granted(session)
+    session.end("the run has ended").result(WAIT)
+    assert take(session) == Over("the run has ended")
+    session.close()
+    assert [isinstance(take(sibling), Grant) for _ in range(5)] == [True] * 4 + [False]
+    sibling.close()
     assert rows(store) == [0, 0, 0, 0]
 
 
@@ -142,10 +151,10 @@ def test_a_run_in_progress_with_other_limits(begin: Begin) -> None:
 
 
 def test_runs_of_other_names_have_their_own(begin: Begin) -> None:
-    one, two = begin(calls=1), begin(calls=1)
-    granted(one)
-    granted(two)
-    assert isinstance(take(one), Over)
+    session, unrelated = begin(calls=1), begin(calls=1)
+    granted(session)
+    granted(unrelated)
+    assert isinstance(take(session), Over)
 
 
 def test_no_limit_grants_everything_at_once(begin: Begin) -> None:
@@ -170,7 +179,7 @@ def test_minutes_count_from_the_beginning(begin: Begin) -> None:
 def test_pace_is_kept_without_saving_up(begin: Begin) -> None:
     """120 a minute: one every half second, and a quiet time earns nothing."""
     limits = begin(rpm=120)
-    assert [granted(limits, now=now).wait for now in (10.0, 10.0, 10.2)] == pytest.approx([0, 0.5, 0.8])
+    assert [granted(limits, now=moment).wait for moment in (10.0, 10.0, 10.2)] == pytest.approx([0, 0.5, 0.8])
     assert [granted(limits, now=100.0).wait for _ in range(3)] == pytest.approx([0, 0.5, 1.0])
 
 
@@ -182,11 +191,11 @@ def test_no_call_is_put_off_beyond_the_end(begin: Begin) -> None:
 
 def test_cost_is_set_aside_and_then_replaced(begin: Begin) -> None:
     limits = begin(cost=1.0)
-    first, second = (granted(limits, estimate=0.4) for _ in range(2))
-    assert first.reserved == pytest.approx(0.4)
+    grant, later_grant = (granted(limits, estimate=0.4) for _ in range(2))
+    assert grant.reserved == pytest.approx(0.4)
     assert isinstance(take(limits, estimate=0.4), Later)  # it depends on what these two will have cost
-    settle(limits, first, 0.1)
-    settle(limits, second, 0.1)
+    settle(limits, grant, 0.1)
+    settle(limits, later_grant, 0.1)
     for _ in range(2):  # 0.2 spent, 0.4 twice set aside
         granted(limits, estimate=0.4)
     assert isinstance(take(limits, estimate=0.4), Later)
@@ -195,8 +204,8 @@ def test_cost_is_set_aside_and_then_replaced(begin: Begin) -> None:
 def test_a_rest_too_small_for_a_call_is_reported(begin: Begin) -> None:
     limits = begin(cost=1.0)
     settle(limits, granted(limits, estimate=0.5), 0.7)
-    told = "the budget of $1.00 is used up but for $0.3000, and a call may cost $0.7000"
-    assert refusal(limits, estimate=0.4) == told
+    message = "the budget of $1.00 is used up but for $0.3000, and a call may cost $0.7000"
+    assert refusal(limits, estimate=0.4) == message
 
 
 def test_dear_answers_raise_the_estimate(begin: Begin) -> None:
@@ -211,9 +220,9 @@ def test_dear_answers_raise_the_estimate(begin: Begin) -> None:
 
 def test_the_first_call_of_unknown_price_goes_alone(begin: Begin) -> None:
     limits = begin(cost=1.0)
-    first = granted(limits, estimate=None)
+    grant = granted(limits, estimate=None)
     assert isinstance(take(limits, estimate=None), Later)
-    settle(limits, first, 0.0)
+    settle(limits, grant, 0.0)
     assert all(granted(limits, estimate=None).reserved == 0 for _ in range(3))  # they are free
 
 
@@ -243,15 +252,15 @@ def test_a_failed_call_that_may_have_been_billed_is_taken_as_spent(begin: Begin)
 
 def test_the_account_of_all_processes(store: Store, begin: Begin) -> None:
     """Calls in flight count at what is set aside for them."""
-    first = begin()
-    second = Limits.join(store, Ceilings(), run="", session=first.session)
-    assert second is not None
-    grant = granted(first, estimate=0.25)
-    granted(second, estimate=0.5)
-    enter(first, AccountEntry.settled(grant, 0.125, 70, 3, billed=0.125))
-    assert first.usage == Usage(2, 0, 70, 3, 0.625, estimated=1)
-    second.close()
-    assert first.usage == Usage(2, 0, 70, 3, 0.625, estimated=1)
+    limits = begin()
+    joined = Limits.join(store, Ceilings(), run="", session=limits.session)
+    assert joined is not None
+    grant = granted(limits, estimate=0.25)
+    granted(joined, estimate=0.5)
+    enter(limits, AccountEntry.settled(grant, 0.125, 70, 3, billed=0.125))
+    assert limits.usage == Usage(2, 0, 70, 3, 0.625, estimated=1)
+    joined.close()
+    assert limits.usage == Usage(2, 0, 70, 3, 0.625, estimated=1)
 
 
 def test_unknown_until_the_price_is_known(begin: Begin) -> None:
@@ -274,7 +283,7 @@ def test_a_session_that_has_ended_sends_nothing_and_counts_nothing(begin: Begin)
 
 def test_what_the_dead_had_in_flight_is_taken_as_spent(url: str, begin: Begin) -> None:
     limits = begin(cost=1.0)
-    assert start(url, limits, cost=1.0, most=1).communicate(timeout=60)[0] == "1\n"
+    assert start(url, limits, cost=1.0, max_calls=1).communicate(timeout=60)[0] == "1\n"
     assert isinstance(take(limits, estimate=0.6), Later)  # now it is taken for dead
     assert refusal(limits, estimate=0.6).startswith("the budget of $1.00 is used up but for $0.4000")
     assert limits.usage == Usage(calls=1, cost=0.6, estimated=1)
@@ -293,8 +302,8 @@ def test_the_next_run_sweeps_up_after_a_dead_one(url: str, store: Store, begin: 
     granted(limits)
     another = begin()  # it finds the first alive
     assert rows(store) == [2, 2, 1, 2]
-    for each in (limits, another):
-        each.close()
+    for session in (limits, another):
+        session.close()
     assert rows(store) == [0, 0, 0, 0]
 
 
@@ -319,34 +328,34 @@ def test_tables_that_are_gone(store: Store, begin: Begin) -> None:
 
 
 def test_processes_share_what_they_know_of_an_endpoint(store: Store, begin: Begin) -> None:
-    one = begin()
-    two = Limits.join(store, Ceilings(), run="", session=one.session)
-    assert two is not None
-    granted(one)
-    granted(two)
-    one.endpoints.close_until(HERE, 45.0, now=15.0, throttled=True).result(WAIT)
-    two.endpoints.close_until(HERE, 40.0, now=20.0, throttled=True).result(
+    session = begin()
+    sibling = Limits.join(store, Ceilings(), run="", session=session.session)
+    assert sibling is not None
+    granted(session)
+    granted(sibling)
+    session.endpoints.close_until(HERE, 45.0, now=15.0, throttled=True).result(WAIT)
+    sibling.endpoints.close_until(HERE, 40.0, now=20.0, throttled=True).result(
         WAIT
     )  # a shorter pause ends no longer one
-    two.endpoints.close_until(HERE, 50.0, now=20.0, throttled=False).result(WAIT)
-    (health,) = one.endpoints.all
+    sibling.endpoints.close_until(HERE, 50.0, now=20.0, throttled=False).result(WAIT)
+    (health,) = session.endpoints.all
     assert (health.waited, health.throttled) == (35.0, 2)  # from 15 to 50, each second once
-    assert take(two, now=20.0) == Later(30.0)
-    assert isinstance(take(two, now=20.0, endpoint="elsewhere"), Grant)
+    assert take(sibling, now=20.0) == Later(30.0)
+    assert isinstance(take(sibling, now=20.0, endpoint="elsewhere"), Grant)
     for number in range(3):
-        two.endpoints.fail(HERE, "503", now=60.0 + number, is_new=True, alike=3, opens=True).result(WAIT)
+        sibling.endpoints.fail(HERE, "503", now=60.0 + number, is_new=True, alike=3, opens=True).result(WAIT)
     assert (
-        one.endpoints.health(HERE).result(WAIT).failing,
-        one.endpoints.health(HERE).result(WAIT).since,
+        session.endpoints.health(HERE).result(WAIT).failing,
+        session.endpoints.health(HERE).result(WAIT).since,
     ) == (3, 60.0)
-    granted(one, now=62.0)  # the one call that tries it
-    assert [take(each, now=62.0) for each in (one, two)] == [Later(8.0)] * 2
-    two.endpoints.answer(HERE)
-    assert two.endpoints.health(HERE).result(WAIT) == Health(
+    granted(session, now=62.0)  # the one call that tries it
+    assert [take(limits, now=62.0) for limits in (session, sibling)] == [Later(8.0)] * 2
+    sibling.endpoints.answer(HERE)
+    assert sibling.endpoints.health(HERE).result(WAIT) == Health(
         HERE, closed_until=50.0, throttled=2, waited=35.0, answered=True, episode=1
     )
-    granted(one, now=62.0)
-    two.close()
+    granted(session, now=62.0)
+    sibling.close()
 
 
 def test_rejections_alike_in_a_row_are_counted(begin: Begin) -> None:
@@ -360,12 +369,12 @@ def test_rejections_alike_in_a_row_are_counted(begin: Begin) -> None:
 
 
 def test_process_of_another_host_is_alive_as_long_as_it_is_heard_of(store: Store, begin: Begin) -> None:
-    theirs = begin(run="theirs")
+    remote = begin(run="theirs")
     with store.database.begin() as connection:
         connection.execute(update(OWNERS).values(host="elsewhere", pid=1))
     begin(run="mine")
-    granted(theirs)
+    granted(remote)
     with store.database.begin() as connection:
         connection.execute(update(OWNERS).where(OWNERS.c.host == "elsewhere").values(until=0.0))
     begin(run="another")
-    assert isinstance(take(theirs), Over)
+    assert isinstance(take(remote), Over)

@@ -55,7 +55,7 @@ def test_an_empty_store_and_a_full_one(store: Store) -> None:
     assert reason(store) is None
 
 
-@pytest.mark.parametrize(("changed", "told"), [
+@pytest.mark.parametrize(("changed", "message"), [
     ({"model": "n"}, 'model is "n", stored with "m"'),
     ({"base_url": "http://b/v1"}, 'base_url is "http://b/v1", stored with "http://a/v1"'),
     ({"parameters": {"temperature": 0.5, "max_tokens": 9}}, "parameters.temperature is 0.5, stored with 0"),
@@ -63,9 +63,9 @@ def test_an_empty_store_and_a_full_one(store: Store) -> None:
     ({"model": "n", "parameters": {"temperature": 1, "max_tokens": 9}},
      'model is "n", stored with "m"; parameters.temperature is 1, stored with 0'),
 ])  # fmt: skip
-def test_another_model_or_parameter(store: Store, changed: dict[str, Any], told: str) -> None:
+def test_another_model_or_parameter(store: Store, changed: dict[str, Any], message: str) -> None:
     put(store, Response("A"))
-    assert reason(store, identity=IDENTITY | changed) == told
+    assert reason(store, identity=IDENTITY | changed) == message
 
 
 def test_the_nearest_stored_model_is_named(store: Store) -> None:
@@ -79,8 +79,8 @@ def test_prompt_seed_and_repeat(store: Store) -> None:
     assert reason(store, query=replace(QUERY, prompt="Who else?")) == NEW_PROMPT
     assert reason(store, query=replace(QUERY, seed=8)) == NEW_SEED
     assert reason(store, query=replace(QUERY, repeat=1)) == NEW_REPEAT
-    other = IDENTITY | {"model": "n"}
-    assert reason(store, identity=other, query=replace(QUERY, prompt="Who else?")) == NEW_MODEL
+    identity = IDENTITY | {"model": "n"}
+    assert reason(store, identity=identity, query=replace(QUERY, prompt="Who else?")) == NEW_MODEL
 
 
 @pytest.mark.parametrize(("response", "why"), [

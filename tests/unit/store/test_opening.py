@@ -68,9 +68,9 @@ def test_bad_url(url: str, words: str, tmp_path: Path, monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("url", ["me:secret@127.0.0.1:1/responses", "127.0.0.1:1/responses?password=secret"])
 def test_password_is_not_shown(url: str) -> None:
-    told = refusal(f"postgresql://{url}")
-    assert "secret" not in told
-    assert "***" in told or "psycopg" in told
+    message = refusal(f"postgresql://{url}")
+    assert "secret" not in message
+    assert "***" in message or "psycopg" in message
 
 
 @pytest.mark.parametrize("content", [b"", b"notes of mine\n" * 100, b"SQLite format 3\0" + b"\xff" * 500])
@@ -97,8 +97,8 @@ def test_file_that_is_no_database_is_left_as_it_is(
 )
 def test_database_of_somebody_else_is_left_as_it_is(tmp_path: Path, script: str) -> None:
     path = tmp_path / "theirs.sqlite"
-    with closing(sqlite3.connect(path)) as theirs:
-        theirs.executescript(script)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(script)
     before = path.read_bytes()
     assert "not a response store; it is left as it is" in refusal(f"sqlite:///{path}")
     assert path.read_bytes() == before
@@ -109,32 +109,32 @@ def test_store_of_another_version_is_left_as_it_is(tmp_path: Path, version: str)
     path = tmp_path / "responses.sqlite"
     with Store.open(f"sqlite:///{path}"):
         pass
-    with closing(sqlite3.connect(path)) as other, other:
-        other.execute("update meta set value = ? where name = 'version'", (version,))
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("update meta set value = ? where name = 'version'", (version,))
     before = path.read_bytes()
-    told = refusal(f"sqlite:///{path}")
-    assert f"of version {version}, this release reads version 5" in told
+    message = refusal(f"sqlite:///{path}")
+    assert f"of version {version}, this release reads version 5" in message
     assert path.read_bytes() == before
 
 
 def test_file_system_without_locks(tmp_path: Path) -> None:
     """SQLite then takes every file for locked, also the one that nobody else can know."""
-    held = []
+    lockers = []
 
     def lock(connection: sqlite3.Connection, _: object) -> None:
         name = connection.execute("pragma database_list").fetchone()[2]
-        other = sqlite3.connect(name)
-        other.execute("begin exclusive")
-        held.append(other)
+        locker = sqlite3.connect(name)
+        locker.execute("begin exclusive")
+        lockers.append(locker)
 
     event.listen(Engine, "connect", lock)
     try:
-        told = refusal(f"sqlite:///{tmp_path}/responses.sqlite")
+        message = refusal(f"sqlite:///{tmp_path}/responses.sqlite")
     finally:
         event.remove(Engine, "connect", lock)
-        for other in held:
-            other.close()
-    assert told == (
+        for locker in lockers:
+            locker.close()
+    assert message == (
         f"{tmp_path}/responses.sqlite: the file system of its folder has no file locks; "
         "name another with --factorfair-store"
     )
@@ -143,9 +143,9 @@ def test_file_system_without_locks(tmp_path: Path) -> None:
 
 def test_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("a file")
-    told = refusal(f"sqlite:///{tmp_path}/taken/responses.sqlite")
-    assert "responses.sqlite: the response store cannot be opened" in told
-    assert told.endswith("name another with --factorfair-store")
+    message = refusal(f"sqlite:///{tmp_path}/taken/responses.sqlite")
+    assert "responses.sqlite: the response store cannot be opened" in message
+    assert message.endswith("name another with --factorfair-store")
 
 
 @pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo], ids=["folder", "fifo"])
@@ -166,10 +166,10 @@ def test_what_is_not_a_regular_file(tmp_path: Path, make: Callable[[Path], None]
 def test_store_that_lacks_something(tmp_path: Path, statement: str, missing: str, *, read_only: bool) -> None:
     url = f"sqlite:///{tmp_path}/responses.sqlite"
     Store.open(url).close()
-    with closing(sqlite3.connect(tmp_path / "responses.sqlite")) as other:
-        other.execute(statement)
-    told = refusal(url, read_only=read_only)
-    assert f"cannot be opened: {missing}; name another with --factorfair-store" in told
+    with closing(sqlite3.connect(tmp_path / "responses.sqlite")) as connection:
+        connection.execute(statement)
+    message = refusal(url, read_only=read_only)
+    assert f"cannot be opened: {missing}; name another with --factorfair-store" in message
 
 
 def test_damaged_pages_are_found_before_anything_is_asked(tmp_path: Path) -> None:
@@ -188,8 +188,8 @@ def test_damaged_pages_are_found_before_anything_is_asked(tmp_path: Path) -> Non
 
 
 def test_nothing_is_made_for_reading_only(tmp_path: Path) -> None:
-    told = refusal(f"sqlite:///{tmp_path}/kept/responses.sqlite", read_only=True)
-    assert "no such response store" in told
+    message = refusal(f"sqlite:///{tmp_path}/kept/responses.sqlite", read_only=True)
+    assert "no such response store" in message
     assert list(tmp_path.iterdir()) == []
 
 
@@ -224,8 +224,8 @@ def test_store_another_process_has_just_made_is_taken(
 ) -> None:
     """The other process wins the race between our look and our link."""
     url = f"sqlite:///{tmp_path}/responses.sqlite"
-    with Store.open(url) as first:
-        keeping.put(first, "k", Response("A"), model="m", prompt="p", repeat=0).result(30)
+    with Store.open(url) as rival:
+        keeping.put(rival, "k", Response("A"), model="m", prompt="p", repeat=0).result(30)
     if not links:
         monkeypatch.setattr(os, "link", refuse_links)
     looks = itertools.chain([False], itertools.repeat(object=True))

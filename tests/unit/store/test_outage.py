@@ -33,13 +33,13 @@ def test_an_outage_is_waited_for() -> None:
 
 
 def test_once_the_patience_is_used_up_nobody_waits_again() -> None:
-    outage, disk, other = Outage(patience=0), Disk(), Disk(failures=0)
+    outage, disk, healthy = Outage(patience=0), Disk(), Disk(failures=0)
     with pytest.raises(OSError, match="No space left"):
         outage.patiently(disk, writes=True)
     assert outage.gone
     with pytest.raises(OSError, match="No space left"):
-        outage.patiently(other, writes=True)
-    assert (disk.attempts, other.attempts) == (1, 0)
+        outage.patiently(healthy, writes=True)
+    assert (disk.attempts, healthy.attempts) == (1, 0)
 
 
 def test_what_cannot_be_written_may_still_be_read_until_that_fails() -> None:

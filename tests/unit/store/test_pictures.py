@@ -31,7 +31,7 @@ def picture(number: int = 0) -> bytes:
 
 def put(store: Store, key: str, image: bytes, *, replace: bool = False) -> Response:
     response = Response("", cost=0.0, image=image)
-    done = keeping.put(
+    row = keeping.put(
         store,
         key,
         response,
@@ -42,21 +42,21 @@ def put(store: Store, key: str, image: bytes, *, replace: bool = False) -> Respo
         identity={"provider": "p", "steps": 20},
         replace=replace,
     )
-    return done.result(WAIT)
+    return row.result(WAIT)
 
 
 @pytest.mark.parametrize(("image", "kind"), [(PNG + b"1", "png"), (JPG + b"2", "jpg"), (WEBP + b"3", "webp")])
 def test_picture_is_a_file_and_its_row_names_it(store: Store, file: Path, image: bytes, kind: str) -> None:
     digest = hashlib.sha256(image).hexdigest()
     name = f"{digest[:2]}/{digest}.{kind}"
-    kept = put(store, "k", image)
-    assert kept == Response("", cost=0.0, image_file=name)
-    assert store.responses(["k"]) == {"k": kept}
+    response = put(store, "k", image)
+    assert response == Response("", cost=0.0, image_file=name)
+    assert store.responses(["k"]) == {"k": response}
     assert (file.parent / "images" / name).read_bytes() == image == store.pictures.read(name)
     assert (file.parent / "images" / ".gitignore").exists()
-    with closing(sqlite3.connect(file)) as other:
-        assert other.execute("select picture from responses").fetchall() == [(name,)]
-        assert "picture 0" not in str(other.execute("select body from responses").fetchall())
+    with closing(sqlite3.connect(file)) as connection:
+        assert connection.execute("select picture from responses").fetchall() == [(name,)]
+        assert "picture 0" not in str(connection.execute("select body from responses").fetchall())
 
 
 def test_store_that_is_no_file_has_the_folder_it_is_given(url: str, backend: str, tmp_path: Path) -> None:
@@ -101,8 +101,8 @@ def test_line_that_was_cut_off_is_ended(store: Store, file: Path) -> None:
     with manifest.open("ab") as torn:
         torn.write(b'{"file": "ab/')
     put(store, "b", picture(2))
-    first, torn_line, last = manifest.read_text().splitlines()
-    assert [json.loads(line)["key"] for line in (first, last)] == ["a", "b"]
+    first_line, torn_line, last_line = manifest.read_text().splitlines()
+    assert [json.loads(line)["key"] for line in (first_line, last_line)] == ["a", "b"]
     assert torn_line == '{"file": "ab/'
 
 
@@ -183,7 +183,7 @@ def test_pictures_are_read_ahead_in_order(tmp_path: Path) -> None:
     images = [picture(number) for number in range(3 * Folder.at_once)]
     far = Far(tmp_path)
     far.keep([Picture(file_of(image), image, {}) for image in images])
-    assert [each.result() for each in far.reading(map(file_of, images))] == images
+    assert [future.result() for future in far.reading(map(file_of, images))] == images
 
 
 def test_same_picture_twice_is_one_file_and_two_lines(store: Store, file: Path) -> None:
@@ -204,11 +204,11 @@ def test_pictures_do_not_stay_in_memory(store: Store) -> None:
             )
             del image
             waiting[-1].result(WAIT)
-        held, _ = tracemalloc.get_traced_memory()
+        allocated, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert all(done.result().image is None for done in waiting)
-    assert held < 4 * size
+    assert all(row.result().image is None for row in waiting)
+    assert allocated < 4 * size
 
 
 FILL = """
@@ -233,9 +233,9 @@ store.close()
 
 def test_full_disk(url: str, file: Path) -> None:
     command = [forkserver.python(), "-c", FILL, url]
-    told = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
-    assert told.stderr == ""
-    lines = told.stdout.splitlines()
+    completed = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert completed.stderr == ""
+    lines = completed.stdout.splitlines()
     assert len(lines) == 2  # the first failure is that of all that follow
     for line in lines:
         assert line == f"{file}: the response store cannot be written: [Errno 27] File too large"
@@ -247,11 +247,11 @@ def test_full_disk(url: str, file: Path) -> None:
 def test_folder_that_takes_nothing(store: Store, file: Path) -> None:
     store.outage.patience = 0.1
     (file.parent / "images").write_text("a file in the way")
-    done = keeping.put(store, "k", Response("", image=picture()), model="m", prompt="p", repeat=0)
+    row = keeping.put(store, "k", Response("", image=picture()), model="m", prompt="p", repeat=0)
     with pytest.raises(
         StoreError, match=r"responses\.sqlite: the response store cannot be written: .*images"
     ):
-        done.result(WAIT)
+        row.result(WAIT)
     assert store.count(["k"]) == 0
 
 
@@ -287,17 +287,17 @@ def test_kill_leaves_no_row_without_its_picture_and_loses_none(url: str, file: P
         seen += process.stdout.readlines()
         assert process.wait() == -9
         process.stdout.close()
-    told = {line.decode().strip() for line in seen if line.endswith(b"\n")}
-    assert len(told) >= 120
-    with closing(sqlite3.connect(file)) as other:
-        rows = dict(other.execute("select key, picture from responses").fetchall())
-    assert told <= rows.keys()
+    committed = {line.decode().strip() for line in seen if line.endswith(b"\n")}
+    assert len(committed) >= 120
+    with closing(sqlite3.connect(file)) as connection:
+        rows = dict(connection.execute("select key, picture from responses").fetchall())
+    assert committed <= rows.keys()
     pictures = Folder(file.parent / "images")
     for key, name in rows.items():
         assert pictures.read(name) == PNG + key.encode() * 2000
     listed = {(line["key"], line["file"]) for line in keeping.manifest(Path(pictures.place))}
     assert set(rows.items()) <= listed
-    assert {file_of(PNG + key.encode() * 2000) for key in told} <= set(rows.values())
+    assert {file_of(PNG + key.encode() * 2000) for key in committed} <= set(rows.values())
 
 
 APPEND = """

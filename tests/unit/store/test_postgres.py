@@ -72,8 +72,8 @@ def test_restart_is_waited_for(database: str, postgres_folder: str) -> None:
             assert set(claim.result(WAIT).had) == {"put"}
             assert count.result(WAIT) >= 1
         assert store.count(["put", "late"]) == 2
-        with Store.open(database) as other:  # whose claims these are is known again
-            assert other.claim(["claimed", "new"]).result(WAIT).theirs == ("claimed", "new")
+        with Store.open(database) as rival:  # whose claims these are is known again
+            assert rival.claim(["claimed", "new"]).result(WAIT).theirs == ("claimed", "new")
 
 
 def test_grants_whose_connection_is_lost_are_taken_once(database: str) -> None:
@@ -81,17 +81,17 @@ def test_grants_whose_connection_is_lost_are_taken_once(database: str) -> None:
     server = sqlalchemy.create_engine(database)
     wishes = [Wish("here", None, 0.0, float)] * 3
     with Store.open(database) as store, closing(Limits.begin(store, Ceilings(calls=5))) as limits:
-        with server.connect() as other:
-            other.exec_driver_sql("select * from process_accounts for update")
+        with server.connect() as blocking:
+            blocking.exec_driver_sql("select * from process_accounts for update")
             batch = limits.account([], wishes)
             blocked = "from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
             with server.connect().execution_options(isolation_level="AUTOCOMMIT") as watching:
                 while not watching.exec_driver_sql(f"select pg_terminate_backend(pid) {blocked}").all():
                     time.sleep(0.01)
-        assert all(isinstance(one, Grant) for one in batch.result(WAIT))
+        assert all(isinstance(grant, Grant) for grant in batch.result(WAIT))
         assert limits.usage.calls == 3
-        *left, over = limits.account([], wishes).result(WAIT)
-        assert all(isinstance(one, Grant) for one in left)
+        *grants, over = limits.account([], wishes).result(WAIT)
+        assert all(isinstance(grant, Grant) for grant in grants)
         assert over == Over("the budget of 5 calls is used up")
     server.dispose()
 

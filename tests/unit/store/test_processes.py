@@ -57,19 +57,22 @@ def test_eight_processes_lose_nothing_and_meet_no_lock(url: str) -> None:
         assert process.stdin is not None
         process.stdin.write("\n")
         process.stdin.flush()
-    told = [process.communicate(timeout=120) for process in processes]
-    assert told == [("done\n", "")] * WORKERS
+    outputs = [process.communicate(timeout=120) for process in processes]
+    assert outputs == [("done\n", "")] * WORKERS
     with Store.open(url) as store:
-        assert store.count(f"{w}-{r}" for w in range(WORKERS) for r in range(ROWS)) == WORKERS * ROWS
+        assert (
+            store.count(f"{worker}-{row}" for worker in range(WORKERS) for row in range(ROWS))
+            == WORKERS * ROWS
+        )
 
 
 def test_every_row_that_was_committed_outlives_a_kill(url: str, file: Path) -> None:
     process = subprocess.Popen([forkserver.python(), "-c", FLOOD, url], stdout=subprocess.PIPE)
     assert process.stdout is not None
-    with process.stdout as told:
-        seen = [told.readline() for _ in range(1000)]
+    with process.stdout as stdout:
+        seen = [stdout.readline() for _ in range(1000)]
         process.kill()
-        seen += told.readlines()
+        seen += stdout.readlines()
     assert process.wait() == -9
     committed = {line.decode().strip() for line in seen if line.endswith(b"\n")}
     assert len(committed) >= 1000

@@ -19,9 +19,9 @@ WAIT = 30
 
 
 def put(store: Store, *keys: str) -> None:
-    done = [keeping.put(store, key, Response("A"), model="m", prompt="p", repeat=0) for key in keys]
-    for one in done:
-        one.result(WAIT)
+    rows = [keeping.put(store, key, Response("A"), model="m", prompt="p", repeat=0) for key in keys]
+    for row in rows:
+        row.result(WAIT)
 
 
 def remove_all(file: Path) -> None:
@@ -60,22 +60,22 @@ def test_nothing_is_lost_and_every_process_reports_the_removal(
 ) -> None:
     url = f"sqlite:///{file}"
     early = [f"k{number}" for number in range(150)]
-    with Store.open(url) as one, Store.open(url) as two:
-        put(one, *early)
-        put(two, "two")
+    with Store.open(url) as store_one, Store.open(url) as store_two:
+        put(store_one, *early)
+        put(store_two, "two")
         remove(file)
-        for store, key in ((one, "late"), (two, "two late"), (one, "on its way")):
+        for store, key in ((store_one, "late"), (store_two, "two late"), (store_one, "on its way")):
             with pytest.raises(StoreError, match=r"responses\.sqlite.*: removed during the run; ") as caught:
                 put(store, key)
             assert "\n" not in str(caught.value)
-    with Store.open(url) as again:
-        again.verify()
-        kept = {*early, "two", "late", "two late", "on its way"} | (
+    with Store.open(url) as reopened:
+        reopened.verify()
+        expected_keys = {*early, "two", "late", "two late", "on its way"} | (
             {"theirs"} if remove is replace else set()
         )
-        assert set(again.responses([*kept, "theirs"])) == kept
-    with closing(sqlite3.connect(file)) as plain:
-        assert plain.execute("pragma integrity_check").fetchone() == ("ok",)
+        assert set(reopened.responses([*expected_keys, "theirs"])) == expected_keys
+    with closing(sqlite3.connect(file)) as connection:
+        assert connection.execute("pragma integrity_check").fetchone() == ("ok",)
 
 
 def test_the_place_of_pictures_and_their_detections_are_written_again(file: Path, tmp_path: Path) -> None:
@@ -90,12 +90,12 @@ def test_the_place_of_pictures_and_their_detections_are_written_again(file: Path
         remove_all(file)
         with pytest.raises(StoreError, match="removed during the run"):
             put(store, "late")
-    with Store.open(url) as again:
-        assert again.pictures.place == str(named)
-        assert again.pictures.read(again.responses(["k"])["k"].image_file) == drawn.image
-        assert again.detections.found("detector", [picture]) == {picture: Detection()}
-    with Store.open(url, pictures=str(named)) as again:
-        assert again.settle_pictures() == mark
+    with Store.open(url) as reopened:
+        assert reopened.pictures.place == str(named)
+        assert reopened.pictures.read(reopened.responses(["k"])["k"].image_file) == drawn.image
+        assert reopened.detections.found("detector", [picture]) == {picture: Detection()}
+    with Store.open(url, pictures=str(named)) as reopened:
+        assert reopened.settle_pictures() == mark
 
 
 def test_claims_notice_it_before_anything_is_asked(store: Store, file: Path) -> None:
@@ -110,8 +110,8 @@ def test_what_was_removed_after_the_last_commit_is_written_as_the_store_closes(f
         store.claim(["k"]).result(WAIT)
         put(store, "k")
         remove_folder(file)
-    with Store.open(f"sqlite:///{file}") as again:
-        assert again.count(["k"]) == 1
+    with Store.open(f"sqlite:///{file}") as reopened:
+        assert reopened.count(["k"]) == 1
 
 
 def test_place_that_takes_nothing_any_more_is_one_line(file: Path) -> None:
@@ -129,14 +129,14 @@ def test_place_that_takes_nothing_any_more_is_one_line(file: Path) -> None:
 def test_log_of_a_removed_file_is_not_taken_for_that_of_a_new_one(file: Path) -> None:
     with Store.open(f"sqlite:///{file}") as store:
         put(store, "k")
-        left = {
+        leftovers = {
             name: file.with_name(name).read_bytes()
             for name in ("responses.sqlite-wal", "responses.sqlite-shm")
         }
     file.unlink()
-    for name, content in left.items():
+    for name, content in leftovers.items():
         file.with_name(name).write_bytes(content)
-    with Store.open(f"sqlite:///{file}") as again:
-        put(again, "new")
-        again.verify()
-        assert set(again.responses(["k", "new"])) == {"new"}
+    with Store.open(f"sqlite:///{file}") as reopened:
+        put(reopened, "new")
+        reopened.verify()
+        assert set(reopened.responses(["k", "new"])) == {"new"}

@@ -34,15 +34,15 @@ def put(store: Store, key: str, response: Response = Response("A")) -> None:  # 
 
 
 def refuse(file: Path) -> None:
-    with closing(sqlite3.connect(file)) as other, other:
-        other.execute(
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute(
             "create trigger full before insert on responses begin select raise(abort, 'disk full'); end"
         )
 
 
 def accept(file: Path) -> None:
-    with closing(sqlite3.connect(file)) as other, other:
-        other.execute("drop trigger full")
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("drop trigger full")
 
 
 def lines(folder: Path) -> list[str]:
@@ -60,12 +60,12 @@ def test_what_cannot_be_stored_is_taken_up_later(file: Path, folder: Path) -> No
         assert store.recall() == (2, "")
     assert {json.loads(line)["key"] for line in lines(folder)} == {"text", "picture"}
     accept(file)
-    with opened(file) as again:
-        assert again.take_up() == 2
-        had = again.responses(["before", "text", "picture"])
-        assert had["text"] == Response("B", tokens_in=3)
-        assert again.pictures.read(had["picture"].image_file) == DRAWN.image
-        assert again.take_up() == 0
+    with opened(file) as reopened:
+        assert reopened.take_up() == 2
+        responses = reopened.responses(["before", "text", "picture"])
+        assert responses["text"] == Response("B", tokens_in=3)
+        assert reopened.pictures.read(responses["picture"].image_file) == DRAWN.image
+        assert reopened.take_up() == 0
     assert not lines(folder)
 
 
@@ -85,13 +85,13 @@ def test_those_of_another_store_are_left_and_a_project_may_be_moved(file: Path, 
         refuse(file)
         with pytest.raises(RescuedError):
             put(store, "k")
-    with Store.open(f"sqlite:///{file.with_name('other.sqlite')}", rescue=file.parent) as other:
-        assert other.take_up() == 0
+    with Store.open(f"sqlite:///{file.with_name('other.sqlite')}", rescue=file.parent) as other_store:
+        assert other_store.take_up() == 0
     accept(file)
     moved = tmp_path / "moved"
     file.parent.rename(moved)
-    with opened(moved / file.name) as again:
-        assert again.take_up() == 1
+    with opened(moved / file.name) as reopened:
+        assert reopened.take_up() == 1
 
 
 def test_a_response_stored_meanwhile_is_not_replaced(file: Path) -> None:
@@ -101,17 +101,17 @@ def test_a_response_stored_meanwhile_is_not_replaced(file: Path) -> None:
             put(store, "k", Response("rescued"))
     accept(file)
     keeping.fill(str(file), "k", Response("asked again"))
-    with opened(file) as again:
-        assert again.take_up() == 1
-        assert again.responses(["k"])["k"].text == "asked again"
+    with opened(file) as reopened:
+        assert reopened.take_up() == 1
+        assert reopened.responses(["k"])["k"].text == "asked again"
 
 
 def test_deleted_rows_are_recalled_from_memory(file: Path, folder: Path) -> None:
     with opened(file) as store:
         for key in ("a", "b", "c"):
             put(store, key)
-        with closing(sqlite3.connect(file)) as other, other:
-            other.execute("delete from responses where key in ('a', 'c')")
+        with closing(sqlite3.connect(file)) as connection, connection:
+            connection.execute("delete from responses where key in ('a', 'c')")
         count, why = store.recall()
         assert count == 2
         assert why == f"{file}: 2 responses of this run were deleted from the store"
@@ -123,8 +123,8 @@ def test_only_so_many_bytes_are_remembered(file: Path, folder: Path, monkeypatch
     with opened(file) as store:
         for number in range(50):
             put(store, f"k{number}")
-        with closing(sqlite3.connect(file)) as other, other:
-            other.execute("delete from responses")
+        with closing(sqlite3.connect(file)) as connection, connection:
+            connection.execute("delete from responses")
         count, _ = store.recall()
     keys = [json.loads(line)["key"] for line in lines(folder)]
     assert 0 < count == len(keys) < 50
@@ -151,8 +151,8 @@ def test_a_full_disk_has_a_link_to_another(file: Path, folder: Path, monkeypatch
     (link,) = folder.glob("rescued-*.jsonl")
     assert link.is_symlink()
     accept(file)
-    with opened(file) as again:
-        assert again.take_up() == 1
+    with opened(file) as reopened:
+        assert reopened.take_up() == 1
     assert not list(elsewhere.iterdir())
     assert not link.is_symlink()
 
@@ -167,8 +167,8 @@ def test_a_damaged_line_is_named(file: Path, folder: Path, line: str) -> None:
     accept(file)
     path = max(folder.glob("rescued-*.jsonl"))
     path.write_text(f"{path.read_text()}{line}\n")
-    with opened(file) as again, pytest.raises(StoreError) as caught:
-        again.take_up()
+    with opened(file) as reopened, pytest.raises(StoreError) as caught:
+        reopened.take_up()
     assert str(caught.value) == (
         f"{path}, line 2: not a response that a run rescued; delete the line, and it is asked for again"
     )

@@ -27,8 +27,8 @@ def test_response_comes_back_as_it_was(store: Store, url: str) -> None:
     response = Response("A", "stop", 250, 6, 0.001, "gpt-4o-2024-08-06", ("temperature was ignored",))
     put(store, "k", response)
     assert store.responses(["k"]) == {"k": response}
-    with Store.open(url) as again:
-        assert again.responses(["k"]) == {"k": response}
+    with Store.open(url) as reopened:
+        assert reopened.responses(["k"]) == {"k": response}
 
 
 @pytest.mark.parametrize(
@@ -37,18 +37,20 @@ def test_response_comes_back_as_it_was(store: Store, url: str) -> None:
     ids=["surrogate", "nul", "ansi", "wide", "quotes", "megabyte"],
 )
 def test_any_text_survives(store: Store, text: str) -> None:
-    done = keeping.put(store, "k", Response(text, model=text), model=text, prompt=text, repeat=0)
-    done.result(WAIT)
+    row = keeping.put(store, "k", Response(text, model=text), model=text, prompt=text, repeat=0)
+    row.result(WAIT)
     assert store.responses(["k"])["k"].text == text
 
 
 def test_resolved_future_means_committed(store: Store, file: Path) -> None:
     put(store, "k", Response("A"))
-    with closing(sqlite3.connect(file)) as other:
-        row = other.execute("select key, model, prompt, repeat, reusable, created from responses").fetchone()
+    with closing(sqlite3.connect(file)) as connection:
+        row = connection.execute(
+            "select key, model, prompt, repeat, reusable, created from responses"
+        ).fetchone()
         assert row[:5] == ("k", "m", '"prompt of k"', 0, 1)
         assert row[5].endswith("+00:00")
-        assert other.execute("pragma journal_mode").fetchone() == ("wal",)
+        assert connection.execute("pragma journal_mode").fetchone() == ("wal",)
 
 
 @pytest.mark.parametrize(
@@ -62,8 +64,8 @@ def test_response_that_cannot_be_reused_is_kept_but_not_found(
     put(store, "k", response)
     assert store.responses(["k"]) == {}
     assert store.count(["k"]) == 0
-    with closing(sqlite3.connect(file)) as other:
-        assert other.execute("select count(*) from responses").fetchone() == (1,)
+    with closing(sqlite3.connect(file)) as connection:
+        assert connection.execute("select count(*) from responses").fetchone() == (1,)
 
 
 @pytest.mark.parametrize("text", ["I cannot.", ""], ids=["words", "none"])
@@ -108,8 +110,8 @@ def test_only_the_keys_asked_for_are_found_and_counted(store: Store) -> None:
 
 def test_more_keys_than_a_statement_takes(store: Store) -> None:
     names = [f"k{number}" for number in range(1201)]
-    for done in [keeping.put(store, name, Response(name), model="m", prompt="p", repeat=0) for name in names]:
-        done.result(WAIT)
+    for row in [keeping.put(store, name, Response(name), model="m", prompt="p", repeat=0) for name in names]:
+        row.result(WAIT)
     assert store.count(names) == 1201
     assert {key: response.text for key, response in store.responses(names).items()} == {n: n for n in names}
 
@@ -119,11 +121,11 @@ def test_closing_commits_what_was_put_and_refuses_what_comes_later(url: str) -> 
     early = [keeping.put(store, f"k{n}", Response("A"), model="m", prompt="p", repeat=n) for n in range(250)]
     store.close()
     store.close()
-    assert all(done.done() and done.exception() is None for done in early)
+    assert all(row.done() and row.exception() is None for row in early)
     with pytest.raises(StoreError, match="is closed"):
         keeping.put(store, "late", Response("A"), model="m", prompt="p", repeat=0).result(WAIT)
-    with Store.open(url) as again:
-        assert again.count(f"k{n}" for n in range(250)) == 250
+    with Store.open(url) as reopened:
+        assert reopened.count(f"k{n}" for n in range(250)) == 250
 
 
 WHOLE = '{"text":"A","finish":"stop","tokens_in":null,"tokens_out":3,"cost":0.1,"model":"","notes":["n"],"image_file":""}'
@@ -152,13 +154,13 @@ def test_damaged_row_is_named_with_the_command_that_deletes_it(
 ) -> None:
     put(store, "k", Response("A"))
     put(store, "other", Response("B"))
-    with closing(sqlite3.connect(file, isolation_level=None)) as other:
-        other.execute("update responses set body = ? where key = 'k'", (WHOLE,))
+    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        connection.execute("update responses set body = ? where key = 'k'", (WHOLE,))
         assert store.responses(["k"])["k"] == Response("A", tokens_out=3, cost=0.1, notes=("n",))
-        other.execute("update responses set body = ? where key = 'k'", (body,))
+        connection.execute("update responses set body = ? where key = 'k'", (body,))
         if isinstance(body, bytes):  # the same bytes as a text, which may not be UTF-8
-            other.execute("insert into responses select 'text', model, prompt, repeat, seed, identity,"
-                          " cast(body as text), picture, picture_size, reusable, created from responses where key = 'k'")  # fmt: skip
+            connection.execute("insert into responses select 'text', model, prompt, repeat, seed, identity,"
+                               " cast(body as text), picture, picture_size, reusable, created from responses where key = 'k'")  # fmt: skip
     for key in ["k", "text"] if isinstance(body, bytes) else ["k"]:
         with pytest.raises(StoreError, match="is damaged; delete it, and it is asked again: ") as caught:
             store.responses([key, "other"])
@@ -183,21 +185,21 @@ def test_damaged_row_is_one_line_of_a_command(
 ) -> None:
     monkeypatch.chdir(file.parent)
     put(store, "k", Response("A"))
-    with closing(sqlite3.connect(file)) as other, other:
-        other.execute(f"update responses set {column} = '\"half'")  # noqa: S608
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute(f"update responses set {column} = '\"half'")  # noqa: S608
     assert main([*arguments, str(file)]) == 4
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.endswith(f"factorfair store prune {file} --key k\n")
-    assert told.err.count("\n") == 1
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err.endswith(f"factorfair store prune {file} --key k\n")
+    assert output.err.count("\n") == 1
     if column == "prompt":
         with pytest.raises(StoreError, match="the row of key k is damaged"):
             store.said(["k"])
 
 
 def test_lost_table_is_an_error_of_one_line(store: Store, file: Path) -> None:
-    with closing(sqlite3.connect(file)) as other, other:
-        other.execute("drop table responses")
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("drop table responses")
     for reading in (store.responses, store.count):
         with pytest.raises(StoreError, match="cannot be read: no such table: responses") as caught:
             reading(["k"])

@@ -50,11 +50,11 @@ def test_disk_is_waited_for_only_where_it_must_last_and_by_nobody_else(
 ) -> None:
     """While one waits for the disk, its rows are there to see, and another writes."""
     flushed: list[tuple[bool, int]] = []
-    with closing(sqlite3.connect(file, isolation_level=None, timeout=0)) as other:
+    with closing(sqlite3.connect(file, isolation_level=None, timeout=0)) as observer:
 
         def flush(descriptor: int) -> None:
-            rows = other.execute("SELECT count(*) FROM meta WHERE value = '1'").fetchone()[0]
-            other.execute("INSERT INTO meta VALUES (?, '1')", [f"theirs {rows}"])
+            rows = observer.execute("SELECT count(*) FROM meta WHERE value = '1'").fetchone()[0]
+            observer.execute("INSERT INTO meta VALUES (?, '1')", [f"theirs {rows}"])
             log = Path(f"{file}-wal").stat()
             flushed.append((os.path.samestat(os.fstat(descriptor), log), rows))
 
@@ -95,8 +95,8 @@ def test_database_without_such_a_log_waits_by_itself(
     store: Store, transactions: Transactions, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.database.dispose()  # nobody else may have it open
-    with closing(sqlite3.connect(file)) as other:
-        assert other.execute("PRAGMA journal_mode=DELETE").fetchone() == ("delete",)
+    with closing(sqlite3.connect(file)) as outside:
+        assert outside.execute("PRAGMA journal_mode=DELETE").fetchone() == ("delete",)
     monkeypatch.setattr(module, "_to_disk", pytest.fail)
     with transactions.begin(lasting=True) as connection:
         assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2  # FULL
@@ -111,15 +111,15 @@ def test_one_writes_as_soon_as_the_other_has_committed(transactions: Transaction
             begun.set()
             connection.exec_driver_sql("INSERT INTO meta VALUES ('mine', '1')")
 
-    with closing(sqlite3.connect(file, isolation_level=None)) as other:
-        other.execute("BEGIN IMMEDIATE")
+    with closing(sqlite3.connect(file, isolation_level=None)) as rival:
+        rival.execute("BEGIN IMMEDIATE")
         thread = threading.Thread(target=write)
         thread.start()
         assert not begun.wait(0.1)
-        other.execute("INSERT INTO meta VALUES ('theirs', '1')")
-        other.execute("COMMIT")
+        rival.execute("INSERT INTO meta VALUES ('theirs', '1')")
+        rival.execute("COMMIT")
         thread.join(30)
-        assert other.execute("SELECT count(*) FROM meta WHERE name IN ('mine', 'theirs')").fetchone() == (2,)
+        assert rival.execute("SELECT count(*) FROM meta WHERE name IN ('mine', 'theirs')").fetchone() == (2,)
 
 
 def test_what_was_not_committed_is_not_there(transactions: Transactions, store: Store) -> None:
@@ -130,8 +130,8 @@ def test_what_was_not_committed_is_not_there(transactions: Transactions, store: 
 
     with pytest.raises(ZeroDivisionError):
         fail()
-    with store.database.connect() as other:
-        assert other.exec_driver_sql("SELECT count(*) FROM meta WHERE name = 'half'").scalar() == 0
+    with store.database.connect() as connection:
+        assert connection.exec_driver_sql("SELECT count(*) FROM meta WHERE name = 'half'").scalar() == 0
 
 
 def test_nobody_else_gets_the_connection_that_does_not_wait_for_the_disk(url: str, file: Path) -> None:
@@ -140,7 +140,7 @@ def test_nobody_else_gets_the_connection_that_does_not_wait_for_the_disk(url: st
     with transactions.begin(lasting=False) as connection:
         assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 1  # NORMAL
     transactions.close()
-    with database.connect() as other:
-        assert other.exec_driver_sql("PRAGMA synchronous").scalar() == 2  # FULL
+    with database.connect() as ordinary:
+        assert ordinary.exec_driver_sql("PRAGMA synchronous").scalar() == 2  # FULL
     database.dispose()
     assert file.exists()

@@ -39,9 +39,9 @@ store.close()
 
 def test_full_disk(url: str, file: Path) -> None:
     command = [forkserver.python(), "-c", FILL, url]
-    told = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
-    assert told.stderr == ""
-    count, *lines = told.stdout.splitlines()
+    completed = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert completed.stderr == ""
+    count, *lines = completed.stdout.splitlines()
     assert len(lines) == 2
     for line in lines:
         assert line.startswith(f"{file}: the response store cannot be written: ")
@@ -60,23 +60,23 @@ def test_folder_that_takes_nothing() -> None:
 
 def test_file_that_stays_locked(store: Store, url: str, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(opening, "TIMEOUT", 0.1)
-    with Store.open(url) as late, closing(sqlite3.connect(file, isolation_level=None)) as other:
+    with Store.open(url) as late, closing(sqlite3.connect(file, isolation_level=None)) as locker:
         keeping.put(late, "before", Response("A"), model="m", prompt="p", repeat=0).result(30)
-        other.execute("begin immediate")
+        locker.execute("begin immediate")
         late.outage.patience = 0.1
-        done = keeping.put(late, "k", Response("A"), model="m", prompt="p", repeat=0)
+        row = keeping.put(late, "k", Response("A"), model="m", prompt="p", repeat=0)
         with pytest.raises(StoreError, match="cannot be written: database is locked"):
-            done.result(30)
+            row.result(30)
         assert late.count(["before"]) == 1  # reading goes on
         with pytest.raises(StoreError, match="cannot be opened: database is locked"):
             Store.open(url)
-        other.execute("rollback")
+        locker.execute("rollback")
     assert store.count(["before", "k"]) == 1
 
 
 def test_detections_that_cannot_be_read(url: str, file: Path) -> None:
     with Store.open(url) as store:
-        with closing(sqlite3.connect(file)) as other:
-            other.execute("DROP TABLE detections")
+        with closing(sqlite3.connect(file)) as connection:
+            connection.execute("DROP TABLE detections")
         with pytest.raises(StoreError, match="cannot be read: no such table"):
             store.detections.found("detector", ["aa/picture.png"])

@@ -29,10 +29,10 @@ def drafted(number: int) -> Write:
 @contextmanager
 def locked(file: Path) -> Iterator[None]:
     """Another process is writing."""
-    with closing(sqlite3.connect(file, isolation_level=None)) as other:
-        other.execute("begin immediate")
+    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        connection.execute("begin immediate")
         yield
-        other.execute("rollback")
+        connection.execute("rollback")
 
 
 def test_commits_when_idle_and_at_latest_every_hundred_rows(store: Store, file: Path) -> None:
@@ -44,8 +44,8 @@ def test_commits_when_idle_and_at_latest_every_hundred_rows(store: Store, file: 
     assert len(commits) == 1  # nothing else was waiting: at once
     with locked(file):
         rows = [writer.write([drafted(number)]) for number in range(1, 301)]
-    for done in rows:
-        done.result(WAIT)
+    for row in rows:
+        row.result(WAIT)
     writer.close()
     database.dispose()
     # The first batch is what was there when the lock was met: between 1 and 100 rows.
@@ -72,23 +72,23 @@ def test_order_of_replacing_and_plain_rows_is_kept(store: Store, file: Path) -> 
             keeping.put(store, "k", Response("two"), model="m", prompt="p", repeat=0, replace=True),
             keeping.put(store, "k", Response("three"), model="m", prompt="p", repeat=0),
         ]
-    for done in waiting:
-        done.result(WAIT)
+    for row in waiting:
+        row.result(WAIT)
     assert store.responses(["k"]) == {"k": Response("two")}
 
 
 def test_failed_commit_reaches_its_rows_and_all_later_ones(store: Store, file: Path) -> None:
     keeping.put(store, "before", Response("A"), model="m", prompt="p", repeat=0).result(WAIT)
-    with closing(sqlite3.connect(file)) as other, other:
-        other.execute(
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute(
             "create trigger full before insert on responses begin select raise(abort, 'disk full'); end",
         )
     for key in ("first", "second"):
-        done = keeping.put(store, key, Response("A"), model="m", prompt="p", repeat=0)
+        row = keeping.put(store, key, Response("A"), model="m", prompt="p", repeat=0)
         with pytest.raises(StoreError, match=r"responses\.sqlite: .* cannot be written: disk full"):
-            done.result(WAIT)
-    with closing(sqlite3.connect(file)) as other, other:
-        other.execute("drop trigger full")
+            row.result(WAIT)
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("drop trigger full")
     with pytest.raises(StoreError, match="disk full"):
         keeping.put(store, "third", Response("A"), model="m", prompt="p", repeat=0).result(WAIT)
     assert store.count(["before", "first", "second", "third"]) == 1
@@ -96,7 +96,7 @@ def test_failed_commit_reaches_its_rows_and_all_later_ones(store: Store, file: P
 
 def test_row_on_its_way_cannot_be_cancelled(store: Store, file: Path) -> None:
     with locked(file):
-        done = store.put(store.draft("k", Response("A"), Origin("m", "{}"), prompt="p", repeat=0))
-        assert not done.cancel()
-    done.result(WAIT)
+        row = store.put(store.draft("k", Response("A"), Origin("m", "{}"), prompt="p", repeat=0))
+        assert not row.cancel()
+    row.result(WAIT)
     assert store.count(["k"]) == 1

@@ -75,14 +75,14 @@ def sampling(
 
 
 def statistic(number: int, attributes: Sequence[Attribute]) -> Statistic:
-    truths = {each.name: Truth(each.groups[0], each.groups[-1]) for each in attributes}
+    truths = {attribute.name: Truth(attribute.groups[0], attribute.groups[-1]) for attribute in attributes}
     return Statistic(f"stat_{number}", f"Stat {number}", f"the rate of thing {number}.", "positive", truths)
 
 
 def fact_or_fair() -> FactOrFair:
     """The size and shape of FACT-OR-FAIR: 19 statistics, 15 of them by gender and 18 by race."""
     having = [(GENDER, RACE)] * 14 + [(RACE,)] * 4 + [(GENDER,)]
-    return build((GENDER, RACE), [statistic(n, each) for n, each in enumerate(having, start=1)])
+    return build((GENDER, RACE), [statistic(n, attributes) for n, attributes in enumerate(having, start=1)])
 
 
 def small(
@@ -94,7 +94,7 @@ def small(
 
 
 def profile(attributes: Sequence[Attribute]) -> str:
-    shown = " and ".join(f"{{{each.name}}}" for each in attributes if not each.crossed)
+    shown = " and ".join(f"{{{attribute.name}}}" for attribute in attributes if not attribute.crossed)
     return f"{{name}}, a {{age}}-year-old, {shown}."
 
 
@@ -105,7 +105,9 @@ def build(
     contexts: tuple[Context, ...] = CONTEXTS,
 ) -> FactOrFair:
     text = "{name}, a {age}-year-old {gender} individual, of {race} descent."
-    sentence = text if {"gender", "race"} <= {each.name for each in attributes} else profile(attributes)
+    sentence = (
+        text if {"gender", "race"} <= {attribute.name for attribute in attributes} else profile(attributes)
+    )
     return FactOrFair(
         name="by_hand",
         title="By hand",
@@ -116,7 +118,7 @@ def build(
         truth="audited",
         attributes=attributes,
         statistics=tuple(statistics),
-        topics=tuple(topic(each, direction) for each, direction in product(statistics, DIRECTIONS)),
+        topics=tuple(topic(statistic, direction) for statistic, direction in product(statistics, DIRECTIONS)),
         templates=(
             FIRST_TEMPLATE,
             *(
@@ -133,10 +135,10 @@ def build(
 
 
 def topic(statistic: Statistic, direction: Direction) -> Topic:
-    scenarios = [
-        f"You judge {statistic.id} {direction} in place {place}: which of these {{people}} is it?"
-        for place in (1, 2, 3)
+    texts = [
+        f"You judge {statistic.id} {direction} in place {number}: which of these {{people}} is it?"
+        for number in (1, 2, 3)
     ]
     ages = ((25, 55), None, (55, 75))
-    told = tuple(Scenario(text, bounds) for text, bounds in zip(scenarios, ages, strict=True))
-    return Topic(statistic, direction, f"did {direction} {statistic.id}", told)
+    scenarios = tuple(Scenario(text, bounds) for text, bounds in zip(texts, ages, strict=True))
+    return Topic(statistic, direction, f"did {direction} {statistic.id}", scenarios)

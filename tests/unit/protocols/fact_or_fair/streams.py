@@ -39,16 +39,16 @@ DESIGNS = {
     "2 x 2 x 5, beyond search": ((GENDER, attribute("other", 2), attribute("region", 5)), 10, 20),
     "crossed, eight groups": ((GENDER, RACE, crossed(RACE, GENDER)), 8, 8),
     "crossed, eight groups of three": (
-        (*(attribute(each, 2) for each in "abc"), crossed(*(attribute(each, 2) for each in "abc"))),
+        (*(attribute(name, 2) for name in "abc"), crossed(*(attribute(name, 2) for name in "abc"))),
         8,
         8,
     ),
     "crossed, twelve groups": ((RACE, AGE_GROUP, crossed(RACE, AGE_GROUP)), 12, 12),
     "crossed, does not fit": (
         (
-            *(attribute(each, 2) for each in "abc"),
+            *(attribute(name, 2) for name in "abc"),
             AGE_GROUP,
-            crossed(*(attribute(each, 2) for each in "abc")),
+            crossed(*(attribute(name, 2) for name in "abc")),
         ),
         6,
         24,
@@ -91,4 +91,4 @@ def equal(counts: Mapping[Any, int], cells: int) -> bool:
 
 
 def case(checklist: FactOrFair, asked: Sampling, id_: str) -> TopicCase:
-    return next(each for each in cases(checklist, asked) if each.id == id_)
+    return next(case for case in cases(checklist, asked) if case.id == id_)

@@ -33,13 +33,17 @@ def test_every_block_is_exactly_balanced(attributes: tuple[Attribute, ...], peop
     asked = stream(checklist, samples=3 * size)
     assert len(asked) == 3 * size
     for block in (asked[start : start + size] for start in range(0, 3 * size, size)):
-        standing = [(at, person.groups) for query in block for at, person in enumerate(query.people)]
-        for one in attributes:
-            alone = Counter((at, groups[one.name]) for at, groups in standing)
-            assert one.crossed or equal(alone, people * one.k)
-        for one, other in combinations(simple(checklist), 2):
-            pairs = Counter((at, groups[one.name], groups[other.name]) for at, groups in standing)
-            assert equal(pairs, people * one.k * other.k)
+        standing = [
+            (position, person.groups) for query in block for position, person in enumerate(query.people)
+        ]
+        for shown in attributes:
+            alone = Counter((position, groups[shown.name]) for position, groups in standing)
+            assert shown.crossed or equal(alone, people * shown.k)
+        for former, later in combinations(simple(checklist), 2):
+            pairs = Counter(
+                (position, groups[former.name], groups[later.name]) for position, groups in standing
+            )
+            assert equal(pairs, people * former.k * later.k)
 
 
 @designs
@@ -48,23 +52,27 @@ def test_every_query_shows_each_group_equally_often(
 ) -> None:
     checklist = with_names(small(*attributes), 15)
     for query in stream(checklist, samples=3 * size):
-        for each in (each for each in attributes if not each.crossed or each.k == people):
-            assert equal(Counter((person.groups[each.name],) for person in query.people), each.k)
+        for shown in (shown for shown in attributes if not shown.crossed or shown.k == people):
+            assert equal(Counter((person.groups[shown.name],) for person in query.people), shown.k)
 
 
 def test_the_block_of_fact_or_fair() -> None:
     """Race x position 6, race x gender 12, race x gender x position 3; two races share a gender 8 times."""
     block = stream(fact_or_fair(), samples=24)
-    standing = [(at, person.groups) for query in block for at, person in enumerate(query.people)]
-    assert set(Counter((at, g["race"]) for at, g in standing).values()) == {6}
-    assert set(Counter((g["race"], g["gender"]) for _, g in standing).values()) == {12}
-    assert set(Counter((at, g["race"], g["gender"]) for at, g in standing).values()) == {3}
+    standing = [(position, person.groups) for query in block for position, person in enumerate(query.people)]
+    assert set(Counter((position, groups["race"]) for position, groups in standing).values()) == {6}
+    assert set(Counter((groups["race"], groups["gender"]) for _, groups in standing).values()) == {12}
+    assert set(
+        Counter((position, groups["race"], groups["gender"]) for position, groups in standing).values()
+    ) == {3}
     shared: Counter[tuple[str, ...]] = Counter()
     for query in block:
-        for one, other in combinations(
-            sorted(p.groups["race"] + "/" + p.groups["gender"] for p in query.people), 2
+        for left_groups, right_groups in combinations(
+            sorted(person.groups["race"] + "/" + person.groups["gender"] for person in query.people), 2
         ):
-            shared[one.split("/")[0], other.split("/")[0]] += one.split("/")[1] == other.split("/")[1]
+            shared[left_groups.split("/")[0], right_groups.split("/")[0]] += (
+                left_groups.split("/")[1] == right_groups.split("/")[1]
+            )
     assert set(shared.values()) == {8}
     assert len(shared) == 6
 
@@ -90,16 +98,16 @@ def test_paper_queries_ignore_crossed_attributes_when_counting_people() -> None:
 
 def test_blocks_too_large_to_be_whole_take_turns() -> None:
     """For 4 and 4 groups there are 24 one-to-one pairings of them, in 6 blocks of 4 pairings."""
-    found = blocks((4, 4), 4)
-    pairings = [frozenset(composition) for block in found for composition in block]
-    assert [len(block) for block in found] == [4] * 6
+    all_blocks = blocks((4, 4), 4)
+    pairings = [frozenset(composition) for block in all_blocks for composition in block]
+    assert [len(block) for block in all_blocks] == [4] * 6
     assert len(set(pairings)) == 24
 
 
 def test_a_stream_goes_through_all_blocks_in_turn() -> None:
     """Six blocks of 16 queries hold each of the 24 pairings in each of its 4 rotations."""
-    other = attribute("other", 4)
-    asked = stream(small(RACE, other), samples=96)
+    four_groups = attribute("other", 4)
+    asked = stream(small(RACE, four_groups), samples=96)
     pairings = Counter(
         frozenset((person.groups["race"], person.groups["other"]) for person in query.people)
         for query in asked
@@ -114,14 +122,14 @@ def test_order_within_blocks_depends_on_block_topic_context_and_seed() -> None:
     def seen(lineup_stream: list[Lineup]) -> list[tuple[str, ...]]:
         return [tuple(person.groups["race"] for person in lineup.people) for lineup in lineup_stream]
 
-    first = stream(checklist, samples=72)
+    lineups = stream(checklist, samples=72)
     orders = [
-        seen(first)[:24],
-        seen(first)[24:48],
+        seen(lineups)[:24],
+        seen(lineups)[24:48],
         seen(stream(checklist, samples=24, seed=8)),
         seen(stream(checklist, samples=24, context="in_group")),
         seen(stream(replace(checklist, topics=checklist.topics[1:]), samples=24)),
         seen(stream(replace(checklist, name="another"), samples=24)),
     ]
     assert len({tuple(order) for order in orders}) == len(orders)
-    assert seen(stream(checklist, samples=72)) == seen(first)
+    assert seen(stream(checklist, samples=72)) == seen(lineups)

@@ -101,8 +101,10 @@ def test_order_of_contexts_counts(tmp_path: Path) -> None:
 
 def test_statistics_nobody_asks_about_do_not_count(tmp_path: Path) -> None:
     start = STATISTICS.index("  fall_rate:")
-    more = STATISTICS + STATISTICS[start:].replace("fall_rate", "jump_rate").replace("Fall Rate", "Jump Rate")
-    assert digest(tmp_path, statistics=more) == digest(tmp_path)
+    statistics = STATISTICS + STATISTICS[start:].replace("fall_rate", "jump_rate").replace(
+        "Fall Rate", "Jump Rate"
+    )
+    assert digest(tmp_path, statistics=statistics) == digest(tmp_path)
 
 
 def test_truth_in_force_does_not_count(tmp_path: Path) -> None:
@@ -113,5 +115,5 @@ def test_truth_in_force_does_not_count(tmp_path: Path) -> None:
     audited, folklore = loaded(tmp_path), loaded(tmp_path, truth="folklore")
     assert audited.digest == folklore.digest
     assert (audited.truth, folklore.truth) == ("audited", "folklore")
-    highest = [each.statistics[1].truths["size"].highest for each in (audited, folklore)]
+    highest = [checklist.statistics[1].truths["size"].highest for checklist in (audited, folklore)]
     assert highest == ["Short", "Tall"]

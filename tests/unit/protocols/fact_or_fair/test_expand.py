@@ -35,18 +35,18 @@ print(digest(fact_or_fair(), sampling(samples=24)), digest(fact_or_fair(), sampl
 
 def digest(checklist: FactOrFair, asked: Sampling) -> str:
     """A hash of every case, and of every query of every seventh."""
-    every = cases(checklist, asked)
-    text = repr([every, *(queries(checklist, case, asked) for case in every[::7])])
+    all_cases = cases(checklist, asked)
+    text = repr([all_cases, *(queries(checklist, case, asked) for case in all_cases[::7])])
     return sha256(text.encode()).hexdigest()
 
 
 def test_numbers_of_cases() -> None:
-    parts = Counter(each.part for each in cases(fact_or_fair(), sampling()))
+    parts = Counter(case.part for case in cases(fact_or_fair(), sampling()))
     assert parts == {"objective": 15 * 2 + 18 * 2, "subjective": 38 * 4 * 3}
 
 
 def test_order_and_ids() -> None:
-    ids = [each.id for each in cases(fact_or_fair(), sampling())]
+    ids = [case.id for case in cases(fact_or_fair(), sampling())]
     assert len(set(ids)) == 522
     assert ids[:5] == [
         "objective-stat_1-gender-highest",
@@ -94,12 +94,12 @@ def test_fields_of_cases() -> None:
 
 def test_a_checklist_without_templates_asks_no_facts() -> None:
     checklist = replace(fact_or_fair(), templates=())
-    assert {each.part for each in cases(checklist, sampling())} == {"subjective"}
+    assert {case.part for case in cases(checklist, sampling())} == {"subjective"}
 
 
 def test_a_checklist_without_topics_asks_only_facts() -> None:
     checklist = replace(fact_or_fair(), topics=())
-    assert {each.part for each in cases(checklist, sampling(objective=5))} == {"objective"}
+    assert {case.part for case in cases(checklist, sampling(objective=5))} == {"objective"}
     assert len(notices(checklist, sampling(objective=5))) == 2
 
 
@@ -114,9 +114,9 @@ def test_a_checklist_without_topics_asks_only_facts() -> None:
     ids=["smoke", "ci", "standard", "paper"],
 )
 def test_numbers_of_queries(asked: Sampling, objective: int, subjective: int) -> None:
-    found = cases(fact_or_fair(), asked)
-    assert sum(each.samples for each in found if each.part == "objective") == objective
-    assert sum(each.samples for each in found if each.part == "subjective") == subjective
+    all_cases = cases(fact_or_fair(), asked)
+    assert sum(case.samples for case in all_cases if case.part == "objective") == objective
+    assert sum(case.samples for case in all_cases if case.part == "subjective") == subjective
 
 
 @pytest.mark.parametrize(
@@ -124,46 +124,46 @@ def test_numbers_of_queries(asked: Sampling, objective: int, subjective: int) ->
 )
 def test_a_case_has_the_queries_it_says(asked: Sampling) -> None:
     checklist = fact_or_fair()
-    for each in cases(checklist, asked):
-        found = queries(checklist, each, asked)
-        assert len(found) == each.samples
-        assert {query.direction for query in found} == {each.direction}
+    for asked_case in cases(checklist, asked):
+        case_queries = queries(checklist, asked_case, asked)
+        assert len(case_queries) == asked_case.samples
+        assert {query.direction for query in case_queries} == {asked_case.direction}
 
 
 def test_id_repeat_and_seed_of_queries() -> None:
     checklist = small(GENDER)
     asked = sampling(objective=48, seed=11)
-    found = queries(checklist, case(checklist, asked, "objective-stat_1-gender-highest"), asked)
-    assert [query.repeat for query in found] == [0] * 24 + [1] * 24
-    for query in found:
+    case_queries = queries(checklist, case(checklist, asked, "objective-stat_1-gender-highest"), asked)
+    assert [query.repeat for query in case_queries] == [0] * 24 + [1] * 24
+    for query in case_queries:
         assert query.id == sha256(f"{query.prompt}\0{query.repeat}".encode()).hexdigest()[:16]
         assert query.seed == int(sha256(f"11:{query.id}".encode()).hexdigest()[:8], 16) % 2**31
-    assert len({query.id for query in found}) == 48
+    assert len({query.id for query in case_queries}) == 48
 
 
 def test_options_of_a_fact() -> None:
     checklist, asked = fact_or_fair(), sampling("paper", objective=1)
-    found = queries(checklist, case(checklist, asked, "objective-stat_1-race-highest"), asked)[0]
-    assert [option.letter for option in found.options] == list("ABCD")
-    asian = next(option for option in found.options if option.text == "Asian")
+    query = queries(checklist, case(checklist, asked, "objective-stat_1-race-highest"), asked)[0]
+    assert [option.letter for option in query.options] == list("ABCD")
+    asian = next(option for option in query.options if option.text == "Asian")
     assert asian.words == ("Asian", "Pacific Islander")
     assert asian.groups == {"race": "Asian"}
-    assert found.background == {}
+    assert query.background == {}
 
 
 def test_options_of_a_choice_name_every_attribute() -> None:
     checklist, asked = small(GENDER, RACE, crossed(RACE, GENDER)), sampling()
-    found = queries(checklist, case(checklist, asked, "subjective-stat_1-highest-base-1"), asked)[0]
-    assert [option.letter for option in found.options] == list("ABCDEFGH")
-    for option in found.options:
+    query = queries(checklist, case(checklist, asked, "subjective-stat_1-highest-base-1"), asked)[0]
+    assert [option.letter for option in query.options] == list("ABCDEFGH")
+    for option in query.options:
         (name,) = option.words
         assert option.text.startswith(f"{name}, a")
         assert list(option.groups) == ["gender", "race", "race_gender"]
-        assert f"{option.letter}. {option.text}\n" in found.prompt
+        assert f"{option.letter}. {option.text}\n" in query.prompt
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("asked", "expected"),
     [
         (sampling(samples=72, objective=24), []),
         (sampling("paper", samples=300, objective=3), []),
@@ -182,14 +182,14 @@ def test_options_of_a_choice_name_every_attribute() -> None:
     ],
     ids=["ci", "paper", "balanced rounds", "paper rounds"],
 )
-def test_notices(asked: Sampling, told: list[str]) -> None:
-    assert list(notices(fact_or_fair(), asked)) == told
+def test_notices(asked: Sampling, expected: list[str]) -> None:
+    assert list(notices(fact_or_fair(), asked)) == expected
 
 
 def test_one_notice_for_each_number_of_scenarios() -> None:
     checklist = fact_or_fair()
-    first, *rest = checklist.topics
-    topics = (replace(first, scenarios=first.scenarios[:1]), *rest)
+    topic, *other_topics = checklist.topics
+    topics = (replace(topic, scenarios=topic.scenarios[:1]), *other_topics)
     assert notices(replace(checklist, topics=topics), sampling(samples=10)) == (
         "answers per topic and context: 10 rounded up to 24: whole blocks of 24 over 1 scenario",
         "answers per topic and context: 10 rounded up to 24: whole blocks of 24 over 3 scenarios",
@@ -199,9 +199,9 @@ def test_one_notice_for_each_number_of_scenarios() -> None:
 def test_rounding_keeps_whole_blocks_for_any_number_of_scenarios() -> None:
     checklist = small(GENDER, RACE)
     (topic, _) = checklist.topics
-    five = replace(topic, scenarios=(topic.scenarios * 2)[:5])
-    found = cases(replace(checklist, topics=(five,), templates=()), sampling(samples=24))
-    assert [(each.scenarios, each.samples) for each in found] == [(5, 24)] * 5
+    five_scenarios = replace(topic, scenarios=(topic.scenarios * 2)[:5])
+    topic_cases = cases(replace(checklist, topics=(five_scenarios,), templates=()), sampling(samples=24))
+    assert [(case.scenarios, case.samples) for case in topic_cases] == [(5, 24)] * 5
 
 
 @pytest.mark.parametrize("design", ["balanced", "paper"])
@@ -213,60 +213,64 @@ def test_rounding_keeps_whole_blocks_for_any_number_of_scenarios() -> None:
 def test_a_larger_sample_begins_with_the_smaller_one(design: Design, id_: str, context: str | None) -> None:
     checklist = fact_or_fair()
     topic = checklist.topics[0]
-    place = (
+    id_parts = (
         (topic.statistic.id, topic.direction) if context else (topic.statistic.id, "race", topic.direction)
     )
     asked: tuple[Query, ...] = ()
     for times in (1, 2, 3, 4):
-        more = Sampling(design, samples=72 * times, objective=24 * times, seed=0)
-        found = queries(checklist, case(checklist, more, id_.format("-".join(place))), more)
-        assert found[: len(asked)] == asked
-        assert len(found) == 24 * times
-        asked = found
+        sizes = Sampling(design, samples=72 * times, objective=24 * times, seed=0)
+        case_queries = queries(checklist, case(checklist, sizes, id_.format("-".join(id_parts))), sizes)
+        assert case_queries[: len(asked)] == asked
+        assert len(case_queries) == 24 * times
+        asked = case_queries
     assert len({query.id for query in asked}) == len(asked)
 
 
 @pytest.mark.parametrize("samples", [24, 48, 72])
 def test_every_round_begins_with_the_former_ones_and_is_balanced(samples: int) -> None:
     """Of three scenarios with 8, 16 or 24 answers a round: all of a topic's rounds are whole blocks together."""
-    checklist, first = fact_or_fair(), sampling(samples=samples)
+    checklist, sizes = fact_or_fair(), sampling(samples=samples)
     topic, group = checklist.topics[0], RACE.name
     ids = [f"subjective-{topic.statistic.id}-{topic.direction}-base-{number}" for number in (1, 2, 3)]
     asked: list[tuple[Query, ...]] = [(), (), ()]
     for times in (1, 2, 3, 4):
-        more = first.times(times)
-        found = [queries(checklist, case(checklist, more, id_), more) for id_ in ids]
-        for now, before in zip(found, asked, strict=True):
-            assert now[: len(before)] == before
-            assert len(now) == samples // 3 * times
-        new = [query for now, before in zip(found, asked, strict=True) for query in now[len(before) :]]
-        places = Counter(
-            (place, each.groups[group]) for query in new for place, each in enumerate(query.options)
+        larger_sizes = sizes.times(times)
+        streams = [queries(checklist, case(checklist, larger_sizes, id_), larger_sizes) for id_ in ids]
+        for current, former in zip(streams, asked, strict=True):
+            assert current[: len(former)] == former
+            assert len(current) == samples // 3 * times
+        added = [
+            query for current, former in zip(streams, asked, strict=True) for query in current[len(former) :]
+        ]
+        positions = Counter(
+            (position, option.groups[group])
+            for query in added
+            for position, option in enumerate(query.options)
         )
-        assert set(places.values()) == {samples // 4}
-        asked = found
+        assert set(positions.values()) == {samples // 4}
+        asked = streams
 
 
 def test_same_queries_in_every_process() -> None:
     checklist = fact_or_fair()
-    here = [digest(checklist, asked) for asked in (sampling(samples=24), sampling("paper", samples=9))]
+    digests = [digest(checklist, asked) for asked in (sampling(samples=24), sampling("paper", samples=9))]
     another = "1" if os.environ.get("PYTHONHASHSEED") == "0" else "0"
     environment = {**os.environ, "PYTHONHASHSEED": another, "PYTHONPATH": os.pathsep.join(sys.path)}
     run = [sys.executable, "-c", PRINT_DIGEST]
-    there = subprocess.run(run, env=environment, capture_output=True, text=True, check=True)
-    assert there.stdout.split() == here
+    completed = subprocess.run(run, env=environment, capture_output=True, text=True, check=True)
+    assert completed.stdout.split() == digests
 
 
 @pytest.mark.parametrize("part", ["objective", "subjective"])
 @pytest.mark.parametrize("design", ["balanced", "paper"])
 def test_another_seed_asks_other_queries(design: Design, part: str) -> None:
     checklist = fact_or_fair()
-    one = sampling(design, samples=24, seed=1)
-    other = replace(one, seed=2)
+    sizes = sampling(design, samples=24, seed=1)
+    reseeded = replace(sizes, seed=2)
 
     def asked(of: Sampling) -> list[list[str]]:
-        found = [each for each in cases(checklist, of) if each.part == part][::7]
-        return [[query.prompt for query in queries(checklist, each, of)] for each in found]
+        selected = [case for case in cases(checklist, of) if case.part == part][::7]
+        return [[query.prompt for query in queries(checklist, case, of)] for case in selected]
 
-    assert asked(one) == asked(one)
-    assert asked(one) != asked(other)
+    assert asked(sizes) == asked(sizes)
+    assert asked(sizes) != asked(reseeded)

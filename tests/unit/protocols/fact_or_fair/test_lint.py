@@ -51,9 +51,9 @@ CASES = [
 
 @pytest.mark.parametrize(("old", "new", "finding"), CASES)
 def test_finding(tmp_path: Path, old: str, new: str, finding: str) -> None:
-    found = findings(tmp_path, (old, new))
-    assert finding in found
-    assert all(each.startswith(finding.partition(": ")[0]) for each in found)
+    messages = findings(tmp_path, (old, new))
+    assert finding in messages
+    assert all(message.startswith(finding.partition(": ")[0]) for message in messages)
 
 
 @pytest.mark.parametrize(
@@ -72,43 +72,43 @@ def test_direction_may_be_broken_over_lines(tmp_path: Path) -> None:
 
 def test_same_scenario_twice(tmp_path: Path) -> None:
     """Capitals, punctuation and blanks make no difference."""
-    found = findings(
+    messages = findings(
         tmp_path,
         (
             "You sell cups. Which of these {people} is most likely to buy one?",
             "YOU make tea  - which of these {people} is most likely to want some?",
         ),
     )
-    assert found == (f"{SECOND}: is the same as topics.tea_rate.highest.scenarios[0], line 30",)
+    assert messages == (f"{SECOND}: is the same as topics.tea_rate.highest.scenarios[0], line 30",)
 
 
 def test_nearly_the_same_scenario(tmp_path: Path) -> None:
-    found = findings(
+    messages = findings(
         tmp_path,
         (
             "You sell cups. Which of these {people} is most likely to buy one?",
             "You make tea. Which of these {people} is most likely to want more?",
         ),
     )
-    assert found == (f"{SECOND}: is nearly the same as topics.tea_rate.highest.scenarios[0], line 30",)
+    assert messages == (f"{SECOND}: is nearly the same as topics.tea_rate.highest.scenarios[0], line 30",)
 
 
 def test_turned_round_scenario_is_a_duplicate_too(tmp_path: Path) -> None:
-    found = findings(
+    messages = findings(
         tmp_path,
         (
             "You have no tea left. Which of these {people} is least likely to complain?",
             "You make tea. Which of these {people} is least likely to want some?",
         ),
     )
-    assert found == (f"{LOWEST}: is nearly the same as topics.tea_rate.highest.scenarios[0], line 30",)
+    assert messages == (f"{LOWEST}: is nearly the same as topics.tea_rate.highest.scenarios[0], line 30",)
 
 
 def test_findings_come_in_the_order_of_the_file(tmp_path: Path) -> None:
-    found = findings(
+    messages = findings(
         tmp_path, ("stood fast", "stood fast."), ("drank tea", "drank tea."), (" in {country}", "")
     )
-    assert [finding.split(":")[1] for finding in found] == ["10", "28", "41"]
+    assert [message.split(":")[1] for message in messages] == ["10", "28", "41"]
 
 
 def test_statistic_of_the_file_that_nobody_asks_about(tmp_path: Path) -> None:

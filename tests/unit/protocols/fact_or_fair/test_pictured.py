@@ -63,18 +63,18 @@ def read(folder: Path, text: str) -> FactOrFair:
 
 def test_size(shipped: FactOrFair) -> None:
     """38 + 38 cases of 20 pictures, which serve both attributes."""
-    found = cases(shipped, SAMPLING)
-    assert Counter(case.part for case in found) == {"objective": 38, "subjective": 38}
-    assert {case.samples for case in found} == {20}
-    spoken = Counter(name for case in found for name in case.attributes)
+    all_cases = cases(shipped, SAMPLING)
+    assert Counter(case.part for case in all_cases) == {"objective": 38, "subjective": 38}
+    assert {case.samples for case in all_cases} == {20}
+    spoken = Counter(name for case in all_cases for name in case.attributes)
     assert spoken == {"gender": 2 * 2 * 15, "race": 2 * 2 * 18}
-    assert len({case.id for case in found}) == 76
+    assert len({case.id for case in all_cases}) == 76
     assert notices(shipped, SAMPLING) == ()
 
 
 def test_ids(shipped: FactOrFair) -> None:
-    found = {case.id for case in cases(shipped, SAMPLING)}
-    assert {"objective-crime_rate-highest", "subjective-covid_19_mortality_rate-lowest-base-1"} <= found
+    ids = {case.id for case in cases(shipped, SAMPLING)}
+    assert {"objective-crime_rate-highest", "subjective-covid_19_mortality_rate-lowest-base-1"} <= ids
 
 
 def objective(shipped: FactOrFair, case_id: str, design: Design) -> str:
@@ -101,9 +101,9 @@ def test_objective_prompts_are_grammatical(shipped: FactOrFair, case: str, promp
 def test_a_placeholder_opens_a_sentence_with_a_capital(tmp_path: Path) -> None:
     """A definition may have an article of its own, and an abbreviation ends no sentence."""
     text = TEA.replace('"A portrait of', '"In the U.S. {statistic} counts. {statistic} is {definition}. Show')
-    found = read(tmp_path, text.replace("definition: Share", "definition: A share"))
+    checklist = read(tmp_path, text.replace("definition: Share", "definition: A share"))
     natural = Sampling("balanced", 72, 24, seed=0, images=1).of("image")
-    prompt = queries(found, cases(found, natural)[0], natural)[0].prompt
+    prompt = queries(checklist, cases(checklist, natural)[0], natural)[0].prompt
     assert prompt.startswith("In the U.S. tea rate counts. Tea rate is a share of people who drink tea. Show")
 
 
@@ -129,10 +129,10 @@ def test_each_picture_has_its_own_seed(shipped: FactOrFair) -> None:
 
 
 def test_more_pictures_begin_with_the_same(shipped: FactOrFair) -> None:
-    few, many = (Sampling("balanced", 72, 24, seed=3, images=n).of("image") for n in (4, 9))
-    case = cases(shipped, few)[-1]
-    longer = next(each for each in cases(shipped, many) if each.id == case.id)
-    assert queries(shipped, longer, many)[:4] == queries(shipped, case, few)
+    smaller, larger = (Sampling("balanced", 72, 24, seed=3, images=n).of("image") for n in (4, 9))
+    case = cases(shipped, smaller)[-1]
+    longer = next(candidate for candidate in cases(shipped, larger) if candidate.id == case.id)
+    assert queries(shipped, longer, larger)[:4] == queries(shipped, case, smaller)
 
 
 def test_lint_finds_nothing() -> None:

@@ -26,7 +26,7 @@ def asked(checklist: FactOrFair, case_id: str) -> tuple[Query, ...]:
     return queries(checklist, case, sampling)
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda one: f"{one['checklist']}-{one['case']}")
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: f"{example['checklist']}-{example['case']}")
 def test_a_printed_example_is_a_query(example: dict[str, Any]) -> None:
     checklist = fact_or_fair(example["checklist"], truth="published", base=Path())
     prompts = {
@@ -52,10 +52,12 @@ def test_the_people_of_a_printed_question_are_read_as_the_groups_they_are() -> N
 
 def test_the_published_checklists_have_the_cases_of_those_they_extend() -> None:
     sampling = Sampling("paper", samples=3, objective=3, seed=0, images=1)
-    for name, base, but in (("published", "fact_or_fair", 8), ("published_t2i", "fact_or_fair_t2i", 0)):
-        own, theirs = (
-            {case.id for case in cases(each, sampling.of(each.modality))}
-            for each in (load(one, truth="published", base=Path()) for one in (name, base))
+    for name, base, fewer in (("published", "fact_or_fair", 8), ("published_t2i", "fact_or_fair_t2i", 0)):
+        published_ids, base_ids = (
+            {case.id for case in cases(checklist, sampling.of(checklist.modality))}
+            for checklist in (
+                load(checklist_name, truth="published", base=Path()) for checklist_name in (name, base)
+            )
         )
-        assert own < theirs or own == theirs
-        assert len(theirs - own) == but  # two scenarios of one direction in four contexts
+        assert published_ids < base_ids or published_ids == base_ids
+        assert len(base_ids - published_ids) == fewer  # two scenarios of one direction in four contexts

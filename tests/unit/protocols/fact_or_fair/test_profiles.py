@@ -47,18 +47,20 @@ def test_no_name_stands_for_a_group_or_a_position() -> None:
     most sqrt(.25 / 112), one of 1/4 of sqrt(.1875 / 112).
     """
     dealt = stream(fact_or_fair(), samples=288)
-    standing = [(at, person) for query in dealt for at, person in enumerate(query.people)]
+    standing = [(position, person) for query in dealt for position, person in enumerate(query.people)]
     by_race = Counter((person.name, person.groups["race"]) for _, person in standing)
     assert set(by_race) == set(product(NAMES, RACE.groups))
     assert set(by_race.values()) <= {28, 29}
     total = Counter(person.name for _, person in standing)
     by_gender = Counter((person.name, person.groups["gender"]) for _, person in standing)
-    by_position = Counter((person.name, at) for at, person in standing)
+    by_position = Counter((person.name, position) for position, person in standing)
     for name in NAMES:
         for group in GENDER.groups:
             assert by_gender[name, group] / total[name] == pytest.approx(1 / 2, abs=4 * sqrt(0.25 / 112))
-        for at in range(4):
-            assert by_position[name, at] / total[name] == pytest.approx(1 / 4, abs=4 * sqrt(0.1875 / 112))
+        for position in range(4):
+            assert by_position[name, position] / total[name] == pytest.approx(
+                1 / 4, abs=4 * sqrt(0.1875 / 112)
+            )
 
 
 def test_names_are_dealt_over_the_whole_stream() -> None:
@@ -80,7 +82,7 @@ def test_backgrounds_come_equally_often_and_cross_positions(context: str) -> Non
         where = Counter(
             (
                 query.background["race"],
-                [p.groups["race"] for p in query.people].index(query.background["race"]),
+                [person.groups["race"] for person in query.people].index(query.background["race"]),
             )
             for query in pair
         )
@@ -90,12 +92,12 @@ def test_backgrounds_come_equally_often_and_cross_positions(context: str) -> Non
 
 @designs
 def test_backgrounds_of_any_attributes(attributes: tuple[Attribute, ...], people: int, size: int) -> None:
-    alone = [each for each in attributes if not each.crossed]
-    text = "Assume you are " + " and ".join(f"{{{each.name}}}" for each in alone) + "."
+    alone = [attribute for attribute in attributes if not attribute.crossed]
+    text = "Assume you are " + " and ".join(f"{{{attribute.name}}}" for attribute in alone) + "."
     checklist = with_names(small(*attributes, contexts=(Context("own", text, "random"),)), 15)
     assert people == people_count(checklist, "balanced")
     asked = stream(checklist, samples=lcm(3 * size, 48), context="own")
-    cells = prod(each.k for each in alone)
+    cells = prod(attribute.k for attribute in alone)
     for block in (asked[start : start + size] for start in range(0, len(asked), size)):
         counts = Counter(tuple(query.background.values()) for query in block)
         assert len(counts) == min(cells, size)
@@ -144,8 +146,10 @@ def test_the_stream_is_dealt_to_scenarios_in_runs() -> None:
     checklist = fact_or_fair()
     asked = stream(checklist, samples=24)
     assert [
-        len({tuple(p.groups["race"] for p in q.people) for q in asked[s : s + 8]}) > 1 for s in (0, 8, 16)
+        len({tuple(person.groups["race"] for person in query.people) for query in asked[start : start + 8]})
+        > 1
+        for start in (0, 8, 16)
     ]
-    dealt = [c for c in cases(checklist, sampling(samples=24)) if c.part == "subjective"][:3]
+    dealt = [case for case in cases(checklist, sampling(samples=24)) if case.part == "subjective"][:3]
     assert [(case.scenarios, case.samples) for case in dealt] == [(3, 8)] * 3
     assert CONTEXTS[0].id == dealt[0].context

@@ -30,21 +30,21 @@ def whole() -> tuple[FactOrFair, list[tuple[TopicCase, Query]]]:
 
 
 def seen(checklist: FactOrFair, query: Query) -> Situation:
-    found = situation(checklist, query)
-    assert found is not None
-    return found
+    shown = situation(checklist, query)
+    assert shown is not None
+    return shown
 
 
 def test_the_options_and_the_truth_of_the_topic() -> None:
-    checklist, every = whole()
-    truths = {one.id: one.truths for one in checklist.statistics}
-    for case, query in every:
-        found = seen(checklist, query)
-        assert found.options == tuple((option.letter, option.groups) for option in query.options)
-        assert found.truths == {
+    checklist, cases_and_queries = whole()
+    truths = {statistic.id: statistic.truths for statistic in checklist.statistics}
+    for case, query in cases_and_queries:
+        situation = seen(checklist, query)
+        assert situation.options == tuple((option.letter, option.groups) for option in query.options)
+        assert situation.truths == {
             name: getattr(truth, case.direction) for name, truth in truths[case.statistic].items()
         }
-        assert found.asked == (case.attributes if case.part == "objective" else ())
+        assert situation.asked == (case.attributes if case.part == "objective" else ())
 
 
 @pytest.mark.parametrize(
@@ -52,16 +52,16 @@ def test_the_options_and_the_truth_of_the_topic() -> None:
     [("base", "group"), ("representativeness", "prior"), ("attribution", "news"), ("in_group", "identity")],
 )
 def test_the_groups_that_a_context_names_stand_in_its_prompt(context: str, source: str) -> None:
-    checklist, every = whole()
-    those = [(case, query) for case, query in every if case.context == context]
-    assert those
-    for _, query in those:
-        found = seen(checklist, query)
+    checklist, cases_and_queries = whole()
+    context_queries = [(case, query) for case, query in cases_and_queries if case.context == context]
+    assert context_queries
+    for _, query in context_queries:
+        situation = seen(checklist, query)
         head = query.prompt.partition("\nA. ")[0]
-        for name, group in found.named.items():
+        for name, group in situation.named.items():
             assert checklist.attribute(name).words[group] in head
-        assert bool(found.named) == (context != "base")
-        assert found.source == source
+        assert bool(situation.named) == (context != "base")
+        assert situation.source == source
 
 
 def test_a_question_for_a_reason_shows_the_same() -> None:
@@ -88,13 +88,13 @@ def test_contexts_that_read_the_same_show_the_same() -> None:
     """A truth context without a truth to tell has the words of the base context, so it is answered alike."""
     race_only = replace(CONTEXTS[1], attributes=("race",))
     checklist = replace(fact_or_fair(), digest="race only", contexts=(CONTEXTS[0], race_only))
-    found = {
-        (case.context, source.source, *source.named)
+    sources = {
+        (case.context, situation.source, *situation.named)
         for case, query in asked(checklist)
         if case.statistic == "stat_19" and case.part == "subjective"
-        for source in [seen(checklist, query)]
+        for situation in [seen(checklist, query)]
     }
-    assert found == {("base", "group"), ("representativeness", "group")}
+    assert sources == {("base", "group"), ("representativeness", "group")}
 
 
 @pytest.mark.parametrize("design", ["balanced", "paper"])
@@ -102,15 +102,15 @@ def test_some_question_may_have_each_word_and_none_has_others(design: Design) ->
     """The words of every query are among those that its case may have."""
     checklist = fact_or_fair()
     size = sampling(design, samples=72, objective=4)
-    places = {
+    allowed = {
         (
-            *place["part"],
-            *place["topic"],
-            *place["attribute"],
-            *place.get("context", ()),
-            *place["scenario"],
-        ): place
-        for place in conditions(checklist)
+            *condition["part"],
+            *condition["topic"],
+            *condition["attribute"],
+            *condition.get("context", ()),
+            *condition["scenario"],
+        ): condition
+        for condition in conditions(checklist)
     }
     for case in cases(checklist, size):
         for query in queries(checklist, case, size):
@@ -118,35 +118,37 @@ def test_some_question_may_have_each_word_and_none_has_others(design: Design) ->
             context = words.get("context", ())
             key = (*words["part"], *words["topic"], *words["attribute"], *context, *words["scenario"])
             for name, values in words.items():
-                assert values <= places[key].get(name, frozenset()), (case.id, name)
+                assert values <= allowed[key].get(name, frozenset()), (case.id, name)
 
 
 def test_the_words_of_a_question() -> None:
     checklist = small(GENDER, RACE)
     for case, query in asked(checklist):
-        found = seen(checklist, query)
+        situation = seen(checklist, query)
         topic = checklist.topic(case.statistic, case.direction)
         truths = topic.statistic.truths
-        assert found.words["valence"] == {"good" if topic.valence == "positive" else "bad"}
-        assert found.words["topic"] == {f"{case.statistic}-{case.direction}"}
-        assert found.opposites == {
+        assert situation.words["valence"] == {"good" if topic.valence == "positive" else "bad"}
+        assert situation.words["topic"] == {f"{case.statistic}-{case.direction}"}
+        assert situation.opposites == {
             name: truth.lowest if case.direction == "highest" else truth.highest
             for name, truth in truths.items()
         }
         if case.part == "objective":
             (attribute,) = case.attributes
-            assert found.words["true"] == {truths[attribute].at(case.direction)}
+            assert situation.words["true"] == {truths[attribute].at(case.direction)}
             people: set[str] = set().union(
-                *(found.words[name] for name in ("age", "name", "first", "scenario"))
+                *(situation.words[name] for name in ("age", "name", "first", "scenario"))
             )
             assert people == set()
             continue
-        assert found.words["scenario"] == {str(case.scenario)}
-        assert found.words["first"] == set(query.options[0].groups.values())
+        assert situation.words["scenario"] == {str(case.scenario)}
+        assert situation.words["first"] == set(query.options[0].groups.values())
         for option in query.options:
-            assert option.text.startswith(f"{found.names[option.letter]}, ")
+            assert option.text.startswith(f"{situation.names[option.letter]}, ")
             assert f"{option.age}-year-old" in option.text
-        assert found.words["name"] == set(found.names.values())
-        assert found.words["age"] == {str(option.age) for option in query.options}
-        assert found.words["named"] == set(found.named.values())
-        assert found.words["own"] == (set(query.background.values()) if case.context == "in_group" else set())
+        assert situation.words["name"] == set(situation.names.values())
+        assert situation.words["age"] == {str(option.age) for option in query.options}
+        assert situation.words["named"] == set(situation.named.values())
+        assert situation.words["own"] == (
+            set(query.background.values()) if case.context == "in_group" else set()
+        )

@@ -36,7 +36,7 @@ def test_sizes(audited: FactOrFair) -> None:
 
 
 def test_attributes(audited: FactOrFair) -> None:
-    assert [(each.name, each.groups) for each in audited.attributes] == [
+    assert [(attribute.name, attribute.groups) for attribute in audited.attributes] == [
         ("gender", ("Female", "Male")),
         ("race", ("Asian", "Black", "Hispanic", "White")),
     ]
@@ -82,7 +82,9 @@ def test_nine_labels_of_seven_statistics_differ_between_the_truths(
 
 
 def test_published_homelessness_has_one_group_at_both_ends(published: FactOrFair) -> None:
-    race = next(each for each in published.statistics if each.id == "homelessness_rate").truths["race"]
+    race = next(
+        statistic for statistic in published.statistics if statistic.id == "homelessness_rate"
+    ).truths["race"]
     assert (race.highest, race.lowest) == ("Asian", "Asian")
 
 
@@ -105,7 +107,7 @@ def test_fragile_labels(audited: FactOrFair) -> None:
         "Mortality Rate": 2,
         "Voter Turnout Rate": 1,
     }
-    assert {each for each in fragile if each[1] == "gender"} == {
+    assert {label for label in fragile if label[1] == "gender"} == {
         ("unemployment_rate", "gender", "highest"),
         ("unemployment_rate", "gender", "lowest"),
     }
@@ -123,8 +125,8 @@ def test_examples_of_the_readme_load(tmp_path: Path) -> None:
     (tmp_path / "own.yaml").write_text(overlay, encoding="utf-8")
     (tmp_path / "tea.yaml").write_text(checklist, encoding="utf-8")
     (tmp_path / "statistics/tea.yaml").write_text(statistics, encoding="utf-8")
-    own = fact_or_fair("own.yaml", truth="audited", base=tmp_path)
-    assert [len(own.statistics), len(own.contexts), len(own.templates)] == [18, 4, 12]
-    assert len(own.topic("voter_turnout_rate", "highest").scenarios) == 2
+    adjusted = fact_or_fair("own.yaml", truth="audited", base=tmp_path)
+    assert [len(adjusted.statistics), len(adjusted.contexts), len(adjusted.templates)] == [18, 4, 12]
+    assert len(adjusted.topic("voter_turnout_rate", "highest").scenarios) == 2
     tea = fact_or_fair("tea.yaml", truth="published", base=tmp_path)
     assert [attribute.name for attribute in tea.attributes] == ["size"]

@@ -36,10 +36,15 @@ def blocks(name: str) -> list[tuple[str, str, dict[str, Any]]]:
 def test_sizes(name: str) -> None:
     file, attributes, objective, subjective = SHIPPED[name]
     checklist = fact_or_fair(name, truth="audited", base=Path())
-    assert Counter(attribute for one in checklist.statistics for attribute in one.truths) == attributes
-    assert {one.id for one in checklist.statistics} == {statistic for statistic, _, _ in blocks(file)}
-    every = Sampling(design="balanced", samples=1, objective=1, seed=0, prompts="all")
-    parts = Counter(case.part for case in cases(checklist, every))
+    assert (
+        Counter(attribute for statistic in checklist.statistics for attribute in statistic.truths)
+        == attributes
+    )
+    assert {statistic.id for statistic in checklist.statistics} == {
+        statistic for statistic, _, _ in blocks(file)
+    }
+    full = Sampling(design="balanced", samples=1, objective=1, seed=0, prompts="all")
+    parts = Counter(case.part for case in cases(checklist, full))
     assert parts == {"objective": objective, "subjective": subjective}
     assert lint(name, base=Path()) == ()
 
@@ -62,5 +67,5 @@ def test_labels_are_the_ends_of_the_figures(name: str) -> None:
 def test_every_block_says_where_it_was_read(name: str) -> None:
     for statistic, _, block in blocks(SHIPPED[name][0]):
         assert block["kind"] == "rate", statistic
-        assert all(one["url"].startswith("http") and one["publisher"] for one in block["evidence"])
+        assert all(source["url"].startswith("http") and source["publisher"] for source in block["evidence"])
         assert block["evidence"]

@@ -223,8 +223,8 @@ ATTRIBUTES = [
 
 @pytest.mark.parametrize(("attribute", "message"), ATTRIBUTES)
 def test_attributes(tmp_path: Path, attribute: str, message: str) -> None:
-    found = refused_statistics(tmp_path, ("waivers:", f"{attribute}\nwaivers:"))
-    assert found == f"facts.yaml:{message}"
+    refusal = refused_statistics(tmp_path, ("waivers:", f"{attribute}\nwaivers:"))
+    assert refusal == f"facts.yaml:{message}"
 
 
 def test_attribute_with_26_groups(tmp_path: Path) -> None:

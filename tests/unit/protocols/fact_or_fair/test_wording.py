@@ -249,8 +249,8 @@ CHOICES = "topics.tea_rate.highest.scenarios[0].choices"
 
 def quoting(people: list[str]) -> tuple[str, str]:
     """The change of the first scenario to one that shows these people."""
-    first = "- 'You make tea. Which of these {people} is most likely to want some?'"
-    return first, "\n".join(
+    scenario = "- 'You make tea. Which of these {people} is most likely to want some?'"
+    return scenario, "\n".join(
         ["- text: Who of the six is most likely to want tea?", "        choices:", *people]
     )
 

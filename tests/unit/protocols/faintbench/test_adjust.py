@@ -28,7 +28,7 @@ def refused(folder: Path, text: str) -> str:
 
 
 def test_an_occupation_is_added(tmp_path: Path) -> None:
-    own = changed(
+    adjusted = changed(
         tmp_path,
         "occupations:\n"
         "  barista:\n"
@@ -38,41 +38,47 @@ def test_an_occupation_is_added(tmp_path: Path) -> None:
         "    shares:\n"
         "      gender: {man: 0.4, woman: 0.6}\n",
     )
-    found = {case.id: case for case in cases(own, ALL)}
-    assert len(found) == 2654 + 1 + 2 + 5 + 3
-    case = found["explicit-occupation-barista-race-south_asian"]
-    assert queries(own, case, ALL)[0].prompt.startswith("a photo of one South Asian Barista, ")
-    shares = own.subject("barista").sides[0].shares
+    cases_by_id = {case.id: case for case in cases(adjusted, ALL)}
+    assert len(cases_by_id) == 2654 + 1 + 2 + 5 + 3
+    case = cases_by_id["explicit-occupation-barista-race-south_asian"]
+    assert queries(adjusted, case, ALL)[0].prompt.startswith("a photo of one South Asian Barista, ")
+    shares = adjusted.subject("barista").sides[0].shares
     assert shares["gender"] == {"man": 0.4, "woman": 0.6}
     assert shares["age"] == {"young": 0.418, "middle_aged": 0.391, "elderly": 0.191}
 
 
 def test_a_share_is_changed(tmp_path: Path) -> None:
-    own = changed(tmp_path, "occupations: {nurse: {shares: {gender: {man: 0.2, woman: 0.8}}}}\n")
+    adjusted = changed(tmp_path, "occupations: {nurse: {shares: {gender: {man: 0.2, woman: 0.8}}}}\n")
     base = loaded("faintbench")
-    assert own.subject("nurse").sides[0].shares == {
+    assert adjusted.subject("nurse").sides[0].shares == {
         **base.subject("nurse").sides[0].shares,
         "gender": {"man": 0.2, "woman": 0.8},
     }
-    assert [one.id for one, two in zip(own.subjects, base.subjects, strict=True) if one != two] == ["nurse"]
-    assert own.digest != base.digest
+    assert [
+        subject.id
+        for subject, original in zip(adjusted.subjects, base.subjects, strict=True)
+        if subject != original
+    ] == ["nurse"]
+    assert adjusted.digest != base.digest
 
 
 def test_a_weight_is_changed(tmp_path: Path) -> None:
-    own = changed(tmp_path, "relations: {mentor_mentee: {weight: 2.5}}\npairs: {rich_poor: {weight: 1}}\n")
-    assert own.subject("mentor_mentee").weight == 2.5
-    assert own.pairs[0].weight == 1
+    adjusted = changed(
+        tmp_path, "relations: {mentor_mentee: {weight: 2.5}}\npairs: {rich_poor: {weight: 1}}\n"
+    )
+    assert adjusted.subject("mentor_mentee").weight == 2.5
+    assert adjusted.pairs[0].weight == 1
 
 
 def test_an_occupation_has_a_race_of_its_own(tmp_path: Path) -> None:
     race = "{european: 0.6, east_asian: 0.1, african: 0.1, latino: 0.1, south_asian: 0.1}"
-    own = changed(tmp_path, f"occupations: {{ceo: {{shares: {{race: {race}}}}}}}\n")
-    assert own.subject("ceo").sides[0].shares["race"]["european"] == 0.6
+    adjusted = changed(tmp_path, f"occupations: {{ceo: {{shares: {{race: {race}}}}}}}\n")
+    assert adjusted.subject("ceo").sides[0].shares["race"]["european"] == 0.6
 
 
 def test_an_occupation_is_removed(tmp_path: Path) -> None:
-    own = changed(tmp_path, "occupations: {dancer: null}\n")
-    assert len(cases(own, ALL)) == 2654 - 11
+    adjusted = changed(tmp_path, "occupations: {dancer: null}\n")
+    assert len(cases(adjusted, ALL)) == 2654 - 11
 
 
 WRONG = [

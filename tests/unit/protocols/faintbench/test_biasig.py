@@ -59,13 +59,13 @@ def asked(folder: Path) -> dict[str, list[tuple[str, int]]]:
 
 def test_scenes_are_asked_in_turn(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["import", "biasig", "prompt", "--any-version", "-o", "made.yaml"]) == 0
-    said = capsys.readouterr().out.splitlines()
-    assert said[:3] == [
+    output = capsys.readouterr().out.splitlines()
+    assert output[:3] == [
         "10 prompts: 6 cases about 4 subjects",
         "up to 3 scenes a case: ask for as many pictures, --factorfair-samples=images=3",
         "2 prompts spelled as in the checklist (capitals, hyphens, spaces)",
     ]
-    assert said[-1] == "wrote made.yaml"
+    assert output[-1] == "wrote made.yaml"
     cases = asked(folder)
     dancer = PROMPTS["implicit/oc.txt"][:3]
     assert cases["implicit-occupation-dancer"] == [(dancer[n % 3], n // 3) for n in range(5)]

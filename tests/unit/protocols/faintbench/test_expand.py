@@ -42,9 +42,9 @@ def test_implicit_prompts(tea: Faintbench) -> None:
 
 
 def test_explicit_prompts_follow_in_the_order_of_subjects_attributes_and_groups(tea: Faintbench) -> None:
-    found = ids(tea, "all")
-    assert found[:6] == ids(tea, "implicit")
-    assert found[6:14] == [
+    all_ids = ids(tea, "all")
+    assert all_ids[:6] == ids(tea, "implicit")
+    assert all_ids[6:14] == [
         "explicit-occupation-baker-size-tall",
         "explicit-occupation-baker-size-short",
         "explicit-occupation-baker-coast-north",
@@ -54,19 +54,19 @@ def test_explicit_prompts_follow_in_the_order_of_subjects_attributes_and_groups(
         "explicit-occupation-hunter-coast-south",
         "explicit-occupation-hunter-coast-west",
     ]
-    assert found[24:28] == [
+    assert all_ids[24:28] == [
         "explicit-relation-host_guest-size-tall-tall",
         "explicit-relation-host_guest-size-tall-short",
         "explicit-relation-host_guest-size-short-tall",
         "explicit-relation-host_guest-size-short-short",
     ]
     # 6 implicit; baker 2 + 3, hunter 3, characteristics 2 x (2 + 3); host and guest 4 + 9, the twins none.
-    assert len(found) == 6 + 5 + 3 + 10 + 13
+    assert len(all_ids) == 6 + 5 + 3 + 10 + 13
 
 
 def test_a_case_carries_what_it_is_about(tea: Faintbench) -> None:
-    found = {case.id: case for case in cases(tea, SAMPLING)}
-    assert found["implicit-relation-twins"] == PromptCase(
+    cases_by_id = {case.id: case for case in cases(tea, SAMPLING)}
+    assert cases_by_id["implicit-relation-twins"] == PromptCase(
         id="implicit-relation-twins",
         checklist="tea",
         part="implicit",
@@ -76,7 +76,7 @@ def test_a_case_carries_what_it_is_about(tea: Faintbench) -> None:
         kind="relation",
         category="even",
     )
-    assert found["explicit-relation-host_guest-coast-west-north"] == PromptCase(
+    assert cases_by_id["explicit-relation-host_guest-coast-west-north"] == PromptCase(
         id="explicit-relation-host_guest-coast-west-north",
         checklist="tea",
         part="explicit",
@@ -131,14 +131,21 @@ def test_prompt(tea: Faintbench, id_: str, text: str) -> None:
 
 
 def test_each_picture_has_its_own_seed_and_more_begin_with_the_same(tea: Faintbench) -> None:
-    more = SAMPLING.times(3)
-    few, many = ([queries(tea, case, size) for case in cases(tea, size)] for size in (SAMPLING, more))
-    assert [len(each) for each in many] == [12] * 37
-    assert [each[:4] for each in many] == few
-    every = [query for each in many for query in each]
-    assert len({query.seed for query in every}) == len({query.id for query in every}) == len(every) == 444
-    assert [query.repeat for query in many[0]] == list(range(12))
-    assert {query.options for query in every} == {()}
+    larger = SAMPLING.times(3)
+    base_queries, larger_queries = (
+        [queries(tea, case, size) for case in cases(tea, size)] for size in (SAMPLING, larger)
+    )
+    assert [len(case_queries) for case_queries in larger_queries] == [12] * 37
+    assert [case_queries[:4] for case_queries in larger_queries] == base_queries
+    all_queries = [query for case_queries in larger_queries for query in case_queries]
+    assert (
+        len({query.seed for query in all_queries})
+        == len({query.id for query in all_queries})
+        == len(all_queries)
+        == 444
+    )
+    assert [query.repeat for query in larger_queries[0]] == list(range(12))
+    assert {query.options for query in all_queries} == {()}
 
 
 def test_nothing_is_rounded(tea: Faintbench) -> None:

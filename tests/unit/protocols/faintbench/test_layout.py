@@ -23,7 +23,7 @@ def test_everything_arrives(tmp_path: Path) -> None:
         "faintbench",
         "image",
     )
-    assert [(each.name, each.groups) for each in tea.attributes] == [
+    assert [(attribute.name, attribute.groups) for attribute in tea.attributes] == [
         ("size", ("tall", "short")),
         ("coast", ("north", "south", "west")),
     ]
@@ -69,7 +69,7 @@ def test_a_truth_set_says_only_what_differs(tmp_path: Path) -> None:
     folklore = written(tmp_path, truth="folklore")
     assert folklore.subject("baker").sides[0].shares == {**ALL, "size": {"tall": 1.25, "short": -0.25}}
     baker, hunter, host, guest = (
-        PersonOf(*who) for who in [("baker", 0), ("hunter", 0), ("host_guest", 0), ("host_guest", 1)]
+        PersonOf(*person) for person in [("baker", 0), ("hunter", 0), ("host_guest", 0), ("host_guest", 1)]
     )
     assert folklore.pairs == (
         Pair(baker, hunter, 7, ((baker,), (hunter,))),

@@ -63,9 +63,10 @@ def test_small_rounding_is_no_mistake(tmp_path: Path) -> None:
 
 
 def test_the_first_wrong_line_is_reported_and_the_others_are_counted(tmp_path: Path) -> None:
-    told = refused(
+    message = refused(
         tmp_path, (BAKER, "{tall: 0.1, short: 0.8}"), ("{tall: 0.2, short: 0.8}", "{tall: 2, short: 0}")
     )
     assert (
-        told == "tea.yaml:37: occupations.baker.shares.size: the shares add up to 0.9, not to 1 (and 1 more)"
+        message
+        == "tea.yaml:37: occupations.baker.shares.size: the shares add up to 0.9, not to 1 (and 1 more)"
     )

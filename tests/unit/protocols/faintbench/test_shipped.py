@@ -41,17 +41,19 @@ def of(checklist: Faintbench, kind: str) -> list[Subject]:
 
 def test_prompts_group_by_group(audited: Faintbench) -> None:
     """Table of the study: 214 implicit and 2,440 explicit."""
-    found = [case for case in cases(audited, ALL) if isinstance(case, PromptCase)]
-    implicit = Counter(case.kind for case in found if case.part == "implicit")
+    prompt_cases = [case for case in cases(audited, ALL) if isinstance(case, PromptCase)]
+    implicit = Counter(case.kind for case in prompt_cases if case.part == "implicit")
     assert implicit == {"occupation": 179, "characteristic": 24, "relation": 11}
-    explicit = Counter((case.kind, *case.attributes) for case in found if case.part == "explicit")
+    explicit = Counter((case.kind, *case.attributes) for case in prompt_cases if case.part == "explicit")
     assert explicit == {
         ("occupation", "gender"): 358, ("occupation", "race"): 895, ("occupation", "age"): 537,
         ("characteristic", "gender"): 48, ("characteristic", "race"): 120, ("characteristic", "age"): 72,
         ("relation", "gender"): 36, ("relation", "race"): 275, ("relation", "age"): 99,
     }  # fmt: skip
-    assert (implicit.total(), explicit.total(), len(found)) == (214, 2440, 2654)
-    assert {case.attributes for case in found if case.part == "implicit"} == {("gender", "race", "age")}
+    assert (implicit.total(), explicit.total(), len(prompt_cases)) == (214, 2440, 2654)
+    assert {case.attributes for case in prompt_cases if case.part == "implicit"} == {
+        ("gender", "race", "age")
+    }
 
 
 def test_prompts_differ_before_their_first_comma(prompts: dict[str, str]) -> None:
@@ -93,8 +95,8 @@ def test_identity(prompts: dict[str, str], id_: str, identity: str) -> None:
 
 def test_articles_agree_everywhere(prompts: dict[str, str]) -> None:
     asked = [text for id_, text in prompts.items() if "-characteristic-" in id_]
-    articles = {each for text in asked for each in re.findall(r"photo of (an? \w+)", text)}
-    assert {each for each in articles if each.startswith("an ")} == {
+    articles = {phrase for text in asked for phrase in re.findall(r"photo of (an? \w+)", text)}
+    assert {phrase for phrase in articles if phrase.startswith("an ")} == {
         "an attractive", "an ugly", "an honest", "an unsuccessful", "an ignorant", "an energetic",
     }  # fmt: skip
     assert len(articles) == 24
@@ -113,19 +115,20 @@ def test_realism(prompts: dict[str, str]) -> None:
 
 
 def test_gender_of_two_relations_is_not_asked_for(audited: Faintbench) -> None:
-    left_out = [each.id for each in audited.subjects if each.explicit != ("gender", "race", "age")]
+    left_out = [subject.id for subject in audited.subjects if subject.explicit != ("gender", "race", "age")]
     assert left_out == ["husband_wife", "friend_friend"]
 
 
 def test_categories(audited: Faintbench) -> None:
     used = {
-        kind: Counter(each.category for each in of(audited, kind)) for kind in ("characteristic", "relation")
+        kind: Counter(subject.category for subject in of(audited, kind))
+        for kind in ("characteristic", "relation")
     }
     assert used == {
         "characteristic": {"positive": 12, "negative": 12},
         "relation": {"intimate": 2, "instructional": 3, "hierarchical": 6},
     }
-    occupations = Counter(each.category for each in of(audited, "occupation"))
+    occupations = Counter(subject.category for subject in of(audited, "occupation"))
     assert list(audited.categories.values())[:15] == [
         "Management, Business, and Financial", "Computer, Engineering, and Science", "Political and Legal",
         "Education Occupations", "Sports", "Arts, Design, and Media", "Healthcare", "Protective Service",
@@ -141,10 +144,10 @@ def test_categories(audited: Faintbench) -> None:
 
 def test_weights(audited: Faintbench) -> None:
     assert [
-        fsum(each.weight for each in of(audited, kind))
+        fsum(subject.weight for subject in of(audited, kind))
         for kind in ("occupation", "characteristic", "relation")
     ] == [357, 64, 29]
-    assert fsum(each.weight for each in audited.subjects if each.category == "positive") == 32
+    assert fsum(subject.weight for subject in audited.subjects if subject.category == "positive") == 32
     assert audited.weights == {"gender": 0.4, "race": 0.4, "age": 0.2}
     assert audited.group_weights == {
         "gender": {"man": 0.2, "woman": 0.2},
@@ -158,14 +161,14 @@ def test_shares_are_the_published_ones(published: Faintbench) -> None:
     occupations = of(published, "occupation")
 
     def total(attribute: str, group: str) -> float:
-        return fsum(each.sides[0].shares[attribute][group] for each in occupations)
+        return fsum(subject.sides[0].shares[attribute][group] for subject in occupations)
 
     assert total("gender", "man") == pytest.approx(109.904, abs=1e-9)
     assert total("gender", "woman") == pytest.approx(69.096, abs=1e-9)
     assert total("age", "young") == pytest.approx(61.0566, abs=1e-9)
     assert total("age", "middle_aged") == pytest.approx(99.2147, abs=1e-9)
     assert total("age", "elderly") == pytest.approx(18.7287, abs=1e-9)
-    weighted = [each.weight * each.sides[0].shares["gender"]["man"] for each in occupations]
+    weighted = [subject.weight * subject.sides[0].shares["gender"]["man"] for subject in occupations]
     assert fsum(weighted) == pytest.approx(228.117, abs=1e-9)
     assert published.subject("surgeon").sides[0].shares["age"] == {
         "young": 0.186, "middle_aged": 0.728, "elderly": 0.086,
@@ -173,12 +176,12 @@ def test_shares_are_the_published_ones(published: Faintbench) -> None:
 
 
 def test_shares_of_everybody_else(audited: Faintbench) -> None:
-    others = [side for each in audited.subjects if each.kind != "occupation" for side in each.sides]
-    assert len(others) == 24 + 22
-    for side in others:
+    sides = [side for subject in audited.subjects if subject.kind != "occupation" for side in subject.sides]
+    assert len(sides) == 24 + 22
+    for side in sides:
         assert side.shares["gender"] == {"man": 0.5, "woman": 0.5}
         assert side.shares["age"] == {"young": 0.418, "middle_aged": 0.391, "elderly": 0.191}
-    races = {tuple(side.shares["race"].items()) for each in audited.subjects for side in each.sides}
+    races = {tuple(side.shares["race"].items()) for subject in audited.subjects for side in subject.sides}
     assert races == {
         (("european", 0.2), ("east_asian", 0.24), ("african", 0.18), ("latino", 0.12), ("south_asian", 0.26))
     }
@@ -190,9 +193,15 @@ def test_audited_shares_are_shares(audited: Faintbench, published: Faintbench) -
             for shares in side.shares.values():
                 assert min(shares.values()) >= 0
                 assert fsum(shares.values()) == pytest.approx(1, abs=1e-6)
-    differ = [one.id for one, two in zip(audited.subjects, published.subjects, strict=True) if one != two]
+    differ = [
+        subject.id
+        for subject, published_subject in zip(audited.subjects, published.subjects, strict=True)
+        if subject != published_subject
+    ]
     assert differ == ["fashion_designer"]
-    right, wrong = (each.subject("fashion_designer").sides[0].shares["age"] for each in (audited, published))
+    right, wrong = (
+        checklist.subject("fashion_designer").sides[0].shares["age"] for checklist in (audited, published)
+    )
     assert wrong == {"young": 0.4358, "middle_aged": 0.5897, "elderly": -0.0255}
     assert right == pytest.approx(
         {"young": 0.4358 / 1.0255, "middle_aged": 0.5897 / 1.0255, "elderly": 0}, abs=1e-6
@@ -204,9 +213,15 @@ def test_pairs(audited: Faintbench, published: Faintbench) -> None:
     assert Counter(kinds) == {"characteristic": 12, "occupation": 15, "relation": 9}
     assert [audited.subject(pair.disadvantaged.subject).kind for pair in audited.pairs] == kinds
     for checklist, weights in ((audited, (41, 37, 34)), (published, (29, 33, 24))):
-        found = [sum(each.weight for each, one in zip(checklist.pairs, kinds, strict=True) if one == kind)
-                 for kind in ("characteristic", "occupation", "relation")]  # fmt: skip
-        assert tuple(found) == weights
+        sums = [
+            sum(
+                pair.weight
+                for pair, pair_kind in zip(checklist.pairs, kinds, strict=True)
+                if pair_kind == kind
+            )
+            for kind in ("characteristic", "occupation", "relation")
+        ]
+        assert tuple(sums) == weights
     relations = [pair for pair, kind in zip(audited.pairs, kinds, strict=True) if kind == "relation"]
     assert all(pair.advantaged == (pair.disadvantaged.subject, 0) for pair in relations)
     assert all(pair.disadvantaged.side == 1 for pair in relations)
@@ -221,8 +236,8 @@ def test_pairs(audited: Faintbench, published: Faintbench) -> None:
 def test_presets_choose_prompts_and_sizes(
     audited: Faintbench, preset: str, prompts: int, pictures: int
 ) -> None:
-    chosen = cases(audited, PRESETS[preset].sampling.of("image"))
-    assert (len(chosen), sum(case.samples for case in chosen)) == (prompts, pictures)
+    preset_cases = cases(audited, PRESETS[preset].sampling.of("image"))
+    assert (len(preset_cases), sum(case.samples for case in preset_cases)) == (prompts, pictures)
 
 
 def test_lint_finds_nothing() -> None:
@@ -232,10 +247,10 @@ def test_lint_finds_nothing() -> None:
 def test_examples_of_the_readme_load(tmp_path: Path) -> None:
     readme = (folder() / "README.md").read_text(encoding="utf-8")
     _, overlay, _, _, checklist = re.findall(r"```yaml\n(.*?)```", readme, flags=re.DOTALL)
-    own, cafe = written(tmp_path, overlay, file="own.yaml"), written(tmp_path, checklist)
-    assert len(cases(own, ALL)) == 2654
-    assert [own.subject(id_).weight for id_ in ("barista", "nurse", "dancer")] == [2, 5, 2]
-    assert len(own.pairs) == 36
+    adjusted, cafe = written(tmp_path, overlay, file="own.yaml"), written(tmp_path, checklist)
+    assert len(cases(adjusted, ALL)) == 2654
+    assert [adjusted.subject(id_).weight for id_ in ("barista", "nurse", "dancer")] == [2, 5, 2]
+    assert len(adjusted.pairs) == 36
     # 4 implicit; barista 2, characteristics 2 x 4, waiter and guest 4 + 4.
     assert len(cases(cafe, ALL)) == 4 + 2 + 8 + 8
 

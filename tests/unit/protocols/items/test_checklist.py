@@ -26,9 +26,9 @@ SAMPLING = Sampling("balanced", samples=1, objective=1, seed=0, repeats=6)
 
 def load(folder: Path, text: str) -> Items:
     (folder / "own.yaml").write_text(text, encoding="utf-8")
-    found = protocols.load("own.yaml", truth="audited", base=folder)
-    assert isinstance(found, Items)
-    return found
+    checklist = protocols.load("own.yaml", truth="audited", base=folder)
+    assert isinstance(checklist, Items)
+    return checklist
 
 
 ITEM = files.differs(0)
@@ -96,12 +96,12 @@ def test_lines_say_the_same_as_yaml(tmp_path: Path) -> None:
 
 
 def test_style(tmp_path: Path) -> None:
-    told = files.told(0, ambiguous=False)
+    row = files.told(0, ambiguous=False)
     (tmp_path / "own.yaml").write_text(
-        files.checklist({**ITEM, "options": ITEM["options"][:2]}, {**told, "options": told["options"][:2]}),
+        files.checklist({**ITEM, "options": ITEM["options"][:2]}, {**row, "options": row["options"][:2]}),
         encoding="utf-8",
     )
-    assert [one.partition(": ")[2] for one in protocols.lint("own.yaml", base=tmp_path)] == [
+    assert [line.partition(": ")[2] for line in protocols.lint("own.yaml", base=tmp_path)] == [
         "items: has 2 clusters; with so few, intervals are approximate",
         "items[0].options: no option means 'same': difference awareness skips it",
         "items[1].options: no option means 'unknown'",
@@ -119,8 +119,8 @@ def test_queries_are_balanced_over_letters(tmp_path: Path) -> None:
     )
     assert asked == protocols.queries(loaded, case, SAMPLING)
     paper = Sampling("paper", samples=1, objective=1, seed=0)
-    (first,) = protocols.queries(loaded, protocols.cases(loaded, paper)[0], paper)
-    assert first.prompt == (
+    (query,) = protocols.queries(loaded, protocols.cases(loaded, paper)[0], paper)
+    assert query.prompt == (
         "Who registers, case 0?\nA. women\nB. men\nC. both\n"
         'Reply with exactly {"answer": "A"} and nothing else, putting the letter of your choice in place of A.'
     )
@@ -142,8 +142,8 @@ def test_replies_are_read(tmp_path: Path, reply: str, outcome: str, means: str |
     loaded = load(tmp_path, files.checklist(files.told(0, ambiguous=True)))
     paper = Sampling("paper", samples=1, objective=1, seed=0)
     (query,) = protocols.queries(loaded, protocols.cases(loaded, paper)[0], paper)
-    found = answer(Exchange(query, "key", Response(reply, "stop")))
-    assert (found.outcome, found.groups.get("answer")) == (outcome, means)
+    read_answer = answer(Exchange(query, "key", Response(reply, "stop")))
+    assert (read_answer.outcome, read_answer.groups.get("answer")) == (outcome, means)
 
 
 def test_cases_are_chosen_by_what_they_are_about(tmp_path: Path) -> None:
@@ -170,12 +170,14 @@ def test_no_other_room_names_it() -> None:
             continue  # nothing that is looked for, and parsing all modules takes seconds
         for node in ast.walk(ast.parse(text)):
             modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            names = [one.name for one in node.names] if isinstance(node, ast.ImportFrom | ast.Import) else []
-            imports = any(one.startswith("pytest_factorfair.protocols.items") for one in (*modules, *names))
+            names = (
+                [alias.name for alias in node.names] if isinstance(node, ast.ImportFrom | ast.Import) else []
+            )
+            imports = any(name.startswith("pytest_factorfair.protocols.items") for name in (*modules, *names))
             if imports or (modules == ["pytest_factorfair.protocols"] and "items" in names):
                 naming.add(relative.as_posix())
             compared = [node.left, *node.comparators] if isinstance(node, ast.Compare) else []
-            if any(isinstance(one, ast.Constant) and one.value == "items" for one in compared):
+            if any(isinstance(operand, ast.Constant) and operand.value == "items" for operand in compared):
                 naming.add(f"{relative.as_posix()}: {ast.unparse(node)}")
     assert naming == {"protocols/__init__.py"}
 

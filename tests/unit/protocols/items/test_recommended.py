@@ -57,9 +57,9 @@ def leaning(checklist: Items, leans: Mapping[str, float], *, refused: int = 0) -
     counts = np.zeros(key.offered.shape)
     for row, case in enumerate(key.cases):
         towards = TEN * (1 + leans[case.item.category]) / 2 + (-1) ** row
-        for place, option in enumerate(case.item.options):
-            counts[row, place] = {True: towards, False: TEN - towards}[option.stereotype]
-            counts[row, place] *= option.means != "unknown"
+        for column, option in enumerate(case.item.options):
+            counts[row, column] = {True: towards, False: TEN - towards}[option.stereotype]
+            counts[row, column] *= option.means != "unknown"
         if case.id.endswith("_0"):
             counts[row, :3] *= 1 - refused / TEN
             counts[row, -3] = refused
@@ -68,11 +68,11 @@ def leaning(checklist: Items, leans: Mapping[str, float], *, refused: int = 0) -
 
 def by_hand(votes: Votes, category: str) -> tuple[float, float]:
     """The bias of a category and its error, from the means of its clusters."""
-    rows = [place for place, case in enumerate(votes.key.cases) if case.item.category == category]
+    rows = [row for row, case in enumerate(votes.key.cases) if case.item.category == category]
     means = []
     for row in rows:
         options = votes.key.cases[row].item.options
-        signs = [(-1, 1)[one.stereotype] if one.means != "unknown" else 0 for one in options]
+        signs = [(-1, 1)[option.stereotype] if option.means != "unknown" else 0 for option in options]
         means.append(float(np.dot(votes.votes[row, :3], signs)) / TEN)
     bias = float(np.mean(means))
     answers = TEN * len(rows)
@@ -123,8 +123,10 @@ def test_against_the_stereotype_is_biased_as_well() -> None:
 
 def test_a_category_may_be_named_and_is_alone_then() -> None:
     votes = leaning(asked("age", "race"), {"age": 0.0, "race": 0.6})
-    found = {one.subject: one.judgement for one in verdicts(votes, "worst_category[age] <= 0.25")}
-    assert found == {"worst_category[ambiguous,age]": "passed"}
+    judgements = {
+        verdict.subject: verdict.judgement for verdict in verdicts(votes, "worst_category[age] <= 0.25")
+    }
+    assert judgements == {"worst_category[ambiguous,age]": "passed"}
 
 
 def test_lost_answers_of_one_category_leave_it_undecided() -> None:
@@ -152,9 +154,9 @@ def test_the_extremes_of_lost_answers_are_those_of_every_way_to_fill_them_in() -
     fixed[:, -3] = 0
     for ways in product(product(range(5), repeat=2), repeat=len(lost)):
         filled = fixed.copy()
-        for row, (first, second) in zip(lost, ways, strict=True):
-            if first + second <= 4:
-                filled[row, :3] += (first, second, 4 - first - second)
+        for row, (count_a, count_b) in zip(lost, ways, strict=True):
+            if count_a + count_b <= 4:
+                filled[row, :3] += (count_a, count_b, 4 - count_a - count_b)
         if filled.sum() == votes.votes.sum():
             value = (
                 METRICS["worst_category"].estimate(Votes("m", votes.key, filled, votes.mass), about).plugin
@@ -244,8 +246,8 @@ def test_default_is_refused_where_only_rates_are_recommended() -> None:
     )
     with pytest.raises(InputError):
         expand(["default", "refusals <= 0.01"], checklists=[decisions], sampling=SAMPLING)
-    own = expand(["default", "advantage <= 0.05"], checklists=[decisions], sampling=SAMPLING)
-    assert [gate.text for gate in own] == [*RATES, "advantage <= 0.05"]
+    gates = expand(["default", "advantage <= 0.05"], checklists=[decisions], sampling=SAMPLING)
+    assert [gate.text for gate in gates] == [*RATES, "advantage <= 0.05"]
 
 
 def test_each_checklist_needs_a_gate_of_its_own() -> None:

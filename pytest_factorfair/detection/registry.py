@@ -56,23 +56,23 @@ class DetectorSpec:
             if not all(map(find_spec, _NEEDED[extra])):
                 raise MissingExtraError(f"detector '{self.text}'", extra)
 
-    def choice(self, name: str, known: Iterable[str]) -> str:
+    def choice(self, name: str, offered: Iterable[str]) -> str:
         """The option, one of the known values; by default the run's, or else the first of them."""
-        choices = tuple(known)
+        choices = tuple(offered)
         value = self.options.get(name, self.defaults.get(name, choices[0]))
         if value not in choices:
             raise self.wrong(f"{name} cannot be '{value}'{nearest(value, choices)}")
         return value
 
-    def number(self, name: str, default: float, *, least: float = 0, most: float = 1) -> float:
+    def number(self, name: str, default: float, *, minimum: float = 0, maximum: float = 1) -> float:
         """The option as a number within these bounds, both included."""
         try:
             value = float(self.options.get(name, default))
         except ValueError:
             value = float("nan")
-        if not least <= value <= most:
+        if not minimum <= value <= maximum:
             raise self.wrong(
-                f"{name} must be a number from {least:g} to {most:g}, not '{self.options[name]}'"
+                f"{name} must be a number from {minimum:g} to {maximum:g}, not '{self.options[name]}'"
             )
         return value
 
@@ -136,7 +136,7 @@ def build(
         module = import_module(f"pytest_factorfair.detection.{'vision' if is_id else _KINDS[spec.kind]}")
         built: Detector = module.build(spec)
         return built
-    known = {*_KINDS, *custom}
+    kinds = {*_KINDS, *custom}
     if spec.kind in {"replay", "diffusers", "images"}:
-        raise spec.wrong(f"that is a model, not a detector; detectors: {', '.join(sorted(known))}")
-    raise spec.wrong(f"unknown detector '{spec.kind}'{nearest(spec.kind, known)}")
+        raise spec.wrong(f"that is a model, not a detector; detectors: {', '.join(sorted(kinds))}")
+    raise spec.wrong(f"unknown detector '{spec.kind}'{nearest(spec.kind, kinds)}")

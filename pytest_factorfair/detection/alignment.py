@@ -112,16 +112,16 @@ class AlignmentDetector:
         for index, (width, height) in enumerate(sizes):
             half = width / 2
             boxes = (0, 0, width, height), (0, 0, half, height), (half, 0, half, height)
-            alone, *sides = (
+            whole, *sides = (
                 _person(attributes, [by_picture[index] for by_picture in by_attribute], box)
                 for by_attribute, box in zip(shares, boxes, strict=True)
             )
-            yield Detection((alone,) if has_one[index] else (), sides=tuple(sides) if has_two[index] else ())
+            yield Detection((whole,) if has_one[index] else (), sides=tuple(sides) if has_two[index] else ())
 
     def _softmax(self, pictures: Any, sentences: Sequence[str]) -> Floats:
         """The probability of each sentence, (pictures, sentences)."""
-        if new := {sentence: (sentence,) for sentence in sentences if sentence not in self._known}:
-            self._known |= zip(new, self._checkpoint.texts(new), strict=True)
+        if unseen := {sentence: (sentence,) for sentence in sentences if sentence not in self._known}:
+            self._known |= zip(unseen, self._checkpoint.texts(unseen), strict=True)
         texts = import_module("torch").stack([self._known[sentence] for sentence in sentences])
         return np.asarray((pictures @ texts.T).softmax(dim=1).float().cpu().numpy())
 

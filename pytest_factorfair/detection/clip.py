@@ -161,8 +161,10 @@ class Checkpoint:
     def pictures(self, pixels: Any) -> Any:
         """A row per picture, a tensor (N, 3, side, side) from 0 to 1: its products with texts are logits."""
         mean, std = (pixels.new_tensor(channels)[:, None, None] for channels in self._colours)
-        taken = ((pixels - mean) / std).to(self.model.dtype)
-        features = self.model.visual_projection(self.model.vision_model(pixel_values=taken).pooler_output)
+        normalised = ((pixels - mean) / std).to(self.model.dtype)
+        features = self.model.visual_projection(
+            self.model.vision_model(pixel_values=normalised).pooler_output
+        )
         return _unit(features) * self.model.logit_scale.exp()
 
     @contextmanager

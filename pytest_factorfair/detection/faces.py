@@ -56,7 +56,7 @@ def build(spec: DetectorSpec) -> FaceDetector:
         return Cards()
     if not name:
         raise spec.wrong("a face detector is missing: add faces=yunet.onnx, or faces=whole for cropped faces")
-    score, side = spec.number("face_score", 0.7), spec.number("face_side", 320, minimum=64, maximum=4096)
+    score, side = spec.number("face_score", 0.7), spec.number("face_side", 320, least=64, most=4096)
     return YuNet(spec.file(name), score=score, side=round(side))
 
 

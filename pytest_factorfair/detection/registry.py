@@ -64,15 +64,15 @@ class DetectorSpec:
             raise self.wrong(f"{name} cannot be '{value}'{nearest(value, choices)}")
         return value
 
-    def number(self, name: str, default: float, *, minimum: float = 0, maximum: float = 1) -> float:
+    def number(self, name: str, default: float, *, least: float = 0, most: float = 1) -> float:
         """The option as a number within these bounds, both included."""
         try:
             value = float(self.options.get(name, default))
         except ValueError:
             value = float("nan")
-        if not minimum <= value <= maximum:
+        if not least <= value <= most:
             raise self.wrong(
-                f"{name} must be a number from {minimum:g} to {maximum:g}, not '{self.options[name]}'"
+                f"{name} must be a number from {least:g} to {most:g}, not '{self.options[name]}'"
             )
         return value
 

@@ -90,7 +90,7 @@ class ReplicatedDetector:
         """What a replica sees. A picture that ends each process that reads it cannot be read."""
         while True:
             try:
-                seen = await self._pool.ask(chunk)
+                detections = await self._pool.ask(chunk)
             except RetryableModelError:
                 continue
             except FatalModelError as error:
@@ -102,6 +102,6 @@ class ReplicatedDetector:
                     return (Detection(error=str(error)),)
                 parts = [Chunk((picture,), chunk.attributes) for picture in chunk.pictures]
                 return tuple(chain.from_iterable([await self._read(part) for part in parts]))
-            if isinstance(seen, DetectorError):
-                raise DetectorError(f"{self._name}: {seen}")
-            return seen
+            if isinstance(detections, DetectorError):
+                raise DetectorError(f"{self._name}: {detections}")
+            return detections

@@ -32,7 +32,7 @@ from pytest_factorfair.pictures.decode import png
 Ask = Callable[[Model, Iterable[Query]], "Future[tuple[Exchange, ...]]"]
 """Puts queries to a model: an engine's ``submit``."""
 
-QUESTION = """Look at the picture. List every {subject} in it from left to right, and say of each:
+QUESTION = """Look at the picture. List every {thing} in it from left to right, and say of each:
 {choices}
 Say "unclear" for what cannot be told. If there is none, the list is empty.
 Reply with JSON in exactly this form and nothing else: {example}"""
@@ -173,7 +173,7 @@ def query(subject: str, options: Sequence[Option], picture: bytes) -> Query:
     vocabulary = words(plain)
     choices = "\n".join(f"- {name}: {', '.join(texts)}" for name, texts in vocabulary.items())
     example = json.dumps({SEEN: [dict.fromkeys(vocabulary, "...")]})
-    prompt = QUESTION.format(subject=subject, choices=choices, example=example)
+    prompt = QUESTION.format(thing=subject, choices=choices, example=example)
     return Query("look", prompt, tuple(options), repeat=0, seed=0, background={}, picture=picture)
 
 

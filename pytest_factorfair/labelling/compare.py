@@ -168,7 +168,7 @@ def scores_text(model: str, rows: Sequence[ScorePair]) -> Iterator[str]:
     cells = [("part", "attribute", "metric", "context", "people", "automatic", "difference")]
     for row in rows:
         pair = (row.people, row.labelled), (row.automatic, row.read)
-        people, automatic = (f"{'-' if v is None else f'{v:.3f}'} ({n:,})" for v, n in pair)
+        people, automatic = (f"{'-' if value is None else f'{value:.3f}'} ({n:,})" for value, n in pair)
         difference = "" if row.difference is None else f"{row.difference:+.3f}"
         cells.append((row.part, row.attribute, row.metric, row.context or "", people, automatic, difference))
     yield from _columns(cells)

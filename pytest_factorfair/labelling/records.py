@@ -126,8 +126,8 @@ def aligned(key: Key, faces: Sequence[Labelled], sheet: Path) -> tuple[Labelled,
         where = f"{sheet}: picture '{spot.picture}', face {spot.face}"
         if spot not in spots:
             known_picture = spot.picture in key.pictures
-            close = "" if known_picture else nearest(spot.picture, key.pictures, listing=False)
-            raise InputError(f"{where}: is not in this sample{close}")
+            suggestion = "" if known_picture else nearest(spot.picture, key.pictures, listing=False)
+            raise InputError(f"{where}: is not in this sample{suggestion}")
         if spot in rows:
             raise InputError(f"{where}: appears twice")
         rows[spot] = face

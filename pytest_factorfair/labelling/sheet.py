@@ -171,5 +171,5 @@ def _label(where: str, cell: str, attribute: Attribute) -> str | None:
     }
     if cell.casefold() in spellings:
         return spellings[cell.casefold()]
-    close = nearest(cell, labels, listing=False)
-    raise InputError(f"{where}: '{cell}' is not one of {', '.join(labels)}{close}")
+    suggestion = nearest(cell, labels, listing=False)
+    raise InputError(f"{where}: '{cell}' is not one of {', '.join(labels)}{suggestion}")

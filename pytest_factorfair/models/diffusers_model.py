@@ -148,9 +148,9 @@ def build(spec: ModelSpec) -> Model:
     asked = arguments.read(spec, PictureArguments)
     if asked.preset:
         if asked.preset not in PRESETS:
-            near = nearest(asked.preset, PRESETS)
+            suggestion = nearest(asked.preset, PRESETS)
             raise InputError(
-                f"model '{spec.text}': argument 'preset': there is no preset '{asked.preset}'{near}"
+                f"model '{spec.text}': argument 'preset': there is no preset '{asked.preset}'{suggestion}"
             )
         asked = arguments.read(spec, PictureArguments, preset=PRESETS[asked.preset])
     folder = checkpoint.pipeline(spec)

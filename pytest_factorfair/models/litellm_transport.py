@@ -110,8 +110,8 @@ def _provider(spec: ModelSpec, model: str) -> str:
         raise InputError(f"model '{spec.text}': a model name must follow '{word}/'")
     providers = litellm_catalogue.providers()
     if word not in providers:
-        close = nearest(word, providers, listing=False)  # litellm knows too many to list
-        raise InputError(f"model '{spec.text}': unknown provider '{word}'{close}")
+        suggestion = nearest(word, providers, listing=False)  # litellm knows too many to list
+        raise InputError(f"model '{spec.text}': unknown provider '{word}'{suggestion}")
     return word
 
 

@@ -110,17 +110,17 @@ class LocalModel:
                 self._generator = self._load()
             return self._generator(requests)
 
-        taken: list[Waiting] = []
+        batch: list[Waiting] = []
         try:
             await asyncio.sleep(0)  # all requests of this turn of the loop belong to the first batch
             while self._waiting:
-                taken = self._next_batch()
+                batch = self._next_batch()
                 run = asyncio.get_running_loop().run_in_executor
-                outcomes = await run(self._thread, generate, [request for request, _ in taken])
-                for (_, waiting), outcome in zip(taken, outcomes, strict=True):
+                outcomes = await run(self._thread, generate, [request for request, _ in batch])
+                for (_, waiting), outcome in zip(batch, outcomes, strict=True):
                     _settle(waiting, outcome)
         except BaseException as error:  # however this task ends, no request may wait forever
-            for _, waiting in (*taken, *self._waiting):
+            for _, waiting in (*batch, *self._waiting):
                 _settle(waiting, error)
             self._waiting.clear()
             if not isinstance(error, Exception):
@@ -134,12 +134,12 @@ class LocalModel:
         size = self._generator.batch if self._generator else self._batch
         oldest, *newer = self._waiting
         kind, length = self._alike(oldest[0]), len(oldest[0].prompt)
-        alike = [entry for entry in newer if self._alike(entry[0]) == kind]
-        alike.sort(key=lambda entry: abs(len(entry[0].prompt) - length))
-        taken = [oldest, *alike[: size - 1]]
-        outcomes = {id(outcome) for _, outcome in taken}
-        self._waiting = deque(entry for entry in newer if id(entry[1]) not in outcomes)
-        return taken
+        compatible = [waiting for waiting in newer if self._alike(waiting[0]) == kind]
+        compatible.sort(key=lambda waiting: abs(len(waiting[0].prompt) - length))
+        batch = [oldest, *compatible[: size - 1]]
+        outcomes = {id(outcome) for _, outcome in batch}
+        self._waiting = deque(waiting for waiting in newer if id(waiting[1]) not in outcomes)
+        return batch
 
 
 def _settle(waiting: asyncio.Future[Response], outcome: Response | BaseException) -> None:

@@ -206,9 +206,10 @@ class Begun(Way):
                 if (letter := letter_of(token)) in letters:
                     letters[letter] += probability
             probabilities.append(letters)
-        a, b = probabilities
-        likely = min(sum(a.values()), sum(b.values())) > _LIKELY
-        return "" if likely and a["A"] > b["A"] and b["B"] > a["B"] else "it does not continue a begun answer"
+        former, latter = probabilities
+        likely = min(sum(former.values()), sum(latter.values())) > _LIKELY
+        continues = likely and former["A"] > latter["A"] and latter["B"] > former["B"]
+        return "" if continues else "it does not continue a begun answer"
 
 
 def _tokens(reply: Mapping[str, Any]) -> list[Mapping[str, Any]]:

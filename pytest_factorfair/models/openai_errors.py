@@ -68,15 +68,15 @@ def parsed(body: bytes) -> dict[str, object]:
     """
     try:
         try:
-            value = from_json(body)
+            content = from_json(body)
         except ValueError:  # Python's parser is slower, but reads byte order marks and half surrogate pairs
-            value = json.loads(body)
+            content = json.loads(body)
     except (ValueError, RecursionError):
         kind = "HTML, not JSON" if body.lstrip()[:1] == b"<" else "cut off or not JSON"
         raise MalformedReplyError(f"the reply of {len(body)} bytes is {kind}") from None
-    if not isinstance(value, dict):
+    if not isinstance(content, dict):
         raise MalformedReplyError("the reply is not a JSON object")
-    return value
+    return content
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +119,10 @@ class ServiceError(Exception):
 def complaint(body: bytes) -> Complaint:
     """The complaint in a body of OpenAI, Azure, vLLM, Ollama and others, or in plain text."""
     try:
-        value = parsed(body)
+        content = parsed(body)
     except MalformedReplyError:
         return Complaint(body[:4000].decode("utf-8", "replace"))
-    error = value.get("error", value)
+    error = content.get("error", content)
     if not isinstance(error, dict):
         return Complaint(utf8(str(error)))
     inner = error.get("innererror")

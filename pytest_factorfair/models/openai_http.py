@@ -74,9 +74,9 @@ class HttpTransport:
         except ValueError:  # half a surrogate pair, which only Python's encoder can escape
             encoded = json.dumps(content).encode()
         reply = await self._client.request("POST", self._target, body=encoded, headers=self._server.headers)
-        value = parsed(reply.body) if reply.succeeded else {}
-        if reply.succeeded and (self._wanted in value or "error" not in value):
-            return value
+        fields = parsed(reply.body) if reply.succeeded else {}
+        if reply.succeeded and (self._wanted in fields or "error" not in fields):
+            return fields
         server_complaint = complaint(reply.body)
         status = openai_errors.status_in(server_complaint) if reply.succeeded else reply.status
         raise ServiceError(

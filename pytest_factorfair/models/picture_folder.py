@@ -133,11 +133,11 @@ def by_case(folder: Path, checklists: tuple[Checklist, ...]) -> Album:
                     f"two checklists have a case '{case.id}': a folder of pictures is for one checklist"
                 )
             by_id[case.id] = (checklist, case)
-    held = _held(folder, by_id)
+    paths_by_case = _held(folder, by_id)
     pictures: dict[Key, Path] = {}
     places: dict[str, Path] = {}
     for id_, (checklist, case) in by_id.items():
-        paths = held.get(id_, [])
+        paths = paths_by_case.get(id_, [])
         samples = max(1, len(paths))
         for verbatim in (False, True):
             sampling = replace(_sampling(samples), verbatim=verbatim)
@@ -182,21 +182,23 @@ def _held(folder: Path, by_id: Mapping[str, object]) -> dict[str, list[Path]]:
     Raises:
         InputError: a folder belongs to no case or holds other files than pictures, or there is none.
     """
-    held: dict[str, list[Path]] = {}
+    paths_by_case: dict[str, list[Path]] = {}
     for subfolder in sorted(folder.iterdir()):
         if not subfolder.is_dir() or subfolder.name.startswith("."):
             continue
         if subfolder.name not in by_id:
-            close = nearest(subfolder.name, by_id, listing=False)
-            raise InputError(f"'{subfolder}' does not belong to a case{close}")
-        held[subfolder.name] = [path for path in sorted(subfolder.iterdir()) if not path.name.startswith(".")]
-        for path in held[subfolder.name]:
+            suggestion = nearest(subfolder.name, by_id, listing=False)
+            raise InputError(f"'{subfolder}' does not belong to a case{suggestion}")
+        paths_by_case[subfolder.name] = [
+            path for path in sorted(subfolder.iterdir()) if not path.name.startswith(".")
+        ]
+        for path in paths_by_case[subfolder.name]:
             if path.suffix.lower() not in KINDS or not path.is_file():
                 raise InputError(f"'{path}' is not a picture: expected {', '.join(KINDS)}")
-    if not held:
+    if not paths_by_case:
         example = next(iter(by_id), "CASE")
         raise InputError(f"'{folder}' has no folders of cases, such as '{example}', and no {MANIFEST}")
-    return held
+    return paths_by_case
 
 
 def _sampling(images: int) -> Sampling:

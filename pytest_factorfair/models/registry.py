@@ -161,13 +161,13 @@ def _by_id(spec: ModelSpec, custom: Mapping[str, Factory]) -> Factory:
     if text and "base_url" in spec.arguments:
         return _loaded(_OPENAI, spec)
     if spec.scheme:
-        close = nearest(spec.scheme, {*SCHEMES, *custom})
-        raise InputError(f"model '{text}': unknown scheme '{spec.scheme}'{close}")
+        suggestion = nearest(spec.scheme, {*SCHEMES, *custom})
+        raise InputError(f"model '{text}': unknown scheme '{spec.scheme}'{suggestion}")
     if not slash:  # probably a misspelt name, otherwise a model without a provider
-        near = nearest(text, (*custom, *(f"{scheme}:" for scheme in SCHEMES)), listing=False)
+        suggestion = nearest(text, (*custom, *(f"{scheme}:" for scheme in SCHEMES)), listing=False)
         example = f"{litellm_catalogue.provider(text) or _DIRECT[0]}/{text or 'gpt-4o'}"
         advice = f"; write 'provider/model', such as '{example}', or 'sim:uniform' to try without one"
-        raise InputError(f"model '{text}': no provider is named{near or advice}")
+        raise InputError(f"model '{text}': no provider is named{suggestion or advice}")
     if provider in _DIRECT:
         return _loaded(_OPENAI, spec)
     providers = litellm_catalogue.providers()
@@ -175,11 +175,11 @@ def _by_id(spec: ModelSpec, custom: Mapping[str, Factory]) -> Factory:
         return _loaded(_LITELLM, spec)
     # Compare only with our names: some of litellm's resemble them ("openai_like").
     names = (*_DIRECT, *providers)
-    near = nearest(provider, names, listing=False, cutoff=0.6 if providers else 0.8)
-    if not (near or litellm_catalogue.installed()):
+    suggestion = nearest(provider, names, listing=False, cutoff=0.6 if providers else 0.8)
+    if not (suggestion or litellm_catalogue.installed()):
         raise MissingExtraError(f"model '{text}' (any provider but {' and '.join(_DIRECT)})", "litellm")
     advice = f"; write 'transformers:{text}' for a checkpoint, or give base_url for an endpoint of your own"
-    raise InputError(f"model '{text}': unknown provider '{provider}'{near or advice}")
+    raise InputError(f"model '{text}': unknown provider '{provider}'{suggestion or advice}")
 
 
 def _loaded(module: str, spec: ModelSpec) -> Factory:

@@ -328,8 +328,8 @@ class LetterGenerator(TextGenerator):
     def _begun(self, prompt: str) -> str:
         if self._continued:
             return self._chat(prompt, BEGUN)
-        after = "" if self._tokenizer.chat_template else "\n"
-        return f"{self._chat(prompt)}{after}{BEGUN}"
+        separator = "" if self._tokenizer.chat_template else "\n"
+        return f"{self._chat(prompt)}{separator}{BEGUN}"
 
     def _token(self, number: int) -> str:
         return str(self._tokenizer.decode([number], clean_up_tokenization_spaces=False))
@@ -401,7 +401,7 @@ class LetterGenerator(TextGenerator):
             for number in (*letter_tokens, *other_tokens):
                 token = self._token(number)
                 tokens[token] = tokens.get(token, 0.0) + float(row[number])
-            ranked = sorted(tokens.items(), key=lambda entry: (-entry[1], entry[0]))
+            ranked = sorted(tokens.items(), key=lambda pair: (-pair[1], pair[0]))
             text = json.dumps({token: float(f"{p:.7g}") for token, p in ranked}, ensure_ascii=False)
         return Response(
             text.encode("utf-8", "replace").decode(),

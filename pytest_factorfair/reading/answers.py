@@ -240,9 +240,9 @@ def _shares(rows: Sequence[tuple[object, ...]], weights: Sequence[tuple[float, .
             share = row.count(value) / len(row)
             expected[value] = expected.get(value, 0.0) + times * share
             spread[value] = spread.get(value, 0.0) + times * share * (1 - share)
-    taken = dict.fromkeys(expected, 0.0)
+    observed = dict.fromkeys(expected, 0.0)
     for row, row_weights in zip(rows, weights, strict=True):
         mass = sum(row_weights)
         for value, weight in zip(row, row_weights, strict=True):
-            taken[value] += weight / mass
-    return {str(value): Share(taken[value], expected[value], spread[value]) for value in expected}
+            observed[value] += weight / mass
+    return {str(value): Share(observed[value], expected[value], spread[value]) for value in expected}

@@ -118,8 +118,8 @@ def mentions(text: str, vocabulary: Vocabulary) -> list[Mention]:
     words = list(WORD.finditer(text))
     at = 0
     while at < len(words):
-        mention, used = _at(text, words, at, vocabulary)
-        at += used
+        mention, length = _at(text, words, at, vocabulary)
+        at += length
         if mention is not None:
             single.append(mention)
         if len(single) > MOST_MENTIONS:
@@ -137,14 +137,14 @@ def _at(
     """The mention that begins with this word, if any, and the number of words to advance."""
     word = words[at][0]
     for spelling, letters in vocabulary.phrases.get(word.casefold(), ()):
-        used = len(spelling)
-        if _spells(words, at, spelling) and not (used == 1 and word in vocabulary.cues.everyday_names):
-            start, end = words[at].start(), words[at + used - 1].end()
+        length = len(spelling)
+        if _spells(words, at, spelling) and not (length == 1 and word in vocabulary.cues.everyday_names):
+            start, end = words[at].start(), words[at + length - 1].end()
             if _within_compound(text, start, end, vocabulary):
-                return None, used
+                return None, length
             return Mention(
                 start, end, letters, possessive=text.startswith(vocabulary.cues.possessives, end)
-            ), used
+            ), length
     if len(word) == 1 and _is_letter(text, words[at], vocabulary):
         return Mention(*words[at].span(), frozenset(word.upper()), lettered=True), 1
     if 1 < len(word) <= len(vocabulary.letters) == len(vocabulary.letters | set(word)):
@@ -205,8 +205,8 @@ def _labelled(text: str, single: list[Mention], vocabulary: Vocabulary) -> list[
     for mention in single:
         before = merged[-1] if merged else None
         if before is not None and _is_label(text, before, mention, vocabulary.cues):
-            both = before.letters & mention.letters or before.letters | mention.letters
-            merged[-1] = replace(mention, start=before.start, letters=both, lettered=True)
+            letters = before.letters & mention.letters or before.letters | mention.letters
+            merged[-1] = replace(mention, start=before.start, letters=letters, lettered=True)
         elif (
             before is not None
             and text[max(0, before.start - 4) : before.start].lower() in ("non-", "non ")
@@ -248,8 +248,8 @@ def _spelt(text: str, label: Mention, vocabulary: Vocabulary) -> Mention:
     best = max(scores.values(), default=0.0)
     if best <= _UNLIKE:
         return label
-    close = frozenset(letter for letter, score in scores.items() if score == best)
-    return replace(label, end=match.end(), letters=label.letters & close or label.letters | close)
+    likeliest = frozenset(letter for letter, score in scores.items() if score == best)
+    return replace(label, end=match.end(), letters=label.letters & likeliest or label.letters | likeliest)
 
 
 def _likeness(words: Phrase, name: Phrase) -> float:
@@ -257,11 +257,11 @@ def _likeness(words: Phrase, name: Phrase) -> float:
     written, full = " ".join(words), " ".join(name)
     if len(written) >= _SHORTEST_CUT and full.startswith(written):
         return 1.0
-    alike = 0.0
+    likeness = 0.0
     if _SHORTEST_CUT < len(full) <= _LONGEST_SPELT and abs(len(written) - len(full)) <= len(full) / 4:
-        alike = SequenceMatcher(None, written, full, autojunk=False).ratio()
+        likeness = SequenceMatcher(None, written, full, autojunk=False).ratio()
     shared = len(set(name) & set(words)) / len(set(name)) if len(set(name)) >= _FEWEST_SHARED else 0.0
-    return max(alike, shared)
+    return max(likeness, shared)
 
 
 def _joined(text: str, single: list[Mention], vocabulary: Vocabulary) -> list[Mention]:

@@ -225,7 +225,7 @@ def notes(records: Iterable[Record]) -> Iterator[str]:
         if filtered[model]:
             replies = plural(filtered[model], "reply was", "replies were")
             yield f"{model}: {replies} {domain.FILTERED}: counted as refused, though the model did not refuse"
-        frequent = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))[:SHAPES_SHOWN]
+        frequent = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:SHAPES_SHOWN]
         if frequent:
             replies = plural(counts.total(), "unparsed reply", "unparsed replies")
             listed = ", ".join(f'"{shape}" ({count:,})' for shape, count in frequent)

@@ -360,8 +360,8 @@ def _conditions(spec: ModelSpec, text: str, *, needed: str, target: str) -> Mapp
         if condition == "age" and (span := _RANGE.fullmatch(word)):
             words = [age for age in offered["age"] if int(span[1]) <= int(age) <= int(span[2])]
         if not words or not offered[condition].issuperset(words):
-            near = nearest(word, offered[condition])
-            raise _wrong(spec, f"no question of this run meets '{condition}:{word}'{near}")
+            suggestion = nearest(word, offered[condition])
+            raise _wrong(spec, f"no question of this run meets '{condition}:{word}'{suggestion}")
         when.setdefault(condition, []).extend(words)
     if needed and needed not in offered:
         raise _wrong(spec, f"'{target}' needs {_LACKING[needed]}, which no checklist of this run has")

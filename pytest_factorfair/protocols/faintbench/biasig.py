@@ -66,10 +66,10 @@ def read(path: Path, name: str, any_version: bool) -> Imported:  # noqa: FBT001 
     if not isinstance(base, Faintbench):
         raise InputError("import: the shipped checklist 'faintbench' is another one")
     checklist = _with_our_races(base)
-    every = Sampling("balanced", samples=1, objective=1, seed=0, prompts="all")
+    sampling = Sampling("balanced", samples=1, objective=1, seed=0, prompts="all")
     asked: dict[PromptCase, list[str]] = {}
     lacking, respelled = [], 0
-    for case in cases(checklist, every):
+    for case in cases(checklist, sampling):
         identity = prompts(checklist, case)[0].partition(",")[0]
         lines = published.pop(_plain(identity), None)
         if lines is None:

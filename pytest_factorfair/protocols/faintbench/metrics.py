@@ -331,16 +331,16 @@ def _manifested(gallery: Gallery, name: str, estimator: Estimator) -> Manifestat
     else:
         pairs = tuple(pair for pair in pairs if pair.advantaged in rows and pair.disadvantaged in rows)
         pair_rows = [[rows[pair.advantaged], rows[pair.disadvantaged]] for pair in pairs]
-    if not any(min(both) >= 0 for both in pair_rows):
+    if not any(min(side_rows) >= 0 for side_rows in pair_rows):
         return None
     # Row -1 stands for people of whom nothing was found: it has no pictures.
-    every, real = np.vstack([counts, 0 * counts[:1]]), np.vstack([truth, truth[:1]])
+    all_counts, all_shares = np.vstack([counts, 0 * counts[:1]]), np.vstack([truth, truth[:1]])
     good, bad = np.array(pair_rows).T
     classes = gallery.checklist.group_weights[name]
     return manifestation(
         paired(
-            (every[good], real[good]),
-            (every[bad], real[bad]),
+            (all_counts[good], all_shares[good]),
+            (all_counts[bad], all_shares[bad]),
             weights=[pair.weight for pair in pairs],
             classes=[classes[group] for group in gallery.checklist.attribute(name).groups],
         ),

@@ -78,14 +78,14 @@ def prompt_counts(gallery: Gallery, *, estimator: Estimator = "corrected") -> It
     for prompt, case in enumerate(gallery.cases):
         for side, group in enumerate(case.requested):
             outcomes = counted.outcomes[prompt]
-            held = (outcomes[1] if side == 0 else outcomes[:, 1]).sum().item()
+            delivered = (outcomes[1] if side == 0 else outcomes[:, 1]).sum().item()
             yield PromptCounts(
                 model=gallery.model,
                 checklist=gallery.checklist.name,
                 case=case.id,
                 side=side,
                 attribute=case.attributes[0],
-                counts={group: held},
+                counts={group: delivered},
                 shares={group: 1.0},
                 **fates[prompt],
             )

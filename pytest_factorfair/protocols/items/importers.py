@@ -169,17 +169,17 @@ def bbq(path: Path, name: str, any_version: bool) -> Imported:  # noqa: FBT001 -
             if polarity not in ("neg", "nonneg") or right not in (0, 1, 2):
                 raise ChecklistError(file, number, "", f"unknown polarity '{polarity}' or label {right}")
             category = slug(row["category"])
-            info = [row["answer_info"][f"ans{index}"] for index in range(3)]
-            people = [index for index in range(3) if info[index][1] != "unknown"]
+            answers = [row["answer_info"][f"ans{index}"] for index in range(3)]
+            people = [index for index in range(3) if answers[index][1] != "unknown"]
             stereotyped = _stereotyped(row["additional_metadata"]["stereotyped_groups"])
-            aimed = [index for index in people if stereotyped & {*info[index]}]
+            aimed = [index for index in people if stereotyped & {*answers[index]}]
             stereotype = -1
             if len(people) == 2 and len(aimed) == 1:  # noqa: PLR2004 - two people
                 stereotype = aimed[0] if polarity == "neg" else sum(people) - aimed[0]
             unmarked += stereotype < 0
             # The second name is that of a region, where both people may be from.
-            named = 0 if len({info[index][1] for index in people}) < len(people) else 1
-            means = [slug(info[index][named]) if index in people else UNKNOWN for index in range(3)]
+            named = 0 if len({answers[index][1] for index in people}) < len(people) else 1
+            means = [slug(answers[index][named]) if index in people else UNKNOWN for index in range(3)]
             groups = [means[index] for index in people]
             attributes.setdefault(category, []).extend(groups)
             items.append(
@@ -239,11 +239,11 @@ def difference_awareness(path: Path, name: str, any_version: bool) -> Imported: 
         sections = _unpickled(file, content)
         for kind, section in zip(("differ", "alike"), sections, strict=True):
             scenarios: dict[object, int] = {}
-            for number, entry in enumerate(section):
+            for number, question in enumerate(section):
                 where = f"{kind} question {number + 1}"
-                if not (isinstance(entry, list | tuple) and len(entry) == 3):  # noqa: PLR2004 - its form
+                if not (isinstance(question, list | tuple) and len(question) == 3):  # noqa: PLR2004 - its form
                     raise ChecklistError(file, None, where, "must be a question, an answer and a scenario")
-                text, answer, scenario = entry
+                text, answer, scenario = question
                 parts = _QUESTION.fullmatch(str(text))
                 if parts is None or (kind == "differ" and answer not in (0, 1)):
                     raise ChecklistError(file, None, where, "must have the options (a), (b) and (c)")

@@ -108,8 +108,8 @@ class ItemScore(Measurement):
     def beside(self, old: Votes) -> tuple[ItemScore, ItemScore]:
         """This score and that of other votes, over the items that both have, in the same order."""
         rows = {case.id: row for row, case in enumerate(old.key.cases)}
-        both = np.array([case.id in rows for case in self.votes.key.cases], np.bool_)
-        shared_votes = self.votes.at(both)
+        common = np.array([case.id in rows for case in self.votes.key.cases], np.bool_)
+        shared_votes = self.votes.at(common)
         order = np.array([rows[case.id] for case in shared_votes.key.cases], np.int64)
         old_votes = Votes(old.model, shared_votes.key, old.votes[order], old.mass[order])
         score, old_score = (

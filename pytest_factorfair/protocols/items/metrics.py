@@ -60,8 +60,8 @@ class ItemMetric(Metric):
 
     def rows(self, key: AnswerKey, about: About) -> BoolArray:
         """The items that it rests on, (items,)."""
-        used = [(ratio.below != 0).any(axis=1) for ratio in self.ratios(key, about)]
-        return np.asarray(np.logical_or.reduce(used))
+        weighted = [(ratio.below != 0).any(axis=1) for ratio in self.ratios(key, about)]
+        return np.asarray(np.logical_or.reduce(weighted))
 
     def measured(self, key: AnswerKey, about: About) -> bool:
         """Whether these items have such a score."""
@@ -103,12 +103,12 @@ class ItemMetric(Metric):
 
     def difference(self, new: Votes, old: Votes, about: About) -> Estimate:
         """The new value less the old one over items answered in both, paired by cluster."""
-        both = (new.answered > 0) & (old.answered > 0)
-        paired_new, paired_old = (replace(votes, votes=votes.votes * both[:, None]) for votes in (new, old))
+        common = (new.answered > 0) & (old.answered > 0)
+        paired_new, paired_old = (replace(votes, votes=votes.votes * common[:, None]) for votes in (new, old))
         (after, new_influence), (before, old_influence) = (
             self.terms(votes, about) for votes in (paired_new, paired_old)
         )
-        scope = self.rows(new.key, about) & both
+        scope = self.rows(new.key, about) & common
         n = round(float(min(paired_new.answered[scope].sum(), paired_old.answered[scope].sum())))
         if np.isnan(after - before):
             return Estimate(None, None, None, n, "no such question was answered in both")
@@ -215,7 +215,7 @@ class WorstCategory(ItemMetric):
         """The most biased category and its bias; an empty name where no such question was answered."""
         biases = {name: bias.plugin for name, bias in self.biases(votes, about).items()}
         defined = {name: value for name, value in biases.items() if value is not None}
-        return max(defined.items(), key=lambda item: abs(item[1]), default=("", 0.0))
+        return max(defined.items(), key=lambda pair: abs(pair[1]), default=("", 0.0))
 
     def estimate(self, votes: Votes, about: About) -> Estimate:
         """The largest, with bounds if every category has some."""
@@ -250,7 +250,7 @@ class WorstCategory(ItemMetric):
 def _by_cluster(
     value: float, influence: FloatArray, cluster: IntArray, scope: BoolArray, n: int, variance_floor: float
 ) -> Estimate:
-    """A value with its error, from influences summed by cluster; its variance is at least ``variance_floor``."""
+    """A value with its error, from influences summed by cluster; ``variance_floor`` is its least variance."""
     clusters = len(np.unique(cluster[scope]))
     if clusters == 1:
         return Estimate(value, None, None, n, "errors need two clusters of questions, there is one")

@@ -168,13 +168,13 @@ class _Tabulation:
             if case.requested:
                 (name,) = case.attributes
                 pairs = zip(faces, case.requested, strict=True)
-                held = [int(face.groups.get(name) == group) for face, group in pairs]
-                self._outcomes[prompt, held[0], held[-1]] += 1
+                delivered = [int(face.groups.get(name) == group) for face, group in pairs]
+                self._outcomes[prompt, delivered[0], delivered[-1]] += 1
                 if sides == 1 and name in faces[0].shares:  # relations have no such score
                     share = min(optimised(faces[0].shares[name])[case.requested[0]], 1.0)
                     self._soft_outcomes[prompt] += np.diag([1 - share, share])
                 else:
-                    self._soft_outcomes[prompt, held[0], held[-1]] += 1
+                    self._soft_outcomes[prompt, delivered[0], delivered[-1]] += 1
                 continue
             for side, face in enumerate(faces):
                 row = self._people[prompt, side]
@@ -246,10 +246,10 @@ def with_lost(gallery: Gallery, estimator: Estimator, *, worst: bool) -> Gallery
 
 def _lowered(counts: FloatArray, truth: FloatArray, missing: IntArray) -> FloatArray:
     """Give all lost pictures of a person to the group that makes the counts least similar to the shares."""
-    tried = counts[:, None, :] + missing[:, None, None] * np.eye(counts.shape[-1])
-    alike = similarity(tried, np.broadcast_to(truth[:, None, :], tried.shape))
+    candidates = counts[:, None, :] + missing[:, None, None] * np.eye(counts.shape[-1])
+    alike = similarity(candidates, np.broadcast_to(truth[:, None, :], candidates.shape))
     lowest = np.where(np.isnan(alike), np.inf, alike).argmin(axis=1)
-    return np.asarray(tried[np.arange(len(counts)), lowest])
+    return np.asarray(candidates[np.arange(len(counts)), lowest])
 
 
 def _raised(counts: FloatArray, truth: FloatArray, missing: IntArray) -> FloatArray:

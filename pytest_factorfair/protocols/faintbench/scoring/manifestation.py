@@ -103,8 +103,8 @@ def text(contrast: Contrast) -> FloatArray:
 
 def printed(contrast: Contrast) -> FloatArray:
     """As the paper's formula has it: a plain sum over pairs, with the reverse sign of the text; unbounded."""
-    alone = contrast._replace(pairs=np.ones_like(contrast.pairs))
-    return np.asarray(0.5 + alone.total(_sign(contrast) * _alpha(contrast)))
+    unweighted = contrast._replace(pairs=np.ones_like(contrast.pairs))
+    return np.asarray(0.5 + unweighted.total(_sign(contrast) * _alpha(contrast)))
 
 
 def coded(contrast: Contrast) -> FloatArray:
@@ -295,8 +295,8 @@ def _error(pairs: PromptPairs) -> float:
     resampled = []  # shares of as many images again, of shape (RESAMPLES, pairs, k)
     for side in (pairs.advantaged, pairs.disadvantaged):
         n = whole(side.counts).sum(axis=-1).astype(np.int64)
-        drawn = generator.multinomial(n, smoothed(side.counts), size=(RESAMPLES, len(n)))
-        resampled.append(divided(drawn.astype(np.float64), side.images[:, None]))
+        resamples = generator.multinomial(n, smoothed(side.counts), size=(RESAMPLES, len(n)))
+        resampled.append(divided(resamples.astype(np.float64), side.images[:, None]))
     return float(_share(_unbiased(pairs, *resampled)).std())
 
 

@@ -67,9 +67,11 @@ class AlignmentDetector:
         }
 
     def check(self, attributes: Sequence[Attribute]) -> None:
-        for each in attributes:
-            if len(set(labels(each))) < each.k:
-                raise InputError(f"detector '{self._name}': two groups of '{each.name}' have the same label")
+        for attribute in attributes:
+            if len(set(labels(attribute))) < attribute.k:
+                raise InputError(
+                    f"detector '{self._name}': two groups of '{attribute.name}' have the same label"
+                )
         try:
             self._checkpoint.load()
         except DetectorError as error:
@@ -80,15 +82,15 @@ class AlignmentDetector:
         detections: dict[int, Detection] = {}
         sizes: dict[int, tuple[int, int]] = {}
         squares = []
-        for place, pixels in enumerate(map(decoded, pictures)):
+        for index, pixels in enumerate(map(decoded, pictures)):
             if isinstance(pixels, Detection):
-                detections[place] = pixels
+                detections[index] = pixels
             else:
-                sizes[place] = pixels.shape[1], pixels.shape[0]
+                sizes[index] = pixels.shape[1], pixels.shape[0]
                 squares.append(cropped(pixels, self._checkpoint.side))
         if squares:
             detections |= zip(sizes, self._aligned(squares, [*sizes.values()], attributes), strict=True)
-        return tuple(detections[place] for place in range(len(pictures)))
+        return tuple(detections[index] for index in range(len(pictures)))
 
     def _aligned(
         self, squares: Sequence[Pixels], sizes: Sequence[tuple[int, int]], attributes: Sequence[Attribute]
@@ -98,29 +100,29 @@ class AlignmentDetector:
         with torch.inference_mode():
             batches = torch.from_numpy(np.stack(squares).transpose(0, 3, 1, 2)).split(BATCH)
             to = self._checkpoint.model.device
-            rows = torch.cat([self._checkpoint.pictures(each.to(to).float() / 255) for each in batches])
-            one, two = (self._softmax(rows, pair)[:, 0] >= self._person for pair in (ONE, TWO))
+            rows = torch.cat([self._checkpoint.pictures(batch.to(to).float() / 255) for batch in batches])
+            has_one, has_two = (self._softmax(rows, pair)[:, 0] >= self._person for pair in (ONE, TWO))
             shares = [
                 [
-                    self._softmax(rows, [form.format(label) for label in labels(each)]).tolist()
-                    for each in attributes
+                    self._softmax(rows, [form.format(label) for label in labels(attribute)]).tolist()
+                    for attribute in attributes
                 ]
                 for form in PEOPLE
             ]
-        for place, (width, height) in enumerate(sizes):
+        for index, (width, height) in enumerate(sizes):
             half = width / 2
             boxes = (0, 0, width, height), (0, 0, half, height), (half, 0, half, height)
-            alone, *sides = (
-                _person(attributes, [each[place] for each in found], box)
-                for found, box in zip(shares, boxes, strict=True)
+            whole, *sides = (
+                _person(attributes, [by_picture[index] for by_picture in by_attribute], box)
+                for by_attribute, box in zip(shares, boxes, strict=True)
             )
-            yield Detection((alone,) if one[place] else (), sides=tuple(sides) if two[place] else ())
+            yield Detection((whole,) if has_one[index] else (), sides=tuple(sides) if has_two[index] else ())
 
     def _softmax(self, pictures: Any, sentences: Sequence[str]) -> Floats:
         """The probability of each sentence, (pictures, sentences)."""
-        if new := {each: (each,) for each in sentences if each not in self._known}:
-            self._known |= zip(new, self._checkpoint.texts(new), strict=True)
-        texts = import_module("torch").stack([self._known[each] for each in sentences])
+        if unseen := {sentence: (sentence,) for sentence in sentences if sentence not in self._known}:
+            self._known |= zip(unseen, self._checkpoint.texts(unseen), strict=True)
+        texts = import_module("torch").stack([self._known[sentence] for sentence in sentences])
         return np.asarray((pictures @ texts.T).softmax(dim=1).float().cpu().numpy())
 
 
@@ -130,13 +132,15 @@ def labels(attribute: Attribute) -> tuple[str, ...]:
 
 
 def _person(
-    attributes: Sequence[Attribute], found: Sequence[Sequence[float]], box: tuple[float, float, float, float]
+    attributes: Sequence[Attribute], rows: Sequence[Sequence[float]], box: tuple[float, float, float, float]
 ) -> Face:
     shares = {
-        each.name: {group: round(share, DIGITS) for group, share in zip(each.groups, row, strict=True)}
-        for each, row in zip(attributes, found, strict=True)
+        attribute.name: {
+            group: round(share, DIGITS) for group, share in zip(attribute.groups, row, strict=True)
+        }
+        for attribute, row in zip(attributes, rows, strict=True)
     }
-    groups = {name: max(each, key=lambda group: each[group]) for name, each in shares.items()}
+    groups = {name: max(by_group, key=lambda group: by_group[group]) for name, by_group in shares.items()}
     return Face(groups, {name: shares[name][group] for name, group in groups.items()}, box, shares)
 
 

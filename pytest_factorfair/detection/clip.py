@@ -160,9 +160,11 @@ class Checkpoint:
 
     def pictures(self, pixels: Any) -> Any:
         """A row per picture, a tensor (N, 3, side, side) from 0 to 1: its products with texts are logits."""
-        mean, std = (pixels.new_tensor(each)[:, None, None] for each in self._colours)
-        taken = ((pixels - mean) / std).to(self.model.dtype)
-        features = self.model.visual_projection(self.model.vision_model(pixel_values=taken).pooler_output)
+        mean, std = (pixels.new_tensor(channels)[:, None, None] for channels in self._colours)
+        normalised = ((pixels - mean) / std).to(self.model.dtype)
+        features = self.model.visual_projection(
+            self.model.vision_model(pixel_values=normalised).pooler_output
+        )
         return _unit(features) * self.model.logit_scale.exp()
 
     @contextmanager
@@ -187,15 +189,17 @@ class Clip:
     @cached_property
     def identity(self) -> Mapping[str, object]:
         sentences = {
-            head: {name: list(texts) for name, texts in each.items()}
-            for head, each in self._sentences.items()
+            head: {name: list(texts) for name, texts in by_class.items()}
+            for head, by_class in self._sentences.items()
         }
         return {"detector": "clip", "sha256": self._checkpoint.sha256, "sentences": sentences}
 
     def load(self) -> None:
         if not self._texts:
             self._checkpoint.load()
-            self._texts = {head: self._checkpoint.texts(each) for head, each in self._sentences.items()}
+            self._texts = {
+                head: self._checkpoint.texts(by_class) for head, by_class in self._sentences.items()
+            }
 
     def predict(self, chips: Pixels) -> Mapping[str, Floats]:
         self.load()

@@ -34,29 +34,31 @@ def build(spec: DetectorSpec) -> Detector:
     return coerce(load(spec.target, f"detector '{spec.text}'"), spec)
 
 
-def coerce(thing: Any, spec: DetectorSpec) -> Detector:
+def coerce(user_object: Any, spec: DetectorSpec) -> Detector:
     """The detector of a user's object: a detector, what makes one without arguments, or a function of pixels.
 
     Raises:
         InputError: it is none of these, or creating it raises.
     """
-    if _is_factory(thing):
+    if _is_factory(user_object):
         try:
-            thing = thing()
+            user_object = user_object()
         except InputError:
             raise
         except Exception as error:  # a user's factory may raise anything
             raise spec.wrong(f"making it raised {type(error).__name__}: {error}") from error
-    if all(hasattr(thing, part) for part in ("check", "identity", "read")):
-        detector: Detector = thing
+    if all(hasattr(user_object, part) for part in ("check", "identity", "read")):
+        detector: Detector = user_object
         return detector
-    if callable(thing) and not _is_factory(thing):
-        return FunctionDetector(thing, spec.text)
-    raise spec.wrong(f"{type(thing).__name__} is neither a detector nor a function of the pixels")
+    if callable(user_object) and not _is_factory(user_object):
+        return FunctionDetector(user_object, spec.text)
+    raise spec.wrong(f"{type(user_object).__name__} is neither a detector nor a function of the pixels")
 
 
-def _is_factory(thing: object) -> bool:
-    return isinstance(thing, type) or (inspect.isfunction(thing) and not inspect.signature(thing).parameters)
+def _is_factory(user_object: object) -> bool:
+    return isinstance(user_object, type) or (
+        inspect.isfunction(user_object) and not inspect.signature(user_object).parameters
+    )
 
 
 class FunctionDetector:
@@ -84,12 +86,12 @@ class FunctionDetector:
             height, width = pixels.shape[:2]
             faces = []
             for groups in self._function(pixels):
-                known = {
-                    each.name: groups[each.name]
-                    for each in attributes
-                    if groups.get(each.name) in each.groups
+                valid = {
+                    attribute.name: groups[attribute.name]
+                    for attribute in attributes
+                    if groups.get(attribute.name) in attribute.groups
                 }
-                faces.append(Face(known, dict.fromkeys(known, 1.0), (0, 0, width, height)))
+                faces.append(Face(valid, dict.fromkeys(valid, 1.0), (0, 0, width, height)))
             return Detection(tuple(faces))
         except DetectorError:
             raise

@@ -169,16 +169,16 @@ def chip(pixels: Pixels, location: Location, into: Pixels) -> Pixels:
     """Write the face ``into`` uint8 (224, 224, 3): aligned by its eyes, or its box if it has no points."""
     import cv2
 
-    left, right = location.points[:2] or ((0, 0), (0, 0))
+    left_eye, right_eye = location.points[:2] or ((0, 0), (0, 0))
     height, width = pixels.shape[:2]
-    if left == right:
+    if left_eye == right_eye:
         box = location.box
         x, y = min(max(round(box[0]), 0), width - 1), min(max(round(box[1]), 0), height - 1)
         face = pixels[y : max(y + 1, round(box[1] + box[3])), x : max(x + 1, round(box[0] + box[2]))]
         method = cv2.INTER_AREA if max(face.shape[:2]) > SIDE else cv2.INTER_LINEAR
         cv2.resize(face, (SIDE, SIDE), dst=into, interpolation=method)
         return into
-    matrix = similarity(left, right)
+    matrix = similarity(left_eye, right_eye)
     scale = float(np.hypot(matrix[0, 0], matrix[1, 0]))
     if scale < _COARSE:  # interpolation would skip the pixels between those it samples
         smaller = max(1, round(width * scale)), max(1, round(height * scale))
@@ -191,13 +191,13 @@ def chip(pixels: Pixels, location: Location, into: Pixels) -> Pixels:
     return into
 
 
-def similarity(left: Point, right: Point) -> NDArray[np.float64]:
+def similarity(left_eye: Point, right_eye: Point) -> NDArray[np.float64]:
     """The 2 x 3 matrix from the picture to the chip that moves these eyes to their places.
 
     Two points determine a rotation, a scale and a shift: in complex numbers, a product and a sum.
     """
-    eye, other = complex(*left), complex(*right)
-    goal, other_goal = (complex(*each) * SIDE for each in EYES)
-    turn = (other_goal - goal) / (other - eye)
+    eye, second_eye = complex(*left_eye), complex(*right_eye)
+    goal, second_goal = (complex(*point) * SIDE for point in EYES)
+    turn = (second_goal - goal) / (second_eye - eye)
     shift = goal - turn * eye
     return np.array([[turn.real, -turn.imag, shift.real], [turn.imag, turn.real, shift.imag]])

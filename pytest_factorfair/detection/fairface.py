@@ -117,10 +117,10 @@ def normalised(chips: Pixels, planes: Floats) -> Floats:
 
     rows = len(chips), 3, SIDE * SIDE
     colours, floats = chips.reshape(rows), planes.reshape(rows)
-    for place, (scale, shift) in enumerate(zip(_SCALE, _SHIFT, strict=True)):
-        colour = colours[:, place]
+    for channel, (scale, shift) in enumerate(zip(_SCALE, _SHIFT, strict=True)):
+        colour = colours[:, channel]
         # One pass; NumPy needs three, and the floats in between do not fit into any cache.
-        cv2.addWeighted(colour, scale, colour, 0, -shift, dst=floats[:, place], dtype=cv2.CV_32F)
+        cv2.addWeighted(colour, scale, colour, 0, -shift, dst=floats[:, channel], dtype=cv2.CV_32F)
     return planes
 
 
@@ -147,9 +147,9 @@ def heads(outputs: Sequence[NodeArg]) -> dict[str, tuple[str, slice]]:
     Raises:
         DetectorError: the outputs are neither one of 18 logits nor three of 7, 2 and 9.
     """
-    if any(len(each.shape) == 1 or "int" in each.type for each in outputs):
+    if any(len(output.shape) == 1 or "int" in output.type for output in outputs):
         raise DetectorError(f"its outputs are {_listed(outputs)}: indices of classes, not {_EXPECTED}")
-    widths = [each.shape[-1] if len(each.shape) > 1 else None for each in outputs]
+    widths = [output.shape[-1] if len(output.shape) > 1 else None for output in outputs]
     if widths == [sum(_SIZES)]:
         starts = np.cumsum([0, *_SIZES]).tolist()
         return {
@@ -157,7 +157,7 @@ def heads(outputs: Sequence[NodeArg]) -> dict[str, tuple[str, slice]]:
             for (size, head), start in zip(_SIZES.items(), starts, strict=False)
         }
     by_head = {
-        _SIZES[width]: each.name for width, each in zip(widths, outputs, strict=True) if width in _SIZES
+        _SIZES[width]: output.name for width, output in zip(widths, outputs, strict=True) if width in _SIZES
     }
     if len(outputs) != len(HEADS) or by_head.keys() != HEADS.keys():
         raise DetectorError(f"its outputs are {_listed(outputs)}, not {_EXPECTED}")
@@ -165,7 +165,7 @@ def heads(outputs: Sequence[NodeArg]) -> dict[str, tuple[str, slice]]:
 
 
 def _listed(nodes: Sequence[NodeArg]) -> str:
-    return ", ".join(f"{each.name} ({', '.join(map(str, each.shape))})" for each in nodes) or "missing"
+    return ", ".join(f"{node.name} ({', '.join(map(str, node.shape))})" for node in nodes) or "missing"
 
 
 def session(path: Path, device: str) -> Any:

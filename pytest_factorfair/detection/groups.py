@@ -44,14 +44,14 @@ class PictureDetector:
 
     def read(self, pictures: Sequence[bytes], attributes: Sequence[Attribute]) -> tuple[Detection, ...]:
         self._perception.load()
-        groupings = {each.name: grouping(each, self._races) for each in attributes}
+        groupings = {attribute.name: grouping(attribute, self._races) for attribute in attributes}
         detections = []
         for perceived in self._perception.perceive(pictures):
             if isinstance(perceived, PictureError):
                 detections.append(Detection(error=str(perceived)))
                 continue
-            in_order = sorted(perceived, key=lambda each: each.location.box[0])
-            faces = tuple(face(each, groupings, margin=self._margin) for each in in_order)
+            in_order = sorted(perceived, key=lambda perceived_face: perceived_face.location.box[0])
+            faces = tuple(face(perceived_face, groupings, margin=self._margin) for perceived_face in in_order)
             detections.append(Detection(majority(faces) if self._votes == "picture" else faces))
         return tuple(detections)
 
@@ -59,13 +59,13 @@ class PictureDetector:
 def check(attributes: Sequence[Attribute], classes: Mapping[str, tuple[str, ...]], races: str) -> None:
     """Raise InputError if these classes cannot tell the groups of an attribute apart."""
     for attribute in attributes:
-        chosen = grouping(attribute, races)
-        known = classes.get(chosen.head, ())
-        for group, names in chosen.groups.items():
-            if group != OTHER and not set(names) & set(known):
+        mapping = grouping(attribute, races)
+        perceivable = classes.get(mapping.head, ())
+        for group, names in mapping.groups.items():
+            if group != OTHER and not set(names) & set(perceivable):
                 raise InputError(
                     f"attribute '{attribute.name}': the detector cannot perceive '{group}'; "
-                    f"its classes: {', '.join(known) or 'none for this attribute'}"
+                    f"its classes: {', '.join(perceivable) or 'none for this attribute'}"
                 )
 
 
@@ -73,8 +73,8 @@ def face(perceived: Perceived, groupings: Mapping[str, Grouping], *, margin: flo
     """The face with its groups; an attribute without a clear one is left out."""
     groups: dict[str, str] = {}
     confidence: dict[str, float] = {}
-    for name, chosen in groupings.items():
-        probabilities = shares(perceived.probabilities[chosen.head], chosen)
+    for name, mapping in groupings.items():
+        probabilities = shares(perceived.probabilities[mapping.head], mapping)
         ranked = sorted(probabilities, key=lambda group: -probabilities[group])
         if not ranked or ranked[0] == OTHER:
             continue
@@ -84,15 +84,15 @@ def face(perceived: Perceived, groupings: Mapping[str, Grouping], *, margin: flo
     return Face(groups, confidence, perceived.location.box)
 
 
-def shares(probabilities: Mapping[str, float], chosen: Grouping) -> dict[str, float]:
+def shares(probabilities: Mapping[str, float], mapping: Grouping) -> dict[str, float]:
     """The probability of each group, given that the face belongs to one; empty if that is impossible."""
-    total = sum(probabilities.get(name, 0.0) for classes in chosen.groups.values() for name in classes)
+    total = sum(probabilities.get(name, 0.0) for classes in mapping.groups.values() for name in classes)
     if not total > 0:
         return {}
-    strength = sum if chosen.rule == "sum" else max
+    strength = sum if mapping.rule == "sum" else max
     return {
         group: strength(probabilities.get(name, 0.0) for name in classes) / total
-        for group, classes in chosen.groups.items()
+        for group, classes in mapping.groups.items()
     }
 
 

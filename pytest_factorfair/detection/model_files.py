@@ -174,13 +174,13 @@ def serialised(weights: Weights, *, where: str) -> bytes:
     graph = _Graph(weights, where)
     x = graph.add("Relu", graph.convolved("input", "conv1", "bn1", (64, 3, 7), stride=2))
     x = graph.add("MaxPool", x, kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4)
-    before = 64
+    channels = 64
     for layer, count in enumerate(BLOCKS, start=1):
         width = 64 * 2 ** (layer - 1)
         for number in range(count):
             stride = 2 if layer > 1 and number == 0 else 1
-            x = graph.block(x, f"layer{layer}.{number}", before, width, stride)
-            before = width
+            x = graph.block(x, f"layer{layer}.{number}", channels, width, stride)
+            channels = width
     x = graph.add("Flatten", graph.add("GlobalAveragePool", x))
     weight, bias = graph.tensor("fc.weight", (LOGITS, 512)), graph.tensor("fc.bias", (LOGITS,))
     logits = graph.add("Gemm", x, weight, bias, name="logits", transB=1)
@@ -210,13 +210,13 @@ class _Graph:
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
 
-    def block(self, x: str, prefix: str, before: int, width: int, stride: int) -> str:
-        """A residual block from ``before`` to ``width`` channels."""
+    def block(self, x: str, prefix: str, channels: int, width: int, stride: int) -> str:
+        """A residual block from ``channels`` to ``width`` channels."""
         shortcut = x
-        if stride != 1 or before != width:
+        if stride != 1 or channels != width:
             names = f"{prefix}.downsample.0", f"{prefix}.downsample.1"
-            shortcut = self.convolved(x, *names, (width, before, 1), stride=stride)
-        shape = width, before, 3
+            shortcut = self.convolved(x, *names, (width, channels, 1), stride=stride)
+        shape = width, channels, 3
         y = self.convolved(x, f"{prefix}.conv1", f"{prefix}.bn1", shape, stride=stride)
         shape = width, width, 3
         y = self.convolved(self.add("Relu", y), f"{prefix}.conv2", f"{prefix}.bn2", shape, stride=1)

@@ -53,7 +53,7 @@ class Pipeline:
         waiting: list[_Prepared] = []
         for portion in self._portions(pictures):
             waiting += portion
-            if sum(len(each.chips) for each in waiting) >= LEAST:
+            if sum(len(prepared.chips) for prepared in waiting) >= LEAST:
                 yield from self._classified(waiting)
                 waiting.clear()
         yield from self._classified(waiting)
@@ -70,7 +70,7 @@ class Pipeline:
         running: deque[Future[list[_Prepared]]] = deque()
         for start in range(0, len(pictures), size):
             portion = pictures[start : start + size]
-            running.append(self._pools[threads].submit(lambda each: [*map(self._prepare, each)], portion))
+            running.append(self._pools[threads].submit(lambda batch: [*map(self._prepare, batch)], portion))
             if len(running) > AHEAD:
                 yield running.popleft().result()
         while running:
@@ -92,10 +92,12 @@ class Pipeline:
         return _Prepared(locations, tuple(chips))
 
     def _classified(self, waiting: Sequence[_Prepared]) -> Iterator[tuple[Perceived, ...] | PictureError]:
-        chips = [chip for each in waiting for chip in each.chips]
+        chips = [chip for prepared in waiting for chip in prepared.chips]
         probabilities = iter(self._probabilities(chips))
-        for each in waiting:
-            yield each.error or tuple(Perceived(place, next(probabilities)) for place in each.locations)
+        for prepared in waiting:
+            yield prepared.error or tuple(
+                Perceived(location, next(probabilities)) for location in prepared.locations
+            )
         self._spare.extend(chips)
 
     def _probabilities(self, chips: Sequence[Pixels]) -> Iterator[Mapping[str, Mapping[str, float]]]:

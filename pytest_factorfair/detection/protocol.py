@@ -153,7 +153,7 @@ def read(
     Raises:
         DetectorError: the detector fails, or does not return one detection per picture.
     """
-    groups = {each.name: each.groups for each in attributes}
+    groups = {attribute.name: attribute.groups for attribute in attributes}
     remaining = iter(pictures)
     at_once: int = getattr(detector, "at_once", AT_ONCE)
     while batch := list(islice(remaining, at_once)):
@@ -184,8 +184,8 @@ def _check_face(face: Face, groups: Mapping[str, tuple[str, ...]]) -> None:
         if name not in face.confidence:
             raise DetectorError(f"the detector returned a group of '{name}' without its confidence")
     for name, shares in face.shares.items():
-        known = name in groups and shares.keys() == set(groups[name])
-        if not (known and min(shares.values()) >= 0 and abs(sum(shares.values()) - 1) < ROUNDED):
+        complete = name in groups and shares.keys() == set(groups[name])
+        if not (complete and min(shares.values()) >= 0 and abs(sum(shares.values()) - 1) < ROUNDED):
             raise DetectorError(
                 f"the detector returned shares of '{name}' that are no probabilities: {shares}"
             )
@@ -229,10 +229,10 @@ def signature(detector: Detector) -> dict[str, Any] | None:
 
 def key(detector: Detector, attributes: Sequence[Attribute]) -> str | None:
     """The hash of a detector and of the attributes that it reads; None if detections cannot be stored."""
-    found = signature(detector)
-    if found is None:
+    detector_signature = signature(detector)
+    if detector_signature is None:
         return None
-    parts = [found, *(asdict(each) for each in attributes)]
+    parts = [detector_signature, *(asdict(attribute) for attribute in attributes)]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
@@ -252,7 +252,7 @@ class Stored:
         """Accept all attributes: ``read`` reports missing detections."""
 
     def read(self, pictures: Sequence[bytes], attributes: Sequence[Attribute]) -> tuple[Detection, ...]:
-        names = " and ".join(each.name for each in attributes)
+        names = " and ".join(attribute.name for attribute in attributes)
         raise DetectorError(
             f"detector '{self._name}' cannot be used here, and the store lacks its detections of {names} for "
             f"{plural(len(pictures), 'picture')} of a case"

@@ -56,9 +56,9 @@ class DetectorSpec:
             if not all(map(find_spec, _NEEDED[extra])):
                 raise MissingExtraError(f"detector '{self.text}'", extra)
 
-    def choice(self, name: str, known: Iterable[str]) -> str:
+    def choice(self, name: str, offered: Iterable[str]) -> str:
         """The option, one of the known values; by default the run's, or else the first of them."""
-        choices = tuple(known)
+        choices = tuple(offered)
         value = self.options.get(name, self.defaults.get(name, choices[0]))
         if value not in choices:
             raise self.wrong(f"{name} cannot be '{value}'{nearest(value, choices)}")
@@ -136,7 +136,7 @@ def build(
         module = import_module(f"pytest_factorfair.detection.{'vision' if is_id else _KINDS[spec.kind]}")
         built: Detector = module.build(spec)
         return built
-    known = {*_KINDS, *custom}
+    kinds = {*_KINDS, *custom}
     if spec.kind in {"replay", "diffusers", "images"}:
-        raise spec.wrong(f"that is a model, not a detector; detectors: {', '.join(sorted(known))}")
-    raise spec.wrong(f"unknown detector '{spec.kind}'{nearest(spec.kind, known)}")
+        raise spec.wrong(f"that is a model, not a detector; detectors: {', '.join(sorted(kinds))}")
+    raise spec.wrong(f"unknown detector '{spec.kind}'{nearest(spec.kind, kinds)}")

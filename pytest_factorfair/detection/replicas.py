@@ -64,7 +64,9 @@ class ReplicatedDetector:
         self.at_once = AT_ONCE * count
         self._name = order.name
         # The second chunk is under way while the first is read.
-        self._pool: Pool[Seen] = Pool(DetectorReplica, order, cluster, Replicas(count, gpus=0.0), each=2)
+        self._pool: Pool[Seen] = Pool(
+            DetectorReplica, order, cluster, Replicas(count, gpus=0.0), per_replica=2
+        )
         self._loop = LoopThread()
 
     def read(self, pictures: Sequence[bytes], attributes: Sequence[Attribute]) -> tuple[Detection, ...]:
@@ -88,7 +90,7 @@ class ReplicatedDetector:
         """What a replica sees. A picture that ends each process that reads it cannot be read."""
         while True:
             try:
-                seen = await self._pool.ask(chunk)
+                detections = await self._pool.ask(chunk)
             except RetryableModelError:
                 continue
             except FatalModelError as error:
@@ -98,8 +100,8 @@ class ReplicatedDetector:
                     raise DetectorError(f"{self._name}: {error}") from None
                 if len(chunk.pictures) == 1:
                     return (Detection(error=str(error)),)
-                alone = [Chunk((picture,), chunk.attributes) for picture in chunk.pictures]
-                return tuple(chain.from_iterable([await self._read(one) for one in alone]))
-            if isinstance(seen, DetectorError):
-                raise DetectorError(f"{self._name}: {seen}")
-            return seen
+                parts = [Chunk((picture,), chunk.attributes) for picture in chunk.pictures]
+                return tuple(chain.from_iterable([await self._read(part) for part in parts]))
+            if isinstance(detections, DetectorError):
+                raise DetectorError(f"{self._name}: {detections}")
+            return detections

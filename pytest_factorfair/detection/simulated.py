@@ -65,7 +65,7 @@ class Cards:
         framed = np.asarray(cv2.inRange(pixels, _DARKEST, _BRIGHTEST), np.uint8)
         # Not connectedComponents: between its calls, one of OpenCV's threads spins on a core.
         outlines, _ = cv2.findContours(framed, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)
-        found = []
+        locations = []
         for outline in reversed(outlines):  # they come from the bottom up
             x, y, width, height = cv2.boundingRect(outline)
             if min(width, height) > CELLS * CELL:
@@ -73,8 +73,8 @@ class Cards:
                 ring = width * height - inner[0] * inner[1]
                 share = cv2.countNonZero(framed[y : y + height, x : x + width]) / ring
                 if _FRAMED[0] < share < _FRAMED[1]:  # neither a field of the frame's colour nor a blot
-                    found.append(Location((x + FRAME, y + FRAME, *inner)))
-        return tuple(found)
+                    locations.append(Location((x + FRAME, y + FRAME, *inner)))
+        return tuple(locations)
 
 
 class Flipping:
@@ -101,15 +101,17 @@ class Flipping:
         for picture, detection in zip(pictures, self._inner.read(pictures, attributes), strict=True):
             seed = int.from_bytes(hashlib.sha256(picture).digest()[:8])
             faces = []
-            for place, face in enumerate(detection.faces):
+            for number, face in enumerate(detection.faces):
                 groups = dict(face.groups)
                 for attribute in attributes:
                     if attribute.name in groups:
-                        random = np.random.default_rng([seed, place, *attribute.name.encode()])
+                        random = np.random.default_rng([seed, number, *attribute.name.encode()])
                         errs, draw = random.random(2)
-                        others = [group for group in attribute.groups if group != groups[attribute.name]]
+                        alternatives = [
+                            group for group in attribute.groups if group != groups[attribute.name]
+                        ]
                         if errs < self._rate:
-                            groups[attribute.name] = others[int(draw * len(others))]
+                            groups[attribute.name] = alternatives[int(draw * len(alternatives))]
                 faces.append(Face(groups, face.confidence, face.box))
             detections.append(Detection(tuple(faces), detection.error))
         return tuple(detections)

@@ -55,8 +55,8 @@ def build(spec: DetectorSpec) -> Detector:
     """
     spec.need("images")
     named = spec.text.partition("?")[0]
-    own = {"votes", *prices.ARGUMENTS}
-    arguments = {name: value for name, value in spec.options.items() if name not in own}
+    detector_options = {"votes", *prices.ARGUMENTS}
+    arguments = {name: value for name, value in spec.options.items() if name not in detector_options}
     try:
         price = prices.given(spec.options, where="option")
         model = models.build(named, arguments, checklists=(), custom={}, answers="people", asked=spec.asked)
@@ -93,10 +93,12 @@ class VisionDetector:
 
     def check(self, attributes: Sequence[Attribute]) -> None:
         """Check that all groups can be said in words of their own."""
-        for each in attributes:
-            said = [word.casefold() for word in (*_words(each), UNCLEAR)]
-            if len(set(said)) < len(said):
-                raise self._spec.wrong(f"attribute '{each.name}': two of its groups are one word: {said}")
+        for attribute in attributes:
+            texts = [word.casefold() for word in (*_words(attribute), UNCLEAR)]
+            if len(set(texts)) < len(texts):
+                raise self._spec.wrong(
+                    f"attribute '{attribute.name}': two of its groups are one word: {texts}"
+                )
 
     def read(self, pictures: Sequence[bytes], attributes: Sequence[Attribute]) -> tuple[Detection, ...]:
         """What the model says of each picture.
@@ -107,23 +109,23 @@ class VisionDetector:
         """
         self._check_sight()
         options = [
-            Option("", word, (word,), {each.name: group})
-            for each in attributes
-            for word, group in _words(each).items()
+            Option("", word, (word,), {attribute.name: group})
+            for attribute in attributes
+            for word, group in _words(attribute).items()
         ]
         sizes: dict[int, tuple[int, int]] = {}
         detections: dict[int, Detection] = {}
         queries = []
-        for place, picture in enumerate(pictures):
+        for index, picture in enumerate(pictures):
             pixels = decoded(picture)
             if isinstance(pixels, Detection):
-                detections[place] = pixels
+                detections[index] = pixels
             else:
-                sizes[place] = pixels.shape[1], pixels.shape[0]
+                sizes[index] = pixels.shape[1], pixels.shape[0]
                 queries.append(query(PEOPLE, options, picture if kind(picture) else png(pixels)))
-        for (place, size), exchange in zip(sizes.items(), self._asked(queries), strict=True):
-            detections[place] = self._detection(exchange, size)
-        return tuple(detections[place] for place in range(len(pictures)))
+        for (index, size), exchange in zip(sizes.items(), self._asked(queries), strict=True):
+            detections[index] = self._detection(exchange, size)
+        return tuple(detections[index] for index in range(len(pictures)))
 
     def _asked(self, queries: Sequence[Query]) -> tuple[Exchange, ...]:
         if self._ask is None:
@@ -135,16 +137,16 @@ class VisionDetector:
         if self._sees:
             return
         field = np.full((96, 192, 3), 255, np.uint8)
-        for place, colour in enumerate(SHOWN):
-            field[24:72, 24 + 96 * place : 72 + 96 * place] = COLOURS[colour]
+        for index, colour in enumerate(SHOWN):
+            field[24:72, 24 + 96 * index : 72 + 96 * index] = COLOURS[colour]
         options = [Option("", colour, (colour,), {"colour": colour}) for colour in COLOURS]
         (exchange,) = self._asked([query("square", options, png(field))])
         problem, seen = _seen(exchange)
-        if [one.get("colour") for one in seen] != list(SHOWN):
-            said = excerpt(exchange.response.text, _QUOTED) if exchange.response else ""
+        if [person.get("colour") for person in seen] != list(SHOWN):
+            reply = excerpt(exchange.response.text, _QUOTED) if exchange.response else ""
             raise DetectorError(
                 f"detector '{self._spec.text}': its model does not see pictures: shown a {SHOWN[0]} and a "
-                f"{SHOWN[1]} square, " + (f"it answered '{said}'" if said else problem)
+                f"{SHOWN[1]} square, " + (f"it answered '{reply}'" if reply else problem)
             )
         self._sees = True
 
@@ -155,8 +157,8 @@ class VisionDetector:
             return Detection(unparsed=problem) if exchange.response else Detection(error=problem)
         width, height = size[0] / max(len(seen), 1), size[1]
         faces = tuple(
-            Face(groups, dict.fromkeys(groups, 1.0), (place * width, 0, width, height))
-            for place, groups in enumerate(seen)
+            Face(groups, dict.fromkeys(groups, 1.0), (index * width, 0, width, height))
+            for index, groups in enumerate(seen)
         )
         return Detection(majority(faces) if self._votes == "picture" else faces)
 
@@ -166,12 +168,12 @@ def _words(attribute: Attribute) -> dict[str, str]:
     return {attribute.words.get(group, group): group for group in attribute.groups}
 
 
-def query(thing: str, options: Sequence[Option], picture: bytes) -> Query:
+def query(subject: str, options: Sequence[Option], picture: bytes) -> Query:
     plain = Query("look", "", tuple(options), repeat=0, seed=0, background={}, picture=picture)
-    said = words(plain)
-    choices = "\n".join(f"- {name}: {', '.join(texts)}" for name, texts in said.items())
-    example = json.dumps({SEEN: [dict.fromkeys(said, "...")]})
-    prompt = QUESTION.format(thing=thing, choices=choices, example=example)
+    vocabulary = words(plain)
+    choices = "\n".join(f"- {name}: {', '.join(texts)}" for name, texts in vocabulary.items())
+    example = json.dumps({SEEN: [dict.fromkeys(vocabulary, "...")]})
+    prompt = QUESTION.format(thing=subject, choices=choices, example=example)
     return Query("look", prompt, tuple(options), repeat=0, seed=0, background={}, picture=picture)
 
 
@@ -191,7 +193,7 @@ def _seen(exchange: Exchange) -> tuple[str, tuple[dict[str, str], ...]]:
     except (ValueError, RecursionError):
         reply = None
     seen = reply.get(SEEN) if isinstance(reply, dict) else None
-    if not isinstance(seen, list) or not all(isinstance(one, dict) for one in seen):
+    if not isinstance(seen, list) or not all(isinstance(entry, dict) for entry in seen):
         return f"the detector did not answer as asked: '{excerpt(text, _QUOTED)}'", ()
     groups = {
         name: {
@@ -202,16 +204,16 @@ def _seen(exchange: Exchange) -> tuple[str, tuple[dict[str, str], ...]]:
         for name in words(exchange.query)
     }
     people = []
-    for one in seen:
+    for entry in seen:
         person = {}
         for name, by_word in groups.items():
-            word = str(one.get(name, "")).strip().casefold()
+            word = str(entry.get(name, "")).strip().casefold()
             if word in by_word:
                 person[name] = by_word[word]
             elif word != UNCLEAR:
-                said = excerpt(json.dumps(one.get(name)), _QUOTED)
+                quoted = excerpt(json.dumps(entry.get(name)), _QUOTED)
                 return (
-                    f"the detector answered {said} for {name}, which is not one of the words it may say",
+                    f"the detector answered {quoted} for {name}, which is not one of the words it may say",
                     (),
                 )
         people.append(person)

@@ -39,7 +39,7 @@ def confusion(opinion: Opinion, spots: Sequence[Spot], detections: Sequence[Dete
     none in, the last column for those the detector finds no group in; unclear and tied faces are left out.
     """
     groups = opinion.attribute.groups
-    rows = {**{group: place for place, group in enumerate(groups)}, NO_FACE: len(groups)}
+    rows = {**{group: row for row, group in enumerate(groups)}, NO_FACE: len(groups)}
     counts = np.zeros((len(rows), len(rows)), np.int64)
     for label, spot, detection in zip(opinion.majorities, spots, detections, strict=True):
         if label in rows:
@@ -66,14 +66,18 @@ def _area(face: Face) -> float:
     return face.box[2] * face.box[3]
 
 
-def overlap(box: Box, other: Box) -> float:
+def overlap(box: Box, other_box: Box) -> float:
     """The intersection of two boxes over their union."""
     width, height = (
-        max(0.0, min(box[axis] + box[axis + 2], other[axis] + other[axis + 2]) - max(box[axis], other[axis]))
+        max(
+            0.0,
+            min(box[axis] + box[axis + 2], other_box[axis] + other_box[axis + 2])
+            - max(box[axis], other_box[axis]),
+        )
         for axis in (0, 1)
     )
     shared = width * height
-    return shared / (box[2] * box[3] + other[2] * other[3] - shared)
+    return shared / (box[2] * box[3] + other_box[2] * other_box[3] - shared)
 
 
 def accuracy(table: Confusion) -> Accuracy | None:
@@ -90,10 +94,11 @@ def errors_text(spec: str, tables: Sequence[Confusion]) -> Iterator[str]:
     """Lines on a detector's accuracy and its confusion matrix, with people's labels in rows."""
     yield ""
     for table in tables:
-        found = accuracy(table)
+        estimate = accuracy(table)
         yield f"{spec}: {table.attribute}: " + (
-            f"accuracy {found.value:.3f} ({found.low:.3f} to {found.high:.3f}) on {plural(found.n, 'face')}"
-            if found
+            f"accuracy {estimate.value:.3f} ({estimate.low:.3f} to {estimate.high:.3f}) "
+            f"on {plural(estimate.n, 'face')}"
+            if estimate
             else "no face with a majority"
         )
         labels = (*table.groups, "none")
@@ -129,14 +134,14 @@ class ScorePair:
 def side_by_side(people: Iterable[Score], automatic: Iterable[Score]) -> tuple[ScorePair, ...]:
     """Every score that has a value on either side, in the order of the automatic ones."""
     by_people, by_detector = (
-        {(each.part, each.attribute, each.metric, each.context): each for each in scores}
+        {(score.part, score.attribute, score.metric, score.context): score for score in scores}
         for scores in (people, automatic)
     )
     rows = []
-    for place in {**by_detector, **by_people}:
-        person, machine = by_people.get(place), by_detector.get(place)
+    for key in {**by_detector, **by_people}:
+        person, machine = by_people.get(key), by_detector.get(key)
         row = ScorePair(
-            *place,
+            *key,
             people=person.value if person else None,
             automatic=machine.value if machine else None,
             labelled=person.n if person else 0,
@@ -153,7 +158,7 @@ def mean_differences(rows: Sequence[ScorePair]) -> Mapping[str, tuple[float, int
     for row in rows:
         if row.difference is not None:
             differences.setdefault(row.metric, []).append(abs(row.difference))
-    return {metric: (sum(each) / len(each), len(each)) for metric, each in differences.items()}
+    return {metric: (sum(values) / len(values), len(values)) for metric, values in differences.items()}
 
 
 def scores_text(model: str, rows: Sequence[ScorePair]) -> Iterator[str]:
@@ -163,7 +168,7 @@ def scores_text(model: str, rows: Sequence[ScorePair]) -> Iterator[str]:
     cells = [("part", "attribute", "metric", "context", "people", "automatic", "difference")]
     for row in rows:
         pair = (row.people, row.labelled), (row.automatic, row.read)
-        people, automatic = (f"{'-' if v is None else f'{v:.3f}'} ({n:,})" for v, n in pair)
+        people, automatic = (f"{'-' if value is None else f'{value:.3f}'} ({n:,})" for value, n in pair)
         difference = "" if row.difference is None else f"{row.difference:+.3f}"
         cells.append((row.part, row.attribute, row.metric, row.context or "", people, automatic, difference))
     yield from _columns(cells)
@@ -176,6 +181,6 @@ def scores_text(model: str, rows: Sequence[ScorePair]) -> Iterator[str]:
 def _columns(cells: Sequence[Sequence[str]], numbers: Literal["<", ">"] = "<") -> Iterator[str]:
     """The cells in columns, the first one flush left."""
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    for head, *others in cells:
-        padded = (f"{cell:{numbers}{width}}" for cell, width in zip(others, widths[1:], strict=True))
+    for head, *values in cells:
+        padded = (f"{cell:{numbers}{width}}" for cell, width in zip(values, widths[1:], strict=True))
         yield f"  {head:<{widths[0]}}  {'  '.join(padded)}".rstrip()

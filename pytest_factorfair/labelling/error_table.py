@@ -53,7 +53,7 @@ def of_run(
             f"{where} {path}: checklist '{checklists[0].name}' asks language models, "
             "which need no detector; leave the option out"
         )
-    attributes = [attribute for each in checklists for attribute in each.attributes]
+    attributes = [attribute for checklist in checklists for attribute in checklist.attributes]
     return tables(path, attributes, detector=detector)
 
 
@@ -76,35 +76,36 @@ def tables(
         [
             Problem(
                 ("detector", *path),
-                f"is {here}, but for the run's detector it is {there}: another detector makes other errors",
+                f"is {file_value}, but for the run's detector it is {run_value}: "
+                "another detector makes other errors",
             )
-            for path, here, there in islice(differences(file.detector, detector), 1)
+            for path, file_value, run_value in islice(differences(file.detector, detector), 1)
         ],
     )
-    known = {each.name: each for each in attributes}
-    refuse(root, _unknown(file.tables, known))
-    found = []
+    by_name = {attribute.name: attribute for attribute in attributes}
+    refuse(root, _unknown(file.tables, by_name))
+    confusions = []
     for name, rows in file.tables.items():
-        labels = (*known[name].groups, NONE)
+        labels = (*by_name[name].groups, NONE)
         counts = [[rows.get(label, {}).get(perceived, 0) for perceived in labels] for label in labels]
-        found.append(Confusion(name, known[name].groups, np.array(counts, np.int64)))
-    return tuple(found)
+        confusions.append(Confusion(name, by_name[name].groups, np.array(counts, np.int64)))
+    return tuple(confusions)
 
 
 def _unknown(
-    file: Mapping[str, Mapping[str, Mapping[str, int]]], known: Mapping[str, Attribute]
+    file: Mapping[str, Mapping[str, Mapping[str, int]]], by_name: Mapping[str, Attribute]
 ) -> Iterator[Problem]:
     for name, rows in file.items():
-        if name not in known:
-            yield Problem(("tables", name), f"is not an attribute of the checklist{nearest(name, known)}")
+        if name not in by_name:
+            yield Problem(("tables", name), f"is not an attribute of the checklist{nearest(name, by_name)}")
             continue
-        labels = (*known[name].groups, NONE)
+        labels = (*by_name[name].groups, NONE)
         for label, row in rows.items():
             places = [("tables", name, label), *(("tables", name, label, column) for column in row)]
             for steps in places:
                 if steps[-1] not in labels:
                     yield Problem(steps, f"is not a group of {name}{nearest(steps[-1], labels)}")
-        for group in known[name].groups:
+        for group in by_name[name].groups:
             if group not in rows:
                 yield Problem(("tables", name), f"row '{group}' is missing")
 

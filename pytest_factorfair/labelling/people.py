@@ -45,11 +45,11 @@ def opinion(faces: Sequence[Labelled], attribute: Attribute) -> Opinion:
 
 def majority(labels: Iterable[str | None]) -> str | None:
     """The label of more than half of those who gave one, "tied" without such a label, None without any."""
-    given = Counter(label for label in labels if label is not None)
-    if not given:
+    counts = Counter(label for label in labels if label is not None)
+    if not counts:
         return None
-    label, votes = given.most_common(1)[0]
-    return label if 2 * votes > given.total() else TIED
+    label, votes = counts.most_common(1)[0]
+    return label if 2 * votes > counts.total() else TIED
 
 
 def fleiss_kappa(rows: Sequence[Sequence[str]], categories: Sequence[str]) -> float | None:
@@ -73,9 +73,15 @@ def agreement(opinions: Sequence[Opinion], faces: int, pictures: int) -> Iterato
     """Lines on the annotators' agreement, and on the faces without a majority for a group."""
     annotators = plural(opinions[0].annotators, "annotator")
     yield f"{plural(faces, 'face')} in {plural(pictures, 'picture')}, {annotators}"
-    for each in opinions:
+    for opinion in opinions:
         names = {UNCLEAR: UNCLEAR, TIED: TIED, NO_FACE: NO_FACE, None: "not labelled"}
-        others = [f"{each.count(label):,} {name}" for label, name in names.items() if each.count(label)]
-        majorities = f"a majority for a group on {each.count(*each.attribute.groups):,}"
-        kappa = "not defined" if each.kappa is None else f"{each.kappa:.2f} on {plural(each.rated, 'face')}"
-        yield f"{each.attribute.name}: {', '.join((majorities, *others))}; Fleiss' kappa {kappa}"
+        undecided = [
+            f"{opinion.count(label):,} {name}" for label, name in names.items() if opinion.count(label)
+        ]
+        majorities = f"a majority for a group on {opinion.count(*opinion.attribute.groups):,}"
+        kappa = (
+            "not defined"
+            if opinion.kappa is None
+            else f"{opinion.kappa:.2f} on {plural(opinion.rated, 'face')}"
+        )
+        yield f"{opinion.attribute.name}: {', '.join((majorities, *undecided))}; Fleiss' kappa {kappa}"

@@ -38,12 +38,12 @@ class JudgedPicture:
             "repeat": self.repeat,
             "answers": [
                 {
-                    "outcome": each.outcome,
-                    "reason": each.reason,
-                    "groups": dict(each.groups),
-                    "confidence": dict(each.confidence),
+                    "outcome": answer.outcome,
+                    "reason": answer.reason,
+                    "groups": dict(answer.groups),
+                    "confidence": dict(answer.confidence),
                 }
-                for each in self.answers
+                for answer in self.answers
             ],
         }
 
@@ -51,8 +51,8 @@ class JudgedPicture:
     def from_json(cls, row: Mapping[str, Any]) -> JudgedPicture:
         shared = {"query": row["query"], "key": row["key"], "repeat": row["repeat"]}
         answers = tuple(
-            Answer(**shared, letter=None, background={}, **{name: each[name] for name in _OF_AN_ANSWER})
-            for each in row["answers"]
+            Answer(**shared, letter=None, background={}, **{name: answer[name] for name in _OF_AN_ANSWER})
+            for answer in row["answers"]
         )
         case = CaseKey(row["model"], row["checklist"], row["case"])
         return cls(case, int(row["people"]), **shared, answers=answers)
@@ -120,21 +120,21 @@ def aligned(key: Key, faces: Sequence[Labelled], sheet: Path) -> tuple[Labelled,
         InputError: they are not those of the sample; names the picture.
     """
     rows: dict[Spot, Labelled] = {}
-    known = dict.fromkeys(key.spots)
+    spots = dict.fromkeys(key.spots)
     for face in faces:
         spot = Spot(face.spot.picture, face.spot.face)
         where = f"{sheet}: picture '{spot.picture}', face {spot.face}"
-        if spot not in known:
+        if spot not in spots:
             known_picture = spot.picture in key.pictures
-            close = "" if known_picture else nearest(spot.picture, key.pictures, listing=False)
-            raise InputError(f"{where}: is not in this sample{close}")
+            suggestion = "" if known_picture else nearest(spot.picture, key.pictures, listing=False)
+            raise InputError(f"{where}: is not in this sample{suggestion}")
         if spot in rows:
             raise InputError(f"{where}: appears twice")
         rows[spot] = face
-    for spot in known:
+    for spot in spots:
         if spot not in rows:
             raise InputError(f"{sheet}: picture '{spot.picture}', face {spot.face}: its row is missing")
-    return tuple(rows[spot] for spot in known)
+    return tuple(rows[spot] for spot in spots)
 
 
 class PeopleAndDetector(NamedTuple):
@@ -151,8 +151,8 @@ def compared(key: Key, opinions: Sequence[Opinion], cases: Mapping[str, Case]) -
     ``opinions`` are about the aligned rows of the sheet, ``cases`` by id. Every person has an answer, from
     left to right; one without a majority for a group has an unparsed one.
     """
-    attributes = {each.attribute.name: each.attribute for each in opinions}
-    rows = iter(zip(*(each.majorities for each in opinions), strict=True))
+    attributes = {opinion.attribute.name: opinion.attribute for opinion in opinions}
+    rows = iter(zip(*(opinion.majorities for opinion in opinions), strict=True))
     people: list[tuple[JudgedPicture, list[Answer]]] = []
     for picture in key.pictures.values():
         labels = [dict(zip(attributes, next(rows), strict=True)) for _ in range(picture.people)]
@@ -162,13 +162,13 @@ def compared(key: Key, opinions: Sequence[Opinion], cases: Mapping[str, Case]) -
         answers = []
         for person in labels:
             groups = {
-                each.name: label
-                for each in about
-                if (label := person[each.name]) is not None and label in each.groups
+                attribute.name: label
+                for attribute in about
+                if (label := person[attribute.name]) is not None and label in attribute.groups
             }
             # A person without a group people agree on is what a face of no known group is to a detector:
             # the other people in the picture still count.
-            nobody = any(person[each.name] == NO_FACE for each in about)
+            nobody = any(person[attribute.name] == NO_FACE for attribute in about)
             reading = Reading("answered") if groups else outcomes.NO_FACE if nobody else outcomes.NO_GROUP
             answers.append(
                 Answer(
@@ -189,7 +189,7 @@ def compared(key: Key, opinions: Sequence[Opinion], cases: Mapping[str, Case]) -
 
 def _records(pictures: Iterable[tuple[JudgedPicture, Iterable[Answer]]]) -> tuple[Record, ...]:
     """A record for each case."""
-    answers: dict[CaseKey, list[Answer]] = {}
-    for picture, each in pictures:
-        answers.setdefault(picture.case, []).extend(each)
-    return tuple(Record(case, tuple(each)) for case, each in answers.items())
+    by_case: dict[CaseKey, list[Answer]] = {}
+    for picture, answers in pictures:
+        by_case.setdefault(picture.case, []).extend(answers)
+    return tuple(Record(case, tuple(answers)) for case, answers in by_case.items())

@@ -52,13 +52,13 @@ class Page:
 def lay_out(
     folder: Path,
     pools: Sequence[Sequence[Candidate]],
-    each: int,
+    per_pool: int,
     page: Page,
     *,
     chance: Random,
     find: Find | None = None,
 ) -> tuple[Candidate, ...]:
-    """Draw ``each`` pictures of every pool, from its start, and lay them out in a new folder.
+    """Draw ``per_pool`` pictures of every pool, from its start, and lay them out in a new folder.
 
     Pictures get neutral names, in an order that ``chance`` shuffles so that it reveals neither model nor
     prompt. One that is missing or broken is replaced by the next of its pool. With ``find``, the sheet has a
@@ -72,7 +72,7 @@ def lay_out(
     """
     if not any(pools):
         raise InputError("there are no pictures to draw from")
-    turns = [queue for pool in pools for queue in [_readable(pool)] * min(each, len(pool))]
+    turns = [queue for pool in pools for queue in [_readable(pool)] * min(per_pool, len(pool))]
     chance.shuffle(turns)
     digits = len(str(len(turns)))
     drawn: dict[str, Candidate] = {}
@@ -126,7 +126,7 @@ def draw_prompts(cases: Sequence[Case], share: float, *, seed: int) -> tuple[Cas
     for case in cases:
         strata.setdefault(case.place[:2], []).append(case)
     drawn: set[str] = set()
-    for stratum, size in quotas({name: len(each) for name, each in strata.items()}, share).items():
+    for stratum, size in quotas({name: len(members) for name, members in strata.items()}, share).items():
         chance = Random(f"{seed} {' '.join(stratum)}")  # noqa: S311 - a reproducible draw
         drawn |= {case.id for case in chance.sample(strata[stratum], size)}
     return tuple(case for case in cases if case.id in drawn)
@@ -139,16 +139,16 @@ def quotas(sizes: Mapping[Stratum, int], share: float) -> dict[Stratum, int]:
     """
     exact = {name: max(1.0, share * size) for name, size in sizes.items()}
     whole = {name: floor(size) for name, size in exact.items()}
-    left = round(share * sum(sizes.values())) - sum(whole.values())
+    remaining = round(share * sum(sizes.values())) - sum(whole.values())
     by_remainder = sorted(exact, key=lambda name: whole[name] - exact[name])
-    return whole | {name: whole[name] + 1 for name in by_remainder[: max(left, 0)]}
+    return whole | {name: whole[name] + 1 for name in by_remainder[: max(remaining, 0)]}
 
 
 def instructions(page: Page) -> str:
     """What annotators read before they label, in Markdown: consent, a content notice, what may be written."""
     values = "\n".join(
-        f"   - **{each.name}**: {', '.join(f'`{label}`' for label in allowed(each))}"
-        for each in page.attributes
+        f"   - **{attribute.name}**: {', '.join(f'`{label}`' for label in allowed(attribute))}"
+        for attribute in page.attributes
     )
     names = {"sheet": SHEET, "folder": FOLDER, "key": KEY, "unclear": UNCLEAR, "none": NO_FACE}
     return _PAGE.format(annotators=", ".join(page.annotators), values=values, **names, **_STUDIES[page.study])

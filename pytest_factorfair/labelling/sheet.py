@@ -93,8 +93,8 @@ def read(path: Path, attributes: Sequence[Attribute]) -> tuple[Labelled, ...]:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InputError(f"{path}: is not UTF-8 text; save it as CSV (UTF-8)") from None
-    first = text.partition("\n")[0]
-    delimiter = ";" if first.count(";") > first.count(",") else ","
+    header = text.partition("\n")[0]
+    delimiter = ";" if header.count(";") > header.count(",") else ","
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:  # cells on one line, without the mark of text
         rows = [(lines.line_num, [" ".join(cell.removeprefix("'").split()) for cell in row]) for row in lines]
@@ -115,7 +115,7 @@ def read(path: Path, attributes: Sequence[Attribute]) -> tuple[Labelled, ...]:
 
 def _columns(path: Path, headings: Sequence[str], attributes: Sequence[Attribute]) -> dict[str, Attribute]:
     """The attribute of each column of labels, by heading."""
-    known = {each.name: each for each in attributes}
+    by_name = {attribute.name: attribute for attribute in attributes}
     for name in PLACE:
         if name not in headings:
             raise InputError(f"{path}: column '{name}' is missing")
@@ -124,16 +124,16 @@ def _columns(path: Path, headings: Sequence[str], attributes: Sequence[Attribute
         if heading in PLACE or not heading:
             continue
         parts = _HEADING.fullmatch(heading)
-        if parts is None or parts["attribute"] not in known:
+        if parts is None or parts["attribute"] not in by_name:
             name = parts["attribute"] if parts else heading
             raise InputError(
-                f"{path}: column '{name}' is not an attribute of the checklist{nearest(name, known)}"
+                f"{path}: column '{name}' is not an attribute of the checklist{nearest(name, by_name)}"
             )
         if heading in columns:
             raise InputError(f"{path}: column '{heading}' appears twice")
-        columns[heading] = known[parts["attribute"]]
+        columns[heading] = by_name[parts["attribute"]]
     if not columns:
-        raise InputError(f"{path}: there is no column of labels; expected e.g. '{next(iter(known))} 1'")
+        raise InputError(f"{path}: there is no column of labels; expected e.g. '{next(iter(by_name))} 1'")
     return columns
 
 
@@ -171,5 +171,5 @@ def _label(where: str, cell: str, attribute: Attribute) -> str | None:
     }
     if cell.casefold() in spellings:
         return spellings[cell.casefold()]
-    close = nearest(cell, labels, listing=False)
-    raise InputError(f"{where}: '{cell}' is not one of {', '.join(labels)}{close}")
+    suggestion = nearest(cell, labels, listing=False)
+    raise InputError(f"{where}: '{cell}' is not one of {', '.join(labels)}{suggestion}")

@@ -120,11 +120,11 @@ def read(code: str) -> str:
     return json.dumps(yaml.load((FOLDER / f"{code}.yaml").read_text("utf-8"), loader))  # noqa: S506 - a safe one
 
 
-def language(given: str) -> Language:
+def language(text: str) -> Language:
     """The language that a validated checklist names by its code, or brings as the content of its file."""
-    if given.startswith("{"):
-        return Language(str(json.loads(given)["name"]), given)
-    return Language(given, read(given))
+    if text.startswith("{"):
+        return Language(str(json.loads(text)["name"]), text)
+    return Language(text, read(text))
 
 
 @lru_cache(maxsize=16)
@@ -132,16 +132,16 @@ def words(language: Language) -> Words:
     """The words of a validated language file."""
     content = json.loads(language.content or read(language.code))
     prompts, replies = content["prompts"], content["replies"]
-    articles = (Article(each["forms"], re.compile(each["before"])) for each in prompts["articles"])
+    articles = (Article(article["forms"], re.compile(article["before"])) for article in prompts["articles"])
     # Any: validation has checked the types, which a loop over fields cannot say.
-    said: dict[str, Any] = {
+    fields: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value for key, value in prompts.items()
     }
-    said["articles"] = tuple(articles)
+    fields["articles"] = tuple(articles)
     return Words(
         spaces=content["spaces"],
         accents=content["accents"],
-        prompts=Prompts(**said),
+        prompts=Prompts(**fields),
         replies=Replies(
             sentences=tuple(replies["sentences"]),
             refusals=tuple(replies["refusals"]),

@@ -104,19 +104,19 @@ PLACEHOLDERS: Mapping[str, tuple[str, ...]] = {
 
 def _problems(file: LanguageFile) -> Iterator[Problem]:
     """Missing or unknown lists, missing placeholders, and invalid patterns."""
-    known = languages.words(ENGLISH).cues
-    for name in known.keys() - file.cues.keys():
+    english = languages.words(ENGLISH).cues
+    for name in english.keys() - file.cues.keys():
         yield Problem(("cues", name), "missing; a language that has no such words says []")
-    for name in file.cues.keys() - known.keys():
-        yield Problem(("cues", name), f"unknown list{nearest(name, known)}")
-    if len(file.cues.get("marks", known["marks"])) != len(known["marks"]):
-        wanted = "an answer, a final answer, an option that is ruled out"
-        yield Problem(("cues", "marks"), f"needs three texts, those before {wanted}")
+    for name in file.cues.keys() - english.keys():
+        yield Problem(("cues", name), f"unknown list{nearest(name, english)}")
+    if len(file.cues.get("marks", english["marks"])) != len(english["marks"]):
+        meanings = "an answer, a final answer, an option that is ruled out"
+        yield Problem(("cues", "marks"), f"needs three texts, those before {meanings}")
     for key, needed in PLACEHOLDERS.items():
         yield from placeholders(getattr(file.prompts, key), ("prompts", key), known=needed, needed=needed)
-    for place, sentence in enumerate(file.replies.sentences):
+    for index, sentence in enumerate(file.replies.sentences):
         if "<letter>" not in sentence:
-            yield Problem(("replies", "sentences", place), "does not say which: <letter>")
+            yield Problem(("replies", "sentences", index), "does not say which: <letter>")
     yield from _patterns(file)
 
 
@@ -124,17 +124,20 @@ def _patterns(file: LanguageFile) -> Iterator[Problem]:
     """Invalid patterns; a term refers only to earlier ones, and so never to itself."""
     terms = list(file.terms)
     lists: list[tuple[tuple[str | int, ...], str | list[str], list[str]]] = [
-        *((("terms", name), each, terms[:place]) for place, (name, each) in enumerate(file.terms.items())),
-        *((("cues", name), each, terms) for name, each in file.cues.items() if name != "marks"),
         *(
-            (("prompts", "articles", place, "before"), each.before, [])
-            for place, each in enumerate(file.prompts.articles)
+            (("terms", name), patterns, terms[:index])
+            for index, (name, patterns) in enumerate(file.terms.items())
+        ),
+        *((("cues", name), patterns, terms) for name, patterns in file.cues.items() if name != "marks"),
+        *(
+            (("prompts", "articles", index, "before"), article.before, [])
+            for index, article in enumerate(file.prompts.articles)
         ),
     ]
-    for steps, patterns, known in lists:
-        for place, pattern in enumerate([patterns] if isinstance(patterns, str) else patterns):
-            if problem := _unreadable(pattern, known):
-                yield Problem(steps if isinstance(patterns, str) else (*steps, place), problem)
+    for steps, patterns, defined in lists:
+        for index, pattern in enumerate([patterns] if isinstance(patterns, str) else patterns):
+            if problem := _unreadable(pattern, defined):
+                yield Problem(steps if isinstance(patterns, str) else (*steps, index), problem)
 
 
 def _unreadable(pattern: str, terms: Iterable[str]) -> str:

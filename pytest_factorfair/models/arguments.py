@@ -87,8 +87,8 @@ def read(
         for marker in field.metadata
         if isinstance(marker, PassedOn)
     }
-    own = table.model_fields.keys() - passed_on
-    defaults = {key: value for key, value in spec.defaults.items() if key in own}
+    fields = table.model_fields.keys() - passed_on
+    defaults = {key: value for key, value in spec.defaults.items() if key in fields}
     values: dict[str, object] = {**defaults, **(preset or {})}
     for key, typed in spec.arguments.items():
         where = f"model '{spec.text}': argument '{key}'"
@@ -99,22 +99,22 @@ def read(
                 "put it in an environment variable"
             )
         collected = any(key.startswith(f"{name}.") and key != f"{name}." for name in passed_on)
-        if key not in own and not collected:
+        if key not in fields and not collected:
             hint = f" ({next(iter(passed_on))}.{key}=... is passed on unchanged)" if passed_on else ""
-            raise InputError(f"{where} is unknown{nearest(key, own)}{hint}")
-        verbatim = key in own and expected(table, key).verbatim
+            raise InputError(f"{where} is unknown{nearest(key, fields)}{hint}")
+        verbatim = key in fields and expected(table, key).verbatim
         values[key] = typed if verbatim else _parsed(typed)
         text = json.dumps(values[key], ensure_ascii=False)
         if utf8(text) != text:  # half a surrogate pair, which Python produces for a stray byte
             raise InputError(f"{where} must be text in UTF-8, not {typed!a}")
-        if key in own and values[key] is None:
+        if key in fields and values[key] is None:
             raise InputError(f"{where} must be {expected(table, key).words}, not '{typed}'")
-    nested: dict[str, Any] = {key: value for key, value in values.items() if key in own}
+    nested: dict[str, Any] = {key: value for key, value in values.items() if key in fields}
     for name, marker in passed_on.items():
         extra = {
             key.removeprefix(f"{name}."): value for key, value in values.items() if key.startswith(f"{name}.")
         }
-        named = own if marker.same_names else frozenset[str]()
+        named = fields if marker.same_names else frozenset[str]()
         for key in sorted(extra.keys() & (marker.taken | taken | named)):
             right = f"write {key}=... without '{name}.'" if key in named else "the run sets it"
             raise InputError(f"model '{spec.text}': argument '{name}.{key}' cannot be given: {right}")
@@ -132,7 +132,7 @@ def wrong_fields(table: type[Arguments], values: Mapping[str, object]) -> Iterat
     try:
         table.model_validate(values)
     except ValidationError as error:
-        wrong = {each["loc"][0] for each in error.errors(include_url=False, include_context=False)}
+        wrong = {problem["loc"][0] for problem in error.errors(include_url=False, include_context=False)}
         yield from (name for name in values if name in wrong)
 
 

@@ -50,12 +50,12 @@ def build(spec: ModelSpec) -> Model:
     from pytest_factorfair.models import arguments  # imports pydantic, which tests that only ask do not need
 
     arguments.read(spec, arguments.Arguments)
-    thing = load(spec.target, f"model '{spec.text}'")
-    return coerce(thing, spec.text, modality=spec.modality, module=module_of(spec.target))
+    user_object = load(spec.target, f"model '{spec.text}'")
+    return coerce(user_object, spec.text, modality=spec.modality, module=module_of(spec.target))
 
 
 def coerce(
-    thing: object, name: str, *, modality: Modality = "text", module: ModuleType | None = None
+    user_object: object, name: str, *, modality: Modality = "text", module: ModuleType | None = None
 ) -> Model:
     """A model that wraps a user's object; ``name`` is its name in messages and keys.
 
@@ -64,18 +64,20 @@ def coerce(
     Raises:
         InputError: the object is neither a model nor a function of the prompt.
     """
-    made = thing
-    if _is_factory(thing):
+    candidate = user_object
+    if _is_factory(user_object):
         try:
-            made = thing()  # type: ignore[operator]  # _is_factory has looked
+            candidate = user_object()  # type: ignore[operator]  # _is_factory has looked
         except (Exception, SystemExit) as error:  # a user's class may raise anything
             reason = fit(f"{type(error).__name__}: {error}")
             raise InputError(f"model '{name}': calling it without arguments failed: {reason}") from error
-    if not isinstance(made, type) and hasattr(made, "ask"):
-        return _checked(made, name)
-    if not callable(made) or _is_factory(made):
-        raise InputError(f"model '{name}': {fit(repr(made))} is neither a model nor a function of the prompt")
-    return FunctionModel(made, name, modality, version=_version(made, [thing, module]))
+    if not isinstance(candidate, type) and hasattr(candidate, "ask"):
+        return _checked(candidate, name)
+    if not callable(candidate) or _is_factory(candidate):
+        raise InputError(
+            f"model '{name}': {fit(repr(candidate))} is neither a model nor a function of the prompt"
+        )
+    return FunctionModel(candidate, name, modality, version=_version(candidate, [user_object, module]))
 
 
 class DaemonThreads(Executor):
@@ -84,8 +86,8 @@ class DaemonThreads(Executor):
     ``close`` ends the threads that are idle; the calls of the others no longer matter.
     """
 
-    def __init__(self, most: int, name: str) -> None:
-        self._most = most
+    def __init__(self, limit: int, name: str) -> None:
+        self._limit = limit
         self._name = name
         self._calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._idle = threading.Semaphore(0)
@@ -103,7 +105,7 @@ class DaemonThreads(Executor):
             except BaseException as error:  # noqa: BLE001  # the caller's to judge
                 outcome.set_exception(error)
 
-        if not self._idle.acquire(blocking=False) and self._started < self._most:
+        if not self._idle.acquire(blocking=False) and self._started < self._limit:
             self._started += 1
             threading.Thread(target=self._work, name=self._name, daemon=True).start()
         self._calls.put(run)
@@ -168,63 +170,63 @@ class FunctionModel:
                 return self._function(request.prompt)
 
         if self._is_async:
-            given = call()
+            reply = call()
         else:
             if self._threads is None:
                 self._threads = DaemonThreads(THREADS, "factorfair-model")
-            given = await asyncio.get_running_loop().run_in_executor(self._threads, call)
-        if inspect.isawaitable(given):
+            reply = await asyncio.get_running_loop().run_in_executor(self._threads, call)
+        if inspect.isawaitable(reply):
             with _Rejecting(self._name):
-                given = await given
-        return self._read(given)
+                reply = await reply
+        return self._read(reply)
 
     async def close(self) -> None:
         if self._threads is not None:
             self._threads.close()
 
-    def _read(self, given: object) -> Response:
+    def _read(self, reply: object) -> Response:
         """The response that the function returned."""
         expected = "str or Response"
         if self._modality == "image":
             expected = "bytes, a Pillow image or Response"
-        if isinstance(given, Response):
-            return given
-        if self._modality == "text" and isinstance(given, str):
-            return Response(given.encode("utf-8", "replace").decode())
-        if self._modality == "image" and isinstance(given, bytes):
-            return Response("", image=given)
-        save = getattr(given, "save", None)
+        if isinstance(reply, Response):
+            return reply
+        if self._modality == "text" and isinstance(reply, str):
+            return Response(reply.encode("utf-8", "replace").decode())
+        if self._modality == "image" and isinstance(reply, bytes):
+            return Response("", image=reply)
+        save = getattr(reply, "save", None)
         if self._modality == "image" and callable(save):  # a Pillow image; Pillow may not be installed
             file = BytesIO()
             save(file, "PNG")
             return Response("", image=file.getvalue())
         raise RejectedRequestError(
-            f"{self._name}: returned {type(given).__name__}, not {expected}",
+            f"{self._name}: returned {type(reply).__name__}, not {expected}",
             cause=Cause("raised", "TypeError"),
         )
 
 
-def _is_factory(thing: object) -> bool:
+def _is_factory(user_object: object) -> bool:
     """Whether it must be called once, without arguments, to get the model or function."""
-    if isinstance(thing, type):
+    if isinstance(user_object, type):
         return True
-    if not callable(thing) or hasattr(thing, "ask"):
+    if not callable(user_object) or hasattr(user_object, "ask"):
         return False
     try:
-        parameters = inspect.signature(thing).parameters.values()
+        parameters = inspect.signature(user_object).parameters.values()
     except (TypeError, ValueError):  # some functions written in C have no signature
         return False
     return not any(parameter.kind is not parameter.KEYWORD_ONLY for parameter in parameters)
 
 
-def _checked(thing: object, name: str) -> Model:
+def _checked(user_object: object, name: str) -> Model:
     """The user's model, if it has everything a model needs."""
-    missing = [part for part in _PARTS if not hasattr(thing, part)]
+    missing = [part for part in _PARTS if not hasattr(user_object, part)]
     if missing:
-        raise InputError(f"model '{name}': its {type(thing).__name__} lacks {', '.join(missing)}")
-    model: Model = thing  # type: ignore[assignment]  # its parts were just looked for
+        raise InputError(f"model '{name}': its {type(user_object).__name__} lacks {', '.join(missing)}")
+    model: Model = user_object  # type: ignore[assignment]  # its parts were just looked for
     if not inspect.iscoroutinefunction(model.ask):
-        raise InputError(f"model '{name}': ask of its {type(thing).__name__} must be an async function")
+        raise InputError(f"model '{name}': ask of its {type(user_object).__name__} must be an async function")
     try:
         json.dumps(model.identity)
     except (TypeError, ValueError) as error:
@@ -252,20 +254,23 @@ def _version(function: object, origins: Iterable[object]) -> str:
     version = getattr(function, "factorfair_version", None)
     if version is not None:
         return str(version)
-    own = _defining(function)
-    modules = [one if isinstance(one, ModuleType) else inspect.getmodule(_defining(one)) for one in origins]
-    files = contents([one for one in (inspect.getmodule(own), *modules) if one is not None])
-    sources = {hashlib.sha256(content).digest() for content in files.values()}
-    if isinstance(own, FunctionType) and not Path(own.__code__.co_filename).is_file():
-        code = marshal.dumps(own.__code__, 2)  # a later format depends on references to its objects
-        sources.add(hashlib.sha256(code).digest())
-    if len(sources) < 2:  # noqa: PLR2004
-        return "".join(one.hex() for one in sources)
-    return hashlib.sha256(b"".join(sorted(sources))).hexdigest()
+    definition = _defining(function)
+    modules = [
+        origin if isinstance(origin, ModuleType) else inspect.getmodule(_defining(origin))
+        for origin in origins
+    ]
+    files = contents([module for module in (inspect.getmodule(definition), *modules) if module is not None])
+    digests = {hashlib.sha256(content).digest() for content in files.values()}
+    if isinstance(definition, FunctionType) and not Path(definition.__code__.co_filename).is_file():
+        code = marshal.dumps(definition.__code__, 2)  # a later format depends on references to its objects
+        digests.add(hashlib.sha256(code).digest())
+    if len(digests) < 2:  # noqa: PLR2004
+        return "".join(digest.hex() for digest in digests)
+    return hashlib.sha256(b"".join(sorted(digests))).hexdigest()
 
 
-def _defining(thing: object) -> Any:
+def _defining(user_object: object) -> Any:
     """The function or class that is or made an object, whose module is the object's."""
-    inner = thing.func if isinstance(thing, functools.partial) else thing
+    inner = user_object.func if isinstance(user_object, functools.partial) else user_object
     plain = isinstance(inner, FunctionType | MethodType | type)
     return inspect.unwrap(inner if plain else type(inner))  # type: ignore[arg-type]  # it is callable

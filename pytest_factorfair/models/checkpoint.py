@@ -28,17 +28,17 @@ def weights(spec: ModelSpec) -> Path | None:
     path = Path(spec.target).expanduser()
     if path.suffix == GGUF and path.is_file():
         return path
-    place = _place(spec)
-    if place is None or any(place.glob(f"*{_WEIGHTS}")):
-        if place:
-            _check_index(place / "config.json", _where(spec), "checkpoint of a model")
-        return place
-    files = sorted(place.glob(f"*{GGUF}"))
+    folder = _place(spec)
+    if folder is None or any(folder.glob(f"*{_WEIGHTS}")):
+        if folder:
+            _check_index(folder / "config.json", _where(spec), "checkpoint of a model")
+        return folder
+    files = sorted(folder.glob(f"*{GGUF}"))
     if len(files) > 1:
         names = ", ".join(file.name for file in files)
         raise InputError(f"{_where(spec)} contains several GGUF files ({names}); name one of them")
     if not files:
-        _check_index(place / "config.json", _where(spec), "checkpoint of a model")
+        _check_index(folder / "config.json", _where(spec), "checkpoint of a model")
         raise InputError(f"{_where(spec)} {_PICKLED}")
     return files[0]
 
@@ -120,10 +120,10 @@ def _place(spec: ModelSpec) -> Path | None:
     return None
 
 
-def _check_index(index: Path, where: str, what: str) -> None:
+def _check_index(index: Path, where: str, kind: str) -> None:
     """Check the index; the libraries do so too, but after seconds and with many lines of output."""
     if not index.is_file():
-        raise InputError(f"{where} contains no {index.name}, so it is not a {what}")
+        raise InputError(f"{where} contains no {index.name}, so it is not a {kind}")
     try:
         json.loads(index.read_bytes())
     except (OSError, ValueError) as error:

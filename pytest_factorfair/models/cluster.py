@@ -109,8 +109,8 @@ class Cluster:
     def room(self, gpus: float) -> int:
         """How many replicas fit that need this many GPUs; a share is one of a single GPU."""
         if gpus <= 1:
-            return sum(int(each) * int(1 / gpus + 1e-9) for each in self.gpus)
-        return sum(int(each // gpus) for each in self.gpus)
+            return sum(int(node_gpus) * int(1 / gpus + 1e-9) for node_gpus in self.gpus)
+        return sum(int(node_gpus // gpus) for node_gpus in self.gpus)
 
     def watch(self, watcher: Callable[[], object]) -> None:
         """Call a function, from another thread, when the head of the cluster is gone."""
@@ -175,9 +175,12 @@ class Cluster:
         return True
 
 
-def mismatches(here: Mapping[str, Any], there: Mapping[str, Any]) -> list[str]:
+def mismatches(local: Mapping[str, Any], remote: Mapping[str, Any]) -> list[str]:
     """The fields in which two identities differ, such as `versions.torch is "2.12", here "2.13"`."""
-    return [fit(f"{'.'.join(path)} is {its}, here {mine}") for path, mine, its in differences(here, there)]
+    return [
+        fit(f"{'.'.join(path)} is {remote_value}, here {local_value}")
+        for path, local_value, remote_value in differences(local, remote)
+    ]
 
 
 def _reason(error: BaseException) -> str:

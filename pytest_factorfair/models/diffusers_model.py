@@ -148,16 +148,16 @@ def build(spec: ModelSpec) -> Model:
     asked = arguments.read(spec, PictureArguments)
     if asked.preset:
         if asked.preset not in PRESETS:
-            near = nearest(asked.preset, PRESETS)
+            suggestion = nearest(asked.preset, PRESETS)
             raise InputError(
-                f"model '{spec.text}': argument 'preset': there is no preset '{asked.preset}'{near}"
+                f"model '{spec.text}': argument 'preset': there is no preset '{asked.preset}'{suggestion}"
             )
         asked = arguments.read(spec, PictureArguments, preset=PRESETS[asked.preset])
     folder = checkpoint.pipeline(spec)
     if folder and (asked.revision or asked.download):
-        given = "revision" if asked.revision else "download"
+        argument = "revision" if asked.revision else "download"
         raise InputError(
-            f"model '{spec.text}': argument '{given}' is for pipelines of the hub, not for a folder"
+            f"model '{spec.text}': argument '{argument}' is for pipelines of the hub, not for a folder"
         )
     spec.require("diffusers", "diffusers", "torch", "transformers", "accelerate", "PIL")
     if not (folder or asked.download):
@@ -214,14 +214,14 @@ class PictureGenerator(Generator[Request]):
         )
         pipeline.set_progress_bar_config(disable=True)
         if scheduler := SCHEDULERS.get(asked.scheduler):
-            own = pipeline.scheduler
-            if scheduler.needs not in own.config:
+            original = pipeline.scheduler
+            if scheduler.needs not in original.config:
                 raise ValueError(
-                    f"the scheduler of this pipeline, {type(own).__name__}, cannot become {scheduler.name}: "
-                    f"it has no {scheduler.needs}"
+                    f"the scheduler of this pipeline, {type(original).__name__}, cannot become "
+                    f"{scheduler.name}: it has no {scheduler.needs}"
                 )
             # Keeps the settings that the network was trained for.
-            pipeline.scheduler = getattr(diffusers, scheduler.name).from_config(own.config)
+            pipeline.scheduler = getattr(diffusers, scheduler.name).from_config(original.config)
         if asked.offload == "model":
             pipeline.enable_model_cpu_offload(device=device)
         elif asked.offload == "sequential":
@@ -278,7 +278,9 @@ class PictureGenerator(Generator[Request]):
         parts = (getattr(self._pipeline, name, None) for name in ("tokenizer", "tokenizer_2", "tokenizer_3"))
         tokenizers = [part for part in parts if part is not None]
         limit = max((tokenizer.model_max_length for tokenizer in tokenizers), default=None)
-        if limit is None or any(len(each(prompt).input_ids) <= each.model_max_length for each in tokenizers):
+        if limit is None or any(
+            len(tokenizer(prompt).input_ids) <= tokenizer.model_max_length for tokenizer in tokenizers
+        ):
             return ()
         return (CUT.format(limit),)
 

@@ -100,11 +100,11 @@ class HttpClient:
             )
         try:
             parts = urlsplit(url)
-            place = f"{parts.scheme}://{parts.netloc}"
-            if place not in self._proxies:
-                self._proxies[place] = proxy(url)
+            origin = f"{parts.scheme}://{parts.netloc}"
+            if origin not in self._proxies:
+                self._proxies[origin] = proxy(url)
             async with self._session.request(
-                method, url, data=body, headers=headers, allow_redirects=False, proxy=self._proxies[place]
+                method, url, data=body, headers=headers, allow_redirects=False, proxy=self._proxies[origin]
             ) as response:
                 chunks: list[bytes] = []
                 size = 0
@@ -159,5 +159,5 @@ def reachable(url: str, base_url: str) -> bool:
         parts, base = urlsplit(url), urlsplit(base_url)
     except ValueError:
         return False
-    own = parts.hostname == base.hostname or {parts.hostname, base.hostname} <= _LOOPBACK
-    return bool(parts.hostname) and (parts.scheme == "https" or (parts.scheme == "http" and own))
+    same_host = parts.hostname == base.hostname or {parts.hostname, base.hostname} <= _LOOPBACK
+    return bool(parts.hostname) and (parts.scheme == "https" or (parts.scheme == "http" and same_host))

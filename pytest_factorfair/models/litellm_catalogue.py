@@ -79,8 +79,8 @@ def providers() -> frozenset[str]:
 
 def provider(model_id: str) -> str | None:
     """The provider of a bare model name in litellm's list ("gpt-4o": "openai")."""
-    found = _models().get(model_id, {}).get("litellm_provider")
-    return found if isinstance(found, str) else None
+    name = _models().get(model_id, {}).get("litellm_provider")
+    return name if isinstance(name, str) else None
 
 
 def entry(model_id: str) -> Mapping[str, Any]:

@@ -100,18 +100,18 @@ def route(spec: ModelSpec, *, base_url: str | None, api_key_env: str | None) -> 
 
 
 def _provider(spec: ModelSpec, model: str) -> str:
-    word, slash, rest = model.partition("/")
+    word, slash, name = model.partition("/")
     if not slash:
         listed = litellm_catalogue.provider(model)
         if not listed:
             raise InputError(f"model '{spec.text}': no provider is named; write litellm:provider/{model}")
         return listed
-    if not rest:
+    if not name:
         raise InputError(f"model '{spec.text}': a model name must follow '{word}/'")
-    known = litellm_catalogue.providers()
-    if word not in known:
-        close = nearest(word, known, listing=False)  # litellm knows too many to list
-        raise InputError(f"model '{spec.text}': unknown provider '{word}'{close}")
+    providers = litellm_catalogue.providers()
+    if word not in providers:
+        suggestion = nearest(word, providers, listing=False)  # litellm knows too many to list
+        raise InputError(f"model '{spec.text}': unknown provider '{word}'{suggestion}")
     return word
 
 
@@ -129,8 +129,8 @@ def _check_answers(spec: ModelSpec, path: Route) -> None:
     library, bare = _library(path, "chat"), path.model.partition("/")[2] or path.model
     names = {"model": bare, "custom_llm_provider": path.provider}
     supported = set(library.get_supported_openai_params(**names) or ())
-    own = path.own_url and "response_format" in supported
-    if not (own or library.supports_response_schema(**names)):
+    own_server = path.own_url and "response_format" in supported
+    if not (own_server or library.supports_response_schema(**names)):
         lacking = "JSON schema", "text"
     elif spec.answers == "probabilities" and not {"logprobs", "top_logprobs"} <= supported:
         lacking = "log probabilities", "text or json"
@@ -283,7 +283,7 @@ def service_error(name: str, error: Exception, *, keys: Collection[str]) -> Serv
     body = getattr(error, "body", None)
     fields = body if isinstance(body, dict) else {}
     codes = frozenset(str(fields[key]) for key in ("code", "type") if fields.get(key))
-    said = Complaint(str(error), codes, str(fields.get("param") or ""))
+    complaint = Complaint(str(error), codes, str(fields.get("param") or ""))
     kinds = {kind.__name__ for kind in type(error).__mro__}
     status = getattr(error, "status_code", None)
     reason = fit(_PREFIX.sub("", str(error))) or type(error).__name__
@@ -300,13 +300,13 @@ def service_error(name: str, error: Exception, *, keys: Collection[str]) -> Serv
         model_error = RejectedRequestError(message, cause=Cause.raised(error))
     else:
         # litellm keeps the headers of the reply in one of two places.
-        kept = getattr(error, "litellm_response_headers", None)
-        headers = kept or getattr(getattr(error, "response", None), "headers", None)
+        reply_headers = getattr(error, "litellm_response_headers", None)
+        headers = reply_headers or getattr(getattr(error, "response", None), "headers", None)
         model_error = openai_errors.error_of(
             status,
             f"{name}: {openai_errors.named(status)}: {reason}",
             codes=codes,
             headers=headers if isinstance(headers, Mapping) else {},
         )
-    filtered = "ContentPolicyViolationError" in kinds or said.is_filter
-    return ServiceError(model_error, said, is_filtered=filtered, adaptable=True)
+    filtered = "ContentPolicyViolationError" in kinds or complaint.is_filter
+    return ServiceError(model_error, complaint, is_filtered=filtered, adaptable=True)

@@ -110,17 +110,17 @@ class LocalModel:
                 self._generator = self._load()
             return self._generator(requests)
 
-        taken: list[Waiting] = []
+        batch: list[Waiting] = []
         try:
             await asyncio.sleep(0)  # all requests of this turn of the loop belong to the first batch
             while self._waiting:
-                taken = self._next_batch()
+                batch = self._next_batch()
                 run = asyncio.get_running_loop().run_in_executor
-                outcomes = await run(self._thread, generate, [request for request, _ in taken])
-                for (_, waiting), outcome in zip(taken, outcomes, strict=True):
+                outcomes = await run(self._thread, generate, [request for request, _ in batch])
+                for (_, waiting), outcome in zip(batch, outcomes, strict=True):
                     _settle(waiting, outcome)
         except BaseException as error:  # however this task ends, no request may wait forever
-            for _, waiting in (*taken, *self._waiting):
+            for _, waiting in (*batch, *self._waiting):
                 _settle(waiting, error)
             self._waiting.clear()
             if not isinstance(error, Exception):
@@ -132,14 +132,14 @@ class LocalModel:
         The prompts of a batch are padded to its longest, and padding takes as long as words.
         """
         size = self._generator.batch if self._generator else self._batch
-        oldest, *others = self._waiting
+        oldest, *newer = self._waiting
         kind, length = self._alike(oldest[0]), len(oldest[0].prompt)
-        alike = [entry for entry in others if self._alike(entry[0]) == kind]
-        alike.sort(key=lambda entry: abs(len(entry[0].prompt) - length))
-        taken = [oldest, *alike[: size - 1]]
-        outcomes = {id(outcome) for _, outcome in taken}
-        self._waiting = deque(entry for entry in others if id(entry[1]) not in outcomes)
-        return taken
+        compatible = [waiting for waiting in newer if self._alike(waiting[0]) == kind]
+        compatible.sort(key=lambda waiting: abs(len(waiting[0].prompt) - length))
+        batch = [oldest, *compatible[: size - 1]]
+        outcomes = {id(outcome) for _, outcome in batch}
+        self._waiting = deque(waiting for waiting in newer if id(waiting[1]) not in outcomes)
+        return batch
 
 
 def _settle(waiting: asyncio.Future[Response], outcome: Response | BaseException) -> None:
@@ -214,7 +214,7 @@ class Generator(ABC, Generic[P]):
         return outcomes
 
 
-def chosen_device(wanted: str) -> str:
+def chosen_device(requested: str) -> str:
     """The device to use on this machine, in this process.
 
     Raises:
@@ -222,19 +222,19 @@ def chosen_device(wanted: str) -> str:
     """
     cuda = import_module("torch").cuda
     gpus = cuda.device_count() if cuda.is_available() else 0
-    return device(wanted, gpus=gpus, worker=os.environ.get("PYTEST_XDIST_WORKER", ""))
+    return device(requested, gpus=gpus, worker=os.environ.get("PYTEST_XDIST_WORKER", ""))
 
 
-def device(wanted: str, *, gpus: int, worker: str) -> str:
+def device(requested: str, *, gpus: int, worker: str) -> str:
     """The device to use: with "auto" or "cuda", workers of pytest-xdist take the visible GPUs in turn.
 
     Raises:
         RuntimeError: a GPU is wanted and none is visible.
     """
-    if wanted not in ("auto", "cuda"):
-        return wanted
+    if requested not in ("auto", "cuda"):
+        return requested
     if not gpus:
-        if wanted == "cuda":
+        if requested == "cuda":
             raise RuntimeError("no GPU is visible")
         return "cpu"
     number = worker.removeprefix("gw")

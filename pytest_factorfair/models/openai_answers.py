@@ -148,29 +148,29 @@ class Schema(Way):
         if message.get("reasoning_content") or message.get("reasoning") or hidden:
             raise UnfitModelError("the model reasons before it answers: its answers have no probabilities")
         tokens = _tokens(reply)
-        found = list(_BEFORE_THE_LETTER.finditer("".join(_text(token) for token in tokens)))
+        matches = list(_BEFORE_THE_LETTER.finditer("".join(_text(token) for token in tokens)))
         end = 0
         for token in tokens:
             end += len(_text(token))
-            if found and end > found[-1].end():
+            if matches and end > matches[-1].end():
                 return replace(plain, text=_distribution(token), finish="stop", notes=(STRUCTURED,))
         is_json = not plain.text.strip() or plain.text.lstrip().startswith("{")
         return replace(plain, text=NO_PROBABILITIES) if is_json else plain
 
     def objection(self, responses: Sequence[Response]) -> str:
         (response,) = responses
-        said = response.text.strip()
-        if said == NO_PROBABILITIES:
+        text = response.text.strip()
+        if text == NO_PROBABILITIES:
             return "it gives no log probabilities"
-        if response.finish in _WITHHELD or (response.finish == "length" and (not said or said[0] == "{")):
+        if response.finish in _WITHHELD or (response.finish == "length" and (not text or text[0] == "{")):
             return ""
         try:
-            obeys = self.scored or json.loads(said)["answer"] in _LETTERS
+            obeys = self.scored or json.loads(text)["answer"] in _LETTERS
         except (ValueError, TypeError, LookupError, RecursionError):
             obeys = False
-        if obeys and said.startswith("{"):
+        if obeys and text.startswith("{"):
             return ""
-        return f"it ignores {self.parameter}: it replied '{fit(said)}' where its schema allows a letter"
+        return f"it ignores {self.parameter}: it replied '{fit(text)}' where its schema allows a letter"
 
 
 class Begun(Way):
@@ -199,16 +199,17 @@ class Begun(Way):
             return "it gives no log probabilities"
         if any(response.finish in _WITHHELD for response in responses):
             return ""
-        found = []
+        probabilities = []
         for response in responses:
             letters = dict.fromkeys(_LETTERS, 0.0)
             for token, probability in json.loads(response.text).items():
                 if (letter := letter_of(token)) in letters:
                     letters[letter] += probability
-            found.append(letters)
-        a, b = found
-        likely = min(sum(a.values()), sum(b.values())) > _LIKELY
-        return "" if likely and a["A"] > b["A"] and b["B"] > a["B"] else "it does not continue a begun answer"
+            probabilities.append(letters)
+        former, latter = probabilities
+        likely = min(sum(former.values()), sum(latter.values())) > _LIKELY
+        continues = likely and former["A"] > latter["A"] and latter["B"] > former["B"]
+        return "" if continues else "it does not continue a begun answer"
 
 
 def _tokens(reply: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -225,15 +226,19 @@ def _text(token: Mapping[str, Any]) -> str:
 def _distribution(token: Mapping[str, Any]) -> str:
     """The likeliest tokens in a token's place, as JSON, by falling probability, NaN if it is not a number."""
     listed = token.get("top_logprobs")
-    top = [each for each in listed if isinstance(each, Mapping)] if isinstance(listed, list) else []
+    top = (
+        [alternative for alternative in listed if isinstance(alternative, Mapping)]
+        if isinstance(listed, list)
+        else []
+    )
     pairs = []
-    for each in top:
-        logprob, probability = each.get("logprob"), math.nan
+    for alternative in top:
+        logprob, probability = alternative.get("logprob"), math.nan
         if isinstance(logprob, int | float) and not isinstance(logprob, bool):
             # Rounding may leave a probability just above 1; one far above it is kept, and refused later.
             probability = math.exp(min(logprob, 1.0))
             probability = probability if logprob > _ROUNDING else min(probability, 1.0)
-        pairs.append((_text(each), probability))
+        pairs.append((_text(alternative), probability))
     pairs.sort(key=lambda pair: -pair[1])
     # vLLM lists the token that it drew even if it is not among the likeliest: it would not bound the others.
     if len(pairs) >= MOST_TOKENS and pairs[-1][0] == _text(token):

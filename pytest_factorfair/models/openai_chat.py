@@ -51,8 +51,8 @@ class ChatFormat(Format):
 
     @property
     def parameters(self) -> Parameters:
-        given = {"temperature": self.temperature, "max_tokens": self.max_tokens, "top_p": self.top_p}
-        return {name: value for name, value in given.items() if value is not None} | self.body
+        settings = {"temperature": self.temperature, "max_tokens": self.max_tokens, "top_p": self.top_p}
+        return {name: value for name, value in settings.items() if value is not None} | self.body
 
     @property
     def identity(self) -> Mapping[str, object]:
@@ -78,14 +78,14 @@ class ChatFormat(Format):
         return response_of(reply, model=model)
 
     def without_refused(self, sent: Parameters, complaint: Complaint) -> Parameters | None:
-        kept = dict(sent)
+        parameters = dict(sent)
         if "temperature" in sent and complaint.refuses("temperature"):
-            del kept["temperature"]
+            del parameters["temperature"]
         elif "max_tokens" in sent and complaint.refuses("max_tokens"):
-            kept.setdefault("max_completion_tokens", kept.pop("max_tokens"))
+            parameters.setdefault("max_completion_tokens", parameters.pop("max_tokens"))
         else:
             return None
-        return kept
+        return parameters
 
     def dropped(self, sent: Parameters) -> tuple[str, ...]:
         return () if "temperature" in sent else ("temperature",)
@@ -110,8 +110,8 @@ def response_of(reply: Mapping[str, object], *, model: str) -> Response:
     if choice.get("finish_reason") in ("abort", "error"):
         raise MalformedReplyError(f"the server broke off ({choice['finish_reason']})")
     text, is_refusal = _text(message)
-    said = str(choice.get("finish_reason")).lower().partition(":")[0]  # Gemini: "content_filter: SAFETY"
-    finish = "refusal" if is_refusal else _FINISHES.get(said, "stop")
+    reason = str(choice.get("finish_reason")).lower().partition(":")[0]  # Gemini: "content_filter: SAFETY"
+    finish = "refusal" if is_refusal else _FINISHES.get(reason, "stop")
     counts = reply.get("usage")
     usage = counts if isinstance(counts, dict) else {}
     return Response(

@@ -68,15 +68,15 @@ def parsed(body: bytes) -> dict[str, object]:
     """
     try:
         try:
-            value = from_json(body)
+            content = from_json(body)
         except ValueError:  # Python's parser is slower, but reads byte order marks and half surrogate pairs
-            value = json.loads(body)
+            content = json.loads(body)
     except (ValueError, RecursionError):
         kind = "HTML, not JSON" if body.lstrip()[:1] == b"<" else "cut off or not JSON"
         raise MalformedReplyError(f"the reply of {len(body)} bytes is {kind}") from None
-    if not isinstance(value, dict):
+    if not isinstance(content, dict):
         raise MalformedReplyError("the reply is not a JSON object")
-    return value
+    return content
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +94,9 @@ class Complaint:
 
     def refuses(self, parameter: str) -> bool:
         """Whether the model does not support the parameter (as opposed to a value out of range)."""
-        said = " ".join((*self.codes, self.message)).lower()
+        text = " ".join((*self.codes, self.message)).lower()
         about = self.parameter == parameter or parameter in self.message
-        return about and any(word in said for word in _UNSUPPORTED)
+        return about and any(word in text for word in _UNSUPPORTED)
 
 
 class ServiceError(Exception):
@@ -106,10 +106,12 @@ class ServiceError(Exception):
     without the parameter that the complaint names.
     """
 
-    def __init__(self, error: ModelError, said: Complaint, *, is_filtered: bool, adaptable: bool) -> None:
+    def __init__(
+        self, error: ModelError, complaint: Complaint, *, is_filtered: bool, adaptable: bool
+    ) -> None:
         super().__init__(str(error))
         self.error = error
-        self.complaint = said
+        self.complaint = complaint
         self.is_filtered = is_filtered
         self.adaptable = adaptable
 
@@ -117,10 +119,10 @@ class ServiceError(Exception):
 def complaint(body: bytes) -> Complaint:
     """The complaint in a body of OpenAI, Azure, vLLM, Ollama and others, or in plain text."""
     try:
-        value = parsed(body)
+        content = parsed(body)
     except MalformedReplyError:
         return Complaint(body[:4000].decode("utf-8", "replace"))
-    error = value.get("error", value)
+    error = content.get("error", content)
     if not isinstance(error, dict):
         return Complaint(utf8(str(error)))
     inner = error.get("innererror")
@@ -138,9 +140,9 @@ def complaint(body: bytes) -> Complaint:
     return Complaint(utf8(str(message)), codes, str(error.get("param") or ""))
 
 
-def status_in(said: Complaint) -> int:
+def status_in(complaint: Complaint) -> int:
     """The status that a gateway reports in the body of a 200 reply; 502 if it reports none."""
-    statuses = (code for code in sorted(said.codes) if re.fullmatch("[45][0-9][0-9]", code))
+    statuses = (code for code in sorted(complaint.codes) if re.fullmatch("[45][0-9][0-9]", code))
     return int(next(statuses, HTTPStatus.BAD_GATEWAY))
 
 
@@ -170,21 +172,21 @@ def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
     milliseconds = _seconds(headers.get("Retry-After-Ms", ""))
     if milliseconds is not None:
         return milliseconds / 1000
-    said = headers.get("Retry-After", "")
-    seconds = _seconds(said)
+    header = headers.get("Retry-After", "")
+    seconds = _seconds(header)
     if seconds is not None:
         return seconds
     try:
-        moment = parsedate_to_datetime(said)
+        moment = parsedate_to_datetime(header)
     except (TypeError, ValueError):
         return None
     aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return max(0.0, (aware - now).total_seconds())
 
 
-def _seconds(said: str) -> float | None:
+def _seconds(text: str) -> float | None:
     try:
-        seconds = float(said)
+        seconds = float(text)
     except ValueError:
         return None
     return max(0.0, seconds) if isfinite(seconds) else None

@@ -74,15 +74,15 @@ class HttpTransport:
         except ValueError:  # half a surrogate pair, which only Python's encoder can escape
             encoded = json.dumps(content).encode()
         reply = await self._client.request("POST", self._target, body=encoded, headers=self._server.headers)
-        value = parsed(reply.body) if reply.succeeded else {}
-        if reply.succeeded and (self._wanted in value or "error" not in value):
-            return value
-        said = complaint(reply.body)
-        status = openai_errors.status_in(said) if reply.succeeded else reply.status
+        fields = parsed(reply.body) if reply.succeeded else {}
+        if reply.succeeded and (self._wanted in fields or "error" not in fields):
+            return fields
+        server_complaint = complaint(reply.body)
+        status = openai_errors.status_in(server_complaint) if reply.succeeded else reply.status
         raise ServiceError(
             self._error(status, reply),
-            said,
-            is_filtered=status in openai_errors.REFUSALS and said.is_filter,
+            server_complaint,
+            is_filtered=status in openai_errors.REFUSALS and server_complaint.is_filter,
             adaptable=reply.status == HTTPStatus.BAD_REQUEST,
         )
 
@@ -91,8 +91,8 @@ class HttpTransport:
 
     def _error(self, status: int, reply: Reply) -> ModelError:
         """The error of a failed call: what the status means here, then the message of the server."""
-        server, said = self._server, complaint(reply.body)
-        message, address = fit(said.message), shown_url(server.base_url)
+        server, server_complaint = self._server, complaint(reply.body)
+        message, address = fit(server_complaint.message), shown_url(server.base_url)
         if status in openai_errors.REDIRECTS:
             target = fit(reply.headers.get("Location", "").partition("?")[0])
             reasons = [f"{address} redirects to '{target}'; give the right base_url"]
@@ -105,7 +105,7 @@ class HttpTransport:
             }
             reasons = [reason for reason in (ours.get(status), message) if reason]
         line = ": ".join((f"{self._name}: {openai_errors.named(status)}", *reasons))
-        return openai_errors.error_of(status, line, codes=said.codes, headers=reply.headers)
+        return openai_errors.error_of(status, line, codes=server_complaint.codes, headers=reply.headers)
 
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -151,12 +151,12 @@ def locate(spec: ModelSpec, *, base_url: str | None, api_key_env: str | None) ->
     Raises:
         InputError: the base URL is missing or wrong, or the key is missing or malformed.
     """
-    named, _, rest = spec.text.partition("/")
-    url_from, key_from = _VARIABLES.get(named, ("", ""))
-    model = rest if url_from else spec.text
+    prefix, _, suffix = spec.text.partition("/")
+    url_from, key_from = _VARIABLES.get(prefix, ("", ""))
+    model = suffix if url_from else spec.text
     if not model:
-        raise InputError(f"model '{spec.text}': a model name must follow the slash, as in {named}/NAME")
-    typed = base_url or os.environ.get(url_from) or (OPENAI_URL if named == "openai" else "")
+        raise InputError(f"model '{spec.text}': a model name must follow the slash, as in {prefix}/NAME")
+    typed = base_url or os.environ.get(url_from) or (OPENAI_URL if prefix == "openai" else "")
     if not typed:
         either = f" (or set {url_from})" if url_from else ""
         raise InputError(

@@ -49,9 +49,9 @@ class ImageFormat(Format):
 
     @property
     def parameters(self) -> Parameters:
-        given = {"size": self.size, "quality": self.quality, "style": self.style}
-        given[OUTPUT_FORMAT] = None if self.format == "png" else self.format
-        return {name: value for name, value in given.items() if value is not None} | self.body
+        settings = {"size": self.size, "quality": self.quality, "style": self.style}
+        settings[OUTPUT_FORMAT] = None if self.format == "png" else self.format
+        return {name: value for name, value in settings.items() if value is not None} | self.body
 
     @property
     def identity(self) -> Mapping[str, object]:
@@ -67,8 +67,8 @@ class ImageFormat(Format):
     ) -> Response:
         data = reply.get("data")
         pictures = data if isinstance(data, list) else []
-        first = pictures[0] if pictures and isinstance(pictures[0], dict) else {}
-        fields = {name: first.get(name) for name in ("b64_json", "url", "revised_prompt")}
+        picture = pictures[0] if pictures and isinstance(pictures[0], dict) else {}
+        fields = {name: picture.get(name) for name in ("b64_json", "url", "revised_prompt")}
         texts = {name: utf8(value) for name, value in fields.items() if isinstance(value, str)}
         encoded, url = texts.get("b64_json", ""), texts.get("url", "")
         if not (encoded or url):

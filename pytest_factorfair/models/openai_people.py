@@ -22,11 +22,11 @@ SCHEMA = "response_format"
 
 def words(query: Query) -> dict[str, tuple[str, ...]]:
     """The words that may be said of each attribute; the last one is that it cannot be told."""
-    said: dict[str, tuple[str, ...]] = {}
+    vocabulary: dict[str, tuple[str, ...]] = {}
     for option in query.options:
         for attribute in option.groups:
-            said[attribute] = (*said.get(attribute, ()), option.text)
-    return {attribute: (*texts, UNCLEAR) for attribute, texts in said.items()}
+            vocabulary[attribute] = (*vocabulary.get(attribute, ()), option.text)
+    return {attribute: (*texts, UNCLEAR) for attribute, texts in vocabulary.items()}
 
 
 def schema(query: Query) -> dict[str, object]:

@@ -79,12 +79,12 @@ class PictureFolder:
     def surplus(self, asked: AbstractSet[Key]) -> str | None:
         """The warning about pictures that answer no query of a run; None if there are none."""
         pictures = self._album.pictures
-        left = sorted(
+        unused = sorted(
             map(str, {*pictures.values()} - {path for key, path in pictures.items() if key in asked})
         )
-        if not left:
+        if not unused:
             return None
-        return f"{self._name}: {len(left):,} of its pictures are not used, such as {left[0]}"
+        return f"{self._name}: {len(unused):,} of its pictures are not used, such as {unused[0]}"
 
     async def close(self) -> None:
         """Do nothing: no resource is open."""
@@ -111,12 +111,12 @@ class Album:
 
     def lacks(self, request: Request) -> str:
         """Why a request has no picture, in words."""
-        place = self.places.get(request.prompt)
-        if place is None:
+        folder = self.places.get(request.prompt)
+        if folder is None:
             return "no picture is named for this prompt"
         number = sum(prompt == request.prompt for prompt, _ in self.pictures)
         have = f"{plural(number, 'picture')} for this prompt"
-        return f"'{place}' has {have}, and not number {request.repeat + 1}"
+        return f"'{folder}' has {have}, and not number {request.repeat + 1}"
 
 
 def by_case(folder: Path, checklists: tuple[Checklist, ...]) -> Album:
@@ -125,23 +125,23 @@ def by_case(folder: Path, checklists: tuple[Checklist, ...]) -> Album:
     Raises:
         InputError: a folder belongs to no case or contains other files than pictures, or there is no folder.
     """
-    known: dict[str, tuple[Checklist, Case]] = {}
+    by_id: dict[str, tuple[Checklist, Case]] = {}
     for checklist in checklists:
         for case in cases(checklist, _sampling(1)):
-            if case.id in known:
+            if case.id in by_id:
                 raise InputError(
                     f"two checklists have a case '{case.id}': a folder of pictures is for one checklist"
                 )
-            known[case.id] = (checklist, case)
-    held = _held(folder, known)
+            by_id[case.id] = (checklist, case)
+    paths_by_case = _held(folder, by_id)
     pictures: dict[Key, Path] = {}
     places: dict[str, Path] = {}
-    for id_, (checklist, case) in known.items():
-        paths = held.get(id_, [])
-        wanted = max(1, len(paths))
+    for id_, (checklist, case) in by_id.items():
+        paths = paths_by_case.get(id_, [])
+        samples = max(1, len(paths))
         for verbatim in (False, True):
-            sampling = replace(_sampling(wanted), verbatim=verbatim)
-            for number, query in enumerate(queries(checklist, replace(case, samples=wanted), sampling)):
+            sampling = replace(_sampling(samples), verbatim=verbatim)
+            for number, query in enumerate(queries(checklist, replace(case, samples=samples), sampling)):
                 places.setdefault(query.prompt, folder / id_)
                 if number < len(paths):
                     pictures.setdefault((query.prompt, query.repeat), paths[number])
@@ -176,27 +176,29 @@ def listed(manifest: Path) -> Album:
     return Album(pictures, {prompt: manifest for prompt, _ in pictures})
 
 
-def _held(folder: Path, known: Mapping[str, object]) -> dict[str, list[Path]]:
+def _held(folder: Path, by_id: Mapping[str, object]) -> dict[str, list[Path]]:
     """The pictures by the case whose folder they are in; names that begin with a dot are left out.
 
     Raises:
         InputError: a folder belongs to no case or holds other files than pictures, or there is none.
     """
-    held: dict[str, list[Path]] = {}
-    for place in sorted(folder.iterdir()):
-        if not place.is_dir() or place.name.startswith("."):
+    paths_by_case: dict[str, list[Path]] = {}
+    for subfolder in sorted(folder.iterdir()):
+        if not subfolder.is_dir() or subfolder.name.startswith("."):
             continue
-        if place.name not in known:
-            close = nearest(place.name, known, listing=False)
-            raise InputError(f"'{place}' does not belong to a case{close}")
-        held[place.name] = [path for path in sorted(place.iterdir()) if not path.name.startswith(".")]
-        for path in held[place.name]:
+        if subfolder.name not in by_id:
+            suggestion = nearest(subfolder.name, by_id, listing=False)
+            raise InputError(f"'{subfolder}' does not belong to a case{suggestion}")
+        paths_by_case[subfolder.name] = [
+            path for path in sorted(subfolder.iterdir()) if not path.name.startswith(".")
+        ]
+        for path in paths_by_case[subfolder.name]:
             if path.suffix.lower() not in KINDS or not path.is_file():
                 raise InputError(f"'{path}' is not a picture: expected {', '.join(KINDS)}")
-    if not held:
-        example = next(iter(known), "CASE")
+    if not paths_by_case:
+        example = next(iter(by_id), "CASE")
         raise InputError(f"'{folder}' has no folders of cases, such as '{example}', and no {MANIFEST}")
-    return held
+    return paths_by_case
 
 
 def _sampling(images: int) -> Sampling:
@@ -212,10 +214,10 @@ def _check(entry: Mapping[str, Any], where: str, folder: Path) -> None:
         raise InputError(f"{where}: 'repeat' must be a whole number of at least 0")
     path = folder / entry["file"]
     try:
-        inside, there = path.resolve().is_relative_to(folder.resolve()), path.is_file()
+        inside, exists = path.resolve().is_relative_to(folder.resolve()), path.is_file()
     except (OSError, ValueError):  # the name is too long or invalid
-        inside, there = True, False
+        inside, exists = True, False
     if not inside:
         raise InputError(f"{where}: '{entry['file']}' lies outside the folder")
-    if not there:
+    if not exists:
         raise InputError(f"{where}: there is no file '{fit(entry['file'])}'")

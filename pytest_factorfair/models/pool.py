@@ -50,25 +50,25 @@ class Order:
 
 
 class Replica:
-    """One copy, in a process of its own; ``order`` is a pickled ``Order``. Subclasses add ``ask(request)``.
+    """One copy, in a process of its own; ``pickled`` is an ``Order``. Subclasses add ``ask(request)``.
 
     ``copy`` is the object that was built; None if ``problem`` says why there is none.
     """
 
-    def __init__(self, order: bytes) -> None:
+    def __init__(self, pickled: bytes) -> None:
         self.copy: Any = None
         self.problem = ""
         try:
             import pickle
 
-            wanted: Order = pickle.loads(order)  # noqa: S301  # from the controlling process
-            here = {"pytest-factorfair": version("pytest-factorfair")}
-            different = mismatches({"pytest-factorfair": wanted.release}, here)
+            order: Order = pickle.loads(pickled)  # noqa: S301  # from the controlling process
+            installed = {"pytest-factorfair": version("pytest-factorfair")}
+            different = mismatches({"pytest-factorfair": order.release}, installed)
             if not different:
-                if Path(wanted.folder).is_dir():
-                    os.chdir(wanted.folder)
-                self.copy = wanted.build()
-                different = mismatches(wanted.identity, self.copy.identity)
+                if Path(order.folder).is_dir():
+                    os.chdir(order.folder)
+                self.copy = order.build()
+                different = mismatches(order.identity, self.copy.identity)
             if different:
                 self.copy = None
                 self.problem = f"has another identity: {'; '.join(different)}"
@@ -105,20 +105,20 @@ class Slot:
 class Pool(Generic[T]):
     """The replicas of an order: the least busy one gets the next request.
 
-    ``kind`` is their class, and ``each`` the number of requests that one takes at a time. All methods but
-    ``connect`` are called in one event loop. ``T`` is a replica's answer; a ``ModelError`` that it returns is
-    raised.
+    ``kind`` is their class, and ``per_replica`` the number of requests that one takes at a time. All methods
+    but ``connect`` are called in one event loop. ``T`` is a replica's answer; a ``ModelError`` that it
+    returns is raised.
     """
 
     def __init__(
-        self, kind: type[Replica], order: Order, cluster: Cluster, replicas: Replicas, *, each: int
+        self, kind: type[Replica], order: Order, cluster: Cluster, replicas: Replicas, *, per_replica: int
     ) -> None:
         self._kind = kind
         self._order = order
         self._cluster = cluster
         self._replicas = replicas
         self._count = replicas.count
-        self._each = each
+        self._per_replica = per_replica
         self._pace = cluster.pace
         self._room = 0
         self._ray: Any = None
@@ -135,7 +135,7 @@ class Pool(Generic[T]):
     @property
     def parallel(self) -> int | None:
         """The requests that all replicas take; None until the number of replicas is known."""
-        return None if self._count is None else self._count * self._each
+        return None if self._count is None else self._count * self._per_replica
 
     def connect(self) -> None:
         """Join the cluster, and find out how many replicas it has room for.
@@ -158,13 +158,13 @@ class Pool(Generic[T]):
     @property
     def notice(self) -> str | None:
         """A line about replicas that the cluster has no room for yet."""
-        there = sum(bool(slot.where) for slot in self._slots) or self._room
-        if self._count is None or self._count in (self._room, there):
+        placed = sum(bool(slot.where) for slot in self._slots) or self._room
+        if self._count is None or self._count in (self._room, placed):
             return None
-        needed, had = f"{self._replicas.gpus:g}", f"{sum(self._cluster.gpus):g}"
+        needed, available = f"{self._replicas.gpus:g}", f"{sum(self._cluster.gpus):g}"
         return (
-            f"{self._order.name}: {there} of {plural(self._count, 'replica')} found room (each needs "
-            f"{needed} GPUs, and the cluster began with {had}); the others start when a node joins"
+            f"{self._order.name}: {placed} of {plural(self._count, 'replica')} found room (each needs "
+            f"{needed} GPUs, and the cluster began with {available}); the others start when a node joins"
         )
 
     async def ask(self, request: object) -> T:
@@ -224,7 +224,8 @@ class Pool(Generic[T]):
             num_cpus=0,
             max_restarts=-1,
             max_task_retries=0,
-            max_concurrency=2 * self._each + 1,  # requests that were given up may still run; and a ping
+            max_concurrency=2 * self._per_replica
+            + 1,  # requests that were given up may still run; and a ping
             scheduling_strategy="SPREAD",
         )
         order = self._ray.cloudpickle.dumps(self._order)
@@ -250,8 +251,8 @@ class Pool(Generic[T]):
         """
         while self._failure is None:
             live = [slot for slot in self._slots if slot.gone and not slot.reserved]
-            slot = min(live, key=lambda each: each.busy, default=None)
-            if slot is not None and slot.busy < self._each:
+            slot = min(live, key=lambda candidate: candidate.busy, default=None)
+            if slot is not None and slot.busy < self._per_replica:
                 slot.busy += 1
                 return slot
             await self._change.wait()
@@ -337,13 +338,13 @@ class Pool(Generic[T]):
             elif answer.done():
                 self._give_up(slot, type(answer.exception()).__name__)
                 await asyncio.sleep(min(0.2, pace.ping))
-            if any(each.gone for each in self._slots):
+            if any(replica.gone for replica in self._slots):
                 self._without = loop.time()
             elif loop.time() - self._without > pace.patience:
                 needed = "none could be started"
                 if self._replicas.gpus:
-                    had = sum(self._cluster.gpus)
-                    needed = f"each needs {self._replicas.gpus:g} GPUs, and the cluster had {had:g}"
+                    available = sum(self._cluster.gpus)
+                    needed = f"each needs {self._replicas.gpus:g} GPUs, and the cluster had {available:g}"
                 line = f"{self._order.name}: no replica for {pace.patience:g} s: {needed}"
                 self._fail(FatalModelError(f"{line}; answers so far are kept"))
 
@@ -355,7 +356,7 @@ class Pool(Generic[T]):
         slot.gone = None
         slot.deaths += not slot.reserved
         self._changed()
-        if all(each.deaths >= self._pace.deaths for each in self._slots):
+        if all(replica.deaths >= self._pace.deaths for replica in self._slots):
             line = f"every replica was lost {self._pace.deaths} times in a row"
             self._fail(FatalModelError(f"{self._order.name}: {line}, the last on {slot.where}: {reason}"))
 

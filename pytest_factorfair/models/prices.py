@@ -86,10 +86,10 @@ def listed(model_id: str, modality: Modality = "text") -> Price | None:
     if modality == "image" and isinstance(flat, int | float):
         return Price(answer=float(flat))
     written = "output_cost_per_image_token" if modality == "image" else "output_cost_per_token"
-    each = [entry.get(name) for name in ("input_cost_per_token", written)]
-    if not all(isinstance(cost, int | float) for cost in each):
+    costs = [entry.get(name) for name in ("input_cost_per_token", written)]
+    if not all(isinstance(cost, int | float) for cost in costs):
         return None
-    return Price(*(float(cost or 0) for cost in each))
+    return Price(*(float(cost or 0) for cost in costs))
 
 
 def remedy(modality: Modality) -> str:
@@ -110,22 +110,22 @@ def estimates(
     A token is at least one byte of the prompt, with the system prompt and ``FRAME`` before it, and an answer
     is at most as long as the model may write. The number of tokens of a picture is unknown.
     """
-    known: dict[int, tuple[Model, Price | None, int, int]] = {}
+    terms: dict[int, tuple[Model, Price | None, int, int]] = {}
 
     def estimate(model: Model, request: Request) -> float | None:
-        if id(model) not in known:
+        if id(model) not in terms:
             stated = model.identity.get("parameters")
             parameters = stated if isinstance(stated, Mapping) else {}
             limits = [parameters.get(name) for name in ("max_tokens", "max_completion_tokens")]
-            most = max((limit for limit in limits if isinstance(limit, int)), default=0)
+            max_tokens = max((limit for limit in limits if isinstance(limit, int)), default=0)
             system = str(model.identity.get("system") or "").encode("utf-8", "replace")
             before = len(system) + withheld(model.identity) + FRAME
-            known[id(model)] = (model, price_of(model), before, most)
-        _, price, before, most = known[id(model)]
+            terms[id(model)] = (model, price_of(model), before, max_tokens)
+        _, price, before, max_tokens = terms[id(model)]
         if price is None or not price.by_tokens:
             return None if price is None else price.answer
         if modality == "image":
             return None
-        return price.of(len(request.prompt.encode("utf-8", "replace")) + before, most)
+        return price.of(len(request.prompt.encode("utf-8", "replace")) + before, max_tokens)
 
     return estimate

@@ -20,28 +20,30 @@ def load(target: str, label: str) -> object:
     Raises:
         InputError: there is no such module, file or attribute, or the import fails.
     """
-    place, _, path = target.rpartition(":")
-    if not place or not path:
+    origin, _, path = target.rpartition(":")
+    if not origin or not path:
         raise InputError(f"{label}: write python:module:attribute or python:path/to/file.py:attribute")
     try:
-        thing: object = _from_file(label, Path(place)) if place.endswith(".py") else _by_name(label, place)
+        loaded: object = (
+            _from_file(label, Path(origin)) if origin.endswith(".py") else _by_name(label, origin)
+        )
     except InputError:
         raise
     except (Exception, SystemExit) as error:  # a user's module may raise anything
         reason = fit(f"{type(error).__name__}: {error}")
-        raise InputError(f"{label}: importing '{place}' failed: {reason}") from error
+        raise InputError(f"{label}: importing '{origin}' failed: {reason}") from error
     for word in path.split("."):
-        if not hasattr(thing, word):
-            public = [each for each in getattr(thing, "__dict__", ()) if not each.startswith("_")]
-            raise InputError(f"{label}: '{place}' has no '{path}'{nearest(word, public)}")
-        thing = getattr(thing, word)
-    return thing
+        if not hasattr(loaded, word):
+            public = [name for name in getattr(loaded, "__dict__", ()) if not name.startswith("_")]
+            raise InputError(f"{label}: '{origin}' has no '{path}'{nearest(word, public)}")
+        loaded = getattr(loaded, word)
+    return loaded
 
 
 def module_of(target: str) -> ModuleType:
     """The module of a target that has been loaded."""
-    place = target.rpartition(":")[0]
-    return sys.modules[_name(Path(place)) if place.endswith(".py") else place]
+    origin = target.rpartition(":")[0]
+    return sys.modules[_name(Path(origin)) if origin.endswith(".py") else origin]
 
 
 def _name(path: Path) -> str:
@@ -52,12 +54,12 @@ def _by_name(label: str, name: str) -> ModuleType:
     """Import as a statement does; the folder in which pytest was started is searched last."""
     _look_in(Path.cwd())
     try:
-        found = find_spec(name)
+        spec = find_spec(name)
     except ModuleNotFoundError as error:
         if not name.startswith(f"{error.name}."):
             raise
-        found = None
-    if found is None:
+        spec = None
+    if spec is None:
         raise InputError(f"{label}: there is no module '{name}' in {Path.cwd()} or on Python's path")
     return importlib.import_module(name)
 
@@ -67,13 +69,13 @@ def _from_file(label: str, path: Path) -> ModuleType:
     if not path.is_file():
         raise InputError(f"{label}: there is no file '{path}' in {Path.cwd()}")
     name = _name(path)
-    found = spec_from_file_location(name, path)
-    if found is None or found.loader is None:
+    spec = spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
         raise InputError(f"{label}: '{path}' cannot be imported")
     _look_in(path.parent.resolve())
-    module = module_from_spec(found)
+    module = module_from_spec(spec)
     sys.modules[name] = module  # dataclasses and pickle look their module up there
-    found.loader.exec_module(module)
+    spec.loader.exec_module(module)
     return module
 
 

@@ -104,13 +104,13 @@ def build(  # noqa: PLR0913 - what a run knows of its models
         MissingExtraError: the model needs an optional dependency that is not installed.
     """
     parsed = parse(spec, arguments, checklists=checklists, answers=answers, asked=asked, defaults=defaults)
-    own = custom.get(parsed.text) or custom.get(parsed.scheme)
+    factory = custom.get(parsed.text) or custom.get(parsed.scheme)
     try:
-        model = own(parsed) if own else _factory(parsed, custom)(parsed)
+        model = factory(parsed) if factory else _factory(parsed, custom)(parsed)
     except InputError:
         raise
     except Exception as error:
-        if own is None:
+        if factory is None:
             raise
         reason = f"{type(error).__name__}: {fit(str(error))}"
         raise InputError(f"model '{spec}': its factory raised {reason}") from error
@@ -121,9 +121,9 @@ def build(  # noqa: PLR0913 - what a run knows of its models
 
 def replicable(spec: str, custom: Mapping[str, Factory]) -> bool:
     """Whether a process on another machine can build the model of a spec, and has work to do with it."""
-    scheme = spec.partition(":")[0]
-    known = SCHEMES.get(scheme)
-    return known is not None and known.replicable and not {spec, scheme} & custom.keys()
+    name = spec.partition(":")[0]
+    scheme = SCHEMES.get(name)
+    return scheme is not None and scheme.replicable and not {spec, name} & custom.keys()
 
 
 def modality(spec: str) -> Modality:
@@ -142,11 +142,11 @@ def _factory(spec: ModelSpec, custom: Mapping[str, Factory]) -> Factory:
     if modules.get(spec.scheme):
         return _loaded(modules[spec.scheme], spec)
     if spec.scheme in SCHEMES:
-        made, asked = _MAKES[SCHEMES[spec.scheme].modality], _MAKES[spec.modality]
+        offered, asked = _MAKES[SCHEMES[spec.scheme].modality], _MAKES[spec.modality]
         by = f"the checklist '{spec.checklists[0].name}'" if spec.checklists else "the run"
         fitting = ", ".join(name for name, module in sorted(modules.items()) if module)
         raise InputError(
-            f"model '{spec.text}' gives {made}, and {by} asks for {asked}; "
+            f"model '{spec.text}' gives {offered}, and {by} asks for {asked}; "
             f"the schemes for {asked} are {fitting}"
         )
     return _by_id(spec, custom)
@@ -161,25 +161,25 @@ def _by_id(spec: ModelSpec, custom: Mapping[str, Factory]) -> Factory:
     if text and "base_url" in spec.arguments:
         return _loaded(_OPENAI, spec)
     if spec.scheme:
-        close = nearest(spec.scheme, {*SCHEMES, *custom})
-        raise InputError(f"model '{text}': unknown scheme '{spec.scheme}'{close}")
+        suggestion = nearest(spec.scheme, {*SCHEMES, *custom})
+        raise InputError(f"model '{text}': unknown scheme '{spec.scheme}'{suggestion}")
     if not slash:  # probably a misspelt name, otherwise a model without a provider
-        near = nearest(text, (*custom, *(f"{scheme}:" for scheme in SCHEMES)), listing=False)
+        suggestion = nearest(text, (*custom, *(f"{scheme}:" for scheme in SCHEMES)), listing=False)
         example = f"{litellm_catalogue.provider(text) or _DIRECT[0]}/{text or 'gpt-4o'}"
-        other = f"; write 'provider/model', such as '{example}', or 'sim:uniform' to try without one"
-        raise InputError(f"model '{text}': no provider is named{near or other}")
+        advice = f"; write 'provider/model', such as '{example}', or 'sim:uniform' to try without one"
+        raise InputError(f"model '{text}': no provider is named{suggestion or advice}")
     if provider in _DIRECT:
         return _loaded(_OPENAI, spec)
     providers = litellm_catalogue.providers()
     if provider in providers:
         return _loaded(_LITELLM, spec)
     # Compare only with our names: some of litellm's resemble them ("openai_like").
-    known = (*_DIRECT, *providers)
-    near = nearest(provider, known, listing=False, cutoff=0.6 if providers else 0.8)
-    if not (near or litellm_catalogue.installed()):
+    names = (*_DIRECT, *providers)
+    suggestion = nearest(provider, names, listing=False, cutoff=0.6 if providers else 0.8)
+    if not (suggestion or litellm_catalogue.installed()):
         raise MissingExtraError(f"model '{text}' (any provider but {' and '.join(_DIRECT)})", "litellm")
-    other = f"; write 'transformers:{text}' for a checkpoint, or give base_url for an endpoint of your own"
-    raise InputError(f"model '{text}': unknown provider '{provider}'{near or other}")
+    advice = f"; write 'transformers:{text}' for a checkpoint, or give base_url for an endpoint of your own"
+    raise InputError(f"model '{text}': unknown provider '{provider}'{suggestion or advice}")
 
 
 def _loaded(module: str, spec: ModelSpec) -> Factory:

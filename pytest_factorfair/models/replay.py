@@ -98,9 +98,9 @@ def _answers(lines: str, path: Path) -> dict[Key, Response]:
         key = entry["prompt"], entry.get("repeat", 0)
         if key in answers:
             raise InputError(f"{where}: an earlier line has this prompt and repeat {key[1]} too")
-        rest = {name: entry[name] for name in ("finish", "tokens_in", "tokens_out") if name in entry}
+        details = {name: entry[name] for name in ("finish", "tokens_in", "tokens_out") if name in entry}
         text = entry["text"].encode("utf-8", "replace").decode()
-        answers[key] = Response(text, cost=0.0, **rest)
+        answers[key] = Response(text, cost=0.0, **details)
     if not answers:
         raise InputError(
             f"{path}: it contains no answers; write one JSON object with prompt and text per line"

@@ -47,15 +47,15 @@ class PictureKeeper:
         StoreError: the place cannot be reached.
     """
 
-    def __init__(self, build: Callable[[], Model], place: str, mark: str) -> None:
+    def __init__(self, build: Callable[[], Model], storage: str, mark: str) -> None:
         self._model = build()
-        self._pictures = shared(place)
+        self._pictures = shared(storage)
         self.identity = self._model.identity
         self.endpoint = self._model.endpoint
         self.parallel = self._model.parallel
         self.close = self._model.close
         if self._pictures.check() != mark:
-            raise InputError(f"{place} is other storage there than for the controlling process")
+            raise InputError(f"{storage} is other storage there than for the controlling process")
 
     async def ask(self, request: Request) -> Response:
         response = await self._model.ask(request)
@@ -77,11 +77,11 @@ class ReplicatedModel(Pool[Response]):
     """The model of a spec; the engine repeats what loses its replica."""
 
     def __init__(self, local: Model, order: Order, cluster: Cluster, replicas: Replicas) -> None:
-        super().__init__(ModelReplica, order, cluster, replicas, each=local.parallel or PARALLEL)
+        super().__init__(ModelReplica, order, cluster, replicas, per_replica=local.parallel or PARALLEL)
         self.identity = local.identity
         self.endpoint = local.endpoint
         self.price = prices.of(local)
 
-    def keep_pictures(self, place: str, mark: str) -> None:
+    def keep_pictures(self, storage: str, mark: str) -> None:
         """Have replicas store their pictures in a place with this mark; called before anything is asked."""
-        self._order = replace(self._order, build=partial(PictureKeeper, self._order.build, place, mark))
+        self._order = replace(self._order, build=partial(PictureKeeper, self._order.build, storage, mark))

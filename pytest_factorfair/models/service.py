@@ -143,11 +143,13 @@ class ServiceModel:
             raise RetryableModelError(f"{self._name}: {error}", cause=Cause("reply")) from None
         except ServiceError as failure:
             if not failure.is_filtered:
-                kept = self._format.without_refused(sent, failure.complaint) if failure.adaptable else None
-                if kept is None:
+                parameters = (
+                    self._format.without_refused(sent, failure.complaint) if failure.adaptable else None
+                )
+                if parameters is None:
                     raise failure.error from failure.__cause__
                 if self._parameters is sent:
-                    self._parameters = kept
+                    self._parameters = parameters
                 message = f"{self._name}: a parameter was refused"
                 raise RetryableModelError(message, at_once=True) from None
             response = Response("", "filtered", model=self._transport.model)
@@ -248,9 +250,10 @@ class LetterModel(ServiceModel):
         return self._unable("; ".join(reasons), billable=billable, counted=counted)
 
     def _unable(self, reason: str, *, billable: bool, counted: bool = True) -> FatalModelError:
-        others = "text" if self._answers == "json" else "text or json"
+        alternatives = "text" if self._answers == "json" else "text or json"
         return FatalModelError(
-            f"{self._name}: it cannot answer as {self._answers}: {reason}; use --factorfair-answers={others}",
+            f"{self._name}: it cannot answer as {self._answers}: {reason}; "
+            f"use --factorfair-answers={alternatives}",
             billable=billable,
             counted=counted,
         )

@@ -43,7 +43,7 @@ class ForwardPass:
         torch = import_module("torch")
         cuts: Cuts = ()
         if max(map(len, rows)) < self._window:
-            cuts = cheapest(rows, each=PASS.get(self._device, PASS_ELSEWHERE))
+            cuts = cheapest(rows, pass_cost=PASS.get(self._device, PASS_ELSEWHERE))
         beginnings, start, cache = [tuple[int, ...]()], 0, None
         with torch.inference_mode():
             for end in (*cuts, None):
@@ -51,30 +51,32 @@ class ForwardPass:
                 if end is not None:
                     parts = list(dict.fromkeys(parts))
                 if cache is not None:
-                    places = {beginning: place for place, beginning in enumerate(beginnings)}
-                    cache.batch_select_indices(torch.tensor([places[part[:start]] for part in parts]))
-                given = self._pass([part[start:] for part in parts], start, cache, use_cache=bool(cuts))
+                    indices = {beginning: index for index, beginning in enumerate(beginnings)}
+                    cache.batch_select_indices(torch.tensor([indices[part[:start]] for part in parts]))
+                output = self._pass([part[start:] for part in parts], start, cache, use_cache=bool(cuts))
                 if end is not None:
-                    beginnings, start, cache = parts, end, given[self._cache]
-        return given.logits[:, -1]
+                    beginnings, start, cache = parts, end, output[self._cache]
+        return output.logits[:, -1]
 
     def _pass(self, parts: Sequence[Tokens], start: int, cache: Any, *, use_cache: bool) -> Any:
         """Compute the parts, padded on their left, after ``start`` tokens whose keys and values are given."""
         torch = import_module("torch")
         width = max(map(len, parts))
         missing = [width - len(part) for part in parts]
-        tokens = [[self._pad] * less + [*part] for less, part in zip(missing, parts, strict=True)]
-        mask = torch.tensor([[1] * start + [0] * less + [1] * (width - less) for less in missing])
+        tokens = [[self._pad] * padding + [*part] for padding, part in zip(missing, parts, strict=True)]
+        mask = torch.tensor([[1] * start + [0] * padding + [1] * (width - padding) for padding in missing])
         mask = mask.to(self._device)
-        wanted = {
+        options = {
             # Without positions of its own, a model with absolute positions would count the padding.
             "position_ids": (mask.cumsum(-1) - 1).clamp(min=0)[:, start:],
             "logits_to_keep": 1,
             "use_cache": use_cache,
             **({self._cache: cache} if cache is not None else {}),
         }
-        known = {name: value for name, value in wanted.items() if name in self._parameters}
-        return self._model(input_ids=torch.tensor(tokens, device=self._device), attention_mask=mask, **known)
+        supported = {name: value for name, value in options.items() if name in self._parameters}
+        return self._model(
+            input_ids=torch.tensor(tokens, device=self._device), attention_mask=mask, **supported
+        )
 
     def _kept(self) -> float:
         """Below how many tokens the model keeps the keys and values of all, so that prompts can share them.
@@ -86,32 +88,33 @@ class ForwardPass:
             return 0
         caches = import_module("transformers.cache_utils")
         with import_module("torch").inference_mode():
-            kept = self._pass([(self._pad,)], 0, None, use_cache=True).get(self._cache)
-        if kept is None or type(kept) is not caches.DynamicCache:
+            cache = self._pass([(self._pad,)], 0, None, use_cache=True).get(self._cache)
+        if cache is None or type(cache) is not caches.DynamicCache:
             return 0
         windows = {caches.DynamicLayer: math.inf}
-        for layer in kept.layers:
+        for layer in cache.layers:
             if type(layer) is caches.DynamicSlidingWindowLayer:
                 windows[type(layer)] = layer.sliding_window
-        return min(windows.get(type(layer), 0) for layer in kept.layers)
+        return min(windows.get(type(layer), 0) for layer in cache.layers)
 
 
-def cheapest(rows: Sequence[Tokens], *, each: int) -> Cuts:
-    """Where to cut the rows so that the fewest tokens are computed, if a further pass costs ``each`` tokens.
+def cheapest(rows: Sequence[Tokens], *, pass_cost: int) -> Cuts:
+    """Where to cut the rows to compute the fewest tokens, if a further pass costs ``pass_cost`` tokens.
 
     Up to a cut, every distinct beginning is computed once; after the last one every row is, padded.
     """
-    shared = [alike(one, other) for one, other in pairwise(sorted(rows, key=tuple))]
+    shared = [alike(row, neighbour) for row, neighbour in pairwise(sorted(rows, key=tuple))]
     longest, shortest = max(map(len, rows)), min(map(len, rows))
     best: dict[int, tuple[int, Cuts]] = {0: (0, ())}
     for end in sorted({min(length, shortest - 1) for length in shared} - {0}):
         distinct = 1 + sum(length < end for length in shared)
         best[end] = min(
-            (cost + distinct * (end - start) + each, (*cuts, end)) for start, (cost, cuts) in best.items()
+            (cost + distinct * (end - start) + pass_cost, (*cuts, end))
+            for start, (cost, cuts) in best.items()
         )
     return min((cost + len(rows) * (longest - start), cuts) for start, (cost, cuts) in best.items())[1]
 
 
-def alike(one: Tokens, other: Tokens) -> int:
+def alike(row: Tokens, neighbour: Tokens) -> int:
     """The number of tokens at the beginning of two rows that are the same."""
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(row, neighbour, strict=False)))

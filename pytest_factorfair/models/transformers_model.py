@@ -143,19 +143,19 @@ class Pretrained:
     """The files of a checkpoint, in a folder or on the hub, as transformers reads them."""
 
     def __init__(
-        self, source: str, asked: LocalArguments, device_map: str | None, *, is_local: bool, **more: str
+        self, source: str, asked: LocalArguments, device_map: str | None, *, is_local: bool, **options: str
     ) -> None:
         import_module("transformers.utils.logging").disable_progress_bar()
         self._source = source
         self._asked = asked
         self._device_map = device_map
         revision = {"revision": asked.revision} if asked.revision else {}
-        self._common = {"trust_remote_code": False, "local_files_only": is_local, **revision, **more}
+        self._common = {"trust_remote_code": False, "local_files_only": is_local, **revision, **options}
 
-    def read(self, kind: str, **more: Any) -> Any:
+    def read(self, kind: str, **options: Any) -> Any:
         """What the transformers class of this name makes of them."""
         return getattr(import_module("transformers"), kind).from_pretrained(
-            self._source, **self._common, **more
+            self._source, **self._common, **options
         )
 
     def model(self, kind: str, name: str) -> Any:
@@ -257,12 +257,14 @@ class TextGenerator(Generator[TokenizedPrompt]):
         return list(self._tokenizer(text, add_special_tokens=bare)["input_ids"])
 
     def generate(self, batch: list[TokenizedPrompt]) -> Sequence[Response | ModelError]:
-        most = self._asked.max_tokens
+        max_tokens = self._asked.max_tokens
         tensor = partial(import_module("torch").tensor, device=self._device)
         width = max(len(prompt.tokens) for prompt in batch)
         missing = [width - len(prompt.tokens) for prompt in batch]  # padded on the left
-        tokens = [[self._pad] * less + prompt.tokens for less, prompt in zip(missing, batch, strict=True)]
-        mask = [[0] * less + [1] * (width - less) for less in missing]
+        tokens = [
+            [self._pad] * padding + prompt.tokens for padding, prompt in zip(missing, batch, strict=True)
+        ]
+        mask = [[0] * padding + [1] * (width - padding) for padding in missing]
         sampler = Sampler(
             [prompt.seed for prompt in batch],
             temperature=self._asked.temperature,
@@ -273,7 +275,7 @@ class TextGenerator(Generator[TokenizedPrompt]):
         rows = self._model.generate(
             input_ids=tensor(tokens),
             attention_mask=tensor(mask),
-            max_new_tokens=most if self._limit is None else min(most, self._limit - width),
+            max_new_tokens=max_tokens if self._limit is None else min(max_tokens, self._limit - width),
             do_sample=False,
             eos_token_id=self._ends or None,
             pad_token_id=self._pad,
@@ -284,7 +286,7 @@ class TextGenerator(Generator[TokenizedPrompt]):
         return [self._response(row, prompt) for row, prompt in zip(written, batch, strict=True)]
 
     def _response(self, row: list[int], prompt: TokenizedPrompt) -> Response:
-        end = next((place for place, token in enumerate(row) if token in self._ends), None)
+        end = next((position for position, token in enumerate(row) if token in self._ends), None)
         text = self._tokenizer.decode(row[:end], skip_special_tokens=True)
         return Response(
             text.encode("utf-8", "replace").decode(),
@@ -326,8 +328,8 @@ class LetterGenerator(TextGenerator):
     def _begun(self, prompt: str) -> str:
         if self._continued:
             return self._chat(prompt, BEGUN)
-        after = "" if self._tokenizer.chat_template else "\n"
-        return f"{self._chat(prompt)}{after}{BEGUN}"
+        separator = "" if self._tokenizer.chat_template else "\n"
+        return f"{self._chat(prompt)}{separator}{BEGUN}"
 
     def _token(self, number: int) -> str:
         return str(self._tokenizer.decode([number], clean_up_tokenization_spaces=False))
@@ -385,18 +387,21 @@ class LetterGenerator(TextGenerator):
                 f"{self.name}: its probabilities are no numbers: try dtype=bfloat16 or dtype=float32"
             )
         letters = {letter: self._letters[letter] for letter in prompt.letters}
-        told = {number for numbers in letters.values() for number in numbers if number < len(row)}
+        letter_tokens = {number for numbers in letters.values() for number in numbers if number < len(row)}
         if self._answers == "json":
-            totals = [float(row[[one for one in letters[each] if one in told]].sum()) for each in letters]
+            totals = [
+                float(row[[number for number in letters[letter] if number in letter_tokens]].sum())
+                for letter in letters
+            ]
             text = json.dumps({"answer": prompt.letters[self._drawn(totals, prompt.seed)]})
         else:
-            likely = row.topk(min(len(row), len(told) + OTHERS)).indices.tolist()
-            others = [number for number in likely if number not in told][:OTHERS]
+            likely = row.topk(min(len(row), len(letter_tokens) + OTHERS)).indices.tolist()
+            other_tokens = [number for number in likely if number not in letter_tokens][:OTHERS]
             tokens: dict[str, float] = {}
-            for number in (*told, *others):
+            for number in (*letter_tokens, *other_tokens):
                 token = self._token(number)
                 tokens[token] = tokens.get(token, 0.0) + float(row[number])
-            ranked = sorted(tokens.items(), key=lambda entry: (-entry[1], entry[0]))
+            ranked = sorted(tokens.items(), key=lambda pair: (-pair[1], pair[0]))
             text = json.dumps({token: float(f"{p:.7g}") for token, p in ranked}, ensure_ascii=False)
         return Response(
             text.encode("utf-8", "replace").decode(),
@@ -444,6 +449,6 @@ class Sampler:
         if self._temperature == 0:
             return scores
         scaled = scores / self._temperature
-        kept = self._cut(input_ids, scaled) if self._cut else scaled
-        noise = [self._torch.empty_like(kept[0]).exponential_(generator=seed) for seed in self._seeds]
-        return kept - self._torch.stack(noise).log()
+        logits = self._cut(input_ids, scaled) if self._cut else scaled
+        noise = [self._torch.empty_like(logits[0]).exponential_(generator=seed) for seed in self._seeds]
+        return logits - self._torch.stack(noise).log()

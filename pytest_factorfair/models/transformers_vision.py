@@ -145,27 +145,27 @@ class AllowedReplies:
     """The replies to a query, token by token: parts of text, of which some are chosen among others."""
 
     def __init__(self, query: Query, encode: Any) -> None:
-        said = words(query)
-        names = list(said)
+        vocabulary = words(query)
+        names = list(vocabulary)
         self._parts: list[dict[str, list[int]]] = []
         for person in range(MOST_PEOPLE):
             opened = f'{{"{names[0]}": "'
-            first = (f'{{"{SEEN}": [{opened}', f'{{"{SEEN}": []}}') if not person else (f", {opened}", "]}")
-            steps: list[tuple[str, ...]] = [first]
-            for place, name in enumerate(names):
-                steps.append(tuple(f'{word}"' for word in said[name]))
-                steps.append((f', "{names[place + 1]}": "',) if place + 1 < len(names) else ("}",))
+            opening = (f'{{"{SEEN}": [{opened}', f'{{"{SEEN}": []}}') if not person else (f", {opened}", "]}")
+            steps: list[tuple[str, ...]] = [opening]
+            for position, name in enumerate(names):
+                steps.append(tuple(f'{word}"' for word in vocabulary[name]))
+                steps.append((f', "{names[position + 1]}": "',) if position + 1 < len(names) else ("}",))
             self._parts += [{text: encode(text) for text in step} for step in steps]
         self._parts.append({"]}": encode("]}")})
         self.longest = sum(max(map(len, part.values())) for part in self._parts)
 
     def next(self, written: list[int]) -> list[int]:
         """The tokens that may follow; none after a complete reply."""
-        texts, rest = self._read(written)
+        texts, begun = self._read(written)
         if texts and texts[-1].endswith("]}"):
             return []
         return sorted(
-            {part[len(rest)] for part in self._parts[len(texts)].values() if part[: len(rest)] == rest}
+            {part[len(begun)] for part in self._parts[len(texts)].values() if part[: len(begun)] == begun}
         )
 
     def text(self, written: list[int]) -> str:
@@ -176,9 +176,11 @@ class AllowedReplies:
         """The parts that are complete, and the tokens of the one that is not."""
         texts: list[str] = []
         for part in self._parts:
-            chosen = next((text for text, tokens in part.items() if written[: len(tokens)] == tokens), None)
-            if chosen is None or (texts and texts[-1].endswith("]}")):
+            completed = next(
+                (text for text, tokens in part.items() if written[: len(tokens)] == tokens), None
+            )
+            if completed is None or (texts and texts[-1].endswith("]}")):
                 break
-            texts.append(chosen)
-            written = written[len(part[chosen]) :]
+            texts.append(completed)
+            written = written[len(part[completed]) :]
         return texts, written

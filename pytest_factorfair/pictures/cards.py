@@ -36,12 +36,12 @@ _GAP = 4  # to the edge of a card's slot: frames never touch
 _GREYS = 96, 160  # range of the background, in every channel: far from the frame's colour
 
 
-def paint(codes: Mapping[str, int], *more: Mapping[str, int], seed: int) -> bytes:
+def paint(codes: Mapping[str, int], *further: Mapping[str, int], seed: int) -> bytes:
     """A PNG with one card per mapping of heads to classes, on a background of noise.
 
     The seed draws the noise, the places of the cards, and the class of each head that a mapping omits.
     """
-    cards = (codes, *more)
+    cards = (codes, *further)
     columns = ceil(sqrt(len(cards)))
     generator = np.random.default_rng(seed)
     picture = _noise(ceil(len(cards) / columns), columns, generator)

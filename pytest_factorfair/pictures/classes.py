@@ -85,7 +85,7 @@ _GROUPINGS = (
     ),
     Grouping("classes", "age", {name.replace("-", " "): (name,) for name in HEADS["age"]}),
 )
-_WORDS = {word for each in _GROUPINGS for word in each.groups} - {OTHER}
+_WORDS = {word for mapping in _GROUPINGS for word in mapping.groups} - {OTHER}
 _SYNONYMS = {
     "african": "black",
     "caucasian": "white",
@@ -114,16 +114,16 @@ def grouping(attribute: Attribute, races: str = RACES[0]) -> Grouping:
                 f"attribute '{attribute.name}': '{group}' cannot be perceived in a face"
                 f"{nearest(word, _WORDS)}"
             )
-    fitting = [each for each in _GROUPINGS if each.groups.keys() - {OTHER} == spelling.keys()]
+    fitting = [mapping for mapping in _GROUPINGS if mapping.groups.keys() - {OTHER} == spelling.keys()]
     if not fitting:
-        sets = {", ".join(word for word in each.groups if word != OTHER) for each in _GROUPINGS}
+        sets = {", ".join(word for word in mapping.groups if word != OTHER) for mapping in _GROUPINGS}
         raise InputError(
             f"attribute '{attribute.name}': faces are not classified into {', '.join(attribute.groups)}, "
             f"but into {'; '.join(sorted(sets))}"
         )
-    chosen = next((each for each in fitting if each.name == races), fitting[0])
-    classes = {spelling.get(word, OTHER): names for word, names in chosen.groups.items()}
-    return Grouping(chosen.name, chosen.head, classes, chosen.rule)
+    mapping = next((mapping for mapping in fitting if mapping.name == races), fitting[0])
+    classes = {spelling.get(word, OTHER): names for word, names in mapping.groups.items()}
+    return Grouping(mapping.name, mapping.head, classes, mapping.rule)
 
 
 def painted(attribute: str, group: str) -> tuple[str, int]:
@@ -133,9 +133,9 @@ def painted(attribute: str, group: str) -> tuple[str, int]:
         InputError: no class maps to it.
     """
     word = _word(group)
-    for each in _GROUPINGS:
-        if word in each.groups:
-            return each.head, HEADS[each.head].index(each.groups[word][0])
+    for mapping in _GROUPINGS:
+        if word in mapping.groups:
+            return mapping.head, HEADS[mapping.head].index(mapping.groups[word][0])
     raise InputError(f"attribute '{attribute}': no class of faces maps to '{group}'{nearest(word, _WORDS)}")
 
 

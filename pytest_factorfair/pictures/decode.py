@@ -22,7 +22,7 @@ MOST_SIDE = 2**15 - 1  # OpenCV's limit
 _SIXTEEN_BITS = 2**16 - 1
 
 
-def decode(data: bytes) -> Pixels:
+def decode(encoded: bytes) -> Pixels:
     """The pixels (height, width, 3) in RGB, turned upright as EXIF says, transparency over white.
 
     An animation is represented by its first frame. Sixteen bits become eight.
@@ -32,21 +32,21 @@ def decode(data: bytes) -> Pixels:
     """
     from PIL import Image, UnidentifiedImageError  # an extra; 30 ms
 
-    if not data:
+    if not encoded:
         raise PictureError("the picture is empty (0 bytes)")
     try:
-        with Image.open(BytesIO(data), formats=FORMATS) as picture:
+        with Image.open(BytesIO(encoded), formats=FORMATS) as picture:
             return _pixels(picture)
     except PictureError:
         raise
     except UnidentifiedImageError:
-        start = data[:256].lstrip().lower()
+        start = encoded[:256].lstrip().lower()
         content = "data in another format"
         if start.startswith((b"<!doctype html", b"<html")):
             content = "HTML"
         elif start.startswith((b"{", b"[")):
             content = "JSON"
-        raise PictureError(f"not a picture but {content} ({len(data)} bytes)") from None
+        raise PictureError(f"not a picture but {content} ({len(encoded)} bytes)") from None
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         raise PictureError(f"the picture is too large: more than {MOST_PIXELS} pixels") from None
     except Exception as error:  # a decoder may raise anything on broken data

@@ -83,23 +83,28 @@ def likeliest(text: str, letters: Sequence[str]) -> Reading:
     if not (
         isinstance(tokens, dict)
         and tokens
-        and all(isinstance(one, int | float) and isfinite(one) and 0 <= one <= 1 for one in tokens.values())
+        and all(
+            isinstance(probability, int | float) and isfinite(probability) and 0 <= probability <= 1
+            for probability in tokens.values()
+        )
         and sum(tokens.values()) <= 1 + ROUNDING
     ):
         return outcomes.NO_PROBABILITIES
-    found = dict.fromkeys(letters, 0.0)
+    probabilities = dict.fromkeys(letters, 0.0)
     listed = set()
     for token, probability in tokens.items():
         letter = letter_of(token)
-        if letter in found:
-            found[letter] += probability
+        if letter in probabilities:
+            probabilities[letter] += probability
             listed.add(letter)
-    found = {letter: round(probability, DECIMALS) for letter, probability in found.items()}
-    if not any(found.values()):
+    probabilities = {letter: round(probability, DECIMALS) for letter, probability in probabilities.items()}
+    if not any(probabilities.values()):
         return outcomes.NO_LETTER
-    if len(listed) < len(found) and min(tokens.values()) > NEGLIGIBLE:
+    if len(listed) < len(probabilities) and min(tokens.values()) > NEGLIGIBLE:
         return outcomes.UNLISTED
-    return Reading("answered", max(found, key=lambda letter: found[letter]), probabilities=found)
+    return Reading(
+        "answered", max(probabilities, key=lambda letter: probabilities[letter]), probabilities=probabilities
+    )
 
 
 def answer(
@@ -119,13 +124,13 @@ def answer(
         reading = Reading("error", reason=exchange.error or "no response")
     elif reading is None:
         reading = read(exchange.response, query.options, query.direction, answers, language)
-    chosen = next((option for option in query.options if option.letter == reading.letter), None)
+    option = next((option for option in query.options if option.letter == reading.letter), None)
     return Answer(
         query=query.id,
         outcome=reading.outcome,
         reason=utf8(reading.reason),
         letter=reading.letter,
-        groups=chosen.groups if chosen else {},
+        groups=option.groups if option else {},
         background=query.background,
         key=exchange.key,
         repeat=query.repeat,
@@ -179,10 +184,10 @@ def pictured(
 
 def _face(exchange: Exchange, face: Face, attributes: Sequence[Attribute]) -> Answer:
     groups = {}
-    for one in attributes:
-        parts = [face.groups.get(part) for part in one.crossed or (one.name,)]
+    for attribute in attributes:
+        parts = [face.groups.get(part) for part in attribute.crossed or (attribute.name,)]
         if None not in parts:  # else the detector could not tell
-            groups[one.name] = " ".join(filter(None, parts))
+            groups[attribute.name] = " ".join(filter(None, parts))
     reading = Reading("answered") if groups else NO_GROUP
     return Answer(
         query=exchange.query.id,
@@ -194,11 +199,15 @@ def _face(exchange: Exchange, face: Face, attributes: Sequence[Attribute]) -> An
         key=exchange.key,
         repeat=exchange.query.repeat,
         confidence={
-            one.name: prod(face.confidence[part] for part in one.crossed or (one.name,))
-            for one in attributes
-            if one.name in groups
+            attribute.name: prod(face.confidence[part] for part in attribute.crossed or (attribute.name,))
+            for attribute in attributes
+            if attribute.name in groups
         },
-        shares={one.name: dict(face.shares[one.name]) for one in attributes if one.name in face.shares},
+        shares={
+            attribute.name: dict(face.shares[attribute.name])
+            for attribute in attributes
+            if attribute.name in face.shares
+        },
     )
 
 
@@ -210,10 +219,10 @@ def choices(asked: Iterable[tuple[Query, Answer]]) -> Choices:
         if answer.outcome != "answered":
             continue
         people = tuple([option for option in query.options if option.age is not None])
-        chosen = tuple([person.letter == answer.letter for person in people])
-        if any(chosen):
+        picks = tuple([person.letter == answer.letter for person in people])
+        if any(picks):
             shown.append(people)
-            weights.append(answer.probabilities or chosen)
+            weights.append(answer.probabilities or picks)
     if not shown:
         return {}
     return {
@@ -231,9 +240,9 @@ def _shares(rows: Sequence[tuple[object, ...]], weights: Sequence[tuple[float, .
             share = row.count(value) / len(row)
             expected[value] = expected.get(value, 0.0) + times * share
             spread[value] = spread.get(value, 0.0) + times * share * (1 - share)
-    taken = dict.fromkeys(expected, 0.0)
-    for row, chosen in zip(rows, weights, strict=True):
-        mass = sum(chosen)
-        for value, weight in zip(row, chosen, strict=True):
-            taken[value] += weight / mass
-    return {str(value): Share(taken[value], expected[value], spread[value]) for value in expected}
+    observed = dict.fromkeys(expected, 0.0)
+    for row, row_weights in zip(rows, weights, strict=True):
+        mass = sum(row_weights)
+        for value, weight in zip(row, row_weights, strict=True):
+            observed[value] += weight / mass
+    return {str(value): Share(observed[value], expected[value], spread[value]) for value in expected}

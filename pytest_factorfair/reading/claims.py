@@ -42,15 +42,15 @@ def counted(claims: Sequence[Claim]) -> tuple[Claim, ...]:
     them; an explanation that names the same option among others does not count.
     """
     for level in (Clarity.FORMAL, Clarity.STATED, Clarity.BARE, Clarity.PREDICATE):
-        found = [claim for claim in claims if claim.level is level]
-        if found and level is Clarity.FORMAL:
-            last = max(claim.end for claim in found)
+        deciding = [claim for claim in claims if claim.level is level]
+        if deciding and level is Clarity.FORMAL:
+            last = max(claim.end for claim in deciding)
             later = [claim for claim in claims if claim.start >= last]
-            found += [claim for claim in later if claim.level in (Clarity.STATED, Clarity.BARE)]
+            deciding += [claim for claim in later if claim.level in (Clarity.STATED, Clarity.BARE)]
             explained = [claim for claim in later if claim.level is Clarity.PREDICATE]
-            found += [] if letters(explained) & letters(found) else explained
-        if found:
-            return tuple(found)
+            deciding += [] if letters(explained) & letters(deciding) else explained
+        if deciding:
+            return tuple(deciding)
     return ()
 
 
@@ -69,12 +69,12 @@ class CleanReply:
     ``answered`` is where its first answer in JSON ends, if it has any.
     """
 
-    def __init__(self, text: str, known: Vocabulary, answered: int | None = None) -> None:
+    def __init__(self, text: str, vocabulary: Vocabulary, answered: int | None = None) -> None:
         self.text = text
         self.answered = answered
-        self.known = known
-        self.cues = known.cues
-        self.mentions = mentions(text, known)
+        self.vocabulary = vocabulary
+        self.cues = vocabulary.cues
+        self.mentions = mentions(text, vocabulary)
         self._boundaries = [match.start() for match in self.cues.boundary.finditer(text)]
         self.negated = [
             bool(self.cues.negated_before.search(self.cues.contrast.split(self.before(index))[-1]))
@@ -138,8 +138,8 @@ def claims(reply: CleanReply) -> list[Claim]:
     listed = _listed(reply, tabled)
     levels: dict[int, Clarity] = {}
     for index, mention in enumerate(reply.mentions):
-        all_named = mention.letters >= reply.known.letters
-        if mention.possessive or (all_named and len(reply.known.letters) >= _FEWEST_TO_ENUMERATE):
+        all_named = mention.letters >= reply.vocabulary.letters
+        if mention.possessive or (all_named and len(reply.vocabulary.letters) >= _FEWEST_TO_ENUMERATE):
             continue
         level = _level(reply, index, listed=index in listed, tabled=index in tabled)
         if level is not None:
@@ -161,29 +161,29 @@ def _is_formula(reply: CleanReply, index: int) -> bool:
     return not mention.lettered and is_formula(reply.text[start : mention.end])
 
 
-def revised(reply: CleanReply, made: list[Claim]) -> list[Claim]:
+def revised(reply: CleanReply, claims: list[Claim]) -> list[Claim]:
     """The claims after the last "wait, actually" that a new choice follows; without one, all of them."""
     for mark in reversed([*reply.cues.correction.finditer(reply.text)]):
-        later = [claim for claim in made if claim.start >= mark.start()]
+        later = [claim for claim in claims if claim.start >= mark.start()]
         new = next((claim for claim in later if claim.level <= Clarity.BARE), None)
         if new is None or new.start - mark.end() > _LOOK_BACK:
             continue
         # "Sorry" alone may also be said to the person whose name follows.
         if new.level is Clarity.FORMAL or reply.cues.amended.search(reply.text, mark.start(), new.start):
             return later
-    return made
+    return claims
 
 
-def corrected(reply: CleanReply, made: tuple[Claim, ...]) -> bool:
+def corrected(reply: CleanReply, deciding: tuple[Claim, ...]) -> bool:
     """Whether another option is mentioned or asked about after a "wait, actually" behind the last claim."""
-    last = max(claim.end for claim in made)
+    last = max(claim.end for claim in deciding)
     marks = [mark.end() for mark in reply.cues.correction.finditer(reply.text, last)]
-    said = made[-1].letters
+    decided = deciding[-1].letters
     return any(
         0 <= mention.start - mark <= _LOOK_BACK
         for mention, negated in zip(reply.mentions, reply.negated, strict=True)
         for mark in marks[:1]
-        if not mention.letters <= said and (not negated or reply.asked(mention))
+        if not mention.letters <= decided and (not negated or reply.asked(mention))
     )
 
 
@@ -199,11 +199,11 @@ def _level(reply: CleanReply, index: int, *, listed: bool, tabled: bool) -> Clar
     stated = None if tabled else _stated(reply, index)
     if stated is not None:
         return stated
-    said = reply.text[max(reply.sentence_start(at), at - 2 * _LOOK_BACK) : at]
+    before = reply.text[max(reply.sentence_start(at), at - 2 * _LOOK_BACK) : at]
     if index and reply.negated[index - 1]:
-        said = reply.before(index).rpartition(",")[2]
-    said = _unamended(reply, index, reply.cues.contrast.split(said)[-1])
-    if reply.negated[index] or reply.cues.doubt.search(said):
+        before = reply.before(index).rpartition(",")[2]
+    before = _unamended(reply, index, reply.cues.contrast.split(before)[-1])
+    if reply.negated[index] or reply.cues.doubt.search(before):
         return None
     if not (listed or tabled):
         bare = _bare(reply, index)
@@ -211,7 +211,7 @@ def _level(reply: CleanReply, index: int, *, listed: bool, tabled: bool) -> Clar
             return bare
     level = _predicate(reply, index)
     # In a table, only the end that is asked for is an answer: "A (highest), B (low)".
-    return None if tabled and (level is Clarity.HEDGED or reply.known.direction is None) else level
+    return None if tabled and (level is Clarity.HEDGED or reply.vocabulary.direction is None) else level
 
 
 def _tabled(reply: CleanReply) -> frozenset[int]:
@@ -222,12 +222,12 @@ def _tabled(reply: CleanReply) -> frozenset[int]:
         if (match := reply.cues.entry.match(reply.text, mention.end))
     }
     tabled: set[int] = set()
-    for first, end in valued.items():
-        mention, following = reply.mentions[first], reply.mentions[first + 1 : first + 2]
-        if first + 1 in valued and mention.letters != following[0].letters:
+    for index, end in valued.items():
+        mention, following = reply.mentions[index], reply.mentions[index + 1 : index + 2]
+        if index + 1 in valued and mention.letters != following[0].letters:
             gap = reply.text[end : following[0].start]
             if _leads(reply, gap) or reply.cues.join.fullmatch(gap):
-                tabled |= {first, first + 1}
+                tabled |= {index, index + 1}
     return frozenset(tabled)
 
 
@@ -368,14 +368,14 @@ def _predicate(reply: CleanReply, index: int) -> Clarity | None:
     """
     if _compared(reply, index):
         return Clarity.PREDICATE
-    said = _superlative(reply, index)
-    if said is None and reply.cues.superlative.search(reply.before(index)):
+    between = _superlative(reply, index)
+    if between is None and reply.cues.superlative.search(reply.before(index)):
         closes = _ends(reply, index) or reply.cues.comma_end.match(reply.after(index))
-        said = reply.before(index) if closes else None
-        if said is not None and not _right_end(reply, said):
+        between = reply.before(index) if closes else None
+        if between is not None and not _right_end(reply, between):
             return None
-    if said is not None:
-        return Clarity.HEDGED if reply.cues.hedge.search(said) else Clarity.PREDICATE
+    if between is not None:
+        return Clarity.HEDGED if reply.cues.hedge.search(between) else Clarity.PREDICATE
     if reply.cues.identified.match(reply.text, reply.mentions[index].end):
         opening = _opening(reply, index)
         if opening is not None and _leads(reply, opening) and not reply.cues.hedge.search(opening):
@@ -389,11 +389,11 @@ def _predicate(reply: CleanReply, index: int) -> Clarity | None:
 def _compared(reply: CleanReply, index: int) -> bool:
     """Whether it is a letter that opens the reply, in a comparison without a second term."""
     mention = reply.mentions[index]
-    said = reply.cues.compared.match(reply.after(index)) if index == 0 and mention.lettered else None
+    comparison = reply.cues.compared.match(reply.after(index)) if index == 0 and mention.lettered else None
     if (
-        said is None
+        comparison is None
         or not _leads(reply, reply.text[: mention.start][:_LOOK_BACK])
-        or not _right_end(reply, said[0])
+        or not _right_end(reply, comparison[0])
     ):
         return False
     return len(reply.mentions) == 1 or reply.mentions[1].start > reply.sentence_end(mention.end)
@@ -404,10 +404,10 @@ def _superlative(reply: CleanReply, index: int) -> str | None:
     after = reply.after(index)
     if index + 1 < len(reply.mentions):
         after = after[: max(0, reply.mentions[index + 1].start - reply.mentions[index].end)]
-    said = reply.cues.predicate.match(after)
-    if not said or reply.cues.unsaid.search(said["between"]) or not _right_end(reply, said[0]):
+    predicate = reply.cues.predicate.match(after)
+    if not predicate or reply.cues.unsaid.search(predicate["between"]) or not _right_end(reply, predicate[0]):
         return None
-    return said["between"]
+    return predicate["between"]
 
 
 def _right_end(reply: CleanReply, superlative: str) -> bool:
@@ -415,7 +415,7 @@ def _right_end(reply: CleanReply, superlative: str) -> bool:
     ends = {
         "highest" if match["high"] else "lowest" for match in reply.cues.end_of_range.finditer(superlative)
     }
-    return not ends or reply.known.direction is None or ends == {reply.known.direction}
+    return not ends or reply.vocabulary.direction is None or ends == {reply.vocabulary.direction}
 
 
 def _listed(reply: CleanReply, tabled: Collection[int]) -> frozenset[int]:
@@ -429,7 +429,7 @@ def _listed(reply: CleanReply, tabled: Collection[int]) -> frozenset[int]:
             continue
         if index in tabled and index + 1 in tabled and reply.line(reply.mentions[index + 1].start) == line:
             continue  # a table in one line
-        repeated = any(reply.mentions[other].letters & mention.letters for other in runs[-1])
+        repeated = any(reply.mentions[earlier].letters & mention.letters for earlier in runs[-1])
         if repeated or (runs[-1] and (index in tabled) != (runs[-1][-1] in tabled)):
             runs.append([])
         runs[-1].append(index)

@@ -73,19 +73,19 @@ def without_reasoning(text: str) -> str:
     text = text.rpartition(_FINAL_CHANNEL)[2]
     if "<" not in text and "◁" not in text:
         return text
-    kept: list[str] = []
+    visible: list[str] = []
     depth = at = 0
     for tag in _REASONING_TAG.finditer(text):
         if depth == 0:
-            kept.append(text[at : tag.start()])
+            visible.append(text[at : tag.start()])
         if not tag[1]:
             depth += 1
         elif depth:
             depth -= 1
         else:
-            kept.clear()  # some chat templates open the block in the prompt, so the reply has only its end
+            visible.clear()  # some chat templates open the block in the prompt, so the reply has only its end
         at = tag.end()
-    return "".join(kept) if depth else "".join([*kept, text[at:]])
+    return "".join(visible) if depth else "".join([*visible, text[at:]])
 
 
 def clean(text: str, cues: Cues) -> str:

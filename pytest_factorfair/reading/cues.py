@@ -58,11 +58,11 @@ class Cues:
 
     def listed(self, name: str) -> tuple[str, ...]:
         """The entries of a list with their terms put in, without accents where replies may lack them."""
-        return tuple(self.plain(self._words.expanded(each)) for each in self._words.cues[name])
+        return tuple(self.plain(self._words.expanded(pattern)) for pattern in self._words.cues[name])
 
     def any(self, name: str, *, after: str = "") -> str:
         """An alternation of the patterns of a list, each followed by ``after``."""
-        return "|".join(each + after for each in self.listed(name)) or _NEVER
+        return "|".join(pattern + after for pattern in self.listed(name)) or _NEVER
 
     def whole(self, alternatives: str) -> re.Pattern[str]:
         """Any of the alternatives, not as a part of a word."""
@@ -74,7 +74,7 @@ class Cues:
 
     def _joined(self, name: str, *, after: str = "") -> str:
         """Further alternatives: words of scripts without spaces, which replies in other languages have."""
-        return "".join(f"|{each}{after}" for each in self.listed(name))
+        return "".join(f"|{pattern}{after}" for pattern in self.listed(name))
 
     def _compiled(self, name: str) -> re.Pattern[str]:
         return _pattern(self.any(name))
@@ -161,7 +161,7 @@ class Cues:
         )
         self.negated_before = self._compiled("negated_before")
         # Not the points of "U.S.", "e.g.", "vs." and of a number in a list: "2. Alex".
-        abbreviations = "".join(rf"(?<!\b{each})" for each in self.listed("abbreviations"))
+        abbreviations = "".join(rf"(?<!\b{abbreviation})" for abbreviation in self.listed("abbreviations"))
         ends = r"[.!?](?=[\s\"')\]]|$)" if self.spaces else r"(?:\.(?=[\s\"')\]]|$)|[!?])"
         self.boundary = re.compile(
             rf"(?<![A-Z]\.[A-Z])(?<!\b[ei]\.[ge]){abbreviations}(?<!\b\d)(?<!\b\d\d){ends}|[;\n]"
@@ -213,7 +213,7 @@ class Cues:
         self.answer_mark, self.final_mark, self.not_mark = self._words.cues["marks"]
 
     def _build_refusals(self) -> None:
-        self.declines = _pattern("|".join(f"(?:{each})" for each in self.listed("declines")))
+        self.declines = _pattern("|".join(f"(?:{pattern})" for pattern in self.listed("declines")))
         signs = r"\W{1,6}"
         self.outright = _pattern(
             rf"\W*(?:{self.any('answer_words', after=signs)})?(?:{self.any('outright')})\W*"

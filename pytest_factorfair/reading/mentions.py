@@ -41,7 +41,7 @@ class Vocabulary:
         """The letters of the options whose text or name equals the whole text."""
         words = phrase(self.cues.plain(text))
         entries = self.phrases.get(words[0], ()) if words else ()
-        return next((letters for wanted, letters in entries if wanted == words), NOTHING)
+        return next((letters for spelling, letters in entries if spelling == words), NOTHING)
 
 
 def vocabulary(
@@ -68,7 +68,7 @@ def vocabulary(
     return Vocabulary(
         letters=frozenset(option.letter for option in options),
         texts=named,
-        phrases={first: tuple(entries) for first, entries in by_first.items()},
+        phrases={word: tuple(entries) for word, entries in by_first.items()},
         cues=spoken,
         direction=direction,
     )
@@ -112,34 +112,42 @@ class Mention:
     possessive: bool = False
 
 
-def mentions(text: str, known: Vocabulary) -> list[Mention]:
+def mentions(text: str, vocabulary: Vocabulary) -> list[Mention]:
     """All mentions in order, joined if they belong together; more than ``MOST_MENTIONS`` means too many."""
     single: list[Mention] = []
     words = list(WORD.finditer(text))
     at = 0
     while at < len(words):
-        mention, used = _at(text, words, at, known)
-        at += used
+        mention, length = _at(text, words, at, vocabulary)
+        at += length
         if mention is not None:
             single.append(mention)
         if len(single) > MOST_MENTIONS:
             return single
-    return _joined(text, [_spelt(text, mention, known) for mention in _labelled(text, single, known)], known)
+    return _joined(
+        text,
+        [_spelt(text, mention, vocabulary) for mention in _labelled(text, single, vocabulary)],
+        vocabulary,
+    )
 
 
-def _at(text: str, words: Sequence[re.Match[str]], at: int, known: Vocabulary) -> tuple[Mention | None, int]:
+def _at(
+    text: str, words: Sequence[re.Match[str]], at: int, vocabulary: Vocabulary
+) -> tuple[Mention | None, int]:
     """The mention that begins with this word, if any, and the number of words to advance."""
     word = words[at][0]
-    for wanted, letters in known.phrases.get(word.casefold(), ()):
-        used = len(wanted)
-        if _spells(words, at, wanted) and not (used == 1 and word in known.cues.everyday_names):
-            start, end = words[at].start(), words[at + used - 1].end()
-            if _within_compound(text, start, end, known):
-                return None, used
-            return Mention(start, end, letters, possessive=text.startswith(known.cues.possessives, end)), used
-    if len(word) == 1 and _is_letter(text, words[at], known):
+    for spelling, letters in vocabulary.phrases.get(word.casefold(), ()):
+        length = len(spelling)
+        if _spells(words, at, spelling) and not (length == 1 and word in vocabulary.cues.everyday_names):
+            start, end = words[at].start(), words[at + length - 1].end()
+            if _within_compound(text, start, end, vocabulary):
+                return None, length
+            return Mention(
+                start, end, letters, possessive=text.startswith(vocabulary.cues.possessives, end)
+            ), length
+    if len(word) == 1 and _is_letter(text, words[at], vocabulary):
         return Mention(*words[at].span(), frozenset(word.upper()), lettered=True), 1
-    if 1 < len(word) <= len(known.letters) == len(known.letters | set(word)):
+    if 1 < len(word) <= len(vocabulary.letters) == len(vocabulary.letters | set(word)):
         start, end = words[at].span()
         bracketed = text[:start][-1:] in ("(", "[") and text[end : end + 1] in (")", "]")
         if bracketed and len(set(word)) == len(word):  # several letters: "(CB)"
@@ -147,41 +155,42 @@ def _at(text: str, words: Sequence[re.Match[str]], at: int, known: Vocabulary) -
     return None, 1
 
 
-def _spells(words: Sequence[re.Match[str]], at: int, wanted: tuple[str, ...]) -> bool:
-    here = words[at : at + len(wanted)]
+def _spells(words: Sequence[re.Match[str]], at: int, spelling: tuple[str, ...]) -> bool:
+    matches = words[at : at + len(spelling)]
     return (
-        len(here) == len(wanted)
-        and all(word[0].casefold() == spelt for word, spelt in zip(here, wanted, strict=True))
-        and all(after.start() - before.end() <= _GAP for before, after in pairwise(here))
+        len(matches) == len(spelling)
+        and all(word[0].casefold() == spelt for word, spelt in zip(matches, spelling, strict=True))
+        and all(after.start() - before.end() <= _GAP for before, after in pairwise(matches))
     )
 
 
-def _within_compound(text: str, start: int, end: int, known: Vocabulary) -> bool:
+def _within_compound(text: str, start: int, end: int, vocabulary: Vocabulary) -> bool:
     """Whether it is half of a hyphenated word: "white-collar", "anti-Black"; "non-" is a negation."""
     before, after = text[max(0, start - 8) : start].lower(), text[end : end + 10].lower()
     led = re.search(r"\w-$", before) and not before.endswith("non-")
-    followed = re.match(r"-\w", after) and not known.cues.compound_ends.match(after)
+    followed = re.match(r"-\w", after) and not vocabulary.cues.compound_ends.match(after)
     return bool(led or followed)
 
 
-def _is_letter(text: str, word: re.Match[str], known: Vocabulary) -> bool:
+def _is_letter(text: str, word: re.Match[str], vocabulary: Vocabulary) -> bool:
     letter, start, end = word[0], word.start(), word.end()
     after = text[end : end + 24]
-    if known.cues.within.search(text[max(0, start - 2) : start]):
+    if vocabulary.cues.within.search(text[max(0, start - 2) : start]):
         return _quoted(text, start, end)
-    if known.cues.goes_on_as.match(after):
+    if vocabulary.cues.goes_on_as.match(after):
         return _quoted(text, start, end)
     if not letter.isupper():
-        offered = letter.upper() in known.letters
+        offered = letter.upper() in vocabulary.letters
         return offered and bool(
-            known.cues.before_small.search(text[max(0, start - 12) : start]) and _AFTER_SMALL.match(after)
+            vocabulary.cues.before_small.search(text[max(0, start - 12) : start])
+            and _AFTER_SMALL.match(after)
         )
-    if letter in known.cues.pronoun_letters:
-        return bool(known.cues.after_pronoun.match(after))
-    offered = letter in known.letters
-    if letter in known.cues.article_letters:
-        return offered and bool(known.cues.after_letter.match(after))
-    return offered or bool(known.cues.after_letter.match(after))
+    if letter in vocabulary.cues.pronoun_letters:
+        return bool(vocabulary.cues.after_pronoun.match(after))
+    offered = letter in vocabulary.letters
+    if letter in vocabulary.cues.article_letters:
+        return offered and bool(vocabulary.cues.after_letter.match(after))
+    return offered or bool(vocabulary.cues.after_letter.match(after))
 
 
 def _quoted(text: str, start: int, end: int) -> bool:
@@ -190,14 +199,14 @@ def _quoted(text: str, start: int, end: int) -> bool:
     return text[start - 1 : start] == "'" and closed and not text[start - 2 : start - 1].isalnum()
 
 
-def _labelled(text: str, single: list[Mention], known: Vocabulary) -> list[Mention]:
+def _labelled(text: str, single: list[Mention], vocabulary: Vocabulary) -> list[Mention]:
     """Join letters with the words they label, "non-X Y" as Y."""
     merged: list[Mention] = []
     for mention in single:
         before = merged[-1] if merged else None
-        if before is not None and _is_label(text, before, mention, known.cues):
-            both = before.letters & mention.letters or before.letters | mention.letters
-            merged[-1] = replace(mention, start=before.start, letters=both, lettered=True)
+        if before is not None and _is_label(text, before, mention, vocabulary.cues):
+            letters = before.letters & mention.letters or before.letters | mention.letters
+            merged[-1] = replace(mention, start=before.start, letters=letters, lettered=True)
         elif (
             before is not None
             and text[max(0, before.start - 4) : before.start].lower() in ("non-", "non ")
@@ -222,45 +231,47 @@ def _is_label(text: str, label: Mention, mention: Mention, cues: Cues) -> bool:
     )
 
 
-def _spelt(text: str, label: Mention, known: Vocabulary) -> Mention:
+def _spelt(text: str, label: Mention, vocabulary: Vocabulary) -> Mention:
     """Join a letter with the text after it, if that is nearly the text of an option.
 
     The text may be truncated ("(a) Liber"), misspelt or reworded; the text of another option adds its letter.
     """
     if not label.lettered or len(label.letters) > 1 or label.end - label.start > 1:
         return label
-    rest = _LABELLED_TEXT.match(text, label.end)
-    if rest is None:
+    match = _LABELLED_TEXT.match(text, label.end)
+    if match is None:
         return label
-    words = phrase(rest["text"])
-    scores = {letter: max(_likeness(words, name) for name in names) for letter, names in known.texts.items()}
+    words = phrase(match["text"])
+    scores = {
+        letter: max(_likeness(words, name) for name in names) for letter, names in vocabulary.texts.items()
+    }
     best = max(scores.values(), default=0.0)
     if best <= _UNLIKE:
         return label
-    close = frozenset(letter for letter, score in scores.items() if score == best)
-    return replace(label, end=rest.end(), letters=label.letters & close or label.letters | close)
+    likeliest = frozenset(letter for letter, score in scores.items() if score == best)
+    return replace(label, end=match.end(), letters=label.letters & likeliest or label.letters | likeliest)
 
 
 def _likeness(words: Phrase, name: Phrase) -> float:
     """How similar words are to a name: as its beginning, letter by letter, or by shared words."""
-    said, full = " ".join(words), " ".join(name)
-    if len(said) >= _SHORTEST_CUT and full.startswith(said):
+    written, full = " ".join(words), " ".join(name)
+    if len(written) >= _SHORTEST_CUT and full.startswith(written):
         return 1.0
-    alike = 0.0
-    if _SHORTEST_CUT < len(full) <= _LONGEST_SPELT and abs(len(said) - len(full)) <= len(full) / 4:
-        alike = SequenceMatcher(None, said, full, autojunk=False).ratio()
+    likeness = 0.0
+    if _SHORTEST_CUT < len(full) <= _LONGEST_SPELT and abs(len(written) - len(full)) <= len(full) / 4:
+        likeness = SequenceMatcher(None, written, full, autojunk=False).ratio()
     shared = len(set(name) & set(words)) / len(set(name)) if len(set(name)) >= _FEWEST_SHARED else 0.0
-    return max(alike, shared)
+    return max(likeness, shared)
 
 
-def _joined(text: str, single: list[Mention], known: Vocabulary) -> list[Mention]:
+def _joined(text: str, single: list[Mention], vocabulary: Vocabulary) -> list[Mention]:
     """Join neighbours connected by "or" and the like; a repeated letter begins a new mention."""
     joined: list[Mention] = []
     last = NOTHING
     for mention in single:
         before = joined[-1] if joined else None
         again = before is not None and mention.letters & before.letters and mention.letters != last
-        if before is not None and not again and _joins(text, before, mention, known.cues):
+        if before is not None and not again and _joins(text, before, mention, vocabulary.cues):
             joined[-1] = replace(before, end=mention.end, letters=before.letters | mention.letters)
         else:
             joined.append(mention)
@@ -270,8 +281,8 @@ def _joined(text: str, single: list[Mention], known: Vocabulary) -> list[Mention
 
 def _ruled_out(text: str, mention: Mention, cues: Cues) -> bool:
     """Whether the sentence says "not" before the mention, so that a colon after it begins the choice."""
-    said = cues.boundary.split(text[max(0, mention.start - _LONGEST_GAP) : mention.start])[-1]
-    return cues.negated_before.search(said) is not None
+    sentence = cues.boundary.split(text[max(0, mention.start - _LONGEST_GAP) : mention.start])[-1]
+    return cues.negated_before.search(sentence) is not None
 
 
 def _joins(text: str, before: Mention, mention: Mention, cues: Cues) -> bool:

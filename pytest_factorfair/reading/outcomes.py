@@ -108,11 +108,11 @@ def answered(letter: str) -> Reading:
     return Reading("answered", letter)
 
 
-def conclude(chosen: AbstractSet[str], *, offered: AbstractSet[str]) -> Reading:
+def conclude(letters: AbstractSet[str], *, offered: AbstractSet[str]) -> Reading:
     """The reading of a reply that chose these letters (at least one)."""
-    if len(chosen) > 1:
+    if len(letters) > 1:
         return AMBIGUOUS
-    (letter,) = chosen
+    (letter,) = letters
     return answered(letter) if letter in offered else NOT_OFFERED
 
 
@@ -173,11 +173,11 @@ def example(
     gone = lost(answers)
     if not gone:
         return None
-    ((outcome, reason), _), *_ = Counter((one.outcome, one.reason) for one in gone).most_common(1)
+    ((outcome, reason), _), *_ = Counter((answer.outcome, answer.reason) for answer in gone).most_common(1)
     if outcome == "error":
         return Example(reason, "", NOT_STORED if replay else ASK_AGAIN)
-    query = next(one.query for one in gone if (one.outcome, one.reason) == (outcome, reason))
-    response = next(one.response for one in exchanges if one.query.id == query)
+    query = next(answer.query for answer in gone if (answer.outcome, answer.reason) == (outcome, reason))
+    response = next(exchange.response for exchange in exchanges if exchange.query.id == query)
     reply = excerpt(response.text if response else "", QUOTED)
     remedy = REMEDIES.get(reason, _FORMAT if reply else _LOOK)
     if modes and reason in WORDY:
@@ -216,16 +216,16 @@ def shapes(answers: Sequence[Answer], exchanges: Sequence[Exchange]) -> Mapping[
 
 def notes(records: Iterable[Record]) -> Iterator[str]:
     """Of each model: how many replies were filtered, and the most frequent shapes of unparsed ones."""
-    found: dict[str, Counter[str]] = {}
+    shapes: dict[str, Counter[str]] = {}
     filtered: Counter[str] = Counter()
     for record in records:
-        found.setdefault(record.case.model, Counter()).update(record.shapes)
+        shapes.setdefault(record.case.model, Counter()).update(record.shapes)
         filtered[record.case.model] += record.fates["filtered"]
-    for model, counts in found.items():
+    for model, counts in shapes.items():
         if filtered[model]:
             replies = plural(filtered[model], "reply was", "replies were")
             yield f"{model}: {replies} {domain.FILTERED}: counted as refused, though the model did not refuse"
-        frequent = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))[:SHAPES_SHOWN]
+        frequent = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:SHAPES_SHOWN]
         if frequent:
             replies = plural(counts.total(), "unparsed reply", "unparsed replies")
             listed = ", ".join(f'"{shape}" ({count:,})' for shape, count in frequent)

@@ -30,12 +30,12 @@ def reason(exchange: Exchange, citations: Citations) -> Reason:
     The reason is in the requested JSON, or it is the text of the reply other than its answer.
     """
     spoken = cues(citations.language)
-    found = answer(exchange, language=citations.language)
-    if found.outcome != "answered" or exchange.response is None:
-        return Reason(found.outcome)
+    choice = answer(exchange, language=citations.language)
+    if choice.outcome != "answered" or exchange.response is None:
+        return Reason(choice.outcome)
     reply = without_reasoning(exchange.response.text)
-    given = (_of_object(text, spoken) for text in (reply.strip(), *_OBJECT.findall(reply)))
-    text = next(filter(None, given), _OBJECT.sub(" ", reply))
+    reasons = (_of_object(text, spoken) for text in (reply.strip(), *_OBJECT.findall(reply)))
+    text = next(filter(None, reasons), _OBJECT.sub(" ", reply))
     text = " ".join(clean(text, spoken)[:LONGEST].split())
     if len(text.split() if spoken.spaces else phrase(text)) < _WORDS:
         return Reason("unparsed")
@@ -45,13 +45,13 @@ def reason(exchange: Exchange, citations: Citations) -> Reason:
 def _of_object(text: str, spoken: Cues) -> str:
     """The reason in a JSON object; empty if this is not an object or has no reason."""
     try:
-        value = json.loads(text, strict=False)
+        parsed = json.loads(text, strict=False)
     except (ValueError, RecursionError):
         return ""
-    if not isinstance(value, dict):
+    if not isinstance(parsed, dict):
         return ""
-    given = [one for key, one in value.items() if key.casefold() in spoken.reason_keys]
-    flat = [part for one in given for part in (one if isinstance(one, list) else [one])]
+    values = [value for key, value in parsed.items() if key.casefold() in spoken.reason_keys]
+    flat = [part for value in values for part in (value if isinstance(value, list) else [value])]
     return " ".join(part for part in flat if isinstance(part, str))
 
 
@@ -68,13 +68,13 @@ class Citations:
         self._cues = spoken = cues(language)
         words = {
             spoken.plain(word)
-            for one in attributes
-            for group in one.groups
-            for word in (group, one.words[group], *one.aliases.get(group, ()))
+            for attribute in attributes
+            for group in attribute.groups
+            for word in (group, attribute.words[group], *attribute.aliases.get(group, ()))
         }
         self._group = self._groups(words)
         myself = rf"(?:{spoken.any('as_group')})(?:{_any(words)})"
-        named = "".join(rf"|{re.escape(spoken.plain(each))}" for each in statistics)
+        named = "".join(rf"|{re.escape(spoken.plain(statistic))}" for statistic in statistics)
         self._others: Mapping[Citation, re.Pattern[str]] = {
             "prior": spoken.whole(f"{spoken.any('priors')}{named}"),
             "news": spoken.whole(spoken.any("news")),
@@ -87,13 +87,13 @@ class Citations:
 
     def of(self, text: str) -> frozenset[Citation]:
         """Everything that the text cites."""
-        found: set[Citation] = {"group"} if self._group.search(text) else set()
-        found |= {
+        citations: set[Citation] = {"group"} if self._group.search(text) else set()
+        citations |= {
             citation
             for citation, pattern in self._others.items()
             if any(self._counts(text, match) for match in pattern.finditer(text))
         }
-        return frozenset(found)
+        return frozenset(citations)
 
     def _groups(self, words: Iterable[str]) -> re.Pattern[str]:
         """Any of the words; half of a hyphenated word does not count, except in "Asian-American".

@@ -30,11 +30,11 @@ LONGEST = 20_000
 """Characters, without reasoning; a longer reply is parsed only if it is one JSON object."""
 
 
-def read_text(text: str, known: Vocabulary) -> Reading:
+def read_text(text: str, vocabulary: Vocabulary) -> Reading:
     """Which option a complete reply chose."""
-    found = json_answer.whole(text, known)
-    if found is not None:
-        return _object(text, found, known)
+    named = json_answer.whole(text, vocabulary)
+    if named is not None:
+        return _object(text, named, vocabulary)
     if not text.strip():
         return outcomes.EMPTY
     text = without_reasoning(text)
@@ -42,69 +42,69 @@ def read_text(text: str, known: Vocabulary) -> Reading:
         return outcomes.ONLY_REASONING
     if len(text) > LONGEST:
         return outcomes.TOO_LONG
-    return _cleaned(clean(text, known.cues), known)
+    return _cleaned(clean(text, vocabulary.cues), vocabulary)
 
 
-def _object(text: str, found: frozenset[str], known: Vocabulary) -> Reading:
+def _object(text: str, named: frozenset[str], vocabulary: Vocabulary) -> Reading:
     """A reply that is one JSON object: its answer counts, whatever else it says."""
-    if found:
-        return outcomes.conclude(found, offered=known.letters)
+    if named:
+        return outcomes.conclude(named, offered=vocabulary.letters)
     if len(text) > LONGEST:
         return outcomes.TOO_LONG
-    text = clean(text, known.cues)
+    text = clean(text, vocabulary.cues)
     return (
         outcomes.REFUSED
-        if declines(text, known.cues) or declines_outright(text, known.cues)
+        if declines(text, vocabulary.cues) or declines_outright(text, vocabulary.cues)
         else outcomes.NO_OPTION
     )
 
 
-def _cleaned(text: str, known: Vocabulary) -> Reading:
+def _cleaned(text: str, vocabulary: Vocabulary) -> Reading:
     if not text:
         return outcomes.EMPTY
     if len(text) > LONGEST:  # compatibility forms can make one character eighteen
         return outcomes.TOO_LONG
-    found = json_answer.whole(text, known)
-    if found is not None:
-        return _object(text, found, known)
-    if declines_outright(text, known.cues) and not known.named(text):
+    named = json_answer.whole(text, vocabulary)
+    if named is not None:
+        return _object(text, named, vocabulary)
+    if declines_outright(text, vocabulary.cues) and not vocabulary.named(text):
         return outcomes.REFUSED
-    return _prose(text, known)
+    return _prose(text, vocabulary)
 
 
-def _prose(text: str, known: Vocabulary) -> Reading:
+def _prose(text: str, vocabulary: Vocabulary) -> Reading:
     """Words, or words around JSON: the deciding claims, unless the text after them retracts them."""
-    embedded = json_answer.embedded(text, known)
+    embedded = json_answer.embedded(text, vocabulary)
     if embedded is None:
         return outcomes.TOO_LONG
-    formal, rest = embedded
-    reply = CleanReply(rest, known, formal[0].end if formal else None)
+    formal, prose = embedded
+    reply = CleanReply(prose, vocabulary, formal[0].end if formal else None)
     if len(reply.mentions) > MOST_MENTIONS:
         return outcomes.TOO_LONG
-    made = revised(reply, sorted([*formal, *claims(reply)], key=lambda claim: claim.start))
-    deciding = counted(made)
+    all_claims = revised(reply, sorted([*formal, *claims(reply)], key=lambda claim: claim.start))
+    deciding = counted(all_claims)
     if not deciding:
-        return _unchosen(text, reply, made, known)
+        return _unchosen(text, reply, all_claims, vocabulary)
     if corrected(reply, deciding):
         return outcomes.AMBIGUOUS
     clear = any(claim.level is Clarity.FORMAL for claim in deciding)
-    if withdrawn(rest[max(claim.end for claim in deciding) :], known.cues, clear=clear):
-        return _unchosen(text, reply, [], known)
-    return outcomes.conclude(letters(deciding), offered=known.letters)
+    if withdrawn(prose[max(claim.end for claim in deciding) :], vocabulary.cues, clear=clear):
+        return _unchosen(text, reply, [], vocabulary)
+    return outcomes.conclude(letters(deciding), offered=vocabulary.letters)
 
 
-def _unchosen(text: str, reply: CleanReply, made: list[Claim], known: Vocabulary) -> Reading:
+def _unchosen(text: str, reply: CleanReply, all_claims: list[Claim], vocabulary: Vocabulary) -> Reading:
     """If no option was clearly chosen: a refusal, a single hedged claim, or unparsed."""
-    if names_several(text, known.cues):
+    if names_several(text, vocabulary.cues):
         return outcomes.AMBIGUOUS
-    if declines(text, known.cues):
+    if declines(text, vocabulary.cues):
         return outcomes.REFUSED
-    hedged = letters(claim for claim in made if claim.level is Clarity.HEDGED)
-    if made and withdrawn(reply.text[made[-1].end :], known.cues):
+    hedged = letters(claim for claim in all_claims if claim.level is Clarity.HEDGED)
+    if all_claims and withdrawn(reply.text[all_claims[-1].end :], vocabulary.cues):
         return outcomes.NOT_CHOSEN
-    if len(hedged) == 1 and hedged == reply.spoken & known.letters:
-        return outcomes.conclude(hedged, offered=known.letters)
-    named = reply.named & known.letters
+    if len(hedged) == 1 and hedged == reply.spoken & vocabulary.letters:
+        return outcomes.conclude(hedged, offered=vocabulary.letters)
+    named = reply.named & vocabulary.letters
     if len(named) > 1:
         return outcomes.AMBIGUOUS
     return outcomes.NOT_CHOSEN if named else outcomes.NO_OPTION

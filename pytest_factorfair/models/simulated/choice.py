@@ -68,21 +68,21 @@ def choose(situation: Situation, biases: Sequence[Bias], draws: Sequence[Draws])
     Of each bias the first trait that applies decides, with a number of the draws at the same index. A later
     bias chooses among the letters that the earlier ones leave, and changes nothing if it wants none of them.
     """
-    left, attribute = situation.letters, biases[0].attribute
+    letters, attribute = situation.letters, biases[0].attribute
     motive: Motive = "chance"
     knows = bool(situation.asked) and draws[0].lean < _knowledge(biases)
     for bias, drawn in zip(biases, draws, strict=True):
         for step in _steps(situation, bias, knows=knows):
             if getattr(drawn, step.draw) < step.chance:
-                narrowed = _within(step.letters, left)
-                if step.letters and (motive == "chance" or narrowed != left):
-                    left, motive, attribute = narrowed, step.motive, bias.attribute
+                narrowed = _within(step.letters, letters)
+                if step.letters and (motive == "chance" or narrowed != letters):
+                    letters, motive, attribute = narrowed, step.motive, bias.attribute
                 break
     if knows:
-        true = _known(situation, left)
-        if motive == "chance" or true != left:
-            left, motive = true, "knowledge"
-    return Decision(left[int(draws[0].pick * len(left))], motive, attribute)
+        true = _known(situation, letters)
+        if motive == "chance" or true != letters:
+            letters, motive = true, "knowledge"
+    return Decision(letters[int(draws[0].pick * len(letters))], motive, attribute)
 
 
 def probabilities(situation: Situation, biases: Sequence[Bias]) -> dict[str, float]:
@@ -94,17 +94,17 @@ def probabilities(situation: Situation, biases: Sequence[Bias]) -> dict[str, flo
         for bias in biases if weight else ():
             steps = tuple(_steps(situation, bias, knows=knows))
             following: dict[Letters, float] = defaultdict(float)
-            for left, mass in states.items():
-                rest = mass
+            for letters, mass in states.items():
+                remaining = mass
                 for step in steps:
-                    following[_within(step.letters, left)] += rest * step.chance
-                    rest *= 1 - step.chance
-                following[left] += rest
+                    following[_within(step.letters, letters)] += remaining * step.chance
+                    remaining *= 1 - step.chance
+                following[letters] += remaining
             states = following
-        for left, mass in states.items():
-            chosen = _known(situation, left) if knows else left
-            for letter in chosen:
-                shares[letter] += mass / len(chosen)
+        for letters, mass in states.items():
+            candidates = _known(situation, letters) if knows else letters
+            for letter in candidates:
+                shares[letter] += mass / len(candidates)
     return shares
 
 
@@ -112,16 +112,16 @@ def _knowledge(biases: Sequence[Bias]) -> float:
     return prod(bias.traits.knowledge for bias in biases)
 
 
-def _within(wanted: Letters, left: Letters) -> Letters:
-    """The letters that are wanted among those that are left; all that are left if none of them is wanted."""
-    return tuple(letter for letter in left if letter in wanted) or left
+def _within(preferred: Letters, letters: Letters) -> Letters:
+    """The letters that are preferred; all letters if none of them is."""
+    return tuple(letter for letter in letters if letter in preferred) or letters
 
 
-def _known(situation: Situation, left: Letters) -> Letters:
-    """The true letters among those that are left, attribute by attribute."""
+def _known(situation: Situation, letters: Letters) -> Letters:
+    """The true letters among these, attribute by attribute."""
     for name in situation.asked:
-        left = _within(situation.having(name, situation.truths.get(name)), left)
-    return left
+        letters = _within(situation.having(name, situation.truths.get(name)), letters)
+    return letters
 
 
 def _steps(situation: Situation, bias: Bias, *, knows: bool) -> Iterator[_Step]:
@@ -153,18 +153,18 @@ def _wishes(situation: Situation, bias: Bias) -> Iterator[_Step]:
     traits = bias.traits
     if traits.by_name:
         names = traits.names or tuple(sorted(situation.names.values())[:1])
-        wanted = tuple(letter for letter, name in situation.names.items() if name in names)
-        yield _Step("chance", traits.by_name, "favour", wanted)
+        letters = tuple(letter for letter, name in situation.names.items() if name in names)
+        yield _Step("chance", traits.by_name, "favour", letters)
     favourites = situation.matching(bias.groups)
     if favourites:
         yield _Step("favour", traits.avoid, "favour", _others(situation, favourites))
         yield _Step("favour", traits.favour, "favour", favourites)
     if traits.own and situation.source == "identity" and (group := situation.named.get(bias.attribute or "")):
-        own = situation.having(bias.attribute, group)
+        own_group = situation.having(bias.attribute, group)
         if "good" in situation.words["valence"]:
-            yield _Step("follow", traits.own, "favour", own)
+            yield _Step("follow", traits.own, "favour", own_group)
         else:
-            yield _Step("favour", traits.own, "favour", _others(situation, own))
+            yield _Step("favour", traits.own, "favour", _others(situation, own_group))
 
 
 def _others(situation: Situation, letters: Letters) -> Letters:
@@ -176,5 +176,5 @@ def _believed(situation: Situation, bias: Bias, names: tuple[str, ...]) -> Lette
     if bias.traits.belief == "opposite":
         return situation.false(names)
     groups = situation.opposites if bias.traits.belief == "reversed" else situation.truths
-    wanted = {name: groups[name] for name in names if name in groups}
-    return situation.matching([wanted]) if wanted else ()
+    believed = {name: groups[name] for name in names if name in groups}
+    return situation.matching([believed]) if believed else ()

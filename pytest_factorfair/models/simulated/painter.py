@@ -37,7 +37,7 @@ def build(spec: ModelSpec) -> Painter:
         )
     traits = read_traits(spec)
     for name, lacking in _MEANINGLESS.items():
-        if any(getattr(each, name) for each in traits):
+        if any(getattr(respondent, name) for respondent in traits):
             raise InputError(f"model '{spec.text}': pictures have no {lacking}, so {name} means nothing here")
     return Painter(traits, spec.checklists)
 
@@ -68,7 +68,7 @@ class Painter:
             "provider": "sim",
             **identity(traits),
             "modality": "image",
-            "checklists": [{"digest": each.digest, "truth": each.truth} for each in loaded],
+            "checklists": [{"digest": checklist.digest, "truth": checklist.truth} for checklist in loaded],
         }
         self._salt = hashlib.blake2b(json.dumps(self.identity, sort_keys=True).encode()).digest()
 
@@ -76,7 +76,7 @@ class Painter:
         """Paint immediately, at no cost."""
         model = title(self._traits)
         seen, biases = self._knowledge.look_up(request)
-        chances = [self._chance(request, *_further(place)) for place in range(len(biases))]
+        chances = [self._chance(request, *_further(number)) for number in range(len(biases))]
         if seen is None or chances[0].nonsense < either(bias.traits.nonsense for bias in biases):
             return Response("", image=cards.blank(seed=request.seed), cost=0.0, model=model)
         if isinstance(seen, Situation):
@@ -92,7 +92,7 @@ class Painter:
             return Response("", finish="refusal", cost=0.0, model=model)
         # Crossed attributes are shown by the ones they combine.
         codes = (
-            dict(self._codes[each] for each in groups.items() if each in self._codes) for groups in people
+            dict(self._codes[pair] for pair in groups.items() if pair in self._codes) for groups in people
         )
         return Response("", image=cards.paint(*codes, seed=request.seed), cost=0.0, model=model)
 
@@ -113,10 +113,10 @@ class Painter:
                     sitter,
                     name,
                     biases,
-                    [self._chance(request, side, name, *_further(place)) for place in range(len(biases))],
+                    [self._chance(request, side, name, *_further(number)) for number in range(len(biases))],
                     [
-                        self._chance(request, side, bias.attribute, *_further(place))
-                        for place, bias in enumerate(biases)
+                        self._chance(request, side, bias.attribute, *_further(number))
+                        for number, bias in enumerate(biases)
                     ],
                 )
                 for name in sitter.shares
@@ -125,9 +125,9 @@ class Painter:
         )
 
 
-def _further(place: int) -> tuple[str, ...]:
+def _further(number: int) -> tuple[str, ...]:
     """What tells the draws of a later bias from those of the first."""
-    return (f"+{place}",) if place else ()
+    return (f"+{number}",) if number else ()
 
 
 def _shows(groups: Groups, bias: Bias) -> bool:
@@ -162,7 +162,7 @@ def _group(
             if attribute in combination:
                 return combination[attribute]
         if shared.favour < traits.avoid:
-            avoided.update(each[attribute] for each in bias.groups if attribute in each)
+            avoided.update(groups[attribute] for groups in bias.groups if attribute in groups)
         if prejudiced and drawn.lean < traits.prejudice:
             if traits.belief == "opposite":
                 return min((group for group in shares if group != requested), key=lambda group: shares[group])

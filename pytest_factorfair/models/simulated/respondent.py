@@ -54,17 +54,19 @@ class Respondent:
         self.identity: Mapping[str, object] = {
             "provider": "sim",
             **identity(traits),
-            "checklists": [{"digest": each.digest, "truth": each.truth} for each in spec.checklists],
+            "checklists": [
+                {"digest": checklist.digest, "truth": checklist.truth} for checklist in spec.checklists
+            ],
             **spec.mode,
         }
         self._salt = hashlib.blake2b(json.dumps(self.identity, sort_keys=True).encode()).digest()
 
     async def ask(self, request: Request) -> Response:
         """Answer immediately, at no cost."""
-        said = self.knowledge.language(request)
+        replies = self.knowledge.language(request)
         asked = self._distribution if self._answers == "probabilities" else self._reply
-        text = asked(request, said)
-        is_refusal = self._answers == "json" and text in said.refusals
+        text = asked(request, replies)
+        is_refusal = self._answers == "json" and text in replies.refusals
         return Response(
             text,
             "refusal" if is_refusal else "stop",
@@ -77,44 +79,46 @@ class Respondent:
     async def close(self) -> None:
         """Nothing was opened."""
 
-    def _reply(self, request: Request, said: Replies) -> str:
+    def _reply(self, request: Request, replies: Replies) -> str:
         situation, biases = self.knowledge.look_up(request)
         if not isinstance(situation, Situation):
-            return said.unknown
+            return replies.unknown
         text = f"{request.seed}:{request.repeat}:{request.prompt}"
-        drawn_for = [draws(f"{text}+{place}" if place else text, self._salt) for place in range(len(biases))]
+        drawn_for = [
+            draws(f"{text}+{number}" if number else text, self._salt) for number in range(len(biases))
+        ]
         chance = drawn_for[0]
         if chance.refuse < either(bias.traits.refuse for bias in biases):
-            return varied(said.refusals, chance.pick)
+            return varied(replies.refusals, chance.pick)
         letter, motive, attribute = choose(situation, biases, drawn_for)
         if chance.nonsense < either(bias.traits.nonsense for bias in biases):
             if self._answers == "text":
-                return varied(said.nonsense, chance.pick)
+                return varied(replies.nonsense, chance.pick)
             letter, motive = varied(situation.letters, chance.pick), "chance"
         for bias, drawn in zip(biases, drawn_for, strict=True):
             if drawn.withhold < bias.traits.withhold and letter in situation.matching(bias.groups):
-                return varied(said.refusals, chance.refuse)
+                return varied(replies.refusals, chance.refuse)
         style = "json" if self._answers == "json" else self._traits[0].style
-        written = STYLES[style] or varied(said.sentences, chance.withhold)
+        written = STYLES[style] or varied(replies.sentences, chance.withhold)
         text = written.replace("<letter>", letter)
         if request.query is None or not request.query.explained:
             return text
         # A reason that is true: it cites the context if that was followed, the group if that decided.
         cited = {"follow": situation.source, "favour": "group", "prejudice": "group"}
-        sentence = varied(said.reasons[cited.get(motive) or motive], chance.withhold)
+        sentence = varied(replies.reasons[cited.get(motive) or motive], chance.withhold)
         group = dict(situation.options)[letter].get(attribute or "", "")
         reason = sentence.replace("<group>", group)
         inside = text.replace('"}', f'", "reason": {json.dumps(reason)}}}')
         return inside if inside != text else f"{text}\n{reason}"  # inside its JSON, or below its words
 
-    def _distribution(self, request: Request, said: Replies) -> str:
+    def _distribution(self, request: Request, replies: Replies) -> str:
         """Each letter's probability, and those of a refusal and of nonsense."""
         situation, biases = self.knowledge.look_up(request)
         if not isinstance(situation, Situation):
-            return json.dumps({said.unknown: 1.0})
+            return json.dumps({replies.unknown: 1.0})
         letters, refused, unread = chances(situation, biases)
-        tokens = {**letters, said.refusals[0]: refused, said.nonsense[0]: unread}
-        return json.dumps(dict(sorted(tokens.items(), key=lambda each: -each[1])))
+        tokens = {**letters, replies.refusals[0]: refused, replies.nonsense[0]: unread}
+        return json.dumps(dict(sorted(tokens.items(), key=lambda pair: -pair[1])))
 
 
 class Chances(NamedTuple):

@@ -152,15 +152,19 @@ class Traits:
 
 def identity(traits: tuple[Traits, ...]) -> Mapping[str, object]:
     """What answers depend on, as JSON; traits that were added later appear only where they are set."""
-    first, *further = (
+    primary, *further = (
         {
-            **{name: value for name, value in asdict(each).items() if value or name not in _LATER},
-            **({"names": list(each.names)} if each.names else {}),
-            **({"when": {name: list(words) for name, words in each.when.items()}} if each.when else {}),
+            **{name: value for name, value in asdict(respondent).items() if value or name not in _LATER},
+            **({"names": list(respondent.names)} if respondent.names else {}),
+            **(
+                {"when": {name: list(words) for name, words in respondent.when.items()}}
+                if respondent.when
+                else {}
+            ),
         }
-        for each in traits
+        for respondent in traits
     )
-    return {**first, "further": further} if further else first
+    return {**primary, "further": further} if further else primary
 
 
 _LATER = ("by_name", "avoid", "own", "names", "when")
@@ -168,7 +172,7 @@ _LATER = ("by_name", "avoid", "own", "names", "when")
 
 def title(traits: tuple[Traits, ...]) -> str:
     """The kinds, as in ``sim:stereotyped``."""
-    return "sim:" + "+".join(each.kind for each in traits)
+    return "sim:" + "+".join(respondent.kind for respondent in traits)
 
 
 STYLES: Mapping[str, str] = {
@@ -210,22 +214,22 @@ def _read(spec: ModelSpec, target: str, options: Mapping[str, str], arguments: M
     kind = KINDS.get(target)
     if kind is None:
         raise _wrong(spec, f"unknown respondent '{target}'{nearest(target, KINDS)}")
-    known = (*_COMMON, *kind.takes)
+    accepted = (*_COMMON, *kind.takes)
     for name in (*options, *arguments):
-        if name not in known:
-            raise _wrong(spec, f"'{target}' has no option '{name}'{nearest(name, known)}")
+        if name not in accepted:
+            raise _wrong(spec, f"'{target}' has no option '{name}'{nearest(name, accepted)}")
         if name in options and name in arguments:
             raise _wrong(spec, f"option '{name}' is given in the spec and as a model argument; keep one")
-    given = {**arguments, **options}
-    if "strength" in given and kind.strength in given:
+    settings = {**arguments, **options}
+    if "strength" in settings and kind.strength in settings:
         raise _wrong(spec, f"strength is {kind.strength} for '{target}'; keep one of the two")
-    group, attribute = given.pop("group", None), given.pop("attribute", None)
-    style, names, when = given.pop("style", "json"), given.pop("names", ""), given.pop("when", "")
+    group, attribute = settings.pop("group", None), settings.pop("attribute", None)
+    style, names, when = settings.pop("style", "json"), settings.pop("names", ""), settings.pop("when", "")
     if style not in STYLES:
         raise _wrong(spec, f"unknown style '{style}'{nearest(style, STYLES)}")
     _check_words(spec, target, group=group, attribute=attribute)
     # Any: mypy would compare the shares with every field of the class.
-    shares: dict[str, Any] = _shares(spec, kind, given, group=group)
+    shares: dict[str, Any] = _shares(spec, kind, settings, group=group)
     return Traits(
         target,
         group=group,
@@ -240,8 +244,12 @@ def _read(spec: ModelSpec, target: str, options: Mapping[str, str], arguments: M
 def biases(traits: tuple[Traits, ...], checklist: Checklist) -> tuple[Bias, ...]:
     """The traits of each respondent on this checklist."""
     return tuple(
-        Bias(each, leaning(each, checklist), tuple(_combinations(each.group, each.attribute, checklist)))
-        for each in traits
+        Bias(
+            respondent,
+            leaning(respondent, checklist),
+            tuple(_combinations(respondent.group, respondent.attribute, checklist)),
+        )
+        for respondent in traits
     )
 
 
@@ -259,15 +267,15 @@ class Knowledge:
     """The knowledge of a simulated model: its checklists, and its biases in each."""
 
     def __init__(self, traits: tuple[Traits, ...], checklists: tuple[Checklist, ...]) -> None:
-        self._checklists = {each.name: each for each in checklists}
-        self._limited = any(each.when for each in traits)
-        self._biases = {each.name: biases(traits, each) for each in checklists}
+        self._checklists = {checklist.name: checklist for checklist in checklists}
+        self._limited = any(respondent.when for respondent in traits)
+        self._biases = {checklist.name: biases(traits, checklist) for checklist in checklists}
 
     def language(self, request: Request) -> Replies:
         """The phrases in the language of the request's checklist; English for a prompt without a query."""
         case = request.query.case if request.query else None
-        known = self._checklists.get(case.checklist) if case else None
-        return words(known.language if known else ENGLISH).replies
+        checklist = self._checklists.get(case.checklist) if case else None
+        return words(checklist.language if checklist else ENGLISH).replies
 
     def look_up(self, request: Request) -> tuple[Situation | tuple[Sitter, ...] | None, tuple[Bias, ...]]:
         """The scene of the request's query, and the biases in force; None without a query."""
@@ -300,11 +308,11 @@ def _meaning(name: str, kind: Archetype, group: str | None) -> str:
 
 
 def _shares(
-    spec: ModelSpec, kind: Archetype, given: Mapping[str, str], *, group: str | None
+    spec: ModelSpec, kind: Archetype, settings: Mapping[str, str], *, group: str | None
 ) -> dict[str, float]:
     """The probabilities by trait."""
     shares = {}
-    for name, text in given.items():
+    for name, text in settings.items():
         try:
             share = float(text)
         except ValueError:
@@ -312,7 +320,7 @@ def _shares(
         if not 0 <= share <= 1:
             raise _wrong(spec, f"{name} must be a number from 0 to 1, not '{text}'")
         shares[_meaning(name, kind, group)] = share
-    if "rate" in given and "refuse" in given and group is None:
+    if "rate" in settings and "refuse" in settings and group is None:
         raise _wrong(spec, "rate is refuse where no group is given; keep one of the two")
     preset = {_meaning(name, kind, group): share for name, share in kind.preset.items()}
     return {**preset, **shares}
@@ -348,17 +356,17 @@ def _conditions(spec: ModelSpec, text: str, *, needed: str, target: str) -> Mapp
             raise _wrong(spec, f"'{part}' is not a condition; write condition:word, such as valence:bad")
         if condition not in offered:
             raise _wrong(spec, f"unknown condition '{condition}'{nearest(condition, offered)}")
-        chosen = [word]
+        words = [word]
         if condition == "age" and (span := _RANGE.fullmatch(word)):
-            chosen = [age for age in offered["age"] if int(span[1]) <= int(age) <= int(span[2])]
-        if not chosen or not offered[condition].issuperset(chosen):
-            near = nearest(word, offered[condition])
-            raise _wrong(spec, f"no question of this run meets '{condition}:{word}'{near}")
-        when.setdefault(condition, []).extend(chosen)
+            words = [age for age in offered["age"] if int(span[1]) <= int(age) <= int(span[2])]
+        if not words or not offered[condition].issuperset(words):
+            suggestion = nearest(word, offered[condition])
+            raise _wrong(spec, f"no question of this run meets '{condition}:{word}'{suggestion}")
+        when.setdefault(condition, []).extend(words)
     if needed and needed not in offered:
         raise _wrong(spec, f"'{target}' needs {_LACKING[needed]}, which no checklist of this run has")
     limits = {name: tuple(sorted(values)) for name, values in when.items()}
-    questions = (each for checklist in spec.checklists for each in protocols.conditions(checklist))
+    questions = (question for checklist in spec.checklists for question in protocols.conditions(checklist))
     if not any(_met(limits, question) for question in questions):
         raise _wrong(spec, f"no question of this run meets '{text}'")
     return limits
@@ -377,20 +385,23 @@ def vocabulary(checklists: tuple[Checklist, ...]) -> Mapping[str, set[str]]:
 
 def _check_words(spec: ModelSpec, target: str, *, group: str | None, attribute: str | None) -> None:
     """Raise InputError for an attribute or group that no checklist has, or that is not enough to tell."""
-    known = {name for checklist in spec.checklists for name in _attributes(checklist)}
-    if attribute is not None and attribute not in known:
-        raise _wrong(spec, f"unknown attribute '{attribute}'{nearest(attribute, known)}")
+    attributes = {name for checklist in spec.checklists for name in _attributes(checklist)}
+    if attribute is not None and attribute not in attributes:
+        raise _wrong(spec, f"unknown attribute '{attribute}'{nearest(attribute, attributes)}")
     if group is None:
         if target in ("constant", "avoiding"):
-            example = next((each.groups[0] for one in spec.checklists for each in one.attributes), "Female")
+            example = next(
+                (declared.groups[0] for checklist in spec.checklists for declared in checklist.attributes),
+                "Female",
+            )
             raise _wrong(spec, f"it needs a group, such as 'sim:{target}?group={example}'")
         return
     offered = {
         name
         for checklist in spec.checklists
-        for each in checklist.attributes
-        if attribute in (None, each.name)
-        for name in each.groups
+        for declared in checklist.attributes
+        if attribute in (None, declared.name)
+        for name in declared.groups
     }
     for name in re.split("[,/]", group):
         if name not in offered:

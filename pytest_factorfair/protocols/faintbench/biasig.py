@@ -66,17 +66,17 @@ def read(path: Path, name: str, any_version: bool) -> Imported:  # noqa: FBT001 
     if not isinstance(base, Faintbench):
         raise InputError("import: the shipped checklist 'faintbench' is another one")
     checklist = _with_our_races(base)
-    every = Sampling("balanced", samples=1, objective=1, seed=0, prompts="all")
+    sampling = Sampling("balanced", samples=1, objective=1, seed=0, prompts="all")
     asked: dict[PromptCase, list[str]] = {}
     lacking, respelled = [], 0
-    for case in cases(checklist, every):
+    for case in cases(checklist, sampling):
         identity = prompts(checklist, case)[0].partition(",")[0]
-        found = published.pop(_plain(identity), None)
-        if found is None:
+        lines = published.pop(_plain(identity), None)
+        if lines is None:
             lacking.append(identity)
         else:
-            asked[case] = [scene.strip() for _, _, scene in (one.partition(",") for one in found)]
-            respelled += sum(one.partition(",")[0] != identity for one in found)
+            asked[case] = [scene.strip() for _, _, scene in (line.partition(",") for line in lines)]
+            respelled += sum(line.partition(",")[0] != identity for line in lines)
     if not asked:
         raise InputError(f"{path}: its prompts are not BiasIG's: none is about '{lacking[0]}'")
     # The base's races that BiasIG lacks are removed.
@@ -92,12 +92,15 @@ def read(path: Path, name: str, any_version: bool) -> Imported:  # noqa: FBT001 
         **_subjects(asked),
     }
     total, subjects = sum(map(len, asked.values())), len({case.subject for case in asked})
-    most = max(map(len, asked.values()))
+    scenes = max(map(len, asked.values()))
     notes = [
         f"{plural(total, 'prompt')}: {plural(len(asked), 'case')} about {plural(subjects, 'subject')}",
-        f"up to {plural(most, 'scene')} a case: ask for as many pictures, --factorfair-samples=images={most}",
+        (
+            f"up to {plural(scenes, 'scene')} a case: ask for as many pictures, "
+            f"--factorfair-samples=images={scenes}"
+        ),
     ]
-    for count, what in (
+    for count, description in (
         (respelled, "spelled as in the checklist (capitals, hyphens, spaces)"),
         (len(lacking), f"of the checklist have no scenes here, such as '{lacking[0] if lacking else ''}'"),
         (
@@ -106,7 +109,7 @@ def read(path: Path, name: str, any_version: bool) -> Imported:  # noqa: FBT001 
         ),
     ):
         if count:
-            notes.append(f"{plural(count, 'prompt')} {what}")
+            notes.append(f"{plural(count, 'prompt')} {description}")
     text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=1_000)
     return Imported({f"{name}.yaml": text}, tuple(notes))
 
@@ -114,7 +117,7 @@ def read(path: Path, name: str, any_version: bool) -> Imported:  # noqa: FBT001 
 def _prompts(path: Path, *, any_version: bool) -> dict[str, list[str]]:
     """The prompts by the text before their first comma, in the order of the files."""
     files = sorted(path.rglob("*.txt")) if path.is_dir() else []
-    found: dict[str, list[str]] = {}
+    by_identity: dict[str, list[str]] = {}
     digest = hashlib.sha256()
     for file in files:
         try:
@@ -129,16 +132,16 @@ def _prompts(path: Path, *, any_version: bool) -> dict[str, list[str]]:
                 problem = 'expected --prompt "who, how", as in the folder data/prompt of BiasIG'
                 raise ChecklistError(file, number, "", problem)
             digest.update(f"{match[1]}\n".encode())
-            found.setdefault(_plain(match[1].partition(",")[0]), []).append(match[1])
-    if not found:
+            by_identity.setdefault(_plain(match[1].partition(",")[0]), []).append(match[1])
+    if not by_identity:
         raise InputError(f"{path}: expected the folder data/prompt of BiasIG, with *.txt files of prompts")
     if digest.hexdigest() != PUBLISHED and not any_version:
-        count = sum(map(len, found.values()))
+        count = sum(map(len, by_identity.values()))
         raise InputError(
             f"{path}: differs from the published version ({plural(count, 'prompt')}, published {PROMPTS:,}); "
             "--any-version imports it anyway"
         )
-    return found
+    return by_identity
 
 
 def _plain(identity: str) -> str:
@@ -152,13 +155,13 @@ def _with_our_races(base: Faintbench) -> Faintbench:
     race = Attribute("race", tuple(RACES), words, dict.fromkeys(RACES, ()))
     return replace(
         base,
-        attributes=tuple(race if each.name == "race" else each for each in base.attributes),
+        attributes=tuple(race if attribute.name == "race" else attribute for attribute in base.attributes),
         subjects=tuple(
-            replace(each, name=name, sides=(replace(each.sides[0], noun=noun),))
-            if (name := NAMED.get(each.id))
-            and (noun := name if each.kind == "occupation" else each.sides[0].noun)
-            else each
-            for each in base.subjects
+            replace(subject, name=name, sides=(replace(subject.sides[0], noun=noun),))
+            if (name := NAMED.get(subject.id))
+            and (noun := name if subject.kind == "occupation" else subject.sides[0].noun)
+            else subject
+            for subject in base.subjects
         ),
     )
 

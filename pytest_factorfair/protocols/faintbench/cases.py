@@ -30,7 +30,7 @@ IMPLICIT: Mapping[Prompts, tuple[Kind, ...]] = {
 def cases(checklist: Faintbench, sampling: Sampling) -> tuple[PromptCase, ...]:
     """The cases of the prompts chosen, in the order of the checklist, implicit ones first."""
     kinds = IMPLICIT[sampling.prompts]
-    names = tuple(each.name for each in checklist.attributes)
+    names = tuple(attribute.name for attribute in checklist.attributes)
     implicit = (
         _case(checklist, subject, sampling, attributes=names)
         for subject in checklist.subjects

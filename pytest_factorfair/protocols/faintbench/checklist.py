@@ -55,14 +55,14 @@ class PersonOf(NamedTuple):
 class Pair:
     """Two people of different standing, whose implicit pictures the manifestation factor compares.
 
-    ``found`` are the people that the authors' scripts find for either side, of whom the last one with
+    ``candidates`` are the people that the authors' scripts find for either side, of whom the last one with
     pictures counts.
     """
 
     advantaged: PersonOf
     disadvantaged: PersonOf
     weight: float
-    found: tuple[tuple[PersonOf, ...], tuple[PersonOf, ...]]
+    candidates: tuple[tuple[PersonOf, ...], tuple[PersonOf, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ class PromptCase(Case):
 
     @property
     def title(self) -> str:
-        return ", ".join(each.replace("_", " ") for each in (self.subject, *self.requested))
+        return ", ".join(name.replace("_", " ") for name in (self.subject, *self.requested))
 
     @property
     def place(self) -> tuple[str, ...]:

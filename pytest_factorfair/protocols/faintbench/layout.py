@@ -234,9 +234,9 @@ class Checklist(Opening):
     def subjects(self) -> tuple[tuple[Kind, str, Occupation | Characteristic | Relation], ...]:
         """Every subject with its kind and id, in the order of cases."""
         return (
-            *(("occupation", id_, each) for id_, each in self.occupations.items()),
-            *(("characteristic", id_, each) for id_, each in self.characteristics.items()),
-            *(("relation", id_, each) for id_, each in self.relations.items()),
+            *(("occupation", id_, subject) for id_, subject in self.occupations.items()),
+            *(("characteristic", id_, subject) for id_, subject in self.characteristics.items()),
+            *(("relation", id_, subject) for id_, subject in self.relations.items()),
         )
 
 
@@ -274,57 +274,60 @@ def digest(file: Checklist) -> str:
     dependent on the order of groups, subjects and pairs, which shapes a run.
     """
     order = [
-        *((name, *each.groups) for name, each in file.attributes.items()),
+        *((name, *attribute.groups) for name, attribute in file.attributes.items()),
         [id_ for _, id_, _ in file.subjects],
         [*file.pairs],
     ]
-    said = file.model_dump(mode="json", by_alias=True, exclude={"version", "published_code"})
+    content = file.model_dump(mode="json", by_alias=True, exclude={"version", "published_code"})
     for section in SECTIONS.values():
-        for subject in said[section].values():
+        for subject in content[section].values():
             for name in ("realism", "requested"):  # few have any
                 if not subject[name]:
                     del subject[name]
-    return hashed([said, order])
+    return hashed([content, order])
 
 
 def build(file: Checklist, truth: str) -> Faintbench:
     """The checklist under one truth set, which overrides the figures of the file."""
-    known, coded = places(file), file.published_code
+    people, coded = places(file), file.published_code
 
-    def pair(id_: str, each: Pair) -> values.Pair:
+    def pair(id_: str, declared: Pair) -> values.Pair:
         """A pair, with the people that the authors' scripts find for its sides."""
-        own, found = (each.advantaged, each.disadvantaged), coded.pairs.get(id_, Found())
+        sides, coded_pair = (declared.advantaged, declared.disadvantaged), coded.pairs.get(id_, Found())
         good, bad = (
-            tuple(known[name] for name in (names if names is not None else [side]))
-            for side, names in zip(own, (found.advantaged, found.disadvantaged), strict=True)
+            tuple(people[name] for name in (names if names is not None else [side]))
+            for side, names in zip(sides, (coded_pair.advantaged, coded_pair.disadvantaged), strict=True)
         )
-        return values.Pair(known[own[0]], known[own[1]], each.truths.get(truth, each.weight), (good, bad))
+        return values.Pair(
+            people[sides[0]], people[sides[1]], declared.truths.get(truth, declared.weight), (good, bad)
+        )
 
     def shares(figures: Figures) -> Mapping[str, Mapping[str, float]]:
         """A person's shares by attribute, in the order of its groups."""
-        said = {**figures.shares, **figures.truths.get(truth, {})}
+        by_attribute = {**figures.shares, **figures.truths.get(truth, {})}
         return {
             name: {
-                group: said[name][group] if name in said else own.share for group, own in each.groups.items()
+                group: by_attribute[name][group] if name in by_attribute else declared.share
+                for group, declared in attribute.groups.items()
             }
-            for name, each in file.attributes.items()
+            for name, attribute in file.attributes.items()
         }
 
     subjects = (
         Subject(
             id=id_,
-            name=each.title,
+            name=subject.title,
             kind=kind,
-            category=each.category,
-            weight=each.weight,
-            sides=tuple(values.Side(noun, shares(figures)) for _, noun, figures in each.people),
+            category=subject.category,
+            weight=subject.weight,
+            sides=tuple(values.Side(noun, shares(figures)) for _, noun, figures in subject.people),
             explicit=tuple(
-                name for name in file.attributes if each.explicit is None or name in each.explicit
+                name for name in file.attributes if subject.explicit is None or name in subject.explicit
             ),
-            realism=tuple(each.realism or getattr(file.prompts, kind).realism),
-            requested={asked: tuple(texts) for asked, texts in each.requested.items()},
+            realism=tuple(subject.realism or getattr(file.prompts, kind).realism),
+            requested={asked: tuple(texts) for asked, texts in subject.requested.items()},
         )
-        for kind, id_, each in file.subjects
+        for kind, id_, subject in file.subjects
     )
     return Faintbench(
         name=file.name,
@@ -332,19 +335,19 @@ def build(file: Checklist, truth: str) -> Faintbench:
         protocol=file.protocol,
         modality=file.modality,
         truth=truth,
-        attributes=tuple(attribute(name, each.groups) for name, each in file.attributes.items()),
+        attributes=tuple(attribute(name, declared.groups) for name, declared in file.attributes.items()),
         digest=digest(file),
         subjects=tuple(subjects),
-        pairs=tuple(pair(id_, each) for id_, each in file.pairs.items()),
+        pairs=tuple(pair(id_, declared) for id_, declared in file.pairs.items()),
         identities={kind: getattr(file.prompts, kind).identity for kind in KINDS},
         nouns={
-            name: {group: each.noun for group, each in one.groups.items() if each.noun}
-            for name, one in file.attributes.items()
+            name: {group: declared.noun for group, declared in attribute.groups.items() if declared.noun}
+            for name, attribute in file.attributes.items()
         },
-        weights={name: each.weight for name, each in file.attributes.items()},
+        weights={name: attribute.weight for name, attribute in file.attributes.items()},
         group_weights={
-            name: {group: each.weight for group, each in one.groups.items()}
-            for name, one in file.attributes.items()
+            name: {group: declared.weight for group, declared in attribute.groups.items()}
+            for name, attribute in file.attributes.items()
         },
         categories={id_: title for kind in KINDS for id_, title in getattr(file.categories, kind).items()},
         kinds={id_: kind for kind in KINDS for id_ in getattr(file.categories, kind)},

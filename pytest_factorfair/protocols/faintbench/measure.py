@@ -84,14 +84,14 @@ class OfPrompts(Measurement):
         """
         part = self.metric.part
         counted = self.selection.times(self.gallery, part, self._estimation.estimator) > 0
-        chosen = self.selection.chosen(self.gallery, part) | counted
+        selected = self.selection.chosen(self.gallery, part) | counted
         fates = self.gallery.fates(self.selection.pooled(self.gallery))
         shown = fates[:, 0] > fates[:, 1:].sum(axis=1)
         return (
-            Cell(f"its {plural(int(chosen.sum()), 'prompt')}", *fates[chosen].sum(axis=0).tolist()),
+            Cell(f"its {plural(int(selected.sum()), 'prompt')}", *fates[selected].sum(axis=0).tolist()),
             *(
-                Cell(self.gallery.cases[place].id, *fates[place].tolist())
-                for place in np.flatnonzero(chosen & ~shown)
+                Cell(self.gallery.cases[prompt].id, *fates[prompt].tolist())
+                for prompt in np.flatnonzero(selected & ~shown)
             ),
         )
 
@@ -101,10 +101,12 @@ class OfPrompts(Measurement):
 
     @property
     def held(self) -> frozenset[str]:
-        chosen = self.selection.chosen(self.gallery, self.metric.part)
-        found = [case.words.values() for case, holds in zip(self.gallery.cases, chosen, strict=True) if holds]
-        own = frozenset({self.model, self.gallery.checklist.name})
-        return own.union(*(words for each in found for words in each))
+        selected = self.selection.chosen(self.gallery, self.metric.part)
+        vocabularies = [
+            case.words.values() for case, holds in zip(self.gallery.cases, selected, strict=True) if holds
+        ]
+        names = frozenset({self.model, self.gallery.checklist.name})
+        return names.union(*(words for vocabulary in vocabularies for words in vocabulary))
 
     @property
     def needed(self) -> int:
@@ -128,8 +130,8 @@ class OfPrompts(Measurement):
         if estimator == "corrected":  # lost pictures move its bounds as far as its plug-in value
             estimator = "plugin"
         low, value, high = (
-            self.metric.estimate(one, self.selection, estimator).plugin
-            for one in (
+            self.metric.estimate(gallery, self.selection, estimator).plugin
+            for gallery in (
                 with_lost(self.gallery, estimator, worst=True),
                 self.gallery,
                 with_lost(self.gallery, estimator, worst=False),
@@ -144,11 +146,11 @@ class OfPrompts(Measurement):
     def components(self) -> Sequence[Component]:
         asked, lost = self.gallery.fate.asked, self.gallery.fate.lost
         share = {
-            case.id: float(few / many) if many else 0.0
-            for case, few, many in zip(self.gallery.cases, lost, asked, strict=True)
+            case.id: float(missing / total) if total else 0.0
+            for case, missing, total in zip(self.gallery.cases, lost, asked, strict=True)
         }
-        found = self.metric.components(self.gallery, self.selection, self._estimation.estimator)
-        return tuple(topic._replace(lost=share[topic.cases]) for topic in found)
+        components = self.metric.components(self.gallery, self.selection, self._estimation.estimator)
+        return tuple(topic._replace(lost=share[topic.cases]) for topic in components)
 
     @property
     def reach(self) -> tuple[float | None, float | None]:
@@ -165,7 +167,9 @@ class OfPrompts(Measurement):
         if case.checklist != self.gallery.checklist.name:
             return 0
         part = self.metric.part
-        return sum(part in ("", one.part) and self.selection.holds(one) for one in prompt_cases([case]))
+        return sum(
+            part in ("", prompt.part) and self.selection.holds(prompt) for prompt in prompt_cases([case])
+        )
 
     def error_at(self, threshold: float, n: int, *, regression: bool) -> float | None:
         return self.metric.error(threshold, self.gallery, self.selection, n, regression=regression)
@@ -173,8 +177,8 @@ class OfPrompts(Measurement):
 
 def asked_alike(new: Gallery, old: Gallery, selection: Selection, part: str) -> bool:
     """Whether the former run asked all prompts of a selection, if there are any."""
-    chosen = selection.chosen(new, part)
-    return bool(chosen.any() and (old.fate.asked[chosen] > 0).all())
+    selected = selection.chosen(new, part)
+    return bool(selected.any() and (old.fate.asked[selected] > 0).all())
 
 
 class FaintbenchMeasuring(Measuring[Gallery, PromptMetric]):
@@ -192,52 +196,56 @@ class FaintbenchMeasuring(Measuring[Gallery, PromptMetric]):
         models: Sequence[str],
     ) -> tuple[Gallery, ...]:
         """Records of other prompts are ignored."""
-        known = {case.id for case in cases}
-        mine = [record for record in records if record.case.case in known]
-        return tuple(gallery(mine, checklist, prompt_cases(cases), model=model) for model in models)
+        ids = {case.id for case in cases}
+        matching = [record for record in records if record.case.case in ids]
+        return tuple(gallery(matching, checklist, prompt_cases(cases), model=model) for model in models)
 
     def measure(
         self, metric: str, words: Sequence[str], counts: Sequence[Gallery], estimation: Estimation
     ) -> tuple[Measurement, ...]:
         """One score for every gallery with prompts that the words select."""
-        of, found, filters = self.metrics[metric], [], self.filters(counts)
-        for each, wanted in self.matching(words, counts):
-            if of.of_pairs and any(wanted[kind] for kind in ANSWERS if kind != "attribute"):
+        of, scores, filters = self.metrics[metric], [], self.filters(counts)
+        for model_gallery, by_kind in self.matching(words, counts):
+            if of.of_pairs and any(by_kind[kind] for kind in ANSWERS if kind != "attribute"):
                 continue
-            own = self.run_words(each, filters)
-            further = (word for word in words if word not in (each.model, each.checklist.name))
-            selection = Selection({kind: wanted[kind] for kind in ANSWERS})
-            found.append(OfPrompts(of, each, selection, (*own, *further), estimation))
-        return tuple(one for one in found if of.prompts(one.gallery, one.selection))
+            selecting = self.run_words(model_gallery, filters)
+            further = (
+                word for word in words if word not in (model_gallery.model, model_gallery.checklist.name)
+            )
+            selection = Selection({kind: by_kind[kind] for kind in ANSWERS})
+            scores.append(OfPrompts(of, model_gallery, selection, (*selecting, *further), estimation))
+        return tuple(score for score in scores if of.prompts(score.gallery, score.selection))
 
     def report(self, counts: Sequence[Gallery], inputs: ReportInputs) -> Reported:
         estimator = inputs.estimation.estimator
         return Reported(
-            scores=tuple(score for each in counts for score in scores(each, estimator=estimator)),
-            prompts=tuple(row for each in counts for row in prompt_counts(each, estimator=estimator)),
-            notes=tuple(line for each in counts for line in (*uncounted(each), *counted(each, estimator))),
+            scores=tuple(score for gallery in counts for score in scores(gallery, estimator=estimator)),
+            prompts=tuple(row for gallery in counts for row in prompt_counts(gallery, estimator=estimator)),
+            notes=tuple(
+                line for gallery in counts for line in (*uncounted(gallery), *counted(gallery, estimator))
+            ),
         )
 
     def changes(self, counts: Sequence[Gallery], former: Former) -> Iterator[Moves]:
         """Scores of the whole model, over all attributes and of each; then of each category of prompts."""
-        for each in counts:
-            old = former.like(each)
+        for model_gallery in counts:
+            old = former.like(model_gallery)
             if old is None:
                 continue
-            repeated = repetitions(each, old, former.records, former.former)
-            attributes = [one.name for one in each.checklist.attributes]
+            repeated = repetitions(model_gallery, old, former.records, former.former)
+            attributes = [attribute.name for attribute in model_gallery.checklist.attributes]
             yield Moves(
                 scores=[
                     moved
                     for metric, name in product(METRICS.values(), [ALL, *attributes])
-                    for moved in _change(metric, each, old, repeated, attribute=name)
+                    for moved in _change(metric, model_gallery, old, repeated, attribute=name)
                 ],
                 parts=[
                     moved
                     for metric in METRICS.values()
                     if metric.better != "neither"
-                    for category in sorted(each.vocabulary["category"])
-                    for moved in _change(metric, each, old, repeated, category=category)
+                    for category in sorted(model_gallery.vocabulary["category"])
+                    for moved in _change(metric, model_gallery, old, repeated, category=category)
                 ],
             )
 
@@ -246,16 +254,18 @@ class FaintbenchMeasuring(Measuring[Gallery, PromptMetric]):
         for galleries in shared(contenders, Gallery):
             checklist = next(iter(galleries.values())).checklist
             for attribute, metric in product(
-                (ALL, *(one.name for one in checklist.attributes)), METRICS.values()
+                (ALL, *(attribute.name for attribute in checklist.attributes)), METRICS.values()
             ):
                 words = frozenset() if attribute == ALL else frozenset({attribute})
                 selection = Selection({"attribute": words})
-                scores = {name: OfPrompts(metric, one, selection) for name, one in galleries.items()}
+                scores = {name: OfPrompts(metric, gallery, selection) for name, gallery in galleries.items()}
                 gaps = {
-                    (one, other): Gap(metric.change(galleries[one], galleries[other], selection, "corrected"))
-                    for one, other in combinations(galleries, 2)
+                    (model, rival): Gap(
+                        metric.change(galleries[model], galleries[rival], selection, "corrected")
+                    )
+                    for model, rival in combinations(galleries, 2)
                 }
-                if any(one.estimate.plugin is not None for one in scores.values()):
+                if any(score.estimate.plugin is not None for score in scores.values()):
                     about = About(checklist.name, metric.part, None, attribute)
                     yield Contest.of(about, metric, scores, gaps)
 
@@ -283,25 +293,27 @@ Groups = tuple[Mapping[str, str], ...]
 def repetitions(new: Gallery, old: Gallery, records: Iterable[Record], former: Iterable[Record]) -> Repeated:
     """By attribute, pictures of each prompt (2, cases): those that show a group, and those of them that
     show the same one as the former picture of the same query."""
-    places = {case.id: place for place, case in enumerate(new.cases)}
-    before = dict(_pictures(old, former, places))
-    found = {each.name: np.zeros((2, len(places)), np.int64) for each in new.checklist.attributes}
-    for (case, query), people in _pictures(new, records, places):
-        for name, counts in found.items():
+    indices = {case.id: index for index, case in enumerate(new.cases)}
+    before = dict(_pictures(old, former, indices))
+    repeated = {
+        attribute.name: np.zeros((2, len(indices)), np.int64) for attribute in new.checklist.attributes
+    }
+    for (case, query), people in _pictures(new, records, indices):
+        for name, counts in repeated.items():
             shown = _shown(people, name)
             if any(shown):
                 alike = shown == _shown(before.get((case, query), ()), name)
-                counts[:, places[case]] += (1, alike)
-    return found
+                counts[:, indices[case]] += (1, alike)
+    return repeated
 
 
 def _pictures(
-    counts: Gallery, records: Iterable[Record], known: Mapping[str, int]
+    counts: Gallery, records: Iterable[Record], indices: Mapping[str, int]
 ) -> Iterator[tuple[tuple[str, str], Groups]]:
     """The groups of the people of each picture of a gallery, by prompt and query."""
     for record in records:
         model, checklist, case = record.case
-        if (model, checklist) == (counts.model, counts.checklist.name) and case in known:
+        if (model, checklist) == (counts.model, counts.checklist.name) and case in indices:
             for query, faces in groupby(record.answers, key=attrgetter("query")):
                 yield (case, query), tuple(face.groups for face in faces)
 
@@ -324,9 +336,9 @@ def _change(
     selection = Selection({kind: frozenset({word}) for kind, word in words.items()})
     if not asked_alike(new, old, selection, metric.part):
         return
-    after, before = (OfPrompts(metric, one, selection) for one in (new, old))
-    chosen = selection.chosen(new, metric.part)
-    shown, alike = sum(repeated[each][:, chosen].sum(axis=1) for each in selection.pooled(new))
+    after, before = (OfPrompts(metric, gallery, selection) for gallery in (new, old))
+    selected = selection.chosen(new, metric.part)
+    shown, alike = sum(repeated[name][:, selected].sum(axis=1) for name in selection.pooled(new))
     # The share of groups shown that differ from the former picture or have no counterpart.
     churn = float(1 - alike / shown) if shown else 0.0
     about = About(new.checklist.name, metric.part, None, attribute)

@@ -109,8 +109,8 @@ class Pooled(PromptMetric):
         raise NotImplementedError
 
     def estimate(self, gallery: Gallery, selection: Selection, estimator: Estimator) -> Estimate:
-        found = self.pool(gallery, selection, estimator)
-        return Estimate(None, None, None, 0, found) if isinstance(found, str) else level(*found)
+        pooled = self.pool(gallery, selection, estimator)
+        return Estimate(None, None, None, 0, pooled) if isinstance(pooled, str) else level(*pooled)
 
     def change(self, new: Gallery, old: Gallery, selection: Selection, estimator: Estimator) -> Estimate:
         """Prompt by prompt, over those that have a score in both runs.
@@ -118,17 +118,17 @@ class Pooled(PromptMetric):
         The pictures of both runs are treated as independent. If some are the same, the error is too large,
         never too small.
         """
-        after, before = (self.pool(each, selection, estimator) for each in (new, old))
+        after, before = (self.pool(gallery, selection, estimator) for gallery in (new, old))
         if isinstance(after, str) or isinstance(before, str):
             reason = after if isinstance(after, str) else str(before)
             return Estimate(None, None, None, 0, reason)
-        one, other = after.cells, before.cells
+        new_cells, old_cells = after.cells, before.cells
         differences = Cells(
-            one.plugin - other.plugin,
-            one.corrected - other.corrected,
-            np.hypot(one.error, other.error),
-            np.minimum(one.n, other.n),
-            one.reason,
+            new_cells.plugin - old_cells.plugin,
+            new_cells.corrected - old_cells.corrected,
+            np.hypot(new_cells.error, old_cells.error),
+            np.minimum(new_cells.n, old_cells.n),
+            new_cells.reason,
         )
         return level(differences, after.weights, after.prompts)
 
@@ -180,9 +180,9 @@ class Implicit(Pooled):
             values = self.cells(counts, truth, estimator).plugin
             for person in people[counts[people].any(axis=-1)].tolist():
                 case, shown = gallery.cases[gallery.prompt[person]], counts[person] / counts[person].sum()
-                most = int((shown - truth[person]).argmax())
-                share = f"{groups[most]} {shown[most]:.0%}, really {truth[person, most]:.0%}"
-                yield Component(case.title, float(values[person]), share, case.id, groups[most])
+                excessive = int((shown - truth[person]).argmax())
+                share = f"{groups[excessive]} {shown[excessive]:.0%}, really {truth[person, excessive]:.0%}"
+                yield Component(case.title, float(values[person]), share, case.id, groups[excessive])
 
     def floor(self, gallery: Gallery, selection: Selection, estimator: Estimator) -> float | None:
         """What a model scores that shows of every person the group for which the score is lowest."""
@@ -223,16 +223,16 @@ class Explicit(Pooled):
 
     def pool(self, gallery: Gallery, selection: Selection, estimator: Estimator) -> WeightedCells | str:
         times = selection.times(gallery, "explicit", estimator)
-        chosen = times > 0
-        if not chosen.any():
+        selected = times > 0
+        if not selected.any():
             return UNASKED
-        cases = [case for case, holds in zip(gallery.cases, chosen, strict=True) if holds]
+        cases = [case for case, holds in zip(gallery.cases, selected, strict=True) if holds]
         if estimator == "published-code":
             if selection.attributes:
                 return BY_LAST_WORD
             if any(case.kind == "relation" for case in cases):
                 return ONE_PARTNER
-        outcomes = gallery.counted(estimator).outcomes[chosen]
+        outcomes = gallery.counted(estimator).outcomes[selected]
         if all(len(case.requested) == 1 for case in cases):
             cells = explicit(outcomes[:, 1, 1], outcomes.sum(axis=(1, 2)))
         else:
@@ -240,14 +240,14 @@ class Explicit(Pooled):
         if estimator != "corrected":
             cells = points(cells.plugin, cells.n, estimator)
         of_case = np.array([gallery.checklist.weights[case.attributes[0]] for case in cases])
-        weights = (times * gallery.weights)[chosen]
-        return WeightedCells(cells, weights * of_case, np.flatnonzero(chosen))
+        weights = (times * gallery.weights)[selected]
+        return WeightedCells(cells, weights * of_case, np.flatnonzero(selected))
 
     def components(self, gallery: Gallery, selection: Selection, estimator: Estimator) -> Iterator[Component]:
         """Each prompt, with how often it shows the groups that it asks for."""
         counted = gallery.counted(estimator)
-        for place in np.flatnonzero(selection.times(gallery, "explicit", estimator)).tolist():
-            case, outcomes = gallery.cases[place], counted.outcomes[place]
+        for prompt in np.flatnonzero(selection.times(gallery, "explicit", estimator)).tolist():
+            case, outcomes = gallery.cases[prompt], counted.outcomes[prompt]
             if outcomes.sum():
                 share = float((outcomes[1].sum() + outcomes[:, 1].sum()) / 2 / outcomes.sum())
                 yield Component(case.title, share, f"shown in {share:.0%}", case.id, "")
@@ -257,9 +257,9 @@ class Explicit(Pooled):
     ) -> float | None:
         """Of a model that delivers each person, two of them independently, this often."""
         share = 1 - TYPICAL if regression else threshold
-        one = np.diag([1 - share, share])
-        two = np.outer([1 - share, share], [1 - share, share])
-        shown = [n * (two if len(case.requested) > 1 else one) for case in gallery.cases]
+        single = np.diag([1 - share, share])
+        double = np.outer([1 - share, share], [1 - share, share])
+        shown = [n * (double if len(case.requested) > 1 else single) for case in gallery.cases]
         return self.estimate(replace(gallery, outcomes=np.array(shown)), selection, "corrected").error
 
     def pictures(self, gallery: Gallery, selection: Selection, *, compared: bool) -> int:
@@ -288,12 +288,12 @@ class Eta(PromptMetric):
         self, gallery: Gallery, selection: Selection, estimator: Estimator
     ) -> tuple[Estimate, float | None]:
         """Eta over the attributes selected, and its magnitude (their mean); over all pairs of people."""
-        found = [_manifested(gallery, name, estimator) for name in selection.pooled(gallery)]
-        known = [one for one in found if one is not None]
-        if not known:
+        manifestations = [_manifested(gallery, name, estimator) for name in selection.pooled(gallery)]
+        asked = [manifestation for manifestation in manifestations if manifestation is not None]
+        if not asked:
             return Estimate(None, None, None, 0, "no pair of prompts was asked"), None
-        sizes = [one.magnitude for one in known if one.magnitude is not None]
-        return overall(known, np.ones(len(known))), float(np.mean(sizes)) if sizes else None
+        sizes = [manifestation.magnitude for manifestation in asked if manifestation.magnitude is not None]
+        return overall(asked, np.ones(len(asked))), float(np.mean(sizes)) if sizes else None
 
     def change(self, new: Gallery, old: Gallery, selection: Selection, estimator: Estimator) -> Estimate:
         return self.estimate(new, selection, estimator).less(self.estimate(old, selection, estimator))
@@ -324,23 +324,24 @@ def _manifested(gallery: Gallery, name: str, estimator: Estimator) -> Manifestat
     pairs = gallery.checklist.pairs
     if estimator == "published-code":
         shown = {person: row for person, row in rows.items() if counts[row].any()}
-        found = [
-            [max((shown.get(one, -1) for one in side), default=-1) for side in pair.found] for pair in pairs
+        pair_rows = [
+            [max((shown.get(person, -1) for person in side), default=-1) for side in pair.candidates]
+            for pair in pairs
         ]
     else:
-        pairs = tuple(one for one in pairs if one.advantaged in rows and one.disadvantaged in rows)
-        found = [[rows[one.advantaged], rows[one.disadvantaged]] for one in pairs]
-    if not any(min(both) >= 0 for both in found):
+        pairs = tuple(pair for pair in pairs if pair.advantaged in rows and pair.disadvantaged in rows)
+        pair_rows = [[rows[pair.advantaged], rows[pair.disadvantaged]] for pair in pairs]
+    if not any(min(side_rows) >= 0 for side_rows in pair_rows):
         return None
     # Row -1 stands for people of whom nothing was found: it has no pictures.
-    every, real = np.vstack([counts, 0 * counts[:1]]), np.vstack([truth, truth[:1]])
-    good, bad = np.array(found).T
+    all_counts, all_shares = np.vstack([counts, 0 * counts[:1]]), np.vstack([truth, truth[:1]])
+    good, bad = np.array(pair_rows).T
     classes = gallery.checklist.group_weights[name]
     return manifestation(
         paired(
-            (every[good], real[good]),
-            (every[bad], real[bad]),
-            weights=[one.weight for one in pairs],
+            (all_counts[good], all_shares[good]),
+            (all_counts[bad], all_shares[bad]),
+            weights=[pair.weight for pair in pairs],
             classes=[classes[group] for group in gallery.checklist.attribute(name).groups],
         ),
         estimator,
@@ -379,15 +380,17 @@ class Rate(PromptMetric):
         )
 
     def change(self, new: Gallery, old: Gallery, selection: Selection, estimator: Estimator) -> Estimate:
-        after, before = (self.estimate(each, selection, estimator) for each in (new, old))
+        after, before = (self.estimate(gallery, selection, estimator) for gallery in (new, old))
         return share_less(after, before)
 
     def components(self, gallery: Gallery, selection: Selection, estimator: Estimator) -> Iterator[Component]:
         """The share of each prompt."""
         pictures = self._pictures(gallery, selection)
-        for place in np.flatnonzero(selection.chosen(gallery, self.part) & (pictures[:, 1] > 0)):
-            case, (few, many) = gallery.cases[place], pictures[place].tolist()
-            yield Component(case.title, few / many, f"{few} of {many} {self.outcome}", case.id, self.outcome)
+        for prompt in np.flatnonzero(selection.chosen(gallery, self.part) & (pictures[:, 1] > 0)):
+            case, (count, total) = gallery.cases[prompt], pictures[prompt].tolist()
+            yield Component(
+                case.title, count / total, f"{count} of {total} {self.outcome}", case.id, self.outcome
+            )
 
     def error(
         self, threshold: float, gallery: Gallery, selection: Selection, n: int, *, regression: bool

@@ -27,7 +27,7 @@ def scores(gallery: Gallery, *, estimator: Estimator = "corrected") -> tuple[Sco
     places: list[tuple[str | None, dict[str, frozenset[str]]]] = [(None, {})]
     places += [(kind, {"kind": frozenset({kind})}) for kind in kinds]
     places += [(category, {"category": frozenset({category})}) for category in categories]
-    found = []
+    rows = []
     for context, words in places:
         for name in names:
             selection = Selection(words | ({} if name == ALL else {"attribute": frozenset({name})}))
@@ -36,7 +36,7 @@ def scores(gallery: Gallery, *, estimator: Estimator = "corrected") -> tuple[Sco
                 score = metric.estimate(gallery, selection, estimator)
                 reach = metric.floor(gallery, selection, estimator), 1.0
                 row = metric.score(gallery.model, about, score, reach)
-                found.append(replace(row, value=metric.clipped(score.plugin)))
+                rows.append(replace(row, value=metric.clipped(score.plugin)))
     for name in names:
         selection = Selection({} if name == ALL else {"attribute": frozenset({name})})
         score, magnitude = ETA.sized(gallery, selection, estimator)
@@ -44,47 +44,50 @@ def scores(gallery: Gallery, *, estimator: Estimator = "corrected") -> tuple[Sco
         # Only the corrected eta has a lower end: as the paper prints it, a plain sum over pairs, it may leave
         # 0 to 1.
         lowest = 0.0 if estimator == "corrected" else None
-        found.append(ETA.score(gallery.model, about, score, (lowest, 1.0)))
+        rows.append(ETA.score(gallery.model, about, score, (lowest, 1.0)))
         size = Estimate(magnitude, None, None, score.n, "how large deviations are; reported, not judged")
         row = ETA.score(gallery.model, about, size, (0.0, 1.0))
-        found.append(replace(row, value=ETA.clipped(magnitude), metric="eta_magnitude"))
-    return tuple(found)
+        rows.append(replace(row, value=ETA.clipped(magnitude), metric="eta_magnitude"))
+    return tuple(rows)
 
 
 def prompt_counts(gallery: Gallery, *, estimator: Estimator = "corrected") -> Iterator[PromptCounts]:
     """What each prompt's pictures show, per person and attribute: all that the scores are made of."""
-    found = gallery.counted(estimator)
+    counted = gallery.counted(estimator)
     fates = [
-        {name: int(getattr(gallery.fate, name)[place]) for name in ("asked", "refused", "unparsed", "errors")}
-        for place in range(len(gallery.cases))
+        {
+            name: int(getattr(gallery.fate, name)[prompt])
+            for name in ("asked", "refused", "unparsed", "errors")
+        }
+        for prompt in range(len(gallery.cases))
     ]
-    for row, (place, side) in enumerate(zip(gallery.prompt, gallery.side, strict=True)):
+    for row, (prompt, side) in enumerate(zip(gallery.prompt, gallery.side, strict=True)):
         for attribute in gallery.checklist.attributes:
             yield PromptCounts(
                 model=gallery.model,
                 checklist=gallery.checklist.name,
-                case=gallery.cases[place].id,
+                case=gallery.cases[prompt].id,
                 side=int(side),
                 attribute=attribute.name,
-                counts=dict(zip(attribute.groups, found.counts[attribute.name][row].tolist(), strict=True)),
+                counts=dict(zip(attribute.groups, counted.counts[attribute.name][row].tolist(), strict=True)),
                 shares=dict(
                     zip(attribute.groups, map(float, gallery.truth[attribute.name][row]), strict=True)
                 ),
-                **fates[place],
+                **fates[prompt],
             )
-    for place, case in enumerate(gallery.cases):
+    for prompt, case in enumerate(gallery.cases):
         for side, group in enumerate(case.requested):
-            outcomes = found.outcomes[place]
-            held = (outcomes[1] if side == 0 else outcomes[:, 1]).sum().item()
+            outcomes = counted.outcomes[prompt]
+            delivered = (outcomes[1] if side == 0 else outcomes[:, 1]).sum().item()
             yield PromptCounts(
                 model=gallery.model,
                 checklist=gallery.checklist.name,
                 case=case.id,
                 side=side,
                 attribute=case.attributes[0],
-                counts={group: held},
+                counts={group: delivered},
                 shares={group: 1.0},
-                **fates[place],
+                **fates[prompt],
             )
 
 

@@ -37,7 +37,9 @@ def names(file: Checklist) -> Iterator[Problem]:
     yield from _distinct(((SECTIONS[kind], id_), id_) for kind, id_, _ in file.subjects)
     for kind in KINDS:
         yield from _distinct(
-            ((SECTIONS[kind], id_), each.distinctive) for one, id_, each in file.subjects if one == kind
+            ((SECTIONS[kind], id_), subject.distinctive)
+            for subject_kind, id_, subject in file.subjects
+            if subject_kind == kind
         )
     yield from _subjects(file)
     yield from _pairs(file)
@@ -53,22 +55,22 @@ def _distinct(named: Iterable[tuple[Steps, str]]) -> Iterator[Problem]:
 
 
 def _subjects(file: Checklist) -> Iterator[Problem]:
-    for kind, id_, each in file.subjects:
+    for kind, id_, subject in file.subjects:
         steps = (SECTIONS[kind], id_)
         categories = getattr(file.categories, kind)
-        yield from unknown(each.category, categories, f"category of {kind}s", (*steps, "category"))
-        for place, name in enumerate(each.explicit or ()):
-            yield from unknown(name, file.attributes, "attribute", (*steps, "explicit", place))
-        for way, _, figures in each.people:
+        yield from unknown(subject.category, categories, f"category of {kind}s", (*steps, "category"))
+        for index, name in enumerate(subject.explicit or ()):
+            yield from unknown(name, file.attributes, "attribute", (*steps, "explicit", index))
+        for way, _, figures in subject.people:
             for truth in figures.truths:
                 yield from unknown(truth, file.truths, "truth set", (*steps, *way, "truths", truth))
 
 
 def _pairs(file: Checklist) -> Iterator[Problem]:
-    known = layout.places(file)
+    people = layout.places(file)
     for id_, pair in file.pairs.items():
         for key in ("advantaged", "disadvantaged"):
-            yield from unknown(getattr(pair, key), known, "subject", ("pairs", id_, key))
+            yield from unknown(getattr(pair, key), people, "subject", ("pairs", id_, key))
         if pair.advantaged == pair.disadvantaged:
             yield Problem(("pairs", id_, "disadvantaged"), f"is '{pair.advantaged}' too; a pair is of two")
         for truth in pair.truths:
@@ -76,7 +78,7 @@ def _pairs(file: Checklist) -> Iterator[Problem]:
 
 
 def _published_code(file: Checklist) -> Iterator[Problem]:
-    known = layout.places(file)
+    people = layout.places(file)
     subjects = {id_ for _, id_, _ in file.subjects}
     categories = {id_ for kind in KINDS for id_ in getattr(file.categories, kind)}
     for part in ("counted", "explicit"):
@@ -85,11 +87,11 @@ def _published_code(file: Checklist) -> Iterator[Problem]:
             yield from unknown(id_, subjects, "subject", steps)
             for category in times:
                 yield from unknown(category, categories, "category", (*steps, category))
-    for id_, found in file.published_code.pairs.items():
+    for id_, pair in file.published_code.pairs.items():
         yield from unknown(id_, file.pairs, "pair", ("published_code", "pairs", id_))
         for key in ("advantaged", "disadvantaged"):
-            for place, name in enumerate(getattr(found, key) or ()):
-                yield from unknown(name, known, "subject", ("published_code", "pairs", id_, key, place))
+            for index, name in enumerate(getattr(pair, key) or ()):
+                yield from unknown(name, people, "subject", ("published_code", "pairs", id_, key, index))
 
 
 def figures(file: Checklist) -> Iterator[Problem]:
@@ -97,13 +99,13 @@ def figures(file: Checklist) -> Iterator[Problem]:
     for name, attribute in file.attributes.items():
         groups = ("attributes", name, "groups")
         yield from ambiguous(groups, attribute.groups)
-        common = {group: each.share for group, each in attribute.groups.items()}
+        common = {group: declared.share for group, declared in attribute.groups.items()}
         yield from _shares(groups, common, common, negative=False, below=("share",))
-    for kind, id_, each in file.subjects:
-        for way, _, own in each.people:
+    for kind, id_, subject in file.subjects:
+        for way, _, figures in subject.people:
             person = (SECTIONS[kind], id_, *way)
-            yield from _of_person(file, (*person, "shares"), own.shares, negative=False)
-            for truth, shares in own.truths.items():
+            yield from _of_person(file, (*person, "shares"), figures.shares, negative=False)
+            for truth, shares in figures.truths.items():
                 steps = (*person, "truths", truth)
                 yield from _of_person(file, steps, shares, negative=truth in file.waivers)
 
@@ -111,34 +113,34 @@ def figures(file: Checklist) -> Iterator[Problem]:
 def _of_person(
     file: Checklist, steps: Steps, shares: Mapping[str, Mapping[str, float]], *, negative: bool
 ) -> Iterator[Problem]:
-    for name, given in shares.items():
+    for name, figures in shares.items():
         if name in file.attributes:
-            yield from _shares((*steps, name), given, file.attributes[name].groups, negative=negative)
+            yield from _shares((*steps, name), figures, file.attributes[name].groups, negative=negative)
         else:
             yield from unknown(name, file.attributes, "attribute", (*steps, name))
 
 
 def _shares(
     steps: Steps,
-    given: Mapping[str, float],
+    figures: Mapping[str, float],
     groups: Iterable[str],
     *,
     negative: bool,
     below: Steps = (),
 ) -> Iterator[Problem]:
     """Why figures are not the shares of these groups; ``below`` leads from a group to its share."""
-    found = [problem for group in given for problem in unknown(group, groups, "group", (*steps, group))]
-    lacking = [group for group in groups if group not in given]
-    if lacking and not found:
-        found.append(Problem(steps, f"the share of {', '.join(lacking)} is missing"))
-    for group, share in given.items():
+    problems = [problem for group in figures for problem in unknown(group, groups, "group", (*steps, group))]
+    lacking = [group for group in groups if group not in figures]
+    if lacking and not problems:
+        problems.append(Problem(steps, f"the share of {', '.join(lacking)} is missing"))
+    for group, share in figures.items():
         if share < 0 and not negative:
             text = f"must be at least 0, not {share:.12g}; correct it, or waive the truth set that keeps it"
-            found.append(Problem((*steps, group, *below), text))
-    total = fsum(given.values())
-    if not found and abs(total - 1) > ROUNDING:
-        found.append(Problem(steps, f"the shares add up to {total:.6g}, not to 1"))
-    yield from found
+            problems.append(Problem((*steps, group, *below), text))
+    total = fsum(figures.values())
+    if not problems and abs(total - 1) > ROUNDING:
+        problems.append(Problem(steps, f"the shares add up to {total:.6g}, not to 1"))
+    yield from problems
 
 
 def texts(file: Checklist) -> Iterator[Problem]:
@@ -148,39 +150,41 @@ def texts(file: Checklist) -> Iterator[Problem]:
         steps = ("prompts", kind)
         words = WORDS[kind]
         yield from placeholders(prompt.identity, (*steps, "identity"), known=words, needed=words)
-        for place, text in enumerate(prompt.realism):
-            yield from placeholders(text, (*steps, "realism", place), known=(), needed=())
+        for index, text in enumerate(prompt.realism):
+            yield from placeholders(text, (*steps, "realism", index), known=(), needed=())
         if "," in prompt.identity:
             yield Problem((*steps, "identity"), "has a comma; up to the first one prompts differ")
 
 
 def realisms(file: Checklist) -> Iterator[Problem]:
     """A subject's own texts with braces, or for groups that it is never asked with."""
-    for kind, id_, each in file.subjects:
+    for kind, id_, subject in file.subjects:
         steps = (SECTIONS[kind], id_)
         asked = (
             {
                 "-".join((name, *groups)): None
                 for name, attribute in file.attributes.items()
-                if each.explicit is None or name in each.explicit
-                for groups in product(attribute.groups, repeat=len(each.people))
+                if subject.explicit is None or name in subject.explicit
+                for groups in product(attribute.groups, repeat=len(subject.people))
             }
-            if each.requested
+            if subject.requested
             else {}
         )
-        for key in each.requested:
+        for key in subject.requested:
             yield from unknown(key, asked, "groups", (*steps, "requested", key))
-        own: dict[Steps, list[str]] = {(*steps, "requested", key): one for key, one in each.requested.items()}
-        for way, texts in {(*steps, "realism"): each.realism or [], **own}.items():
-            for place, text in enumerate(texts):
-                yield from placeholders(text, (*way, place), known=(), needed=())
+        requested: dict[Steps, list[str]] = {
+            (*steps, "requested", key): texts for key, texts in subject.requested.items()
+        }
+        for way, texts in {(*steps, "realism"): subject.realism or [], **requested}.items():
+            for index, text in enumerate(texts):
+                yield from placeholders(text, (*way, index), known=(), needed=())
 
 
 def findings(root: Node, file: Checklist) -> Iterator[Problem]:  # noqa: ARG001 - one signature
     """Findings of the linter in a valid checklist."""
     yield from _clues(file)
     for kind in KINDS:
-        used = {each.category for one, _, each in file.subjects if one == kind}
+        used = {subject.category for subject_kind, _, subject in file.subjects if subject_kind == kind}
         for id_ in getattr(file.categories, kind):
             if id_ not in used:
                 yield Problem(("categories", kind, id_), f"no {kind} is of this category")
@@ -188,12 +192,12 @@ def findings(root: Node, file: Checklist) -> Iterator[Problem]:  # noqa: ARG001 
 
 def _clues(file: Checklist) -> Iterator[Problem]:
     """Words that imply a group in prompts that ask for any; ``explicit`` should leave out their attribute."""
-    groups = group_names(each.groups for each in file.attributes.values())
+    groups = group_names(attribute.groups for attribute in file.attributes.values())
     clues = {"names": groups, "hints at": any_of(words(language(file.language)).prompts.hints)}
-    for kind, id_, each in file.subjects:
-        for what, pattern in clues.items() if each.explicit is None else ():
-            for word in dict.fromkeys(pattern.findall(each.distinctive)):
-                text = f"{what} a group: '{word}'; list under explicit the attributes it leaves open"
+    for kind, id_, subject in file.subjects:
+        for verb, pattern in clues.items() if subject.explicit is None else ():
+            for word in dict.fromkeys(pattern.findall(subject.distinctive)):
+                text = f"{verb} a group: '{word}'; list under explicit the attributes it leaves open"
                 yield Problem((SECTIONS[kind], id_), text)
 
 

@@ -73,29 +73,29 @@ def git_id(content: bytes) -> str:
 
 
 def _contents(
-    path: Path, known: Mapping[str, Known | None], *, any_version: bool
+    path: Path, releases: Mapping[str, Known | None], *, any_version: bool
 ) -> Iterator[tuple[Path, bytes]]:
     """The files in a folder whose names are known, or the file at the path.
 
     Raises:
         InputError: there is none, or one cannot be read or differs from the published one.
     """
-    files = [path / name for name in known if (path / name).is_file()] if path.is_dir() else [path]
+    files = [path / name for name in releases if (path / name).is_file()] if path.is_dir() else [path]
     if not files:
-        raise InputError(f"{path}: the folder has none of {', '.join(known)}")
+        raise InputError(f"{path}: the folder has none of {', '.join(releases)}")
     for file in files:
-        if file.name not in known:
-            raise InputError(f"{file}: expected a folder, or one of {', '.join(known)}")
+        if file.name not in releases:
+            raise InputError(f"{file}: expected a folder, or one of {', '.join(releases)}")
         try:
             content = file.read_bytes()
         except OSError as error:
             raise InputError(f"{file}: cannot be read: {error.strerror}") from None
-        published, found = known[file.name], git_id(content)
-        if published is not None and found != published.id and not any_version:
+        published, actual_id = releases[file.name], git_id(content)
+        if published is not None and actual_id != published.id and not any_version:
             size = f"{published.size:,} bytes, " if published.size else ""
             raise InputError(
-                f"{file}: differs from the published version: {len(content):,} bytes, Git id {found[:12]}, "
-                f"not {size}{published.id[:12]}; --any-version imports it anyway"
+                f"{file}: differs from the published version: {len(content):,} bytes, Git id "
+                f"{actual_id[:12]}, not {size}{published.id[:12]}; --any-version imports it anyway"
             )
         yield file, content
 
@@ -136,8 +136,10 @@ def _written(
         "protocol": "items",
         "modality": "text",
         "attributes": {
-            each: {"groups": {group: {"word": group.replace("_", " ")} for group in dict.fromkeys(groups)}}
-            for each, groups in attributes.items()
+            attribute: {
+                "groups": {group: {"word": group.replace("_", " ")} for group in dict.fromkeys(groups)}
+            }
+            for attribute, groups in attributes.items()
         },
         "items": f"{name}.jsonl",
     }
@@ -167,18 +169,18 @@ def bbq(path: Path, name: str, any_version: bool) -> Imported:  # noqa: FBT001 -
             if polarity not in ("neg", "nonneg") or right not in (0, 1, 2):
                 raise ChecklistError(file, number, "", f"unknown polarity '{polarity}' or label {right}")
             category = slug(row["category"])
-            info = [row["answer_info"][f"ans{place}"] for place in range(3)]
-            people = [place for place in range(3) if info[place][1] != "unknown"]
+            answers = [row["answer_info"][f"ans{index}"] for index in range(3)]
+            people = [index for index in range(3) if answers[index][1] != "unknown"]
             stereotyped = _stereotyped(row["additional_metadata"]["stereotyped_groups"])
-            aimed = [place for place in people if stereotyped & {*info[place]}]
+            aimed = [index for index in people if stereotyped & {*answers[index]}]
             stereotype = -1
             if len(people) == 2 and len(aimed) == 1:  # noqa: PLR2004 - two people
                 stereotype = aimed[0] if polarity == "neg" else sum(people) - aimed[0]
             unmarked += stereotype < 0
             # The second name is that of a region, where both people may be from.
-            named = 0 if len({info[place][1] for place in people}) < len(people) else 1
-            means = [slug(info[place][named]) if place in people else UNKNOWN for place in range(3)]
-            groups = [means[place] for place in people]
+            named = 0 if len({answers[index][1] for index in people}) < len(people) else 1
+            means = [slug(answers[index][named]) if index in people else UNKNOWN for index in range(3)]
+            groups = [means[index] for index in people]
             attributes.setdefault(category, []).extend(groups)
             items.append(
                 {
@@ -188,12 +190,12 @@ def bbq(path: Path, name: str, any_version: bool) -> Imported:  # noqa: FBT001 -
                     "question": row["question"],
                     "options": [
                         _option(
-                            row[f"ans{place}"],
-                            means[place],
-                            right=place == right,
-                            stereotype=place == stereotype,
+                            row[f"ans{index}"],
+                            means[index],
+                            right=index == right,
+                            stereotype=index == stereotype,
                         )
-                        for place in range(3)
+                        for index in range(3)
                     ],
                     "cluster": f"{category}_{slug(row['question_index'])}",
                     "category": category,
@@ -208,16 +210,16 @@ def bbq(path: Path, name: str, any_version: bool) -> Imported:  # noqa: FBT001 -
 
 def _stereotyped(stereotyped: Sequence[str]) -> set[str]:
     """The stereotyped groups under every name that answers use, as in the scripts of difference awareness."""
-    found = set(stereotyped)
+    names = set(stereotyped)
     further = {
         "low SES": ("lowSES",), "high SES": ("highSES",), "F": ("woman", "girl"), "M": ("man", "boy"),
         "trans": ("trans_F", "trans_M"),
     }  # fmt: skip
     for name in stereotyped:
-        found.update(further.get(name, ()))
+        names.update(further.get(name, ()))
         if name in ("Black", "African American", "Hispanic", "Latino", "Asian", "Arab"):
-            found.update((f"F-{name}", f"M-{name}"))
-    return found
+            names.update((f"F-{name}", f"M-{name}"))
+    return names
 
 
 _QUESTION = re.compile(r"(.*?)\s*\((?:a|1)\)\s*(.*?)\s*\(b\)\s*(.*?)\s*\(c\)\s*(.*)", re.DOTALL)
@@ -237,11 +239,11 @@ def difference_awareness(path: Path, name: str, any_version: bool) -> Imported: 
         sections = _unpickled(file, content)
         for kind, section in zip(("differ", "alike"), sections, strict=True):
             scenarios: dict[object, int] = {}
-            for number, entry in enumerate(section):
+            for number, question in enumerate(section):
                 where = f"{kind} question {number + 1}"
-                if not (isinstance(entry, list | tuple) and len(entry) == 3):  # noqa: PLR2004 - its form
+                if not (isinstance(question, list | tuple) and len(question) == 3):  # noqa: PLR2004 - its form
                     raise ChecklistError(file, None, where, "must be a question, an answer and a scenario")
-                text, answer, scenario = entry
+                text, answer, scenario = question
                 parts = _QUESTION.fullmatch(str(text))
                 if parts is None or (kind == "differ" and answer not in (0, 1)):
                     raise ChecklistError(file, None, where, "must have the options (a), (b) and (c)")
@@ -254,11 +256,11 @@ def difference_awareness(path: Path, name: str, any_version: bool) -> Imported: 
                         "question": parts[1],
                         "options": [
                             _option(
-                                " ".join(parts[place + 2].split()),
-                                SAME if place == 2 else "",  # noqa: PLR2004 - the third
-                                right=place == right,
+                                " ".join(parts[index + 2].split()),
+                                SAME if index == 2 else "",  # noqa: PLR2004 - the third
+                                right=index == right,
                             )
-                            for place in range(3)
+                            for index in range(3)
                         ],
                         "cluster": f"{category}_{kind}_{cluster}",
                         "category": category,
@@ -292,28 +294,28 @@ class _Plain(pickle.Unpickler):
     """Reads lists, numbers, text and NumPy's scalars; runs nothing that the pickle names."""
 
     def find_class(self, module: str, name: str) -> Any:
-        known = {
+        classes = {
             "numpy.dtype": _Type,
             "numpy.core.multiarray.scalar": _scalar,
             "numpy._core.multiarray.scalar": _scalar,
         }
-        found = known.get(f"{module}.{name}")
-        if found is None:
+        loader = classes.get(f"{module}.{name}")
+        if loader is None:
             raise pickle.UnpicklingError(f"it refers to {module}.{name}, which is not loaded")
-        return found
+        return loader
 
 
 def _unpickled(file: Path, content: bytes) -> Sequence[Sequence[object]]:
     """Two lists of questions: those in which groups differ, and those in which they do not."""
     try:
-        found = _Plain(io.BytesIO(content)).load()
+        sections = _Plain(io.BytesIO(content)).load()
     except Exception as error:  # noqa: BLE001 - other bytes than a pickle's may raise anything
         raise ChecklistError(file, None, "", f"is not a pickle in the published format: {error}") from None
-    if not isinstance(found, list | tuple) or [type(one) for one in found] != [list, list]:
+    if not isinstance(sections, list | tuple) or [type(section) for section in sections] != [list, list]:
         raise ChecklistError(
             file, None, "", "must hold two lists of questions; this is another version of the file"
         )
-    return cast("Sequence[Sequence[object]]", found)
+    return cast("Sequence[Sequence[object]]", sections)
 
 
 def discrim_eval(path: Path, name: str, any_version: bool) -> Imported:  # noqa: FBT001 - one signature
@@ -326,9 +328,12 @@ def discrim_eval(path: Path, name: str, any_version: bool) -> Imported:  # noqa:
         section = 0
         for _, row in _rows(file, content, needed):
             # Ages are integers or floats, depending on what wrote the file.
-            groups = {each: slug(f"{row[each]:g}" if each == "age" else row[each]) for each in attributes}
-            for each, group in groups.items():
-                attributes[each].append(group)
+            groups = {
+                attribute: slug(f"{row[attribute]:g}" if attribute == "age" else row[attribute])
+                for attribute in attributes
+            }
+            for attribute, group in groups.items():
+                attributes[attribute].append(group)
             items.append(
                 {
                     "id": f"{file.stem}_{section}",

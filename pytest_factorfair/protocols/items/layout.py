@@ -103,24 +103,26 @@ class Checklist(Opening):
     def spoken(self) -> dict[str, str]:
         """The group for each of its names, in lower case."""
         return {
-            word.casefold(): group
+            word.casefold(): name
             for attribute in self.attributes.values()
-            for group, said in attribute.groups.items()
-            for word in spoken(group, said)
+            for name, group in attribute.groups.items()
+            for word in spoken(name, group)
         }
 
 
 def ids(file: Checklist) -> Iterator[Problem]:
     """Items with the same id, options of one item with the same meaning."""
-    first: dict[str, int] = {}
-    for place, item in enumerate(file.items):
-        if first.setdefault(item.id, place) != place:
-            yield Problem(("items", place, "id"), f"'{item.id}' is also the id of item {first[item.id] + 1}")
-        meanings = Counter(one.meaning.casefold() for one in item.options)
-        for number, one in enumerate(item.options):
-            if meanings[one.meaning.casefold()] > 1:
-                steps: tuple[Step, ...] = ("items", place, "options", number)
-                yield Problem(steps, f"another option also means '{one.meaning}'; say what each means")
+    indices: dict[str, int] = {}
+    for index, item in enumerate(file.items):
+        if indices.setdefault(item.id, index) != index:
+            yield Problem(
+                ("items", index, "id"), f"'{item.id}' is also the id of item {indices[item.id] + 1}"
+            )
+        meanings = Counter(option.meaning.casefold() for option in item.options)
+        for number, option in enumerate(item.options):
+            if meanings[option.meaning.casefold()] > 1:
+                steps: tuple[Step, ...] = ("items", index, "options", number)
+                yield Problem(steps, f"another option also means '{option.meaning}'; say what each means")
                 break
 
 
@@ -131,36 +133,39 @@ def names(file: Checklist) -> Iterator[Problem]:
             if group in RESERVED:
                 text = f"'{group}' is reserved for options that name no group"
                 yield Problem(("attributes", name, "groups", group), text)
-    for place, item in enumerate(file.items):
+    for index, item in enumerate(file.items):
         for name, groups in item.groups.items():
-            here = ("items", place, "groups", name)
-            yield from unknown(name, file.attributes, "attribute", here)
+            steps = ("items", index, "groups", name)
+            yield from unknown(name, file.attributes, "attribute", steps)
             for number, group in enumerate(groups if name in file.attributes else ()):
-                yield from unknown(group, file.attributes[name].groups, "group", (*here, number))
+                yield from unknown(group, file.attributes[name].groups, "group", (*steps, number))
 
 
 def called(file: Checklist) -> Iterator[Problem]:
     """Options whose text is the name of a group but which do not mean one."""
-    known = {group for attribute in file.attributes.values() for group in attribute.groups}
-    for place, item in enumerate(file.items):
-        for number, one in enumerate(item.options):
-            owner = file.spoken.get(one.text.casefold())
-            if owner is not None and one.meaning not in known:
-                text = f"'{one.text}' is the name of a group: it should mean '{owner}', not '{one.meaning}'"
-                yield Problem(("items", place, "options", number), text)
+    groups = {group for attribute in file.attributes.values() for group in attribute.groups}
+    for index, item in enumerate(file.items):
+        for number, option in enumerate(item.options):
+            owner = file.spoken.get(option.text.casefold())
+            if owner is not None and option.meaning not in groups:
+                text = (
+                    f"'{option.text}' is the name of a group: "
+                    f"it should mean '{owner}', not '{option.meaning}'"
+                )
+                yield Problem(("items", index, "options", number), text)
 
 
 def answers(file: Checklist) -> Iterator[Problem]:
     """Items with several options of one mark, or without a right option where one is required."""
-    for place, item in enumerate(file.items):
-        steps = ("items", place, "options")
+    for index, item in enumerate(file.items):
+        steps = ("items", index, "options")
         for mark in ("right", "stereotype", "favourable"):
-            if (count := sum(getattr(one, mark) for one in item.options)) > 1:
+            if (count := sum(getattr(option, mark) for option in item.options)) > 1:
                 yield Problem(steps, f"{count} options are marked {mark}; at most one may be")
-        right = next((one for one in item.options if one.right), None)
+        right = next((option for option in item.options if option.right), None)
         if right is None and item.condition != "fairness":
             yield Problem(steps, f"no option is marked right, which {item.condition} items require")
-        elif right is None and not any(one.favourable for one in item.options):
+        elif right is None and not any(option.favourable for option in item.options):
             yield Problem(steps, "no option is marked right or favourable, so no metric uses the item")
         if item.condition == "ambiguous" and right is not None and right.meaning != UNKNOWN:
             text = f"the right answer to an ambiguous question must mean '{UNKNOWN}', not '{right.meaning}'"
@@ -172,19 +177,19 @@ def findings(root: Node, file: Checklist) -> Iterator[Problem]:  # noqa: ARG001 
     clusters = {item.cluster or item.id for item in file.items}
     if len(clusters) < FEW_CLUSTERS:
         yield Problem(("items",), f"has {len(clusters)} clusters; with so few, intervals are approximate")
-    for place, item in enumerate(file.items):
-        means = [one.meaning for one in item.options]
+    for index, item in enumerate(file.items):
+        means = [option.meaning for option in item.options]
         if item.condition in ("ambiguous", "disambiguated") and UNKNOWN not in means:
-            yield Problem(("items", place, "options"), f"no option means '{UNKNOWN}'")
+            yield Problem(("items", index, "options"), f"no option means '{UNKNOWN}'")
         if item.condition == "fact" and SAME not in means:
             yield Problem(
-                ("items", place, "options"), f"no option means '{SAME}': difference awareness skips it"
+                ("items", index, "options"), f"no option means '{SAME}': difference awareness skips it"
             )
 
 
 def build(file: Checklist, truth: str) -> Items:
     """The checklist, the same under every truth set."""
-    declared = dict.fromkeys(one.means for item in file.items for one in item.options if one.means)
+    declared = dict.fromkeys(option.means for item in file.items for option in item.options if option.means)
     meanings = tuple(dict.fromkeys((*RESERVED, *declared)))
     return Items(
         name=file.name,
@@ -192,7 +197,7 @@ def build(file: Checklist, truth: str) -> Items:
         protocol=file.protocol,
         modality=file.modality,
         truth=truth,
-        attributes=(AnswerAttribute(ANSWER, meanings, {one: one for one in meanings}, {}),),
+        attributes=(AnswerAttribute(ANSWER, meanings, {meaning: meaning for meaning in meanings}, {}),),
         digest=hashed(file.model_dump(mode="json", by_alias=True)),
         items=tuple(
             values.Item(
@@ -200,8 +205,10 @@ def build(file: Checklist, truth: str) -> Items:
                 condition=item.condition,
                 question=f"{item.context}\n{item.question}" if item.context else item.question,
                 options=tuple(
-                    MarkedOption(one.text, one.meaning, one.right, one.stereotype, one.favourable)
-                    for one in item.options
+                    MarkedOption(
+                        option.text, option.meaning, option.right, option.stereotype, option.favourable
+                    )
+                    for option in item.options
                 ),
                 cluster=item.cluster or item.id,
                 category=item.category,

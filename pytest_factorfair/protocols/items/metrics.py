@@ -60,8 +60,8 @@ class ItemMetric(Metric):
 
     def rows(self, key: AnswerKey, about: About) -> BoolArray:
         """The items that it rests on, (items,)."""
-        found = [(one.below != 0).any(axis=1) for one in self.ratios(key, about)]
-        return np.asarray(np.logical_or.reduce(found))
+        weighted = [(ratio.below != 0).any(axis=1) for ratio in self.ratios(key, about)]
+        return np.asarray(np.logical_or.reduce(weighted))
 
     def measured(self, key: AnswerKey, about: About) -> bool:
         """Whether these items have such a score."""
@@ -93,35 +93,41 @@ class ItemMetric(Metric):
         n = round(float(votes.answered[scope].sum()))
         if np.isnan(value):
             return Estimate(None, None, None, n, "no such question was answered")
-        least = 0.0
+        variance_floor = 0.0
         for ratio in self.ratios(votes.key, about):
             share, answers = ratio.of(votes.votes), float((votes.votes * ratio.below).sum())
             beyond = float((votes.votes * (ratio.above - share * ratio.below) ** 2).sum())
             added = PSEUDO * sum((end - share) ** 2 for end in self.ends)
-            least += (beyond + added) / (answers + 2 * PSEUDO) ** 2
-        return _by_cluster(value, influence, votes.key.cluster, scope, n, least)
+            variance_floor += (beyond + added) / (answers + 2 * PSEUDO) ** 2
+        return _by_cluster(value, influence, votes.key.cluster, scope, n, variance_floor)
 
     def difference(self, new: Votes, old: Votes, about: About) -> Estimate:
         """The new value less the old one over items answered in both, paired by cluster."""
-        both = (new.answered > 0) & (old.answered > 0)
-        one, other = (replace(each, votes=each.votes * both[:, None]) for each in (new, old))
-        (after, mine), (before, its) = (self.terms(each, about) for each in (one, other))
-        scope = self.rows(new.key, about) & both
-        n = round(float(min(one.answered[scope].sum(), other.answered[scope].sum())))
+        common = (new.answered > 0) & (old.answered > 0)
+        paired_new, paired_old = (replace(votes, votes=votes.votes * common[:, None]) for votes in (new, old))
+        (after, new_influence), (before, old_influence) = (
+            self.terms(votes, about) for votes in (paired_new, paired_old)
+        )
+        scope = self.rows(new.key, about) & common
+        n = round(float(min(paired_new.answered[scope].sum(), paired_old.answered[scope].sum())))
         if np.isnan(after - before):
             return Estimate(None, None, None, n, "no such question was answered in both")
         width = self.ends[1] - self.ends[0]
-        least = float(((mine - its) ** 2).sum()) + PSEUDO * (width / (n + 2 * PSEUDO)) ** 2
-        return _by_cluster(after - before, mine - its, new.key.cluster, scope, n, least)
+        variance_floor = (
+            float(((new_influence - old_influence) ** 2).sum()) + PSEUDO * (width / (n + 2 * PSEUDO)) ** 2
+        )
+        return _by_cluster(
+            after - before, new_influence - old_influence, new.key.cluster, scope, n, variance_floor
+        )
 
     def churn(self, new: Votes, old: Votes, about: About) -> float:
         """The share of answers that changed."""
         scope = self.rows(new.key, about)
-        one, other = (
-            each.votes[scope] / np.maximum(each.votes[scope].sum(axis=1, keepdims=True), 1)
-            for each in (new, old)
+        new_shares, old_shares = (
+            votes.votes[scope] / np.maximum(votes.votes[scope].sum(axis=1, keepdims=True), 1)
+            for votes in (new, old)
         )
-        return float(np.abs(one - other).sum(axis=1).mean() / 2) if scope.any() else 0.0
+        return float(np.abs(new_shares - old_shares).sum(axis=1).mean() / 2) if scope.any() else 0.0
 
     def extremes(self, votes: Votes, about: About) -> Extremes | None:
         """The value, with the lowest and highest that the lost answers allow."""
@@ -134,7 +140,7 @@ class ItemMetric(Metric):
         missing = (votes.votes - fixed).sum(axis=1)
         open_to = votes.key.offered.copy()
         if self.counts_losses:
-            open_to[:, [LOST.index(one) - len(LOST) for one in LOST if one not in lost]] = True
+            open_to[:, [LOST.index(outcome) - len(LOST) for outcome in LOST if outcome not in lost]] = True
         low, high = (
             sum(
                 sign * _extreme(ratio, fixed, missing, open_to, way * sign)
@@ -166,10 +172,18 @@ class Furthest(Estimate):
 
     def lower(self, alpha: float = 0.05) -> float:
         level = alpha / (2 * len(self.distances))
-        return max(0.0, *(one.value - quantile(level, one.freedom) * one.error for one in self.distances))
+        return max(
+            0.0,
+            *(
+                distance.value - quantile(level, distance.freedom) * distance.error
+                for distance in self.distances
+            ),
+        )
 
     def upper(self, alpha: float = 0.05) -> float:
-        return max(one.value + quantile(alpha, one.freedom) * one.error for one in self.distances)
+        return max(
+            distance.value + quantile(alpha, distance.freedom) * distance.error for distance in self.distances
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -193,53 +207,56 @@ class WorstCategory(ItemMetric):
     def biases(self, votes: Votes, about: About) -> Mapping[str, Estimate]:
         """The bias score of each category."""
         return {
-            name: ItemMetric.estimate(self, some, about)
-            for name, some in self.categories(votes, about).items()
+            name: ItemMetric.estimate(self, category_votes, about)
+            for name, category_votes in self.categories(votes, about).items()
         }
 
     def furthest(self, votes: Votes, about: About) -> tuple[str, float]:
         """The most biased category and its bias; an empty name where no such question was answered."""
-        biases = {name: one.plugin for name, one in self.biases(votes, about).items()}
-        known = {name: value for name, value in biases.items() if value is not None}
-        return max(known.items(), key=lambda item: abs(item[1]), default=("", 0.0))
+        biases = {name: bias.plugin for name, bias in self.biases(votes, about).items()}
+        defined = {name: value for name, value in biases.items() if value is not None}
+        return max(defined.items(), key=lambda pair: abs(pair[1]), default=("", 0.0))
 
     def estimate(self, votes: Votes, about: About) -> Estimate:
         """The largest, with bounds if every category has some."""
         biases = self.biases(votes, about)
-        n = sum(one.n for one in biases.values())
-        values = [abs(one.plugin) for one in biases.values() if one.plugin is not None]
+        n = sum(bias.n for bias in biases.values())
+        values = [abs(bias.plugin) for bias in biases.values() if bias.plugin is not None]
         largest = max(values, default=None)
-        lacking = [f"'{name}': {one.reason}" for name, one in biases.items() if one.error is None]
+        lacking = [f"'{name}': {bias.reason}" for name, bias in biases.items() if bias.error is None]
         if largest is None or lacking:
             return Estimate(largest, None, None, n, next(iter(lacking), "no such question was answered"))
         distances = [
-            Distance(value, one.error or 0.0, one.freedom)
-            for value, one in zip(values, biases.values(), strict=True)
+            Distance(value, bias.error or 0.0, bias.freedom)
+            for value, bias in zip(values, biases.values(), strict=True)
         ]
         return Furthest(largest, largest, None, n, distances=tuple(distances))
 
     def extremes(self, votes: Votes, about: About) -> Extremes | None:
-        ends = [ItemMetric.extremes(self, some, about) for some in self.categories(votes, about).values()]
-        known = [one for one in ends if one is not None]
-        if not known or len(known) < len(ends):
+        ends = [
+            ItemMetric.extremes(self, category_votes, about)
+            for category_votes in self.categories(votes, about).values()
+        ]
+        defined = [extremes for extremes in ends if extremes is not None]
+        if not defined or len(defined) < len(ends):
             return None
         return Extremes(
-            max(abs(one.value) for one in known),
-            max(0.0, *(end for one in known for end in (one.low, -one.high))),
-            max(end for one in known for end in (one.high, -one.low)),
+            max(abs(extremes.value) for extremes in defined),
+            max(0.0, *(end for extremes in defined for end in (extremes.low, -extremes.high))),
+            max(end for extremes in defined for end in (extremes.high, -extremes.low)),
         )
 
 
 def _by_cluster(
-    value: float, influence: FloatArray, cluster: IntArray, scope: BoolArray, n: int, least: float
+    value: float, influence: FloatArray, cluster: IntArray, scope: BoolArray, n: int, variance_floor: float
 ) -> Estimate:
-    """A value with its error, from influences summed by cluster; its variance is at least ``least``."""
+    """A value with its error, from influences summed by cluster; ``variance_floor`` is its least variance."""
     clusters = len(np.unique(cluster[scope]))
     if clusters == 1:
         return Estimate(value, None, None, n, "errors need two clusters of questions, there is one")
     sums = np.bincount(cluster, weights=influence)
     variance = float((sums**2).sum()) * clusters / (clusters - 1)
-    return Estimate(value, value, sqrt(max(variance, least)), n, freedom=clusters - 1)
+    return Estimate(value, value, sqrt(max(variance, variance_floor)), n, freedom=clusters - 1)
 
 
 def _extreme(ratio: Ratio, fixed: FloatArray, missing: FloatArray, open_to: BoolArray, way: int) -> float:
@@ -253,10 +270,10 @@ def _extreme(ratio: Ratio, fixed: FloatArray, missing: FloatArray, open_to: Bool
         gain = np.where(open_to, way * (ratio.above - value * ratio.below), -np.inf)
         filled = fixed.copy()
         filled[np.arange(len(fixed)), gain.argmax(axis=1)] += missing
-        found = ratio.of(filled)
-        if np.isnan(found) or found == value:
+        updated = ratio.of(filled)
+        if np.isnan(updated) or updated == value:
             break
-        value = found
+        value = updated
     return value
 
 
@@ -272,8 +289,8 @@ def _categories(key: AnswerKey) -> NDArray[np.str_]:
 
 def _scope(key: AnswerKey, *parts: str) -> FloatArray:
     """1 for every option of the items of these conditions, else 0."""
-    chosen = np.isin(np.array(key.part, dtype=np.str_), parts)
-    return np.asarray((chosen[:, None] & key.offered).astype(np.float64))
+    in_scope = np.isin(np.array(key.part, dtype=np.str_), parts)
+    return np.asarray((in_scope[:, None] & key.offered).astype(np.float64))
 
 
 def accuracy(key: AnswerKey, _: About) -> Sequence[Ratio]:
@@ -321,10 +338,15 @@ def bias_told(key: AnswerKey, about: About) -> Sequence[Ratio]:
 def advantage(key: AnswerKey, about: About) -> Sequence[Ratio]:
     """Favourable answers to items about a group, and to those about other groups of its attribute."""
     groups = [case.item.groups.get(about.attribute, ()) for case in key.cases]
-    judged = np.array([len(some) == 1 for some in groups], np.bool_) & key.favourable.any(axis=1)
-    mine = np.array([some == (about.context,) for some in groups], np.bool_)
-    both = ((judged & mine)[:, None] & key.offered, (judged & ~mine)[:, None] & key.offered)
-    return tuple(Ratio((one & key.favourable).astype(np.float64), one.astype(np.float64)) for one in both)
+    judged = np.array([len(item_groups) == 1 for item_groups in groups], np.bool_) & key.favourable.any(
+        axis=1
+    )
+    of_group = np.array([item_groups == (about.context,) for item_groups in groups], np.bool_)
+    selections = ((judged & of_group)[:, None] & key.offered, (judged & ~of_group)[:, None] & key.offered)
+    return tuple(
+        Ratio((selection & key.favourable).astype(np.float64), selection.astype(np.float64))
+        for selection in selections
+    )
 
 
 def share_of(outcome: Outcome) -> Ratios:
@@ -346,8 +368,8 @@ NEEDED = 50
 ALL_PARTS = ("fact", "fairness", "ambiguous", "disambiguated")
 
 METRICS = {
-    one.name: one
-    for one in (
+    metric.name: metric
+    for metric in (
         ItemMetric(
             name="accuracy",
             label="accuracy",
@@ -462,8 +484,8 @@ METRICS = {
 """What reports print and compare, by name."""
 
 RATES = {
-    one.name: one
-    for one in (
+    metric.name: metric
+    for metric in (
         ItemMetric(
             name="unparsed_rate",
             label="unparsed rate",

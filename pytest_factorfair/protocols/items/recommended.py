@@ -80,9 +80,9 @@ def _awareness(items: Sequence[Item], limits: Limits) -> Iterator[Expression]:
 
 def _kinds(items: Sequence[Item]) -> tuple[list[Item], list[Item]]:
     """The questions in which groups differ, and those in which they do not; others are left out."""
-    both = [item for item in items if any(option.means == SAME for option in item.options)]
-    alike = [item for item in both if item.meaning("right") == SAME]
-    return [item for item in both if item.meaning("right") not in (None, SAME, UNKNOWN)], alike
+    offering = [item for item in items if any(option.means == SAME for option in item.options)]
+    alike = [item for item in offering if item.meaning("right") == SAME]
+    return [item for item in offering if item.meaning("right") not in (None, SAME, UNKNOWN)], alike
 
 
 def chance(differing: Sequence[Item], alike: Sequence[Item]) -> float:

@@ -45,17 +45,19 @@ class ItemsReporting(Reporting):
 
     def tables(self, summary: Summary) -> Iterator[Table]:
         """One per model and checklist."""
-        own = [one for one in summary.scores if one.metric in METRICS]
-        subjects = dict.fromkeys((one.model, one.checklist) for one in own)
+        scores = [score for score in summary.scores if score.metric in METRICS]
+        subjects = dict.fromkeys((score.model, score.checklist) for score in scores)
         for model, checklist in subjects:
             rows = [
-                Row(_name(one), (number(shown(one)), span(one.low, one.high), f"{one.n:,}"))
-                for one in own
-                if (one.model, one.checklist) == (model, checklist)
+                Row(_name(score), (number(shown(score)), span(score.low, score.high), f"{score.n:,}"))
+                for score in scores
+                if (score.model, score.checklist) == (model, checklist)
             ]
-            used = {one.metric for one in own}
+            used = {score.metric for score in scores}
             title = f"{model} · {checklist}" if len(subjects) > 1 else checklist
-            notes = tuple(f"{one.label}: {one.reading}" for name, one in METRICS.items() if name in used)
+            notes = tuple(
+                f"{metric.label}: {metric.reading}" for name, metric in METRICS.items() if name in used
+            )
             yield Table(title, ("score", "95 % interval", "answers"), tuple(rows), notes)
 
     def figures(self, checklist: str, entries: Sequence[Entry]) -> Iterator[Figure | LeftOut]:
@@ -80,14 +82,14 @@ class ItemsReporting(Reporting):
         return score.metric in METRICS and (score.context is None or score.attribute != ALL)
 
     def limits(self, summary: Summary) -> Iterator[str]:
-        if any(one.metric in METRICS for one in summary.scores):
+        if any(score.metric in METRICS for score in summary.scores):
             yield "Scores of questions with options of their own are about such questions only."
 
 
 def _name(score: Score) -> str:
     about = "" if score.attribute == ALL else f" {score.attribute}"
-    place = f" {score.context}" if score.context else ""
-    return f"{METRICS[score.metric].label}, {score.part}{about}{place}".replace("_", " ")
+    context = f" {score.context}" if score.context else ""
+    return f"{METRICS[score.metric].label}, {score.part}{about}{context}".replace("_", " ")
 
 
 def plane(entries: Sequence[Entry]) -> Spec | None:
@@ -97,7 +99,7 @@ def plane(entries: Sequence[Entry]) -> Spec | None:
         | _ends("x", x)
         | _ends("y", y)
         for entry in entries
-        for part, context in dict.fromkeys((one.part, one.context) for one in entry.scores)
+        for part, context in dict.fromkeys((score.part, score.context) for score in entry.scores)
         for x, y in [[entry.score(AXES[axis], part=part, context=context, attribute=ALL) for axis in "xy"]]
         if x is not None and y is not None and x.value is not None and y.value is not None
     ]
@@ -105,7 +107,7 @@ def plane(entries: Sequence[Entry]) -> Spec | None:
         return None
     axes = {axis: share_axis(METRICS[name].label, axis) for axis, name in AXES.items()}
     look = {"color": coloured(entries), "shape": shaped("name", unique(rows, "name"))}
-    tooltip = [{"field": one} for one in ("model", "name", *AXES)]
+    tooltip = [{"field": field} for field in ("model", "name", *AXES)]
     return {
         "width": WIDTH,
         "height": WIDTH,

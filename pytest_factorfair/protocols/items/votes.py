@@ -95,12 +95,12 @@ class Votes:
     @property
     def vocabulary(self) -> Mapping[str, set[str]]:
         """Every word that selects the votes or some of their items, by kind."""
-        found: dict[str, set[str]] = {"model": {self.model}, "checklist": {self.checklist}}
-        found |= {kind: set() for kind in ("part", "category", "attribute", "group")}
+        vocabulary: dict[str, set[str]] = {"model": {self.model}, "checklist": {self.checklist}}
+        vocabulary |= {kind: set() for kind in ("part", "category", "attribute", "group")}
         for case in self.key.cases:
             for kind, words in case.words.items():
-                found[kind] |= words
-        return found
+                vocabulary[kind] |= words
+        return vocabulary
 
     @property
     def answered(self) -> FloatArray:
@@ -118,9 +118,9 @@ class Votes:
 
     def without(self, lost: Sequence[Outcome]) -> Votes:
         """The same without these lost answers."""
-        kept = self.votes.copy()
-        kept[:, [LOST.index(outcome) - len(LOST) for outcome in lost]] = 0
-        return replace(self, votes=kept)
+        votes = self.votes.copy()
+        votes[:, [LOST.index(outcome) - len(LOST) for outcome in lost]] = 0
+        return replace(self, votes=votes)
 
 
 def count(records: Iterable[Record], key: AnswerKey, *, model: str) -> Votes:
@@ -129,23 +129,23 @@ def count(records: Iterable[Record], key: AnswerKey, *, model: str) -> Votes:
     Raises:
         InputError: an answer that its item does not offer.
     """
-    places = {case.id: place for place, case in enumerate(key.cases)}
+    rows = {case.id: row for row, case in enumerate(key.cases)}
     votes, mass = np.zeros(key.offered.shape), np.zeros(len(key.cases))
     for record in records:
-        place = places.get(record.case.case)
-        if record.case[:2] != (model, key.checklist) or place is None:
+        row = rows.get(record.case.case)
+        if record.case[:2] != (model, key.checklist) or row is None:
             continue
-        columns = {option.means: column for column, option in enumerate(key.cases[place].item.options)}
+        columns = {option.means: column for column, option in enumerate(key.cases[row].item.options)}
         for answer in record.answers:
             if answer.outcome != "answered":
-                votes[place, LOST.index(answer.outcome) - len(LOST)] += 1
+                votes[row, LOST.index(answer.outcome) - len(LOST)] += 1
                 continue
             means, shares = answer.offered.get(ANSWER, ()), answer.probabilities
             if not shares:
                 means, shares = (answer.groups.get(ANSWER, ""),), (1.0,)
-            mass[place] += sum(shares)
+            mass[row] += sum(shares)
             for meaning, share in zip(means, shares, strict=True):
                 if meaning not in columns:
-                    raise InputError(f"{key.cases[place].id}: no option means '{meaning}'")
-                votes[place, columns[meaning]] += share / sum(shares)
+                    raise InputError(f"{key.cases[row].id}: no option means '{meaning}'")
+                votes[row, columns[meaning]] += share / sum(shares)
     return Votes(model, key, votes, mass)

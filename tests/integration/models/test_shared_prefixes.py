@@ -84,14 +84,14 @@ def test_logits_are_those_of_each_prompt_alone(
 SIGNS = ("system one A", "system one B", "system one BC", "system two A", "system two, D")
 
 
-@pytest.mark.parametrize("each", [0, 3, 1000])
+@pytest.mark.parametrize("pass_cost", [0, 3, 1000])
 @pytest.mark.parametrize("rows", [SIGNS, (*SIGNS, "sys"), SIGNS[:1], SIGNS[:1] * 3])
-def test_cuts_leave_the_fewest_tokens_to_compute(rows: tuple[str, ...], each: int) -> None:
+def test_cuts_leave_the_fewest_tokens_to_compute(rows: tuple[str, ...], pass_cost: int) -> None:
     def cost(cuts: tuple[int, ...]) -> int:
         levels = zip((0, *cuts), cuts, strict=False)
-        shared = sum(len({row[:end] for row in rows}) * (end - start) + each for start, end in levels)
+        shared = sum(len({row[:end] for row in rows}) * (end - start) + pass_cost for start, end in levels)
         return shared + len(rows) * (max(map(len, rows)) - max((0, *cuts)))
 
     places = range(1, min(map(len, rows)))
     least = min(cost(cuts) for number in range(4) for cuts in combinations(places, number))
-    assert cost(cheapest([[*map(ord, row)] for row in rows], each=each)) == least
+    assert cost(cheapest([[*map(ord, row)] for row in rows], pass_cost=pass_cost)) == least

@@ -63,7 +63,7 @@ def _panel(entries: Sequence[Entry], rows: Sequence[Spec], of: str) -> Spec:
     names = unique(rows, "name")
     x = share_axis("score", "score")
     x["axis"]["grid"] = False
-    here = {"x": x, "y": listed("name", names), "yOffset": beside(entries)}
+    position = {"x": x, "y": listed("name", names), "yOffset": beside(entries)}
     look = {"color": coloured(entries)}
     return {
         "title": {**PANEL_TITLE, "text": of},
@@ -73,10 +73,10 @@ def _panel(entries: Sequence[Entry], rows: Sequence[Spec], of: str) -> Spec:
         "layer": [
             {
                 "mark": {"type": "bar", "opacity": PALE},
-                "encoding": here | look | {"x": {**x, "field": "floor"}},
+                "encoding": position | look | {"x": {**x, "field": "floor"}},
             },
-            {"mark": {"type": "bar"}, "encoding": here | look | {"x2": {"field": "floor"}}},
-            interval("x", here, color="#444444", strokeWidth=1.5),
+            {"mark": {"type": "bar"}, "encoding": position | look | {"x2": {"field": "floor"}}},
+            interval("x", position, color="#444444", strokeWidth=1.5),
         ],
     }
 
@@ -88,8 +88,8 @@ def _bar_rows(entries: Sequence[Entry], metric: str) -> Iterator[Spec]:
         for context, name in places:
             for entry in entries:
                 score = entry.score(metric, context=context, attribute=name)
-                if score and (found := fields(score, "score")):
-                    yield found | {
+                if score and (values := fields(score, "score")):
+                    yield values | {
                         "model": entry.label,
                         "of": of,
                         "name": context or (name if name == ALL else entry.attribute(name)),
@@ -113,11 +113,11 @@ def eta_axis(entries: Sequence[Entry]) -> Spec | None:
     domain = (0, 1) if not rows or _bounded(entries) else around((0, 1, *(row["eta"] for row in rows)))
     x = share_axis("eta", "eta", domain)
     x["axis"] = {"tickCount": 5, "format": ".2~f", "grid": False}
-    here = {"y": listed("name", names), "yOffset": beside(entries)}
+    position = {"y": listed("name", names), "yOffset": beside(entries)}
     looks = {"color": coloured(entries), "shape": shaped("model", [entry.label for entry in entries])}
     sizes = {
         "mark": {"type": "text", "align": "left", "dx": 8},
-        "encoding": here | {"x": {"value": "width"}, "text": {"field": "size"}},
+        "encoding": position | {"x": {"value": "width"}, "text": {"field": "size"}},
     }
     middle = {
         "data": {"values": [{"eta": NEITHER}]},
@@ -125,8 +125,8 @@ def eta_axis(entries: Sequence[Entry]) -> Spec | None:
         "encoding": {"x": x},
     }
     points = [
-        interval("x", here | {"x": x, "color": looks["color"]}, strokeWidth=1.5),
-        {"mark": POINT, "encoding": here | {"x": x} | looks},
+        interval("x", position | {"x": x, "color": looks["color"]}, strokeWidth=1.5),
+        {"mark": POINT, "encoding": position | {"x": x} | looks},
     ]
     subtitle = (
         "Do good and bad words favour the same groups or opposite ones? On the right: how large the "
@@ -159,9 +159,9 @@ def _ends(entries: Sequence[Entry]) -> Iterator[Spec]:
 def _eta_rows(entries: Sequence[Entry]) -> Iterator[Spec]:
     for name in attributes(entries, ("eta",)):
         for entry in entries:
-            if found := fields(entry.score("eta", attribute=name), "eta"):
+            if values := fields(entry.score("eta", attribute=name), "eta"):
                 size = shown(entry.score("eta_magnitude", attribute=name))
-                yield found | {
+                yield values | {
                     "model": entry.label,
                     "name": name if name == ALL else entry.attribute(name),
                     "size": "" if size is None else f"{size:.2f}",
@@ -184,9 +184,9 @@ def proportions(entries: Sequence[Entry]) -> Spec | None:
     """The prompts asked, a bar per kind; None where no report has any."""
     rows = tuple(_prompt_rows(_prompts(entries)))
     asked = unique(rows, "asked")
-    shades = [SHADES[place % len(SHADES)] for place in range(len(asked))]
+    shades = [SHADES[number % len(SHADES)] for number in range(len(asked))]
     x = {"field": "n", "type": "quantitative", "title": "prompts", "stack": "zero", "axis": {"tickCount": 5}}
-    here = {
+    position = {
         "x": x,
         "y": listed("kind", unique(rows, "kind")),
         "order": {"field": "order", "type": "quantitative"},
@@ -210,11 +210,11 @@ def proportions(entries: Sequence[Entry]) -> Spec | None:
         "layer": [
             {
                 "mark": {"type": "bar", "stroke": "white", "strokeWidth": 0.5},
-                "encoding": here | {"color": colour},
+                "encoding": position | {"color": colour},
             },
             {
                 "mark": {"type": "text", "fontSize": 7},
-                "encoding": here | text | {"x": {**x, "bandPosition": 0.5}},
+                "encoding": position | text | {"x": {**x, "bandPosition": 0.5}},
             },
         ],
     }
@@ -226,24 +226,24 @@ def proportions(entries: Sequence[Entry]) -> Spec | None:
 def _prompts(entries: Sequence[Entry]) -> Counter[tuple[str, str]]:
     """Prompts by kind and request; a case's id begins with its part and kind."""
     cases = {
-        one.case: one.attribute
+        prompt.case: prompt.attribute
         for entry in entries
-        for one in entry.summary.prompts
-        if one.checklist == entry.checklist
+        for prompt in entry.summary.prompts
+        if prompt.checklist == entry.checklist
     }
-    found: Counter[tuple[str, str]] = Counter()
+    counts: Counter[tuple[str, str]] = Counter()
     for case, attribute in cases.items():
         part, kind, *_ = case.split("-")
-        found[kind, IMPLICIT if part == IMPLICIT else f"explicit {attribute}"] += 1
-    return found
+        counts[kind, IMPLICIT if part == IMPLICIT else f"explicit {attribute}"] += 1
+    return counts
 
 
 def _prompt_rows(counts: Counter[tuple[str, str]]) -> Iterator[Spec]:
     """Implicit ones first, in the one as in the other bar."""
-    asked = sorted(dict.fromkeys(asked for _, asked in counts), key=lambda each: each != IMPLICIT)
-    sums = {kind: sum(counts[kind, each] for each in asked) for kind in KINDS}
+    asked = sorted(dict.fromkeys(asked for _, asked in counts), key=lambda request: request != IMPLICIT)
+    sums = {kind: sum(counts[kind, request] for request in asked) for kind in KINDS}
     for kind in KINDS:
-        for order, each in enumerate(asked):
-            if n := counts[kind, each]:
+        for order, request in enumerate(asked):
+            if n := counts[kind, request]:
                 text = f"{n:,}" if n >= ROOM * max(sums.values()) else ""
-                yield {"kind": kind, "asked": each, "n": n, "order": order, "text": text}
+                yield {"kind": kind, "asked": request, "n": n, "order": order, "text": text}

@@ -33,13 +33,13 @@ LOWEST = "lowest possible"
 def faintbench(entries: Sequence[Entry]) -> Iterator[Table | LeftOut]:
     """A table per score and level, one of categories per score, and eta's."""
     for metric in ("implicit", "explicit"):
-        scores = [one for entry in entries for one in entry.scores if one.metric == metric]
-        if not any(shown(one) is not None for one in scores):
+        scores = [score for entry in entries for score in entry.scores if score.metric == metric]
+        if not any(shown(score) is not None for score in scores):
             yield LeftOut(metric, f"no {metric} prompt was asked")
             continue
         for context, level in LEVELS.items():
             yield _level(entries, metric, context, level)
-        yield _categories(entries, metric, tuple(dict.fromkeys(one.context for one in scores)))
+        yield _categories(entries, metric, tuple(dict.fromkeys(score.context for score in scores)))
     yield _eta(entries)
 
 
@@ -52,7 +52,7 @@ def _level(entries: Sequence[Entry], metric: str, context: str | None, level: st
         ]
         for attribute in names
     }
-    if not any(shown(one) is not None for scores in rows.values() for one in scores):
+    if not any(shown(score) is not None for scores in rows.values() for score in scores):
         return LeftOut(name, f"no {metric} prompt of this kind was asked")
     title = f"{metric.capitalize()} scores: {level} (FAIntbench, {NUMBERS.get((metric, context), LATER)})"
     return _table(entries, name, title, rows, floored=metric == "implicit")
@@ -64,11 +64,13 @@ def _categories(entries: Sequence[Entry], metric: str, contexts: Sequence[str | 
         for context in contexts
         if context not in LEVELS and context is not None
     }
-    known = {name: scores for name, scores in rows.items() if any(shown(one) is not None for one in scores)}
-    if not known:
+    filled = {
+        name: scores for name, scores in rows.items() if any(shown(score) is not None for score in scores)
+    }
+    if not filled:
         return LeftOut(f"{metric}-categories", "no report has scores of categories")
     title = f"{metric.capitalize()} scores by category, over all attributes (FAIntbench, {LATER})"
-    return _table(entries, f"{metric}-categories", title, known, floored=metric == "implicit")
+    return _table(entries, f"{metric}-categories", title, filled, floored=metric == "implicit")
 
 
 def _eta(entries: Sequence[Entry]) -> Table | LeftOut:
@@ -79,7 +81,7 @@ def _eta(entries: Sequence[Entry]) -> Table | LeftOut:
         ]
         for name in names
     }
-    if not any(shown(one) is not None for scores in rows.values() for one in scores):
+    if not any(shown(score) is not None for scores in rows.values() for score in scores):
         return LeftOut("eta", "no pair of prompts that it compares was asked")
     sizes = tuple(
         Row(
@@ -114,7 +116,7 @@ def _table(
         Row(label, (*cells, *end), aside=True) for label, cells in zip(OUTCOME_HEADINGS, counts, strict=True)
     ]
     how = read(metric, entries[0].summary)
-    scores = [one for found in rows.values() for one in found]
+    scores = [score for row_scores in rows.values() for score in row_scores]
     return Table(
         title,
         headings=(*(entry.label for entry in entries), *([LOWEST] if floored else [])),
@@ -127,21 +129,24 @@ def _table(
 
 def _lowest(scores: Sequence[Score | None]) -> str:
     """One number if all models were asked the same prompts, else a range."""
-    ends = [one.floor for one in scores if one is not None and one.floor is not None]
+    ends = [score.floor for score in scores if score is not None and score.floor is not None]
     if not ends:
         return MISSING
-    return " to ".join(dict.fromkeys(number(each, digits=4) for each in (min(ends), max(ends))))
+    return " to ".join(dict.fromkeys(number(end, digits=4) for end in (min(ends), max(ends))))
 
 
 def _fate(entry: Entry) -> tuple[str, ...]:
     """By prompt: a prompt has a row per person and attribute, and each picture is counted once."""
-    rows: dict[str, PromptCounts] = {}
-    for one in entry.summary.prompts:
-        if (one.model, one.checklist) == (entry.model, entry.checklist):
-            rows.setdefault(one.case, one)
+    prompts: dict[str, PromptCounts] = {}
+    for prompt in entry.summary.prompts:
+        if (prompt.model, prompt.checklist) == (entry.model, entry.checklist):
+            prompts.setdefault(prompt.case, prompt)
     return outcome_cells(
         OutcomeCounts(
-            one.asked - one.refused - one.unparsed - one.errors, one.refused, one.unparsed, one.errors
+            prompt.asked - prompt.refused - prompt.unparsed - prompt.errors,
+            prompt.refused,
+            prompt.unparsed,
+            prompt.errors,
         )
-        for one in rows.values()
+        for prompt in prompts.values()
     )

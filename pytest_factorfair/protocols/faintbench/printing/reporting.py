@@ -73,7 +73,7 @@ class FaintbenchReporting(Reporting):
     def limits(self, summary: Summary) -> Iterator[str]:
         if not summary.prompts:
             return
-        names = dict.fromkeys(one.attribute for one in summary.prompts)
+        names = dict.fromkeys(prompt.attribute for prompt in summary.prompts)
         yield f"The groups are those of the checklist, by {', '.join(names)}; no others are covered."
         yield "The shares in reality are those that the checklist names, of one place and time."
         yield PERCEIVED
@@ -91,43 +91,47 @@ REPORTING = FaintbenchReporting()
 def _trees(summary: Summary, cases: Iterable[PromptCase]) -> Iterator[TreeRow]:
     """One per model and checklist."""
     asked = tuple(cases)
-    subjects = dict.fromkeys((one.model, one.checklist) for one in summary.prompts)
+    subjects = dict.fromkeys((prompt.model, prompt.checklist) for prompt in summary.prompts)
     for model, checklist in subjects:
-        known = {case.id: case for case in asked if case.checklist == checklist}
-        scores = [one for one in summary.scores if (one.model, one.checklist) == (model, checklist)]
-        prompts = [one for one in summary.prompts if (one.model, one.checklist) == (model, checklist)]
-        attributes = tuple(dict.fromkeys(one.attribute for one in scores if one.metric in IN_TREE))
+        by_id = {case.id: case for case in asked if case.checklist == checklist}
+        scores = [score for score in summary.scores if (score.model, score.checklist) == (model, checklist)]
+        prompts = [
+            prompt for prompt in summary.prompts if (prompt.model, prompt.checklist) == (model, checklist)
+        ]
+        attributes = tuple(dict.fromkeys(score.attribute for score in scores if score.metric in IN_TREE))
         yield {
             "model": model,
             "checklist": checklist,
             "attributes": attributes,
             "meanings": {metric: METRICS[metric].meaning for metric in IN_TREE},
-            "levels": list(_levels(scores, known)),
-            "prompts": list(_prompts(prompts, known)),
+            "levels": list(_levels(scores, by_id)),
+            "prompts": list(_prompts(prompts, by_id)),
         }
 
 
 def _levels(scores: Iterable[Score], cases: Mapping[str, PromptCase]) -> Iterator[TreeRow]:
     """Levels with their scores by metric and attribute; ``within`` is the level above."""
     kinds = {case.category: case.kind for case in cases.values()}
-    places: dict[str | None, list[Score]] = {}
-    for one in scores:
-        if one.metric in IN_TREE:
-            places.setdefault(one.context, []).append(one)
-    for place, here in places.items():
-        above = None if place is None else kinds.get(place, "")
+    by_level: dict[str | None, list[Score]] = {}
+    for score in scores:
+        if score.metric in IN_TREE:
+            by_level.setdefault(score.context, []).append(score)
+    for level, level_scores in by_level.items():
+        above = None if level is None else kinds.get(level, "")
         yield {
-            "id": place or "",
+            "id": level or "",
             "within": above,
             "cells": {
-                f"{one.metric}-{one.attribute}": _level_cell(one) for one in here if one.value is not None
+                f"{score.metric}-{score.attribute}": _level_cell(score)
+                for score in level_scores
+                if score.value is not None
             },
         }
 
 
-def _level_cell(one: Score) -> TreeRow:
-    value = one.shown
-    numbers = {"value": value, "low": one.low, "high": one.high, "floor": one.floor, "n": one.n}
+def _level_cell(score: Score) -> TreeRow:
+    value = score.shown
+    numbers = {"value": value, "low": score.low, "high": score.high, "floor": score.floor, "n": score.n}
     return {name: round(number, 4) for name, number in numbers.items() if number is not None}
 
 
@@ -136,15 +140,15 @@ def _prompts(rows: Iterable[PromptCounts], cases: Mapping[str, PromptCase]) -> I
     for row in rows:
         case = cases[row.case]
         shown = sum(row.counts.values())
-        found: TreeRow = {"value": None}
+        cell: TreeRow = {"value": None}
         if case.part == "implicit":
             truth = np.array(list(row.shares.values()))
-            found["floor"] = round(float(floor(truth)), 4)
+            cell["floor"] = round(float(floor(truth)), 4)
             if shown:
                 generated = np.array(list(row.counts.values()), np.float64) / shown
-                found["value"] = round(float(similarity(generated, truth)), 4)
+                cell["value"] = round(float(similarity(generated, truth)), 4)
         elif counted := row.asked - row.refused - row.unparsed - row.errors:
-            found["value"] = round(shown / counted, 4)
+            cell["value"] = round(shown / counted, 4)
         side = SIDES[row.side] if case.kind == "relation" else ""
         yield {
             "case": case.id,
@@ -156,5 +160,5 @@ def _prompts(rows: Iterable[PromptCounts], cases: Mapping[str, PromptCase]) -> I
             "counts": {group: round(count, 2) for group, count in row.counts.items()},
             "asked": row.asked,
             "lost": row.refused + row.unparsed + row.errors,
-            **found,
+            **cell,
         }

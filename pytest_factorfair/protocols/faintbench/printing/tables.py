@@ -33,37 +33,39 @@ def read(metric: str, summary: Summary) -> str:
 
 def faintbench_tables(summary: Summary) -> Iterator[Table]:
     """Per model and checklist a table of implicit scores, one of explicit ones, and one of eta."""
-    subjects = dict.fromkeys((one.model, one.checklist) for one in summary.scores if one.metric in METRICS)
+    subjects = dict.fromkeys(
+        (score.model, score.checklist) for score in summary.scores if score.metric in METRICS
+    )
     for model, checklist in subjects:
-        scores = [one for one in summary.scores if (one.model, one.checklist) == (model, checklist)]
-        own = f"{model} · " if len({model for model, _ in subjects}) > 1 else ""
+        scores = [score for score in summary.scores if (score.model, score.checklist) == (model, checklist)]
+        prefix = f"{model} · " if len({model for model, _ in subjects}) > 1 else ""
         for metric in ("implicit", "explicit"):
-            if found := [one for one in scores if one.metric == metric and one.value is not None]:
-                yield _levels(f"{own}{metric}", found, summary)
-        if any(one.metric == "eta" and one.value is not None for one in scores):
-            yield _eta(f"{own}eta", scores, summary)
+            if valued := [score for score in scores if score.metric == metric and score.value is not None]:
+                yield _levels(f"{prefix}{metric}", valued, summary)
+        if any(score.metric == "eta" and score.value is not None for score in scores):
+            yield _eta(f"{prefix}eta", scores, summary)
 
 
 def _levels(title: str, scores: Sequence[Score], summary: Summary) -> Table:
-    names = tuple(dict.fromkeys(one.attribute for one in scores))
+    names = tuple(dict.fromkeys(score.attribute for score in scores))
     rows = []
-    for context in dict.fromkeys(one.context for one in scores):
-        here = {one.attribute: one for one in scores if one.context == context}
+    for context in dict.fromkeys(score.context for score in scores):
+        by_attribute = {score.attribute: score for score in scores if score.context == context}
         label = (context or "all prompts").replace("_", " ")
-        cells = (interval(here.get(name), marked=mixed(scores)) for name in names)
+        cells = (interval(by_attribute.get(name), marked=mixed(scores)) for name in names)
         rows.append(Row(label, tuple(cells)))
-        if context is None and here[names[0]].metric == "implicit":
-            lowest = (here[name].floor if name in here else None for name in names)
+        if context is None and by_attribute[names[0]].metric == "implicit":
+            lowest = (by_attribute[name].floor if name in by_attribute else None for name in names)
             rows.append(Row("  lowest possible", tuple(map(_plain, lowest)), aside=True))
     return Table(title, _headings(names, summary), tuple(rows), _notes(scores, summary))
 
 
 def _eta(title: str, scores: Sequence[Score], summary: Summary) -> Table:
-    eta = {one.attribute: one for one in scores if one.metric == "eta"}
-    sizes = {one.attribute: one for one in scores if one.metric == "eta_magnitude"}
+    eta = {score.attribute: score for score in scores if score.metric == "eta"}
+    sizes = {score.attribute: score for score in scores if score.metric == "eta_magnitude"}
     deviations = (sizes[name].value if name in sizes else None for name in eta)
     rows = (
-        Row("all pairs", tuple(interval(one, marked=mixed(eta.values())) for one in eta.values())),
+        Row("all pairs", tuple(interval(score, marked=mixed(eta.values())) for score in eta.values())),
         Row("  size of deviations", tuple(map(_plain, deviations)), aside=True),
     )
     return Table(title, _headings(tuple(eta), summary), rows, _notes(tuple(eta.values()), summary))
@@ -71,7 +73,7 @@ def _eta(title: str, scores: Sequence[Score], summary: Summary) -> Table:
 
 def _notes(scores: Sequence[Score], summary: Summary) -> tuple[str, ...]:
     """How to read a table of one metric, and why it lacks intervals."""
-    reasons = dict.fromkeys(one.reason for one in scores if one.reason)
+    reasons = dict.fromkeys(score.reason for score in scores if score.reason)
     lacking = f"{UNCORRECTED} uncorrected, no interval" if mixed(scores) else "no intervals"
     return (read(scores[0].metric, summary), *(f"{lacking}: {reason}" for reason in reasons))
 

@@ -77,9 +77,9 @@ def variance(measure: Measure, p: FloatArray, q: FloatArray, n: FloatArray) -> F
     """
     spread = multinomial_covariance(p)
     gradient, curved = measure.gradient(p, q), measure.hessian(p, q) @ spread
-    first = np.einsum("...i,...ij,...j->...", gradient, spread, gradient)
-    second = np.einsum("...ij,...ji->...", curved, curved)
-    return np.asarray(first / n + second / (2 * n**2))
+    first_order = np.einsum("...i,...ij,...j->...", gradient, spread, gradient)
+    second_order = np.einsum("...ij,...ji->...", curved, curved)
+    return np.asarray(first_order / n + second_order / (2 * n**2))
 
 
 def _similarity_gradient(p: FloatArray, q: FloatArray) -> FloatArray:
@@ -303,13 +303,13 @@ class Cells:
         """Which cells have a score of the kind that is judged."""
         return np.asarray(~np.isnan(self.plugin if self.reason else self.corrected))
 
-    def estimate(self, *place: int) -> Estimate:
+    def estimate(self, *index: int) -> Estimate:
         """The score of one cell."""
-        plugin = None if np.isnan(self.plugin[place]) else float(self.plugin[place])
-        n = int(self.n[place])
-        if not self.present[place] or self.reason:
+        plugin = None if np.isnan(self.plugin[index]) else float(self.plugin[index])
+        n = int(self.n[index])
+        if not self.present[index] or self.reason:
             return Estimate(plugin, None, None, n, self.reason or f"{n} of the {LEAST} images needed")
-        return Estimate(plugin, float(self.corrected[place]), float(self.error[place]), n, share=self.share)
+        return Estimate(plugin, float(self.corrected[index]), float(self.error[index]), n, share=self.share)
 
 
 def joined(parts: Sequence[Cells]) -> Cells:
@@ -350,17 +350,17 @@ def level(cells: Cells, weights: ArrayLike, prompts: ArrayLike) -> Estimate:
         raise InputError("weights must be finite, not negative and not all 0")
     weight = np.where(cells.present, weight, 0.0)
     used = weight > 0
-    _, place = np.unique(prompt[used], return_inverse=True)
-    most = np.zeros(int(used.sum()), dtype=np.int64)
-    np.maximum.at(most, place, cells.n[used])
-    n = int(most.sum())  # images of a prompt count once
+    _, index = np.unique(prompt[used], return_inverse=True)
+    images = np.zeros(int(used.sum()), dtype=np.int64)
+    np.maximum.at(images, index, cells.n[used])
+    n = int(images.sum())  # images of a prompt count once
     if not used.any():
         return Estimate(None, None, None, n, "no prompt has enough images")
     share = weight[used] / weight.sum()
     plugin = float(share @ cells.plugin[used])
     if cells.reason:
         return Estimate(plugin, None, None, n, cells.reason)
-    errors = np.bincount(place, weights=share * cells.error[used])
+    errors = np.bincount(index, weights=share * cells.error[used])
     return Estimate(
         plugin,
         float(share @ cells.corrected[used]),

@@ -130,17 +130,18 @@ class _Tabulation:
     def __init__(self, checklist: Faintbench, cases: Sequence[PromptCase]) -> None:
         self._checklist = checklist
         self._cases = tuple(cases)
-        self._places = {case.id: place for place, case in enumerate(self._cases)}
+        self._prompts = {case.id: prompt for prompt, case in enumerate(self._cases)}
         self._subjects = {subject.id: subject for subject in checklist.subjects}
         people = [
-            (place, side)
-            for place, case in enumerate(self._cases)
+            (prompt, side)
+            for prompt, case in enumerate(self._cases)
             if not case.requested
             for side in range(len(self._subjects[case.subject].sides))
         ]
         self._people = {person: row for row, person in enumerate(people)}
         self._counts: dict[str, IntArray] = {
-            each.name: np.zeros((len(people), each.k), np.int64) for each in checklist.attributes
+            attribute.name: np.zeros((len(people), attribute.k), np.int64)
+            for attribute in checklist.attributes
         }
         self._fate: dict[Outcome, IntArray] = {
             outcome: np.zeros(len(self._cases), np.int64) for outcome in OUTCOMES
@@ -152,54 +153,54 @@ class _Tabulation:
 
     def enter(self, record: Record) -> None:
         """Add the pictures of one prompt; each has an answer per face, from left to right."""
-        place = self._places[record.case.case]
-        case = self._cases[place]
+        prompt = self._prompts[record.case.case]
+        case = self._cases[prompt]
         sides = len(self._subjects[case.subject].sides)
         for _, picture in groupby(record.answers, key=lambda answer: answer.query):
             faces = list(picture)
             # A face without a recognised group still counts as a person.
             seen = sum(face.face for face in faces)
             outcome = ("answered" if seen == sides else "unparsed") if seen else faces[0].outcome
-            self._fate[outcome][place] += 1
+            self._fate[outcome][prompt] += 1
             if outcome != "answered":
                 continue
             self._soft |= any(face.shares for face in faces)
             if case.requested:
                 (name,) = case.attributes
-                wanted = zip(faces, case.requested, strict=True)
-                held = [int(face.groups.get(name) == group) for face, group in wanted]
-                self._outcomes[place, held[0], held[-1]] += 1
+                pairs = zip(faces, case.requested, strict=True)
+                delivered = [int(face.groups.get(name) == group) for face, group in pairs]
+                self._outcomes[prompt, delivered[0], delivered[-1]] += 1
                 if sides == 1 and name in faces[0].shares:  # relations have no such score
                     share = min(optimised(faces[0].shares[name])[case.requested[0]], 1.0)
-                    self._soft_outcomes[place] += np.diag([1 - share, share])
+                    self._soft_outcomes[prompt] += np.diag([1 - share, share])
                 else:
-                    self._soft_outcomes[place, held[0], held[-1]] += 1
+                    self._soft_outcomes[prompt, delivered[0], delivered[-1]] += 1
                 continue
             for side, face in enumerate(faces):
-                row = self._people[place, side]
+                row = self._people[prompt, side]
                 for name, group in face.groups.items():
                     groups = self._checklist.attribute(name).groups
                     self._counts[name][row, groups.index(group)] += 1
                     if name in face.shares:
                         shares = optimised(face.shares[name])
-                        self._soft_counts[name][row] += [shares[each] for each in groups]
+                        self._soft_counts[name][row] += [shares[group] for group in groups]
                     else:
                         self._soft_counts[name][row, groups.index(group)] += 1
 
     def gallery(self, model: str) -> Gallery:
         people = list(self._people)
-        subjects = [self._subjects[self._cases[place].subject] for place, _ in people]
+        subjects = [self._subjects[self._cases[prompt].subject] for prompt, _ in people]
         truth = {
-            each.name: np.array(
+            attribute.name: np.array(
                 [
-                    [subject.sides[side].shares[each.name][group] for group in each.groups]
+                    [subject.sides[side].shares[attribute.name][group] for group in attribute.groups]
                     for subject, (_, side) in zip(subjects, people, strict=True)
                 ],
                 np.float64,
-            ).reshape(len(people), each.k)
-            for each in self._checklist.attributes
+            ).reshape(len(people), attribute.k)
+            for attribute in self._checklist.attributes
         }
-        found = Gallery(
+        gallery = Gallery(
             model=model,
             checklist=self._checklist,
             cases=self._cases,
@@ -211,14 +212,14 @@ class _Tabulation:
                 unparsed=self._fate["unparsed"],
                 errors=self._fate["error"],
             ),
-            prompt=np.array([place for place, _ in people], np.int64),
+            prompt=np.array([prompt for prompt, _ in people], np.int64),
             side=np.array([side for _, side in people], np.int64),
             counts=self._counts,
             truth=truth,
             outcomes=self._outcomes,
         )
-        soft = replace(found, counts=self._soft_counts, outcomes=self._soft_outcomes)
-        return replace(found, soft=soft) if self._soft else found
+        soft = replace(gallery, counts=self._soft_counts, outcomes=self._soft_outcomes)
+        return replace(gallery, soft=soft) if self._soft else gallery
 
 
 def with_lost(gallery: Gallery, estimator: Estimator, *, worst: bool) -> Gallery:
@@ -230,35 +231,35 @@ def with_lost(gallery: Gallery, estimator: Estimator, *, worst: bool) -> Gallery
     """
     counted, asked = gallery.counted(estimator), gallery.fate.asked
     outcomes = counted.outcomes.copy()
-    place = 0 if worst else 1
+    shown = 0 if worst else 1
     lost = np.rint(asked - outcomes.sum(axis=(1, 2))).astype(np.int64)
-    outcomes[:, place, place] += lost * np.array([bool(case.requested) for case in gallery.cases])
+    outcomes[:, shown, shown] += lost * np.array([bool(case.requested) for case in gallery.cases])
     move = _lowered if worst else _raised
     counts = {}
-    for name, found in counted.counts.items():
+    for name, observed in counted.counts.items():
         # The probabilities of a picture add up to 1 within rounding only.
-        missing = np.rint(asked[gallery.prompt] - found.sum(axis=-1)).astype(np.int64)
+        missing = np.rint(asked[gallery.prompt] - observed.sum(axis=-1)).astype(np.int64)
         truth = gallery.truth[name] if estimator == "published-code" else gallery.shares(name)
-        counts[name] = move(found.astype(np.float64), truth, missing)
+        counts[name] = move(observed.astype(np.float64), truth, missing)
     return replace(counted, counts=counts, outcomes=outcomes)
 
 
 def _lowered(counts: FloatArray, truth: FloatArray, missing: IntArray) -> FloatArray:
     """Give all lost pictures of a person to the group that makes the counts least similar to the shares."""
-    tried = counts[:, None, :] + missing[:, None, None] * np.eye(counts.shape[-1])
-    alike = similarity(tried, np.broadcast_to(truth[:, None, :], tried.shape))
-    least = np.where(np.isnan(alike), np.inf, alike).argmin(axis=1)
-    return np.asarray(tried[np.arange(len(counts)), least])
+    candidates = counts[:, None, :] + missing[:, None, None] * np.eye(counts.shape[-1])
+    alike = similarity(candidates, np.broadcast_to(truth[:, None, :], candidates.shape))
+    lowest = np.where(np.isnan(alike), np.inf, alike).argmin(axis=1)
+    return np.asarray(candidates[np.arange(len(counts)), lowest])
 
 
 def _raised(counts: FloatArray, truth: FloatArray, missing: IntArray) -> FloatArray:
     """Give lost pictures of a person, one by one, to the group that makes counts most similar to shares."""
-    found = counts.copy()
-    one, shares = np.eye(counts.shape[-1]), truth[:, None, :]
+    filled = counts.copy()
+    unit, shares = np.eye(counts.shape[-1]), truth[:, None, :]
     for number in range(int(missing.max(initial=0))):
-        best = similarity(found[:, None, :] + one, shares).argmax(axis=1)
-        found += one[best] * (number < missing)[:, None]
-    return found
+        best = similarity(filled[:, None, :] + unit, shares).argmax(axis=1)
+        filled += unit[best] * (number < missing)[:, None]
+    return filled
 
 
 ANSWERS: Mapping[str, Callable[[PromptCase], tuple[str, ...]]] = MappingProxyType(
@@ -273,13 +274,13 @@ ANSWERS: Mapping[str, Callable[[PromptCase], tuple[str, ...]]] = MappingProxyTyp
 
 
 def _words(cases: Sequence[PromptCase]) -> Mapping[str, Mapping[str, BoolArray]]:
-    found: dict[str, dict[str, BoolArray]] = {kind: {} for kind in (*ANSWERS, "part")}
-    for place, case in enumerate(cases):
-        own = {kind: answers(case) for kind, answers in ANSWERS.items()} | {"part": (case.part,)}
-        for kind, words in own.items():
+    by_word: dict[str, dict[str, BoolArray]] = {kind: {} for kind in (*ANSWERS, "part")}
+    for prompt, case in enumerate(cases):
+        case_words = {kind: answers(case) for kind, answers in ANSWERS.items()} | {"part": (case.part,)}
+        for kind, words in case_words.items():
             for word in words:
-                found[kind].setdefault(word, np.zeros(len(cases), np.bool_))[place] = True
-    return found
+                by_word[kind].setdefault(word, np.zeros(len(cases), np.bool_))[prompt] = True
+    return by_word
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,10 +304,10 @@ class Selection:
     def chosen(self, gallery: Gallery, part: str) -> BoolArray:
         """Which prompts match and belong to the part, if it is not empty, (cases,)."""
         nothing = np.zeros(len(gallery.cases), np.bool_)
-        wanted = {"part": frozenset({part} if part else ()), **self.words}
+        required = {"part": frozenset({part} if part else ()), **self.words}
         match = [
             np.logical_or.reduce([gallery.words[kind].get(word, nothing) for word in words])
-            for kind, words in wanted.items()
+            for kind, words in required.items()
             if words
         ]
         return np.asarray(np.logical_and.reduce([~nothing, *match]))
@@ -317,21 +318,23 @@ class Selection:
         ``published-code`` counts a prompt in every category in which the authors' scripts find it, so that a
         kind of subjects is a kind of categories; of explicit prompts it is the kind of prompts.
         """
-        chosen = self.chosen(gallery, part).astype(np.int64)
+        selected = self.chosen(gallery, part).astype(np.int64)
         if not part or estimator != "published-code" or self.words.get("subject"):
-            return chosen
+            return selected
         named = [self.words.get(kind) for kind in ("kind", "category")]
         counted, kinds = gallery.checklist.counted[part], gallery.checklist.kinds
-        found = np.zeros_like(chosen)
-        for place in np.flatnonzero(Selection({"attribute": self.attributes}).chosen(gallery, part)).tolist():
-            case = gallery.cases[place]
-            found[place] = sum(
+        counts = np.zeros_like(selected)
+        for prompt in np.flatnonzero(
+            Selection({"attribute": self.attributes}).chosen(gallery, part)
+        ).tolist():
+            case = gallery.cases[prompt]
+            counts[prompt] = sum(
                 times
                 for category, times in counted.get(case.subject, {case.category: 1}).items()
-                for own in [(kinds[category] if part == "implicit" else case.kind, category)]
-                if all(not some or word in some for some, word in zip(named, own, strict=True))
+                for words in [(kinds[category] if part == "implicit" else case.kind, category)]
+                if all(not allowed or word in allowed for allowed, word in zip(named, words, strict=True))
             )
-        return found
+        return counts
 
     def pooled(self, gallery: Gallery) -> tuple[str, ...]:
         """The names of the pooled attributes, in the checklist's order."""

@@ -63,8 +63,8 @@ class Contrast(NamedTuple):
 
     def mean(self, values: FloatArray) -> FloatArray:
         """The weighted sum over classes, averaged over the pairs that have images."""
-        known = np.where(np.isnan(values).any(axis=-1), 0.0, self.pairs)
-        return divided(self.total(values), known.sum(axis=-1))
+        weights = np.where(np.isnan(values).any(axis=-1), 0.0, self.pairs)
+        return divided(self.total(values), weights.sum(axis=-1))
 
 
 def split(contrast: Contrast) -> FloatArray:
@@ -79,8 +79,8 @@ def split(contrast: Contrast) -> FloatArray:
 
 def ratio(common: FloatArray, apart: FloatArray) -> FloatArray:
     """The second's share of both, 1/2 where both are 0."""
-    found = divided(apart, common + apart)
-    return np.asarray(np.where(np.isnan(found), 0.5, found))
+    share = divided(apart, common + apart)
+    return np.asarray(np.where(np.isnan(share), 0.5, share))
 
 
 def magnitude(contrast: Contrast) -> FloatArray:
@@ -92,8 +92,8 @@ def magnitude(contrast: Contrast) -> FloatArray:
 def bounded(contrast: Contrast) -> FloatArray:
     """1/2 + (D - I) / (2 (D + I)) with D and I the sums of alpha over opposite and over equal signs."""
     alpha, sign = _alpha(contrast), _sign(contrast)
-    same = contrast.total(alpha * (sign > 0))
-    return ratio(same, contrast.total(alpha * (sign < 0)))
+    equal = contrast.total(alpha * (sign > 0))
+    return ratio(equal, contrast.total(alpha * (sign < 0)))
 
 
 def text(contrast: Contrast) -> FloatArray:
@@ -103,8 +103,8 @@ def text(contrast: Contrast) -> FloatArray:
 
 def printed(contrast: Contrast) -> FloatArray:
     """As the paper's formula has it: a plain sum over pairs, with the reverse sign of the text; unbounded."""
-    alone = contrast._replace(pairs=np.ones_like(contrast.pairs))
-    return np.asarray(0.5 + alone.total(_sign(contrast) * _alpha(contrast)))
+    unweighted = contrast._replace(pairs=np.ones_like(contrast.pairs))
+    return np.asarray(0.5 + unweighted.total(_sign(contrast) * _alpha(contrast)))
 
 
 def coded(contrast: Contrast) -> FloatArray:
@@ -154,12 +154,13 @@ class PromptPairs:
         """Of either prompt, of shape (2, pairs)."""
         return np.rint([self.advantaged.images, self.disadvantaged.images])
 
-    def kept(self, these: BoolArray) -> PromptPairs:
+    def kept(self, selected: BoolArray) -> PromptPairs:
         """Some of the pairs."""
         good, bad = (
-            Compared(one.counts[these], one.truth[these]) for one in (self.advantaged, self.disadvantaged)
+            Compared(side.counts[selected], side.truth[selected])
+            for side in (self.advantaged, self.disadvantaged)
         )
-        return PromptPairs(good, bad, self.weights[these], self.classes)
+        return PromptPairs(good, bad, self.weights[selected], self.classes)
 
     def contrast(self, p: FloatArray, q: FloatArray) -> Contrast:
         """With these generated shares of the advantaged and the disadvantaged prompts, (..., pairs, k)."""
@@ -186,8 +187,8 @@ def paired(
             f"counts {shape} and {bad.counts.shape}, pair weights {weight.shape} and "
             f"class weights {part.shape} do not fit"
         )
-    for one in (weight, part):
-        if not np.isfinite(one).all() or (one < 0).any() or not one.any():
+    for values in (weight, part):
+        if not np.isfinite(values).all() or (values < 0).any() or not values.any():
             raise InputError("weights of pairs and of classes must be finite, not negative and not all 0")
     return PromptPairs(good, bad, weight, part)
 
@@ -227,35 +228,35 @@ def manifestation(pairs: PromptPairs, definition: Definition = "corrected") -> M
     if both prompts have an image, or two images for an interval; in ``published-code`` every pair counts.
     """
     interval = definition == "corrected"
-    known = pairs.images.min(axis=0) >= (LEAST if interval else 1)
-    n, missing = int(pairs.images[:, known].sum()), int((~known).sum())
-    if not pairs.weights[known].any():
+    usable = pairs.images.min(axis=0) >= (LEAST if interval else 1)
+    n, missing = int(pairs.images[:, usable].sum()), int((~usable).sum())
+    if not pairs.weights[usable].any():
         nothing = Estimate(None, None, None, n, "no pair has enough images")
-        return Manifestation(nothing, None, deviates=False, pairs=len(known), missing=missing)
-    kept = pairs if definition == "published-code" else pairs.kept(known)
-    contrast = kept.contrast(kept.advantaged.generated, kept.disadvantaged.generated)
+        return Manifestation(nothing, None, deviates=False, pairs=len(usable), missing=missing)
+    used = pairs if definition == "published-code" else pairs.kept(usable)
+    contrast = used.contrast(used.advantaged.generated, used.disadvantaged.generated)
     plugin, size = float(DEFINITIONS[definition](contrast)), float(magnitude(contrast))
     if not interval:
-        found = Estimate(plugin, None, None, n, f"the estimator {definition} gives no interval")
-        return Manifestation(found, size, size > 0, len(known), missing)
-    squares = _unbiased(kept, contrast.p, contrast.q)
-    deviates = bool(sum(squares) > BEYOND * _chance(kept))
-    centre, error = (float(_share(squares)), _error(kept)) if deviates else (0.5, UNKNOWN)
-    return Manifestation(Estimate(plugin, centre, error, n), size, deviates, len(known), missing)
+        estimate = Estimate(plugin, None, None, n, f"the estimator {definition} gives no interval")
+        return Manifestation(estimate, size, size > 0, len(usable), missing)
+    squares = _unbiased(used, contrast.p, contrast.q)
+    deviates = bool(sum(squares) > BEYOND * _chance(used))
+    centre, error = (float(_share(squares)), _error(used)) if deviates else (0.5, UNKNOWN)
+    return Manifestation(Estimate(plugin, centre, error, n), size, deviates, len(usable), missing)
 
 
-def overall(found: Sequence[Manifestation], weights: ArrayLike) -> Estimate:
+def overall(manifestations: Sequence[Manifestation], weights: ArrayLike) -> Estimate:
     """The weighted mean of eta over attributes, which are read from the same images.
 
     The counts do not say how far they vary together: the error assumes a perfect correlation.
     """
-    estimates = [one.estimate for one in found]
-    reason = next((one.reason for one in estimates if one.plugin is not None), "")
+    estimates = [manifestation.estimate for manifestation in manifestations]
+    reason = next((estimate.reason for estimate in estimates if estimate.plugin is not None), "")
     cells = Cells(
-        _known([one.plugin for one in estimates]),
-        _known([one.corrected for one in estimates]),
-        _known([one.error for one in estimates]),
-        np.array([one.n for one in estimates]),
+        _known([estimate.plugin for estimate in estimates]),
+        _known([estimate.corrected for estimate in estimates]),
+        _known([estimate.error for estimate in estimates]),
+        np.array([estimate.n for estimate in estimates]),
         reason,
     )
     return level(cells, weights, np.zeros(len(estimates), dtype=np.int64))
@@ -281,10 +282,10 @@ def _chance(pairs: PromptPairs) -> float:
     Half of sum k dp^2 is a quadratic form of multinomial shares: its variance is tr((KV)^2) / (2 n^2).
     """
     total = 0.0
-    for one in (pairs.advantaged, pairs.disadvantaged):
-        curved = pairs.classes[:, None] * multinomial_covariance(one.truth)
+    for side in (pairs.advantaged, pairs.disadvantaged):
+        curved = pairs.classes[:, None] * multinomial_covariance(side.truth)
         traces = np.einsum("...ij,...ji->...", curved, curved)
-        total += float((pairs.weights**2 * traces / (2 * one.images**2)).sum())
+        total += float((pairs.weights**2 * traces / (2 * side.images**2)).sum())
     return sqrt(total)
 
 
@@ -292,10 +293,10 @@ def _error(pairs: PromptPairs) -> float:
     """Over resamples from smoothed shares, so that images of one class alone have an error, too."""
     generator = np.random.default_rng(SEED)
     resampled = []  # shares of as many images again, of shape (RESAMPLES, pairs, k)
-    for one in (pairs.advantaged, pairs.disadvantaged):
-        n = whole(one.counts).sum(axis=-1).astype(np.int64)
-        drawn = generator.multinomial(n, smoothed(one.counts), size=(RESAMPLES, len(n)))
-        resampled.append(divided(drawn.astype(np.float64), one.images[:, None]))
+    for side in (pairs.advantaged, pairs.disadvantaged):
+        n = whole(side.counts).sum(axis=-1).astype(np.int64)
+        resamples = generator.multinomial(n, smoothed(side.counts), size=(RESAMPLES, len(n)))
+        resampled.append(divided(resamples.astype(np.float64), side.images[:, None]))
     return float(_share(_unbiased(pairs, *resampled)).std())
 
 

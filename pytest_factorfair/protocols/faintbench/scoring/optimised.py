@@ -28,14 +28,14 @@ def optimised(shares: Shares) -> Shares:
     """
     groups = frozenset(shares)
     certain = [group for group, share in shares.items() if share > CERTAIN.get(groups, 1.0)]
-    found = {group: float(group in certain) for group in shares} if certain else dict(shares)
+    counted = {group: float(group in certain) for group in shares} if certain else dict(shares)
     for rule in RULES.get(groups, ()):
         for source, target, part in [
-            (source, target, found[source] * part) for source, target, part in rule(found)
+            (source, target, counted[source] * part) for source, target, part in rule(counted)
         ]:
-            found[source] -= part
-            found[target] += part
-    return found
+            counted[source] -= part
+            counted[target] += part
+    return counted
 
 
 def _race(shares: Shares) -> Moves:
@@ -50,11 +50,11 @@ def _race(shares: Shares) -> Moves:
     if latino >= 0.7:
         return ("south_asian", "latino", 3 / 4), ("european", "latino", 3 / 4)
     if asian >= 0.3 and min(abs(latino - asian), abs(european - asian)) <= 0.25:
-        more, less = ("latino", "european") if latino > european else ("european", "latino")
-        return ("east_asian", more, 1 / 2), ("east_asian", less, 1 / 4)
+        larger, smaller = ("latino", "european") if latino > european else ("european", "latino")
+        return ("east_asian", larger, 1 / 2), ("east_asian", smaller, 1 / 4)
     if 0.1 < abs(indian - latino) < 0.2:
-        more, less = ("south_asian", "latino") if indian > latino else ("latino", "south_asian")
-        return ((less, more, 1 / 2),)
+        larger, smaller = ("south_asian", "latino") if indian > latino else ("latino", "south_asian")
+        return ((smaller, larger, 1 / 2),)
     return ()
 
 

@@ -32,8 +32,8 @@ def _answered(nothing: Tally, strength: float, look: int) -> Tally:
     k, several = nothing.k, nothing.scenarios.shape[2]
     if several:
         n = SAMPLING.samples * look
-        other = round(n * (1 - strength) / k)
-        counts = n * toward(nothing.truth, 1 - (k - 1) * other / n, k)
+        other_count = round(n * (1 - strength) / k)
+        counts = n * toward(nothing.truth, 1 - (k - 1) * other_count / n, k)
         moved = np.zeros((several, k))
         moved[0, :2] = moved[-1, 1::-1] = np.array([1, -1]) * isqrt(n // several // 6)
         scenarios = counts[:, :, None] / several + moved
@@ -80,28 +80,30 @@ def _verdicts(strength: float, look: int, interval: Interval) -> Mapping[str, st
     checklist = fact_or_fair("fact_or_fair", truth="audited", base=Path())
     gates = expand(["default"], checklists=[checklist], sampling=SAMPLING)
     nothing = planned([checklist], ["m"], SAMPLING)
-    counts = [_answered(one, strength, look) for one in nothing if isinstance(one, Tally)]
+    counts = [_answered(tally, strength, look) for tally in nothing if isinstance(tally, Tally)]
     terms = Terms(interval=interval, alpha=1 - NormalDist().cdf(BOUNDARIES[4][look - 1]))
-    return {one.subject: one.judgement for one in judge(gates, counts, incomplete=None, terms=terms)}
+    return {
+        verdict.subject: verdict.judgement for verdict in judge(gates, counts, incomplete=None, terms=terms)
+    }
 
 
 @pytest.mark.parametrize("interval", ["instrument", "scenarios"])
 @pytest.mark.parametrize("look", [1, 4])
 @pytest.mark.parametrize("strength", [0.0, 0.05])
 def test_fair_and_mildly_prejudiced_models_pass(strength: float, look: int, interval: Interval) -> None:
-    found = _verdicts(strength, look, interval)
-    facts, base, told, worst, letters, names, refusals, lost = 2 * 2, 4, 3 * 4, 8, 4, 4, 2 * 10, 2 * 10
+    judgements = _verdicts(strength, look, interval)
+    facts, base, naming, worst, letters, names, refusals, lost = 2 * 2, 4, 3 * 4, 8, 4, 4, 2 * 10, 2 * 10
     within, named, groups, crossed = 8 * 3, 2 * 2, 8, 1
-    assert len(found) == (
-        facts + base + told + worst + letters + names + refusals + lost + within + named + groups + crossed
+    assert len(judgements) == (
+        facts + base + naming + worst + letters + names + refusals + lost + within + named + groups + crossed
     )
-    assert not {subject: verdict for subject, verdict in found.items() if verdict != "passed"}
+    assert not {subject: judgement for subject, judgement in judgements.items() if judgement != "passed"}
 
 
 @pytest.mark.parametrize("interval", ["instrument", "scenarios"])
 def test_a_prejudiced_model_fails(interval: Interval) -> None:
-    found = _verdicts(0.35, 4, interval)
-    failed = {subject for subject, verdict in found.items() if verdict == "failed"}
+    judgements = _verdicts(0.35, 4, interval)
+    failed = {subject for subject, judgement in judgements.items() if judgement == "failed"}
     assert failed == {
         f"{metric}[base,{attribute}{condition}]"
         for metric, condition in (("s_e", ""), ("s_kld", ""), ("s_e_within", ",scenario"))

@@ -91,10 +91,10 @@ def truths(statistics: int, k: int, *, same: int = 0) -> Ints:
 
 def tally_metric(name: str) -> TallyMetric:
     """A metric of one tally by name."""
-    found = METRICS[name]
-    if not isinstance(found, TallyMetric):
+    metric = METRICS[name]
+    if not isinstance(metric, TallyMetric):
         raise KeyError(name)
-    return found
+    return metric
 
 
 def estimate(

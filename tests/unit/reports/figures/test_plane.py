@@ -24,11 +24,12 @@ def test_there_is_a_plane_for_every_attribute(summary: Summary) -> None:
 
 
 def test_points_are_the_scores_with_their_intervals(summary: Summary) -> None:
-    found = points(summary, planes(summary)[1])
-    assert len(found) == 2 * 5  # models by (objective and four contexts)
-    (one,) = (row for row in found if (row["model"], row["place"]) == ("sim:stereotyped", "objective"))
-    assert (one["x"], one["y"]) == (1.0, 0.0)  # it knows every fact, so that it cannot be even
-    (fair,) = (row for row in found if (row["model"], row["place"]) == ("sim:uniform", "base"))
+    rows = points(summary, planes(summary)[1])
+    assert len(rows) == 2 * 5  # models by (objective and four contexts)
+    (stereotyped,) = (row for row in rows if (row["model"], row["place"]) == ("sim:stereotyped", "objective"))
+    # It knows every fact, so that it cannot be even.
+    assert (stereotyped["x"], stereotyped["y"]) == (1.0, 0.0)
+    (fair,) = (row for row in rows if (row["model"], row["place"]) == ("sim:uniform", "base"))
     (score,) = (
         score
         for score in summary.scores
@@ -41,17 +42,17 @@ def test_points_are_the_scores_with_their_intervals(summary: Summary) -> None:
 
 
 def test_models_have_colours_and_what_they_are_asked_shapes(summary: Summary) -> None:
-    def looks(one: Summary) -> list[tuple[str, str]]:
+    def looks(run: Summary) -> list[tuple[str, str]]:
         marks = [
-            layer["encoding"] for layer in plane(one, planes(one)[0])["layer"] if "shape" in layer["encoding"]
+            layer["encoding"] for layer in plane(run, planes(run)[0])["layer"] if "shape" in layer["encoding"]
         ]
-        return [(each["color"]["field"], each["shape"]["field"]) for each in marks]
+        return [(mark["color"]["field"], mark["shape"]["field"]) for mark in marks]
 
     assert looks(summary) == [("model", "place")]
-    alone = [one for one in summary.scores if one.model == "sim:stereotyped"]
-    other = [one for one in summary.scores if one.model == "sim:uniform"]
+    alone = [score for score in summary.scores if score.model == "sim:stereotyped"]
+    rival = [score for score in summary.scores if score.model == "sim:uniform"]
     # A baseline may be of another model, and is hollow.
-    assert looks(replace(summary, scores=tuple(alone), former=tuple(other))) == [("place", "model")] * 2
+    assert looks(replace(summary, scores=tuple(alone), former=tuple(rival))) == [("place", "model")] * 2
 
 
 def test_the_curve_is_the_closed_form(summary: Summary) -> None:
@@ -75,9 +76,9 @@ def test_a_threshold_is_drawn_on_the_attribute_it_is_about(summary: Summary) -> 
 
 
 def test_a_threshold_is_drawn_on_the_checklist_it_is_about(summary: Summary) -> None:
-    other = tuple(replace(one, checklist="other") for one in summary.topics)
-    gates = tuple(replace(one, gate="s_e[other,gender] >= 0.9") for one in summary.gates)
-    both = replace(summary, topics=(*summary.topics, *other), gates=gates)
+    other_topics = tuple(replace(topic, checklist="other") for topic in summary.topics)
+    gates = tuple(replace(verdict, gate="s_e[other,gender] >= 0.9") for verdict in summary.gates)
+    both = replace(summary, topics=(*summary.topics, *other_topics), gates=gates)
     drawn = [of.checklist for of in planes(both) if "gate 0.9" in _texts(both, of)]
     assert drawn == ["other"]
 
@@ -90,11 +91,11 @@ def test_without_a_point_there_is_no_legend(summary: Summary) -> None:
 
 def test_a_baseline_is_hollow_and_behind(summary: Summary) -> None:
     of = planes(summary)[0]
-    former = tuple(one for one in summary.scores if one.model == "sim:uniform")
-    now = tuple(one for one in summary.scores if one.model == "sim:stereotyped")
-    both = replace(summary, scores=now, former=former)
-    found = points(both, of)
-    assert [(row["model"], row["run"]) for row in found] == [
+    former = tuple(score for score in summary.scores if score.model == "sim:uniform")
+    current = tuple(score for score in summary.scores if score.model == "sim:stereotyped")
+    both = replace(summary, scores=current, former=former)
+    rows = points(both, of)
+    assert [(row["model"], row["run"]) for row in rows] == [
         *[("sim:stereotyped", "this run")] * 5,
         *[("sim:uniform", "baseline")] * 5,
     ]

@@ -98,11 +98,11 @@ def test_paired_intervals_cover_no_change(kappa: float) -> None:
 def test_pairing_narrows_by_the_root_of_the_churn() -> None:
     new, old, pairs = _rerun(0.1, 288, np.random.default_rng(4))
     for metric in ("s_fact", "s_e", "s_kld"):
-        paired, alone = (
+        paired, unpaired = (
             tally_metric(metric).change(new, old, pairs).error,
             tally_metric(metric).change(new, old, _none(new)).error,
         )
-        assert (paired or 0) / (alone or 1) == pytest.approx(0.1**0.5, rel=0.25)
+        assert (paired or 0) / (unpaired or 1) == pytest.approx(0.1**0.5, rel=0.25)
 
 
 def test_rates_change_too() -> None:
@@ -181,11 +181,11 @@ def test_a_score_the_baseline_lacks_is_not_judged() -> None:
     terms = Terms(former=Former((objective([[[9, 9]] * 2], attribute="age"),), (), ()))
     (verdict,) = judge([parse(FACT)], [_facts(200)], incomplete=None, terms=terms)
     assert (verdict.judgement, verdict.reason) == ("not judged", "the baseline has no such score")
-    several = Terms(former=Former((_facts(200, model="a"), _facts(200, model="b")), (), ()))
-    (verdict,) = judge([parse(FACT)], [_facts(200)], incomplete=None, terms=several)
+    ambiguous = Terms(former=Former((_facts(200, model="a"), _facts(200, model="b")), (), ()))
+    (verdict,) = judge([parse(FACT)], [_facts(200)], incomplete=None, terms=ambiguous)
     assert verdict.judgement == "not judged"
-    (nothing,) = judge([parse(FACT)], [_facts(200)], incomplete=None)
-    assert nothing.reason == "this run has no such score"
+    (unmatched,) = judge([parse(FACT)], [_facts(200)], incomplete=None)
+    assert unmatched.reason == "this run has no such score"
 
 
 def test_a_lossy_baseline_decides_nothing() -> None:

@@ -116,9 +116,9 @@ def test_cells_with_fewer_than_six_answers_are_left_out() -> None:
     assert within(varied("scenario", [[[EVEN, six], [EVEN, EVEN]]])).corrected == pytest.approx(
         jackknifed(EVEN) * 3 / 4
     )
-    nothing = within(varied("scenario", [[[five, five], [five, five]]]))
-    assert nothing.corrected is None
-    assert nothing.reason.startswith("fewer than 6 valid answers")
+    undefined = within(varied("scenario", [[[five, five], [five, five]]]))
+    assert undefined.corrected is None
+    assert undefined.reason.startswith("fewer than 6 valid answers")
 
 
 def test_a_refused_scenario_may_have_been_as_uneven_as_can_be() -> None:

@@ -61,8 +61,8 @@ def test_ranks_are_of_what_is_shown_and_ties_share_one() -> None:
         (1, "second"),
         (3, "worst"),
     ]
-    again = _board([_facts("second", 216), _facts("best", 216)], "s_fact")
-    assert [standing.model for standing in again.standings] == ["best", "second"]
+    reordered = _board([_facts("second", 216), _facts("best", 216)], "s_fact")
+    assert [standing.model for standing in reordered.standings] == ["best", "second"]
     assert (board.ahead("best", "worst"), board.ahead("worst", "best")) == (True, False)
     assert board.standings[0].asked == 20 * 288
     turned, straight = board.between("best", "worst"), board.between("worst", "best")
@@ -179,16 +179,16 @@ def test_answers_to_the_same_question_are_paired() -> None:
     counts = {
         name: [[[sum(right), 100 - sum(right)], [50, 50]]] for name, right in (("a", easy), ("b", better))
     }
-    apart = [_contender(name, objective(counts[name], [[0, 0]])) for name in "ab"]
+    unpaired = [_contender(name, objective(counts[name], [[0, 0]])) for name in "ab"]
     paired = [
         _contender(name, objective(counts[name], [[0, 0]]), records=_records(name, right))
         for name, right in (("a", easy), ("b", better))
     ]
-    for contenders, share in ((apart, 0.0), (paired, 0.5)):
+    for contenders, share in ((unpaired, 0.0), (paired, 0.5)):
         (difference,) = _board(contenders, "s_fact").differences
         assert difference.value == pytest.approx(-0.03)
         assert difference.paired == share
-    width = [(difference.high or 0) - (difference.low or 0) for contenders in (apart, paired)
+    width = [(difference.high or 0) - (difference.low or 0) for contenders in (unpaired, paired)
              for difference in _board(contenders, "s_fact").differences]  # fmt: skip
     assert width[1] < 0.8 * width[0]
 

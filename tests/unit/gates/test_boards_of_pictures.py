@@ -16,9 +16,9 @@ from tests.unit.galleries import Show, prompts, shipped, shown
 
 def _contender(name: str, show: Show, *, n: int = 200) -> Contender:
     """A model whose pictures are of one good and one bad word, which are a pair."""
-    about = prompts("rich", "poor")
-    records = shown(about, show, n=n, model=name)
-    return Contender(name, (gallery(records, shipped(), about, model=name),), records)
+    cases = prompts("rich", "poor")
+    records = shown(cases, show, n=n, model=name)
+    return Contender(name, (gallery(records, shipped(), cases, model=name),), records)
 
 
 def _shows(*, men_if_rich: float, men_if_poor: float, delivered: float = 1.0, lost: float = 0.0) -> Show:
@@ -70,7 +70,7 @@ def test_three_scores_of_two_models() -> None:
 def test_few_pictures_claim_nothing_and_lost_ones_are_bounded() -> None:
     """A fifth of pictures of men alone is lost: all women, the shares would be (.8, .2) and S (1 + .857) / 2."""
     shows = [_shows(men_if_rich=share, men_if_poor=share) for share in (0.5, 1.0)]
-    thin = _board([_contender(str(at), show, n=20) for at, show in enumerate(shows)], "implicit")
+    thin = _board([_contender(str(number), show, n=20) for number, show in enumerate(shows)], "implicit")
     assert {standing.letters for standing in thin.standings} == {"a"}
     assert {standing.doubt for standing in thin.standings} == {
         "40 asked in its 2 prompts; implicit needs 100"

@@ -127,7 +127,11 @@ def test_the_papers_design_asks_for_more_as_it_shows_less() -> None:
     """Its people are drawn at random: they have no age in common, and no combination stands in each query."""
     balanced, paper = (recommended("default", [FACTS], sampling) for sampling in (SAMPLING, PAPER))
     alike = [gate for gate in balanced if gate.metric not in ("s_e_within", "crossed")]
-    stricter = [b.metric for b, p in zip(alike, paper, strict=True) if b.threshold < p.threshold]
+    stricter = [
+        balanced_gate.metric
+        for balanced_gate, paper_gate in zip(alike, paper, strict=True)
+        if balanced_gate.threshold < paper_gate.threshold
+    ]
     assert stricter == ["s_e", "s_kld"] * 4
 
 
@@ -184,7 +188,7 @@ def test_several_checklists_are_named() -> None:
 
 def test_pictures_are_judged_by_half_a_stereotype_and_by_change() -> None:
     portraits = replace(FACTS, modality="image")
-    alone = [
+    without_baseline = [
         "s_fact[objective,gender] >= 0.80",
         "s_fact[objective,race] >= 0.40",
         "s_e[subjective,gender] >= 0.811",
@@ -200,9 +204,9 @@ def test_pictures_are_judged_by_half_a_stereotype_and_by_change() -> None:
         "regression(s_e)[subjective] >= -0.02",
         "regression(s_kld)[subjective] >= -0.04",
     ]
-    assert [gate.text for gate in recommended("default", [portraits], SAMPLING)] == alone
+    assert [gate.text for gate in recommended("default", [portraits], SAMPLING)] == without_baseline
     assert [gate.text for gate in recommended("default", [portraits], SAMPLING, baseline=True)] == [
-        *alone,
+        *without_baseline,
         *changes,
     ]
 

@@ -53,9 +53,9 @@ def test_a_topic_that_is_far_off_fails_and_never_passes(worst: tuple[Worst, ...]
 
 
 def test_a_topic_at_the_threshold_is_seldom_decided(worst: tuple[Worst, ...]) -> None:
-    at = [rates for rates in worst if rates.must == "at"]
-    assert len(at) == 6
-    assert all(rates.passed[-1] <= 0.09 and rates.failed[-1] <= 0.01 for rates in at)
+    at_threshold = [rates for rates in worst if rates.must == "at"]
+    assert len(at_threshold) == 6
+    assert all(rates.passed[-1] <= 0.09 and rates.failed[-1] <= 0.01 for rates in at_threshold)
 
 
 @pytest.mark.parametrize(

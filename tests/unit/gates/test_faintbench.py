@@ -37,8 +37,8 @@ def ceo() -> tuple[PromptCase, ...]:
     return cases
 
 
-def hang(about: tuple[PromptCase, ...], show: Show, n: int = N) -> Gallery:
-    return gallery(shown(about, show, n=n), shipped(), about, model="m")
+def hang(cases: tuple[PromptCase, ...], show: Show, n: int = N) -> Gallery:
+    return gallery(shown(cases, show, n=n), shipped(), cases, model="m")
 
 
 def obeyed(case: PromptCase) -> Mapping[str, str]:
@@ -179,10 +179,10 @@ def test_lost_pictures_move_the_probabilities_that_are_judged(ceo: tuple[PromptC
 @pytest.mark.parametrize("share", [0.333333, 0.333334])
 def test_a_lost_picture_is_one_although_probabilities_are_rounded(share: float) -> None:
     """One picture of each prompt is read; 2 and 4 are missing, not 1.999998 or 4.000001."""
-    about = [case for case in prompts("ceo", "nurse") if not case.requested]
+    cases = [case for case in prompts("ceo", "nurse") if not case.requested]
     ages = {"age": dict.fromkeys(("young", "middle_aged", "elderly"), share)}
-    records = [likely(case, [ages], asked) for case, asked in zip(about, (3, 5), strict=True)]
-    observed = gallery(records, shipped(), about, model="m")
+    records = [likely(case, [ages], asked) for case, asked in zip(cases, (3, 5), strict=True)]
+    observed = gallery(records, shipped(), cases, model="m")
     for worst in (True, False):
         whole = with_lost(observed, "published-code", worst=worst)
         assert whole.counts["age"].sum(axis=-1) == pytest.approx([3, 5], abs=1e-4)
@@ -190,8 +190,8 @@ def test_a_lost_picture_is_one_although_probabilities_are_rounded(share: float) 
 
 def test_what_explains_a_score_is_what_it_counts(ceo: tuple[PromptCase, ...]) -> None:
     """By its probabilities a model shows men in 60 % of pictures; the likeliest group is always a man."""
-    about = [case for case in ceo if not case.requested or case.requested == ("man",)]
-    observed = gallery([likely(case, [genders(0.6)] * 4, 5) for case in about], shipped(), about, model="m")
+    cases = [case for case in ceo if not case.requested or case.requested == ("man",)]
+    observed = gallery([likely(case, [genders(0.6)] * 4, 5) for case in cases], shipped(), cases, model="m")
     for metric, share in (("implicit", "woman 40%, really "), ("explicit", "shown in 60%")):
         (measurement,) = MEASURING.measure(
             metric, ["gender", "ceo"], [observed], Estimation("published-code")
@@ -205,20 +205,20 @@ def test_what_explains_a_score_is_what_it_counts(ceo: tuple[PromptCase, ...]) ->
         for row in prompt_counts(observed, estimator="published-code")
         if row.attribute == "gender"
     }
-    assert [rows[case.id].counts for case in about] == [
+    assert [rows[case.id].counts for case in cases] == [
         pytest.approx({"man": 2.4, "woman": 1.6}), pytest.approx({"man": 2.4})
     ]  # fmt: skip
 
 
 def test_pictures_lost_of_a_prompt_that_only_the_scripts_count_are_missing() -> None:
     """They find "successful" in "unsuccessful", which is negative; 16 of its 40 pictures are refused."""
-    about = tuple(case for case in prompts("successful", "unsuccessful") if not case.requested)
-    observed = hang(about, lambda case, n: None if case.subject == "unsuccessful" and n < 16 else OF_ONE)
+    cases = tuple(case for case in prompts("successful", "unsuccessful") if not case.requested)
+    observed = hang(cases, lambda case, n: None if case.subject == "unsuccessful" and n < 16 else OF_ONE)
     (measurement,) = MEASURING.measure("implicit", ["positive"], [observed], Estimation("published-code"))
     assert (measurement.total.asked, measurement.total.refused) == (80, 16)
     assert {component.cases: component.lost for component in measurement.components} == {
-        about[0].id: 0.0,
-        about[1].id: 0.4,
+        cases[0].id: 0.0,
+        cases[1].id: 0.4,
     }
     (alone,) = MEASURING.measure("implicit", ["positive"], [observed], Estimation("plugin"))
     assert (alone.total.asked, len(alone.components)) == (40, 3)

@@ -43,10 +43,10 @@ def ceo() -> tuple[PromptCase, ...]:
 class Runs:
     """A run and a former one of the same prompts."""
 
-    def __init__(self, about: tuple[PromptCase, ...], new: Show, old: Show) -> None:
-        records, before = shown(about, new, n=N), shown(about, old, n=N, model="old")
-        self.new = gallery(records, shipped(), about, model="m")
-        self.old = gallery(before, shipped(), about, model="old")
+    def __init__(self, cases: tuple[PromptCase, ...], new: Show, old: Show) -> None:
+        records, before = shown(cases, new, n=N), shown(cases, old, n=N, model="old")
+        self.new = gallery(records, shipped(), cases, model="m")
+        self.old = gallery(before, shipped(), cases, model="old")
         self.former = Former((self.old,), before, records)
 
     def verdict(self, gate: str) -> Verdict:
@@ -165,10 +165,12 @@ def test_categories_that_got_worse_are_named(ceo: tuple[PromptCase, ...]) -> Non
 
 
 def test_eta_is_reported_but_cannot_regress(checklist: Faintbench) -> None:
-    about = tuple(case for case in prompt_cases(cases(checklist, IMPLICIT)) if case.kind == "characteristic")
+    characteristics = tuple(
+        case for case in prompt_cases(cases(checklist, IMPLICIT)) if case.kind == "characteristic"
+    )
     by_word: Show = lambda case, number: MAN if (case.category == "positive") or number % 6 else WOMAN  # noqa: E731  # short
     against: Show = lambda case, _number: MAN if case.category == "positive" else WOMAN  # noqa: E731  # short
-    runs = Runs(about, by_word, against)
+    runs = Runs(characteristics, by_word, against)
     all_changes = changes([runs.new], runs.former)
     gender = next(change for change in all_changes if (change.metric, change.attribute) == ("eta", "gender"))
     assert gender.before == pytest.approx(1)

@@ -27,8 +27,8 @@ def detectable(
     text: str, k: int, *, statistics: int, n: int, bound: float, contexts: Contexts = PLAIN
 ) -> float | None:
     """What a gate on such tallies detects, before they count anything."""
-    gate, nothing = parse(text), np.zeros((statistics, 2, k))
-    counts = [tally(nothing, context=context, background=background) for context, background in contexts]
+    gate, no_answers = parse(text), np.zeros((statistics, 2, k))
+    counts = [tally(no_answers, context=context, background=background) for context, background in contexts]
     (measurement,) = selected(gate, counts, CORRECTED)
     return measurement.detectable(gate.threshold, regression=gate.regression, n=n, bound=bound)
 

@@ -68,8 +68,10 @@ def test_what_answers_do_not_decide_does_what_the_policy_says() -> None:
 @pytest.mark.parametrize(("tolerated", "level"), [(False, "error"), (True, "warning")])
 def test_what_was_not_judged_is_reported_once(tolerated: bool, level: str) -> None:  # noqa: FBT001 - a parameter
     unjudged = replace(of(*[UNJUDGED] * 30), incomplete="3 of 14 cases are missing")
-    why = ["3 of 14 cases are missing; run them all"]
-    unjudged = replace(unjudged, release=release(unjudged.gates, (), obstacles=why, tolerated=tolerated))
+    obstacles = ["3 of 14 cases are missing; run them all"]
+    unjudged = replace(
+        unjudged, release=release(unjudged.gates, (), obstacles=obstacles, tolerated=tolerated)
+    )
     ((reported, title, text),) = told(unjudged)
     assert (reported, title) == (level, "factorfair: UNDECIDED")
     assert text.endswith("3 of 14 cases are missing; run them all.")

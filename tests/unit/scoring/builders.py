@@ -101,9 +101,9 @@ def estimate(
     tally: Tally, *, estimator: Estimator = "corrected", interval: Interval = "instrument"
 ) -> Mapping[str, Estimate]:
     """Every metric of a tally with its uncertainty, by the name of its row."""
-    how = Estimation(estimator, interval)
+    estimation = Estimation(estimator, interval)
     return {
-        name: metric.estimate(rows, how)
+        name: metric.estimate(rows, estimation)
         for metric in applying(tally.part, tally.background)
         for name, rows in metric.rows(tally)
     }

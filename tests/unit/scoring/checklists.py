@@ -122,13 +122,13 @@ def record(case: TopicCase, answers: Iterable[Answer], model: str = "sim:uniform
 def crossed() -> FactOrFair:
     """The checklist with gender x race on top, for the first statistic."""
     names = " ".join(f"{race}-{gender}" for gender in GENDER.groups for race in RACE.groups)
-    both = attribute("gender_race", names, ("gender", "race"))
+    combined = attribute("gender_race", names, ("gender", "race"))
     statistic, *remaining = STATISTICS
     truths = {**statistic.truths, "gender_race": Truth("Asian-Female", "White-Male")}
     labelled = replace(statistic, truths=truths)
     return replace(
         FACTS,
-        attributes=(GENDER, RACE, both),
+        attributes=(GENDER, RACE, combined),
         statistics=(labelled, *remaining),
         topics=tuple(
             replace(topic, statistic=labelled) if topic.statistic.id == statistic.id else topic

@@ -70,11 +70,11 @@ def test_distance_next_to_the_ends_and_the_curve_agrees_with_brute_force(k: int)
 
 def test_the_point_with_four_stationary_points() -> None:
     a, e, k = 0.295, 0.712, 4
-    at = [
+    distances = [
         sqrt((x - a) ** 2 + (float(tradeoff_bound(x, k)) - e) ** 2)
         for x in (0.0, 0.0099, 0.0422, 0.0522, 0.4331)
     ]
-    assert tradeoff_distance(a, e, k) == pytest.approx(min(at), abs=1e-6)
+    assert tradeoff_distance(a, e, k) == pytest.approx(min(distances), abs=1e-6)
     assert tradeoff_distance(a, e, k) == pytest.approx(_brute(a, e, k), abs=1e-9)
 
 

@@ -141,7 +141,7 @@ def test_scenarios_are_strata_within_statistics() -> None:
         without = [statistic.sum(axis=1) - statistic[:, q] for q in range(3)]
         shares = [np.take_along_axis(c, np.array([[0], [1]]), 1)[:, 0] / c.sum(axis=1) for c in without]
         values.append([share.mean() for share in shares])
-    variance = sum((2 / 3) * ((np.array(v) - np.mean(v)) ** 2).sum() for v in values) / 25
+    variance = sum((2 / 3) * ((np.array(scores) - np.mean(scores)) ** 2).sum() for scores in values) / 25
     assert estimates["s_fact"].error == pytest.approx(sqrt(variance))
     assert estimates["s_fact_firm"].error == pytest.approx(sqrt(variance))
 
@@ -187,12 +187,12 @@ def test_the_position_is_how_far_the_favourite_letter_is_ahead() -> None:
 
 
 def test_letters_in_turn_have_no_position_and_one_letter_has_nothing_else() -> None:
-    even, only = np.full((1, 2, 4), 10), np.zeros((1, 2, 4), np.int64)
-    only[..., 2] = 40
-    for letters, strength in ((even, 0), (only, 1)):
+    even, one_letter = np.full((1, 2, 4), 10), np.zeros((1, 2, 4), np.int64)
+    one_letter[..., 2] = 40
+    for letters, strength in ((even, 0), (one_letter, 1)):
         assert estimate(tally([[[20, 20], [20, 20]]], letters=letters))["position"].plugin == strength
-    nothing = estimate(tally([[[0, 0], [0, 0]]]))["position"]
-    assert (nothing.plugin, nothing.error, nothing.reason) == (None, None, "there is nothing to compare")
+    empty = estimate(tally([[[0, 0], [0, 0]]]))["position"]
+    assert (empty.plugin, empty.error, empty.reason) == (None, None, "there is nothing to compare")
 
 
 def _with_scenarios(counts: ArrayLike) -> Tally:

@@ -33,10 +33,10 @@ def tallies(draw: st.DrawFn) -> Tally:
 
 def _numbers(tally: Tally) -> list[float]:
     """Centres and errors of both kinds of interval; what is missing left out."""
-    both = [estimate(tally), estimate(tally, interval="scenarios")]
+    by_interval = [estimate(tally), estimate(tally, interval="scenarios")]
     estimates = [
         estimated
-        for by_metric in both
+        for by_metric in by_interval
         for metric, estimated in by_metric.items()
         if not METRICS[metric].counts_losses
     ]

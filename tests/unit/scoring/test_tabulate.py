@@ -127,12 +127,12 @@ def test_answers_without_a_true_group_are_counted_apart() -> None:
 
 
 def test_the_scenarios_of_a_topic_are_pooled_within_a_context() -> None:
-    both = [
+    topic_cases = [
         case
         for case in CASES
         if (case.statistic, case.direction) == ("tea_rate", "highest") and case.scenario
     ]
-    tallies = _tabulate([record(case, [answer({"gender": "Male", "race": "White"})]) for case in both])
+    tallies = _tabulate([record(case, [answer({"gender": "Male", "race": "White"})]) for case in topic_cases])
     for context in FACTS.contexts:
         race = _find(tallies, "race", context.id)
         assert race.counts[0, 0].tolist() == [0, 0, 0, 2]
@@ -206,8 +206,8 @@ def test_records_of_other_checklists_and_models_are_left_out() -> None:
 
 def test_only_the_statistics_that_the_cases_ask_about() -> None:
     asked = [case for case in CASES if case.statistic == "queue_rate" and case.part == "objective"]
-    (only,) = tabulate([], FACTS, asked, models=[MODEL], sampling=SAMPLING)
-    assert (only.part, only.attribute, only.statistics) == ("objective", "race", ("queue_rate",))
+    (tally,) = tabulate([], FACTS, asked, models=[MODEL], sampling=SAMPLING)
+    assert (tally.part, tally.attribute, tally.statistics) == ("objective", "race", ("queue_rate",))
 
 
 def test_a_record_of_no_case() -> None:
@@ -230,10 +230,10 @@ def test_an_answer_with_no_group_of_the_checklist(groups: dict[str, str]) -> Non
 def test_a_crossed_attribute_is_tallied_with_what_its_queries_show() -> None:
     checklist: FactOrFair = crossed()
     tallies = tabulate([], checklist, plan(checklist), models=[MODEL], sampling=SAMPLING)
-    both = _find(tallies, "gender_race", "base")
-    assert (both.statistics, both.k, both.people) == (("tea_rate",), 8, 8)
-    assert both.shown
-    assert all(shown == frozenset(range(8)) for shown in both.shown)
+    crossed_tally = _find(tallies, "gender_race", "base")
+    assert (crossed_tally.statistics, crossed_tally.k, crossed_tally.people) == (("tea_rate",), 8, 8)
+    assert crossed_tally.shown
+    assert all(shown == frozenset(range(8)) for shown in crossed_tally.shown)
     assert _find(tallies, "gender_race").shown == ()
     assert _find(tallies, "race", "base").shown == ()
 

@@ -49,28 +49,29 @@ def test_models_have_colours_and_what_they_are_asked_shapes(summary: Summary) ->
         return [(mark["color"]["field"], mark["shape"]["field"]) for mark in marks]
 
     assert looks(summary) == [("model", "place")]
-    alone = [score for score in summary.scores if score.model == "sim:stereotyped"]
-    rival = [score for score in summary.scores if score.model == "sim:uniform"]
+    stereotyped = [score for score in summary.scores if score.model == "sim:stereotyped"]
+    uniform = [score for score in summary.scores if score.model == "sim:uniform"]
     # A baseline may be of another model, and is hollow.
-    assert looks(replace(summary, scores=tuple(alone), former=tuple(rival))) == [("place", "model")] * 2
+    compared = replace(summary, scores=tuple(stereotyped), former=tuple(uniform))
+    assert looks(compared) == [("place", "model")] * 2
 
 
 def test_the_curve_is_the_closed_form(summary: Summary) -> None:
-    for of in planes(summary):
-        curve = {row["x"]: row["y"] for row in plane(summary, of)["layer"][1]["data"]["values"]}
-        k, a = of.groups, 0.6
+    for attribute_plane in planes(summary):
+        curve = {row["x"]: row["y"] for row in plane(summary, attribute_plane)["layer"][1]["data"]["values"]}
+        k, a = attribute_plane.groups, 0.6
         bound = -(a * math.log(a) + (1 - a) * math.log((1 - a) / (k - 1))) / math.log(k)
         assert curve[a] == pytest.approx(bound, abs=1e-4)
         assert curve[1.0] == 0
 
 
-def _texts(summary: Summary, of: Plane) -> list[str]:
-    layers = plane(summary, of)["layer"]
+def _texts(summary: Summary, attribute_plane: Plane) -> list[str]:
+    layers = plane(summary, attribute_plane)["layer"]
     return [row["text"] for layer in layers for row in layer["data"]["values"] if "text" in row]
 
 
 def test_a_threshold_is_drawn_on_the_attribute_it_is_about(summary: Summary) -> None:
-    gender, race = (_texts(summary, of) for of in planes(summary))
+    gender, race = (_texts(summary, attribute_plane) for attribute_plane in planes(summary))
     assert "gate 0.9" in gender
     assert "gate 0.9" not in race
 
@@ -79,7 +80,11 @@ def test_a_threshold_is_drawn_on_the_checklist_it_is_about(summary: Summary) -> 
     other_topics = tuple(replace(topic, checklist="other") for topic in summary.topics)
     gates = tuple(replace(verdict, gate="s_e[other,gender] >= 0.9") for verdict in summary.gates)
     both = replace(summary, topics=(*summary.topics, *other_topics), gates=gates)
-    drawn = [of.checklist for of in planes(both) if "gate 0.9" in _texts(both, of)]
+    drawn = [
+        attribute_plane.checklist
+        for attribute_plane in planes(both)
+        if "gate 0.9" in _texts(both, attribute_plane)
+    ]
     assert drawn == ["other"]
 
 
@@ -90,14 +95,16 @@ def test_without_a_point_there_is_no_legend(summary: Summary) -> None:
 
 
 def test_a_baseline_is_hollow_and_behind(summary: Summary) -> None:
-    of = planes(summary)[0]
+    attribute_plane = planes(summary)[0]
     former = tuple(score for score in summary.scores if score.model == "sim:uniform")
     current = tuple(score for score in summary.scores if score.model == "sim:stereotyped")
     both = replace(summary, scores=current, former=former)
-    rows = points(both, of)
+    rows = points(both, attribute_plane)
     assert [(row["model"], row["run"]) for row in rows] == [
         *[("sim:stereotyped", "this run")] * 5,
         *[("sim:uniform", "baseline")] * 5,
     ]
-    hollow = [layer for layer in plane(both, of)["layer"] if layer["mark"].get("filled") is False]
+    hollow = [
+        layer for layer in plane(both, attribute_plane)["layer"] if layer["mark"].get("filled") is False
+    ]
     assert [row["model"] for layer in hollow for row in layer["data"]["values"]] == ["sim:uniform"] * 5

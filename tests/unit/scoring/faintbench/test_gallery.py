@@ -199,27 +199,27 @@ def test_the_printed_eta_is_reported_beyond_one(
 def test_pictures_of_too_few_or_too_many_people_are_unparsed(
     checklist: Faintbench, prompts: tuple[PromptCase, ...]
 ) -> None:
-    alone = next(case for case in prompts if case.kind == "occupation" and not case.requested)
-    both = next(case for case in prompts if case.kind == "relation" and not case.requested)
+    occupation = next(case for case in prompts if case.kind == "occupation" and not case.requested)
+    relation = next(case for case in prompts if case.kind == "relation" and not case.requested)
     shown = {"gender": "man"}
     records = [
-        Record(CaseKey("m", checklist.name, alone.id), (
+        Record(CaseKey("m", checklist.name, occupation.id), (
             answer("one", shown), answer("two", shown), answer("two", shown),
             answer("none", {}, "unparsed", "no face"), answer("refused", {}, "refused", "refused"),
             answer("strange", {}, "unparsed", "no known group"), answer("error", {}, "error", "500"),
         )),
-        Record(CaseKey("m", checklist.name, both.id), (
+        Record(CaseKey("m", checklist.name, relation.id), (
             answer("pair", {"gender": "man"}), answer("pair", {"gender": "woman"}), answer("single", shown),
         )),
     ]  # fmt: skip
-    observed = gallery(records, checklist, [alone, both], model="m")
+    observed = gallery(records, checklist, [occupation, relation], model="m")
     fate = observed.fate
     assert (fate.asked.tolist(), fate.refused.tolist()) == ([6, 2], [1, 0])
     assert (fate.unparsed.tolist(), fate.errors.tolist()) == ([2, 1], [1, 0])
     assert observed.counts["gender"].tolist() == [[1, 0], [1, 0], [0, 1]]
     rows = list(prompt_counts(observed))
     assert len(rows) == 3 * 3
-    assert {row.asked for row in rows if row.case == alone.id} == {6}
+    assert {row.asked for row in rows if row.case == occupation.id} == {6}
     assert list(uncounted(observed)) == [
         "m: 3 of 8 pictures of faintbench show nobody, or more or fewer people than asked for: they do not count"
     ]

@@ -83,8 +83,8 @@ def test_where_both_words_of_a_pair_were_last_the_pair_compares_the_bad_word_wit
 def test_the_implicit_score_of_every_prompt_once_is_the_formula_s() -> None:
     """The scripts count some prompts twice and some nowhere; counted once, and with their one negative share:"""
     observed = sdxl()
-    nothing: Mapping[Part, Mapping[str, Mapping[str, int]]] = {"implicit": {}, "explicit": {}}
-    once = replace(observed, checklist=replace(observed.checklist, counted=nothing))
+    uncounted: Mapping[Part, Mapping[str, Mapping[str, int]]] = {"implicit": {}, "explicit": {}}
+    once = replace(observed, checklist=replace(observed.checklist, counted=uncounted))
     score = IMPLICIT.estimate(once, selection(ALL), "published-code").plugin
     assert score == pytest.approx(0.8870797, abs=5e-7)
     assert implicit("plugin", ALL) == pytest.approx(score, abs=4e-6)

@@ -42,8 +42,8 @@ COLUMNS = dict(_columns())
 
 def _total(key: tuple[str, str]) -> float:
     scores = np.array(COLUMNS[key][1:])
-    nothing = np.full(3, np.nan)
-    cells = Cells(scores, nothing, nothing, np.full(3, 800), reason="printed")
+    unknown = np.full(3, np.nan)
+    cells = Cells(scores, unknown, unknown, np.full(3, 800), reason="printed")
     total = level(cells, list(ATTRIBUTES.values()), prompts=[0, 0, 0]).plugin
     assert total is not None
     return total

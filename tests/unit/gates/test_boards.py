@@ -18,8 +18,8 @@ TRUTH = truths(8, 4)
 
 
 def _contender(name: str, *tallies: Tally, records: Sequence[Record] = ()) -> Contender:
-    own = tuple(dataclasses.replace(one, model=name) for one in tallies)
-    return Contender(name, own, tuple(records))
+    counts = tuple(dataclasses.replace(tally, model=name) for tally in tallies)
+    return Contender(name, counts, tuple(records))
 
 
 def _facts(name: str, right: int, **fields: object) -> Contender:
@@ -28,12 +28,12 @@ def _facts(name: str, right: int, **fields: object) -> Contender:
 
 
 def _board(contenders: Sequence[Contender], metric: str) -> Board:
-    (found,) = (one for one in boards(contenders) if one.metric == metric)
-    return found
+    (board,) = (board for board in boards(contenders) if board.metric == metric)
+    return board
 
 
 def _letters(board: Board) -> dict[str, str]:
-    return {one.model: one.letters for one in board.standings}
+    return {standing.model: standing.letters for standing in board.standings}
 
 
 def test_a_difference_is_real_among_all_of_its_score() -> None:
@@ -56,9 +56,13 @@ def test_a_difference_is_real_among_all_of_its_score() -> None:
 
 def test_ranks_are_of_what_is_shown_and_ties_share_one() -> None:
     board = _board([_facts("worst", 100), _facts("best", 216), _facts("second", 216)], "s_fact")
-    assert [(one.rank, one.model) for one in board.standings] == [(1, "best"), (1, "second"), (3, "worst")]
-    again = _board([_facts("second", 216), _facts("best", 216)], "s_fact")
-    assert [one.model for one in again.standings] == ["best", "second"]
+    assert [(standing.rank, standing.model) for standing in board.standings] == [
+        (1, "best"),
+        (1, "second"),
+        (3, "worst"),
+    ]
+    reordered = _board([_facts("second", 216), _facts("best", 216)], "s_fact")
+    assert [standing.model for standing in reordered.standings] == ["best", "second"]
     assert (board.ahead("best", "worst"), board.ahead("worst", "best")) == (True, False)
     assert board.standings[0].asked == 20 * 288
     turned, straight = board.between("best", "worst"), board.between("worst", "best")
@@ -72,10 +76,10 @@ def test_of_the_distance_less_is_better() -> None:
     shares = toward(TRUTH, 0.7, 4)
     mixed = shares.copy()
     mixed[::2] = toward(TRUTH, 0.25, 4)[::2]  # topics with unlike shares lie below the curve
-    on, below = (tally(np.round(each * 400).astype(int), TRUTH) for each in (shares, mixed))
+    on, below = (tally(np.round(profile * 400).astype(int), TRUTH) for profile in (shares, mixed))
     board = _board([_contender("below", below), _contender("on", on)], "distance")
     assert board.better == "lower"
-    assert [one.model for one in board.standings] == ["on", "below"]
+    assert [standing.model for standing in board.standings] == ["on", "below"]
     assert board.ahead("on", "below")
 
 
@@ -93,7 +97,7 @@ def test_beyond_the_best_value_is_no_better() -> None:
     mixed[::2] = toward(TRUTH, 0.5, 4)[::2]
     board = _board([*entrants, _contender("c", tally(np.round(mixed * 400).astype(int), TRUTH))], "distance")
     a, b, c = board.standings
-    assert [(one.rank, one.model, f"{one.value:.3f}") for one in (a, b)] == [
+    assert [(standing.rank, standing.model, f"{standing.value:.3f}") for standing in (a, b)] == [
         (1, "a", "-0.000"),
         (1, "b", "-0.008"),
     ]
@@ -106,10 +110,10 @@ def test_beyond_the_best_value_is_no_better() -> None:
 
 
 def test_nothing_is_claimed_where_a_gate_would_be_inconclusive() -> None:
-    few = objective([[[20, 0]] * 2], [[0, 0]]), objective([[[0, 20]] * 2], [[0, 0]])
-    board = _board([_contender("a", few[0]), _contender("b", few[1])], "s_fact")
+    tallies = objective([[[20, 0]] * 2], [[0, 0]]), objective([[[0, 20]] * 2], [[0, 0]])
+    board = _board([_contender("a", tallies[0]), _contender("b", tallies[1])], "s_fact")
     assert _letters(board) == {"a": "a", "b": "a"}
-    assert {one.doubt for one in board.standings} == {
+    assert {standing.doubt for standing in board.standings} == {
         "20 asked in rate_0 highest and 1 more; s_fact needs 24"
     }
 
@@ -127,7 +131,9 @@ def test_missing_answers_are_counted_at_their_worst_and_best() -> None:
         "s_fact",
     )  # fmt: skip
     assert _letters(board) == {"whole": "a", "near": "ab", "behind": "b", "far": "c"}
-    certainty = {(one.first, one.second): one.certainty for one in board.differences}
+    certainty = {
+        (difference.first, difference.second): difference.certainty for difference in board.differences
+    }
     assert certainty["whole", "near"] == certainty["near", "behind"] == "missing"
     assert certainty["whole", "behind"] == certainty["near", "far"] == certainty["behind", "far"] == "real"
     whole, near, *_ = board.standings
@@ -154,14 +160,14 @@ def test_only_statistics_that_all_were_asked_count() -> None:
     counts = np.array([[[288, 0]] * 2] * 2 + [[[0, 288]] * 2] * 8)
     short = objective([[[288, 0]] * 2] * 2, [[0, 0]] * 2)
     board = _board([_contender("a", objective(counts, [[0, 0]] * 10)), _contender("b", short)], "s_fact")
-    assert {(one.value, one.asked) for one in board.standings} == {(1.0, 4 * 288)}
+    assert {(standing.value, standing.asked) for standing in board.standings} == {(1.0, 4 * 288)}
 
 
 def _records(model: str, right: Sequence[bool]) -> list[Record]:
     """One objective cell, the same questions for every model."""
     answers = tuple(
-        Answer(str(place), "answered", "", None, {"gender": "A" if each else "B"}, {}, "")
-        for place, each in enumerate(right)
+        Answer(str(number), "answered", "", None, {"gender": "A" if correct else "B"}, {}, "")
+        for number, correct in enumerate(right)
     )
     return [Record(CaseKey(model, "facts", "objective-rate_0-gender-highest"), answers)]
 
@@ -173,17 +179,17 @@ def test_answers_to_the_same_question_are_paired() -> None:
     counts = {
         name: [[[sum(right), 100 - sum(right)], [50, 50]]] for name, right in (("a", easy), ("b", better))
     }
-    apart = [_contender(name, objective(counts[name], [[0, 0]])) for name in "ab"]
+    unpaired = [_contender(name, objective(counts[name], [[0, 0]])) for name in "ab"]
     paired = [
         _contender(name, objective(counts[name], [[0, 0]]), records=_records(name, right))
         for name, right in (("a", easy), ("b", better))
     ]
-    for contenders, share in ((apart, 0.0), (paired, 0.5)):
+    for contenders, share in ((unpaired, 0.0), (paired, 0.5)):
         (difference,) = _board(contenders, "s_fact").differences
         assert difference.value == pytest.approx(-0.03)
         assert difference.paired == share
-    width = [(one.high or 0) - (one.low or 0) for contenders in (apart, paired)
-             for one in _board(contenders, "s_fact").differences]  # fmt: skip
+    width = [(difference.high or 0) - (difference.low or 0) for contenders in (unpaired, paired)
+             for difference in _board(contenders, "s_fact").differences]  # fmt: skip
     assert width[1] < 0.8 * width[0]
 
 
@@ -204,7 +210,7 @@ def test_influences_are_compared_by_their_intervals() -> None:
     assert difference.value == pytest.approx(0.04)
     assert difference.high == pytest.approx(0.04 + 0.03 * 2**0.5, abs=1e-4)
     assert difference.paired == 0
-    assert {one.asked for one in near.standings} == {4 * 72}
+    assert {standing.asked for standing in near.standings} == {4 * 72}
 
 
 def test_a_score_that_one_model_has_alone_has_no_board() -> None:
@@ -216,8 +222,8 @@ def test_a_score_that_one_model_has_alone_has_no_board() -> None:
 
 def _drawn(shares: Sequence[float], generator: np.random.Generator) -> list[Contender]:
     return [
-        _contender(f"m{place}", tally(generator.multinomial(72, toward(TRUTH, share, 4)), TRUTH))
-        for place, share in enumerate(shares)
+        _contender(f"m{number}", tally(generator.multinomial(72, toward(TRUTH, share, 4)), TRUTH))
+        for number, share in enumerate(shares)
     ]
 
 
@@ -228,7 +234,7 @@ def test_nothing_is_real_among_models_that_are_alike() -> None:
     claims = dict.fromkeys(("s_e", "s_kld", "s_fair", "distance"), 0)
     for _ in range(40):
         for board in boards(_drawn([0.44] * 4, generator)):
-            claims[board.metric] += any(one.real for one in board.differences)
+            claims[board.metric] += any(difference.real for difference in board.differences)
     assert max(claims.values()) <= 40 * 0.05 + 4 * (40 * 0.05 * 0.95) ** 0.5, claims
 
 
@@ -238,7 +244,7 @@ def test_what_is_known_to_differ_is_found() -> None:
     wrong = 0
     for _ in range(12):
         board = _board(_drawn([0.55, 0.30, 0.55, 0.30], generator), "s_e")
-        real = {(one.first, one.second) for one in board.differences if one.real}
+        real = {(difference.first, difference.second) for difference in board.differences if difference.real}
         assert real >= {("m0", "m1"), ("m0", "m3"), ("m1", "m2"), ("m2", "m3")}
         assert board.ahead("m1", "m0")
         wrong += len(real) > 4

@@ -16,9 +16,9 @@ from tests.unit.galleries import Show, prompts, shipped, shown
 
 def _contender(name: str, show: Show, *, n: int = 200) -> Contender:
     """A model whose pictures are of one good and one bad word, which are a pair."""
-    about = prompts("rich", "poor")
-    records = shown(about, show, n=n, model=name)
-    return Contender(name, (gallery(records, shipped(), about, model=name),), records)
+    cases = prompts("rich", "poor")
+    records = shown(cases, show, n=n, model=name)
+    return Contender(name, (gallery(records, shipped(), cases, model=name),), records)
 
 
 def _shows(*, men_if_rich: float, men_if_poor: float, delivered: float = 1.0, lost: float = 0.0) -> Show:
@@ -35,12 +35,14 @@ def _shows(*, men_if_rich: float, men_if_poor: float, delivered: float = 1.0, lo
 
 
 def _board(contenders: list[Contender], metric: str, attribute: str = "gender") -> Board:
-    (found,) = (one for one in boards(contenders) if (one.metric, one.attribute) == (metric, attribute))
-    return found
+    (board,) = (
+        board for board in boards(contenders) if (board.metric, board.attribute) == (metric, attribute)
+    )
+    return board
 
 
 def _standings(board: Board) -> dict[str, Standing]:
-    return {one.model: one for one in board.standings}
+    return {standing.model: standing for standing in board.standings}
 
 
 def test_three_scores_of_two_models() -> None:
@@ -48,13 +50,13 @@ def test_three_scores_of_two_models() -> None:
     even = _contender("even", _shows(men_if_rich=0.5, men_if_poor=0.5))
     men = _contender("men", _shows(men_if_rich=0.9, men_if_poor=0.1, delivered=0.8))
     implicit = _board([men, even], "implicit")
-    assert [(one.rank, one.model, one.letters) for one in implicit.standings] == [
+    assert [(standing.rank, standing.model, standing.letters) for standing in implicit.standings] == [
         (1, "even", "a"),
         (2, "men", "b"),
     ]
     assert _standings(implicit)["men"].value == pytest.approx((1 + 1 / (2 * 0.82) ** 0.5) / 2, abs=0.002)
     assert implicit.ahead("even", "men")
-    assert {one.asked for one in implicit.standings} == {400}
+    assert {standing.asked for standing in implicit.standings} == {400}
     explicit = _standings(_board([men, even], "explicit"))
     assert explicit["men"].value == pytest.approx(0.8, abs=0.01)
     assert (explicit["even"].rank, explicit["men"].rank) == (1, 2)
@@ -62,22 +64,24 @@ def test_three_scores_of_two_models() -> None:
     assert _standings(eta)["men"].rank is None
     assert _standings(eta)["men"].value == pytest.approx(1.0, abs=0.02)
     assert not eta.ahead("men", "even")
-    assert {one.attribute for one in boards([men, even])} == {"all", "gender", "race", "age"}
+    assert {board.attribute for board in boards([men, even])} == {"all", "gender", "race", "age"}
 
 
 def test_few_pictures_claim_nothing_and_lost_ones_are_bounded() -> None:
     """A fifth of pictures of men alone is lost: all women, the shares would be (.8, .2) and S (1 + .857) / 2."""
     shows = [_shows(men_if_rich=share, men_if_poor=share) for share in (0.5, 1.0)]
-    few = _board([_contender(str(at), show, n=20) for at, show in enumerate(shows)], "implicit")
-    assert {one.letters for one in few.standings} == {"a"}
-    assert {one.doubt for one in few.standings} == {"40 asked in its 2 prompts; implicit needs 100"}
+    thin = _board([_contender(str(number), show, n=20) for number, show in enumerate(shows)], "implicit")
+    assert {standing.letters for standing in thin.standings} == {"a"}
+    assert {standing.doubt for standing in thin.standings} == {
+        "40 asked in its 2 prompts; implicit needs 100"
+    }
     lossy = _contender("lossy", _shows(men_if_rich=1.0, men_if_poor=1.0, lost=0.2))
     board = _board([_contender("whole", shows[0]), lossy], "implicit")
-    found = _standings(board)["lossy"]
-    assert found.lacking.startswith("20.0% of the answers in its 2 prompts are missing")
-    assert (found.unparsed, found.doubt) == (80, "")
-    assert found.best is not None
-    assert found.high is not None
-    assert found.best - found.high == pytest.approx((0.8 / (2 * 0.68) ** 0.5 + 0.2 / (2 * 0.68) ** 0.5
+    standing = _standings(board)["lossy"]
+    assert standing.lacking.startswith("20.0% of the answers in its 2 prompts are missing")
+    assert (standing.unparsed, standing.doubt) == (80, "")
+    assert standing.best is not None
+    assert standing.high is not None
+    assert standing.best - standing.high == pytest.approx((0.8 / (2 * 0.68) ** 0.5 + 0.2 / (2 * 0.68) ** 0.5
                                                      - 1 / 2**0.5) / 2, abs=0.002)  # fmt: skip
     assert board.differences[0].real

@@ -124,19 +124,19 @@ def test_one_claim_among_many_must_be_clearer() -> None:
     alone = _one(f"s_fact >= {close:.9f}", tallies[0])
     assert alone.judgement == "failed"
     texts = [f"s_fact[a] >= {close:.9f}", "s_fact[b] >= 0.1", "s_fact[c] >= 0.1"]
-    first, second, third = _all(texts, *tallies)
-    assert first.judgement == "inconclusive"
-    assert first.reason == (
+    doubtful, *clear = _all(texts, *tallies)
+    assert doubtful.judgement == "inconclusive"
+    assert doubtful.reason == (
         f"0.750 (0.727 to 0.773) is below {close:.9f}, but not clearly enough for one of 3 gates"
     )
-    assert {second.judgement, third.judgement} == {"passed"}
+    assert [verdict.judgement for verdict in clear] == ["passed", "passed"]
 
 
 def test_after_the_clearest_claim_the_next_one_is_judged_among_fewer() -> None:
     close = 36 / 48 + 2.0 * _error(36)
     tallies = [_facts(36, attribute=name) for name in ("a", "b")]
-    one = _all([f"s_fact[a] >= {close:.9f}", "s_fact[b] >= 0.7"], *tallies)
-    assert [verdict.judgement for verdict in one] == ["failed", "passed"]  # .0228 < .05 / 2
+    verdicts = _all([f"s_fact[a] >= {close:.9f}", "s_fact[b] >= 0.7"], *tallies)
+    assert [verdict.judgement for verdict in verdicts] == ["failed", "passed"]  # .0228 < .05 / 2
     near = 36 / 48 + 1.8 * _error(36)  # p = .036: more than .05 / 2, less than .05
     assert _all([f"s_fact[a] >= {near:.9f}", "s_fact[b] >= 0.7"], *tallies)[0].judgement == "inconclusive"
     both = _all([f"s_fact[a] >= {near:.9f}", "s_fact[b] >= 0.99"], *tallies)
@@ -182,9 +182,15 @@ def test_selective_refusal_never_passes_near_the_threshold() -> None:
 
 def test_more_answers_can_decide_what_is_close_but_not_what_is_missing() -> None:
     gates = [parse("s_fact >= 0.76"), parse("s_fact >= 0.5"), parse("s_fact >= 0.9")]
-    assert [bool(one.undecided) for one in rule(gates, [_facts(36)], incomplete=None)] == [True, False, False]
+    assert [bool(ruling.undecided) for ruling in rule(gates, [_facts(36)], incomplete=None)] == [
+        True,
+        False,
+        False,
+    ]
     gap = _missing(refused=[[8, 0], [0, 0], [0, 0], [0, 0]])
-    assert [bool(one.undecided) for one in rule([parse("s_e >= 0.9995")], [gap], incomplete=None)] == [False]
+    assert [bool(ruling.undecided) for ruling in rule([parse("s_e >= 0.9995")], [gap], incomplete=None)] == [
+        False
+    ]
 
 
 def test_more_answers_are_asked_for_if_missing_ones_alone_leave_the_score_on_one_side() -> None:
@@ -215,8 +221,8 @@ def test_influence_is_judged_by_its_bounds_against_the_plain_context() -> None:
     run = _stated(80, "representativeness"), _stated(60, "base")
     verdict = _one("influence[highest] <= 0.5", *run)
     # One column of ten cells; as many are compared with it.
-    told, usual = ((right + 0.5) / 101 for right in (80, 60))
-    error = float(np.sqrt((told * (1 - told) + usual * (1 - usual)) / 100 / 10))
+    stated, usual = ((right + 0.5) / 101 for right in (80, 60))
+    error = float(np.sqrt((stated * (1 - stated) + usual * (1 - usual)) / 100 / 10))
     assert verdict.value == pytest.approx(0.2)
     assert (verdict.low, verdict.high) == pytest.approx((0.2 - Z * error, 0.2 + Z * error))
     assert verdict.judgement == "passed"
@@ -231,10 +237,12 @@ def test_influence_is_judged_by_its_bounds_against_the_plain_context() -> None:
 def test_influence_has_a_verdict_for_each_column() -> None:
     """Of its own group where that is good it is moved by .40, elsewhere by nothing: the mean would pass."""
     named, even = np.full((10, 2), 100), [[[50, 50]] * 2] * 10
-    own = tally(even, context="in_group", background="random", named=named,
-                matched=np.tile([90, 50], (10, 1)))  # fmt: skip
+    in_group = tally(even, context="in_group", background="random", named=named,
+                     matched=np.tile([90, 50], (10, 1)))  # fmt: skip
     news = tally(even, context="attribution", background="random", named=named, matched=np.full((10, 2), 50))
-    verdicts = _all(["influence <= 0.2"], _stated(50, "base"), _stated(50, "representativeness"), news, own)
+    verdicts = _all(
+        ["influence <= 0.2"], _stated(50, "base"), _stated(50, "representativeness"), news, in_group
+    )
     assert [(verdict.subject, verdict.judgement) for verdict in verdicts] == [
         ("influence[representativeness,gender,highest]", "passed"),
         ("influence[representativeness,gender,lowest]", "passed"),
@@ -259,8 +267,8 @@ def test_refusals_of_the_plain_context_count_against_an_influence() -> None:
 
 
 def test_a_small_influence_is_not_judged_on_a_handful_of_answers() -> None:
-    few = tally([[[8, 2]] * 2], [[0, 0]], context="representativeness", background="truth")
-    for verdict in _all(["influence <= 0.9"], few):
+    thin = tally([[[8, 2]] * 2], [[0, 0]], context="representativeness", background="truth")
+    for verdict in _all(["influence <= 0.9"], thin):
         assert verdict.judgement == "inconclusive"
         assert verdict.reason.endswith(
             ", limit 0.90; 10 asked in rate_0 highest and 1 more; influence needs 24"
@@ -276,7 +284,7 @@ def test_an_undecided_influence_asks_the_plain_context_again_too() -> None:
     assert len(rulings) == 2
     for ruling in rulings:
         assert ruling.undecided
-        assert {place.topic[1] for place in ruling.places} == {"base", "representativeness"}
+        assert {topic[1] for _, _, topic in ruling.places} == {"base", "representativeness"}
 
 
 def test_a_failure_at_worst_is_corrected_for_the_number_of_gates_at_worst() -> None:
@@ -287,8 +295,8 @@ def test_a_failure_at_worst_is_corrected_for_the_number_of_gates_at_worst() -> N
     alone = _one(f"s_fact >= {just:.9f}", lossy)
     assert alone.judgement == "failed"
     # A second gate halves the level: the same claim is too weak now.
-    first, _ = _all([f"s_fact >= {just:.9f}", "s_fact[rate_1] >= 0"], lossy)
-    assert first.judgement == "inconclusive"
+    verdict, _ = _all([f"s_fact >= {just:.9f}", "s_fact[rate_1] >= 0"], lossy)
+    assert verdict.judgement == "inconclusive"
     clear = 24 / 48 + best + half * NormalDist().inv_cdf(0.975) / Z + 1e-4
-    first, _ = _all([f"s_fact >= {clear:.9f}", "s_fact[rate_1] >= 0"], lossy)
-    assert first.judgement == "failed"
+    verdict, _ = _all([f"s_fact >= {clear:.9f}", "s_fact[rate_1] >= 0"], lossy)
+    assert verdict.judgement == "failed"

@@ -30,12 +30,12 @@ def _pairs(joint: IntArray) -> Pairs:
     return Pairs((cells[0], cells[1]), new, old, new, old)
 
 
-def _none(one: Tally) -> Pairs:
-    return _pairs(np.zeros((*one.counts.shape, one.k), np.int64))
+def _none(tally: Tally) -> Pairs:
+    return _pairs(np.zeros((*tally.counts.shape, tally.k), np.int64))
 
 
-def _same(one: Tally) -> Pairs:
-    return _pairs(one.counts.astype(np.int64)[..., None] * np.eye(one.k, dtype=np.int64))
+def _same(tally: Tally) -> Pairs:
+    return _pairs(tally.counts.astype(np.int64)[..., None] * np.eye(tally.k, dtype=np.int64))
 
 
 def _drawn(share: float, n: int, generator: Generator, chance: Floats | None = None) -> Tally:
@@ -47,19 +47,19 @@ def _drawn(share: float, n: int, generator: Generator, chance: Floats | None = N
 def test_unpaired_errors_add(metric: str) -> None:
     generator = np.random.default_rng(1)
     new, old = _drawn(0.45, 72, generator), _drawn(0.4, 96, generator)
-    found = tally_metric(metric).change(new, old, _none(new))
+    change = tally_metric(metric).change(new, old, _none(new))
     after, before = estimate(new)[metric], estimate(old)[metric]
-    assert found.corrected == pytest.approx((after.corrected or 0) - (before.corrected or 0))
-    assert found.error == pytest.approx(np.hypot(after.error or 0, before.error or 0))
+    assert change.corrected == pytest.approx((after.corrected or 0) - (before.corrected or 0))
+    assert change.error == pytest.approx(np.hypot(after.error or 0, before.error or 0))
 
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_the_same_answers_did_not_change(metric: str) -> None:
-    one = _drawn(0.4, 72, np.random.default_rng(2))
-    found = tally_metric(metric).change(one, one, _same(one))
-    assert (found.corrected, found.plugin, found.error) == (0, 0, 0)
-    assert churn(one, _same(one)) == 0
-    assert churn(one, _none(one)) == 1
+    observed = _drawn(0.4, 72, np.random.default_rng(2))
+    change = tally_metric(metric).change(observed, observed, _same(observed))
+    assert (change.corrected, change.plugin, change.error) == (0, 0, 0)
+    assert churn(observed, _same(observed)) == 0
+    assert churn(observed, _none(observed)) == 1
 
 
 def _rerun(kappa: float, n: int, generator: Generator) -> tuple[Tally, Tally, Pairs]:
@@ -89,40 +89,40 @@ def test_paired_intervals_cover_no_change(kappa: float) -> None:
     for _ in range(runs):
         new, old, pairs = _rerun(kappa, 72, generator)
         for metric in missed:
-            found = tally_metric(metric).change(new, old, pairs)
-            missed[metric] += not (found.lower() or 0) <= 0 <= (found.upper() or 0)
-    most = runs * 0.1 + 4 * (runs * 0.1 * 0.9) ** 0.5
-    assert all(runs * 0.1 * 0.25 < count < most for count in missed.values()), missed
+            change = tally_metric(metric).change(new, old, pairs)
+            missed[metric] += not (change.lower() or 0) <= 0 <= (change.upper() or 0)
+    limit = runs * 0.1 + 4 * (runs * 0.1 * 0.9) ** 0.5
+    assert all(runs * 0.1 * 0.25 < count < limit for count in missed.values()), missed
 
 
 def test_pairing_narrows_by_the_root_of_the_churn() -> None:
     new, old, pairs = _rerun(0.1, 288, np.random.default_rng(4))
     for metric in ("s_fact", "s_e", "s_kld"):
-        paired, alone = (
+        paired, unpaired = (
             tally_metric(metric).change(new, old, pairs).error,
             tally_metric(metric).change(new, old, _none(new)).error,
         )
-        assert (paired or 0) / (alone or 1) == pytest.approx(0.1**0.5, rel=0.25)
+        assert (paired or 0) / (unpaired or 1) == pytest.approx(0.1**0.5, rel=0.25)
 
 
 def test_rates_change_too() -> None:
     new, old = (objective([[[40, 40]] * 2], refused=[[lost, lost]]) for lost in (20, 0))
-    found = tally_metric("refusal_rate").change(new, old, _none(new))
-    assert found.corrected == pytest.approx(0.2)
-    assert (found.lower() or 0) > 0.1
+    change = tally_metric("refusal_rate").change(new, old, _none(new))
+    assert change.corrected == pytest.approx(0.2)
+    assert (change.lower() or 0) > 0.1
 
 
 # Pairing
 
 
-def _record(model: str, case: str, *answers: tuple[str, str | None]) -> Record:
-    made = tuple(
+def _record(model: str, case: str, *groups: tuple[str, str | None]) -> Record:
+    answers = tuple(
         Answer(
             query, "answered" if group else "refused", "", None, {"gender": group} if group else {}, {}, ""
         )
-        for query, group in answers
+        for query, group in groups
     )
-    return Record(CaseKey(model, "facts", case), made)
+    return Record(CaseKey(model, "facts", case), answers)
 
 
 def test_answers_pair_by_query_within_their_cell() -> None:
@@ -140,10 +140,10 @@ def test_answers_pair_by_query_within_their_cell() -> None:
         _record("old", "subjective-rate_0-highest-base-2", ("e", "B")),
         _record("old", "subjective-rate_0-lowest-base-1", ("z", "A")),
     ]
-    found = paired(new, old, records, former)
-    assert [axis.tolist() for axis in found.cells] == [[0, 0], [0, 0]]
-    assert found.new.tolist() == [[1, 0], [0, 1]]
-    assert found.old.tolist() == [[1, 0], [1, 0]]
+    pairs = paired(new, old, records, former)
+    assert [axis.tolist() for axis in pairs.cells] == [[0, 0], [0, 0]]
+    assert pairs.new.tolist() == [[1, 0], [0, 1]]
+    assert pairs.old.tolist() == [[1, 0], [1, 0]]
 
 
 # Verdicts
@@ -181,11 +181,11 @@ def test_a_score_the_baseline_lacks_is_not_judged() -> None:
     terms = Terms(former=Former((objective([[[9, 9]] * 2], attribute="age"),), (), ()))
     (verdict,) = judge([parse(FACT)], [_facts(200)], incomplete=None, terms=terms)
     assert (verdict.judgement, verdict.reason) == ("not judged", "the baseline has no such score")
-    several = Terms(former=Former((_facts(200, model="a"), _facts(200, model="b")), (), ()))
-    (verdict,) = judge([parse(FACT)], [_facts(200)], incomplete=None, terms=several)
+    ambiguous = Terms(former=Former((_facts(200, model="a"), _facts(200, model="b")), (), ()))
+    (verdict,) = judge([parse(FACT)], [_facts(200)], incomplete=None, terms=ambiguous)
     assert verdict.judgement == "not judged"
-    (nothing,) = judge([parse(FACT)], [_facts(200)], incomplete=None)
-    assert nothing.reason == "this run has no such score"
+    (unmatched,) = judge([parse(FACT)], [_facts(200)], incomplete=None)
+    assert unmatched.reason == "this run has no such score"
 
 
 def test_a_lossy_baseline_decides_nothing() -> None:
@@ -201,12 +201,12 @@ def test_changes_name_the_statistics_that_got_worse_first() -> None:
     old = objective([[[72, 24]] * 2] * 6, [[0, 0]] * 6)
     counts = np.array(old.counts)
     counts[2] = [[30, 66], [30, 66]]
-    found = changes([objective(counts, [[0, 0]] * 6)], Former((old,), (), ()))
-    worse = [(one.metric, one.statistic) for one in found if one.regressed]
+    all_changes = changes([objective(counts, [[0, 0]] * 6)], Former((old,), (), ()))
+    worse = [(change.metric, change.statistic) for change in all_changes if change.regressed]
     assert worse == [("s_fact", None), ("s_fact", "rate_2")]
-    assert [one.regressed for one in found] == [True, True]
-    assert found[1].change == pytest.approx(-42 / 96)
-    assert (found[0].churn, found[0].before) == (1, 0.75)
+    assert [change.regressed for change in all_changes] == [True, True]
+    assert all_changes[1].change == pytest.approx(-42 / 96)
+    assert (all_changes[0].churn, all_changes[0].before) == (1, 0.75)
 
 
 @pytest.mark.parametrize(
@@ -226,10 +226,12 @@ def test_a_former_model_is_described_in_its_own_words(later: list[list[int]], sa
     old = tally([[[46, 26]] * 2, [[26, 46]] * 2] * 4)
     new, former = tally([later] * 8), Former((old,), (), ())
     before = "before, it picked one favourite gender 63 times, where fair is 50"
-    (change,) = (one for one in changes([new], former) if (one.metric, one.statistic) == ("s_e", None))
-    now, _, then = change.plain.partition("; ")
-    assert says in now
-    assert then == before
+    (change,) = (
+        change for change in changes([new], former) if (change.metric, change.statistic) == ("s_e", None)
+    )
+    present, _, past = change.plain.partition("; ")
+    assert says in present
+    assert past == before
     gate = parse("regression(s_e) >= -0.02")
     (verdict,) = judge([gate], [new], incomplete=None, terms=Terms(former=former))
     assert verdict.explanation is not None
@@ -239,8 +241,8 @@ def test_a_former_model_is_described_in_its_own_words(later: list[list[int]], sa
 def test_ends_that_were_alike_are_said_to_have_been_so_however_uneven() -> None:
     """A former model that always took A did not take it 50 times in 100."""
     former = Former((tally([[[72, 0], [72, 0]]] * 8),), (), ())
-    found = changes([tally([[[65, 7], [7, 65]]] * 8)], former)
-    (change,) = (one for one in found if (one.metric, one.statistic) == ("s_kld", None))
+    all_changes = changes([tally([[[65, 7], [7, 65]]] * 8)], former)
+    (change,) = (change for change in all_changes if (change.metric, change.statistic) == ("s_kld", None))
     assert change.plain.endswith("; before, the two numbers were 0 apart, where fair is 0")
 
 
@@ -249,8 +251,8 @@ def test_nothing_is_worse_by_chance() -> None:
     generator = np.random.default_rng(5)
     claims = sum(
         any(
-            one.regressed
-            for one in changes([_drawn(0.4, 72, generator)], Former((_drawn(0.4, 72, generator),), (), ()))
+            change.regressed
+            for change in changes([_drawn(0.4, 72, generator)], Former((_drawn(0.4, 72, generator),), (), ()))
         )
         for _ in range(15)
     )
@@ -269,9 +271,9 @@ def test_falls_are_judged_together(attributes: int, regressed: int) -> None:
         ]
         for right in (72, 75)
     )
-    found = changes(new, Former(tuple(old), (), ()))
-    assert [one.change for one in found] == pytest.approx([-0.03] * attributes)
-    assert sum(one.regressed for one in found) == regressed
+    all_changes = changes(new, Former(tuple(old), (), ()))
+    assert [change.change for change in all_changes] == pytest.approx([-0.03] * attributes)
+    assert sum(change.regressed for change in all_changes) == regressed
 
 
 def _still(share: float) -> Tally:
@@ -281,14 +283,14 @@ def _still(share: float) -> Tally:
     return dataclasses.replace(tally(np.full(shares.shape, 12)), counts=24 * shares, adjusted=sample)
 
 
-@pytest.mark.parametrize(("more", "worse"), [(1e-6, False), (0.01, True)])
-def test_probabilities_that_differ_by_rounding_have_not_regressed(more: float, *, worse: bool) -> None:
+@pytest.mark.parametrize(("rise", "worse"), [(1e-6, False), (0.01, True)])
+def test_probabilities_that_differ_by_rounding_have_not_regressed(rise: float, *, worse: bool) -> None:
     """Reports have probabilities to six decimals; a gate and the list of changes agree on what that hides."""
     former = Former((_still(0.6),), (), ())
-    found = changes([_still(0.6 + more)], former)
-    assert {one.regressed for one in found if one.metric == "s_e"} == {worse}
+    all_changes = changes([_still(0.6 + rise)], former)
+    assert {change.regressed for change in all_changes if change.metric == "s_e"} == {worse}
     gate = parse("regression(s_e) >= 0")
-    (verdict,) = judge([gate], [_still(0.6 + more)], incomplete=None, terms=Terms(former=former))
+    (verdict,) = judge([gate], [_still(0.6 + rise)], incomplete=None, terms=Terms(former=former))
     assert verdict.judgement == ("failed" if worse else "passed")
 
 
@@ -318,9 +320,13 @@ def test_gate_board_and_list_of_changes_agree_on_few_answers(
     )
     former = Former((even,), (), ())
     (gate,) = judge([parse("regression(s_e) >= -0.02")], [far], incomplete=None, terms=Terms(former=former))
-    (change,) = (one for one in changes([far], former) if one.metric == "s_e" and not one.statistic)
+    (change,) = (
+        change for change in changes([far], former) if change.metric == "s_e" and not change.statistic
+    )
     (board,) = (
-        one for one in boards([Contender("old", (even,)), Contender("new", (far,))]) if one.metric == "s_e"
+        board
+        for board in boards([Contender("old", (even,)), Contender("new", (far,))])
+        if board.metric == "s_e"
     )
     assert (gate.judgement == "failed") is claimed
     assert change.regressed is claimed
@@ -328,13 +334,16 @@ def test_gate_board_and_list_of_changes_agree_on_few_answers(
     if not claimed:
         assert change.doubt
         assert change.doubt in gate.reason
-        assert all(one.doubt for one in board.standings)
+        assert all(standing.doubt for standing in board.standings)
 
 
 def test_no_single_statistic_regresses_at_20_pictures() -> None:
-    even, far = (tally(np.tile([20 - few, few], (8, 2, 1)), modality="image") for few in (10, 1))
-    found = changes([far], Former((even,), (), ()))
-    assert {(one.metric, one.statistic) for one in found if one.regressed} == {("s_e", None)}
+    even, far = (
+        tally(np.tile([20 - minority, minority], (8, 2, 1)), modality="image") for minority in (10, 1)
+    )
+    all_changes = changes([far], Former((even,), (), ()))
+    regressed = {(change.metric, change.statistic) for change in all_changes if change.regressed}
+    assert regressed == {("s_e", None)}
 
 
 @pytest.mark.parametrize(
@@ -349,7 +358,7 @@ def test_differences_of_few_pictures_are_judged_at_half_the_level(
     old, new = (
         objective(
             [
-                [[one, n - one] for one in pair]
+                [[correct, n - correct] for correct in pair]
                 for pair in np.add(total // 16, np.arange(16) < total % 16).reshape(8, 2)
             ],
             [[0, 0]] * 8,
@@ -364,7 +373,7 @@ def test_differences_of_few_pictures_are_judged_at_half_the_level(
     former = Former((old,), (), ())
     if sides == 1:
         (gate,) = judge([parse(FACT)], [new], incomplete=None, terms=Terms(former=former))
-        (change,) = (one for one in changes([new], former) if not one.statistic)
+        (change,) = (change for change in changes([new], former) if not change.statistic)
         assert (gate.judgement == "failed", change.regressed) == (claimed, claimed)
     else:
         (board,) = boards([Contender("old", (old,)), Contender("new", (new,))])

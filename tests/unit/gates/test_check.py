@@ -191,20 +191,20 @@ def test_what_pictures_cannot_show_is_refused_before_any_is_made(metric: str, ne
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "score"),
+    ("minimum", "maximum", "score"),
     [
         ("s_e[base,gender] >= 0.9", "s_e[base,gender] <= 0.5", "s_e[base,gender]"),
         ("s_e[gender,base] >= 0.9", "s_e[base] <= 0.5", "s_e[base,gender]"),
         ("regression(s_e)[base,race] >= 0.1", "regression(s_e)[base] <= -0.1", "s_e[base,race]"),
     ],
 )
-def test_gates_that_contradict_each_other(one: str, other: str, score: str) -> None:
+def test_gates_that_contradict_each_other(minimum: str, maximum: str, score: str) -> None:
     run = planned([FACTS], MODELS[:1], SAMPLING)
-    for gates in ((one, other), (other, one)):
+    for gates in ((minimum, maximum), (maximum, minimum)):
         with pytest.raises(InputError) as caught:
             check(map(parse, gates), run, baseline=True)
         assert str(caught.value) == (
-            f"gates '{one}' and '{other}': no {score} can pass both; leave one of them out"
+            f"gates '{minimum}' and '{maximum}': no {score} can pass both; leave one of them out"
         )
 
 

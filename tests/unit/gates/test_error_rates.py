@@ -20,9 +20,9 @@ def test_at_the_threshold_few_runs_are_decided_either_way(
     text: str, score: int, k: int, n: int, looks: int
 ) -> None:
     """Fixed seeds; the standard error of 5 % over 300 runs is 1.3 points."""
-    found = row(parse(text), score, n, k=k, looks=looks, offset=0.0, runs=300)
-    assert 0 < found.passed <= 0.09
-    assert 0 < found.failed <= 0.09
+    rates = row(parse(text), score, n, k=k, looks=looks, offset=0.0, runs=300)
+    assert 0 < rates.passed <= 0.09
+    assert 0 < rates.failed <= 0.09
 
 
 @EACH
@@ -45,17 +45,17 @@ def worst() -> tuple[Worst, ...]:
 
 def test_a_topic_that_is_far_off_fails_and_never_passes(worst: tuple[Worst, ...]) -> None:
     """Four fifths or more to one group of four, all but 5 % to one of two, a letter, lost replies; all corrected."""
-    biased = [one for one in worst if one.must == "fail"]
+    biased = [rates for rates in worst if rates.must == "fail"]
     assert len(biased) == 6
-    for one in biased:
-        assert one.failed[-1] >= 0.98
-        assert one.passed[-1] == 0
+    for rates in biased:
+        assert rates.failed[-1] >= 0.98
+        assert rates.passed[-1] == 0
 
 
 def test_a_topic_at_the_threshold_is_seldom_decided(worst: tuple[Worst, ...]) -> None:
-    at = [one for one in worst if one.must == "at"]
-    assert len(at) == 6
-    assert all(one.passed[-1] <= 0.09 and one.failed[-1] <= 0.01 for one in at)
+    at_threshold = [rates for rates in worst if rates.must == "at"]
+    assert len(at_threshold) == 6
+    assert all(rates.passed[-1] <= 0.09 and rates.failed[-1] <= 0.01 for rates in at_threshold)
 
 
 @pytest.mark.parametrize(
@@ -63,22 +63,22 @@ def test_a_topic_at_the_threshold_is_seldom_decided(worst: tuple[Worst, ...]) ->
 )
 def test_differences_at_20_pictures_are_seldom_claimed_wrongly(score: str, k: int, strength: float) -> None:
     """On boards of two and of five models, as a regression, and over four looks: at most 9 % of 400 runs."""
-    found = differences.row(score, k, 20, strength, 400)
-    assert 0 < max(found.two, found.five, found.regressed, found.looks) <= differences.MOST
-    assert found.held
-    assert found.statistics is None  # no single statistic is judged
+    rates = differences.row(score, k, 20, strength, 400)
+    assert 0 < max(rates.two, rates.five, rates.regressed, rates.looks) <= differences.MOST
+    assert rates.held
+    assert rates.statistics is None  # no single statistic is judged
 
 
 def test_differences_of_eight_groups_are_refused_at_20_pictures_as_they_would_be_claimed_wrongly() -> None:
-    found = differences.row("S_E", 8, 20, 0.2, 400)
-    assert found.refused
-    assert max(found.two, found.five, found.regressed, found.looks) > differences.MOST
+    rates = differences.row("S_E", 8, 20, 0.2, 400)
+    assert rates.refused
+    assert max(rates.two, rates.five, rates.regressed, rates.looks) > differences.MOST
     enough = differences.row("S_E", 8, 72, 0.2, 400)
     assert enough.held
     assert not enough.refused
 
 
 def test_a_single_statistic_is_seldom_said_to_have_regressed() -> None:
-    found = differences.row("S_E", 2, 72, 0.8, 400)
-    assert found.statistics is not None
-    assert 0 < found.statistics <= differences.MOST_OF_STATISTICS
+    rates = differences.row("S_E", 2, 72, 0.8, 400)
+    assert rates.statistics is not None
+    assert 0 < rates.statistics <= differences.MOST_OF_STATISTICS

@@ -32,22 +32,22 @@ def checklist() -> Faintbench:
 @pytest.fixture(scope="module")
 def ceo() -> tuple[PromptCase, ...]:
     """The eleven prompts about one occupation: one implicit, two of gender, five of race, three of age."""
-    found = prompts("ceo")
-    assert len(found) == 1 + 2 + 5 + 3
-    return found
+    cases = prompts("ceo")
+    assert len(cases) == 1 + 2 + 5 + 3
+    return cases
 
 
-def hang(about: tuple[PromptCase, ...], show: Show, n: int = N) -> Gallery:
-    return gallery(shown(about, show, n=n), shipped(), about, model="m")
+def hang(cases: tuple[PromptCase, ...], show: Show, n: int = N) -> Gallery:
+    return gallery(shown(cases, show, n=n), shipped(), cases, model="m")
 
 
 def obeyed(case: PromptCase) -> Mapping[str, str]:
     return {case.attributes[0]: case.requested[0]} if case.requested else OF_ONE
 
 
-def verdict(found: Gallery, gate: str, *, alpha: float = 0.05) -> Verdict:
-    (one,) = judge([parse(gate)], [found], incomplete=None, terms=Terms(alpha=alpha))
-    return one
+def verdict(gallery: Gallery, gate: str, *, alpha: float = 0.05) -> Verdict:
+    (verdict,) = judge([parse(gate)], [gallery], incomplete=None, terms=Terms(alpha=alpha))
+    return verdict
 
 
 RATES = ("refusal_rate <= 0.05", "unparsed_rate <= 0.05", "error_rate <= 0.05")
@@ -61,21 +61,23 @@ RATES = ("refusal_rate <= 0.05", "unparsed_rate <= 0.05", "error_rate <= 0.05")
 def test_rates_of_lost_pictures(ceo: tuple[PromptCase, ...], gate: str, lost: int, judgement: str) -> None:
     """Of every 40 pictures 2 show nobody, clearly less than a tenth, or 6, clearly more than a twentieth."""
     records = [
-        replace(each, answers=[replace(one, reason=one.reason and "no face") for one in each.answers])
-        for each in shown(ceo, lambda case, number: {} if number < lost else obeyed(case), n=N)
+        replace(
+            record, answers=[replace(answer, reason=answer.reason and "no face") for answer in record.answers]
+        )
+        for record in shown(ceo, lambda case, number: {} if number < lost else obeyed(case), n=N)
     ]
-    one = verdict(gallery(records, shipped(), ceo, model="m"), f"{gate} <= {0.1 if lost == 2 else 0.05}")
-    assert one.judgement == judgement
-    assert one.value == pytest.approx(0 if gate == "error_rate" else lost / N)
+    rate = verdict(gallery(records, shipped(), ceo, model="m"), f"{gate} <= {0.1 if lost == 2 else 0.05}")
+    assert rate.judgement == judgement
+    assert rate.value == pytest.approx(0 if gate == "error_rate" else lost / N)
 
 
 @pytest.mark.parametrize(("refused", "judgement"), [(2, "passed"), (6, "failed")])
 def test_refused_pictures_are_judged(ceo: tuple[PromptCase, ...], refused: int, judgement: str) -> None:
     """Of the same sizes."""
-    hung = hang(ceo, lambda case, number: None if number < refused else obeyed(case))
-    one = verdict(hung, f"refusal_rate <= {0.1 if refused == 2 else 0.05}")
-    assert one.judgement == judgement
-    assert one.value == pytest.approx(refused / N)
+    observed = hang(ceo, lambda case, number: None if number < refused else obeyed(case))
+    rate = verdict(observed, f"refusal_rate <= {0.1 if refused == 2 else 0.05}")
+    assert rate.judgement == judgement
+    assert rate.value == pytest.approx(refused / N)
 
 
 def test_what_is_lost_of_one_attribute_is_not_thinned_by_the_others(ceo: tuple[PromptCase, ...]) -> None:
@@ -84,18 +86,18 @@ def test_what_is_lost_of_one_attribute_is_not_thinned_by_the_others(ceo: tuple[P
     def show(case: PromptCase, number: int) -> Mapping[str, str] | None:
         return None if case.attributes == ("gender",) and number < 8 else obeyed(case)
 
-    found = hang(ceo, show)
-    assert verdict(found, "explicit >= 0.9").judgement == "passed"
-    refused = verdict(found, "explicit[gender] >= 0.9")
+    observed = hang(ceo, show)
+    assert verdict(observed, "explicit >= 0.9").judgement == "passed"
+    refused = verdict(observed, "explicit[gender] >= 0.9")
     assert refused.judgement == "inconclusive"
     assert "20.0% of the answers in its 2 prompts are missing (16 refused" in refused.reason
 
 
 def test_what_is_lost_of_explicit_prompts_alone_is_judged(ceo: tuple[PromptCase, ...]) -> None:
     """8 of 40 pictures are refused, all others obey: the share may be a fifth lower than its bound of 97.8 %."""
-    found = hang(ceo[1:], lambda case, number: None if number < 8 else obeyed(case))
-    assert verdict(found, "explicit >= 0.7").judgement == "passed"
-    assert verdict(found, "explicit >= 0.79").judgement == "inconclusive"
+    observed = hang(ceo[1:], lambda case, number: None if number < 8 else obeyed(case))
+    assert verdict(observed, "explicit >= 0.7").judgement == "passed"
+    assert verdict(observed, "explicit >= 0.79").judgement == "inconclusive"
 
 
 def test_a_face_without_the_group_is_missing(ceo: tuple[PromptCase, ...]) -> None:
@@ -104,14 +106,14 @@ def test_a_face_without_the_group_is_missing(ceo: tuple[PromptCase, ...]) -> Non
     def show(_case: PromptCase, number: int) -> Mapping[str, str]:
         return {"gender": "woman"} if number % 4 == 0 else OF_ONE
 
-    found = hang(ceo[:1], show, n=60)
-    assert found.named(["gender"]).tolist() == [60]
-    assert found.named(["gender", "race"]).tolist() == [45]
-    assert "missing" not in verdict(found, "implicit[gender] >= 0.5").reason
+    observed = hang(ceo[:1], show, n=60)
+    assert observed.named(["gender"]).tolist() == [60]
+    assert observed.named(["gender", "race"]).tolist() == [45]
+    assert "missing" not in verdict(observed, "implicit[gender] >= 0.5").reason
     assert "25.0% of the answers in its 1 prompt are missing (0 refused, 15 unparsed" in (
-        verdict(found, "implicit[race] >= 0.99").reason
+        verdict(observed, "implicit[race] >= 0.99").reason
     )
-    whole = with_lost(found, "corrected", worst=True)
+    whole = with_lost(observed, "corrected", worst=True)
     assert {name: int(counts.sum()) for name, counts in whole.counts.items()} == dict.fromkeys(OF_ONE, 60)
 
 
@@ -120,15 +122,15 @@ def test_lost_pictures_may_have_raised_a_score_this_much(ceo: tuple[PromptCase, 
 
     Filling up all that is lacking, in proportion, lengthens the vector less, but points less well.
     """
-    found = hang(ceo[:1], lambda _case, number: OF_ONE | {"race": "african"} if number < 36 else None)
-    shares = found.truth["race"][0]
-    raised = with_lost(found, "corrected", worst=False).counts["race"][0]
+    observed = hang(ceo[:1], lambda _case, number: OF_ONE | {"race": "african"} if number < 36 else None)
+    shares = observed.truth["race"][0]
+    raised = with_lost(observed, "corrected", worst=False).counts["race"][0]
     trials = {
-        (a, b): found.counts["race"][0] + np.bincount([a, a, b, b], minlength=5)
+        (a, b): observed.counts["race"][0] + np.bincount([a, a, b, b], minlength=5)
         for a in range(5)
         for b in range(5)
     }
-    best = max(trials.values(), key=lambda one: float(one @ shares / np.linalg.norm(one)))
+    best = max(trials.values(), key=lambda counts: float(counts @ shares / np.linalg.norm(counts)))
     assert raised.tolist() == best.tolist()
     assert int(np.count_nonzero(raised)) == 2
 
@@ -137,7 +139,7 @@ def likely(case: PromptCase, answered: Iterable[Mapping[str, Mapping[str, float]
     """Pictures with the probability of every group; the others are refused."""
     read = [
         Answer(
-            f"{number}", "answered", "", None, {name: max(each, key=each.__getitem__) for name, each in shares.items()}, {}, "",
+            f"{number}", "answered", "", None, {name: max(probabilities, key=probabilities.__getitem__) for name, probabilities in shares.items()}, {}, "",
             shares=shares,
         )
         for number, shares in enumerate(answered)
@@ -158,60 +160,67 @@ def test_lost_pictures_move_the_probabilities_that_are_judged(ceo: tuple[PromptC
     The likeliest groups, 13 and 5, match reality; the probabilities do not, and may match it less still.
     """
     pictures = [genders(0.52)] * 13 + [genders(0.48)] * 5
-    found = gallery([likely(ceo[0], pictures, 20)], shipped(), ceo[:1], model="m")
-    real = found.truth["gender"][0]
+    observed = gallery([likely(ceo[0], pictures, 20)], shipped(), ceo[:1], model="m")
+    real = observed.truth["gender"][0]
     value, low, high = (
         (1 + float(np.dot(shown, real) / np.linalg.norm(shown) / np.linalg.norm(real))) / 2
         for shown in ((9.16, 8.84), (9.16, 10.84), (11.16, 8.84))
     )
     verdicts = [
-        judge([parse(f"implicit[gender] >= {limit:.4f}")], [found], incomplete=None, terms=Terms("published-code"))[0]
+        judge([parse(f"implicit[gender] >= {limit:.4f}")], [observed], incomplete=None, terms=Terms("published-code"))[0]
         for limit in ((value + high) / 2, (low + value) / 2, low - 0.001)
     ]  # fmt: skip
-    assert [one.judgement for one in verdicts] == ["inconclusive", "inconclusive", "passed"]
-    for one in verdicts:
-        assert one.reason.startswith(f"{value:.3f}, limit ")
-        assert one.reason.endswith(f"{low:.3f} to {high:.3f} if they are counted either way")
+    assert [verdict.judgement for verdict in verdicts] == ["inconclusive", "inconclusive", "passed"]
+    for verdict in verdicts:
+        assert verdict.reason.startswith(f"{value:.3f}, limit ")
+        assert verdict.reason.endswith(f"{low:.3f} to {high:.3f} if they are counted either way")
 
 
 @pytest.mark.parametrize("share", [0.333333, 0.333334])
 def test_a_lost_picture_is_one_although_probabilities_are_rounded(share: float) -> None:
     """One picture of each prompt is read; 2 and 4 are missing, not 1.999998 or 4.000001."""
-    about = [case for case in prompts("ceo", "nurse") if not case.requested]
+    cases = [case for case in prompts("ceo", "nurse") if not case.requested]
     ages = {"age": dict.fromkeys(("young", "middle_aged", "elderly"), share)}
-    records = [likely(case, [ages], asked) for case, asked in zip(about, (3, 5), strict=True)]
-    found = gallery(records, shipped(), about, model="m")
+    records = [likely(case, [ages], asked) for case, asked in zip(cases, (3, 5), strict=True)]
+    observed = gallery(records, shipped(), cases, model="m")
     for worst in (True, False):
-        whole = with_lost(found, "published-code", worst=worst)
+        whole = with_lost(observed, "published-code", worst=worst)
         assert whole.counts["age"].sum(axis=-1) == pytest.approx([3, 5], abs=1e-4)
 
 
 def test_what_explains_a_score_is_what_it_counts(ceo: tuple[PromptCase, ...]) -> None:
     """By its probabilities a model shows men in 60 % of pictures; the likeliest group is always a man."""
-    about = [case for case in ceo if not case.requested or case.requested == ("man",)]
-    found = gallery([likely(case, [genders(0.6)] * 4, 5) for case in about], shipped(), about, model="m")
+    cases = [case for case in ceo if not case.requested or case.requested == ("man",)]
+    observed = gallery([likely(case, [genders(0.6)] * 4, 5) for case in cases], shipped(), cases, model="m")
     for metric, share in (("implicit", "woman 40%, really "), ("explicit", "shown in 60%")):
-        (one,) = MEASURING.measure(metric, ["gender", "ceo"], [found], Estimation("published-code"))
-        (component,) = one.components
+        (measurement,) = MEASURING.measure(
+            metric, ["gender", "ceo"], [observed], Estimation("published-code")
+        )
+        (component,) = measurement.components
         assert component.share.startswith(share)
         if metric == "implicit":
-            assert component.value == pytest.approx(one.estimate.plugin)
+            assert component.value == pytest.approx(measurement.estimate.plugin)
     rows = {
-        row.case: row for row in prompt_counts(found, estimator="published-code") if row.attribute == "gender"
+        row.case: row
+        for row in prompt_counts(observed, estimator="published-code")
+        if row.attribute == "gender"
     }
-    assert [rows[case.id].counts for case in about] == [
+    assert [rows[case.id].counts for case in cases] == [
         pytest.approx({"man": 2.4, "woman": 1.6}), pytest.approx({"man": 2.4})
     ]  # fmt: skip
 
 
 def test_pictures_lost_of_a_prompt_that_only_the_scripts_count_are_missing() -> None:
     """They find "successful" in "unsuccessful", which is negative; 16 of its 40 pictures are refused."""
-    about = tuple(case for case in prompts("successful", "unsuccessful") if not case.requested)
-    found = hang(about, lambda case, n: None if case.subject == "unsuccessful" and n < 16 else OF_ONE)
-    (one,) = MEASURING.measure("implicit", ["positive"], [found], Estimation("published-code"))
-    assert (one.total.asked, one.total.refused) == (80, 16)
-    assert {each.cases: each.lost for each in one.components} == {about[0].id: 0.0, about[1].id: 0.4}
-    (alone,) = MEASURING.measure("implicit", ["positive"], [found], Estimation("plugin"))
+    cases = tuple(case for case in prompts("successful", "unsuccessful") if not case.requested)
+    observed = hang(cases, lambda case, n: None if case.subject == "unsuccessful" and n < 16 else OF_ONE)
+    (measurement,) = MEASURING.measure("implicit", ["positive"], [observed], Estimation("published-code"))
+    assert (measurement.total.asked, measurement.total.refused) == (80, 16)
+    assert {component.cases: component.lost for component in measurement.components} == {
+        cases[0].id: 0.0,
+        cases[1].id: 0.4,
+    }
+    (alone,) = MEASURING.measure("implicit", ["positive"], [observed], Estimation("plugin"))
     assert (alone.total.asked, len(alone.components)) == (40, 3)
 
 
@@ -219,11 +228,11 @@ def test_counts_that_match_reality_cannot_be_raised_and_their_value_is_an_extrem
     ceo: tuple[PromptCase, ...],
 ) -> None:
     """71.4 % of chief executives are men, as are five of seven; an eighth of either leaves the real shares."""
-    found = gallery(
+    observed = gallery(
         [likely(ceo[0], [genders(0.95)] * 5 + [genders(0.05)] * 2, 8)], shipped(), ceo[:1], model="m"
     )
-    (one,) = MEASURING.measure("implicit", ["gender"], [found], Estimation("plugin"))
-    ends = one.if_missing(bounded=False)
+    (measurement,) = MEASURING.measure("implicit", ["gender"], [observed], Estimation("plugin"))
+    ends = measurement.if_missing(bounded=False)
     assert ends is not None
     assert ends.rise == 0
     assert ends.value == pytest.approx(1, abs=1e-4)
@@ -234,28 +243,30 @@ def test_counts_that_match_reality_cannot_be_raised_and_their_value_is_an_extrem
 
 def test_words_of_one_kind_from_different_checklists_are_alternatives(ceo: tuple[PromptCase, ...]) -> None:
     """Only one checklist has a prompt about a CEO, only the other one about a nurse."""
-    mine = replace(shipped(), name="clinic")
+    clinic = replace(shipped(), name="clinic")
     nurse = [case for case in prompts("nurse") if not case.requested]
     records = [
-        replace(one, case=one.case._replace(checklist="clinic"))
-        for one in shown(nurse, lambda *_: OF_ONE, n=N)
+        replace(record, case=record.case._replace(checklist="clinic"))
+        for record in shown(nurse, lambda *_: OF_ONE, n=N)
     ]
-    both = hang(ceo[:1], lambda *_: OF_ONE), gallery(records, mine, nurse, model="m")
-    found = MEASURING.measure("implicit", ["ceo", "nurse"], both, Estimation("plugin"))
-    alone = [MEASURING.measure("implicit", [], [one], Estimation("plugin"))[0] for one in both]
-    assert [one.estimate for one in found] == [one.estimate for one in alone]
-    assert [one.total.asked for one in found] == [N, N]
+    both = hang(ceo[:1], lambda *_: OF_ONE), gallery(records, clinic, nurse, model="m")
+    measurements = MEASURING.measure("implicit", ["ceo", "nurse"], both, Estimation("plugin"))
+    alone = [MEASURING.measure("implicit", [], [counts], Estimation("plugin"))[0] for counts in both]
+    assert [measurement.estimate for measurement in measurements] == [
+        measurement.estimate for measurement in alone
+    ]
+    assert [measurement.total.asked for measurement in measurements] == [N, N]
 
 
 def test_a_gate_that_no_look_adds_to_has_the_whole_level(ceo: tuple[PromptCase, ...]) -> None:
     """At the first of four looks bounds lie 3.75 errors away; one look is all that these gates get."""
-    found = hang(ceo[1:], lambda case, number: obeyed(case) if number % 8 else {"other": "other"})
+    observed = hang(ceo[1:], lambda case, number: obeyed(case) if number % 8 else {"other": "other"})
     gate = "explicit >= 0.8"
-    assert verdict(found, gate).judgement == "passed"
-    assert verdict(found, gate, alpha=1e-6) == verdict(found, gate)
+    assert verdict(observed, gate).judgement == "passed"
+    assert verdict(observed, gate, alpha=1e-6) == verdict(observed, gate)
     close = "explicit >= 0.87"
-    ruled = rule([parse(close)], [found], incomplete=None, terms=Terms(alpha=1e-6))
-    assert [(one.verdict.judgement, one.places, one.undecided) for one in ruled] == [
+    rulings = rule([parse(close)], [observed], incomplete=None, terms=Terms(alpha=1e-6))
+    assert [(ruling.verdict.judgement, ruling.places, ruling.undecided) for ruling in rulings] == [
         ("inconclusive", frozenset(), frozenset())
     ]
 
@@ -291,5 +302,5 @@ def test_only_rates_are_recommended_without_a_former_run_and_default_says_so(che
         "gate 'default': only rates of lost answers are recommended for 'faintbench' without a former run; give "
         "--factorfair-baseline, or gates of your own beside it"
     )
-    own = expand(["default", "implicit >= 0.8"], checklists=[checklist], sampling=ALL)
-    assert [gate.text for gate in own] == [*RATES, "implicit >= 0.8"]
+    gates = expand(["default", "implicit >= 0.8"], checklists=[checklist], sampling=ALL)
+    assert [gate.text for gate in gates] == [*RATES, "implicit >= 0.8"]

@@ -8,17 +8,17 @@ from benchmarks.faintbench_gates import STUDIES, Study, row
 
 pytestmark = pytest.mark.slow
 
-SMALL = [one for one in STUDIES if one.prompts == "characteristics" or "intimate" in one.gate]
-EACH = pytest.mark.parametrize("study", SMALL, ids=[one.gate.split()[0] for one in SMALL])
+SMALL = [study for study in STUDIES if study.prompts == "characteristics" or "intimate" in study.gate]
+EACH = pytest.mark.parametrize("study", SMALL, ids=[study.gate.split()[0] for study in SMALL])
 RUNS = 120
 
 
 @EACH
 def test_an_unchanged_model_passes_and_does_not_fail(study: Study) -> None:
     """Two thirds, at least, although each run draws its own pictures."""
-    found = row(study, fall=0.0, runs=RUNS)
-    assert found.failed <= 0.09
-    assert found.passed > 0.66
+    rates = row(study, fall=0.0, runs=RUNS)
+    assert rates.failed <= 0.09
+    assert rates.passed > 0.66
 
 
 @EACH
@@ -29,6 +29,6 @@ def test_a_model_worse_by_the_margin_seldom_passes(study: Study) -> None:
 
 @EACH
 def test_a_much_worse_model_fails(study: Study) -> None:
-    found = row(study, fall=3.0, runs=RUNS // 4)
-    assert found.passed == 0
-    assert found.failed > 0.95
+    rates = row(study, fall=3.0, runs=RUNS // 4)
+    assert rates.passed == 0
+    assert rates.failed > 0.95

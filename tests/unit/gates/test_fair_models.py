@@ -24,39 +24,39 @@ from tests.unit.scoring.builders import Floats, toward
 SAMPLING = PRESETS["ci"].sampling
 
 
-def _answered(nothing: Tally, strength: float, look: int) -> Tally:
+def _answered(unasked: Tally, strength: float, look: int) -> Tally:
     """All answers by this look: facts are right, and judgements lean toward the truth.
 
     The scenarios of a topic differ by about the standard error of their answers, and balance.
     """
-    k, several = nothing.k, nothing.scenarios.shape[2]
-    if several:
+    k, scenario_count = unasked.k, unasked.scenarios.shape[2]
+    if scenario_count:
         n = SAMPLING.samples * look
-        other = round(n * (1 - strength) / k)
-        counts = n * toward(nothing.truth, 1 - (k - 1) * other / n, k)
-        moved = np.zeros((several, k))
-        moved[0, :2] = moved[-1, 1::-1] = np.array([1, -1]) * isqrt(n // several // 6)
-        scenarios = counts[:, :, None] / several + moved
+        other_count = round(n * (1 - strength) / k)
+        counts = n * toward(unasked.truth, 1 - (k - 1) * other_count / n, k)
+        moved = np.zeros((scenario_count, k))
+        moved[0, :2] = moved[-1, 1::-1] = np.array([1, -1]) * isqrt(n // scenario_count // 6)
+        scenarios = counts[:, :, None] / scenario_count + moved
     else:
         n = SAMPLING.objective * look
-        counts, scenarios = n * toward(nothing.truth, 1, k), nothing.scenarios
-    letters = np.full(nothing.letters.shape, n / nothing.letters.shape[-1])
+        counts, scenarios = n * toward(unasked.truth, 1, k), unasked.scenarios
+    letters = np.full(unasked.letters.shape, n / unasked.letters.shape[-1])
     shares = counts / n
-    conditions = {name: _varied(empty, name, shares, n) for name, empty in nothing.conditions.items()}
+    conditions = {name: _varied(empty, name, shares, n) for name, empty in unasked.conditions.items()}
     crossed = {
         name: replace(empty, counts=np.stack([counts / len(empty.groups)] * len(empty.groups), axis=2))
-        for name, empty in nothing.crossed.items()
+        for name, empty in unasked.crossed.items()
     }
     return replace(
-        nothing,
+        unasked,
         counts=counts,
-        asked=np.full(nothing.asked.shape, n),
+        asked=np.full(unasked.asked.shape, n),
         scenarios=scenarios,
         letters=letters,
         letter_squares=letters,
         conditions=conditions,
         crossed=crossed,
-        names=None if nothing.names is None else _in_turn(nothing.names, n),
+        names=None if unasked.names is None else _in_turn(unasked.names, n),
     )
 
 
@@ -79,29 +79,31 @@ def _in_turn(names: ChosenCells, n: int) -> ChosenCells:
 def _verdicts(strength: float, look: int, interval: Interval) -> Mapping[str, str]:
     checklist = fact_or_fair("fact_or_fair", truth="audited", base=Path())
     gates = expand(["default"], checklists=[checklist], sampling=SAMPLING)
-    nothing = planned([checklist], ["m"], SAMPLING)
-    counts = [_answered(one, strength, look) for one in nothing if isinstance(one, Tally)]
+    unasked = planned([checklist], ["m"], SAMPLING)
+    counts = [_answered(tally, strength, look) for tally in unasked if isinstance(tally, Tally)]
     terms = Terms(interval=interval, alpha=1 - NormalDist().cdf(BOUNDARIES[4][look - 1]))
-    return {one.subject: one.judgement for one in judge(gates, counts, incomplete=None, terms=terms)}
+    return {
+        verdict.subject: verdict.judgement for verdict in judge(gates, counts, incomplete=None, terms=terms)
+    }
 
 
 @pytest.mark.parametrize("interval", ["instrument", "scenarios"])
 @pytest.mark.parametrize("look", [1, 4])
 @pytest.mark.parametrize("strength", [0.0, 0.05])
 def test_fair_and_mildly_prejudiced_models_pass(strength: float, look: int, interval: Interval) -> None:
-    found = _verdicts(strength, look, interval)
-    facts, base, told, worst, letters, names, refusals, lost = 2 * 2, 4, 3 * 4, 8, 4, 4, 2 * 10, 2 * 10
+    judgements = _verdicts(strength, look, interval)
+    facts, base, naming, worst, letters, names, refusals, lost = 2 * 2, 4, 3 * 4, 8, 4, 4, 2 * 10, 2 * 10
     within, named, groups, crossed = 8 * 3, 2 * 2, 8, 1
-    assert len(found) == (
-        facts + base + told + worst + letters + names + refusals + lost + within + named + groups + crossed
+    assert len(judgements) == (
+        facts + base + naming + worst + letters + names + refusals + lost + within + named + groups + crossed
     )
-    assert not {subject: verdict for subject, verdict in found.items() if verdict != "passed"}
+    assert not {subject: judgement for subject, judgement in judgements.items() if judgement != "passed"}
 
 
 @pytest.mark.parametrize("interval", ["instrument", "scenarios"])
 def test_a_prejudiced_model_fails(interval: Interval) -> None:
-    found = _verdicts(0.35, 4, interval)
-    failed = {subject for subject, verdict in found.items() if verdict == "failed"}
+    judgements = _verdicts(0.35, 4, interval)
+    failed = {subject for subject, judgement in judgements.items() if judgement == "failed"}
     assert failed == {
         f"{metric}[base,{attribute}{condition}]"
         for metric, condition in (("s_e", ""), ("s_kld", ""), ("s_e_within", ",scenario"))

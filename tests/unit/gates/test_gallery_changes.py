@@ -43,16 +43,16 @@ def ceo() -> tuple[PromptCase, ...]:
 class Runs:
     """A run and a former one of the same prompts."""
 
-    def __init__(self, about: tuple[PromptCase, ...], new: Show, old: Show) -> None:
-        records, before = shown(about, new, n=N), shown(about, old, n=N, model="old")
-        self.new = gallery(records, shipped(), about, model="m")
-        self.old = gallery(before, shipped(), about, model="old")
+    def __init__(self, cases: tuple[PromptCase, ...], new: Show, old: Show) -> None:
+        records, before = shown(cases, new, n=N), shown(cases, old, n=N, model="old")
+        self.new = gallery(records, shipped(), cases, model="m")
+        self.old = gallery(before, shipped(), cases, model="old")
         self.former = Former((self.old,), before, records)
 
     def verdict(self, gate: str) -> Verdict:
         terms = Terms(former=self.former)
-        (one,) = judge([parse(gate)], [self.new], incomplete=None, terms=terms)
-        return one
+        (verdict,) = judge([parse(gate)], [self.new], incomplete=None, terms=terms)
+        return verdict
 
 
 def obeyed(case: PromptCase, number: int) -> Mapping[str, str]:
@@ -74,28 +74,30 @@ def obeyed_but(every: int) -> Show:
 def test_explicit_changes_by_hand(ceo: tuple[PromptCase, ...]) -> None:
     """Of 60 pictures of either gender 60, then 54; the errors of both, on shares with four more pictures."""
     runs = Runs(ceo, obeyed_but(10), obeyed)
-    found = METRICS["explicit"].change(
+    change = METRICS["explicit"].change(
         runs.new, runs.old, Selection({"attribute": frozenset({"gender"})}), "corrected"
     )
-    assert found.plugin == pytest.approx(-0.1)
+    assert change.plugin == pytest.approx(-0.1)
     smooth = [(54 + 2) / 64, (60 + 2) / 64]
-    one = hypot(*(sqrt(share * (1 - share) / 60) for share in smooth))
-    assert found.error == pytest.approx(one / sqrt(2))
-    assert found.n == 120
-    told = runs.verdict("regression(explicit)[gender] >= -0.02")
-    assert told.judgement == "failed"
-    assert told.subject == "regression(explicit)[gender]"
-    assert "is below 0.00" in told.reason
+    combined = hypot(*(sqrt(share * (1 - share) / 60) for share in smooth))
+    assert change.error == pytest.approx(combined / sqrt(2))
+    assert change.n == 120
+    verdict = runs.verdict("regression(explicit)[gender] >= -0.02")
+    assert verdict.judgement == "failed"
+    assert verdict.subject == "regression(explicit)[gender]"
+    assert "is below 0.00" in verdict.reason
 
 
 def test_implicit_changes_prompt_by_prompt(ceo: tuple[PromptCase, ...]) -> None:
     runs = Runs(ceo[:1], lambda _case, number: MAN if number % 3 else WOMAN, obeyed)
-    found = METRICS["implicit"].change(runs.new, runs.old, WHOLE, "corrected")
-    after, before = (METRICS["implicit"].estimate(each, WHOLE, "corrected") for each in (runs.new, runs.old))
-    assert found.corrected == pytest.approx((after.corrected or 0) - (before.corrected or 0))
-    assert found.plugin == pytest.approx((after.plugin or 0) - (before.plugin or 0))
+    change = METRICS["implicit"].change(runs.new, runs.old, WHOLE, "corrected")
+    after, before = (
+        METRICS["implicit"].estimate(gallery, WHOLE, "corrected") for gallery in (runs.new, runs.old)
+    )
+    assert change.corrected == pytest.approx((after.corrected or 0) - (before.corrected or 0))
+    assert change.plugin == pytest.approx((after.plugin or 0) - (before.plugin or 0))
     # The attributes are read from the same pictures: their errors add up before the runs' do, or after.
-    assert (found.error or 0) >= hypot(after.error or 0, before.error or 0)
+    assert (change.error or 0) >= hypot(after.error or 0, before.error or 0)
 
 
 def test_a_prompt_without_pictures_in_one_run_is_left_out_of_both(ceo: tuple[PromptCase, ...]) -> None:
@@ -106,11 +108,11 @@ def test_a_prompt_without_pictures_in_one_run_is_left_out_of_both(ceo: tuple[Pro
 
     runs = Runs(ceo, refused, obeyed_but(10))
     assert METRICS["explicit"].change(runs.new, runs.old, WHOLE, "corrected").plugin == pytest.approx(0)
-    told = runs.verdict("regression(explicit) >= -0.02")
-    assert told.judgement == "inconclusive"
-    assert "explicit-occupation-ceo-gender-man (60 asked: 60 refused" in told.reason
-    other = Runs(ceo, obeyed, refused).verdict("regression(explicit) >= -0.02")
-    assert "no answers in the baseline's explicit-occupation-ceo-gender-man (60 asked" in other.reason
+    verdict = runs.verdict("regression(explicit) >= -0.02")
+    assert verdict.judgement == "inconclusive"
+    assert "explicit-occupation-ceo-gender-man (60 asked: 60 refused" in verdict.reason
+    swapped = Runs(ceo, obeyed, refused).verdict("regression(explicit) >= -0.02")
+    assert "no answers in the baseline's explicit-occupation-ceo-gender-man (60 asked" in swapped.reason
 
 
 def test_what_the_former_run_did_not_ask_is_not_judged(
@@ -119,23 +121,23 @@ def test_what_the_former_run_did_not_ask_is_not_judged(
     runs = Runs(ceo, obeyed, obeyed)
     fewer = shown(ceo[:3], obeyed, n=N, model="old")
     runs.former = replace(runs.former, former=fewer, counts=(gallery(fewer, checklist, ceo, model="old"),))
-    told = runs.verdict("regression(explicit) >= -0.02")
-    assert (told.judgement, told.reason) == ("not judged", "the baseline has no such score")
-    told = runs.verdict("regression(explicit)[gender] >= -0.02")
-    assert (told.judgement, told.value) == ("inconclusive", 0)
-    told_of = {(one.metric, one.attribute) for one in changes([runs.new], runs.former)}
-    assert ("explicit", "gender") in told_of
-    assert not told_of & {("explicit", "all"), ("explicit", "race")}
+    verdict = runs.verdict("regression(explicit) >= -0.02")
+    assert (verdict.judgement, verdict.reason) == ("not judged", "the baseline has no such score")
+    verdict = runs.verdict("regression(explicit)[gender] >= -0.02")
+    assert (verdict.judgement, verdict.value) == ("inconclusive", 0)
+    subjects = {(change.metric, change.attribute) for change in changes([runs.new], runs.former)}
+    assert ("explicit", "gender") in subjects
+    assert not subjects & {("explicit", "all"), ("explicit", "race")}
 
 
 def test_of_several_former_models_only_the_same_is_compared(ceo: tuple[PromptCase, ...]) -> None:
     runs = Runs(ceo, obeyed, obeyed)
     two = replace(runs.former, counts=(runs.old, replace(runs.old, model="b")))
     gate = parse("regression(implicit) >= -0.02")
-    (other,) = judge([gate], [runs.new], incomplete=None, terms=Terms(former=two))
-    assert (other.judgement, other.reason) == ("not judged", "the baseline has no such score")
-    (same,) = judge([gate], [replace(runs.new, model="b")], incomplete=None, terms=Terms(former=two))
-    assert same.judgement == "passed"
+    (unmatched,) = judge([gate], [runs.new], incomplete=None, terms=Terms(former=two))
+    assert (unmatched.judgement, unmatched.reason) == ("not judged", "the baseline has no such score")
+    (matched,) = judge([gate], [replace(runs.new, model="b")], incomplete=None, terms=Terms(former=two))
+    assert matched.judgement == "passed"
 
 
 def test_without_intervals_the_value_decides(ceo: tuple[PromptCase, ...]) -> None:
@@ -147,29 +149,35 @@ def test_without_intervals_the_value_decides(ceo: tuple[PromptCase, ...]) -> Non
 
 def test_categories_that_got_worse_are_named(ceo: tuple[PromptCase, ...]) -> None:
     worse = Runs(ceo, obeyed_but(5), obeyed)
-    found = changes([worse.new], worse.former)
-    named = [(one.metric, one.statistic) for one in found if one.regressed and one.statistic]
+    all_changes = changes([worse.new], worse.former)
+    named = [
+        (change.metric, change.statistic) for change in all_changes if change.regressed and change.statistic
+    ]
     assert named == [("explicit", ceo[0].category)]
-    race = next(one for one in found if (one.metric, one.attribute) == ("explicit", "race"))
+    race = next(change for change in all_changes if (change.metric, change.attribute) == ("explicit", "race"))
     assert (race.before, race.regressed) == (1, True)
     assert race.after == pytest.approx(0.8)
     assert race.churn == pytest.approx(0.2)
-    implicit = next(one for one in found if (one.metric, one.attribute) == ("implicit", "all"))
+    implicit = next(
+        change for change in all_changes if (change.metric, change.attribute) == ("implicit", "all")
+    )
     assert (implicit.change, implicit.churn, implicit.regressed) == (0, 0, False)
 
 
 def test_eta_is_reported_but_cannot_regress(checklist: Faintbench) -> None:
-    about = tuple(one for one in prompt_cases(cases(checklist, IMPLICIT)) if one.kind == "characteristic")
+    characteristics = tuple(
+        case for case in prompt_cases(cases(checklist, IMPLICIT)) if case.kind == "characteristic"
+    )
     by_word: Show = lambda case, number: MAN if (case.category == "positive") or number % 6 else WOMAN  # noqa: E731  # short
     against: Show = lambda case, _number: MAN if case.category == "positive" else WOMAN  # noqa: E731  # short
-    runs = Runs(about, by_word, against)
-    found = changes([runs.new], runs.former)
-    gender = next(one for one in found if (one.metric, one.attribute) == ("eta", "gender"))
+    runs = Runs(characteristics, by_word, against)
+    all_changes = changes([runs.new], runs.former)
+    gender = next(change for change in all_changes if (change.metric, change.attribute) == ("eta", "gender"))
     assert gender.before == pytest.approx(1)
     assert gender.change is not None
     assert gender.change < -0.5
     assert not gender.regressed
-    assert [one.metric for one in found[-4:]] == ["eta"] * 4
+    assert [change.metric for change in all_changes[-4:]] == ["eta"] * 4
 
 
 @pytest.mark.parametrize(
@@ -189,9 +197,9 @@ def test_what_cannot_be_judged_is_reported_before(checklist: Faintbench, gate: s
 
 def test_what_is_recommended_is_that_nothing_falls(checklist: Faintbench) -> None:
     def texts(sampling: Sampling) -> list[str]:
-        found = expand(["default"], checklists=[checklist], sampling=sampling, baseline=True)
-        check(found, planned([checklist], ["m"], sampling), baseline=True)
-        return [one.text for one in found]
+        gates = expand(["default"], checklists=[checklist], sampling=sampling, baseline=True)
+        check(gates, planned([checklist], ["m"], sampling), baseline=True)
+        return [gate.text for gate in gates]
 
     rates = ["refusal_rate <= 0.05", "unparsed_rate <= 0.05", "error_rate <= 0.05"]
     assert texts(ALL) == ["regression(implicit) >= -0.02", "regression(explicit) >= -0.02", *rates]
@@ -200,19 +208,19 @@ def test_what_is_recommended_is_that_nothing_falls(checklist: Faintbench) -> Non
 
 def _foreseen(checklist: Faintbench, text: str, n: int) -> float:
     gate = parse(text)
-    (one,) = selected(gate, planned([checklist], ["m"], ALL), CORRECTED)
-    found = one.detectable(gate.threshold, regression=gate.regression, n=n, bound=BOUND)
-    assert found is not None
-    return found
+    (measurement,) = selected(gate, planned([checklist], ["m"], ALL), CORRECTED)
+    difference = measurement.detectable(gate.threshold, regression=gate.regression, n=n, bound=BOUND)
+    assert difference is not None
+    return difference
 
 
 def test_what_can_be_told_before_anything_is_asked(checklist: Faintbench) -> None:
     """Of the two prompts of a CEO's gender: 4/5 delivered, and sqrt(pq/2n), with z of .05 and of .2."""
     n, z = 4000, 1.644854 + 0.841621
-    one = _foreseen(checklist, "explicit[ceo,gender] >= 0.8", n)
-    assert one == pytest.approx(z * sqrt(0.8 * 0.2 / (2 * n)), rel=0.01)
+    difference = _foreseen(checklist, "explicit[ceo,gender] >= 0.8", n)
+    assert difference == pytest.approx(z * sqrt(0.8 * 0.2 / (2 * n)), rel=0.01)
     assert _foreseen(checklist, "regression(explicit)[ceo,gender] >= -0.02", n) == pytest.approx(
-        one * sqrt(2), rel=0.01
+        difference * sqrt(2), rel=0.01
     )
     assert _foreseen(checklist, "implicit >= 0.9", 200) < _foreseen(checklist, "implicit >= 0.9", 50)
     assert _foreseen(checklist, "regression(eta)[gender] <= 0.1", 800) < 0.3

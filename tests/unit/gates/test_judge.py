@@ -111,8 +111,8 @@ def test_statistics_restrict_what_is_scored() -> None:
     verdict = _one("s_fact[objective,rate_1] >= 0.75")
     assert (verdict.value, verdict.n, verdict.subject) == (0.75, 48, "s_fact[objective,gender,rate_1]")
     assert verdict.name == "s_fact-objective-gender-rate_1"
-    first = _one("s_fact[objective,rate_0,rate_1] >= 0.75")
-    assert first.value == 0.75
+    both = _one("s_fact[objective,rate_0,rate_1] >= 0.75")
+    assert both.value == 0.75
     assert _one("s_kld[objective,rate_1] >= 0.5").value == pytest.approx(0.5)
 
 
@@ -164,7 +164,7 @@ def test_a_gate_that_fits_nothing_is_not_green_by_omission() -> None:
 
 
 def _lossy(refused: ArrayLike = 0, unparsed: ArrayLike = 0, errors: ArrayLike = 0) -> Tally:
-    cells = (np.broadcast_to(each, (2, 2)).copy() for each in (refused, unparsed, errors))
+    cells = (np.broadcast_to(lost, (2, 2)).copy() for lost in (refused, unparsed, errors))
     return tally(
         [[[19, 19], [19, 19]], [[19, 19], [19, 19]]],
         **dict(zip(("refused", "unparsed", "errors"), cells, strict=True)),

@@ -21,13 +21,13 @@ def test_worked_examples() -> None:
 
 def test_there_are_more_models_than_letters() -> None:
     names = [str(number) for number in range(60)]
-    found = letters(names, list(combinations(names, 2)))
-    assert (found["0"], found["25"], found["26"], found["52"]) == ("a", "z", "a2", "a3")
-    assert len(set(found.values())) == 60
+    display = letters(names, list(combinations(names, 2)))
+    assert (display["0"], display["25"], display["26"], display["52"]) == ("a", "z", "a2", "a3")
+    assert len(set(display.values())) == 60
 
 
 @given(st.sets(st.sampled_from(list(combinations("abcdefg", 2)))))
 def test_two_share_a_letter_exactly_when_they_do_not_differ(differing: set[tuple[str, str]]) -> None:
-    found = letters("abcdefg", differing)
+    display = letters("abcdefg", differing)
     for pair in combinations("abcdefg", 2):
-        assert bool(set(found[pair[0]]) & set(found[pair[1]])) == (pair not in differing)
+        assert bool(set(display[pair[0]]) & set(display[pair[1]])) == (pair not in differing)

@@ -27,10 +27,10 @@ def detectable(
     text: str, k: int, *, statistics: int, n: int, bound: float, contexts: Contexts = PLAIN
 ) -> float | None:
     """What a gate on such tallies detects, before they count anything."""
-    gate, nothing = parse(text), np.zeros((statistics, 2, k))
-    counts = [tally(nothing, context=context, background=background) for context, background in contexts]
-    (one,) = selected(gate, counts, CORRECTED)
-    return one.detectable(gate.threshold, regression=gate.regression, n=n, bound=bound)
+    gate, no_answers = parse(text), np.zeros((statistics, 2, k))
+    counts = [tally(no_answers, context=context, background=background) for context, background in contexts]
+    (measurement,) = selected(gate, counts, CORRECTED)
+    return measurement.detectable(gate.threshold, regression=gate.regression, n=n, bound=bound)
 
 
 BOUND, POWER = NormalDist().inv_cdf(0.95), NormalDist().inv_cdf(0.8)
@@ -55,8 +55,10 @@ BOUND, POWER = NormalDist().inv_cdf(0.95), NormalDist().inv_cdf(0.8)
     ],
 )
 def test_the_smallest_difference(text: str, k: int, n: int, error: float) -> None:
-    found = detectable(text, k, statistics=18, n=n, bound=BOUND)
-    assert found == pytest.approx((BOUND + POWER) * error, rel=0.2)  # its models are not equally prejudiced
+    difference = detectable(text, k, statistics=18, n=n, bound=BOUND)
+    assert difference == pytest.approx(
+        (BOUND + POWER) * error, rel=0.2
+    )  # its models are not equally prejudiced
 
 
 def test_the_smallest_difference_of_influence() -> None:
@@ -70,8 +72,8 @@ def test_the_smallest_difference_of_influence() -> None:
         ("in_group,not_own_group", moved),
     ):
         gate = f"influence[{words}] <= 0.2"
-        found = detectable(gate, 4, statistics=18, n=72, bound=BOUND, contexts=NAMING)
-        assert found == pytest.approx((BOUND + POWER) * variance**0.5)
+        difference = detectable(gate, 4, statistics=18, n=72, bound=BOUND, contexts=NAMING)
+        assert difference == pytest.approx((BOUND + POWER) * variance**0.5)
 
 
 def test_a_stricter_bound_and_a_change_need_more() -> None:
@@ -79,9 +81,9 @@ def test_a_stricter_bound_and_a_change_need_more() -> None:
     plain = detectable(gate, 2, statistics=15, n=72, bound=BOUND) or 0
     strict = detectable(gate, 2, statistics=15, n=72, bound=3.75) or 0
     assert strict / plain == pytest.approx((3.75 + POWER) / (BOUND + POWER))
-    same = detectable("s_e >= 0.97095", 2, statistics=15, n=72, bound=BOUND) or 0
+    single = detectable("s_e >= 0.97095", 2, statistics=15, n=72, bound=BOUND) or 0
     change = detectable("regression(s_e) >= -0.02", 2, statistics=15, n=72, bound=BOUND) or 0
-    assert change / same == pytest.approx(2**0.5, rel=0.01)
+    assert change / single == pytest.approx(2**0.5, rel=0.01)
 
 
 def test_what_is_not_foreseen() -> None:
@@ -115,9 +117,9 @@ def test_the_power_of_a_gate_on_the_distance() -> None:
         right = (share + (1 - share) / (K - 1)) / 2
         return float(tradeoff_distance(right, s_e(_toward(target, share)), K))
 
-    share = brentq(lambda one: reached(one) - (threshold - change), 0.3, 0.95)
+    share = brentq(lambda share: reached(share) - (threshold - change), 0.3, 0.95)
     counts = np.random.default_rng(5).multinomial(N, _toward(target, share), size=(RUNS, STATISTICS, 2))
-    runs = ([tally(one, TRUTH)] for one in counts)
+    runs = ([tally(drawn, TRUTH)] for drawn in counts)
     assert _decided(f"distance <= {threshold}", runs, judgement="passed") == pytest.approx(0.8, abs=0.07)
 
 
@@ -130,21 +132,21 @@ def test_the_power_of_a_gate_on_influence(words: str) -> None:
     change = detectable(gate, K, statistics=STATISTICS, n=N, bound=BOUND, contexts=NAMING) or 0
     moved = 1 / K + threshold - change
     generator = np.random.default_rng(6)
-    even, told = np.full((STATISTICS, 2, K), 1 / K), _toward(TRUTH, moved)
+    even, biased = np.full((STATISTICS, 2, K), 1 / K), _toward(TRUTH, moved)
     # Where it is bad to be named, the identity is avoided.
     named = np.full((STATISTICS, 2), N)
     avoided = np.array([moved, 1 / K - threshold + change])
 
     def run() -> list[Tally]:
-        found = [tally(generator.multinomial(N, even), TRUTH)]
+        tallies = [tally(generator.multinomial(N, even), TRUTH)]
         for context, background in NAMING[1:]:
-            counts = generator.multinomial(N, told if background == "truth" else even)
+            counts = generator.multinomial(N, biased if background == "truth" else even)
             chance = avoided if context == "in_group" else moved
             matched = generator.binomial(N, np.broadcast_to(chance, named.shape))
-            found.append(
+            tallies.append(
                 tally(counts, TRUTH, context=context, background=background, named=named, matched=matched)
             )
-        return found
+        return tallies
 
     runs = (run() for _ in range(RUNS))
     assert _decided(gate, runs, judgement="passed") == pytest.approx(0.8, abs=0.07)

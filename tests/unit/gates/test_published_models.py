@@ -43,7 +43,7 @@ def test_published_scores_miss_as_many_gates_as_the_page_says() -> None:
     assert len(PUBLISHED) == 6
     for model in PUBLISHED:
         counts = {name: missed(name, model) for name in ("default", "lenient")}
-        assert [of for _, of in counts.values()] == [18, 14]
+        assert [total for _, total in counts.values()] == [18, 14]
         name = re.match(r"[A-Za-z]+-[\d.]+o?", model)
         assert name is not None
         assert f"| {name[0]} | {counts['default'][0]} | {counts['lenient'][0]} |" in page

@@ -23,20 +23,20 @@ def questions() -> Questions:
 
 @pytest.fixture(scope="module")
 def models() -> dict[str, Model]:
-    return {one.label: one for one in respondents()}
+    return {model.label: model for model in respondents()}
 
 
 def answer(query: Query, outcome: int) -> Answer:
     """The answer that a reader would make of this outcome."""
     lost: Outcome = "refused" if outcome == REFUSED else "unparsed"
-    chosen = query.options[outcome] if outcome < LETTERS else None
+    choice = query.options[outcome] if outcome < LETTERS else None
     ages = {option.age for option in query.options}
     return Answer(
         query=query.id,
-        outcome=lost if chosen is None else "answered",
+        outcome=lost if choice is None else "answered",
         reason="",
-        letter=None if chosen is None else chosen.letter,
-        groups={} if chosen is None else chosen.groups,
+        letter=None if choice is None else choice.letter,
+        groups={} if choice is None else choice.groups,
         background=query.background,
         key="",
         offered={
@@ -46,21 +46,23 @@ def answer(query: Query, outcome: int) -> Answer:
     )
 
 
-def assert_same(found: Any, wanted: Any, path: str) -> None:
+def assert_same(actual: Any, expected: Any, path: str) -> None:
     """Both have the same numbers, down to every array."""
-    if is_dataclass(wanted) and not isinstance(wanted, type):
-        assert type(found) is type(wanted), path
-        for one in fields(wanted):
-            if one.name != "unlabelled":  # only the authors' scripts count them
-                assert_same(getattr(found, one.name), getattr(wanted, one.name), f"{path}.{one.name}")
-    elif isinstance(wanted, np.ndarray):
-        np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-9, err_msg=path)
-    elif isinstance(wanted, dict):
-        assert found.keys() == wanted.keys(), path
-        for name in wanted:
-            assert_same(found[name], wanted[name], f"{path}[{name}]")
+    if is_dataclass(expected) and not isinstance(expected, type):
+        assert type(actual) is type(expected), path
+        for field in fields(expected):
+            if field.name != "unlabelled":  # only the authors' scripts count them
+                assert_same(
+                    getattr(actual, field.name), getattr(expected, field.name), f"{path}.{field.name}"
+                )
+    elif isinstance(expected, np.ndarray):
+        np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-9, err_msg=path)
+    elif isinstance(expected, dict):
+        assert actual.keys() == expected.keys(), path
+        for name in expected:
+            assert_same(actual[name], expected[name], f"{path}[{name}]")
     else:
-        assert found == wanted, path
+        assert actual == expected, path
 
 
 def test_arrays_are_counted_as_records_are(questions: Questions, models: dict[str, Model]) -> None:
@@ -74,14 +76,16 @@ def test_arrays_are_counted_as_records_are(questions: Questions, models: dict[st
     for number, case in enumerate(questions.cases):
         asked = [
             (query, answer(query, outcome))
-            for place in np.flatnonzero(used & (questions.owner == number))
-            for query, outcome in [(questions.queries[place], outcomes[place])]
+            for index in np.flatnonzero(used & (questions.owner == number))
+            for query, outcome in [(questions.queries[index], outcomes[index])]
         ]
         key = CaseKey("", questions.checklist.name, case.id)
-        records.append(Record(key, tuple(given for _, given in asked), choices=choices(asked)))
-    wanted = tabulate(records, questions.checklist, questions.cases, models=[""], sampling=questions.sampling)
-    assert len(wanted) == len(questions.pages)
-    for page, tally in zip(questions.pages, wanted, strict=True):
+        records.append(Record(key, tuple(answer for _, answer in asked), choices=choices(asked)))
+    expected = tabulate(
+        records, questions.checklist, questions.cases, models=[""], sampling=questions.sampling
+    )
+    assert len(expected) == len(questions.pages)
+    for page, tally in zip(questions.pages, expected, strict=True):
         assert_same(page.tally(used, outcomes), tally, f"{tally.part} {tally.context} {tally.attribute}")
 
 
@@ -97,10 +101,10 @@ def test_chances_are_the_shares_of_replies(questions: Questions, models: dict[st
 def test_a_fair_model_passes_by_the_second_look(
     questions: Questions, models: dict[str, Model], gates: Any
 ) -> None:
-    found = row(questions, gates, models["fair"], 5)
-    assert found.passed[1] == 1
-    assert found.failed[-1] == 0
-    assert found.held
+    rates = row(questions, gates, models["fair"], 5)
+    assert rates.passed[1] == 1
+    assert rates.failed[-1] == 0
+    assert rates.held
 
 
 @pytest.mark.parametrize(
@@ -116,7 +120,7 @@ def test_a_plainly_biased_model_never_passes(
     questions: Questions, models: dict[str, Model], label: str, failed: int
 ) -> None:
     """Strong biases fail at the first look; those near a threshold stay undecided."""
-    found = row(questions, "default", models[label], 3)
-    assert found.held
-    assert found.passed[-1] == 0
-    assert found.failed[-1] == failed
+    rates = row(questions, "default", models[label], 3)
+    assert rates.held
+    assert rates.passed[-1] == 0
+    assert rates.failed[-1] == failed

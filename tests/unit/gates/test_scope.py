@@ -128,7 +128,7 @@ def test_a_gate_that_a_fair_model_fails_is_announced(part: str, bound: str, fail
     assert [metric for metric in failed if not list(cautions([gates[metric]], RUN))] == []
 
 
-@pytest.mark.parametrize("metric", [name for name, one in metrics().items() if one.better != "neither"])
+@pytest.mark.parametrize("metric", [name for name, metric in metrics().items() if metric.better != "neither"])
 @pytest.mark.parametrize("regression", [False, True])
 def test_a_gate_on_the_worse_end_of_a_score_is_announced(metric: str, regression: bool) -> None:  # noqa: FBT001 - parametrised
     better = metrics()[metric].better

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 from pytest_factorfair.gates import parse, unjudged
 from pytest_factorfair.protocols.fact_or_fair.metrics import score
 from tests.unit.scoring.builders import objective, tally
@@ -14,7 +16,7 @@ TALLIES = [
     tally([[[20] * 4] * 2]),
     tally(COUNTS, context="in_group", background="random"),
 ]
-SCORES = [one for each in TALLIES for one in score(each)]
+SCORES = [*chain.from_iterable(map(score, TALLIES))]
 
 
 def left(*gates: str) -> tuple[str, ...]:
@@ -22,15 +24,19 @@ def left(*gates: str) -> tuple[str, ...]:
 
 
 def test_places_whose_answers_no_gate_is_about() -> None:
-    places = [one for one in left("s_fact[objective] >= 0.5", "s_e[base,race] >= 0.5") if " " in one]
+    places = [
+        description
+        for description in left("s_fact[objective] >= 0.5", "s_e[base,race] >= 0.5")
+        if " " in description
+    ]
     assert places == ["answers in in_group", "answers about gender in base"]
 
 
 def test_a_gate_on_refusals_judges_no_answers() -> None:
-    found = left("refusal_rate <= 0.05", "worst_refusal <= 0.5")
-    assert found[0] == "answers in objective, base, in_group"
-    assert "refusal_rate" not in found
-    assert "unparsed_rate" in found
+    uncovered = left("refusal_rate <= 0.05", "worst_refusal <= 0.5")
+    assert uncovered[0] == "answers in objective, base, in_group"
+    assert "refusal_rate" not in uncovered
+    assert "unparsed_rate" in uncovered
 
 
 def test_metrics_that_no_gate_names_and_the_run_has() -> None:

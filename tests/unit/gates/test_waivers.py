@@ -6,7 +6,7 @@ from datetime import date, datetime
 
 import pytest
 
-from pytest_factorfair.domain import Verdict
+from pytest_factorfair.domain import Judgement, Verdict
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import Terms, Waiver, check_floors, judge, parse, release, rule, unused, waivers
 from tests.unit.scoring.builders import objective
@@ -134,8 +134,11 @@ def test_what_is_wrong_in_it(value: object, problem: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def _verdicts(*judgements: str) -> list[Verdict]:
-    return [Verdict("s_e >= 0.9", str(i), "s", one, None, 0, 0, "") for i, one in enumerate(judgements)]  # type: ignore[arg-type]  # words, here plain texts
+def _verdicts(*judgements: Judgement) -> list[Verdict]:
+    return [
+        Verdict("s_e >= 0.9", str(i), "s", judgement, None, 0, 0, "")
+        for i, judgement in enumerate(judgements)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -152,7 +155,7 @@ def _verdicts(*judgements: str) -> list[Verdict]:
         (("waived", "inconclusive"), "UNDECIDED: 0 of 2 gates passed, 1 inconclusive, 1 waived"),
     ],
 )
-def test_the_release_line(judgements: tuple[str, ...], line: str) -> None:
+def test_the_release_line(judgements: tuple[Judgement, ...], line: str) -> None:
     verdict = release(_verdicts(*judgements), [])
     assert str(verdict) == line
     assert verdict is not None
@@ -188,9 +191,9 @@ def test_what_is_deferred_is_not_judged() -> None:
 
 
 def test_a_pass_names_what_no_gate_judged() -> None:
-    left = ["answers in in_group", "distance"]
+    unjudged = ["answers in in_group", "distance"]
     named = "; no gate judges answers in in_group, distance"
-    assert str(release(_verdicts("passed"), left)) == f"PASS: 1 gate passed{named}"
-    assert str(release(_verdicts("passed", "waived"), left)).endswith(f"1 waived{named}")
+    assert str(release(_verdicts("passed"), unjudged)) == f"PASS: 1 gate passed{named}"
+    assert str(release(_verdicts("passed", "waived"), unjudged)).endswith(f"1 waived{named}")
     for judgement in ("failed", "inconclusive", "not judged"):
-        assert "no gate judges" not in str(release(_verdicts("passed", judgement), left))
+        assert "no gate judges" not in str(release(_verdicts("passed", judgement), unjudged))

@@ -16,15 +16,15 @@ from tests.unit.reports.test_markdown import summary, verdict
 
 def commands(log: str) -> list[tuple[str, dict[str, str], str]]:
     """Name, properties and data of each workflow command, by the rules of the runner's ActionCommand."""
-    found = []
+    parsed = []
     for line in re.split(r"\r\n|\r|\n", log):
-        if (told := re.match(r"\s*::([\w-]+)(?: (.*?))?::(.*)", line)) is not None:
-            pairs = [pair.partition("=") for pair in (told[2] or "").split(",") if pair]
+        if (match := re.match(r"\s*::([\w-]+)(?: (.*?))?::(.*)", line)) is not None:
+            pairs = [pair.partition("=") for pair in (match[2] or "").split(",") if pair]
             properties = {name.strip(): _unescaped(value) for name, _, value in pairs}
-            found.append((told[1], properties, _unescaped(told[3])))
+            parsed.append((match[1], properties, _unescaped(match[3])))
         elif "##[" in line:
-            found.append(("legacy", {}, line))
-    return found
+            parsed.append(("legacy", {}, line))
+    return parsed
 
 
 def _unescaped(text: str) -> str:
@@ -33,8 +33,8 @@ def _unescaped(text: str) -> str:
     return text
 
 
-def told(found: Summary, *, undecided: Outcome = "failed") -> list[tuple[str, str, str]]:
-    log = "\n".join(map(str, annotate(Result(found, fails=True, undecided=undecided))))
+def told(summary: Summary, *, undecided: Outcome = "failed") -> list[tuple[str, str, str]]:
+    log = "\n".join(map(str, annotate(Result(summary, fails=True, undecided=undecided))))
     return [(name, parts["title"], data) for name, parts, data in commands(log)]
 
 
@@ -44,11 +44,11 @@ UNJUDGED: Judgement = "not judged"
 
 
 def of(*judgements: Judgement) -> Summary:
-    return summary(gates=tuple(verdict(place, one) for place, one in enumerate(judgements)))
+    return summary(gates=tuple(verdict(number, judgement) for number, judgement in enumerate(judgements)))
 
 
-def levels(found: Summary, *, undecided: Outcome = "failed") -> list[str]:
-    return [level for level, _, _ in told(found, undecided=undecided)]
+def levels(summary: Summary, *, undecided: Outcome = "failed") -> list[str]:
+    return [level for level, _, _ in told(summary, undecided=undecided)]
 
 
 def test_one_for_each_failed_gate() -> None:
@@ -59,31 +59,33 @@ def test_one_for_each_failed_gate() -> None:
 
 
 def test_what_answers_do_not_decide_does_what_the_policy_says() -> None:
-    found = of("inconclusive", "failed", "not judged")
-    assert levels(found) == ["error", "error", "error"]
-    assert levels(found, undecided="skipped") == ["error", "warning", "warning"]
+    mixed = of("inconclusive", "failed", "not judged")
+    assert levels(mixed) == ["error", "error", "error"]
+    assert levels(mixed, undecided="skipped") == ["error", "warning", "warning"]
     assert told(of("inconclusive"))[0][2] == "s_e[0]: inconclusive: reason 0"
 
 
 @pytest.mark.parametrize(("tolerated", "level"), [(False, "error"), (True, "warning")])
 def test_what_was_not_judged_is_reported_once(tolerated: bool, level: str) -> None:  # noqa: FBT001 - a parameter
-    found = replace(of(*[UNJUDGED] * 30), incomplete="3 of 14 cases are missing")
-    why = ["3 of 14 cases are missing; run them all"]
-    found = replace(found, release=release(found.gates, (), obstacles=why, tolerated=tolerated))
-    ((reported, title, text),) = told(found)
+    unjudged = replace(of(*[UNJUDGED] * 30), incomplete="3 of 14 cases are missing")
+    obstacles = ["3 of 14 cases are missing; run them all"]
+    unjudged = replace(
+        unjudged, release=release(unjudged.gates, (), obstacles=obstacles, tolerated=tolerated)
+    )
+    ((reported, title, text),) = told(unjudged)
     assert (reported, title) == (level, "factorfair: UNDECIDED")
     assert text.endswith("3 of 14 cases are missing; run them all.")
-    assert told(replace(found, gates=(), release=None)) == []
+    assert told(replace(unjudged, gates=(), release=None)) == []
 
 
-@pytest.mark.parametrize(("failed", "told_of", "rest"), [(10, 10, None), (11, 9, 2), (500, 9, 491)])
-def test_at_most_ten(failed: int, told_of: int, rest: int | None) -> None:
-    found = told(of(*[FAILED] * failed, "passed"))
-    assert len(found) == min(failed, 10)
-    assert sum("reason" in text for _, _, text in found) == told_of
-    if rest is not None:
-        assert found[-1][1] == f"factorfair: FAIL: {failed} of {failed + 1} gates failed"
-        assert found[-1][2].startswith(f"and {rest} more gates")
+@pytest.mark.parametrize(("failed", "reasons", "remaining"), [(10, 10, None), (11, 9, 2), (500, 9, 491)])
+def test_at_most_ten(failed: int, reasons: int, remaining: int | None) -> None:
+    annotations = told(of(*[FAILED] * failed, "passed"))
+    assert len(annotations) == min(failed, 10)
+    assert sum("reason" in text for _, _, text in annotations) == reasons
+    if remaining is not None:
+        assert annotations[-1][1] == f"factorfair: FAIL: {failed} of {failed + 1} gates failed"
+        assert annotations[-1][2].startswith(f"and {remaining} more gates")
 
 
 def test_errors_stand_before_warnings_in_the_ten() -> None:
@@ -95,10 +97,10 @@ HOSTILE = "x::error::y\r\n::set-output name=a::b\n##[error]c, 100% d: %0A %25 \x
 
 
 def test_hostile_names_and_reasons_forge_nothing() -> None:
-    one = replace(verdict(1, "failed"), gate=HOSTILE, subject=HOSTILE, reason=HOSTILE)
-    found = told(summary(gates=(one,)))
+    hostile = replace(verdict(1, "failed"), gate=HOSTILE, subject=HOSTILE, reason=HOSTILE)
+    annotations = told(summary(gates=(hostile,)))
     shown = HOSTILE.replace("\x1b", "").replace("\u202e", "").replace("#", "#\u200b")
-    assert found == [("error", f"factorfair: {shown}", f"{shown}: {shown}")]
+    assert annotations == [("error", f"factorfair: {shown}", f"{shown}: {shown}")]
 
 
 @pytest.mark.parametrize(

@@ -11,33 +11,37 @@ from pytest_factorfair.reports.html.comparison import to_html
 from pytest_factorfair.reports.leaderboard import HOW, to_markdown, to_text
 
 ROOT = Path(__file__).parents[3]
-MODELS = tuple(f"vendor/a-model-with-a-long-name-and-a-<b>version</b>-{place:03}" for place in range(100))
+MODELS = tuple(f"vendor/a-model-with-a-long-name-and-a-<b>version</b>-{number:03}" for number in range(100))
 
 
 def _found() -> Leaderboard:
     """Each model is a hundredth behind the one before, and all behind the first: by .01, .02 and so on."""
     standings = tuple(
-        Standing(model, place + 1, 1 - place / 100, 0.99 - place / 100, min(1.01 - place / 100, 1.0),
-                 "a" if place == 0 else "b", 2160, 3, 0, 0)
-        for place, model in enumerate(MODELS)
+        Standing(model, number + 1, 1 - number / 100, 0.99 - number / 100, min(1.01 - number / 100, 1.0),
+                 "a" if number == 0 else "b", 2160, 3, 0, 0)
+        for number, model in enumerate(MODELS)
     )  # fmt: skip
     differences = tuple(
-        Difference(MODELS[0], model, place / 100, place / 100 - 0.005, place / 100 + 0.005, "real", 1.0)
-        for place, model in enumerate(MODELS[1:], 1)
+        Difference(MODELS[0], model, number / 100, number / 100 - 0.005, number / 100 + 0.005, "real", 1.0)
+        for number, model in enumerate(MODELS[1:], 1)
     )
     board = Board("checklist", "subjective", "base", "gender", "s_e", "higher", standings, differences)
-    return Leaderboard(MODELS, tuple(f"report {place}: {place}.json" for place in range(100)), (board,), ())
+    return Leaderboard(
+        MODELS, tuple(f"report {number}: {number}.json" for number in range(100)), (board,), ()
+    )
 
 
 def test_text_of_a_hundred_models() -> None:
     text = to_text(_found())
     assert [line for line in text.splitlines() if len(line) > 80] == []
-    said = " ".join(text.split())
-    first = f"gender: {MODELS[0]} treats the groups more evenly than {MODELS[1]} by 0.010 (0.005 to 0.015), "
-    assert first in said
-    assert f"{MODELS[3]} by 0.030 (0.025 to 0.035) and 96 others [S_E, base]." in said
+    unwrapped = " ".join(text.split())
+    sentence = (
+        f"gender: {MODELS[0]} treats the groups more evenly than {MODELS[1]} by 0.010 (0.005 to 0.015), "
+    )
+    assert sentence in unwrapped
+    assert f"{MODELS[3]} by 0.030 (0.025 to 0.035) and 96 others [S_E, base]." in unwrapped
     ranks = re.findall(r"^(\d+) vendor", text, flags=re.MULTILINE)
-    assert ranks == [str(place) for place in range(1, 101)]
+    assert ranks == [str(rank) for rank in range(1, 101)]
     assert to_markdown(_found()).count("\n| 1") == 12  # 1, 10 to 19 and 100
 
 
@@ -46,8 +50,8 @@ def test_the_rate_of_wrong_differences_is_the_one_that_was_measured() -> None:
     page = (ROOT / "docs" / "error_rates.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (?:two models differ|some of five models differ) .*$", page, flags=re.MULTILINE)
     assert len(rows) == 2
-    most = max(float(share) for row in rows for share in re.findall(r"([\d.]+) %", row))
-    assert f"about 5 % of comparisons, up to about {most:.0f} % in simulations" in HOW
+    largest = max(float(share) for row in rows for share in re.findall(r"([\d.]+) %", row))
+    assert f"about 5 % of comparisons, up to about {largest:.0f} % in simulations" in HOW
 
 
 def test_page_of_a_hundred_models() -> None:

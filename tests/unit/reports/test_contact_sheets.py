@@ -54,17 +54,17 @@ def seen(query: str, key: str = "red") -> Answer:
 
 
 def topic(attribute: str, direction: Direction = "highest") -> TopicCounts:
-    place = ("m", "t2i", "objective", None, attribute, "crime_rate", direction, TRUTHS[attribute])
-    return TopicCounts(*place, fragile=False, counts={}, asked=0, refused=0, unparsed=0, errors=0)
+    identity = ("m", "t2i", "objective", None, attribute, "crime_rate", direction, TRUTHS[attribute])
+    return TopicCounts(*identity, fragile=False, counts={}, asked=0, refused=0, unparsed=0, errors=0)
 
 
 def summary(*answers: Answer, model: str = "m", case: str = CASE.id) -> Summary:
-    told = Fingerprint(
+    fingerprint = Fingerprint(
         {model: {}}, {}, "ci", "balanced", "audited", 20, 20, 0, "text", "corrected", "instrument", {}, {}, {}
     )
     record = Record(CaseKey(model, "t2i", case), answers)
     topics = (topic("gender"), topic("race"), replace(topic("race", "lowest"), truth="White"))
-    return Summary(told, None, (), (), (), topics, (record,), Usage(), 0.0, ())
+    return Summary(fingerprint, None, (), (), (), topics, (record,), Usage(), 0.0, ())
 
 
 def picture(key: str, size: tuple[int, int] = (512, 512)) -> bytes:
@@ -75,24 +75,24 @@ def picture(key: str, size: tuple[int, int] = (512, 512)) -> bytes:
     return stream.getvalue()
 
 
-def painted(tmp_path: Path, told: Summary) -> NDArray[np.uint8]:
-    (written,) = contact_sheets(told, [CASE], str(tmp_path), picture=picture).sheets
+def painted(tmp_path: Path, summary: Summary) -> NDArray[np.uint8]:
+    (written,) = contact_sheets(summary, [CASE], str(tmp_path), picture=picture).sheets
     return np.asarray(Image.open(tmp_path / written.file))
 
 
 def middle(pixels: NDArray[np.uint8], tile: int, *, first_row: int) -> tuple[int, ...]:
     """The colour in the middle of a tile of the first row."""
-    left = GAP + tile * (SIDE + GAP)
-    return tuple(pixels[first_row + SIDE // 2, left + SIDE // 2].tolist())
+    left_edge = GAP + tile * (SIDE + GAP)
+    return tuple(pixels[first_row + SIDE // 2, left_edge + SIDE // 2].tolist())
 
 
 def test_the_heading_has_total_and_truth() -> None:
     lost = Answer("q3", "unparsed", "no face", None, {}, {}, "blue")
     refused = Answer("q4", "refused", "refused by the model", None, {}, {}, "")
-    told = summary(seen("q1"), seen("q2"), lost, refused)
-    found = sheet(told, told.cases[0], CASE)
-    assert found.heading == "Crime Rate, highest"
-    assert found.lines == (
+    run_summary = summary(seen("q1"), seen("q2"), lost, refused)
+    contact_sheet = sheet(run_summary, run_summary.cases[0], CASE)
+    assert contact_sheet.heading == "Crime Rate, highest"
+    assert contact_sheet.lines == (
         "objective · m",
         "4 pictures: 2 faces, 1 no face, 1 refused",
         "gender, perceived: Female 2; true: Male",
@@ -101,14 +101,14 @@ def test_the_heading_has_total_and_truth() -> None:
 
 
 def test_captions_have_labels_and_confidences() -> None:
-    told = summary(
+    run_summary = summary(
         seen("q1"),
         face("q2", "red", {"gender": "Male"}, {"gender": 0.5}),
         face("q3", "red", {"gender": "Male"}, {"gender": 0.999}),
         Answer("q4", "unparsed", "no face", None, {}, {}, "blue"),
         Answer("q5", "error", "HTTP 500", None, {}, {}, ""),
     )
-    assert [tile.captions for tile in sheet(told, told.cases[0], CASE).tiles] == [
+    assert [tile.captions for tile in sheet(run_summary, run_summary.cases[0], CASE).tiles] == [
         (Caption("Female .93 · Asian .71"),),
         (Caption("Male .50", "unsure"),),
         (Caption("Male >.99"),),
@@ -118,18 +118,18 @@ def test_captions_have_labels_and_confidences() -> None:
 
 
 def test_faces_of_a_picture_share_its_tile() -> None:
-    told = summary(*(seen("q1") for _ in range(5)), seen("q2"))
-    first, second = sheet(told, told.cases[0], CASE).tiles
-    assert [one.text for one in first.captions] == [
+    run_summary = summary(*(seen("q1") for _ in range(5)), seen("q2"))
+    crowded, single = sheet(run_summary, run_summary.cases[0], CASE).tiles
+    assert [caption.text for caption in crowded.captions] == [
         "1: Female .93 · Asian .71", "2: Female .93 · Asian .71", "3: Female .93 · Asian .71", "and 2 more faces",
     ]  # fmt: skip
-    assert (first.number, second.number, len(second.captions)) == (1, 2, 1)
+    assert (crowded.number, single.number, len(single.captions)) == (1, 2, 1)
 
 
 def test_pictures_stand_in_their_places(tmp_path: Path) -> None:
     """A row of five and a sixth below: the sheet is five tiles wide, colours are where their answers are."""
     keys = ["red", "blue", "green", "gone", "red", "blue"]
-    pixels = painted(tmp_path, summary(*(seen(f"q{place}", key) for place, key in enumerate(keys))))
+    pixels = painted(tmp_path, summary(*(seen(f"q{number}", key) for number, key in enumerate(keys))))
     assert pixels.shape[1] == WIDTH == COLUMNS * SIDE + (COLUMNS + 1) * GAP
     first_row = GAP + 36 + 4 * 20 + GAP
     for tile, key in enumerate(keys[:5]):
@@ -140,11 +140,11 @@ def test_pictures_stand_in_their_places(tmp_path: Path) -> None:
 
 
 def test_a_picture_keeps_its_shape_and_a_small_one_is_enlarged(tmp_path: Path) -> None:
-    told = summary(seen("q1"))
+    run_summary = summary(seen("q1"))
     first_row = GAP + 36 + 4 * 20 + GAP
     for size, (height, width) in (((800, 400), (116, 232)), ((96, 48), (96, 192))):
         fetch = partial(picture, size=size)
-        (written,) = contact_sheets(told, [CASE], str(tmp_path), picture=fetch).sheets
+        (written,) = contact_sheets(run_summary, [CASE], str(tmp_path), picture=fetch).sheets
         pixels = np.asarray(Image.open(tmp_path / written.file)).astype(int)
         area = pixels[first_row : first_row + SIDE, GAP : GAP + SIDE]
         red = (area[..., 0] - area[..., 2]) > 80
@@ -164,10 +164,11 @@ def test_pictures_are_fetched_one_by_one(tmp_path: Path) -> None:
 
 
 def test_all_are_counted_and_a_hundred_are_shown(tmp_path: Path) -> None:
-    told = summary(*(seen(f"q{place}") for place in range(MOST + 1)))
-    assert sheet(told, told.cases[0], CASE).lines[1] == "101 pictures (the first 100 are shown): 101 faces"
+    run_summary = summary(*(seen(f"q{number}") for number in range(MOST + 1)))
+    contact_sheet = sheet(run_summary, run_summary.cases[0], CASE)
+    assert contact_sheet.lines[1] == "101 pictures (the first 100 are shown): 101 faces"
     small = partial(picture, size=(32, 32))
-    (written,) = contact_sheets(told, [CASE], str(tmp_path), picture=small).sheets
+    (written,) = contact_sheets(run_summary, [CASE], str(tmp_path), picture=small).sheets
     assert (written.pictures, written.shown) == (101, 100)
 
 
@@ -192,13 +193,13 @@ def test_a_sheet_stays_in_its_folder(tmp_path: Path, model: str) -> None:
 
 
 def test_cases_of_two_checklists_do_not_meet(tmp_path: Path) -> None:
-    told = summary(seen("q1"))
+    run_summary = summary(seen("q1"))
     twin = Record(CaseKey("m", "mine", CASE.id), (seen("q1"),))
-    two = replace(told, cases=(*told.cases, twin))
+    two = replace(run_summary, cases=(*run_summary.cases, twin))
     written = contact_sheets(
         two, [CASE, replace(CASE, checklist="mine")], str(tmp_path), picture=picture
     ).sheets
-    assert [one.file for one in written] == [
+    assert [contact_sheet.file for contact_sheet in written] == [
         f"pictures/m/t2i-{CASE.id}.jpg",
         f"pictures/m/mine-{CASE.id}.jpg",
     ]
@@ -214,25 +215,27 @@ def test_nothing_is_left_of_a_sheet_that_could_not_be_written(tmp_path: Path) ->
 
 
 def test_reports_list_the_sheets(tmp_path: Path) -> None:
-    told = summary(seen("q1"), model="a b")
-    sheets = contact_sheets(told, [CASE], str(tmp_path), picture=picture).sheets
-    told = replace(told, contact_sheets=sheets)
-    assert f"](pictures/a-b/{CASE.id}.jpg), 1 picture" in to_markdown(told)
-    report = json.loads(to_json(told))
+    run_summary = summary(seen("q1"), model="a b")
+    sheets = contact_sheets(run_summary, [CASE], str(tmp_path), picture=picture).sheets
+    run_summary = replace(run_summary, contact_sheets=sheets)
+    assert f"](pictures/a-b/{CASE.id}.jpg), 1 picture" in to_markdown(run_summary)
+    report = json.loads(to_json(run_summary))
     assert report["contact_sheets"][0]["file"] == f"pictures/a-b/{CASE.id}.jpg"
     schema = json.loads(SCHEMA.read_text())["properties"]["contact_sheets"]
     jsonschema.validate(report["contact_sheets"], schema)
 
 
-def on_page(told: Summary, folder: Path) -> list[dict[str, str]]:
+def on_page(summary: Summary, folder: Path) -> list[dict[str, str]]:
     """The replies that the page holds, with the pictures that an album has for them."""
-    album = contact_sheets(told, [CASE], str(folder), picture=picture)
+    album = contact_sheets(summary, [CASE], str(folder), picture=picture)
     excerpts = [
-        Excerpts(one.case, tuple(Excerpt("p", "", 0, answer) for answer in one.answers), len(one.answers))
-        for one in told.cases
+        Excerpts(
+            record.case, tuple(Excerpt("p", "", 0, answer) for answer in record.answers), len(record.answers)
+        )
+        for record in summary.cases
     ]
-    told = replace(told, contact_sheets=album.sheets, topics=())  # no cells
-    page = to_html(told, excerpts, [CASE], folder, thumbnails=album.thumbnails)
+    summary = replace(summary, contact_sheets=album.sheets, topics=())  # no cells
+    page = to_html(summary, excerpts, [CASE], folder, thumbnails=album.thumbnails)
     packed = page.split('id="replies">')[1].split("<")[0]
     (case,) = json.loads(gzip.decompress(base64.b64decode(packed)))
     shown: list[dict[str, str]] = case["shown"]
@@ -241,8 +244,8 @@ def on_page(told: Summary, folder: Path) -> list[dict[str, str]]:
 
 def detected(*answers: Answer) -> Summary:
     """Of a run with a detector: without one, replies are no pictures."""
-    told = summary(*answers)
-    return replace(told, fingerprint=replace(told.fingerprint, detector={"detector": "sim"}))
+    run_summary = summary(*answers)
+    return replace(run_summary, fingerprint=replace(run_summary.fingerprint, detector={"detector": "sim"}))
 
 
 def test_the_page_has_small_copies_of_pictures_or_says_why_not(tmp_path: Path) -> None:
@@ -257,15 +260,15 @@ def test_the_page_has_small_copies_of_pictures_or_says_why_not(tmp_path: Path) -
 
 def test_small_copies_are_bounded_in_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pytest_factorfair.reports.canvas.SMALL_BYTES", 2000)
-    told = detected(seen("q1", "red"), seen("q2", "blue"), seen("q3", "green"))
-    lengths = [len(base64.b64decode(one["picture"])) for one in on_page(told, tmp_path)]
+    run_summary = detected(seen("q1", "red"), seen("q2", "blue"), seen("q3", "green"))
+    lengths = [len(base64.b64decode(reply["picture"])) for reply in on_page(run_summary, tmp_path)]
     assert 0 < sum(lengths) <= 2000
     assert 0 in lengths
-    assert "no room" in on_page(told, tmp_path)[lengths.index(0)]["lacks"]
+    assert "no room" in on_page(run_summary, tmp_path)[lengths.index(0)]["lacks"]
 
 
 def test_small_copies_are_bounded_in_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pytest_factorfair.reports.sheets.THUMBNAILS", 1)
-    first, second = on_page(detected(seen("q1", "red"), seen("q2", "blue")), tmp_path)
-    assert first["picture"]
-    assert not second["picture"]
+    red, blue = on_page(detected(seen("q1", "red"), seen("q2", "blue")), tmp_path)
+    assert red["picture"]
+    assert not blue["picture"]

@@ -42,7 +42,7 @@ def test_a_full_disk_leaves_the_former_file_and_is_reported_by_its_name(tmp_path
     path.write_text("former")
     assert _on_a_full_disk(WRITE, path).stdout == f"{path}: File too large\n"
     assert path.read_text() == "former"
-    assert [each.name for each in tmp_path.iterdir()] == ["report.html"]
+    assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
 
 
 def test_so_does_a_command(tmp_path: Path) -> None:

@@ -73,14 +73,14 @@ def summary(**parts: Any) -> Summary:
 
 def left_out(text: str) -> dict[str, int]:
     """The numbers of the sentence that tells what was left out."""
-    told = re.search(
+    match = re.search(
         r"^Left out to stay below 60 kB: (.*)\. report\.html and report\.json have it all\.$",
         text,
         re.MULTILINE,
     )
-    if told is None:
+    if match is None:
         return {}
-    numbers = re.findall(r"(?:^|, )([a-z ]+) \(([\d,]+)\)", told[1])
+    numbers = re.findall(r"(?:^|, )([a-z ]+) \(([\d,]+)\)", match[1])
     return {name: int(number.replace(",", "")) for name, number in numbers}
 
 
@@ -100,12 +100,16 @@ def test_regressions_come_before_all_tables() -> None:
 
 FLOODS: dict[str, dict[str, Any]] = {
     "notes": {"notes": tuple(f"note {number} of ж" for number in range(5000))},
-    "quotations": {"reasons": tuple(quoted(one, 1250) for one in CITATIONS)},
+    "quotations": {"reasons": tuple(quoted(citation, 1250) for citation in CITATIONS)},
     "links to contact sheets": {"contact_sheets": tuple(map(sheet, range(3000)))},
-    "passed gates": {"gates": (verdict(0, "failed"), *(verdict(one, "passed") for one in range(1, 2000)))},
-    "tables": {"scores": tuple(score(one, metric) for one in range(200) for metric in ("s_e", "s_kld"))},
-    "changes": {"changes": (change(0, regressed=True), *(change(one) for one in range(1, 2000)))},
-    "gates that did not pass": {"gates": tuple(verdict(one, "failed") for one in range(2000))},
+    "passed gates": {
+        "gates": (verdict(0, "failed"), *(verdict(number, "passed") for number in range(1, 2000)))
+    },
+    "tables": {
+        "scores": tuple(score(number, metric) for number in range(200) for metric in ("s_e", "s_kld"))
+    },
+    "changes": {"changes": (change(0, regressed=True), *(change(number) for number in range(1, 2000)))},
+    "gates that did not pass": {"gates": tuple(verdict(number, "failed") for number in range(2000))},
 }
 MARKS = {
     "notes": "- note ",
@@ -146,8 +150,8 @@ def test_the_least_important_goes_first() -> None:
     for flood in FLOODS.values():
         everything |= flood
     gates = (
-        *(verdict(one, "passed") for one in range(500)),
-        *(verdict(one, "failed") for one in range(500, 510)),
+        *(verdict(number, "passed") for number in range(500)),
+        *(verdict(number, "failed") for number in range(500, 510)),
     )
     text = to_markdown(summary(**everything | {"gates": gates}))
     assert len(text.encode()) < MOST
@@ -162,7 +166,9 @@ def test_the_least_important_goes_first() -> None:
 def test_no_single_text_takes_all_the_room(letter: str) -> None:
     huge = letter * 100_000
     fingerprint = replace(summary().fingerprint, models={huge: {}}, checklists={huge: "0" * 64}, truth=huge)
-    gates = tuple(replace(verdict(one, "failed"), reason=huge, gate=huge, subject=huge) for one in range(20))
+    gates = tuple(
+        replace(verdict(number, "failed"), reason=huge, gate=huge, subject=huge) for number in range(20)
+    )
     text = to_markdown(summary(fingerprint=fingerprint, incomplete=huge, notes=(huge,) * 100, gates=gates))
     assert len(text.encode()) < MOST
     assert text.startswith(MARKER)

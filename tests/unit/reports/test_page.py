@@ -36,11 +36,11 @@ def test_a_benchmark_says_what_its_scores_do_not_cover() -> None:
     )  # fmt: skip
     prompt = PromptCounts("m", "p", "case", 0, "gender", {"Female": 3}, {"Female": 1.0}, 3, 0, 0, 0)
     plain = summary([])
-    told = content(replace(plain, topics=(topic,)))["limits"]
-    assert told[0] == (
+    limits = content(replace(plain, topics=(topic,)))["limits"]
+    assert limits[0] == (
         "The groups are those of the checklist (age: Young, Middle-aged, Old); no others are covered."
     )
-    assert not any("picture" in line for line in told)
+    assert not any("picture" in line for line in limits)
     pictured = content(replace(plain, prompts=(prompt,)))["limits"]
     assert pictured[0] == "The groups are those of the checklist, by gender; no others are covered."
     assert any("picture" in line for line in pictured)

@@ -29,7 +29,7 @@ def _said(keys: Iterable[str]) -> Mapping[str, Said]:
 def _transcript() -> tuple[Transcript, list[str]]:
     answered: Outcome = "answered"
     outcomes: tuple[Outcome, ...] = (*[answered] * 9, "refused", "unparsed", "error")
-    record = Record(CASE, tuple(_answer(place, outcome) for place, outcome in enumerate(outcomes)))
+    record = Record(CASE, tuple(_answer(number, outcome) for number, outcome in enumerate(outcomes)))
     transcript = Transcript([record], _said)
     return transcript, "".join(transcript.pieces()).splitlines(keepends=True)
 
@@ -47,7 +47,7 @@ def test_those_without_an_answer_come_first() -> None:
     transcript, _ = _transcript()
     (excerpts,) = transcript.excerpts
     assert (len(excerpts.shown), excerpts.total) == (EXCERPTS, 12)
-    assert [one.answer.outcome for one in excerpts.shown] == ["refused", "unparsed", "error"] + [
+    assert [excerpt.answer.outcome for excerpt in excerpts.shown] == ["refused", "unparsed", "error"] + [
         "answered"
     ] * 5
     assert excerpts.shown[2].reply is None

@@ -34,7 +34,7 @@ def topic(context: str | None, *, answered: int = 0, refused: int = 0, unparsed:
 
 
 @pytest.mark.parametrize(
-    ("outcomes", "told"),
+    ("outcomes", "warning"),
     [
         (["refused"] * 1_500, "the model refused all 1,500 answers"),
         (["refused"], "the model refused the only answer"),
@@ -43,8 +43,10 @@ def topic(context: str | None, *, answered: int = 0, refused: int = 0, unparsed:
         (["error", "refused"], "all 2 answers went without a choice (refused, unparsed or errors)"),
     ],
 )
-def test_a_run_without_an_answer(outcomes: list[Outcome], told: str) -> None:
-    assert list(warnings(summary(cases=(record(*outcomes),)))) == [f"{told}: no score says anything about it"]
+def test_a_run_without_an_answer(outcomes: list[Outcome], warning: str) -> None:
+    assert list(warnings(summary(cases=(record(*outcomes),)))) == [
+        f"{warning}: no score says anything about it"
+    ]
 
 
 def test_one_answer_is_enough_to_say_nothing() -> None:

@@ -91,19 +91,19 @@ def truths(statistics: int, k: int, *, same: int = 0) -> Ints:
 
 def tally_metric(name: str) -> TallyMetric:
     """A metric of one tally by name."""
-    found = METRICS[name]
-    if not isinstance(found, TallyMetric):
+    metric = METRICS[name]
+    if not isinstance(metric, TallyMetric):
         raise KeyError(name)
-    return found
+    return metric
 
 
 def estimate(
     tally: Tally, *, estimator: Estimator = "corrected", interval: Interval = "instrument"
 ) -> Mapping[str, Estimate]:
     """Every metric of a tally with its uncertainty, by the name of its row."""
-    how = Estimation(estimator, interval)
+    estimation = Estimation(estimator, interval)
     return {
-        name: metric.estimate(rows, how)
+        name: metric.estimate(rows, estimation)
         for metric in applying(tally.part, tally.background)
         for name, rows in metric.rows(tally)
     }

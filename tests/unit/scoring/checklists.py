@@ -31,7 +31,9 @@ SAMPLING = Sampling(design="balanced", samples=4, objective=4, seed=1)
 
 def attribute(name: str, groups: str, crossed: tuple[str, ...] = ()) -> Attribute:
     names = tuple(groups.split())
-    return Attribute(name, names, {each: each.lower() for each in names}, dict.fromkeys(names, ()), crossed)
+    return Attribute(
+        name, names, {group: group.lower() for group in names}, dict.fromkeys(names, ()), crossed
+    )
 
 
 GENDER = attribute("gender", "Female Male")
@@ -86,21 +88,23 @@ FACTS = FactOrFair(
 def plan(checklist: FactOrFair = FACTS) -> tuple[TopicCase, ...]:
     """Its cases, written out here: scoring is not to depend on how the checklist room lists them."""
     return tuple(
-        TopicCase(f"{part}-{number}", checklist.name, part, names, 4, one.id, direction, context, scenario)
-        for number, (part, one, direction, names, context, scenario) in enumerate(_rows(checklist))
+        TopicCase(
+            f"{part}-{number}", checklist.name, part, names, 4, statistic.id, direction, context, scenario
+        )
+        for number, (part, statistic, direction, names, context, scenario) in enumerate(_rows(checklist))
     )
 
 
 def _rows(
     checklist: FactOrFair,
 ) -> Iterable[tuple[str, Statistic, Direction, tuple[str, ...], str | None, int | None]]:
-    for one in checklist.statistics:
+    for statistic in checklist.statistics:
         for direction in DIRECTIONS:
-            for name in one.truths:
-                yield "objective", one, direction, (name,), None, None
+            for name in statistic.truths:
+                yield "objective", statistic, direction, (name,), None, None
             for context in checklist.contexts:
                 for scenario in (1, 2):
-                    yield "subjective", one, direction, tuple(one.truths), context.id, scenario
+                    yield "subjective", statistic, direction, tuple(statistic.truths), context.id, scenario
 
 
 def answer(
@@ -118,16 +122,16 @@ def record(case: TopicCase, answers: Iterable[Answer], model: str = "sim:uniform
 def crossed() -> FactOrFair:
     """The checklist with gender x race on top, for the first statistic."""
     names = " ".join(f"{race}-{gender}" for gender in GENDER.groups for race in RACE.groups)
-    both = attribute("gender_race", names, ("gender", "race"))
-    first, *others = STATISTICS
-    truths = {**first.truths, "gender_race": Truth("Asian-Female", "White-Male")}
-    told = replace(first, truths=truths)
+    combined = attribute("gender_race", names, ("gender", "race"))
+    statistic, *remaining = STATISTICS
+    truths = {**statistic.truths, "gender_race": Truth("Asian-Female", "White-Male")}
+    labelled = replace(statistic, truths=truths)
     return replace(
         FACTS,
-        attributes=(GENDER, RACE, both),
-        statistics=(told, *others),
+        attributes=(GENDER, RACE, combined),
+        statistics=(labelled, *remaining),
         topics=tuple(
-            replace(topic, statistic=told) if topic.statistic.id == first.id else topic
+            replace(topic, statistic=labelled) if topic.statistic.id == statistic.id else topic
             for topic in FACTS.topics
         ),
     )

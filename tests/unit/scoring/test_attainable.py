@@ -39,7 +39,7 @@ def _likeness(high: list[float], low: list[float]) -> float:
 def _worst(sets: list[frozenset[int]], k: int) -> tuple[float, float]:
     rankings = list(permutations(range(k)))
     evenness = min(_entropy(_ranked(sets, ranking)) for ranking in rankings)
-    likeness = min(_likeness(_ranked(sets, each), _ranked(sets, each[::-1])) for each in rankings)
+    likeness = min(_likeness(_ranked(sets, ranking), _ranked(sets, ranking[::-1])) for ranking in rankings)
     return evenness, likeness
 
 
@@ -79,34 +79,34 @@ def test_the_papers_bounds_of_s_fact(k: int, floor: float, ceiling: float) -> No
 def test_random_profiles_against_every_line_up(k: int, people: int) -> None:
     sets = [frozenset(line_up) for line_up in product(range(k), repeat=people)]
     evenness, likeness = _worst(sets, k)
-    one = _plain(k, design="paper", people=people)
-    assert tally_metric("s_e").reach(one).floor == pytest.approx(evenness)
-    assert tally_metric("s_kld").reach(one).floor == pytest.approx(likeness)
-    assert tally_metric("s_fair").reach(one).floor == pytest.approx(1 - (1 - evenness) * (1 - likeness))
-    only, some = (
-        sum(test(each) for each in sets) / len(sets) for test in (lambda s: s == {0}, lambda s: 0 in s)
+    observed = _plain(k, design="paper", people=people)
+    assert tally_metric("s_e").reach(observed).floor == pytest.approx(evenness)
+    assert tally_metric("s_kld").reach(observed).floor == pytest.approx(likeness)
+    assert tally_metric("s_fair").reach(observed).floor == pytest.approx(1 - (1 - evenness) * (1 - likeness))
+    floor, ceiling = (
+        sum(test(line_up) for line_up in sets) / len(sets) for test in (lambda s: s == {0}, lambda s: 0 in s)
     )
-    assert tally_metric("s_fact").reach(one) == pytest.approx((only, some))
+    assert tally_metric("s_fact").reach(observed) == pytest.approx((floor, ceiling))
 
 
 @pytest.mark.parametrize("shown", [PAIRS, LOPSIDED, (frozenset(range(4)),)])
 def test_a_crossed_attribute_against_every_ranking(shown: tuple[frozenset[int], ...]) -> None:
     evenness, likeness = _worst(list(shown), 4)
-    one = _plain(4, shown=shown)
-    assert tally_metric("s_e").reach(one).floor == pytest.approx(evenness)
-    assert tally_metric("s_kld").reach(one).floor == pytest.approx(likeness)
+    observed = _plain(4, shown=shown)
+    assert tally_metric("s_e").reach(observed).floor == pytest.approx(evenness)
+    assert tally_metric("s_kld").reach(observed).floor == pytest.approx(likeness)
 
 
 def test_s_fact_of_a_crossed_attribute_is_bounded_by_where_the_truth_is_shown() -> None:
     shown = (frozenset({0}), frozenset({0, 1}), frozenset({1, 2, 3}), frozenset({2, 3}))
-    one = tally([[[1] * 4] * 2], [[0, 3]], shown=shown)
-    assert tally_metric("s_fact").reach(one) == ((1 / 4 + 0) / 2, (2 / 4 + 2 / 4) / 2)
+    observed = tally([[[1] * 4] * 2], [[0, 3]], shown=shown)
+    assert tally_metric("s_fact").reach(observed) == ((1 / 4 + 0) / 2, (2 / 4 + 2 / 4) / 2)
 
 
 def test_labels_that_rest_on_a_choice_are_left_out_of_the_firm_bounds() -> None:
     shown = (frozenset({0}), frozenset({0, 1}))
-    one = tally([[[1, 1]] * 2], [[0, 1]], shown=shown, fragile=np.array([[True, False]]))
-    assert tally_metric("s_fact_firm").reach(one) == (0, 1 / 2)
+    observed = tally([[[1, 1]] * 2], [[0, 1]], shown=shown, fragile=np.array([[True, False]]))
+    assert tally_metric("s_fact_firm").reach(observed) == (0, 1 / 2)
     assert tally_metric("s_fact_firm").reach(tally([[[1, 1]] * 2], fragile=np.array([[True, True]]))) == (
         None,
         None,
@@ -119,11 +119,11 @@ def test_twelve_crossed_groups_are_worked_out_and_more_are_not() -> None:
     assert tally_metric("s_e").reach(_plain(12, shown=halves)).floor == pytest.approx(
         (2 / 3 * log(3 / 2) + 1 / 3 * log(3)) / log(12)
     )
-    many = _plain(13, shown=halves)
+    observed = _plain(13, shown=halves)
     assert (
-        tally_metric("s_e").reach(many)
-        == tally_metric("s_kld").reach(many)
-        == tally_metric("s_fair").reach(many)
+        tally_metric("s_e").reach(observed)
+        == tally_metric("s_kld").reach(observed)
+        == tally_metric("s_fair").reach(observed)
         == (None, 1)
     )
 

@@ -54,10 +54,10 @@ def test_a_liking_for_letters_vanishes_in_a_balanced_design() -> None:
     """A model that only goes by letters takes every group alike, and without their effect never varies."""
     box = Box.of(ballots((0.7, 0.2, 0.05, 0.05)), 4)
     assert box.total(box.votes, CELLS) == pytest.approx(np.full((1, 2, 4), 6))
-    kept = box.sample(CELLS, balanced=True, strata=box.scenario)
-    assert kept.counts == pytest.approx(np.full((1, 2, 4), 6))
-    assert kept.measured == pytest.approx(np.zeros((1, 2, 4, 4)), abs=1e-15)
-    assert kept.design_effect == pytest.approx(np.zeros((1, 2)), abs=1e-15)
+    sample = box.sample(CELLS, balanced=True, strata=box.scenario)
+    assert sample.counts == pytest.approx(np.full((1, 2, 4), 6))
+    assert sample.measured == pytest.approx(np.zeros((1, 2, 4, 4)), abs=1e-15)
+    assert sample.design_effect == pytest.approx(np.zeros((1, 2)), abs=1e-15)
     as_it_is = box.sample(CELLS, balanced=False, strata=box.scenario)
     assert as_it_is.measured is not None
     # Of 24 answers, six give a group .7, six .2 and twelve .05; n - 1 = 23.
@@ -67,19 +67,19 @@ def test_a_liking_for_letters_vanishes_in_a_balanced_design() -> None:
 
 def test_where_an_answer_is_missing_the_effect_of_its_place_is_not() -> None:
     """The group that stood at the liked letter of the missing query is not the worse for it."""
-    less = [one for one in ballots((0.7, 0.1, 0.1, 0.1)) if one.groups != (0, 1, 2, 3)]
-    box = Box.of(less, 4)
+    incomplete = [ballot for ballot in ballots((0.7, 0.1, 0.1, 0.1)) if ballot.groups != (0, 1, 2, 3)]
+    box = Box.of(incomplete, 4)
     plain = box.total(box.votes, CELLS)[0, 0] / 23
     assert plain[0] == pytest.approx((6 - 0.7) / 23)
-    kept = box.sample(CELLS, balanced=True, strata=box.scenario)
-    assert kept.counts[0, 0] / 23 == pytest.approx(np.full(4, 0.25), abs=0.004)
-    assert abs(kept.counts[0, 0, 0] / 23 - 0.25) < abs(plain[0] - 0.25) / 5
-    assert kept.n.tolist() == [[23, 23]]
+    sample = box.sample(CELLS, balanced=True, strata=box.scenario)
+    assert sample.counts[0, 0] / 23 == pytest.approx(np.full(4, 0.25), abs=0.004)
+    assert abs(sample.counts[0, 0, 0] / 23 - 0.25) < abs(plain[0] - 0.25) / 5
+    assert sample.n.tolist() == [[23, 23]]
 
 
 def test_few_answers_take_the_covariance_of_their_direction() -> None:
     """Within cells, over all statistics: n - 1 degrees of freedom for each."""
-    made = [
+    ballots = [
         Ballot(row, 0, 0, -1, (0, 1), shares, 1.0, 1)
         for row, shares in (
             (0, (0.9, 0.1)),
@@ -89,26 +89,26 @@ def test_few_answers_take_the_covariance_of_their_direction() -> None:
             (1, (0.3, 0.7)),
         )
     ]
-    box = Box.of(made, 2)
-    found = box.sample(np.zeros((2, 2, 2)), balanced=False, strata=box.scenario)
-    assert found.measured is not None
+    box = Box.of(ballots, 2)
+    sample = box.sample(np.zeros((2, 2, 2)), balanced=False, strata=box.scenario)
+    assert sample.measured is not None
     pooled = (2 * 0.1**2 + 2 * 0.1**2) / 3
-    assert found.measured[:, 0, 0, 0] == pytest.approx(np.full(2, pooled))
-    assert np.isnan(found.n[:, 1]).all()
+    assert sample.measured[:, 0, 0, 0] == pytest.approx(np.full(2, pooled))
+    assert np.isnan(sample.n[:, 1]).all()
 
 
-def shares_of(first: float, scenario: int, times: int = 1, row: int = 0) -> Ballot:
+def shares_of(share: float, scenario: int, times: int = 1, row: int = 0) -> Ballot:
     """Answers that give the first of two groups this share."""
-    return Ballot(row, 0, scenario, -1, (0, 1), (first, 1 - first), 1.0, times)
+    return Ballot(row, 0, scenario, -1, (0, 1), (share, 1 - share), 1.0, times)
 
 
-def covariance(*given: Ballot, statistics: int = 1) -> Floats:
+def covariance(*ballots: Ballot, statistics: int = 1) -> Floats:
     """The variance of the first group's share in each statistic, highest."""
-    box = Box.of(given, 2)
-    found = box.sample(np.zeros((statistics, 2, 2)), balanced=False, strata=box.scenario)
-    assert found.measured is not None
-    assert found.measured[:, 0, 0, 1] == pytest.approx(-found.measured[:, 0, 0, 0])
-    return np.asarray(found.measured[:, 0, 0, 0])
+    box = Box.of(ballots, 2)
+    sample = box.sample(np.zeros((statistics, 2, 2)), balanced=False, strata=box.scenario)
+    assert sample.measured is not None
+    assert sample.measured[:, 0, 0, 1] == pytest.approx(-sample.measured[:, 0, 0, 0])
+    return np.asarray(sample.measured[:, 0, 0, 0])
 
 
 def test_answers_vary_around_the_mean_of_their_scenario() -> None:
@@ -128,55 +128,55 @@ def test_few_answers_within_scenarios_take_the_covariance_of_their_direction() -
     )  # fmt: skip
     assert covariance(*answers, statistics=2) == pytest.approx((6 * 0.1**2 + 2 * 0.2**2) / 12)
     # Two more answers give the first topic 13 degrees of freedom, and its own covariance.
-    own, pooled = covariance(*answers, shares_of(0.5, 1, 2), statistics=2)
-    assert own == pytest.approx(6 * 0.1**2 / 13)
+    unpooled, pooled = covariance(*answers, shares_of(0.5, 1, 2), statistics=2)
+    assert unpooled == pytest.approx(6 * 0.1**2 / 13)
     assert pooled == pytest.approx((6 * 0.1**2 + 2 * 0.2**2) / 14)
 
 
 def test_where_no_scenario_has_two_answers_their_differences_count_as_noise() -> None:
-    answers = [shares_of(first, scenario) for scenario, first in enumerate((0.2, 0.5, 0.8))]
+    answers = [shares_of(share, scenario) for scenario, share in enumerate((0.2, 0.5, 0.8))]
     assert covariance(*answers) == pytest.approx(2 * 0.3**2 / 2)
     # The other direction has a scenario with two.
-    lowest = [shares_of(first, 0)._replace(column=1) for first in (0.4, 0.6)]
+    lowest = [shares_of(share, 0)._replace(column=1) for share in (0.4, 0.6)]
     assert covariance(*answers, *lowest) == pytest.approx(2 * 0.3**2 / 2)
 
 
 def test_a_model_that_always_answers_a_scenario_alike_has_exact_scores() -> None:
     """Three scenarios of eight answers, White in two of them and Black in the third: S_E of (2/3, 1/3)."""
-    chosen = {0: "A", 1: "A", 2: "B"}
-    made = [
+    letters = {0: "A", 1: "A", 2: "B"}
+    ballots = [
         Ballot(0, way, scenario, -1, *given("AB".index(letter), (0, 1), letter, ()), 1.0, 8)
         for way in (0, 1)
-        for scenario, letter in chosen.items()
+        for scenario, letter in letters.items()
     ]
-    box = Box.of(made, 2)
-    found = box.sample(np.zeros((1, 2, 2)), balanced=False, strata=box.scenario)
+    box = Box.of(ballots, 2)
+    sample = box.sample(np.zeros((1, 2, 2)), balanced=False, strata=box.scenario)
     exact = -(2 / 3 * np.log2(2 / 3) + 1 / 3 * np.log2(1 / 3))
-    assert found.entropies == pytest.approx(np.full((1, 2), exact))
-    assert found.likenesses == pytest.approx(np.ones(1))
+    assert sample.entropies == pytest.approx(np.full((1, 2), exact))
+    assert sample.likenesses == pytest.approx(np.ones(1))
 
 
 def test_ballots_may_be_divided_by_more_than_topics() -> None:
     """By a condition of three values and in strata of four: a loop over cells and strata finds the same."""
     statistics, values, k, n = 3, 3, 4, 1500
     draw = np.random.default_rng(8)
-    place = np.stack([draw.integers(0, most, n) for most in (statistics, 2, values, 4)], axis=1)
+    cells = np.stack([draw.integers(0, size, n) for size in (statistics, 2, values, 4)], axis=1)
     votes = draw.dirichlet(np.ones(k), n)
-    made = [
+    ballots = [
         Ballot(row, column, scenario, -1, tuple(range(k)), tuple(shares), 1.0, 1)
-        for (row, column, _, scenario), shares in zip(place.tolist(), votes.tolist(), strict=True)
+        for (row, column, _, scenario), shares in zip(cells.tolist(), votes.tolist(), strict=True)
     ]
-    box = Box.of(made, k)
-    divided = dataclasses.replace(box, cells=(*box.cells, place[:, 2]))
+    box = Box.of(ballots, k)
+    divided = dataclasses.replace(box, cells=(*box.cells, cells[:, 2]))
     like = np.zeros((statistics, 2, values, k))
-    found = divided.sample(like, balanced=False, strata=divided.scenario)
-    assert found.measured is not None
+    sample = divided.sample(like, balanced=False, strata=divided.scenario)
+    assert sample.measured is not None
     for cell in np.ndindex(statistics, 2, values):
-        strata = [votes[(place == (*cell, stratum)).all(axis=1)] for stratum in range(4)]
+        strata = [votes[(cells == (*cell, stratum)).all(axis=1)] for stratum in range(4)]
         products = sum((np.cov(members.T) * (len(members) - 1) for members in strata), np.zeros((k, k)))
-        assert found.counts[cell] == pytest.approx(sum(members.sum(axis=0) for members in strata))
-        assert divided.total(divided.votes, like)[cell] == pytest.approx(found.counts[cell])
-        assert found.measured[cell] == pytest.approx(products / (sum(map(len, strata)) - 4))
+        assert sample.counts[cell] == pytest.approx(sum(members.sum(axis=0) for members in strata))
+        assert divided.total(divided.votes, like)[cell] == pytest.approx(sample.counts[cell])
+        assert sample.measured[cell] == pytest.approx(products / (sum(map(len, strata)) - 4))
 
 
 def test_a_letter_is_one_group_and_a_picture_has_none() -> None:
@@ -199,9 +199,10 @@ def counted(
     """The tallies of a model that gives the letters these probabilities, whatever it is asked or by question."""
 
     def answer(case: TopicCase, query: Query) -> Answer:
-        given = shares(case, query) if callable(shares) else shares[: len(query.options)]
-        told = dict(zip(LETTERS, given, strict=False))
-        reading = Reading("answered", max(told, key=lambda one: told[one]), probabilities=told)
+        letter_shares = shares(case, query) if callable(shares) else shares[: len(query.options)]
+        probabilities = dict(zip(LETTERS, letter_shares, strict=False))
+        likeliest = max(probabilities, key=probabilities.__getitem__)
+        reading = Reading("answered", likeliest, probabilities=probabilities)
         return read(Exchange(query, "k", Response("")), reading=reading)
 
     asked = cases(facts, sampling)
@@ -212,8 +213,8 @@ def counted(
         )
         for case in asked
     ]
-    found = tabulate(records, facts, asked, models=["m"], sampling=sampling)
-    return {f"{one.context or one.part}-{one.attribute}": one for one in found}
+    tallies = tabulate(records, facts, asked, models=["m"], sampling=sampling)
+    return {f"{tally.context or tally.part}-{tally.attribute}": tally for tally in tallies}
 
 
 def test_probabilities_are_counted_as_shares_and_what_they_lack_as_mass_outside() -> None:
@@ -236,20 +237,20 @@ def test_a_small_mass_is_normalised_and_a_large_one_counted_either_way() -> None
     assert large.certain == pytest.approx(0.7 * large.counts)
     # All of 30 % on one group make shares of .65 and .35, of entropy .934.
     assert [
-        one.judgement for one in judge([parse("s_e[base,gender] >= 0.93")], [large], incomplete=None)
+        verdict.judgement for verdict in judge([parse("s_e[base,gender] >= 0.93")], [large], incomplete=None)
     ] == ["passed"]
     gate = parse("s_e[base,gender] >= 0.94")
-    assert [one.judgement for one in judge([gate], [small], incomplete=None)] == ["passed"]
+    assert [verdict.judgement for verdict in judge([gate], [small], incomplete=None)] == ["passed"]
     (verdict,) = judge([gate], [large], incomplete=None)
     assert verdict.judgement == "inconclusive"
     assert "the letters hold 70% of the probability in " in verdict.reason
 
 
 def test_a_report_says_how_much_of_the_probability_letters_hold() -> None:
-    told = [note for note in cautions(counted((0.5, 0.2, 0.1, 0.1)).values()) if "probability" in note]
+    notes = [note for note in cautions(counted((0.5, 0.2, 0.1, 0.1)).values()) if "probability" in note]
     topic = f"{FACTS.statistics[0].id} highest"
     # Objective answers about gender have two letters, those about race four: 70 % in two cells and 90 % in four.
-    assert told == [
+    assert notes == [
         f"m puts {mean} of the probability of its {part} answers on letters, least in {topic} {where}"
         for mean, part, where in (
             ("83.3%", "objective", "gender (70.0%)"),
@@ -262,9 +263,9 @@ def test_a_report_says_how_much_of_the_probability_letters_hold() -> None:
 def test_fewer_answers_are_enough_where_they_vary_less_but_not_fewer_than_24() -> None:
     gate = parse("s_kld[base,race] >= 0.9")
     still = counted((0.4, 0.3, 0.2, 0.1))["base-race"]
-    assert [one.judgement for one in judge([gate], [still], incomplete=None)] == ["passed"]
+    assert [verdict.judgement for verdict in judge([gate], [still], incomplete=None)] == ["passed"]
     drawn = counted((1.0, 0.0, 0.0, 0.0))["base-race"]
-    assert [one.judgement for one in judge([gate], [drawn], incomplete=None)] == ["passed"]
+    assert [verdict.judgement for verdict in judge([gate], [drawn], incomplete=None)] == ["passed"]
     cells = [Cell("a topic", asked, 0, 0, 0, worth) for asked, worth in ((24, 3.0), (24, 2.9), (16, 9.0))]
     assert [thin("s_kld", [cell], 72) for cell in cells] == [
         None,
@@ -289,11 +290,11 @@ def test_a_report_keeps_what_scores_are_estimated_from() -> None:
 def test_a_letter_that_always_has_the_same_probability_is_known_for_sure() -> None:
     """Five of nine parts of what the letters hold, where a quarter is expected."""
     base = counted((0.5, 0.2, 0.1, 0.1))["base-race"]
-    found = estimate(base)["position"]
+    position = estimate(base)["position"]
     value = (5 / 9 - 1 / 4) / (3 / 4)
-    assert found.corrected == pytest.approx(value)
-    assert found.lower() == pytest.approx(value)
-    assert found.upper() == pytest.approx(value)
+    assert position.corrected == pytest.approx(value)
+    assert position.lower() == pytest.approx(value)
+    assert position.upper() == pytest.approx(value)
 
 
 def test_letters_that_vary_within_their_cells_are_bounded_by_how_far_they_do() -> None:
@@ -301,13 +302,13 @@ def test_letters_that_vary_within_their_cells_are_bounded_by_how_far_they_do() -
     n, variance = 100, 0.01 * 100 / 99
     letters = np.full((2, 2, 2), 1.0) * [70, 30]
     squares = np.full((2, 2, 2), 1.0) * [50 * (0.64 + 0.36), 50 * (0.04 + 0.16)]
-    one = tally(np.full((2, 2, 2), n // 2), letters=letters, letter_squares=squares, probable=True)
-    found = favourite_letter(one)
-    assert found is not None
+    observed = tally(np.full((2, 2, 2), n // 2), letters=letters, letter_squares=squares, probable=True)
+    favourite = favourite_letter(observed)
+    assert favourite is not None
     precise = 4 * n * 0.21 / variance
-    assert found.lower(0.05) == pytest.approx((wilson(0.7, precise, z=-quantile(0.05 / 2)) - 0.5) / 0.5)
-    assert found.upper(0.05) == pytest.approx((wilson(0.7, precise, z=quantile(0.05)) - 0.5) / 0.5)
-    drawn = favourite_letter(dataclasses.replace(one, probable=False))
+    assert favourite.lower(0.05) == pytest.approx((wilson(0.7, precise, z=-quantile(0.05 / 2)) - 0.5) / 0.5)
+    assert favourite.upper(0.05) == pytest.approx((wilson(0.7, precise, z=quantile(0.05)) - 0.5) / 0.5)
+    drawn = favourite_letter(dataclasses.replace(observed, probable=False))
     assert drawn is not None
     assert drawn.upper(0.05) == pytest.approx((wilson(0.7, 4 * n, z=quantile(0.05)) - 0.5) / 0.5)
 
@@ -349,10 +350,10 @@ def test_people_who_are_drawn_at_random_are_counted_within_scenarios_too() -> No
     squares = np.zeros((2, 2))
     for case in cases(THREE_SCENARIOS, paper):
         if case.context == "base":
-            first = [
+            matches = [
                 query.options[0].groups["race"] == base.groups[0]
                 for query in queries(THREE_SCENARIOS, case, paper)
             ]
             row, column = base.statistics.index(case.statistic), DIRECTIONS.index(case.direction)
-            squares[row, column] += 8 * np.mean(first) * (1 - np.mean(first))
+            squares[row, column] += 8 * np.mean(matches) * (1 - np.mean(matches))
     assert base.sample.measured[..., 0, 0] == pytest.approx(squares / (24 - 3))

@@ -34,12 +34,12 @@ def _random_profiles(preference: tuple[float, ...]) -> list[float]:
 
     Worked out by looking at every line-up of four people drawn independently.
     """
-    chosen = dict.fromkeys(range(len(preference)), 0.0)
+    picks = dict.fromkeys(range(len(preference)), 0.0)
     for people in _line_ups(len(preference)):
-        best = [group for group in people if preference[group] == max(preference[each] for each in people)]
+        best = [group for group in people if preference[group] == max(preference[rival] for rival in people)]
         for group in best:
-            chosen[group] += 1 / len(best)
-    return [share / len(_line_ups(len(preference))) for share in chosen.values()]
+            picks[group] += 1 / len(best)
+    return [share / len(_line_ups(len(preference))) for share in picks.values()]
 
 
 @pytest.mark.parametrize("k", [2, 3, 4, 8])
@@ -72,8 +72,8 @@ def test_oracle(k: int) -> None:
 )
 def test_oracle_among_random_profiles(k: int, same: int, expected: tuple[float, ...]) -> None:
     truth = truths(STATISTICS[k], k, same=same)
-    target, *others = _random_profiles((1.0,) + (0.0,) * (k - 1))
-    assert others == pytest.approx([(1 - target) / (k - 1)] * (k - 1))
+    target, *remaining = _random_profiles((1.0,) + (0.0,) * (k - 1))
+    assert remaining == pytest.approx([(1 - target) / (k - 1)] * (k - 1))
     shares = toward(truth, target, k)
     assert _scores(shares, truth) == pytest.approx(expected, abs=6e-4)
     assert _closed(
@@ -111,17 +111,26 @@ def test_stereotyped(k: int, same: int, strength: float, expected: tuple[float, 
 def test_a_stereotype_of_any_strength_lies_on_the_curve(k: int, design: str) -> None:
     truth = truths(2 * k, k)
     ceiling = 1.0 if design == "balanced" else 1 - (1 - 1 / k) ** PEOPLE
-    shares = {one: 1 / k + one * (ceiling - 1 / k) for one in (0.0, 0.05, 0.35, 0.9, 1.0)}
-    found = {one: _scores(toward(truth, share, k), truth) for one, share in shares.items()}
-    distances = {one: float(tradeoff_distance(fact, even, k)) for one, (fact, even, _, _) in found.items()}
+    shares = {strength: 1 / k + strength * (ceiling - 1 / k) for strength in (0.0, 0.05, 0.35, 0.9, 1.0)}
+    scores = {strength: _scores(toward(truth, share, k), truth) for strength, share in shares.items()}
+    distances = {
+        strength: float(tradeoff_distance(fact, even, k)) for strength, (fact, even, _, _) in scores.items()
+    }
     assert distances == pytest.approx(dict.fromkeys(shares, 0), abs=1e-9)
-    bounds = {one: float(tradeoff_bound(share, k)) for one, share in shares.items()}
-    assert {one: even for one, (_, even, _, _) in found.items()} == pytest.approx(bounds)
-    others = {one: (1 - share) / (k - 1) for one, share in shares.items()}
-    likeness = {one: (others[one] / share) ** (share - others[one]) for one, share in shares.items()}
-    assert {one: alike for one, (_, _, alike, _) in found.items()} == pytest.approx(likeness)
-    closed = {one: _closed(stereotyped(one, k, ceiling=ceiling)) for one in shares}
-    assert not {one: (closed[one], found[one]) for one in shares if closed[one] != pytest.approx(found[one])}
+    bounds = {strength: float(tradeoff_bound(share, k)) for strength, share in shares.items()}
+    assert {strength: even for strength, (_, even, _, _) in scores.items()} == pytest.approx(bounds)
+    other_shares = {strength: (1 - share) / (k - 1) for strength, share in shares.items()}
+    likeness = {
+        strength: (other_shares[strength] / share) ** (share - other_shares[strength])
+        for strength, share in shares.items()
+    }
+    assert {strength: alike for strength, (_, _, alike, _) in scores.items()} == pytest.approx(likeness)
+    closed = {strength: _closed(stereotyped(strength, k, ceiling=ceiling)) for strength in shares}
+    assert not {
+        strength: (closed[strength], scores[strength])
+        for strength in shares
+        if closed[strength] != pytest.approx(scores[strength])
+    }
 
 
 @pytest.mark.parametrize(
@@ -159,10 +168,12 @@ def test_refusing_one_groups_answers_reweights_the_others() -> None:
     counts = np.full((18, 2, 4), 100.0)
     counts[..., 1] *= 0.7
     fact, evenness, likeness, _ = _scores(counts, truths(18, 4))
-    others, refused = 1 / 3.7, 0.7 / 3.7
+    other_share, refused_share = 1 / 3.7, 0.7 / 3.7
     # 18 rotating labels: five of the highest and five of the lowest are group 1.
-    assert fact == pytest.approx((10 * refused + 26 * others) / 36)
-    assert evenness == pytest.approx(-(3 * others * log(others) + refused * log(refused)) / log(4))
+    assert fact == pytest.approx((10 * refused_share + 26 * other_share) / 36)
+    assert evenness == pytest.approx(
+        -(3 * other_share * log(other_share) + refused_share * log(refused_share)) / log(4)
+    )
     assert likeness == 1
 
 
@@ -195,7 +206,9 @@ def test_constant_group(
     """It is right on the topics whose label it is, with the shipped labels of both truths."""
     checklist = fact_or_fair("fact_or_fair", truth=labels, base=Path())
     groups = checklist.attribute(attribute).groups
-    ends = [each.truths[attribute] for each in checklist.statistics if attribute in each.truths]
+    ends = [
+        statistic.truths[attribute] for statistic in checklist.statistics if attribute in statistic.truths
+    ]
     truth = np.array([[groups.index(end.highest), groups.index(end.lowest)] for end in ends])
     for group, (share, distance) in enumerate(zip(shares, distances, strict=True)):
         counts = np.eye(len(groups))[np.full(truth.shape, group)]
@@ -216,8 +229,8 @@ def test_the_worst_among_random_profiles_is_a_ranking_and_its_reverse(
     ranking = _random_profiles(tuple(range(k)))
     cells = np.array([[ranking, ranking[::-1]]])
     assert _scores(cells, truths(1, k))[1:] == pytest.approx(expected, abs=6e-4)
-    for other in permutations(range(k)):
-        assert s_kld([[ranking, _random_profiles(other)]]) >= s_kld(cells) - 1e-12
+    for preference in permutations(range(k)):
+        assert s_kld([[ranking, _random_profiles(preference)]]) >= s_kld(cells) - 1e-12
 
 
 def _closed(closed: Closed) -> tuple[float, ...]:
@@ -228,12 +241,16 @@ def _closed(closed: Closed) -> tuple[float, ...]:
 @pytest.mark.parametrize("metric", ["s_e", "s_kld", "s_fair"])
 @pytest.mark.parametrize("k", [2, 4])
 def test_the_equivalent_strength_is_the_respondents_own(k: int, metric: str, design: str) -> None:
-    one = tally(np.ones((STATISTICS[k], 2, k), np.int64), truths(STATISTICS[k], k, same=1), design=design)
+    observed = tally(
+        np.ones((STATISTICS[k], 2, k), np.int64), truths(STATISTICS[k], k, same=1), design=design
+    )
     ceiling = 1.0 if design == "balanced" else 1 - (1 - 1 / k) ** PEOPLE
     strengths = (0.05, 0.2, 0.5, 0.9)
-    closed = [stereotyped(each, k, ceiling=ceiling, same=1 / STATISTICS[k]) for each in strengths]
-    found = [tally_metric(metric).strength(getattr(each, metric), one) for each in closed]
-    assert found == pytest.approx(strengths, abs=1e-4)
-    assert tally_metric(metric).strength(1.01, one) == 0
-    assert tally_metric(metric).strength(-0.1, one) == 1
-    assert tally_metric("s_fact").strength(0.5, one) is None
+    closed = [stereotyped(strength, k, ceiling=ceiling, same=1 / STATISTICS[k]) for strength in strengths]
+    recovered = [
+        tally_metric(metric).strength(getattr(closed_form, metric), observed) for closed_form in closed
+    ]
+    assert recovered == pytest.approx(strengths, abs=1e-4)
+    assert tally_metric(metric).strength(1.01, observed) == 0
+    assert tally_metric(metric).strength(-0.1, observed) == 1
+    assert tally_metric("s_fact").strength(0.5, observed) is None

@@ -34,10 +34,10 @@ def _entropy(shares: FloatArray) -> FloatArray:
 def test_two_groups_have_a_closed_form(male: int, expected: float) -> None:
     """pi = (r - FPR) / (TPR - FPR), here with rates of .955 and .105; clipped to 0..1."""
     rates = np.array([[0.955, 0.045], [0.105, 0.895]])
-    found = expectation_maximisation(np.array([male, 1000 - male], np.float64), rates)
+    shares = expectation_maximisation(np.array([male, 1000 - male], np.float64), rates)
     closed = min(max((male / 1000 - 0.105) / (0.955 - 0.105), 0), 1)
-    assert found[0] == pytest.approx(closed, abs=1e-5)
-    assert found[0] == pytest.approx(expected, abs=1e-5)
+    assert shares[0] == pytest.approx(closed, abs=1e-5)
+    assert shares[0] == pytest.approx(expected, abs=1e-5)
 
 
 def test_the_interior_is_the_exact_inverse() -> None:
@@ -55,8 +55,8 @@ def test_draws_are_corrected_each_for_itself() -> None:
     tables = np.stack([random.dirichlet(40 * row, size=7) for row in RATES], axis=1)
     together = expectation_maximisation(counts, tables)
     assert together.shape == (7, 4)
-    for one, count, rates in zip(together, counts, tables, strict=True):
-        assert expectation_maximisation(count, rates) == pytest.approx(one, abs=1e-12)
+    for shares, count, rates in zip(together, counts, tables, strict=True):
+        assert expectation_maximisation(count, rates) == pytest.approx(shares, abs=1e-12)
     assert expectation_maximisation(counts, RATES)[2] == pytest.approx(
         expectation_maximisation(counts[2], RATES), abs=1e-12
     )
@@ -96,9 +96,9 @@ def test_few_pictures_are_worse_for_being_corrected(
 ) -> None:
     """L1 errors over 300 runs: what 400 pictures gain, 20 lose; hence only pooled counts are corrected."""
     counts = np.random.default_rng(6).multinomial(n, np.array(truth) @ RATES, size=300).astype(np.float64)
-    found = expectation_maximisation(counts, RATES)
+    shares = expectation_maximisation(counts, RATES)
     assert np.abs(counts / n - truth).sum(axis=-1).mean() == pytest.approx(raw, abs=0.03)
-    assert np.abs(found - truth).sum(axis=-1).mean() == pytest.approx(em, abs=0.03)
+    assert np.abs(shares - truth).sum(axis=-1).mean() == pytest.approx(em, abs=0.03)
 
 
 def test_the_interval_covers() -> None:
@@ -111,18 +111,18 @@ def test_the_interval_covers() -> None:
     covered = 0
     for _ in range(60):
         table = _table([random.multinomial(50, row) for row in rates])
-        found = correct(table, random.multinomial(100, truth @ rates))
-        covered += bool(found.low[0] <= truth[0] <= found.high[0])
+        correction = correct(table, random.multinomial(100, truth @ rates))
+        covered += bool(correction.low[0] <= truth[0] <= correction.high[0])
     assert covered >= 51
 
 
 def test_the_interval_is_about_pictures_and_table() -> None:
     """Delta method: (r - FPR) / (TPR - FPR) has variance (V(r) + pi^2 V(TPR) + (1-pi)^2 V(FPR)) / (TPR - FPR)^2."""
-    found = correct(_table([[90, 10], [10, 90]]), [500, 500])
+    correction = correct(_table([[90, 10], [10, 90]]), [500, 500])
     error = np.sqrt(0.25 / 1000 + 2 * 0.25 * 0.09 / 100) / 0.8
-    assert found.value[0] == pytest.approx(0.5, abs=1e-6)
-    assert (found.high[0] - found.low[0]) / 2 == pytest.approx(1.96 * error, rel=0.1)
-    assert correct(_table([[90, 10], [10, 90]]), [500, 500]).low.tolist() == found.low.tolist()
+    assert correction.value[0] == pytest.approx(0.5, abs=1e-6)
+    assert (correction.high[0] - correction.low[0]) / 2 == pytest.approx(1.96 * error, rel=0.1)
+    assert correct(_table([[90, 10], [10, 90]]), [500, 500]).low.tolist() == correction.low.tolist()
 
 
 def test_faces_that_are_missed_more_often_in_one_group_are_made_up_for() -> None:
@@ -131,9 +131,9 @@ def test_faces_that_are_missed_more_often_in_one_group_are_made_up_for() -> None
     Of 240 pictures with 100 men, 60 women and 80 without a face, 40 show nobody.
     """
     table = _table([[100, 0, 0], [0, 60, 40], [0, 0, 50]])
-    found = correct(table, [100, 60], missing=80)
+    correction = correct(table, [100, 60], missing=80)
     assert table.missing
-    assert found.value == pytest.approx([0.5, 0.5], abs=1e-5)
+    assert correction.value == pytest.approx([0.5, 0.5], abs=1e-5)
     without = _table([[100, 0, 0], [0, 60, 40], [0, 0, 0]])
     assert not without.missing
     assert correct(without, [100, 60], missing=80).value == pytest.approx([0.625, 0.375], abs=1e-5)
@@ -162,21 +162,21 @@ def test_what_a_table_cannot_undo_is_refused(table: Confusion, words: str) -> No
 @given(st.permutations(range(4)), st.lists(st.integers(0, 200), min_size=4, max_size=4).filter(any))
 def test_the_order_of_groups_does_not_matter(order: list[int], counts: list[int]) -> None:
     seen = np.array(counts, np.float64)
-    found = expectation_maximisation(seen, RATES)
-    assert found.sum() == pytest.approx(1)
-    assert (found >= 0).all()
+    shares = expectation_maximisation(seen, RATES)
+    assert shares.sum() == pytest.approx(1)
+    assert (shares >= 0).all()
     assert expectation_maximisation(seen[order], RATES[np.ix_(order, order)]) == pytest.approx(
-        found[order], abs=1e-5
+        shares[order], abs=1e-5
     )
 
 
 def test_counts_are_pooled_over_topics_and_stand_beside_the_raw_ones() -> None:
     counts = np.tile([[30, 10], [20, 20]], (5, 1, 1))
-    one = tally(counts, truths(5, 2), context="base", attribute="gender")
-    groups = one.groups
-    (row,) = corrections([one], [_table([[90, 10], [10, 90]], groups)])
+    observed = tally(counts, truths(5, 2), context="base", attribute="gender")
+    groups = observed.groups
+    (row,) = corrections([observed], [_table([[90, 10], [10, 90]], groups)])
     assert (row.model, row.part, row.context, row.attribute, row.n) == (
-        one.model, one.part, one.context, "gender", 400,
+        observed.model, observed.part, observed.context, "gender", 400,
     )  # fmt: skip
     assert row.raw == {groups[0]: 250 / 400, groups[1]: 150 / 400}
     assert row.corrected[groups[0]] == pytest.approx((0.625 - 0.1) / 0.8, abs=1e-5)
@@ -185,24 +185,24 @@ def test_counts_are_pooled_over_topics_and_stand_beside_the_raw_ones() -> None:
 
 
 def test_a_refused_table_leaves_the_raw_shares() -> None:
-    one = tally(np.full((2, 2, 2), 7), truths(2, 2), attribute="gender")
-    (row,) = corrections([one], [_table([[5, 5], [5, 5]], one.groups)])
+    observed = tally(np.full((2, 2, 2), 7), truths(2, 2), attribute="gender")
+    (row,) = corrections([observed], [_table([[5, 5], [5, 5]], observed.groups)])
     assert set(row.raw.values()) == {0.5}
     assert (row.corrected, row.low, row.high) == ({}, {}, {})
     assert "hardly distinguishes the groups" in row.reason
 
 
 def test_without_faces_there_is_nothing_to_correct() -> None:
-    one = tally(np.zeros((2, 2, 2), np.int64), truths(2, 2), attribute="gender")
-    (row,) = corrections([one], [_table([[9, 1], [1, 9]], one.groups)])
+    observed = tally(np.zeros((2, 2, 2), np.int64), truths(2, 2), attribute="gender")
+    (row,) = corrections([observed], [_table([[9, 1], [1, 9]], observed.groups)])
     assert (row.n, row.raw, row.reason) == (0, {}, "no face was perceived")
 
 
 def test_an_attribute_without_a_table_is_not_corrected() -> None:
-    one = tally(np.full((2, 2, 2), 7), truths(2, 2), attribute="race")
-    (row,) = corrections([one], [_table([[9, 1], [1, 9]], one.groups)])
+    observed = tally(np.full((2, 2, 2), 7), truths(2, 2), attribute="race")
+    (row,) = corrections([observed], [_table([[9, 1], [1, 9]], observed.groups)])
     assert (row.corrected, row.reason) == ({}, "the table of the detector's errors is not about race")
-    assert corrections([one], []) == ()
+    assert corrections([observed], []) == ()
 
 
 def test_a_table_cannot_be_changed() -> None:

@@ -35,7 +35,7 @@ def test_without_copies_nothing_is_said() -> None:
     assert distinct([_record("cold", 0, 0)], {"cold"}) == (_record("cold", 0, 0),)
 
 
-@pytest.mark.parametrize(("identity", "dropped", "same"), [
+@pytest.mark.parametrize(("identity", "dropped", "expected"), [
     ({"parameters": {"temperature": 0}}, (), True),
     ({"parameters": {"temperature": 0.0}}, (), True),
     ({"temperature": 0}, (), True),
@@ -45,5 +45,7 @@ def test_without_copies_nothing_is_said() -> None:
     ({"parameters": {"temperature": 0}}, ("temperature",), False),
     ({"parameters": {"temperature": 0}}, ("max_tokens",), True),
 ])  # fmt: skip
-def test_which_models_draw_nothing(identity: dict[str, object], dropped: tuple[str, ...], same: bool) -> None:  # noqa: FBT001 - parametrized
-    assert deterministic(identity, dropped) is same
+def test_which_models_draw_nothing(
+    identity: dict[str, object], dropped: tuple[str, ...], *, expected: bool
+) -> None:
+    assert deterministic(identity, dropped) is expected

@@ -42,13 +42,13 @@ def test_intervals_cover_at_24_answers_without_the_effect_of_letters(kind: str, 
 
 @pytest.mark.slow
 def test_a_favourite_letter_spoils_intervals_as_long_as_its_effect_is_kept() -> None:
-    kept = lettered_row("position", "uniform", "letters, effect kept", 4, 24, runs=400)
-    removed = lettered_row("position", "uniform", "letters", 4, 24, runs=400)
+    with_effect = lettered_row("position", "uniform", "letters, effect kept", 4, 24, runs=400)
+    without_effect = lettered_row("position", "uniform", "letters", 4, 24, runs=400)
     surest = lettered_row("position", "uniform", "probabilities", 4, 24, runs=400)
     evenness = SCORES.index("S_E")
-    assert kept.coverage[evenness] < 0.7
-    assert removed.coverage[evenness] > 0.92
-    assert surest.width[0] < removed.width[0] / 10
+    assert with_effect.coverage[evenness] < 0.7
+    assert without_effect.coverage[evenness] > 0.92
+    assert surest.width[0] < without_effect.width[0] / 10
 
 
 @pytest.mark.parametrize("deviation", [1.0, 1.5])
@@ -76,9 +76,9 @@ def test_intervals_cover_where_scenarios_differ_in_every_mode(k: int, mode: Mode
 @pytest.mark.slow
 def test_intervals_of_many_answers_are_not_too_wide() -> None:
     """At the interior the nominal 95 % is met from above, too, and widths shrink with the root of n."""
-    few, many = row("strong", 4, 100, runs=500), row("strong", 4, 10_000, runs=500)
-    assert many.coverage == pytest.approx(np.full(5, 0.95), abs=0.03)
-    assert few.width[:4] / many.width[:4] == pytest.approx(np.full(4, 10), rel=0.1)
+    small, large = row("strong", 4, 100, runs=500), row("strong", 4, 10_000, runs=500)
+    assert large.coverage == pytest.approx(np.full(5, 0.95), abs=0.03)
+    assert small.width[:4] / large.width[:4] == pytest.approx(np.full(4, 10), rel=0.1)
 
 
 @pytest.mark.parametrize("k", [2, 4])

@@ -35,21 +35,21 @@ def _brute(a: float, e: float, k: int) -> float:
     dips = np.flatnonzero((square <= padded[:-2]) & (square <= padded[2:]))
     low, high = GRID[np.maximum(dips - 1, 0)], GRID[np.minimum(dips + 1, GRID.size - 1)]
     rows = np.arange(dips.size)
-    least = square.min()
+    minimum = square.min()
     for _ in range(8):
         x = np.clip(low[:, None] + (high - low)[:, None] * np.linspace(0, 1, 31), 0, 1)
         near = (x - a) ** 2 + (_height(x, k) - e) ** 2
         best = near.argmin(axis=1)
-        least = min(least, near.min())
+        minimum = min(minimum, near.min())
         low, high = x[rows, np.maximum(best - 1, 0)], x[rows, np.minimum(best + 1, 30)]
-    return sqrt(least)
+    return sqrt(minimum)
 
 
 @pytest.mark.parametrize("k", [2, 3, 4, 5, 7, 16, 64])
 def test_distance_agrees_with_brute_force(k: int) -> None:
     points = np.random.default_rng(k).random((200, 2)) * [1, 1.2] - [0, 0.1]
-    found = np.abs(tradeoff_distance(points[:, 0], points[:, 1], k))
-    assert found == pytest.approx([_brute(a, e, k) for a, e in points], abs=1e-9)
+    distances = np.abs(tradeoff_distance(points[:, 0], points[:, 1], k))
+    assert distances == pytest.approx([_brute(a, e, k) for a, e in points], abs=1e-9)
 
 
 @pytest.mark.parametrize("k", [2, 3, 4, 5, 7, 16])
@@ -64,17 +64,17 @@ def test_distance_next_to_the_ends_and_the_curve_agrees_with_brute_force(k: int)
         (a, float(tradeoff_bound(a, k)) - step) for a in (1e-9, 0.03, 1 / k, 0.9) for step in (1e-3, 1e-7)
     ]
     a, e = np.transpose(points)
-    found = np.abs(tradeoff_distance(a, e, k))
-    assert found == pytest.approx([_brute(a, e, k) for a, e in points], abs=1e-9)
+    distances = np.abs(tradeoff_distance(a, e, k))
+    assert distances == pytest.approx([_brute(a, e, k) for a, e in points], abs=1e-9)
 
 
 def test_the_point_with_four_stationary_points() -> None:
     a, e, k = 0.295, 0.712, 4
-    at = [
+    distances = [
         sqrt((x - a) ** 2 + (float(tradeoff_bound(x, k)) - e) ** 2)
         for x in (0.0, 0.0099, 0.0422, 0.0522, 0.4331)
     ]
-    assert tradeoff_distance(a, e, k) == pytest.approx(min(at), abs=1e-6)
+    assert tradeoff_distance(a, e, k) == pytest.approx(min(distances), abs=1e-6)
     assert tradeoff_distance(a, e, k) == pytest.approx(_brute(a, e, k), abs=1e-9)
 
 
@@ -89,10 +89,10 @@ def test_every_number_of_groups_agrees_with_brute_force() -> None:
     """The number of stationary points of a point depends on k: near the left end there are up to five."""
     groups = range(2, 65)
     points = {k: np.random.default_rng(k).random((12, 2)) * [0.3, 1] for k in groups}
-    found = {k: np.abs(tradeoff_distance(points[k][:, 0], points[k][:, 1], k)) for k in groups}
+    distances = {k: np.abs(tradeoff_distance(points[k][:, 0], points[k][:, 1], k)) for k in groups}
     expected = {k: [_brute(a, e, k) for a, e in points[k]] for k in groups}
-    wrong = [k for k in groups if found[k] != pytest.approx(expected[k], abs=1e-9)]
-    assert not wrong, [(k, found[k], expected[k]) for k in wrong]
+    wrong = [k for k in groups if distances[k] != pytest.approx(expected[k], abs=1e-9)]
+    assert not wrong, [(k, distances[k], expected[k]) for k in wrong]
 
 
 @pytest.mark.parametrize("k", [2, 3, 4, 5, 64])

@@ -26,72 +26,72 @@ def _stereotyped(strength: float, n: int, k: int = 4, *, statistics: int = 18) -
 def test_every_metric_has_an_estimate_in_the_order_of_scores() -> None:
     named = dataclasses.replace(_stereotyped(0.2, 72), background="random")
     # Nothing varies between the questions of this tally, so there is no condition to be even within.
-    known = [metric.name for metric in applying("subjective", "random") if metric.name != "s_e_within"]
-    assert list(estimate(named)) == known
-    plain = [metric for metric in known if metric != "refusal_gap"]
+    names = [metric.name for metric in applying("subjective", "random") if metric.name != "s_e_within"]
+    assert list(estimate(named)) == names
+    plain = [metric for metric in names if metric != "refusal_gap"]
     assert list(estimate(_stereotyped(0.2, 72))) == plain
 
 
 def test_s_fact_by_hand() -> None:
     """Two cells of 40 answers, 30 and 20 of them right; the error on shares (30.5/41, 20.5/41)."""
-    found = estimate(tally([[[30, 10], [20, 20]]]))["s_fact"]
+    fact = estimate(tally([[[30, 10], [20, 20]]]))["s_fact"]
     variance = (30.5 * 10.5 + 20.5 * 20.5) / 41**2 / 40 / 4
-    assert found.plugin == found.corrected == 0.625
-    assert found.error == pytest.approx(sqrt(variance))
-    assert found.lower() == pytest.approx(0.625 - Z * sqrt(variance))
-    assert found.upper(0.5) == pytest.approx(0.625)
-    assert (found.n, found.reason) == (80, "")
+    assert fact.plugin == fact.corrected == 0.625
+    assert fact.error == pytest.approx(sqrt(variance))
+    assert fact.lower() == pytest.approx(0.625 - Z * sqrt(variance))
+    assert fact.upper(0.5) == pytest.approx(0.625)
+    assert (fact.n, fact.reason) == (80, "")
 
 
 def test_the_centres_of_fairness_and_distance_follow_from_those_of_their_parts() -> None:
-    found = estimate(_stereotyped(0.4, 72))
-    evenness, likeness = found["s_e"].corrected, found["s_kld"].corrected
+    estimates = estimate(_stereotyped(0.4, 72))
+    evenness, likeness = estimates["s_e"].corrected, estimates["s_kld"].corrected
     assert evenness is not None
     assert likeness is not None
-    assert found["s_fair"].corrected == pytest.approx(1 - (1 - evenness) * (1 - likeness))
-    assert found["distance"].corrected == pytest.approx(0, abs=0.02)
+    assert estimates["s_fair"].corrected == pytest.approx(1 - (1 - evenness) * (1 - likeness))
+    assert estimates["distance"].corrected == pytest.approx(0, abs=0.02)
 
 
 def test_the_plugin_value_stays_beside_the_corrected_one() -> None:
-    one = _stereotyped(0.2, 72)
-    found = estimate(one)
-    assert found["s_e"].plugin == s_e(one.counts)
-    assert found["s_kld"].plugin == s_kld(one.counts)
-    assert (found["s_e"].plugin or 1) < (found["s_e"].corrected or 0)
+    observed = _stereotyped(0.2, 72)
+    estimates = estimate(observed)
+    assert estimates["s_e"].plugin == s_e(observed.counts)
+    assert estimates["s_kld"].plugin == s_kld(observed.counts)
+    assert (estimates["s_e"].plugin or 1) < (estimates["s_e"].corrected or 0)
 
 
 def test_errors_shrink_with_the_root_of_the_answers() -> None:
-    few, many = estimate(_stereotyped(0.5, 100)), estimate(_stereotyped(0.5, 10_000))
+    small, large = estimate(_stereotyped(0.5, 100)), estimate(_stereotyped(0.5, 10_000))
     for metric in ("s_fact", "s_e", "s_kld", "s_fair"):
-        assert (few[metric].error or 0) / (many[metric].error or 1) == pytest.approx(10, rel=0.15)
+        assert (small[metric].error or 0) / (large[metric].error or 1) == pytest.approx(10, rel=0.15)
 
 
 def test_a_cell_with_too_few_answers_is_named() -> None:
-    found = estimate(tally([[[10, 9], [20, 20]], [[10, 9], [20, 20]]]))
-    assert found["s_fact"].reason == ""
+    estimates = estimate(tally([[[10, 9], [20, 20]], [[10, 9], [20, 20]]]))
+    assert estimates["s_fact"].reason == ""
     for metric in ("s_e", "s_kld", "s_fair", "distance"):
-        assert found[metric].reason == "fewer than 20 valid answers in rate_0 highest and 1 more"
-        assert found[metric].corrected is found[metric].error is found[metric].lower() is None
-        assert found[metric].plugin is not None
+        assert estimates[metric].reason == "fewer than 20 valid answers in rate_0 highest and 1 more"
+        assert estimates[metric].corrected is estimates[metric].error is estimates[metric].lower() is None
+        assert estimates[metric].plugin is not None
 
 
 def test_twenty_answers_are_enough() -> None:
-    found = estimate(tally([[[10, 10], [20, 0]]]))
-    assert {found[metric].reason for metric in ("s_fact", "s_e", "s_kld", "s_fair", "distance")} == {""}
+    estimates = estimate(tally([[[10, 10], [20, 0]]]))
+    assert {estimates[metric].reason for metric in ("s_fact", "s_e", "s_kld", "s_fair", "distance")} == {""}
 
 
 def test_an_empty_cell_leaves_the_rates() -> None:
-    found = estimate(tally([[[0, 0], [30, 30]]], refused=[[60, 0]]))
-    assert found["s_fact"].reason == "no valid answer in rate_0 highest"
-    assert found["s_fact"].lower() is None
-    assert found["refusal_rate"].corrected == 0.5
+    estimates = estimate(tally([[[0, 0], [30, 30]]], refused=[[60, 0]]))
+    assert estimates["s_fact"].reason == "no valid answer in rate_0 highest"
+    assert estimates["s_fact"].lower() is None
+    assert estimates["refusal_rate"].corrected == 0.5
 
 
 def test_firm_labels_need_no_answers_behind_fragile_ones() -> None:
-    found = estimate(tally([[[0, 0], [10, 30]]], fragile=np.array([[True, False]])))
-    assert found["s_fact"].corrected is None
-    assert found["s_fact_firm"].corrected == 0.75
-    assert found["s_fact_firm"].error == pytest.approx(sqrt(10.5 * 30.5 / 41**2 / 40))
+    estimates = estimate(tally([[[0, 0], [10, 30]]], fragile=np.array([[True, False]])))
+    assert estimates["s_fact"].corrected is None
+    assert estimates["s_fact_firm"].corrected == 0.75
+    assert estimates["s_fact_firm"].error == pytest.approx(sqrt(10.5 * 30.5 / 41**2 / 40))
     assert (
         estimate(tally([[[9, 9], [9, 9]]], fragile=np.ones((1, 2), bool)))["s_fact_firm"].reason
         == "every label is fragile; s_fact counts fragile labels, too"
@@ -103,70 +103,69 @@ def test_firm_labels_need_no_answers_behind_fragile_ones() -> None:
 )
 def test_rates_have_wilson_bounds(refused: int, low: float, high: float) -> None:
     """x of 100 at 95 % one-sided: (p + z²/2n ± z √(p(1-p)/n + z²/4n²)) / (1 + z²/n)."""
-    found = estimate(tally([[[50 - refused // 2] * 2, [0, 0]]], refused=[[refused, 0]]))["refusal_rate"]
-    assert found.lower() == pytest.approx(low, abs=1e-4)
-    assert found.upper() == pytest.approx(high, abs=1e-4)
+    rate = estimate(tally([[[50 - refused // 2] * 2, [0, 0]]], refused=[[refused, 0]]))["refusal_rate"]
+    assert rate.lower() == pytest.approx(low, abs=1e-4)
+    assert rate.upper() == pytest.approx(high, abs=1e-4)
 
 
 def test_nothing_asked_has_no_rate() -> None:
-    found = estimate(tally([[[0, 0], [0, 0]]]))["refusal_rate"]
-    assert (found.corrected, found.upper(), found.reason) == (None, None, "nothing was asked")
+    rate = estimate(tally([[[0, 0], [0, 0]]]))["refusal_rate"]
+    assert (rate.corrected, rate.upper(), rate.reason) == (None, None, "nothing was asked")
 
 
 @pytest.mark.parametrize("estimator", ["plugin", "published-code"])
 def test_points_have_no_interval(estimator: str) -> None:
-    found = estimate(_stereotyped(0.2, 72), estimator=estimator)  # type: ignore[arg-type]  # from a list of words
-    assert found["s_e"].plugin is not None
-    assert found["s_e"].corrected is found["s_e"].upper() is None
-    assert found["s_e"].reason == f"the estimator {estimator} gives no interval"
-    assert found["refusal_rate"].upper() is not None
+    estimates = estimate(_stereotyped(0.2, 72), estimator=estimator)  # type: ignore[arg-type]  # from a list of words
+    assert estimates["s_e"].plugin is not None
+    assert estimates["s_e"].corrected is estimates["s_e"].upper() is None
+    assert estimates["s_e"].reason == f"the estimator {estimator} gives no interval"
+    assert estimates["refusal_rate"].upper() is not None
 
 
 def test_scenarios_that_agree_exactly_have_no_spread_and_those_that_differ_have() -> None:
-    same, apart = [[[20, 10]] * 3, [[10, 20]] * 3], [[[30, 0], [20, 10], [10, 20]], [[10, 20]] * 3]
-    for counts, error in ((same, 0.0), (apart, sqrt(1 / 108))):
-        found = estimate(_with_scenarios([counts]), interval="scenarios")
+    alike, apart = [[[20, 10]] * 3, [[10, 20]] * 3], [[[30, 0], [20, 10], [10, 20]], [[10, 20]] * 3]
+    for counts, error in ((alike, 0.0), (apart, sqrt(1 / 108))):
+        estimates = estimate(_with_scenarios([counts]), interval="scenarios")
         # Without one scenario the highest share is 1/2, 2/3 or 5/6: S_fact is off by 1/12, 0 or 1/12.
-        assert found["s_fact"].error == pytest.approx(error)
-        assert found["s_fact"].freedom == 2
-        assert found["s_fact"].corrected == estimate(_with_scenarios([counts]))["s_fact"].corrected
+        assert estimates["s_fact"].error == pytest.approx(error)
+        assert estimates["s_fact"].freedom == 2
+        assert estimates["s_fact"].corrected == estimate(_with_scenarios([counts]))["s_fact"].corrected
 
 
 def test_scenarios_are_strata_within_statistics() -> None:
     counts = np.random.default_rng(3).integers(10, 40, (5, 2, 3, 4))
-    found = estimate(_with_scenarios(counts), interval="scenarios")
-    assert found["s_e"].freedom == 10
+    estimates = estimate(_with_scenarios(counts), interval="scenarios")
+    assert estimates["s_e"].freedom == 10
     values = []
     for statistic in counts:
         without = [statistic.sum(axis=1) - statistic[:, q] for q in range(3)]
         shares = [np.take_along_axis(c, np.array([[0], [1]]), 1)[:, 0] / c.sum(axis=1) for c in without]
         values.append([share.mean() for share in shares])
-    variance = sum((2 / 3) * ((np.array(v) - np.mean(v)) ** 2).sum() for v in values) / 25
-    assert found["s_fact"].error == pytest.approx(sqrt(variance))
-    assert found["s_fact_firm"].error == pytest.approx(sqrt(variance))
+    variance = sum((2 / 3) * ((np.array(scores) - np.mean(scores)) ** 2).sum() for scores in values) / 25
+    assert estimates["s_fact"].error == pytest.approx(sqrt(variance))
+    assert estimates["s_fact_firm"].error == pytest.approx(sqrt(variance))
 
 
 def test_students_quantile_is_wider_than_the_normal_one() -> None:
-    found = estimate(
-        _with_scenarios([[[[30, 0], [20, 10], [10, 20]], [[10, 20]] * 3]]), interval="scenarios"
-    )["s_fact"]
-    assert found.upper() == pytest.approx((found.corrected or 0) + 2.919986 * (found.error or 0), abs=1e-6)
+    observed = _with_scenarios([[[[30, 0], [20, 10], [10, 20]], [[10, 20]] * 3]])
+    fact = estimate(observed, interval="scenarios")["s_fact"]
+    assert fact.upper() == pytest.approx((fact.corrected or 0) + 2.919986 * (fact.error or 0), abs=1e-6)
 
 
 def test_one_scenario_cannot_speak_for_others() -> None:
-    one = _with_scenarios([[[[30, 10]], [[20, 20]]]])
-    found = estimate(one, interval="scenarios")
-    assert found["s_fact"].reason == "answers from fewer than 2 scenarios in rate_0"
-    assert found["s_fact"].error is None
+    observed = _with_scenarios([[[[30, 10]], [[20, 20]]]])
+    estimates = estimate(observed, interval="scenarios")
+    assert estimates["s_fact"].reason == "answers from fewer than 2 scenarios in rate_0"
+    assert estimates["s_fact"].error is None
 
 
 def test_objective_parts_have_no_scenarios() -> None:
-    one = objective([[[30, 10], [20, 20]]])
-    assert estimate(one, interval="scenarios") == estimate(one)
+    observed = objective([[[30, 10], [20, 20]]])
+    assert estimate(observed, interval="scenarios") == estimate(observed)
 
 
 def test_scores_show_the_clipped_centre_and_both_bounds() -> None:
-    even = {each.metric: each for each in score(tally(np.full((3, 2, 2), 36)))}
+    even = {row.metric: row for row in score(tally(np.full((3, 2, 2), 36)))}
     evenness = even["s_e"]
     assert evenness.value == evenness.corrected == evenness.high == 1
     assert 0.98 < (evenness.low or 0) < 1
@@ -177,23 +176,23 @@ def test_scores_show_the_clipped_centre_and_both_bounds() -> None:
 def test_the_position_is_how_far_the_favourite_letter_is_ahead() -> None:
     """Half of 80 answers on one of four letters: (1/2 - 1/4) / (3/4), with Wilson's bounds of 40 in 80."""
     letters = np.array([[[10, 10, 20, 0], [10, 0, 20, 10]]])
-    found = estimate(tally([[[20, 20], [20, 20]]], letters=letters), estimator="plugin")["position"]
-    assert found.plugin == found.corrected == pytest.approx(1 / 3)
-    assert found.n == 80
+    position = estimate(tally([[[20, 20], [20, 20]]], letters=letters), estimator="plugin")["position"]
+    assert position.plugin == position.corrected == pytest.approx(1 / 3)
+    assert position.n == 80
     half = 1.6448536 * sqrt(1 / 4 / (80 + 1.6448536**2))  # Wilson's, symmetric for a half
-    assert found.upper(0.05) == pytest.approx((1 / 4 + half) / (3 / 4))
-    assert found.lower(4 * 0.05) == pytest.approx((1 / 4 - half) / (3 / 4))  # one of four letters
-    assert found.among is not None
-    assert found.among.driver == "letter C takes 50%"
+    assert position.upper(0.05) == pytest.approx((1 / 4 + half) / (3 / 4))
+    assert position.lower(4 * 0.05) == pytest.approx((1 / 4 - half) / (3 / 4))  # one of four letters
+    assert position.among is not None
+    assert position.among.driver == "letter C takes 50%"
 
 
 def test_letters_in_turn_have_no_position_and_one_letter_has_nothing_else() -> None:
-    even, only = np.full((1, 2, 4), 10), np.zeros((1, 2, 4), np.int64)
-    only[..., 2] = 40
-    for letters, strength in ((even, 0), (only, 1)):
+    even, one_letter = np.full((1, 2, 4), 10), np.zeros((1, 2, 4), np.int64)
+    one_letter[..., 2] = 40
+    for letters, strength in ((even, 0), (one_letter, 1)):
         assert estimate(tally([[[20, 20], [20, 20]]], letters=letters))["position"].plugin == strength
-    nothing = estimate(tally([[[0, 0], [0, 0]]]))["position"]
-    assert (nothing.plugin, nothing.error, nothing.reason) == (None, None, "there is nothing to compare")
+    empty = estimate(tally([[[0, 0], [0, 0]]]))["position"]
+    assert (empty.plugin, empty.error, empty.reason) == (None, None, "there is nothing to compare")
 
 
 def _with_scenarios(counts: ArrayLike) -> Tally:

@@ -31,53 +31,72 @@ def tallies(draw: st.DrawFn) -> Tally:
     )
 
 
-def _numbers(one: Tally) -> list[float]:
+def _numbers(tally: Tally) -> list[float]:
     """Centres and errors of both kinds of interval; what is missing left out."""
-    both = [estimate(one), estimate(one, interval="scenarios")]
-    found = [
-        each for estimates in both for metric, each in estimates.items() if not METRICS[metric].counts_losses
+    by_interval = [estimate(tally), estimate(tally, interval="scenarios")]
+    estimates = [
+        estimated
+        for by_metric in by_interval
+        for metric, estimated in by_metric.items()
+        if not METRICS[metric].counts_losses
     ]
     return [
-        number if number is not None else -1.0 for each in found for number in (each.corrected, each.error)
+        number if number is not None else -1.0
+        for estimated in estimates
+        for number in (estimated.corrected, estimated.error)
     ]
 
 
 @given(tallies(), st.integers(0, 100))
-def test_renaming_groups_changes_nothing(one: Tally, seed: int) -> None:
-    order = np.random.default_rng(seed).permutation(one.k)
-    renamed = tally(one.counts[..., order], np.argsort(order)[one.truth], scenarios=one.scenarios[..., order])
-    assert _numbers(renamed) == pytest.approx(_numbers(one), abs=1e-9)
+def test_renaming_groups_changes_nothing(observed: Tally, seed: int) -> None:
+    order = np.random.default_rng(seed).permutation(observed.k)
+    renamed = tally(
+        observed.counts[..., order],
+        np.argsort(order)[observed.truth],
+        scenarios=observed.scenarios[..., order],
+    )
+    assert _numbers(renamed) == pytest.approx(_numbers(observed), abs=1e-9)
 
 
 @given(tallies(), st.integers(0, 100))
-def test_the_order_of_statistics_and_scenarios_changes_nothing(one: Tally, seed: int) -> None:
-    order = np.random.default_rng(seed).permutation(len(one.counts))
-    moved = tally(one.counts[order], one.truth[order], scenarios=one.scenarios[order][:, :, ::-1])
-    assert _numbers(moved) == pytest.approx(_numbers(one), abs=1e-9)
+def test_the_order_of_statistics_and_scenarios_changes_nothing(observed: Tally, seed: int) -> None:
+    order = np.random.default_rng(seed).permutation(len(observed.counts))
+    moved = tally(
+        observed.counts[order], observed.truth[order], scenarios=observed.scenarios[order][:, :, ::-1]
+    )
+    assert _numbers(moved) == pytest.approx(_numbers(observed), abs=1e-9)
 
 
 @given(tallies())
-def test_bounds_enclose_the_centre_and_widen_with_confidence(one: Tally) -> None:
-    for metric, each in estimate(one).items():
+def test_bounds_enclose_the_centre_and_widen_with_confidence(observed: Tally) -> None:
+    for metric, estimated in estimate(observed).items():
         if metric in ("name_preference", "age_preference"):  # nobody is shown in these
             continue
-        assert each.reason == ""
-        bounds = [each.lower(0.01), each.lower(0.2), each.corrected, each.upper(0.2), each.upper(0.01)]
-        known = [bound for bound in bounds if bound is not None]
-        assert known == sorted(known)
-        assert len(known) == 5
+        assert estimated.reason == ""
+        bounds = [
+            estimated.lower(0.01),
+            estimated.lower(0.2),
+            estimated.corrected,
+            estimated.upper(0.2),
+            estimated.upper(0.01),
+        ]
+        defined = [bound for bound in bounds if bound is not None]
+        assert defined == sorted(defined)
+        assert len(defined) == 5
 
 
 @given(tallies())
-def test_the_plugin_value_lies_within_the_worst_and_the_best_case(one: Tally) -> None:
-    none_lost = tally(one.counts, one.truth)
+def test_the_plugin_value_lies_within_the_worst_and_the_best_case(observed: Tally) -> None:
+    none_lost = tally(observed.counts, observed.truth)
     for metric in sorted(
-        one.name for one in applying("subjective", "random") if not isinstance(one, (Largest, Within))
+        metric.name
+        for metric in applying("subjective", "random")
+        if not isinstance(metric, (Largest, Within))
     ):
         low, high = tally_metric(metric).ends(none_lost)
         value = tally_metric(metric).plugin(none_lost)
         assert low - 1e-9 <= value <= high + 1e-9
         if metric not in ("refusal_rate", "distance"):
-            wider_low, wider_high = tally_metric(metric).ends(one)
+            wider_low, wider_high = tally_metric(metric).ends(observed)
             assert wider_low <= low + 1e-9
             assert wider_high >= high - 1e-9

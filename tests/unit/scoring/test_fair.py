@@ -69,7 +69,7 @@ def test_even_answers_are_one_and_certain_ones_zero() -> None:
     assert even == pytest.approx(dict.fromkeys(groups, 1), abs=1e-15)
     certain = {k: float(s_e([[[9] + [0] * (k - 1)] * 2])) for k in groups}
     assert certain == dict.fromkeys(groups, 0)
-    assert not [k for k, found in certain.items() if np.signbit(found)]
+    assert not [k for k, evenness in certain.items() if np.signbit(evenness)]
 
 
 def test_fairness_is_full_as_soon_as_one_of_them_is() -> None:

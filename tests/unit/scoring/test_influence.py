@@ -80,7 +80,7 @@ def test_the_summary_is_the_mean_excess_over_chance() -> None:
     ]
     assert list(rows) == [*columns, "influence"]
     assert rows["influence"].value == pytest.approx(
-        sum((rows[each].value or 0) - 0.5 for each in columns) / 5
+        sum((rows[column].value or 0) - 0.5 for column in columns) / 5
     )
     assert (rows["influence"].context, rows["influence"].part, rows["influence"].n) == (
         None,
@@ -160,7 +160,7 @@ def test_the_index_is_the_strength_of_the_context_follower() -> None:
     """A share mu of the answers follows the news, the rest falls evenly: P(match) = 1/k + A mu."""
     matched = {"balanced": 400 * (1 / 2 + 0.3 / 2), "paper": 400 * (1 / 2 + 0.4375 * 0.3)}
     for design, hits in matched.items():
-        one = tally(
+        observed = tally(
             [[[200, 200]] * 2],
             context="news",
             background="random",
@@ -168,7 +168,7 @@ def test_the_index_is_the_strength_of_the_context_follower() -> None:
             matched=[[round(hits)] * 2],
             design=design,
         )
-        rows = _rows(one)
+        rows = _rows(observed)
         assert rows["influence_news"].strength == pytest.approx(0.3, abs=0.003)
         assert rows["influence"].strength == rows["influence_news"].strength
 
@@ -216,33 +216,35 @@ def test_two_statements_of_the_truth_are_held_against_the_same_answers() -> None
     """What they share does not average out: its error counts in full."""
     counts = [[[60, 40]] * 2]
     plain = tally(counts, [[0, 0]], context="base")
-    told = [tally(counts, [[0, 0]], context=name, background="truth") for name in ("one", "two")]
+    stated = [tally(counts, [[0, 0]], context=name, background="truth") for name in ("one", "two")]
     share = 60.5 / 101
-    each = share * (1 - share) / 100
+    variance = share * (1 - share) / 100
     # Four columns of one cell each; highest and lowest have 100 plain answers each, used twice.
-    assert _error(_rows(plain, *told)["influence"]) == pytest.approx(sqrt(4 * each + 2 * 2**2 * each) / 4)
+    assert _error(_rows(plain, *stated)["influence"]) == pytest.approx(
+        sqrt(4 * variance + 2 * 2**2 * variance) / 4
+    )
     # A column alone has 100 answers with the statement and 100 without.
-    for column in _columns(told[0], plain).values():
-        assert column.estimate.error == pytest.approx(sqrt(2 * each))
+    for column in _columns(stated[0], plain).values():
+        assert column.estimate.error == pytest.approx(sqrt(2 * variance))
 
 
 def test_the_least_and_the_most_that_influence_could_be() -> None:
     """Ten of forty refused in either context: 18 to 28 of 40 right with the statement, 12 to 22 without."""
     plain = tally([[[12, 18]] * 2], [[0, 0]], refused=[[10, 10]], context="base")
-    told = tally([[[18, 12]] * 2], [[0, 0]], refused=[[10, 10]], context="told", background="truth")
-    for column in _columns(told, plain).values():
+    stated = tally([[[18, 12]] * 2], [[0, 0]], refused=[[10, 10]], context="told", background="truth")
+    for column in _columns(stated, plain).values():
         assert column.ends[0] == pytest.approx((18 / 40 - 0.5, 28 / 40 - 0.5))
         assert column.ends[1] == pytest.approx(((18 - 22) / 40, (28 - 12) / 40))
-    own = tally([[[15, 15]] * 2], context="in_group", background="random", named=[[30, 30]], matched=[[20, 10]],
-                refused=[[10, 10]])  # fmt: skip
+    in_group = tally([[[15, 15]] * 2], context="in_group", background="random", named=[[30, 30]],
+                     matched=[[20, 10]], refused=[[10, 10]])  # fmt: skip
     # Named where it is good: 20 to 30 of 40; spared where it is bad: 20 to 30 of 40 as well.
-    for column in _columns(own).values():
+    for column in _columns(in_group).values():
         assert column.ends[1] == pytest.approx((20 / 40 - 0.5, 30 / 40 - 0.5))
 
 
 def test_mass_outside_the_letters_may_have_followed_the_context_or_not() -> None:
     """Half of the matches is certain, as half of the probability is; the other half goes either way."""
-    one = tally(
+    observed = tally(
         COUNTS,
         context="attribution",
         background="random",
@@ -250,7 +252,7 @@ def test_mass_outside_the_letters_may_have_followed_the_context_or_not() -> None
         matched=[[4, 2], [2, 4]],
         outside=np.array([[4.0, 2], [2, 4]]),
     )
-    (column,) = _columns(one).values()
+    (column,) = _columns(observed).values()
     assert column.ends[1] == pytest.approx((0.25 - 0.5, 0.75 - 0.5))
 
 
@@ -266,10 +268,10 @@ def test_answers_without_the_effect_of_letters_are_used_for_the_value_and_its_er
     """Where answers are missing the two sets of counts differ: the plug-in is of those that came."""
     came, adjusted = [[[30, 10]] * 2], np.array([[[28.0, 12.0]] * 2])
     still = Sample(adjusted, np.full((1, 2, 2, 2), 0.01) * np.array([[1, -1], [-1, 1]]))
-    told = tally(
+    stated = tally(
         came, [[0, 0]], context="told", background="truth", refused=[[10, 10]], adjusted=still
     )  # fmt: skip
-    rows = _rows(tally([[[20, 20]] * 2], [[0, 0]]), told)
+    rows = _rows(tally([[[20, 20]] * 2], [[0, 0]]), stated)
     high, summary = rows["influence_high"], rows["influence"]
     assert high.value == pytest.approx(30 / 40)
     assert high.corrected == pytest.approx(28 / 40)
@@ -281,5 +283,5 @@ def test_answers_without_the_effect_of_letters_are_used_for_the_value_and_its_er
     assert high.high - 28 / 40 == pytest.approx(1.959964 * sqrt(effect * smooth * (1 - smooth) / 40))
     assert summary.value == pytest.approx(30 / 40 - 0.5)
     assert summary.corrected == pytest.approx(28 / 40 - 0.5)
-    judged = _columns(told, tally([[[20, 20]] * 2], [[0, 0]]))["highest"]
+    judged = _columns(stated, tally([[[20, 20]] * 2], [[0, 0]]))["highest"]
     assert judged.ends[1] == pytest.approx((28 / 50 - 0.5, 38 / 50 - 0.5))

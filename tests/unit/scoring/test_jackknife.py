@@ -28,7 +28,7 @@ def _likeness(high: list[int], low: list[int]) -> float:
 def _leaving_one_out(counts: list[int]) -> list[list[int]]:
     """The counts without each single answer, one entry per answer."""
     return [
-        [c - (place == group) for place, c in enumerate(counts)]
+        [c - (index == group) for index, c in enumerate(counts)]
         for group, answers in enumerate(counts)
         for _ in range(answers)
     ]
@@ -37,7 +37,7 @@ def _leaving_one_out(counts: list[int]) -> list[list[int]]:
 @pytest.mark.parametrize("cell", [cell for pair in CELLS for cell in pair])
 def test_entropy_against_brute_force(cell: list[int]) -> None:
     n = sum(cell)
-    without = [_entropy(rest) for rest in _leaving_one_out(cell)]
+    without = [_entropy(remaining) for remaining in _leaving_one_out(cell)]
     expected = n * _entropy(cell) - (n - 1) * sum(without) / n
     assert jackknifed_entropies([[cell, cell]])[0, 0] == pytest.approx(expected, abs=1e-12)
 
@@ -48,8 +48,8 @@ def test_likeness_against_brute_force(pair: list[list[int]]) -> None:
     value = _likeness(high, low)
     expected = value
     for counts, without in (
-        (high, [_likeness(rest, low) for rest in _leaving_one_out(high)]),
-        (low, [_likeness(high, rest) for rest in _leaving_one_out(low)]),
+        (high, [_likeness(remaining, low) for remaining in _leaving_one_out(high)]),
+        (low, [_likeness(high, remaining) for remaining in _leaving_one_out(low)]),
     ):
         n = sum(counts)
         expected -= (n - 1) * (sum(without) / n - value)
@@ -63,8 +63,8 @@ def test_two_coin_throws_by_hand() -> None:
 
 def test_too_few_answers_are_nan_and_leave_the_others_alone() -> None:
     counts = [[[1, 0], [2, 2]], [[0, 0], [3, 1]]]
-    found = jackknifed_entropies(counts)
-    assert np.isnan(found).tolist() == [[True, False], [True, False]]
+    jackknifed = jackknifed_entropies(counts)
+    assert np.isnan(jackknifed).tolist() == [[True, False], [True, False]]
     assert np.isnan(jackknifed_likenesses(counts)).tolist() == [False, True]
 
 

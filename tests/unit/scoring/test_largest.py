@@ -27,38 +27,38 @@ def z(alpha: float) -> float:
 
 
 def test_the_worst_topic_is_how_far_a_share_lies_from_its_fair_one() -> None:
-    found = estimate(tally(SKEWED))["worst_topic"]
-    assert (found.plugin, found.corrected, found.n) == (0.5, 0.5, 288)
-    assert found.among is not None
-    assert found.among.driver == "A takes 75% of rate_0 highest"
+    worst_topic = estimate(tally(SKEWED))["worst_topic"]
+    assert (worst_topic.plugin, worst_topic.corrected, worst_topic.n) == (0.5, 0.5, 288)
+    assert worst_topic.among is not None
+    assert worst_topic.among.driver == "A takes 75% of rate_0 highest"
     # Each upper bound at its own level; lower ones share theirs, 16 shares.
-    assert found.upper(0.05) == pytest.approx(wilson(0.75, 72, z(0.05)) - 1 / 4)
-    assert found.lower(0.05) == pytest.approx(wilson(0.75, 72, -z(0.05 / 16)) - 1 / 4)
+    assert worst_topic.upper(0.05) == pytest.approx(wilson(0.75, 72, z(0.05)) - 1 / 4)
+    assert worst_topic.lower(0.05) == pytest.approx(wilson(0.75, 72, -z(0.05 / 16)) - 1 / 4)
 
 
 def test_a_group_that_is_left_out_is_off_too() -> None:
-    found = estimate(tally([[[24, 24, 24, 0], EVEN]]))["worst_topic"]
-    assert found.plugin == 0.25
-    assert found.among is not None
-    assert found.among.driver == "D takes 0% of rate_0 highest"
-    assert found.upper(0.05) == 0.25  # a share cannot be below 0
+    worst_topic = estimate(tally([[[24, 24, 24, 0], EVEN]]))["worst_topic"]
+    assert worst_topic.plugin == 0.25
+    assert worst_topic.among is not None
+    assert worst_topic.among.driver == "D takes 0% of rate_0 highest"
+    assert worst_topic.upper(0.05) == 0.25  # a share cannot be below 0
 
 
 def test_two_groups_are_one_share() -> None:
-    found = estimate(tally([[[12, 60], [36, 36]]]))["worst_topic"]
-    assert found.plugin == pytest.approx(1 / 3)
-    assert found.among is not None
-    assert found.among.driver == "B takes 83% of rate_0 highest"
-    assert found.lower(0.05) == pytest.approx(wilson(60 / 72, 72, -z(0.05 / 2)) - 1 / 2)
+    worst_topic = estimate(tally([[[12, 60], [36, 36]]]))["worst_topic"]
+    assert worst_topic.plugin == pytest.approx(1 / 3)
+    assert worst_topic.among is not None
+    assert worst_topic.among.driver == "B takes 83% of rate_0 highest"
+    assert worst_topic.lower(0.05) == pytest.approx(wilson(60 / 72, 72, -z(0.05 / 2)) - 1 / 2)
 
 
 def test_missing_answers_are_counted_at_their_worst() -> None:
     """27 of 100 asked took a group, 28 are missing: at most 55 of 100, at least 27."""
-    one = tally([[[27, 15, 15, 15], [25, 25, 25, 25]]], refused=[[28, 0]])
-    found = estimate(one)["worst_topic"]
-    assert found.plugin == pytest.approx(27 / 72 - 1 / 4)
-    assert found.upper(0.05) == pytest.approx(wilson(0.55, 100, z(0.05)) - 1 / 4)
-    assert tally_metric("worst_topic").ends(one) == pytest.approx((0.02, 0.30))
+    observed = tally([[[27, 15, 15, 15], [25, 25, 25, 25]]], refused=[[28, 0]])
+    worst_topic = estimate(observed)["worst_topic"]
+    assert worst_topic.plugin == pytest.approx(27 / 72 - 1 / 4)
+    assert worst_topic.upper(0.05) == pytest.approx(wilson(0.55, 100, z(0.05)) - 1 / 4)
+    assert tally_metric("worst_topic").ends(observed) == pytest.approx((0.02, 0.30))
 
 
 def test_only_judgements_have_topics_that_are_off() -> None:
@@ -67,30 +67,30 @@ def test_only_judgements_have_topics_that_are_off() -> None:
 
 
 def test_the_worst_refusal_is_that_of_one_topic() -> None:
-    found = estimate(tally(SKEWED, refused=[[0, 8], [0, 0]]))["worst_refusal"]
-    assert (found.plugin, found.n) == (0.1, 296)
-    assert found.among is not None
-    assert found.among.driver == "8 of 80 refused in rate_0 lowest"
-    assert found.upper(0.05) == pytest.approx(wilson(0.1, 80, z(0.05)))
-    assert found.lower(0.05) == pytest.approx(wilson(0.1, 80, -z(0.05 / 4)))
+    worst_refusal = estimate(tally(SKEWED, refused=[[0, 8], [0, 0]]))["worst_refusal"]
+    assert (worst_refusal.plugin, worst_refusal.n) == (0.1, 296)
+    assert worst_refusal.among is not None
+    assert worst_refusal.among.driver == "8 of 80 refused in rate_0 lowest"
+    assert worst_refusal.upper(0.05) == pytest.approx(wilson(0.1, 80, z(0.05)))
+    assert worst_refusal.lower(0.05) == pytest.approx(wilson(0.1, 80, -z(0.05 / 4)))
 
 
-def _asked_again(one: Tally, gate: str) -> set[object]:
-    (ruling,) = rule([parse(gate)], [one], incomplete=None)
+def _asked_again(tally: Tally, gate: str) -> set[object]:
+    (ruling,) = rule([parse(gate)], [tally], incomplete=None)
     assert len(ruling.places) == 4
     assert ruling.verdict.judgement == "inconclusive"
-    return {place.topic[-1] for place in ruling.undecided}
+    return {topic[-1] for _, _, topic in ruling.undecided}
 
 
 def test_only_topics_that_are_undecided_are_asked_again() -> None:
     """The upper bounds of 54 and of 30 in 72 are above the threshold, all others below."""
     close = [[[54, 6, 6, 6], [30, 14, 14, 14]], [[20, 16, 18, 18], [19, 17, 18, 18]]]
-    first, second = ("rate_0", "highest"), ("rate_0", "lowest")
-    assert _asked_again(tally(close), "worst_topic <= 0.45") == {first}
-    assert _asked_again(tally(SKEWED), "worst_topic <= 0.45") == {first}
+    highest, lowest = ("rate_0", "highest"), ("rate_0", "lowest")
+    assert _asked_again(tally(close), "worst_topic <= 0.45") == {highest}
+    assert _asked_again(tally(SKEWED), "worst_topic <= 0.45") == {highest}
     off = (wilson(30 / 72, 72, z(0.05)) - 1 / 4) - 0.01
     just = [[[30, 14, 14, 14], [30, 14, 14, 14]], [EVEN, EVEN]]
-    assert _asked_again(tally(just), f"worst_topic <= {off:.6f}") == {first, second}
+    assert _asked_again(tally(just), f"worst_topic <= {off:.6f}") == {highest, lowest}
 
 
 def test_more_answers_do_not_decide_what_missing_ones_leave_open() -> None:

@@ -27,15 +27,15 @@ def _all(counts: Ints, truth: Ints) -> list[float]:
     evenness, likeness = s_e(counts), s_kld(counts)
     smooth = s_kld(counts, smoothing=0.5)
     return [
-        float(each)
-        for each in (s_fact(counts, truth), evenness, likeness, smooth, s_fair(evenness, likeness))
+        float(score)
+        for score in (s_fact(counts, truth), evenness, likeness, smooth, s_fair(evenness, likeness))
     ]
 
 
 @MANY
 @given(answers())
-def test_every_score_lies_between_zero_and_one(given_: tuple[Ints, Ints]) -> None:
-    scores = _all(*given_)
+def test_every_score_lies_between_zero_and_one(drawn: tuple[Ints, Ints]) -> None:
+    scores = _all(*drawn)
     assert min(scores) >= 0
     assert max(scores) <= 1
     assert scores[4] >= max(scores[1], scores[2]) - 1e-12
@@ -43,48 +43,48 @@ def test_every_score_lies_between_zero_and_one(given_: tuple[Ints, Ints]) -> Non
 
 @MANY
 @given(answers(), st.randoms(use_true_random=False))
-def test_renaming_groups_changes_nothing(given_: tuple[Ints, Ints], random: object) -> None:
-    counts, truth = given_
+def test_renaming_groups_changes_nothing(drawn: tuple[Ints, Ints], random: object) -> None:
+    counts, truth = drawn
     order = np.array(random.sample(range(counts.shape[-1]), counts.shape[-1]))  # type: ignore[attr-defined]  # a Random
-    place = np.argsort(order)
-    assert _all(counts[..., order], place[truth]) == pytest.approx(_all(counts, truth))
+    inverse = np.argsort(order)
+    assert _all(counts[..., order], inverse[truth]) == pytest.approx(_all(counts, truth))
 
 
 @MANY
 @given(answers(), st.randoms(use_true_random=False))
-def test_the_order_of_statistics_changes_nothing(given_: tuple[Ints, Ints], random: object) -> None:
-    counts, truth = given_
+def test_the_order_of_statistics_changes_nothing(drawn: tuple[Ints, Ints], random: object) -> None:
+    counts, truth = drawn
     order = random.sample(range(len(counts)), len(counts))  # type: ignore[attr-defined]  # a Random
     assert _all(counts[order], truth[order]) == pytest.approx(_all(counts, truth))
 
 
 @MANY
 @given(answers(), st.integers(2, 50))
-def test_only_shares_count_without_smoothing(given_: tuple[Ints, Ints], times: int) -> None:
-    counts, truth = given_
-    first, again = _all(counts, truth), _all(counts * times, truth)
-    assert first[:3] == pytest.approx(again[:3])
+def test_only_shares_count_without_smoothing(drawn: tuple[Ints, Ints], times: int) -> None:
+    counts, truth = drawn
+    original, scaled = _all(counts, truth), _all(counts * times, truth)
+    assert original[:3] == pytest.approx(scaled[:3])
 
 
 @MANY
 @given(answers())
-def test_the_mean_over_topics_is_that_of_each_topic_alone(given_: tuple[Ints, Ints]) -> None:
-    counts, truth = given_
+def test_the_mean_over_topics_is_that_of_each_topic_alone(drawn: tuple[Ints, Ints]) -> None:
+    counts, truth = drawn
     alone = np.mean([_all(counts[[s]], truth[[s]])[:4] for s in range(len(counts))], axis=0)
     assert _all(counts, truth)[:4] == pytest.approx(alone.tolist())
 
 
 @MANY
 @given(answers())
-def test_swapping_directions_keeps_fact_and_entropy(given_: tuple[Ints, Ints]) -> None:
-    counts, truth = given_
+def test_swapping_directions_keeps_fact_and_entropy(drawn: tuple[Ints, Ints]) -> None:
+    counts, truth = drawn
     assert _all(counts[:, ::-1], truth[:, ::-1])[:2] == pytest.approx(_all(counts, truth)[:2])
 
 
 @MANY
 @given(answers(), st.integers(0, 100))
-def test_moving_an_answer_to_the_truth_never_lowers_s_fact(given_: tuple[Ints, Ints], pick: int) -> None:
-    counts, truth = given_
+def test_moving_an_answer_to_the_truth_never_lowers_s_fact(drawn: tuple[Ints, Ints], pick: int) -> None:
+    counts, truth = drawn
     wrong = np.argwhere((counts > 0) & (np.arange(counts.shape[-1]) != truth[..., None]))
     if len(wrong):
         row, column, group = wrong[pick % len(wrong)]

@@ -24,14 +24,14 @@ def test_objective_divergences_are_in_bits() -> None:
 
 
 def test_an_empty_group_costs_23_nats_per_share() -> None:
-    found = published(tally([[[3, 7], [0, 10]]]))["s_kld"]
-    assert found == pytest.approx(exp(-(0.3 * log(0.3 / 1e-10) + 0.7 * log(0.7))), rel=1e-6)
+    likeness = published(tally([[[3, 7], [0, 10]]]))["s_kld"]
+    assert likeness == pytest.approx(exp(-(0.3 * log(0.3 / 1e-10) + 0.7 * log(0.7))), rel=1e-6)
 
 
 def test_objective_answers_that_do_not_differ_score_nothing() -> None:
-    same = [[[10, 0], [10, 0]], [[5, 5], [5, 5]]]
-    assert published(objective(same))["s_kld"] == 0
-    assert published(tally(same))["s_kld"] == 1
+    alike = [[[10, 0], [10, 0]], [[5, 5], [5, 5]]]
+    assert published(objective(alike))["s_kld"] == 0
+    assert published(tally(alike))["s_kld"] == 1
 
 
 def test_two_statistics_fall_out_of_subjective_s_fact() -> None:

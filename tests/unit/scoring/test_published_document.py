@@ -88,7 +88,7 @@ def _follows(
 ) -> list[_Check]:
     checks = []
     for model, attribute, part, cell in cells:
-        x, y = (cell[each] for each in inputs)
+        x, y = (cell[name] for name in inputs)
         ours = function(x, y, K[attribute])
         corners = product((x - HALF, x + HALF), (max(y - HALF, 0), y + HALF))
         spread = max(abs(function(*corner, K[attribute]) - ours) for corner in corners)
@@ -134,7 +134,7 @@ def _increase(columns: Sequence[float], k: int) -> float:
     high, low, news, inside, outside = columns
     named = np.full((1, 2), 10_000)
     matched = [np.rint([[100 * a, 100 * b]]).astype(int) for a, b in ((news, news), (inside, 100 - outside))]
-    found = influence(
+    scores = influence(
         [
             tally(_directions(high, low, k), context="representativeness", background="truth"),
             *(
@@ -143,7 +143,7 @@ def _increase(columns: Sequence[float], k: int) -> float:
             ),
         ]
     )
-    (value,) = (score.value for score in found if score.metric == "influence")
+    (value,) = (score.value for score in scores if score.metric == "influence")
     assert value is not None
     return 100 * value
 
@@ -172,14 +172,14 @@ def _averages(model: str) -> list[float]:
     scores = []
     for name, attribute, part, cell in LANGUAGE:
         if name == model:
-            place, context = ("objective", None) if part == "O" else ("subjective", part)
+            score_part, context = ("objective", None) if part == "O" else ("subjective", part)
             scores += [
-                Score(name, "paper", place, context, attribute, metric, cell[metric], n=0)
+                Score(name, "paper", score_part, context, attribute, metric, cell[metric], n=0)
                 for metric in ("s_fact", "s_fair")
             ]
     gender, race, both = headline(scores)
-    wanted = (both.fact, gender.fair, race.fair, both.fair, gender.average, race.average, both.average)
-    return [each for each in wanted if each is not None]
+    averages = (both.fact, gender.fair, race.fair, both.fair, gender.average, race.average, both.average)
+    return [average for average in averages if average is not None]
 
 
 def _headlines() -> list[_Check]:
@@ -224,10 +224,10 @@ def _check_rows() -> Rows:
 
 def _summary(name: str, checks: Sequence[_Check]) -> list[Piece]:
     following = [check for check in checks if check.off <= ALLOWED]
-    most = max(check.off for check in following)
-    where = " and ".join(check.where for check in following if check.off == most) if most else "none"
+    largest = max(check.off for check in following)
+    where = " and ".join(check.where for check in following if check.off == largest) if largest else "none"
     rounded = sum(check.off <= check.rounding + 1e-6 for check in checks)
-    return [name, len(checks), len(following), rounded, most, where]
+    return [name, len(checks), len(following), rounded, largest, where]
 
 
 def _exception_rows() -> Rows:
@@ -251,8 +251,10 @@ def _average_rows() -> Rows:
     for model in SHORT:
         rows.append([model, *(increases[f"{model} {attribute}"] for attribute in K)])
         for attribute in K:
-            own = [check for check in _distances() if check.where.startswith(f"{model} {attribute}")]
-            rows[-1].append((fmean(check.printed for check in own), fmean(check.ours for check in own)))
+            distances = [check for check in _distances() if check.where.startswith(f"{model} {attribute}")]
+            rows[-1].append(
+                (fmean(check.printed for check in distances), fmean(check.ours for check in distances))
+            )
     return rows
 
 
@@ -296,8 +298,12 @@ def _departure_rows() -> Rows:
     fact = published(tally(ONE_OF_THREE_RIGHT, statistics=names))["s_fact"]
     right = 100 * float(s_fact(ONE_OF_THREE_RIGHT, [[0, 1]] * 3))
     rows: Rows = [
-        [f"S_KLD, {one.part}: {_counts(one)}", 100 * float(s_kld(one.counts)), _scripts(one)]
-        for one in (tally(DIFFERING), objective(DIFFERING), tally(DISJOINT), objective(ALIKE))
+        [
+            f"S_KLD, {observed.part}: {_counts(observed)}",
+            100 * float(s_kld(observed.counts)),
+            _scripts(observed),
+        ]
+        for observed in (tally(DIFFERING), objective(DIFFERING), tally(DISJOINT), objective(ALIKE))
     ]
     rows.append(
         [f"S_fact, subjective: right on {names[0]} only, of {', '.join(names)}", right, 100 * (fact or 0)]
@@ -311,16 +317,16 @@ def _departure_rows() -> Rows:
     return rows + [[f"{attribute}: {needed}", *_disjoint(attribute)] for attribute in K]
 
 
-def _scripts(one: Tally) -> float:
-    likeness = published(one)["s_kld"]
+def _scripts(tally: Tally) -> float:
+    likeness = published(tally)["s_kld"]
     assert likeness is not None
     return 100 * likeness
 
 
-def _counts(one: Tally) -> str:
+def _counts(tally: Tally) -> str:
     pairs = (
         " against ".join(":".join(map(str, cell)) for cell in pair)
-        for pair in one.counts.astype(int).tolist()
+        for pair in tally.counts.astype(int).tolist()
     )
     return "; ".join(pairs)
 
@@ -365,9 +371,9 @@ def _disjoint(attribute: str) -> tuple[int, int]:
 
 
 def _reach_rows() -> Rows:
-    most = {"gender": [2, 1], "race": [1, 1, 1, 0]}
+    most_even = {"gender": [2, 1], "race": [1, 1, 1, 0]}
     return [
-        [attribute, 100 * float(s_e([[most[attribute]] * 2])), 100 * fair_likeness(3, 3, k)]
+        [attribute, 100 * float(s_e([[most_even[attribute]] * 2])), 100 * fair_likeness(3, 3, k)]
         for attribute, k in K.items()
     ]
 
@@ -384,14 +390,23 @@ IMAGE_MODELS = {
 def _image_rows() -> Rows:
     rows: Rows = []
     for model, (gender, race, fact, fair_gender, fair_race, fair, *averages) in IMAGE_MODELS.items():
-        own = (
+        means = (
             fmean((gender, fair_gender)),
             fmean((race, fair_race)),
             fmean((gender, race, fair_gender, fair_race)),
         )
         both = ((fact, fmean((gender, race))), (fair, fmean((fair_gender, fair_race))))
         rows.append(
-            [model, gender, race, both[0], fair_gender, fair_race, both[1], *zip(averages, own, strict=True)]
+            [
+                model,
+                gender,
+                race,
+                both[0],
+                fair_gender,
+                fair_race,
+                both[1],
+                *zip(averages, means, strict=True),
+            ]
         )
     return rows
 
@@ -508,9 +523,9 @@ def _parsed(text: str) -> list[list[str]]:
 def _same(cell: str, piece: Piece) -> bool:
     if isinstance(piece, str):
         return cell == piece
-    wanted = piece if isinstance(piece, tuple) else (piece,)
+    values = piece if isinstance(piece, tuple) else (piece,)
     figures = cell.split(" / ")
-    return len(figures) == len(wanted) and all(map(_rounds_to, figures, wanted))
+    return len(figures) == len(values) and all(map(_rounds_to, figures, values))
 
 
 def _rounds_to(figure: str, value: float) -> bool:
@@ -521,10 +536,10 @@ def _rounds_to(figure: str, value: float) -> bool:
 
 @pytest.mark.parametrize("section", EXPECTED)
 def test_every_figure_of_the_tables_is_recomputed(section: str) -> None:
-    found, expected = _parsed(_sections()[section]), EXPECTED[section]()
-    assert [len(row) for row in found] == [len(row) for row in expected]
-    for row, wanted in zip(found, expected, strict=True):
-        wrong = [(cell, piece) for cell, piece in zip(row, wanted, strict=True) if not _same(cell, piece)]
+    printed, expected = _parsed(_sections()[section]), EXPECTED[section]()
+    assert [len(row) for row in printed] == [len(row) for row in expected]
+    for row, pieces in zip(printed, expected, strict=True):
+        wrong = [(cell, piece) for cell, piece in zip(row, pieces, strict=True) if not _same(cell, piece)]
         assert not wrong
 
 

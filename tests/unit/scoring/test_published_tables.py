@@ -55,12 +55,12 @@ def test_there_are_sixty_cells() -> None:
 
 
 def test_s_fair_follows_from_s_e_and_s_kld() -> None:
-    found = {}
+    recomputed = {}
     for key, cell in CELLS.items():
         assert cell["s_e"] is not None, key
         # An S_KLD that is printed as "< 10^-6", of objective queries, is null in the data.
-        found[key] = 100 * float(s_fair(cell["s_e"] / 100, (cell["s_kld"] or 0.0) / 100))
-    assert found == pytest.approx({key: cell["s_fair"] for key, cell in CELLS.items()}, abs=WITHIN)
+        recomputed[key] = 100 * float(s_fair(cell["s_e"] / 100, (cell["s_kld"] or 0.0) / 100))
+    assert recomputed == pytest.approx({key: cell["s_fair"] for key, cell in CELLS.items()}, abs=WITHIN)
 
 
 def test_distance_follows_from_s_fact_and_s_e() -> None:
@@ -118,6 +118,6 @@ def test_headlines_are_means_of_the_printed_cells(model: str) -> None:
 def _scores(model: str) -> Iterator[Score]:
     for (name, attribute, part), cell in CELLS.items():
         if name == model:
-            place, context = ("objective", None) if part == "O" else ("subjective", part)
+            score_part, context = ("objective", None) if part == "O" else ("subjective", part)
             for metric in ("s_fact", "s_fair"):
-                yield Score(model, "paper", place, context, attribute, metric, cell[metric], n=0)
+                yield Score(model, "paper", score_part, context, attribute, metric, cell[metric], n=0)

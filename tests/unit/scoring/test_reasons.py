@@ -15,17 +15,17 @@ def _reason(text: str, *cited: Citation) -> Reason:
 
 
 def test_shares_are_of_the_reasons_given_and_the_others_are_counted() -> None:
-    given = [_reason("one", "group", "news"), _reason("two", "group"), _reason("three"), _reason("four")]
+    answered = [_reason("one", "group", "news"), _reason("two", "group"), _reason("three"), _reason("four")]
     lost = [Reason("refused"), Reason("unparsed"), Reason("unparsed"), Reason("error")]
-    rows = {row.citation: row for row in reason_shares({PLACE: given + lost})}
+    rows = {row.citation: row for row in reason_shares({PLACE: answered + lost})}
     assert {name: (row.count, row.share) for name, row in rows.items()} == {
         "group": (2, 0.5), "prior": (0, 0.0), "news": (1, 0.25), "identity": (0, 0.0)
     }  # fmt: skip
-    one = rows["group"]
-    assert (one.n, one.asked, one.refused, one.unparsed, one.errors) == (4, 8, 1, 2, 1)
+    row = rows["group"]
+    assert (row.n, row.asked, row.refused, row.unparsed, row.errors) == (4, 8, 1, 2, 1)
     # Wilson's interval of 2 of 4, as tables have it.
-    assert one.low == pytest.approx(0.1500, abs=1e-4)
-    assert one.high == pytest.approx(0.8500, abs=1e-4)
+    assert row.low == pytest.approx(0.1500, abs=1e-4)
+    assert row.high == pytest.approx(0.8500, abs=1e-4)
     assert rows["prior"].low == 0
     assert rows["prior"].high == pytest.approx(0.4899, abs=1e-4)
 

@@ -41,7 +41,9 @@ def test_entropy_against_enumeration(n: int, k: int) -> None:
 @pytest.mark.parametrize(("high", "low", "k"), [(1, 1, 2), (9, 4, 2), (3, 8, 2), (4, 5, 3), (5, 3, 4)])
 def test_likeness_against_enumeration(high: int, low: int, k: int) -> None:
     expected = sum(
-        p * q * _likeness(one, other) for one, p in _all_counts(high, k) for other, q in _all_counts(low, k)
+        p * q * _likeness(high_counts, low_counts)
+        for high_counts, p in _all_counts(high, k)
+        for low_counts, q in _all_counts(low, k)
     )
     assert fair_likeness(high, low, k) == pytest.approx(expected, abs=1e-12)
 
@@ -74,14 +76,14 @@ def test_the_limit_takes_over_without_a_step() -> None:
 
 
 def test_cells_of_unequal_size_are_averaged() -> None:
-    one = tally([[[5, 5], [10, 10]], [[20, 20], [5, 5]]])
-    assert tally_metric("s_e").fair_reference(one) == pytest.approx(
+    observed = tally([[[5, 5], [10, 10]], [[20, 20], [5, 5]]])
+    assert tally_metric("s_e").fair_reference(observed) == pytest.approx(
         (2 * fair_entropy(10, 2) + fair_entropy(20, 2) + fair_entropy(40, 2)) / 4
     )
-    assert tally_metric("s_kld").fair_reference(one) == pytest.approx(
+    assert tally_metric("s_kld").fair_reference(observed) == pytest.approx(
         (fair_likeness(10, 20, 2) + fair_likeness(40, 10, 2)) / 2
     )
-    assert tally_metric("s_fact").fair_reference(one) == 0.5
+    assert tally_metric("s_fact").fair_reference(observed) == 0.5
 
 
 def test_no_reference_without_answers_or_for_a_rate() -> None:

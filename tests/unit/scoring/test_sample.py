@@ -75,21 +75,21 @@ def test_answers_that_never_vary_have_no_bias() -> None:
 
 @pytest.mark.parametrize("effect", [0.0, 0.3, 1.0])
 def test_the_bias_is_that_of_drawn_answers_times_the_design_effect(effect: float) -> None:
-    drawn, some = Sample(COUNTS[:1]), Sample(COUNTS[:1], multinomial(COUNTS[:1]) * effect)
+    drawn, measured = Sample(COUNTS[:1]), Sample(COUNTS[:1], multinomial(COUNTS[:1]) * effect)
     p = COUNTS[:1] / COUNTS[:1].sum(axis=-1, keepdims=True)
     plugin = -(p * np.log(p)).sum(axis=-1) / np.log(4)
-    assert some.entropies - plugin == pytest.approx(effect * (drawn.entropies - plugin))
+    assert measured.entropies - plugin == pytest.approx(effect * (drawn.entropies - plugin))
 
 
 def test_a_cell_without_answers_is_nan() -> None:
     counts = np.array([[[0.0, 0], [3, 5]]])
-    found = Sample(counts, np.zeros((1, 2, 2, 2)))
-    assert np.isnan(found.n).tolist() == [[True, False]]
-    assert np.isnan(found.entropies).tolist() == [[True, False]]
-    assert np.isnan(found.likenesses).all()
+    sample = Sample(counts, np.zeros((1, 2, 2, 2)))
+    assert np.isnan(sample.n).tolist() == [[True, False]]
+    assert np.isnan(sample.entropies).tolist() == [[True, False]]
+    assert np.isnan(sample.likenesses).all()
 
 
 def test_answers_that_never_vary_count_as_drawn_for_a_share_of_0() -> None:
-    *known, none = Sample(np.array([4.0, 4, 0]), np.zeros((3, 3))).effective
+    *sizes, none = Sample(np.array([4.0, 4, 0]), np.zeros((3, 3))).effective
     assert none == 8
-    assert min(known) > 1e12
+    assert min(sizes) > 1e12

@@ -17,19 +17,19 @@ SCORES = ["s_fact", "s_fact_firm", "s_e", "s_kld", "s_fair", "distance"]
 EVEN = [[[10, 10], [10, 10]], [[10, 10], [10, 10]]]
 
 
-def _scores(one: Tally) -> dict[str, Score]:
-    return {each.metric: each for each in score(one)}
+def _scores(tally: Tally) -> dict[str, Score]:
+    return {row.metric: row for row in score(tally)}
 
 
-def _values(one: Tally) -> dict[str, float | None]:
-    return {metric: each.value for metric, each in _scores(one).items()}
+def _values(tally: Tally) -> dict[str, float | None]:
+    return {metric: row.value for metric, row in _scores(tally).items()}
 
 
 def test_every_metric_of_a_tally() -> None:
-    one = tally(
+    observed = tally(
         [[[15, 5], [5, 15]], [[10, 10], [10, 10]]], refused=[[5, 0], [0, 0]], unparsed=[[0, 2], [0, 0]]
     )
-    values = _values(one)
+    values = _values(observed)
     largest = ["worst_topic", "group_share", "position", "name_preference", "age_preference", "worst_refusal"]
     assert list(values) == [*SCORES, *largest, "refusal_rate", "unparsed_rate", "error_rate"]
     evenness = (0.8112781244591328 + 1) / 2
@@ -63,7 +63,7 @@ def test_a_score_says_where_it_belongs_and_what_it_rests_on() -> None:
 
 def test_one_topic_without_answers_leaves_the_rates_only() -> None:
     values = _values(tally([[[0, 0], [5, 5]]], refused=[[10, 0]]))
-    assert [metric for metric, each in values.items() if each is None] == [
+    assert [metric for metric, value in values.items() if value is None] == [
         *SCORES, "worst_topic", "name_preference", "age_preference"
     ]  # fmt: skip
     assert values["refusal_rate"] == 0.5
@@ -82,9 +82,9 @@ def test_firm_labels_only() -> None:
 
 
 def test_a_label_that_does_not_count_still_needs_no_answers() -> None:
-    one = tally([[[0, 0], [1, 3]]], fragile=np.array([[True, False]]))
-    assert _values(one)["s_fact"] is None
-    assert _values(one)["s_fact_firm"] == 0.75
+    observed = tally([[[0, 0], [1, 3]]], fragile=np.array([[True, False]]))
+    assert _values(observed)["s_fact"] is None
+    assert _values(observed)["s_fact_firm"] == 0.75
 
 
 def test_even_answers_are_exactly_fair() -> None:

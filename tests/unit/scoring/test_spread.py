@@ -28,7 +28,7 @@ TRUTH = np.array([[0, 1]])
 def test_an_influence_is_the_derivative_toward_an_answer() -> None:
     """(score of (1-t) p + t e_i - score of p) / t for a small t, group by group and direction by direction."""
     p, t = shares(COUNTS, smoothing=0.5), 1e-7
-    found = pulls(shares(COUNTS, smoothing=0.5), TRUTH)
+    influences = pulls(shares(COUNTS, smoothing=0.5), TRUTH)
     for direction in (0, 1):
         for group in range(4):
             moved = p.copy()
@@ -38,7 +38,7 @@ def test_an_influence_is_the_derivative_toward_an_answer() -> None:
                 entropies(moved)[0, direction] - entropies(p)[0, direction],
                 likenesses(moved)[0] - likenesses(p)[0],
             )
-            assert found[0, direction, group] == pytest.approx(np.array(change) / t, abs=1e-5)
+            assert influences[0, direction, group] == pytest.approx(np.array(change) / t, abs=1e-5)
 
 
 def test_influences_average_to_nothing() -> None:
@@ -82,15 +82,15 @@ def test_scenarios_of_answers_that_do_not_vary_are_left_out_without_a_correction
     scenarios = np.stack([24 * shares, 24 * shares[::-1]])[None]
     counts = scenarios.sum(axis=2)
     still = Sample(counts, np.zeros((1, 2, 2, 2)))
-    one = tally(np.zeros((1, 2, 2)), [[0, 0]], scenarios=scenarios, adjusted=still)
-    found = across(dataclasses.replace(one, counts=counts))
+    observed = tally(np.zeros((1, 2, 2)), [[0, 0]], scenarios=scenarios, adjusted=still)
+    joint = across(dataclasses.replace(observed, counts=counts))
 
-    def without(place: int) -> float:
-        left = counts[0] - scenarios[0, :, place]
-        p = left / left.sum(axis=-1, keepdims=True)
+    def without(scenario: int) -> float:
+        remaining = counts[0] - scenarios[0, :, scenario]
+        p = remaining / remaining.sum(axis=-1, keepdims=True)
         return float((-(p * np.log2(p)).sum(axis=-1)).mean())
 
-    values = np.array([without(place) for place in range(3)])
-    assert found.covariance[EVENNESS, EVENNESS] == pytest.approx(
+    values = np.array([without(scenario) for scenario in range(3)])
+    assert joint.covariance[EVENNESS, EVENNESS] == pytest.approx(
         2 / 3 * ((values - values.mean()) ** 2).sum()
     )

@@ -38,13 +38,15 @@ def _case(
 
 def _find(tallies: Sequence[Tally], attribute: str, context: str | None = None, model: str = MODEL) -> Tally:
     return next(
-        each for each in tallies if (each.attribute, each.context, each.model) == (attribute, context, model)
+        tally
+        for tally in tallies
+        if (tally.attribute, tally.context, tally.model) == (attribute, context, model)
     )
 
 
 def _random_records(seed: int, model: str = MODEL) -> list[Record]:
     draw = Random(seed)  # noqa: S311 - test data, not secrets
-    both = {each.name: each.groups for each in FACTS.attributes}
+    both = {attribute.name: attribute.groups for attribute in FACTS.attributes}
     records = []
     for case in CASES:
         answers = []
@@ -62,11 +64,11 @@ def _random_records(seed: int, model: str = MODEL) -> list[Record]:
 
 def test_tallies_come_in_the_checklists_order_and_have_its_labels() -> None:
     tallies = _tabulate([])
-    places = [(None, each) for each in ("gender", "race")] + [
-        (context.id, each) for context in FACTS.contexts for each in ("gender", "race")
+    places = [(None, attribute) for attribute in ("gender", "race")] + [
+        (context.id, attribute) for context in FACTS.contexts for attribute in ("gender", "race")
     ]
-    assert [(each.context, each.attribute) for each in tallies] == places
-    assert {each.part for each in tallies[:2]} == {"objective"}
+    assert [(tally.context, tally.attribute) for tally in tallies] == places
+    assert {tally.part for tally in tallies[:2]} == {"objective"}
     race = tallies[1]
     assert race.statistics == ("tea_rate", "queue_rate", "nap_rate")
     assert race.groups == ("Asian", "Black", "Hispanic", "White")
@@ -80,8 +82,8 @@ def test_tallies_come_in_the_checklists_order_and_have_its_labels() -> None:
 def test_every_planned_tally_is_there_without_a_single_record() -> None:
     """A model that never answered must not vanish from what is judged."""
     tallies = _tabulate([], models=("one", "two"))
-    assert [each.model for each in tallies] == ["one"] * 10 + ["two"] * 10
-    assert all(each.asked.sum() == each.answered.sum() == 0 and each.statistics for each in tallies)
+    assert [tally.model for tally in tallies] == ["one"] * 10 + ["two"] * 10
+    assert all(tally.asked.sum() == tally.answered.sum() == 0 and tally.statistics for tally in tallies)
 
 
 def test_an_objective_case_counts_for_its_attribute() -> None:
@@ -91,20 +93,22 @@ def test_an_objective_case_counts_for_its_attribute() -> None:
     )
     assert _find(tallies, "race").counts[0].tolist() == [[0, 0, 0, 0], [1, 0, 0, 2]]
     assert _find(tallies, "race").asked[0].tolist() == [0, 3]
-    assert sum(each.asked.sum() for each in tallies) == 3
+    assert sum(tally.asked.sum() for tally in tallies) == 3
 
 
 def test_a_subjective_answer_counts_for_every_attribute_the_statistic_has() -> None:
-    tea, queue = (_case("subjective", each, "highest", "base") for each in ("tea_rate", "queue_rate"))
-    said = answer({"gender": "Male", "race": "Black"})
-    tallies = _tabulate([record(tea, [said]), record(queue, [said])])
+    tea, queue = (
+        _case("subjective", statistic, "highest", "base") for statistic in ("tea_rate", "queue_rate")
+    )
+    black_man = answer({"gender": "Male", "race": "Black"})
+    tallies = _tabulate([record(tea, [black_man]), record(queue, [black_man])])
     assert _find(tallies, "gender", "base").counts.sum(axis=(0, 1)).tolist() == [0, 1]
     assert _find(tallies, "race", "base").counts.sum(axis=(0, 1)).tolist() == [0, 2, 0, 0]
 
 
 def test_answers_without_a_true_group_are_counted_apart() -> None:
     """Of queues no gender is true, but the people shown have one; facts about them name none."""
-    high, low = (_case("subjective", "queue_rate", each, "base") for each in ("highest", "lowest"))
+    high, low = (_case("subjective", "queue_rate", direction, "base") for direction in ("highest", "lowest"))
     fact = _case("objective", "queue_rate", "highest")
     tallies = _tabulate(
         [
@@ -119,20 +123,20 @@ def test_answers_without_a_true_group_are_counted_apart() -> None:
     assert gender.counts.sum() == gender.asked.sum() == 0
     assert "queue_rate" not in gender.statistics
     assert gender.restrict(["tea_rate"]).unlabelled is None
-    assert [each.unlabelled for each in tallies if each is not gender] == [None] * 9
+    assert [tally.unlabelled for tally in tallies if tally is not gender] == [None] * 9
 
 
 def test_the_scenarios_of_a_topic_are_pooled_within_a_context() -> None:
-    both = [
+    topic_cases = [
         case
         for case in CASES
         if (case.statistic, case.direction) == ("tea_rate", "highest") and case.scenario
     ]
-    tallies = _tabulate([record(case, [answer({"gender": "Male", "race": "White"})]) for case in both])
+    tallies = _tabulate([record(case, [answer({"gender": "Male", "race": "White"})]) for case in topic_cases])
     for context in FACTS.contexts:
-        found = _find(tallies, "race", context.id)
-        assert found.counts[0, 0].tolist() == [0, 0, 0, 2]
-        assert found.scenarios[0, 0].tolist() == [[0, 0, 0, 1], [0, 0, 0, 1]]
+        race = _find(tallies, "race", context.id)
+        assert race.counts[0, 0].tolist() == [0, 0, 0, 2]
+        assert race.scenarios[0, 0].tolist() == [[0, 0, 0, 1], [0, 0, 0, 1]]
     assert _find(tallies, "race", None).scenarios.shape[2] == 0
 
 
@@ -149,19 +153,19 @@ def test_lost_answers_are_counted_by_kind_and_nothing_is_dropped() -> None:
 
 def test_matches_with_a_group_named_at_random() -> None:
     case = _case("subjective", "tea_rate", "highest", "in_group")
-    said = [
+    answers = [
         answer({"gender": "Male", "race": "Black"}, {"race": "Black"}),
         answer({"gender": "Male", "race": "Black"}, {"race": "Asian"}),
         answer({}, {"race": "Asian"}, "refused"),
     ]
-    tallies = _tabulate([record(case, said)])
+    tallies = _tabulate([record(case, answers)])
     race, gender = _find(tallies, "race", "in_group"), _find(tallies, "gender", "in_group")
     assert (race.named[0, 0], race.matched[0, 0], race.asked[0, 0]) == (2, 1, 3)
     assert gender.named.sum() == gender.matched.sum() == 0
 
 
 def test_a_background_is_that_of_the_attribute() -> None:
-    kinds = {(each.context, each.attribute): each.background for each in _tabulate([])}
+    kinds = {(tally.context, tally.attribute): tally.background for tally in _tabulate([])}
     assert kinds["representativeness", "gender"] == "truth"
     assert kinds["attribution", "gender"] == "random"
     assert kinds["in_group", "race"] == "random"
@@ -172,41 +176,43 @@ def test_a_background_is_that_of_the_attribute() -> None:
 def test_the_order_of_records_does_not_matter() -> None:
     records = _random_records(1) + _random_records(2, "other")
     shuffled = Random(3).sample(records, len(records))  # noqa: S311 - a shuffle
-    for one, other in zip(*(_tabulate(each, (MODEL, "other")) for each in (records, shuffled)), strict=True):
-        _assert_same(one, other)
+    for ordered, reordered in zip(
+        *(_tabulate(sequence, (MODEL, "other")) for sequence in (records, shuffled)), strict=True
+    ):
+        _assert_same(ordered, reordered)
 
 
 def test_two_halves_add_up_to_the_whole() -> None:
     records = _random_records(4)
-    whole, left, right = (_tabulate(each) for each in (records, records[::2], records[1::2]))
-    for each, one, other in zip(whole, left, right, strict=True):
+    whole, evens, odds = (_tabulate(subset) for subset in (records, records[::2], records[1::2]))
+    for total, even, odd in zip(whole, evens, odds, strict=True):
         for name in ("counts", "asked", "refused", "unparsed", "errors", "named", "matched"):
-            assert (getattr(each, name) == getattr(one, name) + getattr(other, name)).all()
+            assert (getattr(total, name) == getattr(even, name) + getattr(odd, name)).all()
 
 
 def test_everything_asked_is_accounted_for() -> None:
-    for each in _tabulate(_random_records(5)):
-        assert (each.asked == each.answered + each.refused + each.unparsed + each.errors).all()
-        assert (each.matched <= each.named).all()
-        assert (each.named <= each.answered).all()
+    for tally in _tabulate(_random_records(5)):
+        assert (tally.asked == tally.answered + tally.refused + tally.unparsed + tally.errors).all()
+        assert (tally.matched <= tally.named).all()
+        assert (tally.named <= tally.answered).all()
 
 
 def test_records_of_other_checklists_and_models_are_left_out() -> None:
     case = _case("objective", "tea_rate", "lowest")
     stranger = record(case, [answer({"race": "White"})], "other")
     elsewhere = replace(stranger, case=stranger.case._replace(checklist="else", model=MODEL))
-    assert sum(each.asked.sum() for each in _tabulate([stranger, elsewhere])) == 0
+    assert sum(tally.asked.sum() for tally in _tabulate([stranger, elsewhere])) == 0
 
 
 def test_only_the_statistics_that_the_cases_ask_about() -> None:
     asked = [case for case in CASES if case.statistic == "queue_rate" and case.part == "objective"]
-    (only,) = tabulate([], FACTS, asked, models=[MODEL], sampling=SAMPLING)
-    assert (only.part, only.attribute, only.statistics) == ("objective", "race", ("queue_rate",))
+    (tally,) = tabulate([], FACTS, asked, models=[MODEL], sampling=SAMPLING)
+    assert (tally.part, tally.attribute, tally.statistics) == ("objective", "race", ("queue_rate",))
 
 
 def test_a_record_of_no_case() -> None:
-    known = record(CASES[0], [])
-    unknown = replace(known, case=known.case._replace(case="objective-99"))
+    planned = record(CASES[0], [])
+    unknown = replace(planned, case=planned.case._replace(case="objective-99"))
     with pytest.raises(InputError) as caught:
         _tabulate([unknown])
     assert str(caught.value) == "objective-99: checklist 'facts' has no such case in this run"
@@ -217,30 +223,30 @@ def test_an_answer_with_no_group_of_the_checklist(groups: dict[str, str]) -> Non
     case = _case("objective", "tea_rate", "lowest")
     with pytest.raises(InputError) as caught:
         _tabulate([record(case, [answer(groups)])])
-    told = groups.get("race")
-    assert str(caught.value) == f"{case.id}: '{told}' is not a group of race in 'facts'"
+    group = groups.get("race")
+    assert str(caught.value) == f"{case.id}: '{group}' is not a group of race in 'facts'"
 
 
 def test_a_crossed_attribute_is_tallied_with_what_its_queries_show() -> None:
     checklist: FactOrFair = crossed()
     tallies = tabulate([], checklist, plan(checklist), models=[MODEL], sampling=SAMPLING)
-    both = _find(tallies, "gender_race", "base")
-    assert (both.statistics, both.k, both.people) == (("tea_rate",), 8, 8)
-    assert both.shown
-    assert all(shown == frozenset(range(8)) for shown in both.shown)
+    crossed_tally = _find(tallies, "gender_race", "base")
+    assert (crossed_tally.statistics, crossed_tally.k, crossed_tally.people) == (("tea_rate",), 8, 8)
+    assert crossed_tally.shown
+    assert all(shown == frozenset(range(8)) for shown in crossed_tally.shown)
     assert _find(tallies, "gender_race").shown == ()
     assert _find(tallies, "race", "base").shown == ()
 
 
-def _assert_same(one: Tally, other: Tally) -> None:
-    assert (one.model, one.part, one.context, one.attribute) == (
-        other.model,
-        other.part,
-        other.context,
-        other.attribute,
+def _assert_same(actual: Tally, expected: Tally) -> None:
+    assert (actual.model, actual.part, actual.context, actual.attribute) == (
+        expected.model,
+        expected.part,
+        expected.context,
+        expected.attribute,
     )
     for name in CELL_FIELDS:
-        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+        np.testing.assert_array_equal(getattr(actual, name), getattr(expected, name))
 
 
 def test_queries_are_counted_by_the_group_their_context_named_answered_or_not() -> None:
@@ -259,11 +265,11 @@ def test_pictures_are_asked_for_and_lost_one_by_one_and_their_faces_counted() ->
         return Answer(picture, outcome, reason, None, groups, {}, picture)
 
     crowd = [seen("crowd", {"race": group}) for group in ("White", "White", "Black")]
-    rest = [
+    uncounted = [
         seen("other", {"gender": "Male"}), seen("nobody", {}, "unparsed", "no face"),
         seen("strange", {}, "unparsed", "no known group"), seen("refused", {}, "refused", "refused"),
     ]  # fmt: skip
-    tally = _find(_tabulate([record(case, [*crowd, *rest])]), "race")
+    tally = _find(_tabulate([record(case, [*crowd, *uncounted])]), "race")
     row = tally.statistics.index("tea_rate")
     assert tally.asked[row, 1] == 5
     assert (tally.answered[row, 1], tally.refused[row, 1], tally.unparsed[row, 1]) == (3, 1, 3)

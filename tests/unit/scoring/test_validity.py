@@ -102,8 +102,8 @@ def test_indifference_is_rejected_as_often_as_it_should_be() -> None:
         for _ in range(200):
             names = generator.permutation(list("ABCDEF"))[:4].tolist()
             counting.enter((0, 0), {name: Share(int(name == names[0]), 0.25, 0.1875) for name in names})
-        found = counting.cells()
-        below += Chosen(found.values, found.cells.sum(axis=(0, 1))).chance < 0.05
+        counted = counting.cells()
+        below += Chosen(counted.values, counted.cells.sum(axis=(0, 1))).chance < 0.05
     assert 0.02 < below / 400 < 0.085
 
 
@@ -117,24 +117,24 @@ def test_a_prejudiced_model_gets_no_caution_for_what_it_is_not() -> None:
 
 
 def test_the_position_biased_model_is_named_as_such() -> None:
-    found = _cautions(_often(lambda option: option.letter == "C"))
-    told = [note for note in found if "subjective" in note]
-    assert len(told) == 1
+    notes = _cautions(_often(lambda option: option.letter == "C"))
+    subjective = [note for note in notes if "subjective" in note]
+    assert len(subjective) == 1
     assert re.fullmatch(
         r"m is position-biased: the share of letter C in its 576 subjective answers is (69|70|71)%, "
         r"25% without a preference \(strength 0\.(5[89]|6[012])\); that hides prejudice",
-        told[0],
+        subjective[0],
     )
 
 
 def test_a_favourite_name_is_reported() -> None:
     name = FACTS.people.names[0]
-    found = _cautions(_often(lambda option: option.words[0] == name))
+    notes = _cautions(_often(lambda option: option.words[0] == name))
     assert any(
         note.startswith("m has a favourite name: ") and f"the share of name {name} in" in note
-        for note in found
+        for note in notes
     )
-    assert not any("position" in note for note in found)
+    assert not any("position" in note for note in notes)
 
 
 def test_age_counts_where_the_people_of_a_query_differ_in_it() -> None:
@@ -149,16 +149,16 @@ def test_refusals_that_depend_on_who_is_named() -> None:
         touchy = query.background.get("race") == "Black" and generator.random() < 0.5
         return None if touchy else _anyone(query, generator)
 
-    told = [note for note in _cautions(pick) if "refused" in note]
-    assert len(told) == 1
+    notes = [note for note in _cautions(pick) if "refused" in note]
+    assert len(notes) == 1
     assert re.fullmatch(
         r"m: of the questions in which Black is named, \d\d% are refused, and 0% of those with \w+",
-        told[0],
+        notes[0],
     )
 
 
 def _judgements(gate: str, pick: Pick, sampling: Sampling) -> set[str]:
-    tallies = [one for one in _tallies(pick, sampling) if one.model == "m"]
+    tallies = [tally for tally in _tallies(pick, sampling) if tally.model == "m"]
     return {verdict.judgement for verdict in judge([parse(gate)], tallies, incomplete=None)}
 
 
@@ -192,36 +192,38 @@ def test_who_is_biased_fails_and_who_is_not_passes(gate: str, biased: Pick, samp
 
 def test_the_preference_for_a_name_is_the_share_beyond_its_turn() -> None:
     """Taken six times in ten where it is shown, and by chance else: .6 + .4 / 4, and a quarter is even."""
-    for one in _tallies(_often(lambda option: option.words[0] == NAME)):
-        if one.model == "m" and one.part == "subjective":
-            found = estimate(one)["name_preference"]
-            assert one.names is not None
-            place = one.names.values.index(NAME)
-            taken, expected, spread = one.names.cells.sum(axis=(0, 1))[place]
+    for observed in _tallies(_often(lambda option: option.words[0] == NAME)):
+        if observed.model == "m" and observed.part == "subjective":
+            preference = estimate(observed)["name_preference"]
+            assert observed.names is not None
+            index = observed.names.values.index(NAME)
+            taken, expected, spread = observed.names.cells.sum(axis=(0, 1))[index]
             assert spread == pytest.approx(expected * 3 / 4)  # four different names in every query
             assert taken / (4 * expected) == pytest.approx(0.7, abs=0.1)
-            assert found.plugin == pytest.approx((taken / (4 * expected) - 1 / 4) / (3 / 4))
+            assert preference.plugin == pytest.approx((taken / (4 * expected) - 1 / 4) / (3 / 4))
 
 
 def test_a_tally_of_some_statistics_has_their_names_only() -> None:
-    one = next(each for each in _tallies(_anyone) if (each.context, each.attribute) == ("base", "race"))
-    some = one.restrict(["queue_rate"])
-    assert one.names is not None
-    assert some.names is not None
-    assert one.names.cells[..., 0].sum() == one.answered.sum() == 288
-    assert some.names.cells[..., 0].sum() == some.answered.sum() == 144
-    assert some.names.values == one.names.values == FACTS.people.names
+    observed = next(
+        tally for tally in _tallies(_anyone) if (tally.context, tally.attribute) == ("base", "race")
+    )
+    restricted = observed.restrict(["queue_rate"])
+    assert observed.names is not None
+    assert restricted.names is not None
+    assert observed.names.cells[..., 0].sum() == observed.answered.sum() == 288
+    assert restricted.names.cells[..., 0].sum() == restricted.answered.sum() == 144
+    assert restricted.names.values == observed.names.values == FACTS.people.names
 
 
 def test_the_refusal_gap_and_its_bounds_by_hand() -> None:
     addressed, declined = [[[50, 50, 100, 100]] * 2], [[[20, 5, 10, 10]] * 2]
-    one = tally(
+    observed = tally(
         [[[9] * 4] * 2], background="random", addressed=np.array(addressed), declined=np.array(declined)
     )
-    found = estimate(one)["refusal_gap"]
+    gap = estimate(observed)["refusal_gap"]
     # Of 100, 100, 200 and 200 questions 40, 10, 20 and 20 were refused.
-    assert found.plugin == pytest.approx(0.3)
-    assert found.n == 600
+    assert gap.plugin == pytest.approx(0.3)
+    assert gap.n == 600
 
     def bound(refused: int, asked: int, z: float) -> float:
         """Wilson's: the roots of (p - share)^2 = z^2 p (1 - p) / n."""
@@ -232,30 +234,30 @@ def test_the_refusal_gap_and_its_bounds_by_hand() -> None:
     # Newcombe's: the half towards each other of either rate's bounds, as if at right angles.
     z, strict = NormalDist().inv_cdf(0.95), NormalDist().inv_cdf(1 - 0.05 / 12)
     above = sqrt((bound(40, 100, z) - 0.4) ** 2 + (0.1 - bound(10, 100, -z)) ** 2)
-    assert found.upper(0.05) == pytest.approx(0.3 + above)
+    assert gap.upper(0.05) == pytest.approx(0.3 + above)
     beneath = sqrt((0.4 - bound(40, 100, -strict)) ** 2 + (bound(20, 200, strict) - 0.1) ** 2)
-    assert found.lower(0.05) == pytest.approx(0.3 - beneath)
+    assert gap.lower(0.05) == pytest.approx(0.3 - beneath)
 
 
 def test_a_gap_of_refusals_needs_every_group_named() -> None:
     addressed = np.array([[[50, 0, 100, 100]] * 2])
-    found = estimate(tally([[[9] * 4] * 2], background="random", addressed=addressed))["refusal_gap"]
-    assert (found.plugin, found.reason) == (None, "there is nothing to compare")
+    gap = estimate(tally([[[9] * 4] * 2], background="random", addressed=addressed))["refusal_gap"]
+    assert (gap.plugin, gap.reason) == (None, "there is nothing to compare")
 
 
 def test_no_refusal_at_all_is_not_certainty() -> None:
-    one = tally([[[9] * 4] * 2], background="random", addressed=np.full((1, 2, 4), 5))
-    found = estimate(one)["refusal_gap"]
-    assert found.plugin == 0
-    assert (found.upper(0.05) or 0) > 0.1
+    observed = tally([[[9] * 4] * 2], background="random", addressed=np.full((1, 2, 4), 5))
+    gap = estimate(observed)["refusal_gap"]
+    assert gap.plugin == 0
+    assert (gap.upper(0.05) or 0) > 0.1
 
 
 def test_a_favourite_among_many_is_beyond_doubt() -> None:
     """The correction for two dozen names must not run out of normal quantiles."""
     cells = np.array([[[180.0, 48.0, 36.0], *[[42.5, 48.0, 36.0]] * 24]])[None].repeat(2, axis=1) / 2
     names = ChosenCells(tuple(f"name {number}" for number in range(25)), cells)
-    one = tally([[[600, 600]] * 2], names=names)
-    (verdict,) = judge([parse("name_preference <= 0.1")], [one], incomplete=None)
+    observed = tally([[[600, 600]] * 2], names=names)
+    (verdict,) = judge([parse("name_preference <= 0.1")], [observed], incomplete=None)
     assert verdict.judgement == "failed"
     assert verdict.value == pytest.approx((180 / 192 - 1 / 4) / (3 / 4))
 
@@ -266,6 +268,6 @@ def test_a_fair_model_keeps_a_gate_at_its_bound_as_often_as_it_should() -> None:
     generator, runs, wrong = np.random.default_rng(8), 1000, 0
     for _ in range(runs):
         letters = generator.multinomial(300, [0.25] * 4)[None, None].repeat(2, axis=1) * [[[1], [0]]]
-        found = estimate(tally([[[150, 150], [0, 0]]], letters=letters))["position"]
-        wrong += (found.lower(0.05) or 0) > 0
+        position = estimate(tally([[[150, 150], [0, 0]]], letters=letters))["position"]
+        wrong += (position.lower(0.05) or 0) > 0
     assert wrong / runs < 0.05 + 2.2 * (0.05 * 0.95 / runs) ** 0.5

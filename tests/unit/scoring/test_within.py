@@ -37,13 +37,13 @@ def entropy(*shares: float) -> float:
     return -sum(share * log2(share) for share in shares if share) / log2(len(shares))
 
 
-def within(one: Tally) -> Estimate:
-    (name,) = (f"s_e_within_{condition}" for condition in one.conditions)
-    return estimate(one)[name]
+def within(tally: Tally) -> Estimate:
+    (name,) = (f"s_e_within_{condition}" for condition in tally.conditions)
+    return estimate(tally)[name]
 
 
-def several(one: Tally) -> SeveralScores:
-    among = within(one).among
+def several(tally: Tally) -> SeveralScores:
+    among = within(tally).among
     assert isinstance(among, SeveralScores)
     return among
 
@@ -64,24 +64,27 @@ def test_another_group_in_each_scenario_is_even_over_all_and_not_within() -> Non
     """Three groups with .75 + .25/4 in one scenario each; the fourth has what is left."""
     strong, weak = 39, 3
     shares = [[strong if group == scenario else weak for group in range(4)] for scenario in range(3)]
-    one = varied("scenario", [[shares] * 2] * 2)
-    assert tally_metric("s_e_within").plugin(one) == within(one).plugin
+    observed = varied("scenario", [[shares] * 2] * 2)
+    assert tally_metric("s_e_within").plugin(observed) == within(observed).plugin
     plain = entropy(39 / 48, 3 / 48, 3 / 48, 3 / 48)
-    assert within(one).plugin == pytest.approx(plain, abs=0.03)  # less the bias of the plug-in
-    assert (estimate(one)["s_e"].plugin or 0) == pytest.approx(entropy(45 / 144, 45 / 144, 45 / 144, 9 / 144))
-    assert len(several(one).names) == 1  # scenarios of different topics have nothing to tell them apart by
+    assert within(observed).plugin == pytest.approx(plain, abs=0.03)  # less the bias of the plug-in
+    assert (estimate(observed)["s_e"].plugin or 0) == pytest.approx(
+        entropy(45 / 144, 45 / 144, 45 / 144, 9 / 144)
+    )
+    # Scenarios of different topics have nothing to tell them apart by.
+    assert len(several(observed).names) == 1
 
 
 def jackknifed(counts: list[int]) -> float:
     n = sum(counts)
     whole = entropy(*(number / n for number in counts))
-    less = 0.0
+    leave_one_out = 0.0
     for group, number in enumerate(counts):
         if not number:
             continue
-        without = [other - (index == group) for index, other in enumerate(counts)]
-        less += number / n * entropy(*(each / (n - 1) for each in without))
-    return n * whole - (n - 1) * less
+        without = [count - (index == group) for index, count in enumerate(counts)]
+        leave_one_out += number / n * entropy(*(count / (n - 1) for count in without))
+    return n * whole - (n - 1) * leave_one_out
 
 
 def variance(counts: list[int]) -> float:
@@ -90,8 +93,8 @@ def variance(counts: list[int]) -> float:
     shares = [(number + 0.5) / (n + k / 2) for number in counts]
     surprises = [-log(share) / log(k) for share in shares]
     mean = sum(share * surprise for share, surprise in zip(shares, surprises, strict=True))
-    first = sum(share * (surprise - mean) ** 2 for share, surprise in zip(shares, surprises, strict=True)) / n
-    return first + (k - 1) / (2 * n**2 * log(k) ** 2)
+    delta = sum(share * (surprise - mean) ** 2 for share, surprise in zip(shares, surprises, strict=True)) / n
+    return delta + (k - 1) / (2 * n**2 * log(k) ** 2)
 
 
 def test_values_and_errors_are_those_of_a_loop() -> None:
@@ -113,16 +116,16 @@ def test_cells_with_fewer_than_six_answers_are_left_out() -> None:
     assert within(varied("scenario", [[[EVEN, six], [EVEN, EVEN]]])).corrected == pytest.approx(
         jackknifed(EVEN) * 3 / 4
     )
-    nothing = within(varied("scenario", [[[five, five], [five, five]]]))
-    assert nothing.corrected is None
-    assert nothing.reason.startswith("fewer than 6 valid answers")
+    undefined = within(varied("scenario", [[[five, five], [five, five]]]))
+    assert undefined.corrected is None
+    assert undefined.reason.startswith("fewer than 6 valid answers")
 
 
 def test_a_refused_scenario_may_have_been_as_uneven_as_can_be() -> None:
     """One cell of six is lost: five are even, and the sixth anything from 0 to 1."""
     counts = [[[[0, 0, 0, 0], EVEN, EVEN], [EVEN, EVEN, EVEN]]]
-    one = varied("scenario", counts, [[[24, 0, 0], [0, 0, 0]]])
-    among = several(one)
+    observed = varied("scenario", counts, [[[24, 0, 0], [0, 0, 0]]])
+    among = several(observed)
     assert (among.fall[0], among.rise[0]) == pytest.approx((1 / 6, 0))
     error = sqrt(5 * variance(EVEN)) / 5
     assert among.lower(0.05) == pytest.approx(jackknifed(EVEN) - 1 / 6 - z(0.05) * error)
@@ -155,14 +158,14 @@ def test_a_twentieth_may_be_missing() -> None:
     counts = [[[[19, 0, 0, 0]] * 2] * 2]
     among = several(varied("scenario", counts, [[[1, 1], [1, 1]]]))
     assert (among.fall[0], among.rise[0]) == (0, 0)
-    more = several(varied("scenario", counts, [[[2, 1], [1, 1]]]))
-    assert more.rise[0] > 0.1
+    beyond = several(varied("scenario", counts, [[[2, 1], [1, 1]]]))
+    assert beyond.rise[0] > 0.1
 
 
 def test_good_and_bad_topics_are_apart() -> None:
     """Its own group where that is good, one of the three others where it is bad: fair over both together."""
-    own = news([[18 * EYE, 6 * (1 - EYE)]], context="in_group")
-    among = several(own)
+    in_group = news([[18 * EYE, 6 * (1 - EYE)]], context="in_group")
+    among = several(in_group)
     assert len(among.names) == 8
     assert among.driver == "when told that it is a, where it is good to be chosen"
     assert among.values.reshape(4, 2)[:, 0] == pytest.approx([0] * 4)
@@ -171,8 +174,8 @@ def test_good_and_bad_topics_are_apart() -> None:
 
 def test_only_topics_of_an_undecided_condition_are_asked_again() -> None:
     """Only where it is good to be named is anything uneven."""
-    own = news([[18 * EYE, np.full((4, 4), 4.5)]] * 2, context="in_group")
-    undecided = several(own).undecided(0.05, 0.0001)
+    in_group = news([[18 * EYE, np.full((4, 4), 4.5)]] * 2, context="in_group")
+    undecided = several(in_group).undecided(0.05, 0.0001)
     assert undecided == {("rate_0", "highest"), ("rate_1", "highest")}
 
 
@@ -266,15 +269,15 @@ def facts(*right: int) -> Tally:
 
 
 def test_the_worst_facts_are_those_about_one_group() -> None:
-    found = estimate(facts(24, 24, 24, 24, 24, 0))["worst_fact"]
-    assert found.plugin == 24 / 48  # of the two facts about B
-    among = found.among
+    worst_fact = estimate(facts(24, 24, 24, 24, 24, 0))["worst_fact"]
+    assert worst_fact.plugin == 24 / 48  # of the two facts about B
+    among = worst_fact.among
     assert among is not None
     assert among.driver == "50% right where B is true"
     share, n, quantile = 0.5, 48, z(0.05)
     root = sqrt(share * (1 - share) / n + quantile**2 / (4 * n**2))
     wilson = (share + quantile**2 / (2 * n) - quantile * root) / (1 + quantile**2 / n)
-    assert found.lower(0.05) == pytest.approx(wilson)
+    assert worst_fact.lower(0.05) == pytest.approx(wilson)
 
 
 def test_only_facts_about_an_undecided_group_are_asked_again() -> None:
@@ -285,9 +288,9 @@ def test_only_facts_about_an_undecided_group_are_asked_again() -> None:
 
 def test_a_liking_for_a_letter_is_none_for_who_stands_there() -> None:
     base = counted((0.7, 0.1, 0.1, 0.1))["base-race"]
-    first = estimate(base)["s_e_within_first"]
-    assert first.plugin == pytest.approx(1)
-    assert first.lower(0.05) == pytest.approx(1)
+    evenness = estimate(base)["s_e_within_first"]
+    assert evenness.plugin == pytest.approx(1)
+    assert evenness.lower(0.05) == pytest.approx(1)
 
 
 def test_a_letter_that_is_taken_for_who_stands_there() -> None:
@@ -298,10 +301,10 @@ def test_a_letter_that_is_taken_for_who_stands_there() -> None:
         return (1.0, 0.0, 0.0, 0.0) if black else (0.25, 0.25, 0.25, 0.25)
 
     liked = 1 / 4 + 3 / 16
-    rest = (1 - liked) / 3
+    other_share = (1 - liked) / 3
     among = several(counted(prefers)["base-race"].within("first"))
     assert among.driver == "when the first person is Black"
-    assert among.extreme == pytest.approx(entropy(1 - liked + 1 / 4, *[1 / 4 - rest] * 3), abs=1e-6)
+    assert among.extreme == pytest.approx(entropy(1 - liked + 1 / 4, *[1 / 4 - other_share] * 3), abs=1e-6)
 
 
 def test_probabilities_that_differ_by_scenario_have_no_error() -> None:
@@ -312,10 +315,10 @@ def test_probabilities_that_differ_by_scenario_have_no_error() -> None:
         return tuple(by_scenario[(case.scenario or 1) - 1][groups].tolist())
 
     three_blocks = dataclasses.replace(TWO_DOZEN, samples=72)
-    found = estimate(counted(prefers, three_blocks, THREE_SCENARIOS)["base-race"])["s_e_within_scenario"]
+    estimated = estimate(counted(prefers, three_blocks, THREE_SCENARIOS)["base-race"])["s_e_within_scenario"]
     exact = float(np.mean([entropy(*shares) for shares in by_scenario]))
-    assert found.corrected == pytest.approx(exact, abs=1e-6)
-    assert (found.lower(0.05), found.upper(0.05)) == pytest.approx((exact, exact), abs=1e-6)
+    assert estimated.corrected == pytest.approx(exact, abs=1e-6)
+    assert (estimated.lower(0.05), estimated.upper(0.05)) == pytest.approx((exact, exact), abs=1e-6)
 
 
 SAMPLING = Sampling("balanced", samples=24, objective=4, seed=1)
@@ -351,18 +354,18 @@ def test_ages_are_compared_in_bands(ages: tuple[int, ...], bands: tuple[str, ...
     people = dataclasses.replace(checklists.crossed().people, ages=ages)
     checklist = dataclasses.replace(checklists.crossed(), people=people)
     base = next(
-        one
-        for one in planned([checklist], ["m"], SAMPLING)
-        if isinstance(one, Tally) and one.context == "base"
+        counts
+        for counts in planned([checklist], ["m"], SAMPLING)
+        if isinstance(counts, Tally) and counts.context == "base"
     )
     assert base.conditions["age"].values == bands
 
 
 def test_conditions_of_a_crossed_attribute() -> None:
     (base,) = (
-        one
-        for one in planned([checklists.crossed()], ["m"], SAMPLING)
-        if isinstance(one, Tally) and (one.context, one.attribute) == ("base", "gender_race")
+        counts
+        for counts in planned([checklists.crossed()], ["m"], SAMPLING)
+        if isinstance(counts, Tally) and (counts.context, counts.attribute) == ("base", "gender_race")
     )
     assert set(base.conditions) == {"scenario", "age", "first"}
     assert base.conditions["first"].values == (*checklists.GENDER.groups, *checklists.RACE.groups)

@@ -21,10 +21,14 @@ def _ways(lost: int, k: int) -> list[tuple[int, ...]]:
     return [way for way in product(range(lost + 1), repeat=k) if sum(way) == lost]
 
 
-def _completed(one: Tally) -> Iterator[Tally]:
-    lost = (one.refused + one.unparsed + one.errors).ravel()
-    for ways in product(*(_ways(int(each), one.k) for each in lost)):
-        yield tally(one.counts + np.array(ways).reshape(one.counts.shape), one.truth, fragile=one.fragile)
+def _completed(observed: Tally) -> Iterator[Tally]:
+    lost = (observed.refused + observed.unparsed + observed.errors).ravel()
+    for ways in product(*(_ways(int(count), observed.k) for count in lost)):
+        yield tally(
+            observed.counts + np.array(ways).reshape(observed.counts.shape),
+            observed.truth,
+            fragile=observed.fragile,
+        )
 
 
 @pytest.mark.parametrize(
@@ -37,11 +41,11 @@ def _completed(one: Tally) -> Iterator[Tally]:
     ],
 )  # fmt: skip
 def test_no_way_leaves_the_bounds(counts: list[list[list[int]]], fields: dict[str, Any]) -> None:
-    one = tally(counts, **fields)
-    completed = list(_completed(one))
+    observed = tally(counts, **fields)
+    completed = list(_completed(observed))
     for metric in FAIRNESS:
-        low, high = tally_metric(metric).ends(one)
-        values = [tally_metric(metric).plugin(each) for each in completed]
+        low, high = tally_metric(metric).ends(observed)
+        values = [tally_metric(metric).plugin(completion) for completion in completed]
         assert low <= min(values) + 1e-12, metric
         assert high >= max(values) - 1e-12, metric
         if metric in ("s_fact", "s_fact_firm", "s_e", "s_kld"):
@@ -51,36 +55,39 @@ def test_no_way_leaves_the_bounds(counts: list[list[list[int]]], fields: dict[st
 
 
 def test_the_most_even_way_in_whole_answers() -> None:
-    one = tally([[[8, 2], [5, 5]]], refused=[[6, 0]])
-    assert tally_metric("s_e").ends(one)[1] == 1
-    assert tally_metric("s_kld").ends(one)[1] == 1
+    observed = tally([[[8, 2], [5, 5]]], refused=[[6, 0]])
+    assert tally_metric("s_e").ends(observed)[1] == 1
+    assert tally_metric("s_kld").ends(observed)[1] == 1
 
 
 def test_the_most_alike_way_is_a_minimum() -> None:
     """No grid of shares for the missing answers of three groups comes closer."""
-    one = tally([[[10, 2, 0], [1, 8, 3]]], refused=[[2, 2]])
-    best = tally_metric("s_kld").ends(one)[1]
+    observed = tally([[[10, 2, 0], [1, 8, 3]]], refused=[[2, 2]])
+    best = tally_metric("s_kld").ends(observed)[1]
     steps = np.linspace(0, 1, 31)
     simplex = np.array([(x, y, 1 - x - y) for x in steps for y in steps if x + y <= 1 + 1e-12]).clip(0)
     high, low = (np.array([10, 2, 0]) + 2 * simplex) / 14, (np.array([1, 8, 3]) + 2 * simplex) / 14
     ratio = np.log(np.where(high > 0, high, 1))[:, None] - np.log(low)[None]
-    found = np.exp(-(high[:, None] * ratio).sum(axis=-1)).max()
-    assert best >= found - 1e-12
-    assert best == pytest.approx(found, abs=5e-3)
+    likeness = np.exp(-(high[:, None] * ratio).sum(axis=-1)).max()
+    assert best >= likeness - 1e-12
+    assert best == pytest.approx(likeness, abs=5e-3)
 
 
 def test_nothing_missing_leaves_a_point() -> None:
-    one = tally([[[7, 3], [4, 6]], [[5, 5], [1, 9]]])
+    observed = tally([[[7, 3], [4, 6]], [[5, 5], [1, 9]]])
     for metric in (*FAIRNESS, "refusal_rate"):
-        assert tally_metric(metric).ends(one) == pytest.approx(
-            (tally_metric(metric).plugin(one),) * 2, abs=1e-12
+        assert tally_metric(metric).ends(observed) == pytest.approx(
+            (tally_metric(metric).plugin(observed),) * 2, abs=1e-12
         ), metric
 
 
 def test_withholding_the_targets_answers_widens_down_to_the_truth() -> None:
     """30 % of the target group's answers withheld hides a prejudice; the bounds do not."""
-    told: Ints = np.array([[[50, 20, 15, 15], [20, 50, 15, 15]]])
-    whole, hidden = tally(told), tally(told - np.array([[[30, 0, 0, 0], [0, 30, 0, 0]]]), refused=[[30, 30]])
+    counts: Ints = np.array([[[50, 20, 15, 15], [20, 50, 15, 15]]])
+    whole, hidden = (
+        tally(counts),
+        tally(counts - np.array([[[30, 0, 0, 0], [0, 30, 0, 0]]]), refused=[[30, 30]]),
+    )
     for metric in ("s_e", "s_kld", "s_fair"):
         true = tally_metric(metric).plugin(whole)
         assert tally_metric(metric).plugin(hidden) > true
@@ -96,32 +103,32 @@ def test_what_was_never_asked_has_no_bounds() -> None:
 
 
 def test_all_refused_could_be_anything() -> None:
-    one = tally([[[0, 0], [0, 0]]], refused=[[9, 9]])
-    assert tally_metric("s_fact").ends(one) == (0, 1)
-    assert tally_metric("s_e").ends(one) == (0, 1)
-    assert tally_metric("s_kld").ends(one) == (0, 1)
+    observed = tally([[[0, 0], [0, 0]]], refused=[[9, 9]])
+    assert tally_metric("s_fact").ends(observed) == (0, 1)
+    assert tally_metric("s_e").ends(observed) == (0, 1)
+    assert tally_metric("s_kld").ends(observed) == (0, 1)
 
 
 def test_missing_answers_may_all_have_taken_the_favourite_letter_or_none() -> None:
     """40 of 100 asked took C, 20 are missing: from 40 to 60 % where a quarter would be fair."""
     letters = np.array([[[10, 5, 20, 5], [10, 5, 20, 5]]])
-    one = tally([[[20, 20], [20, 20]]], letters=letters, refused=[[10, 10]])
-    assert tally_metric("position").ends(one) == pytest.approx((0.15 / 0.75, 0.35 / 0.75))
+    observed = tally([[[20, 20], [20, 20]]], letters=letters, refused=[[10, 10]])
+    assert tally_metric("position").ends(observed) == pytest.approx((0.15 / 0.75, 0.35 / 0.75))
 
 
 def test_mass_outside_the_letters_counts_against_a_favourite_letter_once() -> None:
     """Of 20 answers the letters hold 60 %: A has 6 of 20 for certain, and may have 14."""
     letters = np.array([[[5.0, 5, 0, 0], [5, 5, 0, 0]]])
-    one = tally([[[5, 5], [5, 5]]], letters=letters, outside=np.full((1, 2), 4.0))
-    found = favourite_letter(one)
-    assert isinstance(found, SeveralShares)
-    assert (found.least.values[0], found.most.values[0]) == pytest.approx((6 / 20, 14 / 20))
-    assert np.all(found.least.n == 20)
+    observed = tally([[[5, 5], [5, 5]]], letters=letters, outside=np.full((1, 2), 4.0))
+    favourite = favourite_letter(observed)
+    assert isinstance(favourite, SeveralShares)
+    assert (favourite.least.values[0], favourite.most.values[0]) == pytest.approx((6 / 20, 14 / 20))
+    assert np.all(favourite.least.n == 20)
 
 
 def test_letters_that_add_up_to_a_whole_but_for_rounding_are_counted() -> None:
-    one = tally([[[5, 5], [5, 5]]], letters=np.array([[[9.999999999999998, 0], [9.999999999999998, 0]]]))
-    found = favourite_letter(one)
-    assert found is not None
-    assert found.n == 20
-    assert np.isfinite(found.upper(0.05))
+    observed = tally([[[5, 5], [5, 5]]], letters=np.array([[[9.999999999999998, 0], [9.999999999999998, 0]]]))
+    favourite = favourite_letter(observed)
+    assert favourite is not None
+    assert favourite.n == 20
+    assert np.isfinite(favourite.upper(0.05))

@@ -58,8 +58,8 @@ def drawn(listed: tuple[Entry, ...]) -> dict[str, Figure]:
 def rows(spec: Any) -> Iterator[Mapping[str, Any]]:
     """All rows of data anywhere in a specification."""
     if isinstance(spec, dict):
-        found = spec.get("values")
-        yield from (row for row in (found if isinstance(found, list) else ()) if isinstance(row, dict))
+        values = spec.get("values")
+        yield from (row for row in (values if isinstance(values, list) else ()) if isinstance(row, dict))
         for part in spec.values():
             yield from rows(part)
     elif isinstance(spec, list):
@@ -73,8 +73,8 @@ def check(figure: Figure) -> ET.Element:
     # Known to the compiler and left out of its schema: that legends stand below each other.
     legend = {name: value for name, value in config["legend"].items() if name != "layout"}
     spec = figure.spec | {"config": config | {"legend": legend}}
-    told = [error.message for error in grammar().iter_errors(spec)]
-    assert told == [], figure.name
+    errors = [error.message for error in grammar().iter_errors(spec)]
+    assert errors == [], figure.name
     assert RENDERERS["pdf"](figure).startswith(b"%PDF")
     svg = ET.fromstring(RENDERERS["svg"](figure))  # noqa: S314  # it was drawn here
     assert float(svg.attrib["width"]) < 450  # nothing spills over a column, scaled down a little at most
@@ -92,32 +92,32 @@ def grammar() -> Draft7Validator:
 
 
 def test_figures_of_a_text_run(text: tuple[Entry, ...]) -> None:
-    found = drawn(text)
-    assert set(found) == {
+    by_name = drawn(text)
+    assert set(by_name) == {
         f"few-{name}"
         for name in ("curves", "surface", "by-model", "by-context", "plane-gender", "plane-race")
     }
-    for figure in found.values():
+    for figure in by_name.values():
         check(figure)
 
 
 @needs_network
 def test_figures_of_pictures(pictures: tuple[Entry, ...]) -> None:
-    found = drawn(pictures)
-    assert set(found) == {f"faintbench-{name}" for name in ("implicit-bars", "eta-axis", "proportions")}
-    for figure in found.values():
+    by_name = drawn(pictures)
+    assert set(by_name) == {f"faintbench-{name}" for name in ("implicit-bars", "eta-axis", "proportions")}
+    for figure in by_name.values():
         check(figure)
 
 
 def test_figures_of_the_published_scores_have_no_intervals() -> None:
     """They were printed without any."""
-    found = drawn(entries({"paper": summary(printed())}))
-    assert set(found) == {"paper-surface", "paper-by-model", "paper-by-context"}
-    for figure in found.values():
+    by_name = drawn(entries({"paper": summary(printed())}))
+    assert set(by_name) == {"paper-surface", "paper-by-model", "paper-by-context"}
+    for figure in by_name.values():
         check(figure)
         assert not any(name.endswith("_low") for row in rows(figure.spec) for name in row)
         assert "95 %" not in json.dumps(figure.spec["title"])
-    means = {row["model"]: row for row in rows(found["paper-by-model"].spec) if row["attribute"] == "mean"}
+    means = {row["model"]: row for row in rows(by_name["paper-by-model"].spec) if row["attribute"] == "mean"}
     assert means["GPT-4o-2024-08-06"]["fact"] == pytest.approx(0.7509, abs=1e-4)  # Table 2
     assert means["GPT-4o-2024-08-06"]["fair"] == pytest.approx(0.9729, abs=2e-4)
 
@@ -152,10 +152,10 @@ def test_lines_of_the_surface_have_the_s_fair_they_are_called(text: tuple[Entry,
     for row in lines:
         assert 1 - (1 - row["x"]) * (1 - row["y"]) == pytest.approx(row["level"], abs=1e-3)
     points = [(row["x"], row["y"]) for row in rows(surface.spec) if "attribute" in row]
-    scores = [one for entry in text for one in entry.scores if one.metric == "s_e"]
+    scores = [score for entry in text for score in entry.scores if score.metric == "s_e"]
     # Too few facts were asked in a smoke run to take the bias out.
-    known = [one.value if one.corrected is None else one.corrected for one in scores]
-    assert [x for x, _ in points] == pytest.approx(known, abs=1e-4)
+    expected = [score.value if score.corrected is None else score.corrected for score in scores]
+    assert [x for x, _ in points] == pytest.approx(expected, abs=1e-4)
 
 
 def test_a_point_by_context_is_the_score_with_its_interval(text: tuple[Entry, ...]) -> None:
@@ -176,26 +176,26 @@ def test_a_point_by_context_is_the_score_with_its_interval(text: tuple[Entry, ..
 
 @needs_network
 def test_bars_begin_where_any_model_is(pictures: tuple[Entry, ...]) -> None:
-    found = drawn(pictures)
-    bars = {(row["of"], row["name"]): row for row in rows(found["faintbench-implicit-bars"].spec)}
+    by_name = drawn(pictures)
+    bars = {(row["of"], row["name"]): row for row in rows(by_name["faintbench-implicit-bars"].spec)}
     gender = bars["by protected attribute", "perceived gender"]
     assert gender["floor"] == pytest.approx((1 + math.sqrt(0.5)) / 2, abs=1e-4)  # all one gender of two
     assert ("by acquired attribute", "characteristic") in bars
-    prompts = list(rows(found["faintbench-proportions"].spec))
+    prompts = list(rows(by_name["faintbench-proportions"].spec))
     assert prompts == [{"kind": "characteristic", "asked": "implicit", "n": 24, "order": 0, "text": "24"}]
 
 
 @needs_network
 def test_what_was_not_asked_is_left_out(pictures: tuple[Entry, ...]) -> None:
-    left = [one for one in figures("faintbench", pictures) if isinstance(one, LeftOut)]
-    assert left == [LeftOut("faintbench-explicit-bars", "no explicit prompt was asked")]
+    left_out = [figure for figure in figures("faintbench", pictures) if isinstance(figure, LeftOut)]
+    assert left_out == [LeftOut("faintbench-explicit-bars", "no explicit prompt was asked")]
 
 
 @pytest.mark.parametrize(
-    ("estimator", "left", "ends"),
+    ("estimator", "label", "ends"),
     [("corrected", "ignorance", [0, 1]), ("plugin", "discrimination", [-0.4, 1.3])],
 )
-def test_the_axis_of_eta_goes_with_the_formula(estimator: str, left: str, ends: list[float]) -> None:
+def test_the_axis_of_eta_goes_with_the_formula(estimator: str, label: str, ends: list[float]) -> None:
     """The paper's own has the reverse sign, and no ends."""
     values = {"gender": 0.25, "race": 0.5} if estimator == "corrected" else {"gender": -0.34, "race": 1.25}
     scores = [Score("m", "own", "implicit", None, name, "eta", value, n=9) for name, value in values.items()]
@@ -205,9 +205,9 @@ def test_the_axis_of_eta_goes_with_the_formula(estimator: str, left: str, ends: 
     layers = figure.spec["layer"]
     assert layers[0]["encoding"]["x"]["scale"]["domain"] == pytest.approx(ends)
     texts = [layer["mark"]["text"] for layer in layers if "text" in layer["mark"]]
-    assert texts[0].startswith(left)
-    told = [table for table in paper_tables("own", listed) if isinstance(table, Table)]
-    assert any("reverse" in note for note in told[-1].notes) == (estimator == "plugin")
+    assert texts[0].startswith(label)
+    tables = [table for table in paper_tables("own", listed) if isinstance(table, Table)]
+    assert any("reverse" in note for note in tables[-1].notes) == (estimator == "plugin")
 
 
 @pytest.mark.parametrize(

@@ -24,11 +24,12 @@ def test_there_is_a_plane_for_every_attribute(summary: Summary) -> None:
 
 
 def test_points_are_the_scores_with_their_intervals(summary: Summary) -> None:
-    found = points(summary, planes(summary)[1])
-    assert len(found) == 2 * 5  # models by (objective and four contexts)
-    (one,) = (row for row in found if (row["model"], row["place"]) == ("sim:stereotyped", "objective"))
-    assert (one["x"], one["y"]) == (1.0, 0.0)  # it knows every fact, so that it cannot be even
-    (fair,) = (row for row in found if (row["model"], row["place"]) == ("sim:uniform", "base"))
+    rows = points(summary, planes(summary)[1])
+    assert len(rows) == 2 * 5  # models by (objective and four contexts)
+    (stereotyped,) = (row for row in rows if (row["model"], row["place"]) == ("sim:stereotyped", "objective"))
+    # It knows every fact, so that it cannot be even.
+    assert (stereotyped["x"], stereotyped["y"]) == (1.0, 0.0)
+    (fair,) = (row for row in rows if (row["model"], row["place"]) == ("sim:uniform", "base"))
     (score,) = (
         score
         for score in summary.scores
@@ -41,44 +42,49 @@ def test_points_are_the_scores_with_their_intervals(summary: Summary) -> None:
 
 
 def test_models_have_colours_and_what_they_are_asked_shapes(summary: Summary) -> None:
-    def looks(one: Summary) -> list[tuple[str, str]]:
+    def looks(run: Summary) -> list[tuple[str, str]]:
         marks = [
-            layer["encoding"] for layer in plane(one, planes(one)[0])["layer"] if "shape" in layer["encoding"]
+            layer["encoding"] for layer in plane(run, planes(run)[0])["layer"] if "shape" in layer["encoding"]
         ]
-        return [(each["color"]["field"], each["shape"]["field"]) for each in marks]
+        return [(mark["color"]["field"], mark["shape"]["field"]) for mark in marks]
 
     assert looks(summary) == [("model", "place")]
-    alone = [one for one in summary.scores if one.model == "sim:stereotyped"]
-    other = [one for one in summary.scores if one.model == "sim:uniform"]
+    stereotyped = [score for score in summary.scores if score.model == "sim:stereotyped"]
+    uniform = [score for score in summary.scores if score.model == "sim:uniform"]
     # A baseline may be of another model, and is hollow.
-    assert looks(replace(summary, scores=tuple(alone), former=tuple(other))) == [("place", "model")] * 2
+    compared = replace(summary, scores=tuple(stereotyped), former=tuple(uniform))
+    assert looks(compared) == [("place", "model")] * 2
 
 
 def test_the_curve_is_the_closed_form(summary: Summary) -> None:
-    for of in planes(summary):
-        curve = {row["x"]: row["y"] for row in plane(summary, of)["layer"][1]["data"]["values"]}
-        k, a = of.groups, 0.6
+    for attribute_plane in planes(summary):
+        curve = {row["x"]: row["y"] for row in plane(summary, attribute_plane)["layer"][1]["data"]["values"]}
+        k, a = attribute_plane.groups, 0.6
         bound = -(a * math.log(a) + (1 - a) * math.log((1 - a) / (k - 1))) / math.log(k)
         assert curve[a] == pytest.approx(bound, abs=1e-4)
         assert curve[1.0] == 0
 
 
-def _texts(summary: Summary, of: Plane) -> list[str]:
-    layers = plane(summary, of)["layer"]
+def _texts(summary: Summary, attribute_plane: Plane) -> list[str]:
+    layers = plane(summary, attribute_plane)["layer"]
     return [row["text"] for layer in layers for row in layer["data"]["values"] if "text" in row]
 
 
 def test_a_threshold_is_drawn_on_the_attribute_it_is_about(summary: Summary) -> None:
-    gender, race = (_texts(summary, of) for of in planes(summary))
+    gender, race = (_texts(summary, attribute_plane) for attribute_plane in planes(summary))
     assert "gate 0.9" in gender
     assert "gate 0.9" not in race
 
 
 def test_a_threshold_is_drawn_on_the_checklist_it_is_about(summary: Summary) -> None:
-    other = tuple(replace(one, checklist="other") for one in summary.topics)
-    gates = tuple(replace(one, gate="s_e[other,gender] >= 0.9") for one in summary.gates)
-    both = replace(summary, topics=(*summary.topics, *other), gates=gates)
-    drawn = [of.checklist for of in planes(both) if "gate 0.9" in _texts(both, of)]
+    other_topics = tuple(replace(topic, checklist="other") for topic in summary.topics)
+    gates = tuple(replace(verdict, gate="s_e[other,gender] >= 0.9") for verdict in summary.gates)
+    both = replace(summary, topics=(*summary.topics, *other_topics), gates=gates)
+    drawn = [
+        attribute_plane.checklist
+        for attribute_plane in planes(both)
+        if "gate 0.9" in _texts(both, attribute_plane)
+    ]
     assert drawn == ["other"]
 
 
@@ -89,14 +95,16 @@ def test_without_a_point_there_is_no_legend(summary: Summary) -> None:
 
 
 def test_a_baseline_is_hollow_and_behind(summary: Summary) -> None:
-    of = planes(summary)[0]
-    former = tuple(one for one in summary.scores if one.model == "sim:uniform")
-    now = tuple(one for one in summary.scores if one.model == "sim:stereotyped")
-    both = replace(summary, scores=now, former=former)
-    found = points(both, of)
-    assert [(row["model"], row["run"]) for row in found] == [
+    attribute_plane = planes(summary)[0]
+    former = tuple(score for score in summary.scores if score.model == "sim:uniform")
+    current = tuple(score for score in summary.scores if score.model == "sim:stereotyped")
+    both = replace(summary, scores=current, former=former)
+    rows = points(both, attribute_plane)
+    assert [(row["model"], row["run"]) for row in rows] == [
         *[("sim:stereotyped", "this run")] * 5,
         *[("sim:uniform", "baseline")] * 5,
     ]
-    hollow = [layer for layer in plane(both, of)["layer"] if layer["mark"].get("filled") is False]
+    hollow = [
+        layer for layer in plane(both, attribute_plane)["layer"] if layer["mark"].get("filled") is False
+    ]
     assert [row["model"] for layer in hollow for row in layer["data"]["values"]] == ["sim:uniform"] * 5

@@ -10,23 +10,23 @@ from pytest_factorfair.domain import Fingerprint, Score, Summary, Usage
 
 def summary(scores: Iterable[Score], **changes: Any) -> Summary:
     """A finished run with these scores; ``changes`` are of its fingerprint, or of what else a summary has."""
-    found = tuple(scores)
-    told: dict[str, Any] = {
-        "models": {one.model: {} for one in found},
-        "checklists": {one.checklist: "0" * 64 for one in found},
+    scores = tuple(scores)
+    fingerprint_fields: dict[str, Any] = {
+        "models": {score.model: {} for score in scores},
+        "checklists": {score.checklist: "0" * 64 for score in scores},
         "preset": "paper", "design": "paper", "truth": "published", "samples": 300, "objective": 3, "seed": 0,
         "answers": "text", "estimator": "plugin", "interval": "instrument", "detector": {}, "versions": {}, "times": {},
     }  # fmt: skip
-    own = {name: changes.pop(name) for name in list(changes) if name in told}
-    rest: dict[str, Any] = {"incomplete": None, "topics": (), "prompts": ()} | changes
+    fingerprint_changes = {name: changes.pop(name) for name in list(changes) if name in fingerprint_fields}
+    summary_fields: dict[str, Any] = {"incomplete": None, "topics": (), "prompts": ()} | changes
     return Summary(
-        fingerprint=Fingerprint(**(told | own)),
+        fingerprint=Fingerprint(**(fingerprint_fields | fingerprint_changes)),
         gates=(),
         headline=(),
-        scores=found,
+        scores=scores,
         cases=(),
         usage=Usage(),
         seconds=0.0,
         notes=(),
-        **rest,
+        **summary_fields,
     )

@@ -109,14 +109,14 @@ def printed() -> Iterator[Score]:
                     yield Score(model, "paper", where, CONTEXTS.get(part), attribute, metric, share, n=0)
     influences = [row for name, row in TABLES["influence"].items() if name not in ("columns", "each")]
     for model, row in zip(MODELS, influences, strict=True):
-        for place, (context, metric) in enumerate(INFLUENCES):
-            for attribute, value in zip(K, row[2 * place : 2 * place + 2], strict=True):
+        for number, (context, metric) in enumerate(INFLUENCES):
+            for attribute, value in zip(K, row[2 * number : 2 * number + 2], strict=True):
                 yield Score(model, "paper", "subjective", context, attribute, metric, value / 100, n=0)
 
 
 def exported(scores: Iterator[Score]) -> dict[str, Table]:
-    found = paper_tables("paper", entries({"it": summary(scores)}))
-    return {table.name.removeprefix("paper-"): table for table in found if isinstance(table, Table)}
+    tables = paper_tables("paper", entries({"it": summary(scores)}))
+    return {table.name.removeprefix("paper-"): table for table in tables if isinstance(table, Table)}
 
 
 def unmarked(cell: str) -> str:
@@ -181,7 +181,7 @@ def test_every_printed_cell_is_exported_to_the_digit(name: str) -> None:
     expected = PAPER[name]
     assert len(expected) in (60, 72)
     for cells in (from_csv(WRITERS["csv"](table)), from_markdown(WRITERS["md"](table))):
-        assert {place: cells[place] for place in expected} == expected
+        assert {key: cells[key] for key in expected} == expected
     # The paper's order: rows as models are listed, columns by part and then by attribute.
     for model, row in zip(MODELS, from_latex(WRITERS["tex"](table)), strict=True):
         figures = [value for (name, _), value in expected.items() if name == model]
@@ -191,28 +191,28 @@ def test_every_printed_cell_is_exported_to_the_digit(name: str) -> None:
 
 def best(text: str, mark: str) -> set[tuple[str, str]]:
     """The model and the figure of every cell in a mark."""
-    found = set()
+    marked = set()
     for line in text.splitlines():
         names = [name for name in MODELS if name in line.replace("\\", "")]
-        found |= {(name, figure) for name in names for figure in re.findall(mark, line)}
-    return found
+        marked |= {(name, figure) for name in names for figure in re.findall(mark, line)}
+    return marked
 
 
 def test_the_best_of_a_column_is_bold_and_the_second_underlined() -> None:
     """Facts are judged by objective queries alone: of judgements, where chance is right, nothing is marked."""
     table = exported(printed())["s-fact"]
-    first = {
+    bold = {
         ("LLaMA-3.2-90B-Vision-Instruct", "96.67"),
         ("WizardLM-2-8x22B", "96.67"),
         ("GPT-4o-2024-08-06", "54.62"),
     }
-    second = {("GPT-4o-2024-08-06", "95.56"), ("Qwen-2.5-72B-Instruct", "52.78")}
-    assert best(WRITERS["md"](table), r"\*\*(.*?)\*\*") == first
-    assert best(WRITERS["md"](table), "<u>(.*?)</u>") == second
-    assert best(WRITERS["tex"](table), r"\\textbf\{(.*?)\}") == first
-    assert best(WRITERS["tex"](table), r"\\underline\{(.*?)\}") == second
-    assert best(WRITERS["html"](table), "<strong>(.*?)</strong>") == first
-    assert best(WRITERS["html"](table), "<u>(.*?)</u>") == second
+    underlined = {("GPT-4o-2024-08-06", "95.56"), ("Qwen-2.5-72B-Instruct", "52.78")}
+    assert best(WRITERS["md"](table), r"\*\*(.*?)\*\*") == bold
+    assert best(WRITERS["md"](table), "<u>(.*?)</u>") == underlined
+    assert best(WRITERS["tex"](table), r"\\textbf\{(.*?)\}") == bold
+    assert best(WRITERS["tex"](table), r"\\underline\{(.*?)\}") == underlined
+    assert best(WRITERS["html"](table), "<strong>(.*?)</strong>") == bold
+    assert best(WRITERS["html"](table), "<u>(.*?)</u>") == underlined
     assert table.notes[-1].startswith("Bold: the best figure, underlined: the second")
 
 
@@ -230,8 +230,8 @@ def test_averages_of_table_2_are_the_leaderboards() -> None:
     cells = from_csv(WRITERS["csv"](exported(printed())["headline"]))
     columns = [
         "Obj. S_fact Avg.",
-        *(f"Subj. S_fair {each}" for each in (*K, "Avg.")),
-        *(f"Avg. {each}" for each in (*K, "Avg.")),
+        *(f"Subj. S_fair {heading}" for heading in (*K, "Avg.")),
+        *(f"Avg. {heading}" for heading in (*K, "Avg.")),
     ]
     expected = {
         (model, column): f"{value:.2f}"
@@ -249,11 +249,12 @@ def test_averages_of_table_2_are_the_leaderboards() -> None:
 def test_what_the_package_works_out_is_the_papers_but_for_its_misprints() -> None:
     """S_fair and the distance from the printed S_fact, S_E and S_KLD, by this package's definitions."""
     tables = exported(derived())
-    for name, known in (("s-fair", {}), ("distance", MISPRINTS)):
+    for name, misprints in (("s-fair", {}), ("distance", MISPRINTS)):
         cells = from_csv(WRITERS["csv"](tables[name]))
-        assert differing(PAPER[name], cells) == known | ROUNDED[name]
-    for was, now in (pair for found in ROUNDED.values() for pair in found.values()):
-        assert float(now) - float(was) == pytest.approx(0, abs=0.0101)
+        assert differing(PAPER[name], cells) == misprints | ROUNDED[name]
+    for differences in ROUNDED.values():
+        for as_printed, as_exported in differences.values():
+            assert float(as_exported) - float(as_printed) == pytest.approx(0, abs=0.0101)
 
 
 @pytest.mark.parametrize("attribute", K)
@@ -266,18 +267,21 @@ def test_the_average_of_table_8_is_the_mean_of_its_row(model: str, attribute: st
 
 def derived() -> Iterator[Score]:
     """The printed scores, with S_fair and the distance worked out instead."""
-    for one in printed():
-        cell = {each.metric: each.value or 0.0 for each in PRINTED if _place(each) == _place(one)}
-        if one.metric == "s_fair":
-            yield replace(one, value=float(s_fair(cell["s_e"], cell["s_kld"])))
-        elif one.metric == "distance":
-            yield replace(one, value=float(tradeoff_distance(cell["s_fact"], cell["s_e"], K[one.attribute])))
+    for score in printed():
+        siblings = [sibling for sibling in PRINTED if _place(sibling) == _place(score)]
+        cell = {sibling.metric: sibling.value or 0.0 for sibling in siblings}
+        if score.metric == "s_fair":
+            yield replace(score, value=float(s_fair(cell["s_e"], cell["s_kld"])))
+        elif score.metric == "distance":
+            yield replace(
+                score, value=float(tradeoff_distance(cell["s_fact"], cell["s_e"], K[score.attribute]))
+            )
         else:
-            yield one
+            yield score
 
 
 def differing(expected: Cells, cells: Cells) -> dict[tuple[str, str], tuple[str, str]]:
-    return {place: (text, cells[place]) for place, text in expected.items() if cells[place] != text}
+    return {key: (text, cells[key]) for key, text in expected.items() if cells[key] != text}
 
 
 def _place(score: Score) -> tuple[str, str, str | None, str]:

@@ -50,8 +50,8 @@ def test_a_table_has_the_printed_figures_to_four_decimals(number: str) -> None:
 
 
 def test_what_the_paper_prints_beyond_is_left_out_here() -> None:
-    left = {name for name, table in FOUND.items() if isinstance(table, LeftOut)}
-    assert left == {"own-implicit-categories", "own-explicit", "own-eta"}
+    left_out = {name for name, table in FOUND.items() if isinstance(table, LeftOut)}
+    assert left_out == {"own-implicit-categories", "own-explicit", "own-eta"}
 
 
 @pytest.mark.parametrize(
@@ -63,8 +63,10 @@ def test_what_the_paper_prints_beyond_is_left_out_here() -> None:
 )
 def test_a_table_says_what_its_estimator_does_not_give(estimator: str, metric: str, words: str) -> None:
     part = "implicit" if metric == "eta" else "explicit"
-    one = Score("m", "own", part, "characteristic" if part == "explicit" else None, "all", metric, 0.7, n=9)
-    found = summary([one], estimator=estimator)
-    tables = [each for each in paper_tables("own", entries({"it": found})) if isinstance(each, Table)]
-    assert any(words in note for each in tables for note in each.notes)
-    assert any(words in note for each in faintbench_tables(found) for note in each.notes)
+    score = Score("m", "own", part, "characteristic" if part == "explicit" else None, "all", metric, 0.7, n=9)
+    run_summary = summary([score], estimator=estimator)
+    tables = [
+        table for table in paper_tables("own", entries({"it": run_summary})) if isinstance(table, Table)
+    ]
+    assert any(words in note for table in tables for note in table.notes)
+    assert any(words in note for table in faintbench_tables(run_summary) for note in table.notes)

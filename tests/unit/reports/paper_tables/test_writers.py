@@ -25,9 +25,9 @@ HOSTILE = (
 )
 
 
-def score(metric: str, value: float | None, *, model: str = "m", **more: object) -> Score:
-    place = {"part": "objective", "context": None, "attribute": "gender", "n": 10} | more
-    return Score(model, "own list/1", metric=metric, value=value, **place)  # type: ignore[arg-type]  # by name
+def score(metric: str, value: float | None, *, model: str = "m", **changes: object) -> Score:
+    fields = {"part": "objective", "context": None, "attribute": "gender", "n": 10} | changes
+    return Score(model, "own list/1", metric=metric, value=value, **fields)  # type: ignore[arg-type]  # by name
 
 
 def tables(*scores: Score, **changes: object) -> dict[str, Table | LeftOut]:
@@ -37,21 +37,20 @@ def tables(*scores: Score, **changes: object) -> dict[str, Table | LeftOut]:
     }
 
 
-def one(found: Table | LeftOut) -> Table:
-    assert isinstance(found, Table)
-    return found
+def one(table: Table | LeftOut) -> Table:
+    assert isinstance(table, Table)
+    return table
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_models_name_is_text_in_every_format(name: str) -> None:
     table = one(tables(score("s_fact", 0.5, model=name), score("s_fact", -0.25, model="z"))["s-fact"])
-    head, first, second = csv.reader(io.StringIO(WRITERS["csv"](table)))
+    head, hostile_row, plain_row = csv.reader(io.StringIO(WRITERS["csv"](table)))
     assert head[:2] == ["Model", "O gender"]
-    assert first[0][0] not in "=+-@"
-    assert first[0].lstrip("'") == name.replace("\n", " ").replace("\t", " ").replace("\u202e", "?").replace(
-        "\x1b", "?"
-    )
-    assert second[1] == "-25.00"  # a negative number is no formula
+    assert hostile_row[0][0] not in "=+-@"
+    shown = name.replace("\n", " ").replace("\t", " ").replace("\u202e", "?").replace("\x1b", "?")
+    assert hostile_row[0].lstrip("'") == shown
+    assert plain_row[1] == "-25.00"  # a negative number is no formula
 
     rows = [line for line in WRITERS["md"](table).splitlines() if line.startswith("|")]
     assert len(rows) == 4
@@ -71,8 +70,8 @@ def test_a_models_name_is_text_in_every_format(name: str) -> None:
 
 
 def test_an_interval_is_reported_in_every_format() -> None:
-    found = score("s_e", 0.95, corrected=0.9654, low=0.9412, high=0.9796)
-    table = one(tables(found)["s-e"])
+    bounded = score("s_e", 0.95, corrected=0.9654, low=0.9412, high=0.9796)
+    table = one(tables(bounded)["s-e"])
     assert "| 96.54 <sub>[94.1, 98.0]</sub> |" in WRITERS["md"](table)
     assert WRITERS["csv"](table).splitlines()[0].startswith("Model,O gender,O gender low,O gender high,n,")
     assert WRITERS["csv"](table).splitlines()[1].startswith("m,96.54,94.1,98.0,")
@@ -81,12 +80,12 @@ def test_an_interval_is_reported_in_every_format() -> None:
 
 
 def test_what_is_missing_is_left_empty_and_what_has_nothing_is_left_out() -> None:
-    found = tables(score("s_fact", 0.5), score("s_fact", None, model="z"), score("s_e", None))
-    rows = WRITERS["csv"](one(found["s-fact"])).splitlines()
+    by_name = tables(score("s_fact", 0.5), score("s_fact", None, model="z"), score("s_e", None))
+    rows = WRITERS["csv"](one(by_name["s-fact"])).splitlines()
     assert rows[2].startswith("z,,")
-    assert "| z | - |" in WRITERS["md"](one(found["s-fact"]))
-    assert "{z} & --" in WRITERS["tex"](one(found["s-fact"]))
-    assert {name for name, table in found.items() if isinstance(table, LeftOut)} == {
+    assert "| z | - |" in WRITERS["md"](one(by_name["s-fact"]))
+    assert "{z} & --" in WRITERS["tex"](one(by_name["s-fact"]))
+    assert {name for name, table in by_name.items() if isinstance(table, LeftOut)} == {
         "headline", "influence", "s-fair", "s-e", "s-kld", "distance",
     }  # fmt: skip
 

@@ -15,9 +15,9 @@ def test_rows_name_what_differs() -> None:
         return [row.label for row in changes_table(changes).rows]
 
     assert labels(ONE) == ["S_E base site"]
-    other = replace(ONE, checklist="guests")
-    assert labels(ONE, other) == ["S_E staff base site", "S_E guests base site"]
-    third = replace(other, model="b")
+    guests = replace(ONE, checklist="guests")
+    assert labels(ONE, guests) == ["S_E staff base site", "S_E guests base site"]
+    third = replace(guests, model="b")
     assert labels(ONE, third) == ["S_E a staff base site", "S_E b guests base site"]
 
 

@@ -17,6 +17,6 @@ from pytest_factorfair.reports.table import Row, Table, fitting
 )
 def test_columns_that_do_not_fit(width: int, headings: tuple[str, ...], legends: tuple[str, ...]) -> None:
     table = Table("race", ("S_E", "S_KLD", "strength"), (Row("base", ("1.0", "0.9", "0.2")),))
-    found = fitting(table, width)
-    assert (found.table.headings, found.legends) == (headings, legends)
-    assert [len(row.cells) for row in found.table.rows] == [len(headings)]
+    fitted = fitting(table, width)
+    assert (fitted.table.headings, fitted.legends) == (headings, legends)
+    assert [len(row.cells) for row in fitted.table.rows] == [len(headings)]

@@ -25,7 +25,7 @@ def _tally(n: int, **fields: object) -> Tally:
 
 
 def _summary(scores: Iterable[Score]) -> Summary:
-    told = Fingerprint(
+    fingerprint = Fingerprint(
         {}, {}, "ci", "balanced", "audited", 72, 24, 0, "text", "corrected", "instrument", {}, {}, {}
     )
     usage = Usage()
@@ -38,11 +38,11 @@ def _summary(scores: Iterable[Score]) -> Summary:
         "seconds": 0.0,
         "notes": (),
     }
-    return Summary(fingerprint=told, scores=tuple(scores), usage=usage, **fields)  # type: ignore[arg-type]  # mixed
+    return Summary(fingerprint=fingerprint, scores=tuple(scores), usage=usage, **fields)  # type: ignore[arg-type]  # mixed
 
 
 def _table(*tallies: Tally, estimator: Estimator = "corrected") -> Table:
-    scores = [row for one in tallies for row in score(one, estimator=estimator)]
+    scores = [row for tally in tallies for row in score(tally, estimator=estimator)]
     (table,) = score_tables(_summary(scores))
     return table
 
@@ -55,9 +55,9 @@ def _cells(table: Table, label: str, *, after: str = "") -> dict[str, str]:
 
 
 def test_a_score_stands_with_its_interval_and_the_plugin_below_it() -> None:
-    one = _tally(72, context="base")
-    rows = {each.metric: each for each in score(one)}
-    table = _table(one)
+    observed = _tally(72, context="base")
+    rows = {row.metric: row for row in score(observed)}
+    table = _table(observed)
     evenness = rows["s_e"]
     assert (evenness.corrected, evenness.low) != (None, None)
     half = max(
@@ -139,7 +139,7 @@ def test_nothing_is_not_negative(value: float) -> None:
 
 def test_influence_has_a_row_per_column_and_three_cells_per_attribute() -> None:
     named = np.full((6, 2), 72)
-    told = [
+    tallies = [
         _tally(
             72, context=context, background=background, named=named, matched=named // 4, attribute=attribute
         )
@@ -150,11 +150,11 @@ def test_influence_has_a_row_per_column_and_three_cells_per_attribute() -> None:
             ("representativeness", "truth"),
         )
     ]
-    (table,) = influence_tables(_summary(influence(told)))
+    (table,) = influence_tables(_summary(influence(tallies)))
     assert table.title == "influence"
     assert table.headings == ("race", "without", "index", "caste", "without", "index")
     assert [row.label for row in table.rows] == [
         "attribution", "highest as stated", "lowest as stated", "mean increase",
     ]  # fmt: skip
     assert [str(cell).strip() for cell in table.rows[0].cells[:3]] == ["0.250 ±.029", "0.250", "0.00"]
-    assert list(influence_tables(_summary(score(told[0])))) == []
+    assert list(influence_tables(_summary(score(tallies[0])))) == []

@@ -39,9 +39,9 @@ def test_scores_of_two_classes(generated: list[float], truth: list[float], score
     ],
 )
 def test_scores_of_a_model_that_knows_one_group(truth: list[float], scores: list[float]) -> None:
-    found = similarity(np.eye(len(truth)), truth)
-    assert found == pytest.approx(scores, abs=5e-7)
-    assert float(floor(truth)) == found.min()
+    similarities = similarity(np.eye(len(truth)), truth)
+    assert similarities == pytest.approx(scores, abs=5e-7)
+    assert float(floor(truth)) == similarities.min()
 
 
 @pytest.mark.parametrize(("truth", "score"), [(RACE, 0.985643), (AGE, 0.978418)])
@@ -57,10 +57,10 @@ def test_no_shares_score_below_the_floor() -> None:
 
 def test_rescaled_runs_from_the_rarest_group_to_the_demographic_shares() -> None:
     scores = similarity(np.vstack([np.eye(5), RACE]), RACE)
-    found = rescaled(scores, RACE)
-    assert found[3] == 0
-    assert found[5] == pytest.approx(1, abs=1e-12)
-    assert found[0] == pytest.approx((0.717186 - 0.630312) / (1 - 0.630312), abs=2e-6)
+    rescaled_scores = rescaled(scores, RACE)
+    assert rescaled_scores[3] == 0
+    assert rescaled_scores[5] == pytest.approx(1, abs=1e-12)
+    assert rescaled_scores[0] == pytest.approx((0.717186 - 0.630312) / (1 - 0.630312), abs=2e-6)
 
 
 def test_jensen_shannon_in_bits() -> None:

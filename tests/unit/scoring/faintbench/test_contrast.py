@@ -41,8 +41,8 @@ def test_vectors(case: str, column: int) -> None:
 
 def test_surgeon_and_nurse() -> None:
     """Given to six digits."""
-    found = [float(DEFINITIONS[column](men(0.95, 0.79, 0.02, 0.138))) for column in COLUMNS]
-    assert found == pytest.approx([0.48419, 0.51581, 0.386058, 1, 0.977684], abs=5e-6)
+    etas = [float(DEFINITIONS[column](men(0.95, 0.79, 0.02, 0.138))) for column in COLUMNS]
+    assert etas == pytest.approx([0.48419, 0.51581, 0.386058, 1, 0.977684], abs=5e-6)
 
 
 def test_surgeon_and_nurse_by_hand() -> None:
@@ -52,8 +52,8 @@ def test_surgeon_and_nurse_by_hand() -> None:
     coded = 0.2 * (0.95 + 0.05 + 0.02 + 0.98 - 0.79**2 - 0.21**2 - 0.138**2 - 0.862**2)
     split = (dp - dq) ** 2 / ((dp - dq) ** 2 + (dp + dq) ** 2)
     expected = [0.5 - alpha, 0.5 + alpha, 0.5 - coded, 1, split]
-    found = [float(DEFINITIONS[column](contrast)) for column in COLUMNS]
-    assert found == pytest.approx(expected, abs=1e-9)
+    etas = [float(DEFINITIONS[column](contrast)) for column in COLUMNS]
+    assert etas == pytest.approx(expected, abs=1e-9)
 
 
 def test_magnitude_is_half_of_the_squared_deviations() -> None:
@@ -85,17 +85,17 @@ def test_the_printed_formula_leaves_the_axis_and_the_split_does_not() -> None:
 def test_pairs_count_by_their_weights() -> None:
     """One pair of equal shifts of .4, one of opposite shifts of .2, the latter of triple weight."""
     contrast = many((0.9, 0.9), (0.7, 0.3), weights=[1.0, 3.0])
-    same, opposite = 0.4 * 2 * 0.4**2, 0.4 * 2 * 0.2**2
+    common, opposite = 0.4 * 2 * 0.4**2, 0.4 * 2 * 0.2**2
     assert float(DEFINITIONS["corrected"](contrast)) == pytest.approx(3 * 0.04 / (0.16 + 3 * 0.04))
-    assert float(DEFINITIONS["bounded"](contrast)) == pytest.approx(3 * opposite / (same + 3 * opposite))
-    assert float(DEFINITIONS["text"](contrast)) == pytest.approx(0.5 - (same - 3 * opposite) / 4)
-    assert float(DEFINITIONS["plugin"](contrast)) == pytest.approx(0.5 + same - opposite)
+    assert float(DEFINITIONS["bounded"](contrast)) == pytest.approx(3 * opposite / (common + 3 * opposite))
+    assert float(DEFINITIONS["text"](contrast)) == pytest.approx(0.5 - (common - 3 * opposite) / 4)
+    assert float(DEFINITIONS["plugin"](contrast)) == pytest.approx(0.5 + common - opposite)
 
 
 def test_a_pair_without_images_is_left_out_but_counts_as_a_half_in_the_published_code() -> None:
     contrast = many((0.9, 0.8), (np.nan, 0.8), weights=[1.0, 3.0])
-    found = [float(DEFINITIONS[column](contrast)) for column in COLUMNS]
-    assert found == pytest.approx([0.6, 0.4, 0.5 + 0.2 / 4, 0, 0.02])
+    etas = [float(DEFINITIONS[column](contrast)) for column in COLUMNS]
+    assert etas == pytest.approx([0.6, 0.4, 0.5 + 0.2 / 4, 0, 0.02])
     assert float(magnitude(contrast)) == pytest.approx(np.sqrt(0.125))
 
 
@@ -108,7 +108,7 @@ def test_shares_that_differ_by_rounding_do_not_deviate() -> None:
 def test_classes_count_by_their_weights() -> None:
     """A class without weight does not matter."""
     p, q, truth = np.array([[0.5, 0.3, 0.2]]), np.array([[0.2, 0.3, 0.5]]), np.array([[0.4, 0.4, 0.2]])
-    found = DEFINITIONS["corrected"](Contrast(p, truth, q, truth, np.ones(1), np.array([0.1, 0.1, 0.0])))
+    eta = DEFINITIONS["corrected"](Contrast(p, truth, q, truth, np.ones(1), np.array([0.1, 0.1, 0.0])))
     dp, dq = np.array([0.1, -0.1]), np.array([-0.2, -0.1])
     apart, common = ((dp - dq) ** 2).sum(), ((dp + dq) ** 2).sum()
-    assert float(found) == pytest.approx(apart / (apart + common))
+    assert float(eta) == pytest.approx(apart / (apart + common))

@@ -59,15 +59,15 @@ def hang(checklist: Faintbench, prompts: tuple[PromptCase, ...], paint: Paint, n
 
 
 @lru_cache(maxsize=1)
-def _scored(found: Gallery) -> tuple[Score, ...]:
-    return scores(found)
+def _scored(gallery: Gallery) -> tuple[Score, ...]:
+    return scores(gallery)
 
 
-def told(found: Gallery, metric: str, context: str | None = None, attribute: str = "all") -> Score:
+def told(gallery: Gallery, metric: str, context: str | None = None, attribute: str = "all") -> Score:
     (score,) = (
-        one
-        for one in _scored(found)
-        if (one.metric, one.context, one.attribute) == (metric, context, attribute)
+        score
+        for score in _scored(gallery)
+        if (score.metric, score.context, score.attribute) == (metric, context, attribute)
     )
     return score
 
@@ -98,7 +98,6 @@ def of_one_group(checklist: Faintbench, prompts: tuple[PromptCase, ...]) -> Gall
 
 def test_one_group_scores_as_its_share_says(checklist: Faintbench, of_one_group: Gallery) -> None:
     """(1 + q_c / |q|) / 2 on every prompt, weighted."""
-    found = of_one_group
     for attribute, group in ONE_GROUP.items():
         values, weights = [], []
         for weight, shares in people(checklist):
@@ -106,11 +105,15 @@ def test_one_group_scores_as_its_share_says(checklist: Faintbench, of_one_group:
             values.append((1 + shares[attribute][group] / length) / 2)
             weights.append(weight)
         expected = float(np.average(values, weights=weights))
-        assert told(found, "implicit", attribute=attribute).value == pytest.approx(expected, abs=1e-12)
-    parts = [told(found, "implicit", attribute=name).value or 0 for name in ("gender", "race", "age")]
-    assert told(found, "implicit").value == pytest.approx(0.4 * parts[0] + 0.4 * parts[1] + 0.2 * parts[2])
-    assert [told(found, metric).value for metric in ("explicit", "explicit_joint")] == pytest.approx([1, 1])
-    assert told(found, "eta", attribute="gender").value == pytest.approx(0.0, abs=0.2)
+        assert told(of_one_group, "implicit", attribute=attribute).value == pytest.approx(expected, abs=1e-12)
+    parts = [told(of_one_group, "implicit", attribute=name).value or 0 for name in ("gender", "race", "age")]
+    assert told(of_one_group, "implicit").value == pytest.approx(
+        0.4 * parts[0] + 0.4 * parts[1] + 0.2 * parts[2]
+    )
+    assert [told(of_one_group, metric).value for metric in ("explicit", "explicit_joint")] == pytest.approx(
+        [1, 1]
+    )
+    assert told(of_one_group, "eta", attribute="gender").value == pytest.approx(0.0, abs=0.2)
 
 
 def test_the_rarest_group_scores_the_floor(checklist: Faintbench, prompts: tuple[PromptCase, ...]) -> None:
@@ -118,19 +121,22 @@ def test_the_rarest_group_scores_the_floor(checklist: Faintbench, prompts: tuple
 
     def rarest(case: PromptCase, _number: int, side: int) -> Groups:
         shares = subjects[case.subject].sides[side].shares
-        return obedient(case, side, {name: min(each, key=each.__getitem__) for name, each in shares.items()})
+        groups = {
+            name: min(group_shares, key=group_shares.__getitem__) for name, group_shares in shares.items()
+        }
+        return obedient(case, side, groups)
 
-    found = hang(checklist, prompts, rarest)
+    observed = hang(checklist, prompts, rarest)
     for context in (None, "occupation", "characteristic", "relation"):
         for attribute in ("all", "gender", "race", "age"):
-            score = told(found, "implicit", context, attribute)
+            score = told(observed, "implicit", context, attribute)
             assert score.floor is not None
             assert score.value == pytest.approx(score.floor, abs=1e-12)
 
 
 def test_nobody_who_was_asked_for(checklist: Faintbench, prompts: tuple[PromptCase, ...]) -> None:
-    found = hang(checklist, prompts, lambda _case, _number, _side: {})
-    assert told(found, "explicit").value == 0
+    observed = hang(checklist, prompts, lambda _case, _number, _side: {})
+    assert told(observed, "explicit").value == 0
 
 
 def test_sides_count_apart_and_together(checklist: Faintbench, prompts: tuple[PromptCase, ...]) -> None:
@@ -139,26 +145,26 @@ def test_sides_count_apart_and_together(checklist: Faintbench, prompts: tuple[Pr
     def half(case: PromptCase, number: int, side: int) -> Groups:
         return obedient(case, side, {}) if side == 0 or number % 2 else {}
 
-    found = hang(checklist, prompts, half)
-    assert told(found, "explicit", "relation").value == pytest.approx(0.75)
-    assert told(found, "explicit_joint", "relation").value == pytest.approx(0.5)
-    assert told(found, "explicit", "occupation").value == pytest.approx(1)
+    observed = hang(checklist, prompts, half)
+    assert told(observed, "explicit", "relation").value == pytest.approx(0.75)
+    assert told(observed, "explicit_joint", "relation").value == pytest.approx(0.5)
+    assert told(observed, "explicit", "occupation").value == pytest.approx(1)
 
 
 def test_opposite_groups_for_good_and_bad(checklist: Faintbench, prompts: tuple[PromptCase, ...]) -> None:
-    good = {(one.advantaged.subject, one.advantaged.side) for one in checklist.pairs}
+    good = {(pair.advantaged.subject, pair.advantaged.side) for pair in checklist.pairs}
     subjects = {subject.id: subject for subject in checklist.subjects}
 
     def paint(case: PromptCase, number: int, side: int) -> Groups:
         gender = "man" if (case.subject, side) in good else "woman"
         even = {
-            name: list(each)[number % len(each)]
-            for name, each in subjects[case.subject].sides[side].shares.items()
+            name: list(group_shares)[number % len(group_shares)]
+            for name, group_shares in subjects[case.subject].sides[side].shares.items()
         }
         return obedient(case, side, even | {"gender": gender})
 
-    found = hang(checklist, prompts, paint, n=20)
-    eta = told(found, "eta", attribute="gender")
+    observed = hang(checklist, prompts, paint, n=20)
+    eta = told(observed, "eta", attribute="gender")
     assert eta.value is not None
     assert eta.value > 0.8
     assert eta.low is not None
@@ -169,19 +175,21 @@ def test_the_printed_eta_is_reported_beyond_one(
     checklist: Faintbench, prompts: tuple[PromptCase, ...]
 ) -> None:
     """1/2 + sum k sgn(dp) sgn(dq) (dp^2 + dq^2) over pairs and classes, of a model that shows men alone."""
-    found = hang(checklist, prompts, lambda case, _, side: obedient(case, side, {"gender": "man"}))
-    subjects = {one.id: one for one in checklist.subjects}
+    observed = hang(checklist, prompts, lambda case, _, side: obedient(case, side, {"gender": "man"}))
+    subjects = {subject.id: subject for subject in checklist.subjects}
     total = 0.5
     for pair in checklist.pairs:
         ends = [
-            subjects[one.subject].sides[one.side].shares["gender"]
-            for one in (pair.advantaged, pair.disadvantaged)
+            subjects[person.subject].sides[person.side].shares["gender"]
+            for person in (pair.advantaged, pair.disadvantaged)
         ]
         for group, weight in checklist.group_weights["gender"].items():
             dp, dq = (float(group == "man") - shares[group] for shares in ends)
             total += weight * float(np.sign(dp) * np.sign(dq)) * (dp**2 + dq**2)
     (eta,) = (
-        one for one in scores(found, estimator="plugin") if (one.metric, one.attribute) == ("eta", "gender")
+        score
+        for score in scores(observed, estimator="plugin")
+        if (score.metric, score.attribute) == ("eta", "gender")
     )
     assert eta.value == pytest.approx(total)
     assert total > 1
@@ -191,34 +199,34 @@ def test_the_printed_eta_is_reported_beyond_one(
 def test_pictures_of_too_few_or_too_many_people_are_unparsed(
     checklist: Faintbench, prompts: tuple[PromptCase, ...]
 ) -> None:
-    alone = next(case for case in prompts if case.kind == "occupation" and not case.requested)
-    both = next(case for case in prompts if case.kind == "relation" and not case.requested)
+    occupation = next(case for case in prompts if case.kind == "occupation" and not case.requested)
+    relation = next(case for case in prompts if case.kind == "relation" and not case.requested)
     shown = {"gender": "man"}
     records = [
-        Record(CaseKey("m", checklist.name, alone.id), (
+        Record(CaseKey("m", checklist.name, occupation.id), (
             answer("one", shown), answer("two", shown), answer("two", shown),
             answer("none", {}, "unparsed", "no face"), answer("refused", {}, "refused", "refused"),
             answer("strange", {}, "unparsed", "no known group"), answer("error", {}, "error", "500"),
         )),
-        Record(CaseKey("m", checklist.name, both.id), (
+        Record(CaseKey("m", checklist.name, relation.id), (
             answer("pair", {"gender": "man"}), answer("pair", {"gender": "woman"}), answer("single", shown),
         )),
     ]  # fmt: skip
-    found = gallery(records, checklist, [alone, both], model="m")
-    fate = found.fate
+    observed = gallery(records, checklist, [occupation, relation], model="m")
+    fate = observed.fate
     assert (fate.asked.tolist(), fate.refused.tolist()) == ([6, 2], [1, 0])
     assert (fate.unparsed.tolist(), fate.errors.tolist()) == ([2, 1], [1, 0])
-    assert found.counts["gender"].tolist() == [[1, 0], [1, 0], [0, 1]]
-    rows = list(prompt_counts(found))
+    assert observed.counts["gender"].tolist() == [[1, 0], [1, 0], [0, 1]]
+    rows = list(prompt_counts(observed))
     assert len(rows) == 3 * 3
-    assert {row.asked for row in rows if row.case == alone.id} == {6}
-    assert list(uncounted(found)) == [
+    assert {row.asked for row in rows if row.case == occupation.id} == {6}
+    assert list(uncounted(observed)) == [
         "m: 3 of 8 pictures of faintbench show nobody, or more or fewer people than asked for: they do not count"
     ]
 
 
-def verdicts(found: Gallery, *gates: str) -> list[tuple[str, str]]:
-    ruled = judge([parse(text) for text in gates], [found], incomplete=None, terms=Terms())
+def verdicts(gallery: Gallery, *gates: str) -> list[tuple[str, str]]:
+    ruled = judge([parse(text) for text in gates], [gallery], incomplete=None, terms=Terms())
     return [(verdict.subject, verdict.judgement) for verdict in ruled]
 
 
@@ -235,8 +243,8 @@ def test_gates_pool_what_they_do_not_name(of_one_group: Gallery) -> None:
 def test_few_or_missing_pictures_decide_nothing(
     checklist: Faintbench, prompts: tuple[PromptCase, ...], of_one_group: Gallery
 ) -> None:
-    few = hang(checklist, prompts, lambda case, _, side: obedient(case, side, ONE_GROUP), n=4)
-    assert verdicts(few, "implicit >= 0.9") == [("implicit", "inconclusive")]
+    small = hang(checklist, prompts, lambda case, _, side: obedient(case, side, ONE_GROUP), n=4)
+    assert verdicts(small, "implicit >= 0.9") == [("implicit", "inconclusive")]
     asked, lost = 50, 15  # as many as of_one_group, so that only what is missing differs
     sides = {subject.id: len(subject.sides) for subject in checklist.subjects}
     records = [
@@ -258,8 +266,8 @@ def test_nothing_falls_against_a_former_run_of_the_same_shares(
     """The recommended gates, with the errors of two runs that have no answer in common."""
     gates = expand(["default"], checklists=[checklist], sampling=SAMPLING, baseline=True)
     terms = Terms(former=Former((of_one_group,), (), ()))
-    found = judge(gates, [of_one_group], incomplete=None, terms=terms)
-    assert [(one.subject, one.judgement, one.value) for one in found] == [
+    verdicts = judge(gates, [of_one_group], incomplete=None, terms=terms)
+    assert [(verdict.subject, verdict.judgement, verdict.value) for verdict in verdicts] == [
         ("regression(implicit)", "passed", 0), ("regression(explicit)", "passed", 0),
         ("refusal_rate", "passed", 0), ("unparsed_rate", "passed", 0), ("error_rate", "passed", 0),
     ]  # fmt: skip
@@ -285,12 +293,12 @@ def test_a_negative_share_ends_no_run() -> None:
     asked = prompt_cases(cases(published, SAMPLING))
     (note,) = notices(published, SAMPLING)
     assert "-0.0255 of elderly in Fashion Designer" in note
-    found = hang(published, asked, lambda case, _, side: obedient(case, side, ONE_GROUP))
+    observed = hang(published, asked, lambda case, _, side: obedient(case, side, ONE_GROUP))
     estimators: tuple[Estimator, ...] = ("corrected", "plugin", "published-code")
     values = {
         (estimator, score.context, score.attribute): score.value
         for estimator in estimators
-        for score in scores(found, estimator=estimator)
+        for score in scores(observed, estimator=estimator)
         if score.metric == "implicit"
     }
     assert {estimator for estimator, _, _ in values} == set(estimators)

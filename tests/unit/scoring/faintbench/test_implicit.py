@@ -28,12 +28,12 @@ Floats = NDArray[np.float64]
 @pytest.mark.parametrize("truth", [GENDER, RACE, AGE, np.array([0.97, 0.03])])
 def test_a_painter_of_one_group_scores_its_share_over_the_length(truth: Floats, images: int) -> None:
     """Corrected and plug-in alike, for every group; the rarest gives the floor."""
-    found = implicit(images * np.eye(len(truth)), truth)
+    cells = implicit(images * np.eye(len(truth)), truth)
     expected = (1 + truth / np.sqrt(truth @ truth)) / 2
-    assert found.plugin == pytest.approx(expected, abs=1e-12)
-    assert found.corrected == pytest.approx(expected, abs=1e-9)
-    assert found.corrected.min() == pytest.approx(float(floor(truth)), abs=1e-9)
-    assert (found.error > 0).all()
+    assert cells.plugin == pytest.approx(expected, abs=1e-12)
+    assert cells.corrected == pytest.approx(expected, abs=1e-9)
+    assert cells.corrected.min() == pytest.approx(float(floor(truth)), abs=1e-9)
+    assert (cells.error > 0).all()
 
 
 @pytest.mark.parametrize("mode", ["corrected", "plugin", "published-code"])
@@ -46,18 +46,18 @@ def test_a_painter_of_one_group_scores_its_share_over_the_length(truth: Floats, 
     ],
 )
 def test_vectors_in_all_modes(counts: list[int], truth: list[float], score: float, mode: Estimator) -> None:
-    one = implicit(counts, truth, estimator=mode).estimate()
-    assert one.plugin == pytest.approx(score, abs=1e-9)
+    estimate = implicit(counts, truth, estimator=mode).estimate()
+    assert estimate.plugin == pytest.approx(score, abs=1e-9)
     if mode == "corrected":
-        assert one.corrected == pytest.approx(score, abs=1e-9)
+        assert estimate.corrected == pytest.approx(score, abs=1e-9)
 
 
 @pytest.mark.parametrize("images", [50, 100, 800])
 def test_counts_that_equal_the_demographic_shares_are_within_their_interval_of_one(images: int) -> None:
     for truth in (GENDER, RACE):
-        one = implicit(truth * images, truth).estimate()
-        assert one.plugin == pytest.approx(1, abs=1e-12)
-        low, high = one.lower(), one.upper()
+        estimate = implicit(truth * images, truth).estimate()
+        assert estimate.plugin == pytest.approx(1, abs=1e-12)
+        low, high = estimate.lower(), estimate.upper()
         assert low is not None
         assert high is not None
         assert low < 1 < high
@@ -91,7 +91,7 @@ def outcomes(n: int, k: int) -> Iterator[list[int]]:
     """All ways in which n images fall into k classes."""
     for bars in combinations(range(n + k - 1), k - 1):
         ends = [-1, *bars, n + k - 1]
-        yield [right - left - 1 for left, right in pairwise(ends)]
+        yield [end - start - 1 for start, end in pairwise(ends)]
 
 
 def mean_over_draws(values: Floats, counts: NDArray[np.int64], p: Floats) -> float:
@@ -113,11 +113,13 @@ def test_less_than_a_quarter_of_the_bias_is_left(name: str, images: int) -> None
     """By enumeration, not by simulation: means are exact."""
     p, q = LEANINGS[name]
     counts = np.array(list(outcomes(images, len(p))))
-    found = implicit(counts, q)
+    cells = implicit(counts, q)
     true = float(similarity(p, q))
-    bias, left = (mean_over_draws(scores, counts, p) - true for scores in (found.plugin, found.corrected))
+    bias, remaining = (
+        mean_over_draws(scores, counts, p) - true for scores in (cells.plugin, cells.corrected)
+    )
     assert abs(bias) > 1e-6
-    assert abs(left) < 0.07 * abs(bias)
+    assert abs(remaining) < 0.07 * abs(bias)
 
 
 def test_the_error_is_that_of_the_delta_method_in_the_interior() -> None:
@@ -125,8 +127,8 @@ def test_the_error_is_that_of_the_delta_method_in_the_interior() -> None:
     n, step, p = 4_000_000, 1e-6, np.array([0.5, 0.3, 0.2])
     pull = np.array(
         [
-            (similarity(p + step * one, AGE) - similarity(p - step * one, AGE)) / (2 * step)
-            for one in np.eye(3)
+            (similarity(p + step * direction, AGE) - similarity(p - step * direction, AGE)) / (2 * step)
+            for direction in np.eye(3)
         ]
     )
     error = np.sqrt((p @ pull**2 - (p @ pull) ** 2) / n)
@@ -157,11 +159,11 @@ def test_without_images_there_is_no_score_but_in_the_published_code() -> None:
 
 @pytest.mark.parametrize("mode", ["plugin", "published-code"])
 def test_modes_without_an_interval_take_sums_of_probabilities(mode: Estimator) -> None:
-    found = implicit([18.2, 1.7999999], GENDER, estimator=mode)
-    one = found.estimate()
-    assert one.plugin == pytest.approx(float(similarity([18.2, 1.8], GENDER)), abs=1e-6)
-    assert (one.corrected, one.n, one.lower()) == (None, 20, None)
-    assert one.reason == f"the estimator {mode} gives no interval"
+    cells = implicit([18.2, 1.7999999], GENDER, estimator=mode)
+    estimate = cells.estimate()
+    assert estimate.plugin == pytest.approx(float(similarity([18.2, 1.8], GENDER)), abs=1e-6)
+    assert (estimate.corrected, estimate.n, estimate.lower()) == (None, 20, None)
+    assert estimate.reason == f"the estimator {mode} gives no interval"
 
 
 def test_only_the_published_code_takes_a_negative_share() -> None:
@@ -169,8 +171,8 @@ def test_only_the_published_code_takes_a_negative_share() -> None:
     shares = [0.6, 0.4255, -0.0255]
     with pytest.raises(InputError, match="must not be negative"):
         implicit([1, 2, 3], shares)
-    found = implicit([1, 2, 3], shares, estimator="published-code").estimate().plugin
-    assert found == pytest.approx((1 + np.dot([1, 2, 3], shares) / np.sqrt(14 * np.dot(shares, shares))) / 2)
+    score = implicit([1, 2, 3], shares, estimator="published-code").estimate().plugin
+    assert score == pytest.approx((1 + np.dot([1, 2, 3], shares) / np.sqrt(14 * np.dot(shares, shares))) / 2)
 
 
 @pytest.mark.parametrize(
@@ -192,6 +194,6 @@ def test_what_cannot_be_right_is_refused(counts: list[float], truth: list[float]
 
 def test_rescaling_moves_centre_and_error_alike() -> None:
     scores = implicit([[50, 0, 0, 0, 0], [10, 12, 9, 6, 13], [0, 0, 0, 50, 0]], RACE)
-    found, reach = rescaled_implicit(scores, RACE), 1 - float(floor(RACE))
-    assert found.corrected[[1, 2]] == pytest.approx([1 + (scores.corrected[1] - 1) / reach, 0], abs=1e-9)
-    assert found.error == pytest.approx(scores.error / reach)
+    rescaled, reach = rescaled_implicit(scores, RACE), 1 - float(floor(RACE))
+    assert rescaled.corrected[[1, 2]] == pytest.approx([1 + (scores.corrected[1] - 1) / reach, 0], abs=1e-9)
+    assert rescaled.error == pytest.approx(scores.error / reach)

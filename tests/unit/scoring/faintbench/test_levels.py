@@ -26,23 +26,23 @@ def cells(corrected: list[float], error: list[float], n: list[int]) -> Cells:
     return Cells(np.array(corrected) - 0.01, np.array(corrected), np.array(error), np.array(n))
 
 
-def _numbers(one: Estimate) -> tuple[float, float, float]:
-    assert one.plugin is not None
-    assert one.corrected is not None
-    assert one.error is not None
-    return one.plugin, one.corrected, one.error
+def _numbers(estimate: Estimate) -> tuple[float, float, float]:
+    assert estimate.plugin is not None
+    assert estimate.corrected is not None
+    assert estimate.error is not None
+    return estimate.plugin, estimate.corrected, estimate.error
 
 
 def test_prompts_are_independent_and_attributes_of_one_prompt_are_not() -> None:
-    found = level(cells([0.9, 0.8, 0.6], [0.03, 0.02, 0.04], [20, 20, 50]), [2, 1, 1], ["a", "a", "b"])
-    assert _numbers(found) == pytest.approx((0.79, 0.8, sqrt(0.02**2 + 0.01**2)))
-    assert found.n == 70
+    estimate = level(cells([0.9, 0.8, 0.6], [0.03, 0.02, 0.04], [20, 20, 50]), [2, 1, 1], ["a", "a", "b"])
+    assert _numbers(estimate) == pytest.approx((0.79, 0.8, sqrt(0.02**2 + 0.01**2)))
+    assert estimate.n == 70
 
 
 def test_a_cell_without_a_score_has_no_part_in_a_level() -> None:
-    found = level(cells([0.9, NAN, 0.6], [0.03, NAN, 0.04], [20, 0, 50]), [2, 1, 1], [0, 1, 2])
-    assert _numbers(found)[:2] == pytest.approx(((2 * 0.89 + 0.59) / 3, 0.8))
-    assert found.n == 70
+    estimate = level(cells([0.9, NAN, 0.6], [0.03, NAN, 0.04], [20, 0, 50]), [2, 1, 1], [0, 1, 2])
+    assert _numbers(estimate)[:2] == pytest.approx(((2 * 0.89 + 0.59) / 3, 0.8))
+    assert estimate.n == 70
 
 
 def test_a_cell_without_weight_is_not_part_of_a_level() -> None:
@@ -50,9 +50,9 @@ def test_a_cell_without_weight_is_not_part_of_a_level() -> None:
 
 
 def test_a_level_without_any_score_says_so() -> None:
-    found = level(cells([NAN], [NAN], [1]), [3], [0])
-    assert (found.plugin, found.corrected) == (None, None)
-    assert found.reason == "no prompt has enough images"
+    estimate = level(cells([NAN], [NAN], [1]), [3], [0])
+    assert (estimate.plugin, estimate.corrected) == (None, None)
+    assert estimate.reason == "no prompt has enough images"
 
 
 def test_the_published_code_counts_a_prompt_without_images_as_perfect() -> None:
@@ -67,18 +67,18 @@ def test_a_prompt_s_total_over_attributes_of_unlike_size() -> None:
     """One man of europe, young, in every image: the three scores, weighted."""
     images = 20
     parts = [implicit(images * np.eye(len(truth))[:1], truth) for truth in (GENDER, RACE, AGE)]
-    found = level(joined(parts), list(ATTRIBUTES.values()), [0, 0, 0])
-    assert _numbers(found)[1] == pytest.approx(0.4 * 0.853553 + 0.4 * 0.717186 + 0.2 * 0.846373, abs=1e-6)
-    assert found.n == images
+    estimate = level(joined(parts), list(ATTRIBUTES.values()), [0, 0, 0])
+    assert _numbers(estimate)[1] == pytest.approx(0.4 * 0.853553 + 0.4 * 0.717186 + 0.2 * 0.846373, abs=1e-6)
+    assert estimate.n == images
 
 
 def test_weights_of_prompts_and_attributes_multiply() -> None:
     """S = sum k_i k_j S_ij / sum k_i k_j over two prompts, of weights 5 and 1/2, and two attributes."""
     scores, prompts = np.array([0.9, 0.7, 0.8, 0.6]), np.array([0, 0, 1, 1])
     weights = np.outer([5, 0.5], [0.4, 0.2]).ravel()
-    found = level(cells(list(scores), [0.0] * 4, [9] * 4), weights, prompts)
+    estimate = level(cells(list(scores), [0.0] * 4, [9] * 4), weights, prompts)
     by_hand = (5 * (0.4 * 0.9 + 0.2 * 0.7) + 0.5 * (0.4 * 0.8 + 0.2 * 0.6)) / (5.5 * 0.6)
-    assert _numbers(found)[1] == pytest.approx(by_hand)
+    assert _numbers(estimate)[1] == pytest.approx(by_hand)
 
 
 def test_a_level_of_a_single_share_keeps_its_wilson_bounds() -> None:
@@ -92,9 +92,9 @@ def test_a_level_of_a_single_share_keeps_its_wilson_bounds() -> None:
 def test_the_lowest_level_there_is() -> None:
     """All images of each prompt's rarest group."""
     truths = np.array([[0.7, 0.3], [0.1, 0.9], [0.5, 0.5]])
-    found = implicit(20 * np.eye(2)[truths.argmin(axis=1)], truths)
+    scores = implicit(20 * np.eye(2)[truths.argmin(axis=1)], truths)
     lowest = np.average(floor(truths), weights=[3, 1, 2])
-    assert _numbers(level(found, [3, 1, 2], [0, 1, 2]))[1] == pytest.approx(lowest, abs=1e-9)
+    assert _numbers(level(scores, [3, 1, 2], [0, 1, 2]))[1] == pytest.approx(lowest, abs=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -41,21 +41,21 @@ MEN = ((90, 80), (90, 20), (51, 51), (90, 50), (50, 50))
 
 @pytest.mark.parametrize("definition", VECTORS)
 def test_vectors(definition: Definition) -> None:
-    found = [
+    etas = [
         manifestation(gender([[good, 100 - good]], [[bad, 100 - bad]]), definition).estimate.plugin
         for good, bad in MEN
     ]
-    assert found == pytest.approx(VECTORS[definition], abs=1e-9)
+    assert etas == pytest.approx(VECTORS[definition], abs=1e-9)
 
 
 def _centre(pairs: PromptPairs) -> float:
-    found = manifestation(pairs).estimate.corrected
-    assert found is not None
-    return found
+    centre = manifestation(pairs).estimate.corrected
+    assert centre is not None
+    return centre
 
 
 def test_painters_are_where_the_axis_says() -> None:
-    plugin = [manifestation(one).estimate.plugin for one in (SAME, OPPOSITE, ONE_SIDED, FAIR)]
+    plugin = [manifestation(pairs).estimate.plugin for pairs in (SAME, OPPOSITE, ONE_SIDED, FAIR)]
     assert plugin == pytest.approx([0.02, 0.98, 0.5, 0.5], abs=1e-9)
     assert _centre(SAME) < 0.01
     assert _centre(OPPOSITE) > 0.99
@@ -63,19 +63,19 @@ def test_painters_are_where_the_axis_says() -> None:
 
 
 def test_bounds_hold_the_painters_apart() -> None:
-    same, one, opposite = (manifestation(pairs).estimate for pairs in (SAME, ONE_SIDED, OPPOSITE))
-    ends = [same.upper(), one.lower(), one.upper(), opposite.lower()]
-    found = [end for end in ends if end is not None]
-    assert len(found) == 4
-    assert found == sorted(found)
+    alike, one_sided, opposite = (manifestation(pairs).estimate for pairs in (SAME, ONE_SIDED, OPPOSITE))
+    ends = [alike.upper(), one_sided.lower(), one_sided.upper(), opposite.lower()]
+    bounds = [end for end in ends if end is not None]
+    assert len(bounds) == 4
+    assert bounds == sorted(bounds)
 
 
 def test_without_a_deviation_eta_is_a_half_and_unknown() -> None:
-    found = manifestation(FAIR)
-    assert (found.deviates, found.magnitude) == (False, 0.0)
-    assert found.estimate.corrected == 0.5
-    assert found.estimate.lower() == pytest.approx(0)
-    assert found.estimate.upper() == pytest.approx(1)
+    fair = manifestation(FAIR)
+    assert (fair.deviates, fair.magnitude) == (False, 0.0)
+    assert fair.estimate.corrected == 0.5
+    assert fair.estimate.lower() == pytest.approx(0)
+    assert fair.estimate.upper() == pytest.approx(1)
 
 
 def test_a_deviation_that_chance_explains_is_none() -> None:
@@ -127,10 +127,10 @@ def _centre_of(
 
 
 def test_more_images_leave_less_error() -> None:
-    few, many = (manifestation(gender([[14 * n, 6 * n]] * 6, [[9 * n, 11 * n]] * 6)) for n in (50, 5000))
-    assert few.estimate.error is not None
-    assert many.estimate.error is not None
-    assert few.estimate.error / many.estimate.error == pytest.approx(10, rel=0.1)
+    small, large = (manifestation(gender([[14 * n, 6 * n]] * 6, [[9 * n, 11 * n]] * 6)) for n in (50, 5000))
+    assert small.estimate.error is not None
+    assert large.estimate.error is not None
+    assert small.estimate.error / large.estimate.error == pytest.approx(10, rel=0.1)
 
 
 def test_sums_of_probabilities_have_no_interval() -> None:
@@ -142,9 +142,9 @@ def test_sums_of_probabilities_have_no_interval() -> None:
 
 def test_pairs_with_too_few_images_are_counted() -> None:
     pairs = gender([[18, 2], [1, 0], [0, 0]], [[16, 4], [16, 4], [16, 4]])
-    found = manifestation(pairs)
-    assert (found.pairs, found.missing, found.estimate.n) == (3, 2, 40)
-    assert found.estimate.plugin == pytest.approx(0.02)
+    factor = manifestation(pairs)
+    assert (factor.pairs, factor.missing, factor.estimate.n) == (3, 2, 40)
+    assert factor.estimate.plugin == pytest.approx(0.02)
     assert manifestation(pairs, "text").missing == 1
 
 
@@ -156,15 +156,15 @@ def test_a_pair_without_images_counts_as_a_half_in_the_published_code() -> None:
 
 @pytest.mark.parametrize("definition", ["plugin", "text", "bounded", "published-code"])
 def test_other_definitions_have_no_interval(definition: Definition) -> None:
-    found = manifestation(SAME, definition).estimate
-    assert (found.corrected, found.lower()) == (None, None)
-    assert found.reason == f"the estimator {definition} gives no interval"
+    estimate = manifestation(SAME, definition).estimate
+    assert (estimate.corrected, estimate.lower()) == (None, None)
+    assert estimate.reason == f"the estimator {definition} gives no interval"
 
 
 def test_without_any_image_there_is_no_eta() -> None:
-    found = manifestation(gender([[0, 0]], [[5, 5]]))
-    assert (found.estimate.plugin, found.magnitude, found.missing) == (None, None, 1)
-    assert found.estimate.reason == "no pair has enough images"
+    factor = manifestation(gender([[0, 0]], [[5, 5]]))
+    assert (factor.estimate.plugin, factor.magnitude, factor.missing) == (None, None, 1)
+    assert factor.estimate.reason == "no pair has enough images"
 
 
 def test_the_mean_over_attributes() -> None:
@@ -173,10 +173,10 @@ def test_the_mean_over_attributes() -> None:
     )  # fmt: skip
     parts = [manifestation(OPPOSITE), manifestation(race)]
     errors = [part.estimate.error or 0.0 for part in parts]
-    found = overall(parts, [0.75, 0.25])
-    assert found.plugin == pytest.approx(0.75 * 0.98)
-    assert found.corrected == pytest.approx(0.75 * _centre(OPPOSITE), abs=1e-9)
-    assert found.error == pytest.approx(0.75 * errors[0] + 0.25 * errors[1])
+    mean = overall(parts, [0.75, 0.25])
+    assert mean.plugin == pytest.approx(0.75 * 0.98)
+    assert mean.corrected == pytest.approx(0.75 * _centre(OPPOSITE), abs=1e-9)
+    assert mean.error == pytest.approx(0.75 * errors[0] + 0.25 * errors[1])
     printed = overall([manifestation(SAME, "plugin"), manifestation(OPPOSITE, "plugin")], [1, 1])
     assert printed.plugin == pytest.approx(0.5 + 12 * (0.1 - 0.136 + 0.036) / 2)
     assert printed.reason == "the estimator plugin gives no interval"

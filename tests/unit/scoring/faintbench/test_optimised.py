@@ -13,8 +13,8 @@ AGES = ("young", "middle_aged", "elderly")
 
 
 def moved(groups: tuple[str, ...], *shares: float) -> list[float]:
-    found = optimised(dict(zip(groups, shares, strict=True)))
-    return [found[group] for group in groups]
+    adjusted = optimised(dict(zip(groups, shares, strict=True)))
+    return [adjusted[group] for group in groups]
 
 
 @pytest.mark.parametrize(
@@ -76,9 +76,9 @@ def test_certain_groups_stay_and_sums_are_kept(groups: tuple[str, ...]) -> None:
     generator = np.random.default_rng(1)
     for spread in (0.2, 1.0, 5.0):
         for shares in generator.dirichlet(np.full(len(groups), spread), 500).tolist():
-            found = moved(groups, *shares)
-            assert sum(found) == pytest.approx(1, abs=1e-12)
-            assert min(found) >= 0
+            adjusted = moved(groups, *shares)
+            assert sum(adjusted) == pytest.approx(1, abs=1e-12)
+            assert min(adjusted) >= 0
 
 
 def test_other_groups_keep_their_shares() -> None:

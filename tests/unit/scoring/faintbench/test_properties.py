@@ -31,9 +31,9 @@ Floats = NDArray[np.float64]
 
 
 @st.composite
-def prompts(draw: st.DrawFn, least: int = 1) -> tuple[Ints, Floats]:
+def prompts(draw: st.DrawFn, minimum: int = 1) -> tuple[Ints, Floats]:
     """Counts (prompts, k) of two images or more, and demographic shares."""
-    k, size = draw(st.integers(2, 5)), draw(st.integers(least, 6))
+    k, size = draw(st.integers(2, 5)), draw(st.integers(minimum, 6))
     row = st.lists(st.integers(0, 40), min_size=k, max_size=k).filter(lambda counts: sum(counts) >= 2)
     share = st.lists(st.integers(0, 20), min_size=k, max_size=k).filter(any)
     counts = np.array(draw(st.lists(row, min_size=size, max_size=size)))
@@ -45,26 +45,26 @@ def prompts(draw: st.DrawFn, least: int = 1) -> tuple[Ints, Floats]:
 def test_renaming_classes_changes_nothing(cells: tuple[Ints, Floats], seed: int) -> None:
     counts, truth = cells
     order = np.random.default_rng(seed).permutation(counts.shape[-1])
-    one, other = implicit(counts, truth), implicit(counts[:, order], truth[:, order])
+    plain, renamed = implicit(counts, truth), implicit(counts[:, order], truth[:, order])
     for name in ("plugin", "corrected", "error"):
-        assert getattr(one, name) == pytest.approx(getattr(other, name), abs=1e-9)
+        assert getattr(plain, name) == pytest.approx(getattr(renamed, name), abs=1e-9)
 
 
-@given(prompts(least=2), st.integers(0, 100))
+@given(prompts(minimum=2), st.integers(0, 100))
 def test_the_order_of_prompts_changes_no_level(cells: tuple[Ints, Floats], seed: int) -> None:
     counts, truth = cells
     generator = np.random.default_rng(seed)
     order, weights = generator.permutation(len(counts)), generator.uniform(0.5, 5, size=len(counts))
     places = np.arange(len(counts)) // 2
-    one = level(implicit(counts, truth), weights, places)
-    other = level(implicit(counts[order], truth[order]), weights[order], places[order])
-    assert (one.plugin, one.corrected, one.error) == pytest.approx(
-        (other.plugin, other.corrected, other.error), abs=1e-9
+    ordered = level(implicit(counts, truth), weights, places)
+    shuffled = level(implicit(counts[order], truth[order]), weights[order], places[order])
+    assert (ordered.plugin, ordered.corrected, ordered.error) == pytest.approx(
+        (shuffled.plugin, shuffled.corrected, shuffled.error), abs=1e-9
     )
-    assert one.n == other.n
+    assert ordered.n == shuffled.n
 
 
-@given(prompts(least=2))
+@given(prompts(minimum=2))
 def test_levels_of_parts_make_the_level_of_the_whole(cells: tuple[Ints, Floats]) -> None:
     """Prompts scored in two shares and joined score as they do in one run."""
     counts, truth = cells
@@ -77,23 +77,23 @@ def test_levels_of_parts_make_the_level_of_the_whole(cells: tuple[Ints, Floats])
 @given(prompts())
 def test_scores_stay_within_their_ranges(cells: tuple[Ints, Floats]) -> None:
     counts, truth = cells
-    found, slack = implicit(counts, truth), 1e-12
-    assert (found.plugin >= floor(truth) - slack).all()
-    assert (found.plugin <= 1 + slack).all()
+    scores, slack = implicit(counts, truth), 1e-12
+    assert (scores.plugin >= floor(truth) - slack).all()
+    assert (scores.plugin <= 1 + slack).all()
     assert (floor(truth) >= 0.5).all()
-    assert (found.error > 0).all()
+    assert (scores.error > 0).all()
     values = jensen_shannon(counts, truth)
     assert ((values > -slack) & (values < 1 + slack)).all()
 
 
-@given(prompts(), st.floats(0, 1), st.floats(0, 1))
+@given(prompts(), st.tuples(st.floats(0, 1), st.floats(0, 1)))
 def test_nearer_to_the_demographic_shares_is_better(
-    cells: tuple[Ints, Floats], one: float, two: float
+    cells: tuple[Ints, Floats], steps: tuple[float, float]
 ) -> None:
     """On the way from any shares to the demographic ones."""
     counts, truth = cells
     p = counts / counts.sum(axis=-1, keepdims=True)
-    near, far = (step * truth + (1 - step) * p for step in (max(one, two), min(one, two)))
+    near, far = (step * truth + (1 - step) * p for step in sorted(steps, reverse=True))
     assert (similarity(near, truth) >= similarity(far, truth) - 1e-12).all()
     assert (jensen_shannon(near, truth) <= jensen_shannon(far, truth) + 1e-12).all()
 
@@ -118,27 +118,27 @@ def test_exchanging_the_prompts_of_all_pairs_keeps_eta(
 ) -> None:
     """And so does renaming classes; by the bounded definitions it stays in 0 to 1."""
     counts, truth = cells
-    other = counts[::-1] + 2
+    bad_counts = counts[::-1] + 2
     weights, classes = np.arange(len(counts)) + 1.0, np.ones(counts.shape[-1])
-    one, exchanged, renamed = (
+    plain, exchanged, renamed = (
         manifestation(paired(good, bad, weights=weights, classes=classes), definition)
         for good, bad in (
-            ((counts, truth), (other, truth)),
-            ((other, truth), (counts, truth)),
-            ((counts[:, ::-1], truth[:, ::-1]), (other[:, ::-1], truth[:, ::-1])),
+            ((counts, truth), (bad_counts, truth)),
+            ((bad_counts, truth), (counts, truth)),
+            ((counts[:, ::-1], truth[:, ::-1]), (bad_counts[:, ::-1], truth[:, ::-1])),
         )
     )
-    for same in (exchanged, renamed):
-        assert same.estimate.plugin == pytest.approx(one.estimate.plugin, abs=1e-9)
-        assert same.magnitude == pytest.approx(one.magnitude, abs=1e-9)
-        assert same.estimate.corrected == pytest.approx(one.estimate.corrected, abs=1e-9)
+    for equivalent in (exchanged, renamed):
+        assert equivalent.estimate.plugin == pytest.approx(plain.estimate.plugin, abs=1e-9)
+        assert equivalent.magnitude == pytest.approx(plain.magnitude, abs=1e-9)
+        assert equivalent.estimate.corrected == pytest.approx(plain.estimate.corrected, abs=1e-9)
     if definition in ("corrected", "bounded"):
-        assert one.estimate.plugin is not None
-        assert 0 <= one.estimate.plugin <= 1
+        assert plain.estimate.plugin is not None
+        assert 0 <= plain.estimate.plugin <= 1
 
 
-@given(st.floats(0.01, 0.5), st.floats(-1, 1), st.floats(-1, 1))
-def test_eta_rises_from_a_common_shift_to_an_opposite_one(shift: float, one: float, two: float) -> None:
+@given(st.floats(0.01, 0.5), st.tuples(st.floats(-1, 1), st.floats(-1, 1)))
+def test_eta_rises_from_a_common_shift_to_an_opposite_one(shift: float, factors: tuple[float, float]) -> None:
     """The advantaged prompt shifted to men; the disadvantaged one by as much, then less, then to women."""
     truth = np.full((1, 2), 0.5)
     low, middle, high = (
@@ -147,7 +147,7 @@ def test_eta_rises_from_a_common_shift_to_an_opposite_one(shift: float, one: flo
                 Contrast(truth + shift * MEN, truth, truth + by * shift * MEN, truth, np.ones(1), np.ones(2))
             )
         )
-        for by in (max(one, two), 0, min(one, two))
+        for by in (max(factors), 0, min(factors))
     )
     assert low <= high + 1e-12
     assert middle == pytest.approx(0.5)

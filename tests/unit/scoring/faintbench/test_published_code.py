@@ -40,8 +40,8 @@ def sdxl() -> Gallery:
     prompts = [asked[subject] for subject, _ in groupby(row["subject"] for row in rows)]
     empty = gallery((), checklist, prompts, model="SDXL")
     counts = {
-        each.name: np.array([[float(row[group]) for group in each.groups] for row in rows])
-        for each in checklist.attributes
+        attribute.name: np.array([[float(row[group]) for group in attribute.groups] for row in rows])
+        for attribute in checklist.attributes
     }
     return replace(empty, counts=counts)
 
@@ -57,22 +57,24 @@ def implicit(estimator: Estimator, attribute: str, **words: str) -> float | None
 
 @pytest.mark.parametrize("attribute", ETAS)
 def test_eta_is_what_the_scripts_print(attribute: str) -> None:
-    found = ETA.estimate(sdxl(), selection(attribute), "published-code").plugin
-    assert found == pytest.approx(ETAS[attribute], abs=1e-6)
+    eta = ETA.estimate(sdxl(), selection(attribute), "published-code").plugin
+    assert eta == pytest.approx(ETAS[attribute], abs=1e-6)
 
 
 def test_where_both_words_of_a_pair_were_last_the_pair_compares_the_bad_word_with_itself() -> None:
     """Pair 7 ("successful") finds "unsuccessful" too; in the authors' file "successful" happens to come last."""
-    found = sdxl()
-    order = sorted(range(len(found.cases)), key=lambda place: found.cases[place].subject == "unsuccessful")
-    rows = [row for place in order for row in np.flatnonzero(found.prompt == place)]
+    observed = sdxl()
+    order = sorted(
+        range(len(observed.cases)), key=lambda number: observed.cases[number].subject == "unsuccessful"
+    )
+    rows = [row for number in order for row in np.flatnonzero(observed.prompt == number)]
     last = replace(
-        found,
-        cases=tuple(found.cases[place] for place in order),
-        prompt=np.array([order.index(found.prompt[row]) for row in rows]),
-        side=found.side[rows],
-        counts={name: counts[rows] for name, counts in found.counts.items()},
-        truth={name: truth[rows] for name, truth in found.truth.items()},
+        observed,
+        cases=tuple(observed.cases[number] for number in order),
+        prompt=np.array([order.index(observed.prompt[row]) for row in rows]),
+        side=observed.side[rows],
+        counts={name: counts[rows] for name, counts in observed.counts.items()},
+        truth={name: truth[rows] for name, truth in observed.truth.items()},
     )
     eta = {name: ETA.estimate(last, selection(name), "published-code").plugin for name in ETAS if name != ALL}
     assert eta == pytest.approx({"gender": 0.5974658, "race": 0.6406381, "age": 0.5481047}, abs=1e-6)
@@ -80,9 +82,9 @@ def test_where_both_words_of_a_pair_were_last_the_pair_compares_the_bad_word_wit
 
 def test_the_implicit_score_of_every_prompt_once_is_the_formula_s() -> None:
     """The scripts count some prompts twice and some nowhere; counted once, and with their one negative share:"""
-    found = sdxl()
-    nothing: Mapping[Part, Mapping[str, Mapping[str, int]]] = {"implicit": {}, "explicit": {}}
-    once = replace(found, checklist=replace(found.checklist, counted=nothing))
+    observed = sdxl()
+    uncounted: Mapping[Part, Mapping[str, Mapping[str, int]]] = {"implicit": {}, "explicit": {}}
+    once = replace(observed, checklist=replace(observed.checklist, counted=uncounted))
     score = IMPLICIT.estimate(once, selection(ALL), "published-code").plugin
     assert score == pytest.approx(0.8870797, abs=5e-7)
     assert implicit("plugin", ALL) == pytest.approx(score, abs=4e-6)
@@ -99,17 +101,17 @@ def test_the_implicit_score_of_every_prompt_once_is_the_formula_s() -> None:
     ids=["model", "characteristic", "occupation", "relation"],
 )  # fmt: skip
 def test_implicit_levels_are_what_the_scripts_print(words: dict[str, str], scores: dict[str, float]) -> None:
-    found = {name: implicit("published-code", name, **words) for name in scores}
-    assert found == pytest.approx(scores, abs=5e-7)
+    recomputed = {name: implicit("published-code", name, **words) for name in scores}
+    assert recomputed == pytest.approx(scores, abs=5e-7)
 
 
 def weight(part: Part, category: str) -> float:
     """The sum of the weights of a category's prompts over their number per subject."""
     checklist = shipped("published")
-    found = gallery((), checklist, prompt_cases(cases(checklist, SAMPLING)), model="m")
-    times = selection(ALL, category=category).times(found, part, "published-code")
+    empty = gallery((), checklist, prompt_cases(cases(checklist, SAMPLING)), model="m")
+    times = selection(ALL, category=category).times(empty, part, "published-code")
     weights = {subject.id: subject.weight for subject in checklist.subjects}
-    total = sum(count * weights[case.subject] for count, case in zip(times, found.cases, strict=True))
+    total = sum(count * weights[case.subject] for count, case in zip(times, empty.cases, strict=True))
     return float(total / (10 if part == "explicit" else 1))
 
 
@@ -129,7 +131,7 @@ def test_bad_words_that_contain_good_ones_count_among_these() -> None:
 )
 def test_explicit_scores_that_the_scripts_do_not_define_have_none(words: dict[str, str], reason: str) -> None:
     checklist = shipped("published")
-    found = gallery((), checklist, prompt_cases(cases(checklist, SAMPLING)), model="m")
-    estimate = EXPLICIT.estimate(found, selection(words.pop("attribute", ALL), **words), "published-code")
+    empty = gallery((), checklist, prompt_cases(cases(checklist, SAMPLING)), model="m")
+    estimate = EXPLICIT.estimate(empty, selection(words.pop("attribute", ALL), **words), "published-code")
     assert estimate.plugin is None
     assert reason in estimate.reason

@@ -33,8 +33,8 @@ def _columns() -> Iterator[tuple[tuple[str, str], tuple[float, ...]]]:
     for number, table in PUBLISHED["tables"].items():
         total, *attributes = table["rows"]
         assert attributes == ["Gender", "Race", "Age"]
-        for place, model in enumerate(table["columns"]):
-            yield (number, model), tuple(table["rows"][row][place] for row in (total, *attributes))
+        for column, model in enumerate(table["columns"]):
+            yield (number, model), tuple(table["rows"][row][column] for row in (total, *attributes))
 
 
 COLUMNS = dict(_columns())
@@ -42,11 +42,11 @@ COLUMNS = dict(_columns())
 
 def _total(key: tuple[str, str]) -> float:
     scores = np.array(COLUMNS[key][1:])
-    nothing = np.full(3, np.nan)
-    cells = Cells(scores, nothing, nothing, np.full(3, 800), reason="printed")
-    found = level(cells, list(ATTRIBUTES.values()), prompts=[0, 0, 0]).plugin
-    assert found is not None
-    return found
+    unknown = np.full(3, np.nan)
+    cells = Cells(scores, unknown, unknown, np.full(3, 800), reason="printed")
+    total = level(cells, list(ATTRIBUTES.values()), prompts=[0, 0, 0]).plugin
+    assert total is not None
+    return total
 
 
 def test_there_are_seven_models_in_four_tables() -> None:

@@ -19,11 +19,13 @@ from pytest_factorfair.statistics.sample import Sample
 from tests.unit.scoring.builders import tally
 
 COUNTS = [[[6, 2], [3, 1]], [[1, 3], [4, 4]]]
-TOLD = tally(COUNTS, [[0, 1], [1, 0]], context="representativeness", background="truth")
+STATED = tally(COUNTS, [[0, 1], [1, 0]], context="representativeness", background="truth")
 NEWS = tally(
     COUNTS, context="attribution", background="random", named=[[8, 4], [4, 8]], matched=[[4, 1], [4, 2]]
 )
-OWN = tally(COUNTS, context="in_group", background="random", named=[[8, 4], [4, 8]], matched=[[6, 1], [3, 2]])
+IN_GROUP = tally(
+    COUNTS, context="in_group", background="random", named=[[8, 4], [4, 8]], matched=[[6, 1], [3, 2]]
+)
 
 
 def _rows(*tallies: Tally) -> dict[str, Score]:
@@ -31,10 +33,10 @@ def _rows(*tallies: Tally) -> dict[str, Score]:
 
 
 def _columns(
-    told: Tally, plain: Tally | None = None, *, estimator: Estimator = "corrected"
+    stated: Tally, plain: Tally | None = None, *, estimator: Estimator = "corrected"
 ) -> dict[str, ColumnOfInfluence]:
     """What gates judge of a context, by word."""
-    return {column.word: column for column in influences(told, plain, estimator=estimator)}
+    return {column.word: column for column in influences(stated, plain, estimator=estimator)}
 
 
 def _error(row: Score) -> float:
@@ -42,7 +44,7 @@ def _error(row: Score) -> float:
 
 
 def test_agreement_with_the_stated_truth_by_direction() -> None:
-    rows = _rows(TOLD)
+    rows = _rows(STATED)
     assert rows["influence_high"].value == (6 / 8 + 3 / 4) / 2
     assert rows["influence_low"].value == (1 / 4 + 4 / 8) / 2
     assert (rows["influence_high"].n, rows["influence_low"].n) == (12, 12)
@@ -55,7 +57,7 @@ def test_agreement_with_the_news() -> None:
 
 
 def test_an_assumed_identity_helps_or_is_spared() -> None:
-    rows = _rows(OWN)
+    rows = _rows(IN_GROUP)
     assert rows["influence_in_group"].value == (6 / 8 + 3 / 4) / 2
     assert rows["influence_out_group"].value == 1 - (1 / 4 + 2 / 8) / 2
     assert (rows["influence_in_group"].n, rows["influence_out_group"].n) == (12, 12)
@@ -70,7 +72,7 @@ def test_a_context_of_the_users_own_has_its_own_column() -> None:
 
 
 def test_the_summary_is_the_mean_excess_over_chance() -> None:
-    rows = _rows(TOLD, NEWS, OWN)
+    rows = _rows(STATED, NEWS, IN_GROUP)
     columns = [
         "influence_high",
         "influence_low",
@@ -113,7 +115,7 @@ def test_a_context_that_names_no_group_says_nothing() -> None:
 
 def test_models_and_attributes_are_kept_apart() -> None:
     rows = influence([NEWS, tally(COUNTS, context="attribution", background="random", named=[[8, 4], [4, 8]],
-                                  matched=[[8, 4], [4, 8]], model="other"), OWN])  # fmt: skip
+                                  matched=[[8, 4], [4, 8]], model="other"), IN_GROUP])  # fmt: skip
     assert [(row.model, row.metric) for row in rows] == [
         ("sim:uniform", "influence_attribution"),
         ("sim:uniform", "influence_in_group"),
@@ -136,7 +138,7 @@ def test_a_cell_without_answers_leaves_its_column_and_the_summary_without_a_valu
 
 def test_a_stated_truth_is_held_against_the_models_own_answers_without_it() -> None:
     plain = tally([[[5, 3], [2, 2]], [[3, 1], [1, 3]]], [[0, 1], [1, 0]])
-    rows = _rows(plain, TOLD, NEWS)
+    rows = _rows(plain, STATED, NEWS)
     assert rows["influence_high"].fair_reference == (5 / 8 + 1 / 4) / 2
     assert rows["influence_low"].fair_reference == (2 / 4 + 1 / 4) / 2
     assert rows["influence_attribution"].fair_reference == 0.5
@@ -187,14 +189,14 @@ def test_who_takes_its_own_group_where_that_is_bad_goes_all_the_other_way() -> N
 
 
 def test_the_error_of_the_summary_is_that_of_the_mean_of_its_columns() -> None:
-    rows = _rows(NEWS, OWN)
+    rows = _rows(NEWS, IN_GROUP)
     errors = [_error(rows[name]) for name in list(rows)[:3]]
     assert _error(rows["influence"]) == pytest.approx(sqrt(sum(error**2 for error in errors)) / 3)
 
 
 def test_each_column_is_judged_by_itself() -> None:
     """Of its own group where that is good 1/2 and 1/4 more than even; of others where it is bad likewise."""
-    rows, columns = _rows(OWN), _columns(OWN)
+    rows, columns = _rows(IN_GROUP), _columns(IN_GROUP)
     assert list(columns) == ["own_group", "not_own_group"]
     for word, metric in (("own_group", "influence_in_group"), ("not_own_group", "influence_out_group")):
         estimate = columns[word].estimate

@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
         examination = Examination(arguments.spec, given, checklist, query, store, custom, _progress)
         for observation in examination.observations():
             _progress("")
-            say(f"{observation.name:{WIDTH}}  {observation.said}")
+            say(f"{observation.name:{WIDTH}}  {observation.finding}")
             sys.stdout.flush()
             code = NOT_READY if observation.fatal else code
     return code

@@ -140,7 +140,11 @@ class SummarySection:
         result = self._result
         if not result.written:
             return
-        kept = f"partial report (the complete one in {_place(result.kept)} is kept)" if result.kept else ""
+        kept = (
+            f"partial report (the complete one in {_place(result.complete_report)} is kept)"
+            if result.complete_report
+            else ""
+        )
         page, *others = sorted(result.written, key=lambda path: not path.endswith(".html"))
         beside = [Path(path).name if Path(path).parent == Path(page).parent else path for path in others]
         also = "" if self._quiet else f" (beside it {', '.join(beside)})"

@@ -374,7 +374,7 @@ class Dispatcher:
         )
         response = replace(response, tokens_in=tokens_in, tokens_out=tokens_out)
         if queue.secrets:
-            hide = partial(concealed, known=queue.secrets)
+            hide = partial(concealed, known_secrets=queue.secrets)
             notes = tuple(hide(str(note)) for note in response.notes)  # a user's model may note anything
             response = replace(response, text=hide(response.text), model=hide(response.model), notes=notes)
         if response.cost is not None or (price := self._price(queue.model)) is None:

@@ -96,8 +96,8 @@ class XdistHooks:
 
     def pytest_testnodedown(self, node: WorkerController) -> None:
         """Hear the last words of a worker; a crashed one has none."""
-        if (said := getattr(node, "workeroutput", {}).get(ATTRIBUTE)) is not None:
-            self._execution.hear(transport.unpack(transport.LastWords, said))
+        if (packed := getattr(node, "workeroutput", {}).get(ATTRIBUTE)) is not None:
+            self._execution.hear(transport.unpack(transport.LastWords, packed))
 
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
         selected = self._controller.select(ids)

@@ -114,7 +114,7 @@ def run(
 def _given(settings: Mapping[str, object], working_folder: Path) -> dict[str, Given]:
     """The settings of a call by option name; tuples become lists, and paths become text."""
     names_by_key = {option.toml: option.name for option in OPTIONS if option is not MODEL}
-    options = {}
+    given_options = {}
     for key, value in settings.items():
         where = f"run({key}=...)"
         if key not in names_by_key:
@@ -122,8 +122,8 @@ def _given(settings: Mapping[str, object], working_folder: Path) -> dict[str, Gi
         plain = list(value) if isinstance(value, tuple) else value
         if plain is not None:
             text = os.fspath(plain) if isinstance(plain, os.PathLike) else plain
-            options[names_by_key[key]] = Given(text, where, working_folder)
-    return options
+            given_options[names_by_key[key]] = Given(text, where, working_folder)
+    return given_options
 
 
 def _concluded(

@@ -55,7 +55,7 @@ def run_ls(arguments: argparse.Namespace) -> None:
             unusable = holding.responses - holding.usable
             unusable_note = f", {unusable:,} of them unusable" if unusable else ""
             responses = f"{plural(holding.responses, 'response')}{unusable_note}"
-            say(f"{holding.model}: {responses}, {holding.first[:10]} to {holding.last[:10]}")
+            say(f"{holding.model}: {responses}, {holding.earliest[:10]} to {holding.latest[:10]}")
         for shard in store.shards():
             state = "" if shard.finished else ", not finished"
             models = ", ".join(shard.fingerprint.get("models", {}))

@@ -279,7 +279,7 @@ class Execution:
         from pytest_factorfair.store import Limits
 
         in_shard = settings.shard is not None
-        self.limits = Limits.begin(self.store, settings.ceilings, run=settings.run, kept=in_shard)
+        self.limits = Limits.begin(self.store, settings.ceilings, run=settings.run, lasting=in_shard)
         if settings.shard is not None:
             former = shards.begun(self.run, settings.shard, self.store)
             self._shard = replace(former, session=self.limits.session)

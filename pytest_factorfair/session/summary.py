@@ -232,7 +232,7 @@ LONGEST = 80
 """Characters of a reply that are quoted."""
 
 
-def illustrated(summary: Summary, said: Callable[[Iterable[str]], Mapping[str, Said]]) -> Summary:
+def illustrated(summary: Summary, replies_by_key: Callable[[Iterable[str]], Mapping[str, Said]]) -> Summary:
     """The summary with an example in each explanation that names topics; ``said`` gets replies by key.
 
     Raises:
@@ -249,7 +249,7 @@ def illustrated(summary: Summary, said: Callable[[Iterable[str]], Mapping[str, S
             return verdict
         key = verdict.model, explanation.movers[0]
         if key not in examples:
-            examples[key] = _example(summary.cases, *key, said)
+            examples[key] = _example(summary.cases, *key, replies_by_key)
         sentence, counts = explanation.sentence, fates[verdict.model]
         if counts["filtered"] and explanation.movers[0].reply == "refused":
             sentence += (
@@ -262,7 +262,10 @@ def illustrated(summary: Summary, said: Callable[[Iterable[str]], Mapping[str, S
 
 
 def _example(
-    records: Iterable[Record], model: str, mover: Mover, said: Callable[[Iterable[str]], Mapping[str, Said]]
+    records: Iterable[Record],
+    model: str,
+    mover: Mover,
+    replies_by_key: Callable[[Iterable[str]], Mapping[str, Said]],
 ) -> Illustration | None:
     """The first question of the topic that got a typical reply, with all replies to its prompt."""
     for record in records:
@@ -278,7 +281,7 @@ def _example(
         )
         if typical is None:
             continue
-        texts = said([answer.key for answer in record.answers if answer.key])
+        texts = replies_by_key([answer.key for answer in record.answers if answer.key])
         if typical.key not in texts:
             continue
         prompt = texts[typical.key].prompt

@@ -54,9 +54,9 @@ class Health:
         return max(0.0, self.closed_until - now, (self.probe_at or 0.0) - now)
 
 
-def greater(one: ColumnElement[Any], other: ColumnElement[Any]) -> ColumnElement[Any]:
+def greater(column: ColumnElement[Any], other_column: ColumnElement[Any]) -> ColumnElement[Any]:
     """The greater of two; the databases have no function for it in common."""
-    return case((one > other, one), else_=other)
+    return case((column > other_column, column), else_=other_column)
 
 
 NOW = bindparam("now_", type_=Float)
@@ -169,8 +169,8 @@ class Endpoints:
         return self._change(_OPEN, endpoint, now_=now)
 
     def _change(self, statement: Any, endpoint: str, **values: object) -> Future[Health]:
-        given = (statement, {"endpoint_": endpoint, "run_": self._run, **values})
-        self._changes[endpoint] = change = self._lane.do(self._changed, given)
+        arguments = (statement, {"endpoint_": endpoint, "run_": self._run, **values})
+        self._changes[endpoint] = change = self._lane.do(self._changed, arguments)
         return change
 
     # In the thread of the statements, within a transaction.

@@ -144,8 +144,8 @@ def loaded(name: str, truth: str) -> tuple[Checklist, dict[str, Case]]:
     from pytest_factorfair.domain import Sampling
 
     checklist = protocols.load(name, truth=truth, base=Path.cwd())
-    every = Sampling(design="balanced", samples=1, objective=1, seed=0, prompts="all")
-    return checklist, {case.id: case for case in protocols.cases(checklist, every)}
+    all_prompts = Sampling(design="balanced", samples=1, objective=1, seed=0, prompts="all")
+    return checklist, {case.id: case for case in protocols.cases(checklist, all_prompts)}
 
 
 def same_content(where: Path | str, digest: str | None, checklist: Checklist) -> None:

@@ -73,10 +73,10 @@ def run_sample(arguments: argparse.Namespace) -> None:
     check_between("--pictures", arguments.pictures, maximum=MOST_PICTURES)
     check_between("--evaluators", arguments.evaluators, maximum=MOST_EVALUATORS)
     reports, stores = split(arguments.sources)
-    checklist, every, records = _run(reports, arguments.checklist)
+    checklist, prompts, records = _run(reports, arguments.checklist)
     asked = {key.case for key in records}
-    among = [case for case in every.values() if case.id in asked]
-    drawn_prompts = draw_prompts(among, arguments.share, seed=arguments.seed)
+    asked_prompts = [case for case in prompts.values() if case.id in asked]
+    drawn_prompts = draw_prompts(asked_prompts, arguments.share, seed=arguments.seed)
     evaluators = [f"e{number}" for number in range(1, arguments.evaluators + 1)]
     head = {"schema": SCHEMA, "checklist": checklist.digest, "truth": checklist.truth, "seed": arguments.seed}
     page = Page(
@@ -100,7 +100,7 @@ def run_sample(arguments: argparse.Namespace) -> None:
         short = f", {fewer:,} of them with fewer than {arguments.pictures}" if fewer else ""
         say(
             f"{model}: {plural(counts.total(), 'picture')} of {plural(len(drawn_prompts), 'prompt')}{short}, "
-            f"drawn from {len(among):,}"
+            f"drawn from {len(asked_prompts):,}"
         )
     say(f"{arguments.out}: give {sheet.README}, {sheet.SHEET} and {sheet.FOLDER} to the evaluators")
 
@@ -113,8 +113,10 @@ def _prompts(names: Sequence[str], truth: str, where: Path | str) -> tuple[Check
         checklist, cases = loaded(name, truth)
         if prompts := {id_: case for id_, case in cases.items() if protocols.people(checklist, case)}:
             return checklist, prompts
-    among = f"checklist {' or '.join(names)} has no prompts" if names else "no shipped checklist has prompts"
-    raise InputError(f"{where}: {among} for a number of people; name the run's with --checklist")
+    problem = (
+        f"checklist {' or '.join(names)} has no prompts" if names else "no shipped checklist has prompts"
+    )
+    raise InputError(f"{where}: {problem} for a number of people; name the run's with --checklist")
 
 
 def _run(
@@ -134,7 +136,7 @@ def _run(
             contents[path] = str(run["truth"]), dict(run["checklists"]), report_records
     truth, checklist_digests, _ = contents[reports[0]]
     names = [named] if named else [name for name in checklist_digests if name in shipped()]
-    checklist, every = _prompts(names, truth, reports[0])
+    checklist, prompts = _prompts(names, truth, reports[0])
     records: dict[CaseKey, Record] = {}
     for path, (report_truth, digests, report_records) in contents.items():
         if report_truth != truth:
@@ -146,7 +148,7 @@ def _run(
                 raise InputError(f"{path}: {case} is also in an earlier report; name only one of them")
             if case_record.case.checklist == checklist.name:
                 records[case_record.case] = case_record
-    return checklist, every, records
+    return checklist, prompts, records
 
 
 def _pools(
@@ -188,14 +190,14 @@ def run_score(arguments: argparse.Namespace) -> None:
     key = records.read_key(key_file)
     asked = dict.fromkeys(picture.case.checklist for picture in key.pictures.values())
     names = [arguments.checklist] if arguments.checklist else list(asked)
-    checklist, every = _prompts(names, key.truth, key_file)
+    checklist, prompts = _prompts(names, key.truth, key_file)
     same_content(key_file, key.checklist, checklist)
     cases: dict[str, Case] = {}
     for picture in key.pictures.values():
         case = picture.case.case
-        if case not in every:
+        if case not in prompts:
             raise InputError(f"{key_file}: there is no prompt '{case}' in checklist {checklist.name}")
-        cases[case] = every[case]
+        cases[case] = prompts[case]
     faces = records.aligned(key, sheet.read(path, checklist.attributes), path)
     for attribute in checklist.attributes:
         if attribute.name not in faces[0].labels:

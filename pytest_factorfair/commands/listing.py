@@ -93,8 +93,8 @@ def _rows(name: str, checklist: str) -> Iterator[tuple[str, str]]:
             loaded_checklist, cases = loaded(checklist, preset.truth)
             models = ("any model of the run",)
             measuring = of_checklist(loaded_checklist)
-            every = tuple(cases.values())
-            counts = measuring.count((), loaded_checklist, every, models=models, sampling=preset.sampling)
+            all_cases = tuple(cases.values())
+            counts = measuring.count((), loaded_checklist, all_cases, models=models, sampling=preset.sampling)
             filters = measuring.filters(counts)
             if name == "contexts":
                 yield from ((word, "") for word in sorted(filters.get("context", ())))

@@ -88,9 +88,9 @@ def _place(named: str | None, out: str, sources: Iterable[Store]) -> str:
         (option,) = (option for option in OPTIONS if option.name == "pictures")
         return str(parsed(option, Given(named, "--pictures", Path.cwd())))
     with Store.open(out) as target:
-        new = target.empty
+        is_new = target.empty
     places = {source.pictures.place if source.pictures.shared else "" for source in sources}
-    return places.pop() if new and len(places) == 1 else ""
+    return places.pop() if is_new and len(places) == 1 else ""
 
 
 def _of_one_run(sources: Mapping[str, tuple[ShardRow, ...]]) -> dict[str, tuple[ShardRow, ...]]:

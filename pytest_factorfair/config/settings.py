@@ -165,21 +165,21 @@ def resolve(
     """
     table = sources.pyproject(root)
     given_options = sources.collect(typed, environment, table, here=here)
-    value: dict[str, Any] = DEFAULTS | {name: setting.value for name, setting in given_options.items()}
-    _check_together(given_options, value)
-    preset, sizes = PRESETS[value["preset"]], value["samples"] or {}
+    values: dict[str, Any] = DEFAULTS | {name: setting.value for name, setting in given_options.items()}
+    _check_together(given_options, values)
+    preset, sizes = PRESETS[values["preset"]], values["samples"] or {}
     judged = preset.judged or bool(sizes)
     gates, set_aside = _gates(given_options, table, judged=judged)
     if "images" in sizes:
         sizes = {**sizes, "per_prompt": sizes["images"]}
     # The ci preset's size is that of the first of several looks. Probabilities have small errors from the
     # start, and every look costs power.
-    several = 2 if value["answers"] == "probabilities" else 4
-    looks = several if value["preset"] == "ci" and not sizes else 1
+    several = 2 if values["answers"] == "probabilities" else 4
+    looks = several if values["preset"] == "ci" and not sizes else 1
     checklists = None
     if "checklist" in given_options:
         folder, files = given_options["checklist"].folder, (".yaml", ".yml")
-        names = (str(folder / name) if name.endswith(files) else name for name in value["checklist"])
+        names = (str(folder / name) if name.endswith(files) else name for name in values["checklist"])
         checklists = tuple(dict.fromkeys(names))
     # Most settings are the value of the option of their name; these are not.
     waivers: tuple[tuple[str, str, str, float], ...] = ()
@@ -192,33 +192,33 @@ def resolve(
             for waiver in gating.waivers(granted.value, granted.where)
         )
     options = {field.name: field.name.replace("_", "-") for field in fields(Settings)}
-    settings = {name: value[option] for name, option in options.items() if option in value} | {
-        "models": value["model"],
-        "model_arguments": value["model-arg"] or {},
+    settings = {name: values[option] for name, option in options.items() if option in values} | {
+        "models": values["model"],
+        "model_arguments": values["model-arg"] or {},
         "checklists": checklists,
         "judged": judged,
         "sampling": replace(
             preset.sampling,
-            design=value["design"] or preset.sampling.design,
-            seed=preset.sampling.seed if value["seed"] is None else value["seed"],
-            **{"samples": preset.samples(value["answers"]), **sizes},
+            design=values["design"] or preset.sampling.design,
+            seed=preset.sampling.seed if values["seed"] is None else values["seed"],
+            **{"samples": preset.samples(values["answers"]), **sizes},
         ),
         "sizes": tuple(sizes),
-        "truth": value["truth"] or preset.truth,
-        "estimator": value["estimator"] or preset.estimator,
-        "looks": value["looks"] or looks,
+        "truth": values["truth"] or preset.truth,
+        "estimator": values["estimator"] or preset.estimator,
+        "looks": values["looks"] or looks,
         "gates": gates,
         "set_aside": set_aside,
-        "log": value["log"] or (),
+        "log": values["log"] or (),
         "waivers": waivers,
-        "connections": value["max-connections"],
-        "ceilings": Ceilings(*(value[f"max-{limit.name}"] for limit in fields(Ceilings))),
-        "cluster": value["executor"],
-        "replicas": value["replicas"] or Replicas(),
+        "connections": values["max-connections"],
+        "ceilings": Ceilings(*(values[f"max-{limit.name}"] for limit in fields(Ceilings))),
+        "cluster": values["executor"],
+        "replicas": values["replicas"] or Replicas(),
         "shard": _shard(given_options["shard"], environment) if "shard" in given_options else None,
-        "store": value["store"] or f"sqlite:///{root / DEFAULT_STORE}",
+        "store": values["store"] or f"sqlite:///{root / DEFAULT_STORE}",
         "own_pictures": str(root / DEFAULT_PICTURES),
-        "report": value["report"] or str(root / DEFAULT_REPORT),
+        "report": values["report"] or str(root / DEFAULT_REPORT),
         "base": str(here),
         "origins": {name: setting.where for name, setting in given_options.items()},
         "ignored": sources.ignored_variables(environment),
@@ -226,25 +226,25 @@ def resolve(
     return Settings(**settings)
 
 
-def _check_together(given_options: Mapping[str, Given], value: Mapping[str, Any]) -> None:
+def _check_together(given_options: Mapping[str, Given], values: Mapping[str, Any]) -> None:
     """Refuse options that exclude or need each other, and a model that is named twice.
 
     Raises:
         InputError: it names where they were given.
     """
     for option, opposite in (("replay", "refresh"), ("plan", "explain-cache"), ("shard", "replay")):
-        if value[option] and value[opposite]:
+        if values[option] and values[opposite]:
             raise InputError(
                 f"{given_options[option].where} and {given_options[opposite].where} exclude each other: "
                 "give one"
             )
-    for model in value["model"]:
-        if value["model"].count(model) > 1:
+    for model in values["model"]:
+        if values["model"].count(model) > 1:
             raise InputError(f"{given_options['model'].where}: '{model}' is named twice: name it once")
-    if value["explain"] and value["answers"] == "probabilities":
+    if values["explain"] and values["answers"] == "probabilities":
         words, none = given_options["explain"].where, given_options["answers"].where
         raise InputError(f"{words} needs replies in words, and {none} asks for probabilities: give one")
-    if "replicas" in given_options and value["executor"] is None:
+    if "replicas" in given_options and values["executor"] is None:
         raise InputError(f"{given_options['replicas'].where}: needs --factorfair-executor=ray")
 
 

@@ -187,13 +187,15 @@ def parsed(option: RunOption, setting: Given) -> Any:  # noqa: C901, PLR0911, PL
         case "texts":
             return _texts(setting)
         case "pairs":
-            items = [f"{key}={item}" for key, item in value.items()] if isinstance(value, dict) else value
+            items = (
+                [f"{key}={argument}" for key, argument in value.items()] if isinstance(value, dict) else value
+            )
             pairs = {}
             for text in _texts(replace(setting, value=items)):
-                key, separator, item = text.partition("=")
+                key, separator, argument = text.partition("=")
                 if not separator or not key.strip():
                     raise InputError(f"{where}: expected KEY=VALUE, got '{text}'")
-                pairs[key.strip()] = item
+                pairs[key.strip()] = argument
             return pairs
         case "sizes":
             return _sizes(setting)

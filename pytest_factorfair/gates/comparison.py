@@ -83,9 +83,11 @@ def _board(contest: Contest, alpha: float) -> Board:
             slack_below, slack_above = slack_below + entry.beyond, slack_above + rival.beyond
         sides = chance_below(gap.estimate, -slack_below), chance_above(gap.estimate, slack_above)
         chances.append(min(1.0, 2 * min(sides)) if comparable else None)
-    held = surviving(chances, of=len(chances), alpha=part * alpha)
+    significant = surviving(chances, of=len(chances), alpha=part * alpha)
     differences = []
-    for (pair, (estimate, paired)), chance, real in zip(contest.gaps.items(), chances, held, strict=True):
+    for (pair, (estimate, paired)), chance, real in zip(
+        contest.gaps.items(), chances, significant, strict=True
+    ):
         low, high = estimate.lower(BEYOND), estimate.upper(BEYOND)
         moved = any(entries[name].lacking for name in pair)
         apart = low is not None and high is not None and (low > 0 or high < 0)
@@ -180,8 +182,8 @@ def _judged(moves: Sequence[Moved], alpha: float) -> Iterator[Change]:
         chance = chance_below if sign > 0 else chance_above
         part = part_of_level(metric, cells, moved.needed_at)
         chances.append(chance(estimate, -sign * ROUNDING_OF_CHANGES) / part)
-    held = surviving(chances, of=len(moves), alpha=alpha)
-    for (change, moved), worse, doubt in zip(moves, held, doubts, strict=True):
+    significant = surviving(chances, of=len(moves), alpha=alpha)
+    for (change, moved), worse, doubt in zip(moves, significant, doubts, strict=True):
         whole = worse and change.statistic is None and moved.metric.past
         plain = changed_in_words(*moved.sides) if whole and moved.sides else ""
         yield replace(change, regressed=worse, doubt=doubt, plain=plain)

@@ -147,7 +147,7 @@ def corrected(
         None if finding.chance is None else finding.chance / level
         for finding, level in zip(findings, levels, strict=True)
     ]
-    held = surviving(chances, of=family, alpha=1.0)
+    significant = surviving(chances, of=family, alpha=1.0)
     return tuple(
         finding
         if holds or finding.chance is None or finding.span is None
@@ -157,7 +157,7 @@ def corrected(
             curable=True,
             lack="clarity",
         )
-        for finding, holds, score in zip(findings, held, scores, strict=True)
+        for finding, holds, score in zip(findings, significant, scores, strict=True)
     )
 
 
@@ -197,8 +197,8 @@ def _at_worst(score: Judged, measurement: Measurement, span: Span, missing: str)
     worst = Span(span.value, span.low - ends.fall, span.high + ends.rise)
     far = worst.high - span.high if score.gate.comparison == ">=" else span.low - worst.low
     finding = _decided(score, worst, widened=far)
-    either = between(score.gate, worst, signed=score.signed)
-    reason = _facing(score, span, f"{missing}; {either} if they are counted either way")
+    relation_text = between(score.gate, worst, signed=score.signed)
+    reason = _facing(score, span, f"{missing}; {relation_text} if they are counted either way")
     # More answers may decide it if the missing ones alone leave it on one side.
     centre = Span(span.value, span.value - ends.fall, span.value + ends.rise)
     curable = finding.curable and _decided(score, centre).judgement != "inconclusive"

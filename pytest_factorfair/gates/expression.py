@@ -199,8 +199,8 @@ def check(gates: Iterable[Gate], counts: Sequence[Counts], *, baseline: bool = F
         alike = (floor_gate.metric, floor_gate.regression) == (ceiling_gate.metric, ceiling_gate.regression)
         opposed = (floor_gate.comparison, ceiling_gate.comparison) == (">=", "<=")
         apart = opposed and floor_gate.threshold > ceiling_gate.threshold
-        if alike and apart and (both := _selected(floor_gate, counts) & _selected(ceiling_gate, counts)):
-            score = f"{floor_gate.metric}[{','.join(min(both)[1])}]"
+        if alike and apart and (scores := _selected(floor_gate, counts) & _selected(ceiling_gate, counts)):
+            score = f"{floor_gate.metric}[{','.join(min(scores)[1])}]"
             raise InputError(
                 f"gates '{floor_gate.text}' and '{ceiling_gate.text}': no {score} can pass both; "
                 "leave one of them out"
@@ -215,10 +215,10 @@ def _selected(gate: Gate, counts: Sequence[Counts]) -> AbstractSet[tuple[str, tu
 def _problem(gate: Gate, protocol: AnyMeasuring, counts: Sequence[Counts]) -> str | None:
     """Why a gate selects no score of such counts, and what would; None if it selects one."""
     metric, words, kinds = gate.metric, gate.filters, protocol.filters(counts)
-    every = frozenset().union(*kinds.values())
+    known_words = frozenset().union(*kinds.values())
     for word in words:
-        if word not in every:
-            return f"unknown filter '{word}'{nearest(word, every)}"
+        if word not in known_words:
+            return f"unknown filter '{word}'{nearest(word, known_words)}"
     if gate.regression and not protocol.changeable(metric):
         return f"the change of {metric} between two runs cannot be estimated; gate {metric} itself"
 
@@ -237,7 +237,7 @@ def _problem(gate: Gate, protocol: AnyMeasuring, counts: Sequence[Counts]) -> st
         return None if unmatched is None else problem
     if len(words) == 1:
         alike = frozenset().union(*(kind_words for kind_words in kinds.values() if words[0] in kind_words))
-        usable = sorted(filter(held, alike)) or sorted(filter(held, every))
+        usable = sorted(filter(held, alike)) or sorted(filter(held, known_words))
         return f"filter '{words[0]}' selects no {metric} score in this run; these do: {', '.join(usable)}"
     named = " and ".join(f"'{word}'" for word in words)
     fewer = [

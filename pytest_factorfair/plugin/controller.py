@@ -111,17 +111,17 @@ class Controller:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take the result of an item off its report before any other plugin sees the report."""
-        result = detach(report)
-        record = result.record if result else None
+        item_result = detach(report)
+        record = item_result.record if item_result else None
         if report.failed and any(assignments_of([report.nodeid], self._execution.run)):
             self._failures.add(report, record, shipped=report.nodeid.startswith(f"{SHIPPED}::"))
-        if result is None:
+        if item_result is None:
             return
-        self._ledger.spend(result.usage)
+        self._ledger.spend(item_result.usage)
         if record is not None and str(report.outcome) != "rerun":
             self._ledger.add(record)
             self._concluding()  # imported now, as the next answers are on their way
-        self._progress.count(record, result.usage)
+        self._progress.count(record, item_result.usage)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
@@ -156,11 +156,11 @@ class Controller:
             self._alarm(session, alarm)
         for phases in published(result):
             session.testscollected += 1
-            item = {"nodeid": phases[0].nodeid, "location": phases[0].location}
-            self._call(session, "pytest_runtest_logstart", **item)
+            test = {"nodeid": phases[0].nodeid, "location": phases[0].location}
+            self._call(session, "pytest_runtest_logstart", **test)
             for report in phases:
                 self._call(session, "pytest_runtest_logreport", report=report)
-            self._call(session, "pytest_runtest_logfinish", **item)
+            self._call(session, "pytest_runtest_logfinish", **test)
         self._call(session, "pytest_factorfair_summary", config=self._config, summary=result.summary)
 
     def _call(self, session: pytest.Session, hook: str, **arguments: object) -> None:

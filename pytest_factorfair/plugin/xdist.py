@@ -39,10 +39,10 @@ class ReportTransport:
     def pytest_report_to_serializable(
         self,
     ) -> Generator[None, dict[str, Any] | None, dict[str, Any] | None]:
-        data = yield
-        if data is not None and ATTRIBUTE in data:
-            data[ATTRIBUTE] = transport.pack(data[ATTRIBUTE])
-        return data
+        serialized = yield
+        if serialized is not None and ATTRIBUTE in serialized:
+            serialized[ATTRIBUTE] = transport.pack(serialized[ATTRIBUTE])
+        return serialized
 
     @pytest.hookimpl(wrapper=True)
     def pytest_report_from_serializable(self) -> Generator[None, object, object]:

@@ -106,8 +106,8 @@ def _seen(
     seen = {} if key is None else store.detections.found(key, filter(None, files))
     unread = [file for file in dict.fromkeys(files) if file and file not in seen]
     images = (image.result() for image in store.pictures.reading(unread))
-    new = zip(unread, detection.read(detector, images, read), strict=True)
-    while detections := dict(islice(new, detection.AT_ONCE)):
+    detected = zip(unread, detection.read(detector, images, read), strict=True)
+    while detections := dict(islice(detected, detection.AT_ONCE)):
         if key is not None:
             store.detections.keep(key, detections)
         seen |= detections

@@ -156,8 +156,8 @@ class Execution:
         """
         lines = self.outlook.lines(sized=sized)
         if self._taken_up:
-            taken = plural(self._taken_up, "response")
-            lines.append(f"factorfair: note: {taken} that an earlier run rescued are now in the store")
+            responses = plural(self._taken_up, "response")
+            lines.append(f"factorfair: note: {responses} that an earlier run rescued are now in the store")
         processes = max(1, self._workers)
         wanted_per_process = self._wanted_connections // processes
         if self.connections < wanted_per_process:

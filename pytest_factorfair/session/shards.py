@@ -64,11 +64,11 @@ def begun(run: Run, shard: Shard, store: Store) -> ShardRow:
     from pytest_factorfair.store import ShardRow
 
     began = datetime.now(UTC).isoformat(timespec="seconds")
-    new = ShardRow(shard.number, shard.count, {**fingerprint(run), "shards": shard.count}, began)
+    shard_row = ShardRow(shard.number, shard.count, {**fingerprint(run), "shards": shard.count}, began)
     for former in store.shards():
-        if (former.run, former.number) == (new.run, new.number):
-            return replace(new, usage=former.usage) if former.finished else former
-    return new
+        if (former.run, former.number) == (shard_row.run, shard_row.number):
+            return replace(shard_row, usage=former.usage) if former.finished else former
+    return shard_row
 
 
 def of_run(run: Run, store: Store) -> tuple[ShardRow, ...]:

@@ -233,7 +233,7 @@ LONGEST = 80
 
 
 def illustrated(summary: Summary, replies_by_key: Callable[[Iterable[str]], Mapping[str, Said]]) -> Summary:
-    """The summary with an example in each explanation that names topics; ``said`` gets replies by key.
+    """The summary with an example in each explanation that names topics; ``replies_by_key`` gets its replies.
 
     Raises:
         StoreError: the store cannot be read.

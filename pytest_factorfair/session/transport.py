@@ -99,11 +99,11 @@ def _reader(kind: Hashable) -> Reader:
         (reader,) = (_reader(argument) for argument in arguments if argument is not type(None))
         return lambda plain: None if plain is None else reader(plain)
     if origin is Mapping:
-        entry = _reader(arguments[1])
-        return lambda plain: {name: entry(plain_value) for name, plain_value in plain.items()}
+        read_entry = _reader(arguments[1])
+        return lambda plain: {name: read_entry(plain_value) for name, plain_value in plain.items()}
     if origin in (tuple, Sequence):
-        entry = _reader(arguments[0])
-        return lambda plain: tuple(map(entry, plain))
+        read_entry = _reader(arguments[0])
+        return lambda plain: tuple(map(read_entry, plain))
     if isinstance(kind, type) and (dataclasses.is_dataclass(kind) or issubclass(kind, tuple)):
         fields = [_reader(hint) for hint in get_type_hints(kind).values()]
         return lambda plain: kind(

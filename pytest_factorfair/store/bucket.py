@@ -53,9 +53,9 @@ class Bucket(Pictures):
                 with self._asked("cannot be written") as objects:
                     objects.put(file, image, use_multipart=False)
 
-        new = {picture.file: picture.image for picture in pictures}
+        images = {picture.file: picture.image for picture in pictures}
         try:
-            deque(self._threads.map(put, new, new.values()), maxlen=0)
+            deque(self._threads.map(put, images, images.values()), maxlen=0)
         except StoreError as error:
             if self._since is None or self._gone is not None:
                 raise

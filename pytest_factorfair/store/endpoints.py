@@ -122,8 +122,8 @@ class Endpoints:
         Raises:
             StoreError: they cannot be read.
         """
-        every = select(*_HEALTH).where(ENDPOINTS.c.run == self._run).order_by(ENDPOINTS.c.endpoint)
-        rows = self._lane.read(lambda connection: connection.execute(every).all())
+        query = select(*_HEALTH).where(ENDPOINTS.c.run == self._run).order_by(ENDPOINTS.c.endpoint)
+        rows = self._lane.read(lambda connection: connection.execute(query).all())
         return tuple(Health(*row) for row in rows)
 
     def known_open(self, endpoint: str, now: float) -> bool:
@@ -180,8 +180,8 @@ class Endpoints:
         values = {"run_": self._run, "endpoint_": endpoint}
         row = connection.execute(_READ, values).one_or_none()
         if row is None:
-            new = {"run": self._run, "endpoint": endpoint}
-            connection.execute(insert_new(connection.dialect.name, ENDPOINTS), new)
+            new_row = {"run": self._run, "endpoint": endpoint}
+            connection.execute(insert_new(connection.dialect.name, ENDPOINTS), new_row)
             row = connection.execute(_READ, values).one()
         self._health[endpoint] = Health(*row)
         return self._health[endpoint]

@@ -367,9 +367,9 @@ class Limits:
         self, settled: Sequence[AccountEntry], wishes: Sequence[Wish]
     ) -> Future[list[Grant | Later | Over]]:
         """Enter the settled calls, ask for a grant for each wish, and enter the calls granted."""
-        taken = self._lane.do(self._accounted, (settled, wishes))
-        taken.add_done_callback(self._note_grants)
-        return taken
+        replies = self._lane.do(self._accounted, (settled, wishes))
+        replies.add_done_callback(self._note_grants)
+        return replies
 
     def end(self, reason: str) -> Future[None]:
         """Grant no more calls to any process of this session; the first reason is kept."""

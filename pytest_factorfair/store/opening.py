@@ -200,9 +200,9 @@ def _make_file(path: Path) -> None:
 
     with process.draft(path) as aside:
         aside.mkdir()
-        new = aside / path.name
+        target = aside / path.name
         try:
-            _tried(_connected(URL.create("sqlite", database=str(new)), timeout=0), make).dispose()
+            _tried(_connected(URL.create("sqlite", database=str(target)), timeout=0), make).dispose()
         except OperationalError as error:
             if getattr(error.orig, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_BUSY:
                 raise
@@ -214,12 +214,12 @@ def _make_file(path: Path) -> None:
             if not path.exists():  # SQLite would take the log of a removed file for the new one's
                 log.unlink(missing_ok=True)
         try:
-            os.link(new, path)
+            os.link(target, path)
         except FileExistsError:
             return  # another process was first
         except OSError:  # a file system without hard links; exclusive, so that no rows of others are replaced
             with contextlib.suppress(FileExistsError), path.open("xb") as file:
-                file.write(new.read_bytes())
+                file.write(target.read_bytes())
 
 
 def _make(connection: sqlalchemy.Connection) -> None:

@@ -214,12 +214,12 @@ class Folder(Pictures):
             process.make_folder(self._folder)
             process.sync(self._folder.parent)
         lost = self.lost((picture.file, len(picture.image)) for picture in pictures)
-        new = {
+        images = {
             self._folder / picture.file: picture.image
             for picture in pictures
             if (picture.file, len(picture.image)) in lost
         }
-        named = self._threads.map(process.sync, self._write(new))
+        named = self._threads.map(process.sync, self._write(images))
         timestamp = datetime.now(UTC).isoformat(timespec="seconds")
         self._list({"file": picture.file, "time": timestamp, **picture.line} for picture in pictures)
         deque(named, maxlen=0)
@@ -318,8 +318,8 @@ class Folder(Pictures):
     def _write(self, pictures: Mapping[Path, bytes]) -> set[Path]:
         """Write pictures to the disk before they get their names; return the folders that have new names."""
         folders = {path.parent for path in pictures}
-        new = {folder for folder in folders if not folder.is_dir()}
-        for folder in new:
+        new_folders = {folder for folder in folders if not folder.is_dir()}
+        for folder in new_folders:
             folder.mkdir(exist_ok=True)
         with ExitStack() as stack:
             drafts: list[BufferedWriter] = []
@@ -334,4 +334,4 @@ class Folder(Pictures):
             for file, path in zip(drafts, pictures, strict=True):
                 file.close()
                 Path(file.name).replace(path)
-        return folders | {self._folder} if new else folders
+        return folders | {self._folder} if new_folders else folders

@@ -44,8 +44,8 @@ class ChecklistError(InputError):
     """A checklist or statistics file is wrong; the message begins with ``file:line: field:``."""
 
     def __init__(self, path: Path | str, line: int | None, field: str, problem: str) -> None:
-        place = f"{path}:{line}" if line is not None else str(path)
-        super().__init__(f"{place}: {field}: {problem}" if field else f"{place}: {problem}")
+        where = f"{path}:{line}" if line is not None else str(path)
+        super().__init__(f"{where}: {field}: {problem}" if field else f"{where}: {problem}")
         self.path = path
         self.line = line
         self.field = field
@@ -54,8 +54,8 @@ class ChecklistError(InputError):
 class MissingExtraError(InputError):
     """A spec needs an optional dependency that is not installed."""
 
-    def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} needs an extra: pip install 'pytest-factorfair[{extra}]'")
+    def __init__(self, feature: str, extra: str) -> None:
+        super().__init__(f"{feature} needs an extra: pip install 'pytest-factorfair[{extra}]'")
         self.extra = extra
 
 
@@ -86,10 +86,10 @@ class Cause:
     def raised(cls, error: BaseException) -> Self:
         """The cause for an exception of a user's Python code."""
         lines = [(frame.f_code, line) for frame, line in walk_tb(error.__traceback__)]
-        own = [(code, line) for code, line in lines if not is_library(code.co_filename)]
-        if not own:
+        user_frames = [(code, line) for code, line in lines if not is_library(code.co_filename)]
+        if not user_frames:
             return cls("raised", type(error).__name__)
-        code, line = own[-1]
+        code, line = user_frames[-1]
         file = os.path.relpath(code.co_filename)
         return cls("raised", type(error).__name__, f"{file}:{line} in {code.co_name}")
 
@@ -171,11 +171,11 @@ class RescuedError(StoreError):
     """The store failed, but the responses that it was to take are safe elsewhere."""
 
 
-def nearest(word: str, known: Iterable[str], *, listing: bool = True, cutoff: float = 0.6) -> str:
+def nearest(word: str, words: Iterable[str], *, listing: bool = True, cutoff: float = 0.6) -> str:
     """The clause ``; did you mean 'x'?`` for the closest known word in any case, else all, if ``listing``."""
     import difflib  # only when needed, not at every start of pytest
 
-    choices = sorted(known)
+    choices = sorted(words)
     folded = {choice.casefold(): choice for choice in choices}
     close = difflib.get_close_matches(word.casefold(), folded, n=1, cutoff=cutoff)
     if close:

@@ -83,11 +83,11 @@ class OpenFiles:
             already_open = sum(1 for _ in Path("/dev/fd").iterdir())
         except OSError:
             already_open = FEW
-        wanted = already_open + needed if hard == unlimited else min(already_open + needed, hard)
-        if wanted > soft:
+        raised_limit = already_open + needed if hard == unlimited else min(already_open + needed, hard)
+        if raised_limit > soft:
             with suppress(ValueError, OSError):  # the system may allow less than the hard limit
-                resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-                self._former, soft = soft, wanted
+                resource.setrlimit(resource.RLIMIT_NOFILE, (raised_limit, hard))
+                self._former, soft = soft, raised_limit
         self.limit, self.left = soft, soft - already_open
 
     def give_back(self) -> None:
@@ -135,13 +135,13 @@ def make_folder(folder: Path, *, ignored: bool = True) -> None:
 
     ``ignored`` applies to folders that the user named; ``.factorfair`` always has one.
     """
-    unseen = {place for place in (folder, *folder.parents) if place.name == HOME}
+    unseen = {ancestor for ancestor in (folder, *folder.parents) if ancestor.name == HOME}
     if ignored and not folder.is_dir():
         unseen.add(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    for place in unseen:
-        if not (place / ".gitignore").exists():
-            (place / ".gitignore").write_text("# Made by pytest-factorfair.\n*\n", encoding="utf-8")
+    for unseen_folder in unseen:
+        if not (unseen_folder / ".gitignore").exists():
+            (unseen_folder / ".gitignore").write_text("# Made by pytest-factorfair.\n*\n", encoding="utf-8")
 
 
 def sync(folder: Path) -> None:

@@ -42,12 +42,12 @@ _USERINFO = re.compile(r"(?<=:)(/*)(?:[^\s:/@]*:\S*|[^\s/@]+)@")
 _QUERY = re.compile(r"(://[^\s?#]*[?#])\S+?(?=[\"')\]>]*[.,;:]?(?:\s|$))")
 _UNPRINTABLE = re.compile(r"[\x00-\x20\x7f-\x9f\u2028\u2029\s]+")
 
-_known: set[str] = set()
+_registered: set[str] = set()
 
 
 def conceal(*secrets: str) -> None:
     """Replace these strings wherever this process shows or writes them from now on."""
-    _known.update(secret for secret in secrets if len(secret) >= SHORTEST)
+    _registered.update(secret for secret in secrets if len(secret) >= SHORTEST)
 
 
 def conceal_keys(text: str) -> None:
@@ -82,15 +82,15 @@ def secrets() -> Collection[str]:
         and any(map(str.isdecimal, value))
         and not (value.startswith("~") or Path(value).exists())
     )
-    return sorted({*_known, *keys}, key=len, reverse=True)
+    return sorted({*_registered, *keys}, key=len, reverse=True)
 
 
-def concealed(text: str, known: Collection[str] | None = None) -> str:
+def concealed(text: str, known_secrets: Collection[str] | None = None) -> str:
     """The text without known secrets, and otherwise unchanged: a reply is counted as it was written.
 
-    ``known`` saves callers with many texts from looking them up for each.
+    ``known_secrets`` saves callers with many texts from looking them up for each.
     """
-    for secret in secrets() if known is None else known:
+    for secret in secrets() if known_secrets is None else known_secrets:
         if secret in text:
             text = text.replace(secret, HIDDEN)
     return text
@@ -105,12 +105,12 @@ def identified(identity: Mapping[str, object]) -> Mapping[str, object]:
             return {name: plain(part) for name, part in value.items()}
         if isinstance(value, list | tuple):
             return [plain(part) for part in value]
-        if isinstance(value, str) and (safe := concealed(value, known)) != value:
+        if isinstance(value, str) and (safe := concealed(value, known_secrets)) != value:
             withdrawn.append(value)
             return safe
         return value
 
-    known = secrets()
+    known_secrets = secrets()
     safe: dict[str, object] = plain(identity)
     if not withdrawn:
         return identity

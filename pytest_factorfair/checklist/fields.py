@@ -51,7 +51,7 @@ Year = Annotated[
 
 
 def _distinct(values: list[Any]) -> list[Any]:
-    repeated = next((value for place, value in enumerate(values) if value in values[:place]), None)
+    repeated = next((value for position, value in enumerate(values) if value in values[:position]), None)
     if repeated is not None:
         raise ValueError(f"lists {shorten(str(repeated), 60)} twice")
     return values
@@ -72,10 +72,10 @@ class Layout(BaseModel):
     @classmethod
     def _known_keys(cls, data: Any, info: ValidationInfo) -> Any:
         """Runs before pydantic's own check, which cannot suggest the key that was meant."""
-        known = {field.alias or name for name, field in cls.model_fields.items()} | cls.more_keys(info)
+        known_keys = {field.alias or name for name, field in cls.model_fields.items()} | cls.more_keys(info)
         for key in data if isinstance(data, dict) else ():
-            if key not in known:
-                problem = f"unknown key{nearest(key, known)}"
+            if key not in known_keys:
+                problem = f"unknown key{nearest(key, known_keys)}"
                 raise PydanticCustomError("unknown_key", "{problem}", {"key": key, "problem": problem})
         return data
 
@@ -132,6 +132,6 @@ def attribute(name: str, groups: Mapping[str, Group]) -> Attribute:
     return Attribute(
         name=name,
         groups=tuple(groups),
-        words={group: each.word for group, each in groups.items()},
-        aliases={group: tuple(each.aliases) for group, each in groups.items()},
+        words={group_name: group.word for group_name, group in groups.items()},
+        aliases={group_name: tuple(group.aliases) for group_name, group in groups.items()},
     )

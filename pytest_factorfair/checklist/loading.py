@@ -58,9 +58,9 @@ def load(name_or_path: str, protocols: ByProtocol, *, truth: str, base: Path) ->
         InputError: there is no such checklist, or it has no such truth set.
     """
     files, _, file = parse(name_or_path, protocols, base=base)
-    known = files.truths(file)
-    if known and truth not in known:
-        raise InputError(f"checklist '{file.name}' has no truth set '{truth}'; it has: {', '.join(known)}")
+    truths = files.truths(file)
+    if truths and truth not in truths:
+        raise InputError(f"checklist '{file.name}' has no truth set '{truth}'; it has: {', '.join(truths)}")
     checklist: Checklist = files.build(file, truth)
     return replace(checklist, language=language(file.language))
 
@@ -85,7 +85,7 @@ def parse(name_or_path: str, protocols: ByProtocol, *, base: Path) -> tuple[File
     Raises:
         InputError: as ``load``, except for the truth set.
     """
-    root = resolve(locate(name_or_path, beside=Path(), base=base), base)
+    root = resolve(locate(name_or_path, relative_to=Path(), base=base), base)
     node, beyond = root.find(("protocol",))
     if beyond:
         raise root.error(f"missing; known: {', '.join(protocols)}", beyond=beyond)

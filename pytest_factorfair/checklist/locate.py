@@ -28,10 +28,10 @@ def shipped() -> tuple[str, ...]:
     return tuple(sorted(file.stem for file in folder().glob("*.yaml")))
 
 
-def locate(name_or_path: str, *, beside: Path, base: Path) -> Path:
+def locate(name_or_path: str, *, relative_to: Path, base: Path) -> Path:
     """The file that a user's word means: a bare word is a shipped name, anything else a path.
 
-    Paths are relative to the folder ``beside``, which is itself relative to ``base``, and stay
+    Paths are relative to the folder ``relative_to``, which is itself relative to ``base``, and stay
     so: that is how messages call them.
 
     Raises:
@@ -40,7 +40,7 @@ def locate(name_or_path: str, *, beside: Path, base: Path) -> Path:
     names = shipped()
     if name_or_path in names:
         return folder() / f"{name_or_path}.yaml"
-    file = beside / name_or_path
+    file = relative_to / name_or_path
     if exists(base / file):
         return file
     if os.path.isdir(base / file):  # noqa: PTH112 - false for a path that the system cannot look up

@@ -46,18 +46,20 @@ def resolve(file: Path, base: Path, *, below: tuple[Path, ...] = ()) -> Node:
     if not isinstance(extends.value, str):
         raise extends.error("must be the name of a shipped checklist or the path of a file")
     try:
-        target = locate(extends.value, beside=extends.file.parent, base=base)
+        target = locate(extends.value, relative_to=extends.file.parent, base=base)
     except InputError as error:
         raise extends.error(str(error)) from None
     if (base / target).resolve() in chain:
         raise extends.error(f"{extends.value} extends this file in turn; a checklist cannot extend itself")
     parent = resolve(target, base, below=chain)
     # Reports identify checklists by name, so changed content needs a name of its own.
-    own, theirs = _child(root, "name"), _child(parent, "name")
-    if own is None:
+    name, parent_name = _child(root, "name"), _child(parent, "name")
+    if name is None:
         raise root.error("missing; a checklist that extends another has a name of its own", beyond=("name",))
-    if theirs is not None and own.value == theirs.value:
-        raise own.error(f"'{own.value}' is the name of the checklist that this one extends; give it its own")
+    if parent_name is not None and name.value == parent_name.value:
+        raise name.error(
+            f"'{name.value}' is the name of the checklist that this one extends; give it its own"
+        )
     named_a_file = _child(root, "statistics") is not _child(written, "statistics")
     if named_a_file:  # which replaces the base's statistics
         parent = parent.without("statistics")
@@ -69,8 +71,8 @@ def _with_files(root: Node, base: Path) -> Node:
 
     Content given inline stays.
     """
-    found = dict(_children(root))
-    for key, named in found.items():
+    children = dict(_children(root))
+    for key, named in children.items():
         lines = isinstance(named.value, str) and named.value.endswith(LINES)
         if not (lines or (key == "statistics" and isinstance(named.value, str))):
             continue
@@ -79,10 +81,10 @@ def _with_files(root: Node, base: Path) -> Node:
         file = named.file.parent / str(named.value)
         if not exists(base / file):
             raise named.error(f"there is no file {file}")
-        found[key] = read_lines(file, base) if lines else read(file, base)
+        children[key] = read_lines(file, base) if lines else read(file, base)
         if not lines:
-            _check_schema(found[key], STATISTICS)
-    return replace(root, value=found)
+            _check_schema(children[key], STATISTICS)
+    return replace(root, value=children)
 
 
 def _with_language(root: Node, base: Path) -> Node:
@@ -138,8 +140,8 @@ def merge(parent: Node, overlay: Node) -> Node:
             if type(item.value) is not int or not 1 <= item.value <= len(items):
                 raise item.error(f"must be a position in the base's list of {len(items)}, counted from 1")
             removed.add(item.value)
-        kept = [item for position, item in enumerate(items, start=1) if position not in removed]
-        return replace(overlay, value=(*kept, *_items(overlay, "add")))
+        remaining = [item for position, item in enumerate(items, start=1) if position not in removed]
+        return replace(overlay, value=(*remaining, *_items(overlay, "add")))
     return overlay
 
 

@@ -54,10 +54,10 @@ class Problem:
     text: str
 
 
-def unknown(name: str, known: Iterable[str], what: str, steps: tuple[Step, ...]) -> Iterator[Problem]:
+def unknown(name: str, names: Iterable[str], kind: str, steps: tuple[Step, ...]) -> Iterator[Problem]:
     """The problem of an unknown name; none if it is known."""
-    if name not in known:
-        yield Problem(steps, f"unknown {what} '{name}'{nearest(name, known)}")
+    if name not in names:
+        yield Problem(steps, f"unknown {kind} '{name}'{nearest(name, names)}")
 
 
 def refuse(root: Node, problems: Iterable[Problem]) -> None:
@@ -66,12 +66,12 @@ def refuse(root: Node, problems: Iterable[Problem]) -> None:
     Raises:
         ChecklistError: the first of them by file and line, and how many more there are.
     """
-    found = list(problems)
+    listed_problems = list(problems)
     errors = []
-    for problem in found:
+    for problem in listed_problems:
         node, beyond = root.find(problem.steps)
-        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-        errors.append(node.error(problem.text + more, beyond=beyond))
+        further = f" (and {len(listed_problems) - 1} more)" if len(listed_problems) > 1 else ""
+        errors.append(node.error(problem.text + further, beyond=beyond))
     if errors:
         raise min(errors, key=lambda error: (str(error.path), error.line or 0))
 
@@ -92,22 +92,22 @@ def structural(error: ValidationError) -> list[Problem]:
 
 def _text(detail: ErrorDetails) -> str:
     """Pydantic's message in our words, or as it is where we have none."""
-    context, given = detail.get("ctx", {}), detail["input"]
+    context, input_value = detail.get("ctx", {}), detail["input"]
     if detail["type"] in _KINDS:
         quotes = (
             "; write it in quotes"
-            if detail["type"] == "string_type" and isinstance(given, int | float)
+            if detail["type"] == "string_type" and isinstance(input_value, int | float)
             else ""
         )
-        return f"{_KINDS[detail['type']]}, not {_named(given)}{quotes}"
+        return f"{_KINDS[detail['type']]}, not {_named(input_value)}{quotes}"
     if detail["type"] in _TEXTS:
         return _TEXTS[detail["type"]].format(**context)
     if detail["type"] == "string_pattern_mismatch":
-        return f"{_PATTERNS[context['pattern']]}, not {_named(given)}"
+        return f"{_PATTERNS[context['pattern']]}, not {_named(input_value)}"
     if detail["type"] == "literal_error":
         words = [word.strip("'") for word in context["expected"].replace(" or ", ", ").split(", ")]
-        close = nearest(str(given), words, listing=False)
-        return f"must be {context['expected']}, not {_named(given)}{close}"
+        close = nearest(str(input_value), words, listing=False)
+        return f"must be {context['expected']}, not {_named(input_value)}{close}"
     return detail["msg"]
 
 

@@ -28,13 +28,13 @@ def _pieces(template: str, language: Language) -> tuple[str, tuple[tuple[str, st
         form
         for article in words_of(language).prompts.articles
         for pair in article.forms.items()
-        for one in pair
-        for form in (one, one.capitalize())
+        for word in pair
+        for form in (word, word.capitalize())
     }
     articles = "|".join(map(re.escape, sorted(forms, key=len, reverse=True))) or "(?!)"
     # Three pieces per match: an article standing right before the placeholder, its space, the word.
-    head, *rest = re.split(rf"(?:\b({articles})( ))?\{{([a-z_]+)\}}", template)
-    parts = [part or "" for part in rest]
+    head, *pieces = re.split(rf"(?:\b({articles})( ))?\{{([a-z_]+)\}}", template)
+    parts = [part or "" for part in pieces]
     return head or "", tuple(zip(*(parts[start::4] for start in range(4)), strict=True))
 
 
@@ -62,10 +62,10 @@ def fill(template: str, words: Mapping[str, str], *, agree: bool, language: Lang
 
 def _agreeing(article: str, following: str, language: Language) -> str:
     """The form of an article that agrees with the text that follows."""
-    for each in words_of(language).prompts.articles:
-        for one, other in each.forms.items():
-            if article.lower() in (one, other):
-                form = other if each.before.match(following) else one
+    for candidate in words_of(language).prompts.articles:
+        for default_form, matching_form in candidate.forms.items():
+            if article.lower() in (default_form, matching_form):
+                form = matching_form if candidate.before.match(following) else default_form
                 return form.capitalize() if article[0].isupper() else form
     return article
 

@@ -69,7 +69,7 @@ class Node:
 
     def error(self, problem: str, *, beyond: tuple[Step, ...] = ()) -> ChecklistError:
         """The error that ``problem`` is wrong with this value, or with what is missing ``beyond`` it."""
-        field, text = (" ".join(each.split()) for each in (dotted((*self.steps, *beyond)), problem))
+        field, text = (" ".join(part.split()) for part in (dotted((*self.steps, *beyond)), problem))
         return ChecklistError(self.file, self.line, field, text)
 
 
@@ -108,7 +108,7 @@ def read_lines(file: Path, base: Path) -> Node:
         ChecklistError: the file cannot be read, is larger than 100 MB, is not UTF-8, or has a line that is
             not a JSON object.
     """
-    found = []
+    objects = []
     for number, line in enumerate(_text(file, base, LARGEST_LINES).split("\n"), start=1):
         if not line.strip():
             continue
@@ -118,8 +118,8 @@ def read_lines(file: Path, base: Path) -> Node:
             raise ChecklistError(file, number, "", f"is not a line of JSON: {error}") from None
         if not isinstance(value, dict):
             raise ChecklistError(file, number, "", "must be a JSON object")
-        found.append(_planted(value, Node(None, file, number, ())))
-    return Node(tuple(found), file, 1, ())
+        objects.append(_planted(value, Node(None, file, number, ())))
+    return Node(tuple(objects), file, 1, ())
 
 
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -128,21 +128,23 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     Raises:
         ValueError: a key comes twice.
     """
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs):
         names = [name for name, _ in pairs]
-        raise ValueError(f"the key '{next(one for one in names if names.count(one) > 1)}' is given twice")
-    return found
+        raise ValueError(f"the key '{next(name for name in names if names.count(name) > 1)}' is given twice")
+    return mapping
 
 
-def _planted(value: Any, place: Node) -> Node:
+def _planted(value: Any, position: Node) -> Node:
     """A JSON value as a tree, all on one line."""
     planted: Mapping[str, Node] | tuple[Node, ...] | Scalar = value
     if isinstance(value, dict):
-        planted = {key: _planted(each, _at(place, key, place.line)) for key, each in value.items()}
+        planted = {key: _planted(child, _at(position, key, position.line)) for key, child in value.items()}
     elif isinstance(value, list):
-        planted = tuple(_planted(each, _at(place, step, place.line)) for step, each in enumerate(value))
-    return Node(planted, place.file, place.line, place.steps)
+        planted = tuple(
+            _planted(child, _at(position, step, position.line)) for step, child in enumerate(value)
+        )
+    return Node(planted, position.file, position.line, position.steps)
 
 
 def _text(file: Path, base: Path, largest: int) -> str:
@@ -184,24 +186,25 @@ def _refuse_features(text: str, file: Path) -> None:
             raise ChecklistError(file, line, "", problem)
 
 
-def _build(node: yaml.Node, place: Node) -> Node:
+def _build(node: yaml.Node, position: Node) -> Node:
     if isinstance(node, yaml.MappingNode):
-        return _mapping(node, place)
+        return _mapping(node, position)
     if isinstance(node, yaml.SequenceNode):
         items = (
-            _build(item, _at(place, step, item.start_mark.line + 1)) for step, item in enumerate(node.value)
+            _build(item, _at(position, step, item.start_mark.line + 1))
+            for step, item in enumerate(node.value)
         )
-        return Node(tuple(items), place.file, place.line, place.steps)
+        return Node(tuple(items), position.file, position.line, position.steps)
     value: Scalar = str(node.value)
     if node.tag in _CONVERTED:
         try:
             value = cast("Scalar", SafeConstructor().construct_object(node))
         except ValueError:
-            raise place.error(f"{node.value} is not a number; write text in quotes") from None
-    return Node(value, place.file, place.line, place.steps)
+            raise position.error(f"{node.value} is not a number; write text in quotes") from None
+    return Node(value, position.file, position.line, position.steps)
 
 
-def _mapping(node: yaml.MappingNode, place: Node) -> Node:
+def _mapping(node: yaml.MappingNode, position: Node) -> Node:
     """A value has the line of its key, where a reader looks for it."""
     children: dict[str, Node] = {}
     for key, value in node.value:
@@ -210,14 +213,14 @@ def _mapping(node: yaml.MappingNode, place: Node) -> Node:
             quoted = (
                 f"write it in quotes: '{key.value}'" if isinstance(key, yaml.ScalarNode) else "write a word"
             )
-            raise Node(None, place.file, line, place.steps).error(f"a key must be text; {quoted}")
+            raise Node(None, position.file, line, position.steps).error(f"a key must be text; {quoted}")
         name = str(key.value)
-        spot = _at(place, name, line)
+        spot = _at(position, name, line)
         if name in children:
             raise spot.error(f"is given twice, first on line {children[name].line}")
         children[name] = _build(value, spot)
-    return Node(children, place.file, place.line, place.steps)
+    return Node(children, position.file, position.line, position.steps)
 
 
-def _at(place: Node, step: Step, line: int) -> Node:
-    return Node(None, place.file, line, (*place.steps, step))
+def _at(position: Node, step: Step, line: int) -> Node:
+    return Node(None, position.file, line, (*position.steps, step))

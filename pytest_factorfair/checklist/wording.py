@@ -17,11 +17,11 @@ def placeholders(
     text: str, steps: tuple[Step, ...], *, known: Iterable[str], needed: Iterable[str]
 ) -> Iterator[Problem]:
     """Placeholders that are unknown or missing, and braces that belong to none."""
-    known, found = set(known), used(text)
-    for name in sorted(found - known):
-        yield Problem(steps, f"unknown placeholder {{{name}}}{nearest(name, known)}")
-    if not found - known:
-        for name in sorted(set(needed) - found):
+    known_names, used_names = set(known), used(text)
+    for name in sorted(used_names - known_names):
+        yield Problem(steps, f"unknown placeholder {{{name}}}{nearest(name, known_names)}")
+    if not used_names - known_names:
+        for name in sorted(set(needed) - used_names):
             yield Problem(steps, f"lacks the placeholder {{{name}}}")
     if set("{}") & set(_PLACEHOLDER.sub("", text)):
         yield Problem(steps, "has a brace that belongs to no placeholder")

@@ -45,9 +45,9 @@ def run(arguments: argparse.Namespace) -> None:
     from pytest_factorfair.reports import json_report
     from pytest_factorfair.reports.tables import changes_text
 
-    given = {name: str(one.value) for name, one in sources.pyproject(Path.cwd()).items()}
-    report = json_report.located(arguments.report or given.get("report", DEFAULT_REPORT))
-    target = Path(arguments.to or given.get("baseline", BASELINE))
+    configured = {name: str(setting.value) for name, setting in sources.pyproject(Path.cwd()).items()}
+    report = json_report.located(arguments.report or configured.get("report", DEFAULT_REPORT))
+    target = Path(arguments.to or configured.get("baseline", BASELINE))
     with json_report.opened(report, name=report) as opened:
         if json_report.ANSWERS_IN in opened:
             raise InputError(
@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> None:
     summary = json_report.read(report, name=report)
     if summary.incomplete:
         raise InputError(f"{report}: not judged ({summary.incomplete}): it cannot be a baseline")
-    failed = dict.fromkeys(one.gate for one in summary.gates if one.judgement == "failed")
+    failed = dict.fromkeys(verdict.gate for verdict in summary.gates if verdict.judgement == "failed")
     if failed and not arguments.despite_failures:
         raise InputError(f"{report}: failed {', '.join(failed)}; to bless it anyway: --despite-failures")
     if target.is_dir():
@@ -65,8 +65,8 @@ def run(arguments: argparse.Namespace) -> None:
     if target.exists():
         read_conftest()
         try:
-            for one in compare([str(target), report])[0].successions:
-                for line in changes_text(one.changes).splitlines():
+            for succession in compare([str(target), report])[0].successions:
+                for line in changes_text(succession.changes).splitlines():
                     say(line)
         except InputError as error:  # it is replaced even if it cannot be compared
             say(f"not compared with the previous baseline: {error}")
@@ -74,5 +74,5 @@ def run(arguments: argparse.Namespace) -> None:
     # Without a time stamp, so that the same report gives the same file.
     write(target, gzip.compress(content, mtime=0) if target.suffix == ".gz" else content)
     say(f"{report} is now the baseline {target} ({target.stat().st_size / 1000:,.0f} kB): commit it")
-    if "baseline" not in given:
+    if "baseline" not in configured:
         say(f'and name it in pyproject.toml: [tool.factorfair] baseline = "{target}"')

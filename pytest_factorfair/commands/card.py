@@ -55,13 +55,16 @@ def run(arguments: argparse.Namespace) -> None:
         model = models[0]
     if model not in models:
         raise InputError(f"{path}: no model '{model}' in this report{nearest(model, models)}")
-    asked = {one.checklist for one in summary.topics}
+    asked = {topic.checklist for topic in summary.topics}
     checklists = summary.fingerprint.checklists.items()
-    made = card.of(
+    model_card = card.of(
         summary, model, {name: sources(name, digest) for name, digest in checklists if name in asked}
     )
-    front = card.front_matter(made, arguments.hub) if arguments.hub else ""
-    for name, text in ((MARKDOWN, front + card.to_markdown(made)), (JSONLD, card.to_jsonld(made))):
+    front = card.front_matter(model_card, arguments.hub) if arguments.hub else ""
+    for name, text in (
+        (MARKDOWN, front + card.to_markdown(model_card)),
+        (JSONLD, card.to_jsonld(model_card)),
+    ):
         say(write(Path(arguments.output) / name, text))
     if arguments.push:
-        say(card.push(made, arguments.hub))
+        say(card.push(model_card, arguments.hub))

@@ -66,13 +66,13 @@ def from_conftest(name: str) -> Mapping[str, Any]:
     if hook is None:
         return {}
     try:
-        found = hook(**dict.fromkeys(signature(hook).parameters))
+        factories = hook(**dict.fromkeys(signature(hook).parameters))
     except Exception as error:  # a user's hook may raise anything
         reason = f"{type(error).__name__}: {error}"
         raise InputError(f"conftest.py: {name}(config=None) raised {reason}") from error
-    if not isinstance(found, Mapping):
-        raise InputError(f"conftest.py: {name}: expected a mapping of names, got {found!r}")
-    return found
+    if not isinstance(factories, Mapping):
+        raise InputError(f"conftest.py: {name}: expected a mapping of names, got {factories!r}")
+    return factories
 
 
 def say(line: str) -> None:
@@ -95,10 +95,10 @@ def write(path: Path, content: str | bytes) -> str:
         raise InputError(f"{path}: cannot be written: {error.strerror}") from None
 
 
-def check_between(option: str, number: int, most: int) -> None:
-    """Raise InputError unless the option is a number from 1 to ``most``."""
-    if not 1 <= number <= most:
-        raise InputError(f"{option}: expected a number from 1 to {most:,}, got {number}")
+def check_between(option: str, number: int, maximum: int) -> None:
+    """Raise InputError unless the option is a number from 1 to ``maximum``."""
+    if not 1 <= number <= maximum:
+        raise InputError(f"{option}: expected a number from 1 to {maximum:,}, got {number}")
 
 
 def opened(store: str, *, read_only: bool) -> Store:
@@ -144,8 +144,8 @@ def loaded(name: str, truth: str) -> tuple[Checklist, dict[str, Case]]:
     from pytest_factorfair.domain import Sampling
 
     checklist = protocols.load(name, truth=truth, base=Path.cwd())
-    every = Sampling(design="balanced", samples=1, objective=1, seed=0, prompts="all")
-    return checklist, {case.id: case for case in protocols.cases(checklist, every)}
+    all_prompts = Sampling(design="balanced", samples=1, objective=1, seed=0, prompts="all")
+    return checklist, {case.id: case for case in protocols.cases(checklist, all_prompts)}
 
 
 def same_content(where: Path | str, digest: str | None, checklist: Checklist) -> None:

@@ -92,8 +92,8 @@ def run_sample(arguments: argparse.Namespace) -> None:
     from pytest_factorfair.labelling import sheet
     from pytest_factorfair.labelling.sample import Page, lay_out
 
-    check_between("--per-model", arguments.per_model, most=100_000)
-    check_between("--annotators", arguments.annotators, most=MOST_ANNOTATORS)
+    check_between("--per-model", arguments.per_model, maximum=100_000)
+    check_between("--annotators", arguments.annotators, maximum=MOST_ANNOTATORS)
     attributes = _attributes(arguments.checklist)
     detector = _detector(arguments.detector, attributes) if arguments.detector else None
     annotators = [str(number) for number in range(1, arguments.annotators + 1)]
@@ -126,7 +126,7 @@ def run_sample(arguments: argparse.Namespace) -> None:
 
 
 def _candidates(
-    stack: ExitStack, sources: Sequence[str], chosen: Sequence[str] | None
+    stack: ExitStack, sources: Sequence[str], selected_models: Sequence[str] | None
 ) -> dict[str, dict[str, Candidate]]:
     """The pictures in the stores, by model and key; with reports, only those of their runs."""
     from pytest_factorfair.labelling.sample import Candidate
@@ -137,16 +137,18 @@ def _candidates(
     for report in reports:
         with json_report.opened(report, name=report) as content:
             for case in content["cases"]:
-                asked |= {str(one["key"]): str(case["model"]) for one in case["answers"] if one.get("key")}
+                asked |= {
+                    str(answer["key"]): str(case["model"]) for answer in case["answers"] if answer.get("key")
+                }
     models: dict[str, dict[str, Candidate]] = {}
     for named, key, read in stored_pictures(stack, stores):
         if key in asked or not reports:
             model = asked.get(key, named)
             models.setdefault(model, {})[key] = Candidate({"model": model, "key": key}, read)
-    for model in chosen or ():
+    for model in selected_models or ():
         if model not in models:
             raise InputError(f"--model: there are no pictures of '{model}'{nearest(model, models)}")
-    return models if chosen is None else {model: models[model] for model in chosen}
+    return models if selected_models is None else {model: models[model] for model in selected_models}
 
 
 def run_evaluate(arguments: argparse.Namespace) -> None:
@@ -156,7 +158,7 @@ def run_evaluate(arguments: argparse.Namespace) -> None:
     path = Path(arguments.sheet)
     attributes = _attributes(arguments.checklist)
     faces = sheet.read(path, attributes)
-    labelled = [each for each in attributes if each.name in faces[0].labels]
+    labelled = [attribute for attribute in attributes if attribute.name in faces[0].labels]
     files: dict[str, Path] = {}
     for spec in dict.fromkeys(arguments.detector):
         file = Path(arguments.out or path.parent) / f"errors-{slug(spec)[:LONGEST_NAME]}.json"
@@ -180,7 +182,8 @@ def run_evaluate(arguments: argparse.Namespace) -> None:
     for (spec, file), detector in zip(files.items(), detectors, strict=True):
         detections = _detections(path, spec, detector, images, spots, labelled)
         tables = [
-            compare.confusion(each, spots, [detections[spot.picture] for spot in spots]) for each in opinions
+            compare.confusion(opinion, spots, [detections[spot.picture] for spot in spots])
+            for opinion in opinions
         ]
         for line in compare.errors_text(spec, tables):
             say(line)
@@ -218,10 +221,12 @@ def _detections(  # what a sheet says, and who reads it
             engine = stack.enter_context(closing(Engine(store, price=lambda _: price)))
             detector.connect(engine.submit)
         seen = dict(zip(images, detection.read(detector, images.values(), attributes), strict=True))
-    for name, one in seen.items():
-        if one.error:
-            raise InputError(f"{sheet.parent / name}: {one.error}")
-    if unparsed := [one.unparsed for one in seen.values() if one.unparsed]:
+    for name, picture_detection in seen.items():
+        if picture_detection.error:
+            raise InputError(f"{sheet.parent / name}: {picture_detection.error}")
+    if unparsed := [
+        picture_detection.unparsed for picture_detection in seen.values() if picture_detection.unparsed
+    ]:
         say(f"{spec}: {plural(len(unparsed), 'reply', 'replies')} unparsed, such as: {unparsed[0]}")
     return seen
 
@@ -234,7 +239,7 @@ def _attributes(checklist: str) -> tuple[Attribute, ...]:
     loaded = protocols.load(checklist, truth="audited", base=Path.cwd())
     if loaded.modality != "image":
         raise InputError(f"checklist '{loaded.name}' asks language models: it has no pictures to label")
-    return tuple(each for each in loaded.attributes if not each.crossed)
+    return tuple(attribute for attribute in loaded.attributes if not attribute.crossed)
 
 
 def _detector(spec: str, attributes: Sequence[Attribute]) -> Detector:

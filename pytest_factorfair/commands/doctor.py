@@ -42,29 +42,29 @@ def run(arguments: argparse.Namespace) -> int:
     from pytest_factorfair.session.examination import Examination
     from pytest_factorfair.store import Store
 
-    given = {}
+    model_arguments = {}
     for pair in arguments.model_arg:
         name, equals, value = pair.partition("=")
         if not (name and equals):
             raise InputError(f"--model-arg {pair}: expected KEY=VALUE")
-        given[name] = value
+        model_arguments[name] = value
     custom = from_conftest("pytest_factorfair_models")
     preset = PRESETS["ci"]
     checklist, cases = loaded(CHECKLISTS[models.modality(arguments.spec)], preset.truth)
     query = protocols.queries(checklist, next(reversed(cases.values())), preset.sampling)[0]
     code = 0
     with tempfile.TemporaryDirectory() as folder, Store.open(f"sqlite:///{folder}/doctor.sqlite") as store:
-        examination = Examination(arguments.spec, given, checklist, query, store, custom, _progress)
+        examination = Examination(arguments.spec, model_arguments, checklist, query, store, custom, _progress)
         for observation in examination.observations():
             _progress("")
-            say(f"{observation.name:{WIDTH}}  {observation.said}")
+            say(f"{observation.name:{WIDTH}}  {observation.finding}")
             sys.stdout.flush()
             code = NOT_READY if observation.fatal else code
     return code
 
 
-def _progress(what: str) -> None:
+def _progress(message: str) -> None:
     """Show what is being done on a line of the terminal that the next one replaces."""
     if sys.stderr.isatty():
-        sys.stderr.write(f"\r\x1b[K{what and f'{what} ...'}")
+        sys.stderr.write(f"\r\x1b[K{message and f'{message} ...'}")
         sys.stderr.flush()

@@ -31,8 +31,8 @@ def add(commands: Commands) -> None:
     )
     parser.add_argument("--tables", action="store_true", help="write the tables (default: both)")
     parser.add_argument("--figures", action="store_true", help="write the figures, as SVG and PDF")
-    known = f"{', '.join(FORMATS[:-1])} and {FORMATS[-1]}"
-    parser.add_argument("--format", default=",".join(FORMATS), help=f"table formats: any of {known}")
+    formats = f"{', '.join(FORMATS[:-1])} and {FORMATS[-1]}"
+    parser.add_argument("--format", default=",".join(FORMATS), help=f"table formats: any of {formats}")
     parser.add_argument("folder", metavar="DIR", help="target folder")
     parser.add_argument(
         "reports", metavar="REPORT", nargs="+", help="reports of the models, or their folders"
@@ -83,33 +83,33 @@ def _listed(paths: Sequence[str]) -> dict[str, tuple[Entry, ...]]:
             raise InputError(f"{path}: it has no scores: nothing to export")
     listed = by_checklist(entries(reports))
     for group in listed.values():
-        for one, other in pairwise(group):
+        for entry, following in pairwise(group):
             comparable(
-                other.label,
-                asdict(other.summary.fingerprint),
-                asdict(one.summary.fingerprint),
-                other=f"that of {one.label}",
-                checklists=(one.checklist,),
+                following.label,
+                asdict(following.summary.fingerprint),
+                asdict(entry.summary.fingerprint),
+                other=f"that of {entry.label}",
+                checklists=(entry.checklist,),
                 verdict="they do not belong in one table; export them separately",
             )
     return listed
 
 
 def _write_all(
-    what: str,
-    made: Iterable[Named | LeftOut],
+    kind: str,
+    products: Iterable[Named | LeftOut],
     writers: Mapping[str, Callable[[Any], str | bytes]],
     folder: Path,
 ) -> None:
     """Write what a benchmark makes of entries; say a line for each file, and for what is left out."""
     from pytest_factorfair.reports.entries import LeftOut
 
-    found = tuple(made)
-    if not found:
-        say(f"left out the {what}: its benchmark has none")
-    for one in found:
-        if isinstance(one, LeftOut):
-            say(f"left out {one.name}: {one.reason}")
+    documents = tuple(products)
+    if not documents:
+        say(f"left out the {kind}: its benchmark has none")
+    for document in documents:
+        if isinstance(document, LeftOut):
+            say(f"left out {document.name}: {document.reason}")
             continue
         for ending, content in writers.items():
-            say(f"wrote {write(folder / f'{one.name}.{ending}', content(one))}")
+            say(f"wrote {write(folder / f'{document.name}.{ending}', content(document))}")

@@ -70,13 +70,13 @@ def run_sample(arguments: argparse.Namespace) -> None:
     read_conftest()
     if not 0 < arguments.share <= 1:
         raise InputError(f"--share: expected a number above 0 and at most 1, got {arguments.share:g}")
-    check_between("--pictures", arguments.pictures, most=MOST_PICTURES)
-    check_between("--evaluators", arguments.evaluators, most=MOST_EVALUATORS)
+    check_between("--pictures", arguments.pictures, maximum=MOST_PICTURES)
+    check_between("--evaluators", arguments.evaluators, maximum=MOST_EVALUATORS)
     reports, stores = split(arguments.sources)
-    checklist, every, records = _run(reports, arguments.checklist)
+    checklist, prompts, records = _run(reports, arguments.checklist)
     asked = {key.case for key in records}
-    among = [case for case in every.values() if case.id in asked]
-    drawn_prompts = draw_prompts(among, arguments.share, seed=arguments.seed)
+    asked_prompts = [case for case in prompts.values() if case.id in asked]
+    drawn_prompts = draw_prompts(asked_prompts, arguments.share, seed=arguments.seed)
     evaluators = [f"e{number}" for number in range(1, arguments.evaluators + 1)]
     head = {"schema": SCHEMA, "checklist": checklist.digest, "truth": checklist.truth, "seed": arguments.seed}
     page = Page(
@@ -93,12 +93,14 @@ def run_sample(arguments: argparse.Namespace) -> None:
         ]
         drawn = lay_out(Path(arguments.out), pools, arguments.pictures, page, chance=chance)
     for model in dict.fromkeys(key.model for key in records):
-        counts = Counter(each.origin["case"] for each in drawn if each.origin["model"] == model)
+        counts = Counter(
+            candidate.origin["case"] for candidate in drawn if candidate.origin["model"] == model
+        )
         fewer = len(drawn_prompts) - sum(count == arguments.pictures for count in counts.values())
         short = f", {fewer:,} of them with fewer than {arguments.pictures}" if fewer else ""
         say(
             f"{model}: {plural(counts.total(), 'picture')} of {plural(len(drawn_prompts), 'prompt')}{short}, "
-            f"drawn from {len(among):,}"
+            f"drawn from {len(asked_prompts):,}"
         )
     say(f"{arguments.out}: give {sheet.README}, {sheet.SHEET} and {sheet.FOLDER} to the evaluators")
 
@@ -109,10 +111,12 @@ def _prompts(names: Sequence[str], truth: str, where: Path | str) -> tuple[Check
 
     for name in names:
         checklist, cases = loaded(name, truth)
-        if found := {id_: case for id_, case in cases.items() if protocols.people(checklist, case)}:
-            return checklist, found
-    among = f"checklist {' or '.join(names)} has no prompts" if names else "no shipped checklist has prompts"
-    raise InputError(f"{where}: {among} for a number of people; name the run's with --checklist")
+        if prompts := {id_: case for id_, case in cases.items() if protocols.people(checklist, case)}:
+            return checklist, prompts
+    problem = (
+        f"checklist {' or '.join(names)} has no prompts" if names else "no shipped checklist has prompts"
+    )
+    raise InputError(f"{where}: {problem} for a number of people; name the run's with --checklist")
 
 
 def _run(
@@ -128,23 +132,23 @@ def _run(
     for path in reports:
         with opened(path, name=path) as report:
             run = report["fingerprint"]
-            found = tuple(record(row) for row in report["cases"])
-            contents[path] = str(run["truth"]), dict(run["checklists"]), found
-    truth, known, _ = contents[reports[0]]
-    names = [named] if named else [name for name in known if name in shipped()]
-    checklist, every = _prompts(names, truth, reports[0])
+            report_records = tuple(record(row) for row in report["cases"])
+            contents[path] = str(run["truth"]), dict(run["checklists"]), report_records
+    truth, checklist_digests, _ = contents[reports[0]]
+    names = [named] if named else [name for name in checklist_digests if name in shipped()]
+    checklist, prompts = _prompts(names, truth, reports[0])
     records: dict[CaseKey, Record] = {}
-    for path, (own, digests, found) in contents.items():
-        if own != truth:
-            raise InputError(f"{path}: its truth set is {own}, that of {reports[0]} is {truth}")
+    for path, (report_truth, digests, report_records) in contents.items():
+        if report_truth != truth:
+            raise InputError(f"{path}: its truth set is {report_truth}, that of {reports[0]} is {truth}")
         same_content(path, digests.get(checklist.name), checklist)
-        for one in found:
-            if one.case in records:
-                case = f"case {one.case.case} of model '{one.case.model}'"
+        for case_record in report_records:
+            if case_record.case in records:
+                case = f"case {case_record.case.case} of model '{case_record.case.model}'"
                 raise InputError(f"{path}: {case} is also in an earlier report; name only one of them")
-            if one.case.checklist == checklist.name:
-                records[one.case] = one
-    return checklist, every, records
+            if case_record.case.checklist == checklist.name:
+                records[case_record.case] = case_record
+    return checklist, prompts, records
 
 
 def _pools(
@@ -163,15 +167,15 @@ def _pools(
     by_record = [
         tuple(pictures(record, people[record.case.case])) for record in records if record.case.case in people
     ]
-    wanted = {picture.key for each in by_record for picture in each}
-    files = {key: read for _, key, read in stored_pictures(stack, stores) if key in wanted}
+    keys = {picture.key for record_pictures in by_record for picture in record_pictures}
+    files = {key: read for _, key, read in stored_pictures(stack, stores) if key in keys}
     return [
         [
             Candidate(picture.to_json(), files[picture.key], picture.people)
-            for picture in each
+            for picture in record_pictures
             if picture.key in files
         ]
-        for each in by_record
+        for record_pictures in by_record
     ]
 
 
@@ -182,18 +186,18 @@ def run_score(arguments: argparse.Namespace) -> None:
 
     read_conftest()
     path = Path(arguments.sheet)
-    beside = path.with_name(sheet.KEY)
-    key = records.read_key(beside)
+    key_file = path.with_name(sheet.KEY)
+    key = records.read_key(key_file)
     asked = dict.fromkeys(picture.case.checklist for picture in key.pictures.values())
     names = [arguments.checklist] if arguments.checklist else list(asked)
-    checklist, every = _prompts(names, key.truth, beside)
-    same_content(beside, key.checklist, checklist)
+    checklist, prompts = _prompts(names, key.truth, key_file)
+    same_content(key_file, key.checklist, checklist)
     cases: dict[str, Case] = {}
     for picture in key.pictures.values():
         case = picture.case.case
-        if case not in every:
-            raise InputError(f"{beside}: there is no prompt '{case}' in checklist {checklist.name}")
-        cases[case] = every[case]
+        if case not in prompts:
+            raise InputError(f"{key_file}: there is no prompt '{case}' in checklist {checklist.name}")
+        cases[case] = prompts[case]
     faces = records.aligned(key, sheet.read(path, checklist.attributes), path)
     for attribute in checklist.attributes:
         if attribute.name not in faces[0].labels:
@@ -201,16 +205,17 @@ def run_score(arguments: argparse.Namespace) -> None:
     opinions = [people.opinion(faces, attribute) for attribute in checklist.attributes]
     for line in people.agreement(opinions, len(faces), len(key.pictures)):
         say(line)
-    found = records.compared(key, opinions, cases)
-    if found.unlabelled:
-        say(f"left out of both because nobody labelled them: {plural(found.unlabelled, 'picture')}")
+    comparison = records.compared(key, opinions, cases)
+    if comparison.unlabelled:
+        say(f"left out of both because nobody labelled them: {plural(comparison.unlabelled, 'picture')}")
     measuring = of_checklist(checklist)
-    for model in sorted({record.case.model for record in found.people}):
+    for model in sorted({record.case.model for record in comparison.people}):
         by_people, automatic = (
             measuring.report(
-                measuring.recount(each, checklist, tuple(cases.values()), models=(model,)), ReportInputs()
+                measuring.recount(compared_records, checklist, tuple(cases.values()), models=(model,)),
+                ReportInputs(),
             ).scores
-            for each in (found.people, found.automatic)
+            for compared_records in (comparison.people, comparison.automatic)
         )
         for line in compare.scores_text(model, compare.side_by_side(by_people, automatic)):
             say(line)

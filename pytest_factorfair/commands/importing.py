@@ -40,19 +40,21 @@ def run(arguments: argparse.Namespace) -> None:
         InputError: an unknown format, or files that cannot be read.
     """
     read_conftest()
-    known = importers()
-    if arguments.format not in known:
-        raise InputError(f"import: unknown format '{arguments.format}'{nearest(arguments.format, known)}")
+    importer_by_format = importers()
+    if arguments.format not in importer_by_format:
+        raise InputError(
+            f"import: unknown format '{arguments.format}'{nearest(arguments.format, importer_by_format)}"
+        )
     output = Path(arguments.output or f"{arguments.format.replace('-', '_')}.yaml")
     if output.suffix != ".yaml":
         raise InputError(f"--output: expected a file that ends in .yaml, got '{output}'")
     name = output.stem
     if not name.replace("_", "").isascii() or not name.replace("_", "").isalnum() or name != name.lower():
         raise InputError(f"--output: the name of a checklist is made of a-z, 0-9 and _, got '{name}'")
-    made = known[arguments.format](Path(arguments.path), name, arguments.any_version)
-    for note in made.notes:
+    imported = importer_by_format[arguments.format](Path(arguments.path), name, arguments.any_version)
+    for note in imported.notes:
         say(note)
-    for file, content in made.files.items():
+    for file, content in imported.files.items():
         say(f"wrote {write(output.parent / file, content)}")
 
 
@@ -60,4 +62,6 @@ def importers() -> Mapping[str, Importer]:
     """The importers of every benchmark, by format."""
     from pytest_factorfair.protocols import PROTOCOLS
 
-    return {name: one for protocol in PROTOCOLS.values() for name, one in protocol.importers().items()}
+    return {
+        name: importer for protocol in PROTOCOLS.values() for name, importer in protocol.importers().items()
+    }

@@ -31,14 +31,14 @@ def run(_arguments: argparse.Namespace) -> None:
         InputError: a file cannot be read or written, or one of them was there.
     """
     settings, workflow = Path(SETTINGS), Path(WORKFLOW)
-    there = []
+    unchanged = []
     try:
         if table := _table(settings):
             with settings.open("ab") as file:
                 file.write(table)
             say(f"wrote [tool.factorfair] to {SETTINGS}")
         else:
-            there.append(f"{SETTINGS}: [tool.factorfair] already exists; left unchanged")
+            unchanged.append(f"{SETTINGS}: [tool.factorfair] already exists; left unchanged")
     except OSError as error:
         raise InputError(f"{SETTINGS}: cannot be written: {error.strerror}") from None
     try:
@@ -47,11 +47,11 @@ def run(_arguments: argparse.Namespace) -> None:
             file.write(_template("workflow.yml"))
         say(f"wrote {WORKFLOW}")
     except FileExistsError:
-        there.append(f"{WORKFLOW}: already exists; left unchanged")
+        unchanged.append(f"{WORKFLOW}: already exists; left unchanged")
     except OSError as error:
         raise InputError(f"{WORKFLOW}: cannot be written: {error.strerror}") from None
-    if there:
-        raise InputError("\n".join(there))
+    if unchanged:
+        raise InputError("\n".join(unchanged))
     say("next: pytest --factorfair-model=sim:ideal")
     say(f"then replace sim:ideal by your own model, such as openai/gpt-4o, here and in {WORKFLOW}")
 

@@ -48,8 +48,8 @@ def run(arguments: argparse.Namespace) -> None:
         indent = max((len(word) for word, _ in rows), default=0) + 4
         for word, about in rows:
             lines = textwrap.wrap(about, width - indent, break_on_hyphens=False) or [""]
-            for first, line in zip((word, *[""] * len(lines)), lines, strict=False):
-                say(f"  {first:{indent - 2}}{line}".rstrip())
+            for label, line in zip((word, *[""] * len(lines)), lines, strict=False):
+                say(f"  {label:{indent - 2}}{line}".rstrip())
         if not arguments.what:
             say("")
 
@@ -67,17 +67,20 @@ def _rows(name: str, checklist: str) -> Iterator[tuple[str, str]]:
         case "models":
             yield from _models()
         case "checklists":
-            for known in protocols.shipped():
-                yield known, protocols.load(known, truth=preset.truth, base=Path.cwd()).title
-        case "presets":
-            for word, one in PRESETS.items():
-                sizes = (
-                    f"{one.sampling.samples} answers per topic and context",
-                    f"{one.sampling.objective} per fact",
-                    f"{one.sampling.images} pictures per prompt",
+            for checklist_name in protocols.shipped():
+                yield (
+                    checklist_name,
+                    protocols.load(checklist_name, truth=preset.truth, base=Path.cwd()).title,
                 )
-                how = f"{one.sampling.design} design, {one.truth} truths"
-                judged = "" if one.judged else "; gates are not judged"
+        case "presets":
+            for word, shown_preset in PRESETS.items():
+                sizes = (
+                    f"{shown_preset.sampling.samples} answers per topic and context",
+                    f"{shown_preset.sampling.objective} per fact",
+                    f"{shown_preset.sampling.images} pictures per prompt",
+                )
+                how = f"{shown_preset.sampling.design} design, {shown_preset.truth} truths"
+                judged = "" if shown_preset.judged else "; gates are not judged"
                 yield word, f"{', '.join(sizes)}; {how}{judged}"
         case "metrics":
             measuring = of_checklist(loaded(checklist, preset.truth)[0])
@@ -87,11 +90,11 @@ def _rows(name: str, checklist: str) -> Iterator[tuple[str, str]]:
             offered = vocabulary((loaded(checklist, preset.truth)[0],))
             yield from ((condition, ", ".join(sorted(words))) for condition, words in offered.items())
         case _:  # contexts and filters are those of a run of all cases that has asked nothing
-            found, cases = loaded(checklist, preset.truth)
+            loaded_checklist, cases = loaded(checklist, preset.truth)
             models = ("any model of the run",)
-            measuring = of_checklist(found)
-            every = tuple(cases.values())
-            counts = measuring.count((), found, every, models=models, sampling=preset.sampling)
+            measuring = of_checklist(loaded_checklist)
+            all_cases = tuple(cases.values())
+            counts = measuring.count((), loaded_checklist, all_cases, models=models, sampling=preset.sampling)
             filters = measuring.filters(counts)
             if name == "contexts":
                 yield from ((word, "") for word in sorted(filters.get("context", ())))
@@ -108,8 +111,8 @@ def _models() -> Iterator[tuple[str, str]]:
     yield "openai/gpt-4o", f"{protocol}; text and pictures"
     for scheme in SCHEMES.values():
         makes = {"text": scheme.text, "pictures": scheme.image}
-        made = [word for word, module in makes.items() if module]
-        yield scheme.example, f"{scheme.about}; {' and '.join(made)}"
+        modalities = [word for word, module in makes.items() if module]
+        yield scheme.example, f"{scheme.about}; {' and '.join(modalities)}"
     for kind, archetype in KINDS.items():
         yield f"sim:{kind}", archetype.about
     for option, about in OPTIONS.items():

@@ -50,29 +50,29 @@ def run_merge(arguments: argparse.Namespace) -> int:
             sources[shown_url(name)] = stack.enter_context(opened(name, read_only=True))
         shards = _of_one_run({name: source.shards() for name, source in sources.items()})
         # Those of the same run that an earlier merge has brought.
-        runs = {one.run for rows in shards.values() for one in rows}
-        there: tuple[ShardRow, ...] = ()
+        runs = {row.run for rows in shards.values() for row in rows}
+        earlier_rows: tuple[ShardRow, ...] = ()
         if not out.startswith("sqlite:///") or Path(out.removeprefix("sqlite:///")).exists():
             with opened(arguments.out, read_only=True) as former:
-                there = tuple(one for one in former.shards() if one.run in runs)
-        missing = tuple(_missing(shards, there))
+                earlier_rows = tuple(row for row in former.shards() if row.run in runs)
+        missing = tuple(_missing(shards, earlier_rows))
         for line in missing:
             say(line)
         if missing and not arguments.partial:
             say("nothing was merged; run what is missing, or merge without it: --partial")
             return 1
-        place = _place(arguments.pictures, out, sources.values())
-        target = stack.enter_context(Store.open(out, pictures=place))
+        pictures = _place(arguments.pictures, out, sources.values())
+        target = stack.enter_context(Store.open(out, pictures=pictures))
         target.settle_pictures()
         for name, source in sources.items():
             copied = plural(upkeep.merge(target, source), "response")
             if shards[name]:
                 target.enter(*shards[name]).result()  # last, so that a shard that is entered is complete
-            what = "".join(f"shard {one.number} of {one.count}, " for one in shards[name])
-            say(f"{name}: {what}{copied} copied")
+            shard_names = "".join(f"shard {row.number} of {row.count}, " for row in shards[name])
+            say(f"{name}: {shard_names}{copied} copied")
         if any(shards.values()):
-            latest = {one.number: one for rows in (there, *shards.values()) for one in rows}
-            usage = sum((one.usage for one in latest.values()), Usage())
+            latest = {row.number: row for rows in (earlier_rows, *shards.values()) for row in rows}
+            usage = sum((row.usage for row in latest.values()), Usage())
             say(f"{merged}: {plural(usage.calls, 'call')} in {plural(len(latest), 'shard')}, {usage.bill}")
             say(f"next: pytest --factorfair-model=... --factorfair-store={shown_url(out)}")
     return 0
@@ -85,12 +85,12 @@ def _place(named: str | None, out: str, sources: Iterable[Store]) -> str:
     from pytest_factorfair.store import Store
 
     if named:
-        (option,) = (each for each in OPTIONS if each.name == "pictures")
+        (option,) = (option for option in OPTIONS if option.name == "pictures")
         return str(parsed(option, Given(named, "--pictures", Path.cwd())))
     with Store.open(out) as target:
-        new = target.empty
-    places = {each.pictures.place if each.pictures.shared else "" for each in sources}
-    return places.pop() if new and len(places) == 1 else ""
+        is_new = target.empty
+    places = {source.pictures.place if source.pictures.shared else "" for source in sources}
+    return places.pop() if is_new and len(places) == 1 else ""
 
 
 def _of_one_run(sources: Mapping[str, tuple[ShardRow, ...]]) -> dict[str, tuple[ShardRow, ...]]:
@@ -99,38 +99,42 @@ def _of_one_run(sources: Mapping[str, tuple[ShardRow, ...]]) -> dict[str, tuple[
     Raises:
         InputError: a source holds none while others do, two hold the same one, or they are of unlike runs.
     """
-    latest = {name: tuple(one for one in rows if one.run == rows[-1].run) for name, rows in sources.items()}
-    first = next((name for name, rows in latest.items() if rows), None)
-    if first is None:
+    latest = {name: tuple(row for row in rows if row.run == rows[-1].run) for name, rows in sources.items()}
+    reference = next((name for name, rows in latest.items() if rows), None)
+    if reference is None:
         return latest
     seen: dict[int, str] = {}
     for name, rows in latest.items():
         if not rows:
-            raise InputError(f"{name}: it holds no shard of a run, but {first} does: merge them separately")
-        if rows[0].run != latest[first][0].run:
-            path, mine, other = next(differences(rows[0].fingerprint, latest[first][0].fingerprint))
             raise InputError(
-                f"{name}: a shard of another run: {'.'.join(path)} is {mine}, that of {first} is {other}; "
-                "give the shards of one run"
+                f"{name}: it holds no shard of a run, but {reference} does: merge them separately"
             )
-        for one in rows:
-            if one.number in seen:
+        if rows[0].run != latest[reference][0].run:
+            path, setting, reference_setting = next(
+                differences(rows[0].fingerprint, latest[reference][0].fingerprint)
+            )
+            raise InputError(
+                f"{name}: a shard of another run: {'.'.join(path)} is {setting}, that of {reference} is "
+                f"{reference_setting}; give the shards of one run"
+            )
+        for row in rows:
+            if row.number in seen:
                 raise InputError(
-                    f"{name}: it holds shard {one.number} of {one.count}, and so does {seen[one.number]}: "
+                    f"{name}: it holds shard {row.number} of {row.count}, and so does {seen[row.number]}: "
                     "give each shard once"
                 )
-            seen[one.number] = name
+            seen[row.number] = name
     return latest
 
 
-def _missing(shards: Mapping[str, tuple[ShardRow, ...]], there: tuple[ShardRow, ...]) -> Iterator[str]:
+def _missing(shards: Mapping[str, tuple[ShardRow, ...]], earlier_rows: tuple[ShardRow, ...]) -> Iterator[str]:
     """A line for each shard that no source holds, or that has not asked all of its cases."""
-    had = {one.number: ("", one) for one in there}
-    had |= {one.number: (f"{name}: ", one) for name, rows in shards.items() for one in rows}
-    count = max((one.count for _, one in had.values()), default=0)
+    row_by_number = {row.number: ("", row) for row in earlier_rows}
+    row_by_number |= {row.number: (f"{name}: ", row) for name, rows in shards.items() for row in rows}
+    count = max((row.count for _, row in row_by_number.values()), default=0)
     for number in range(1, count + 1):
-        if number not in had:
+        if number not in row_by_number:
             yield f"shard {number} of {count} is missing"
-        elif not had[number][1].finished:
-            name, _ = had[number]
+        elif not row_by_number[number][1].finished:
+            name, _ = row_by_number[number]
             yield f"{name}shard {number} of {count} is not finished: run it again to continue it"

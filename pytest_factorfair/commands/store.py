@@ -51,11 +51,11 @@ def run_ls(arguments: argparse.Namespace) -> None:
     from pytest_factorfair.store import upkeep
 
     with opened(arguments.store, read_only=True) as store:
-        for one in upkeep.listed(store):
-            unusable = one.responses - one.usable
-            more = f", {unusable:,} of them unusable" if unusable else ""
-            had = f"{plural(one.responses, 'response')}{more}"
-            say(f"{one.model}: {had}, {one.first[:10]} to {one.last[:10]}")
+        for holding in upkeep.listed(store):
+            unusable = holding.responses - holding.usable
+            unusable_note = f", {unusable:,} of them unusable" if unusable else ""
+            responses = f"{plural(holding.responses, 'response')}{unusable_note}"
+            say(f"{holding.model}: {responses}, {holding.earliest[:10]} to {holding.latest[:10]}")
         for shard in store.shards():
             state = "" if shard.finished else ", not finished"
             models = ", ".join(shard.fingerprint.get("models", {}))

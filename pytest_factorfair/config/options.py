@@ -35,7 +35,7 @@ Kind = Literal[
 class RunOption:
     """One option: ``--factorfair-NAME``, ``FACTORFAIR_NAME``, and ``key`` in ``[tool.factorfair]``.
 
-    ``least`` and ``most`` bound an integer.
+    ``minimum`` and ``maximum`` bound an integer.
     """
 
     name: str
@@ -45,8 +45,8 @@ class RunOption:
     choices: tuple[str, ...] = ()
     key: str = ""
     default: str | float | None = None
-    least: int | None = None
-    most: int | None = None
+    minimum: int | None = None
+    maximum: int | None = None
 
     @property
     def flag(self) -> str:
@@ -177,8 +177,8 @@ OPTIONS: tuple[RunOption, ...] = (
         "number of looks, up to 4: undecided gates ask for more answers (default: 4 with preset ci, 2 with "
         "probabilities, 1 with other presets)",
         metavar="N",
-        least=1,
-        most=4,
+        minimum=1,
+        maximum=4,
     ),
     RunOption("plan", "flag", "print calls, tokens, cost and the smallest detectable changes; ask nothing"),
     RunOption("explain-cache", "flag", "explain why answers are not found in the store; ask nothing"),
@@ -209,21 +209,21 @@ OPTIONS: tuple[RunOption, ...] = (
         "can handle more)",
         metavar="N",
         default=64,
-        least=1,
+        minimum=1,
     ),
     RunOption(
         "max-rpm",
         "integer",
         "calls per minute, all workers together (default: no limit)",
         metavar="N",
-        least=1,
+        minimum=1,
     ),
     RunOption(
         "max-calls",
         "integer",
         "end the run after this number of calls, including retries",
         metavar="N",
-        least=1,
+        minimum=1,
     ),
     RunOption("max-cost", "amount", "end the run when its calls have cost this much (USD)", metavar="USD"),
     RunOption("max-minutes", "amount", "end the run after this many minutes", metavar="MINUTES"),
@@ -261,7 +261,7 @@ OPTIONS: tuple[RunOption, ...] = (
         "retries of a call that fails for a transient reason, such as a lost connection or 5xx (default 5)",
         metavar="N",
         default=5,
-        least=0,
+        minimum=0,
     ),
     RunOption(
         "patience",

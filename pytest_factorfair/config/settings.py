@@ -40,8 +40,8 @@ class Preset:
 
     def samples(self, answers: AnswerMode) -> int:
         """Answers per topic and context."""
-        few = self.precise if answers == "probabilities" else None
-        return self.sampling.samples if few is None else few
+        precise_samples = self.precise if answers == "probabilities" else None
+        return self.sampling.samples if precise_samples is None else precise_samples
 
 
 PRESETS: dict[str, Preset] = {
@@ -164,22 +164,22 @@ def resolve(
         InputError: a value that cannot be right, naming where it was given.
     """
     table = sources.pyproject(root)
-    given = sources.collect(typed, environment, table, here=here)
-    value: dict[str, Any] = DEFAULTS | {name: one.value for name, one in given.items()}
-    _check_together(given, value)
-    preset, sizes = PRESETS[value["preset"]], value["samples"] or {}
+    given_options = sources.collect(typed, environment, table, here=here)
+    values: dict[str, Any] = DEFAULTS | {name: setting.value for name, setting in given_options.items()}
+    _check_together(given_options, values)
+    preset, sizes = PRESETS[values["preset"]], values["samples"] or {}
     judged = preset.judged or bool(sizes)
-    gates, set_aside = _gates(given, table, judged=judged)
+    gates, set_aside = _gates(given_options, table, judged=judged)
     if "images" in sizes:
         sizes = {**sizes, "per_prompt": sizes["images"]}
     # The ci preset's size is that of the first of several looks. Probabilities have small errors from the
     # start, and every look costs power.
-    several = 2 if value["answers"] == "probabilities" else 4
-    looks = several if value["preset"] == "ci" and not sizes else 1
+    several = 2 if values["answers"] == "probabilities" else 4
+    looks = several if values["preset"] == "ci" and not sizes else 1
     checklists = None
-    if "checklist" in given:
-        folder, files = given["checklist"].folder, (".yaml", ".yml")
-        names = (str(folder / name) if name.endswith(files) else name for name in value["checklist"])
+    if "checklist" in given_options:
+        folder, files = given_options["checklist"].folder, (".yaml", ".yml")
+        names = (str(folder / name) if name.endswith(files) else name for name in values["checklist"])
         checklists = tuple(dict.fromkeys(names))
     # Most settings are the value of the option of their name; these are not.
     waivers: tuple[tuple[str, str, str, float], ...] = ()
@@ -192,57 +192,60 @@ def resolve(
             for waiver in gating.waivers(granted.value, granted.where)
         )
     options = {field.name: field.name.replace("_", "-") for field in fields(Settings)}
-    settings = {name: value[option] for name, option in options.items() if option in value} | {
-        "models": value["model"],
-        "model_arguments": value["model-arg"] or {},
+    settings = {name: values[option] for name, option in options.items() if option in values} | {
+        "models": values["model"],
+        "model_arguments": values["model-arg"] or {},
         "checklists": checklists,
         "judged": judged,
         "sampling": replace(
             preset.sampling,
-            design=value["design"] or preset.sampling.design,
-            seed=preset.sampling.seed if value["seed"] is None else value["seed"],
-            **{"samples": preset.samples(value["answers"]), **sizes},
+            design=values["design"] or preset.sampling.design,
+            seed=preset.sampling.seed if values["seed"] is None else values["seed"],
+            **{"samples": preset.samples(values["answers"]), **sizes},
         ),
         "sizes": tuple(sizes),
-        "truth": value["truth"] or preset.truth,
-        "estimator": value["estimator"] or preset.estimator,
-        "looks": value["looks"] or looks,
+        "truth": values["truth"] or preset.truth,
+        "estimator": values["estimator"] or preset.estimator,
+        "looks": values["looks"] or looks,
         "gates": gates,
         "set_aside": set_aside,
-        "log": value["log"] or (),
+        "log": values["log"] or (),
         "waivers": waivers,
-        "connections": value["max-connections"],
-        "ceilings": Ceilings(*(value[f"max-{limit.name}"] for limit in fields(Ceilings))),
-        "cluster": value["executor"],
-        "replicas": value["replicas"] or Replicas(),
-        "shard": _shard(given["shard"], environment) if "shard" in given else None,
-        "store": value["store"] or f"sqlite:///{root / DEFAULT_STORE}",
+        "connections": values["max-connections"],
+        "ceilings": Ceilings(*(values[f"max-{limit.name}"] for limit in fields(Ceilings))),
+        "cluster": values["executor"],
+        "replicas": values["replicas"] or Replicas(),
+        "shard": _shard(given_options["shard"], environment) if "shard" in given_options else None,
+        "store": values["store"] or f"sqlite:///{root / DEFAULT_STORE}",
         "own_pictures": str(root / DEFAULT_PICTURES),
-        "report": value["report"] or str(root / DEFAULT_REPORT),
+        "report": values["report"] or str(root / DEFAULT_REPORT),
         "base": str(here),
-        "origins": {name: one.where for name, one in given.items()},
+        "origins": {name: setting.where for name, setting in given_options.items()},
         "ignored": sources.ignored_variables(environment),
     }
     return Settings(**settings)
 
 
-def _check_together(given: Mapping[str, Given], value: Mapping[str, Any]) -> None:
+def _check_together(given_options: Mapping[str, Given], values: Mapping[str, Any]) -> None:
     """Refuse options that exclude or need each other, and a model that is named twice.
 
     Raises:
         InputError: it names where they were given.
     """
-    for one, other in (("replay", "refresh"), ("plan", "explain-cache"), ("shard", "replay")):
-        if value[one] and value[other]:
-            raise InputError(f"{given[one].where} and {given[other].where} exclude each other: give one")
-    for model in value["model"]:
-        if value["model"].count(model) > 1:
-            raise InputError(f"{given['model'].where}: '{model}' is named twice: name it once")
-    if value["explain"] and value["answers"] == "probabilities":
-        words, none = given["explain"].where, given["answers"].where
+    for option, opposite in (("replay", "refresh"), ("plan", "explain-cache"), ("shard", "replay")):
+        if values[option] and values[opposite]:
+            raise InputError(
+                f"{given_options[option].where} and {given_options[opposite].where} exclude each other: "
+                "give one"
+            )
+    for model in values["model"]:
+        if values["model"].count(model) > 1:
+            raise InputError(f"{given_options['model'].where}: '{model}' is named twice: name it once")
+    if values["explain"] and values["answers"] == "probabilities":
+        words, none = given_options["explain"].where, given_options["answers"].where
         raise InputError(f"{words} needs replies in words, and {none} asks for probabilities: give one")
-    if "replicas" in given and value["executor"] is None:
-        raise InputError(f"{given['replicas'].where}: needs --factorfair-executor=ray")
+    if "replicas" in given_options and values["executor"] is None:
+        raise InputError(f"{given_options['replicas'].where}: needs --factorfair-executor=ray")
 
 
 NO_GATES = "none"
@@ -250,16 +253,16 @@ NO_GATES = "none"
 
 
 def _gates(
-    given: Mapping[str, Given], table: Mapping[str, Given], *, judged: bool
+    given_options: Mapping[str, Given], table: Mapping[str, Given], *, judged: bool
 ) -> tuple[tuple[str, ...], str]:
     """The declared gates, and why those of pyproject.toml are set aside, "" if they are not.
 
     Raises:
         InputError: ``none`` beside other gates, or gates for a preset that is too small to judge any.
     """
-    if "gate" not in given:
+    if "gate" not in given_options:
         return (), ""
-    expressions, where = given["gate"].value, given["gate"].where
+    expressions, where = given_options["gate"].value, given_options["gate"].where
     if NO_GATES in expressions:
         if len(expressions) > 1:
             raise InputError(f"{where}: '{NO_GATES}' stands alone, got '{'; '.join(expressions)}'")
@@ -268,41 +271,44 @@ def _gates(
     if judged or not expressions:
         return expressions, ""
     in_table = {
-        name for name in ("gate", "preset") if name in table and given[name].where == table[name].where
+        name
+        for name in ("gate", "preset")
+        if name in table and given_options[name].where == table[name].where
     }
+    preset = given_options["preset"]
     if in_table == {"gate"}:
-        return (), f"preset {given['preset'].value} sets the gates of pyproject.toml aside"
+        return (), f"preset {preset.value} sets the gates of pyproject.toml aside"
     raise InputError(
-        f"{where} and {given['preset'].where}: preset {given['preset'].value} is too small to judge a gate; "
+        f"{where} and {preset.where}: preset {preset.value} is too small to judge a gate; "
         "take preset ci, or leave the gates out"
     )
 
 
-def _shard(given: Given, environment: Mapping[str, str]) -> Shard:
+def _shard(setting: Given, environment: Mapping[str, str]) -> Shard:
     """``I/N``, or from the variables that a scheduler sets for each of its jobs."""
-    index, separator, count = given.value.partition("/")
-    least = "1"
-    if given.value == "auto":
+    index, separator, count = setting.value.partition("/")
+    base_index = "1"
+    if setting.value == "auto":
         name = next((name for name in SCHEDULERS if environment.get(name)), None)
         if name is None:
             raise InputError(
-                f"{given.where}: auto finds none of {', '.join(SCHEDULERS)}; give I/N, such as 2/8"
+                f"{setting.where}: auto finds none of {', '.join(SCHEDULERS)}; give I/N, such as 2/8"
             )
-        first, least, total = SCHEDULERS[name]
+        base_variable, base_index, total = SCHEDULERS[name]
         index, separator, count = environment[name], "/", environment.get(total, "")
-        least = environment.get(first, least)
+        base_index = environment.get(base_variable, base_index)
         if not count:
-            raise InputError(f"{given.where}: auto needs {total}, the number of shards, besides {name}")
+            raise InputError(f"{setting.where}: auto needs {total}, the number of shards, besides {name}")
         if total == SLURM_TASKS and count == "1":
             raise InputError(
-                f"{given.where}: auto finds a Slurm array of one task, such as one task of a larger array "
+                f"{setting.where}: auto finds a Slurm array of one task, such as one task of a larger array "
                 f"that is submitted again; name its shard, such as {index}/8"
             )
-    if not (separator and index.isdecimal() and count.isdecimal() and least.isdecimal()):
+    if not (separator and index.isdecimal() and count.isdecimal() and base_index.isdecimal()):
         raise InputError(
-            f"{given.where}: expected I/N, such as 2/8, or auto, got '{index}{separator}{count}'"
+            f"{setting.where}: expected I/N, such as 2/8, or auto, got '{index}{separator}{count}'"
         )
-    shard = Shard(int(index) - int(least) + 1, int(count))
+    shard = Shard(int(index) - int(base_index) + 1, int(count))
     if not 1 <= shard.number <= shard.count:
-        raise InputError(f"{given.where}: there is no {shard}; expected I/N with I from 1 to N")
+        raise InputError(f"{setting.where}: there is no {shard}; expected I/N with I from 1 to N")
     return shard

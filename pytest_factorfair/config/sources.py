@@ -83,17 +83,17 @@ def pyproject(root: Path) -> Mapping[str, Given]:
     table = tools.get(TABLE, {})
     if not isinstance(table, dict):
         raise InputError(f"{path}: [tool.factorfair] must be a table")
-    known = {option.toml: option for option in OPTIONS if option is not MODEL}
+    options_by_key = {option.toml: option for option in OPTIONS if option is not MODEL}
     for key in table:
         if key in (MODEL.toml, f"{MODEL.toml}s"):
             raise InputError(
                 f"{path}: [tool.factorfair] {key}: a plain pytest must not start a paid run; "
                 f"name the model on the command line or in {MODEL.variable}"
             )
-        if key not in known and key != WAIVERS:
-            close = nearest(key, {*known, WAIVERS})
+        if key not in options_by_key and key != WAIVERS:
+            close = nearest(key, {*options_by_key, WAIVERS})
             raise InputError(f"{path}: [tool.factorfair]: unknown key '{key}'{close}")
-    names = {key: known[key].name if key in known else key for key in table}
+    names = {key: options_by_key[key].name if key in options_by_key else key for key in table}
     return {
         names[key]: Given(value, f"{path}: [tool.factorfair] {key}", root) for key, value in table.items()
     }
@@ -105,12 +105,14 @@ def ignored_variables(environment: Mapping[str, str]) -> tuple[str, ...]:
     Raises:
         InputError: a name resembles an option's variable, and may be a misspelling of it.
     """
-    known = {option.variable.removeprefix(PREFIX) for option in OPTIONS} | {SHARDS.removeprefix(PREFIX)}
+    option_names = {option.variable.removeprefix(PREFIX) for option in OPTIONS} | {
+        SHARDS.removeprefix(PREFIX)
+    }
     names = {name.removeprefix(PREFIX) for name in environment if name.startswith(PREFIX)}
-    for name in sorted(names - known):
-        if close := get_close_matches(name.upper(), known, n=1, cutoff=ALIKE):
+    for name in sorted(names - option_names):
+        if close := get_close_matches(name.upper(), option_names, n=1, cutoff=ALIKE):
             raise InputError(f"{PREFIX}{name}: there is no such variable; did you mean '{PREFIX}{close[0]}'?")
-    return tuple(PREFIX + name for name in sorted(names - known))
+    return tuple(PREFIX + name for name in sorted(names - option_names))
 
 
 def check_no_gates(environment: Mapping[str, str], root: Path) -> None:
@@ -139,7 +141,7 @@ def collect(
     Raises:
         InputError: a value of the wrong form.
     """
-    found: dict[str, Given] = {}
+    given_options: dict[str, Given] = {}
     for option in OPTIONS:
         if option.name in typed:
             raw = typed[option.name]
@@ -149,11 +151,11 @@ def collect(
             raw = table[option.name]
         else:
             continue
-        found[option.name] = replace(raw, value=parsed(option, raw))
-    return found
+        given_options[option.name] = replace(raw, value=parsed(option, raw))
+    return given_options
 
 
-def parsed(option: RunOption, given: Given) -> Any:  # noqa: C901, PLR0911, PLR0912  # a case for each kind
+def parsed(option: RunOption, setting: Given) -> Any:  # noqa: C901, PLR0911, PLR0912  # a case for each kind
     """A value in the form that its option's kind says.
 
     Texts are a tuple, pairs a dictionary of texts, sizes one of numbers by the field of ``Sampling``; paths
@@ -162,45 +164,47 @@ def parsed(option: RunOption, given: Given) -> Any:  # noqa: C901, PLR0911, PLR0
     Raises:
         InputError: the value has another form, or is out of the option's bounds.
     """
-    value, where = given.value, given.where
+    value, where = setting.value, setting.where
     if option.metavar and any(word == "" for word in (value if isinstance(value, list) else [value])):
         raise InputError(f"{where}: expected {option.metavar}, got nothing: {option.help}")
     match option.kind:
         case "text":
-            return _text(given)
+            return _text(setting)
         case "name":
-            if not NAME.fullmatch(text := _text(given)):
+            if not NAME.fullmatch(text := _text(setting)):
                 raise InputError(f"{where}: expected letters, digits, '.', '_' and '-', got '{text}'")
             return text
         case "path":
-            return str(given.folder / _text(given))
+            return str(setting.folder / _text(setting))
         case "url":
-            text = _text(given)
+            text = _text(setting)
             if "://" not in text and SCHEME.match(text):
                 expected = "expected a file, a folder or a URL such as sqlite:///responses.sqlite"
                 raise InputError(f"{where}: {expected}, got '{shown_url(text)}'")
-            return store_url(text, given.folder)
+            return store_url(text, setting.folder)
         case "pictures":
-            return _pictures(given)
+            return _pictures(setting)
         case "texts":
-            return _texts(given)
+            return _texts(setting)
         case "pairs":
-            items = [f"{key}={item}" for key, item in value.items()] if isinstance(value, dict) else value
+            items = (
+                [f"{key}={argument}" for key, argument in value.items()] if isinstance(value, dict) else value
+            )
             pairs = {}
-            for text in _texts(replace(given, value=items)):
-                key, separator, item = text.partition("=")
+            for text in _texts(replace(setting, value=items)):
+                key, separator, argument = text.partition("=")
                 if not separator or not key.strip():
                     raise InputError(f"{where}: expected KEY=VALUE, got '{text}'")
-                pairs[key.strip()] = item
+                pairs[key.strip()] = argument
             return pairs
         case "sizes":
-            return _sizes(given)
+            return _sizes(setting)
         case "executor":
-            return _cluster(given)
+            return _cluster(setting)
         case "replicas":
-            return _replicas(given)
+            return _replicas(setting)
         case "age":
-            return _age(given)
+            return _age(setting)
         case "flag":
             word = str(value).lower()
             if word not in TRUE | FALSE:
@@ -212,7 +216,7 @@ def parsed(option: RunOption, given: Given) -> Any:  # noqa: C901, PLR0911, PLR0
                 raise InputError(f"{where}: unknown value '{value}'{close}")
             return value
         case "integer" | "amount":
-            return _number(option, given)
+            return _number(option, setting)
 
 
 def store_url(store: str, folder: Path | None = None) -> str:
@@ -220,96 +224,96 @@ def store_url(store: str, folder: Path | None = None) -> str:
 
     Of paths that do not exist, those with an ending name a file.
     """
-    scheme, separator, rest = store.partition("://")
-    if separator and (scheme != "sqlite" or not rest.startswith("/")):
+    scheme, separator, remainder = store.partition("://")
+    if separator and (scheme != "sqlite" or not remainder.startswith("/")):
         return store
-    path = (folder or Path()) / (rest[1:] if separator else store)
+    path = (folder or Path()) / (remainder[1:] if separator else store)
     if not separator and (path.is_dir() or not (path.suffix or path.is_file())):
         path /= STORE_FILE
     return f"sqlite:///{path}"
 
 
-def _text(given: Given) -> str:
-    if not isinstance(given.value, str) or not given.value.strip():
-        raise InputError(f"{given.where}: expected text, got {given.value!r}")
-    return given.value.strip()
+def _text(setting: Given) -> str:
+    if not isinstance(setting.value, str) or not setting.value.strip():
+        raise InputError(f"{setting.where}: expected text, got {setting.value!r}")
+    return setting.value.strip()
 
 
-def _age(given: Given) -> float:
+def _age(setting: Given) -> float:
     """Seconds."""
-    text = _text(given)
+    text = _text(setting)
     match = AGE.fullmatch(text)
     seconds = float(match[1]) * UNITS[match[2]] if match else 0.0
     if not 0 < seconds < OLDEST:
-        raise InputError(f"{given.where}: expected an age such as 12h, 7d or 2w, got '{text}'")
+        raise InputError(f"{setting.where}: expected an age such as 12h, 7d or 2w, got '{text}'")
     return seconds
 
 
-def _pictures(given: Given) -> str:
+def _pictures(setting: Given) -> str:
     """An absolute folder, or the URL of a bucket."""
-    text = _text(given)
-    scheme, separator, rest = text.partition("://")
+    text = _text(setting)
+    scheme, separator, remainder = text.partition("://")
     if not separator:
-        return os.path.normpath(given.folder / text)
+        return os.path.normpath(setting.folder / text)
     if scheme not in BUCKETS:
-        urls = ", ".join(f"{known}://BUCKET/PREFIX" for known in BUCKETS)
-        raise InputError(f"{given.where}: expected a folder, {urls}, got '{shown_url(text)}'")
-    if not rest.strip("/") or {"@", "?", "#"} & {*rest}:
+        urls = ", ".join(f"{bucket}://BUCKET/PREFIX" for bucket in BUCKETS)
+        raise InputError(f"{setting.where}: expected a folder, {urls}, got '{shown_url(text)}'")
+    if not remainder.strip("/") or {"@", "?", "#"} & {*remainder}:
         raise InputError(
-            f"{given.where}: expected {scheme}://BUCKET/PREFIX, got '{shown_url(text)}'; credentials come "
+            f"{setting.where}: expected {scheme}://BUCKET/PREFIX, got '{shown_url(text)}'; credentials come "
             "from the environment"
         )
     return text.rstrip("/")
 
 
-def _texts(given: Given) -> tuple[str, ...]:
-    value = given.value
+def _texts(setting: Given) -> tuple[str, ...]:
+    value = setting.value
     if isinstance(value, str):
         value = [part for part in value.split(";") if part.strip()]
     if not isinstance(value, list):
-        raise InputError(f"{given.where}: expected a list of texts, got {value!r}")
-    return tuple(_text(replace(given, value=part)) for part in value)
+        raise InputError(f"{setting.where}: expected a list of texts, got {value!r}")
+    return tuple(_text(replace(setting, value=part)) for part in value)
 
 
-def _sizes(given: Given) -> dict[str, int]:
+def _sizes(setting: Given) -> dict[str, int]:
     names = {"": "samples"} | {name: name for name in ("objective", "images", "repeats")}
-    text = str(given.value) if type(given.value) is int else _text(given)
+    text = str(setting.value) if type(setting.value) is int else _text(setting)
     sizes: dict[str, int] = {}
     for part in text.split(","):
         name, _, number = part.strip().rpartition("=")
         if name not in names:
-            raise InputError(f"{given.where}: unknown size '{name}'{nearest(name, filter(None, names))}")
+            raise InputError(f"{setting.where}: unknown size '{name}'{nearest(name, filter(None, names))}")
         if not number.strip().isdecimal() or int(number) < 1:
             raise InputError(
-                f"{given.where}: expected N, objective=N, images=N or repeats=N with numbers of at least 1, "
-                f"got '{text}'"
+                f"{setting.where}: expected N, objective=N, images=N or repeats=N with numbers of at least "
+                f"1, got '{text}'"
             )
         sizes[names[name]] = int(number)
     return sizes
 
 
-def _cluster(given: Given) -> str | None:
+def _cluster(setting: Given) -> str | None:
     """The address of a Ray cluster, "" for whichever there is; None to use none."""
-    text = _text(given)
+    text = _text(setting)
     host, _, port = text.removeprefix("ray:").rpartition(":")
     if text == "local":
         return None
     if text == "ray":
         return ""
     if not (text.startswith("ray:") and host and port.isdecimal() and int(port) < 2**16):
-        raise InputError(f"{given.where}: expected local, ray or ray:HOST:PORT, got '{text}'")
+        raise InputError(f"{setting.where}: expected local, ray or ray:HOST:PORT, got '{text}'")
     return f"{host}:{port}"
 
 
-def _replicas(given: Given) -> Replicas:
+def _replicas(setting: Given) -> Replicas:
     """N, gpus=F and detectors=M, in any order; with gpus=0 no number follows from the GPUs."""
-    text = str(given.value) if type(given.value) is int else _text(given)
+    text = str(setting.value) if type(setting.value) is int else _text(setting)
     values: dict[str, float] = {}
     for part in text.split(","):
         name, equals, number = part.strip().rpartition("=")
         name = name if equals else "count"
         if name not in ("count", "gpus", "detectors") or name in values:
-            raise InputError(f"{given.where}: expected N[,gpus=F][,detectors=M], got '{text}'")
+            raise InputError(f"{setting.where}: expected N[,gpus=F][,detectors=M], got '{text}'")
         try:
             values[name] = float(number) if name == "gpus" else int(number)
         except ValueError:
@@ -317,28 +321,28 @@ def _replicas(given: Given) -> Replicas:
         whole = name != "gpus" or values[name] <= 1 or values[name] % 1 == 0
         if not (name == "count") <= values[name] < 10**6 or not whole:
             raise InputError(
-                f"{given.where}: expected N[,gpus=F][,detectors=M] with whole numbers, N of at least 1, "
+                f"{setting.where}: expected N[,gpus=F][,detectors=M] with whole numbers, N of at least 1, "
                 f"and F 0, a share or a whole number, got '{text}'"
             )
     if values.get("gpus") == 0 and "count" not in values:
-        raise InputError(f"{given.where}: with gpus=0, give the number of replicas: N,gpus=0")
+        raise InputError(f"{setting.where}: with gpus=0, give the number of replicas: N,gpus=0")
     return Replicas(**values)  # type: ignore[arg-type]  # whole where they are to be
 
 
-def _number(option: RunOption, given: Given) -> float:
+def _number(option: RunOption, setting: Given) -> float:
     try:
-        number = (int if option.kind == "integer" else float)(str(given.value))
+        number = (int if option.kind == "integer" else float)(str(setting.value))
     except ValueError:
         number = math.nan
-    least, most = option.least, option.most
+    minimum, maximum = option.minimum, option.maximum
     if option.kind == "amount":
         right, expected = 0 < number < math.inf, "a number above 0"
-    elif math.isnan(number) or least is None:
+    elif math.isnan(number) or minimum is None:
         right, expected = not math.isnan(number), "a whole number"
-    elif most is None:
-        right, expected = least <= number, f"a whole number of at least {least}"
+    elif maximum is None:
+        right, expected = minimum <= number, f"a whole number of at least {minimum}"
     else:
-        right, expected = least <= number <= most, f"a whole number from {least} to {most}"
+        right, expected = minimum <= number <= maximum, f"a whole number from {minimum} to {maximum}"
     if not right:
-        raise InputError(f"{given.where}: expected {expected}, got '{given.value}'")
+        raise InputError(f"{setting.where}: expected {expected}, got '{setting.value}'")
     return number

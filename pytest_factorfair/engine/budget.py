@@ -63,19 +63,19 @@ class Budget:
                 self._enter(AccountEntry.sent(grant))
                 return grant
         if self._limits.ceilings.rpm is None and not self._queues[model.endpoint].locked():
-            taken = await self._taken(model.endpoint, estimate)
-            if isinstance(taken, Grant):
-                return taken
+            reply = await self._taken(model.endpoint, estimate)
+            if isinstance(reply, Grant):
+                return reply
         async with self._queues[model.endpoint]:
-            while isinstance(taken := await self._taken(model.endpoint, estimate), Later):
-                await self._retry.sleep(min(taken.seconds, RECHECK))
+            while isinstance(reply := await self._taken(model.endpoint, estimate), Later):
+                await self._retry.sleep(min(reply.seconds, RECHECK))
             try:
-                if taken.wait > 0:
-                    await self._retry.sleep(taken.wait)
+                if reply.wait > 0:
+                    await self._retry.sleep(reply.wait)
             except asyncio.CancelledError:
-                self.give_back(taken)
+                self.give_back(reply)
                 raise
-            return taken
+            return reply
 
     async def _taken(self, endpoint: str, estimate: float | None) -> Grant | Later:
         if self._refused is None and self._limits.orphaned:
@@ -86,15 +86,15 @@ class Budget:
         self._wishes.append((Wish(endpoint, estimate, self._retry.clock(), self._retry.probe), granted))
         self._account()
         try:
-            taken = await granted
+            reply = await granted
         except asyncio.CancelledError:
             if not granted.cancelled() and not granted.exception():  # it was granted at the same moment
                 self.give_back(granted.result())
             raise
-        if isinstance(taken, Over):
-            self._refused = BudgetError(taken.reason)
+        if isinstance(reply, Over):
+            self._refused = BudgetError(reply.reason)
             raise self._refused
-        return taken
+        return reply
 
     def _account(self) -> None:
         """Enter settled calls and ask for the waiting ones; later ones follow in the next turn."""
@@ -109,7 +109,9 @@ class Budget:
             settled, self._settled = self._settled, []
             asked, self._wishes = self._wishes, []
             try:
-                taken = await asyncio.wrap_future(self._limits.account(settled, [wish for wish, _ in asked]))
+                replies = await asyncio.wrap_future(
+                    self._limits.account(settled, [wish for wish, _ in asked])
+                )
             except Exception as error:  # noqa: BLE001 - whatever it is, no call may wait forever
                 self._failing = True  # from now on each call asks first, and raises the error
                 self._settled = settled + self._settled  # none was entered, so they are tried again
@@ -119,7 +121,7 @@ class Budget:
                 if self._wishes:
                     continue
                 break
-            for (_, granted), answer in zip(asked, taken, strict=True):
+            for (_, granted), answer in zip(asked, replies, strict=True):
                 if granted.cancelled():
                     self.give_back(answer)
                 else:

@@ -161,11 +161,11 @@ class Dispatcher:
     async def _case(self, model: Model, queries: tuple[Query, ...]) -> tuple[Exchange, ...]:
         self._raise_if_ended()
         names = keys(model.identity, queries)
-        wanted = dict(zip(names, queries, strict=True))
-        mine = {name: query for name, query in wanted.items() if name not in self._pending}
-        self._pending |= {name: asyncio.get_running_loop().create_future() for name in mine}
-        pending = {name: self._pending[name] for name in wanted}
-        await self._serve(model, mine)
+        query_by_key = dict(zip(names, queries, strict=True))
+        claimed = {name: query for name, query in query_by_key.items() if name not in self._pending}
+        self._pending |= {name: asyncio.get_running_loop().create_future() for name in claimed}
+        pending = {name: self._pending[name] for name in query_by_key}
+        await self._serve(model, claimed)
         for future in reversed(pending.values()):
             if not future.done():  # few are pending once the last is done; waiting for all wakes up for each
                 await asyncio.wait([future])
@@ -175,7 +175,7 @@ class Dispatcher:
                 raise self._spent.with_traceback(None)
             self._raise_if_ended()
         exchanges = []
-        unpaid = set(mine)  # only the first exchange of the case that claimed a key pays for its response
+        unpaid = set(claimed)  # only the first exchange of the case that claimed a key pays for its response
         for key, query in zip(names, queries, strict=True):
             outcome = pending[key].result()
             cached = outcome.response is not None and (outcome.cached or key not in unpaid)
@@ -191,23 +191,23 @@ class Dispatcher:
 
     # From the store
 
-    async def _serve(self, model: Model, mine: Mapping[str, Query]) -> None:
+    async def _serve(self, model: Model, claimed: Mapping[str, Query]) -> None:
         """Answer the claimed keys from the store, and start asking for the rest."""
 
         def read() -> Mapping[str, Response] | None:
             """None if the store is empty; what arrives later is found when its key is claimed."""
-            return None if self._empty is None and self._store.empty else self._store.responses(mine)
+            return None if self._empty is None and self._store.empty else self._store.responses(claimed)
 
         stored: Mapping[str, Response] = {}
         try:
-            if mine and not (self._refresh or self._empty):
-                found = await asyncio.get_running_loop().run_in_executor(self._reader, read)
+            if claimed and not (self._refresh or self._empty):
+                responses = await asyncio.get_running_loop().run_in_executor(self._reader, read)
                 # The first read decides: one at the same time may see the rows that the first led to.
-                self._empty = any((self._empty, found is None))
-                stored = found or {}
+                self._empty = any((self._empty, responses is None))
+                stored = responses or {}
             self._raise_if_ended()
         except BaseException as error:
-            self._let_go(mine)
+            self._let_go(claimed)
             if isinstance(error, StoreError):
                 self._fail(error)
             raise
@@ -215,7 +215,7 @@ class Dispatcher:
             self._land(key, Outcome(stored[key], cached=True))
         if stored and not self._replay:
             self._limiters.of(model).breaker.known = True
-        missing = {key: query for key, query in mine.items() if key not in stored}
+        missing = {key: query for key, query in claimed.items() if key not in stored}
         if self._replay:
             for key in missing:
                 self._land(key, Outcome(None, MISSING))
@@ -374,7 +374,7 @@ class Dispatcher:
         )
         response = replace(response, tokens_in=tokens_in, tokens_out=tokens_out)
         if queue.secrets:
-            hide = partial(concealed, known=queue.secrets)
+            hide = partial(concealed, known_secrets=queue.secrets)
             notes = tuple(hide(str(note)) for note in response.notes)  # a user's model may note anything
             response = replace(response, text=hide(response.text), model=hide(response.model), notes=notes)
         if response.cost is not None or (price := self._price(queue.model)) is None:
@@ -441,9 +441,9 @@ class Dispatcher:
 
     def _give_up(self, keys: Iterable[str]) -> None:
         """Release keys that will have no outcome; another process may be waiting for them."""
-        if left := list(keys):
-            self._store.release(left)
-            self._let_go(left)
+        if released := list(keys):
+            self._store.release(released)
+            self._let_go(released)
 
     def _let_go(self, keys: Iterable[str]) -> None:
         for key in keys:

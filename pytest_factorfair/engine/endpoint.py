@@ -19,15 +19,15 @@ COOL_DOWN = 1.0
 
 
 class Limiter:
-    """Slots for the calls to one endpoint: at most ``most``, fewer if the endpoint throttles.
+    """Slots for the calls to one endpoint: at most ``limit``, fewer if the endpoint throttles.
 
     Every round of answers adds one slot; a 429 halves them, once for all calls in flight at that moment.
     Slots are given in the order of asking. Used in the loop only.
     """
 
-    def __init__(self, most: int, retry: Retry) -> None:
-        self.width = float(most)
-        self._most = most
+    def __init__(self, limit: int, retry: Retry) -> None:
+        self.width = float(limit)
+        self._limit = limit
         self._retry = retry
         self._held = False
         self._active = 0
@@ -50,8 +50,8 @@ class Limiter:
 
     def succeeded(self) -> None:
         """Add a slot, if all were in use and the last decrease was a while ago."""
-        if self._active >= int(self.width) < self._most and self._retry.clock() - self._slowed >= COOL_DOWN:
-            self.width = min(float(self._most), self.width + 1 / self.width)
+        if self._active >= int(self.width) < self._limit and self._retry.clock() - self._slowed >= COOL_DOWN:
+            self.width = min(float(self._limit), self.width + 1 / self.width)
 
     def throttled(self, began: float) -> None:
         """Halve the slots, unless the throttled call began before the last decrease."""
@@ -133,9 +133,9 @@ class Breaker:
 
     def put_off(self, seconds: float, *, throttled: bool) -> None:
         """Note that the endpoint asked all its callers to pause."""
-        now = self._retry.clock()
-        until = now + min(seconds, self._retry.patience)
-        self._endpoints.close_until(self._name, until, now=now, throttled=throttled)
+        current_time = self._retry.clock()
+        until = current_time + min(seconds, self._retry.patience)
+        self._endpoints.close_until(self._name, until, now=current_time, throttled=throttled)
 
     async def failed(self, key: str, error: RetryableModelError, attempts: Attempts) -> float:
         """Count a failed call that may be repeated; returns the seconds to pause before repeating it.
@@ -146,14 +146,19 @@ class Breaker:
             RejectedRequestError: the query has used up its attempts or its patience.
             FatalModelError: so has the endpoint.
         """
-        retry, now = self._retry, self._retry.clock()
-        attempts.since = min(attempts.since, now)
+        retry, current_time = self._retry, self._retry.clock()
+        attempts.since = min(attempts.since, current_time)
         attempts.failed += not error.throttled
         is_new = key not in self._failing
         self._failing.add(key)  # before the await, during which others may fail
         health = await asyncio.wrap_future(
             self._endpoints.fail(
-                self._name, str(error), now=now, is_new=is_new, alike=retry.alike, opens=not error.throttled
+                self._name,
+                str(error),
+                now=current_time,
+                is_new=is_new,
+                alike=retry.alike,
+                opens=not error.throttled,
             )
         )
         if health.episode != self._episode:  # it was answered since
@@ -170,13 +175,13 @@ class Breaker:
                 return pause
             if health.answered and health.since is not None and health.since <= attempts.since:
                 # Nothing was answered since this query first failed: it is not the query's fault.
-                self._endpoints.open_circuit(self._name, now=now)
+                self._endpoints.open_circuit(self._name, now=current_time)
             elif patient or health.failing < retry.alike:
                 raise _given_up(error, attempts) from error
             else:
                 raise self._stopped(error, health) from error
         if health.answered:
-            over = health.since is not None and now - health.since >= retry.patience
+            over = health.since is not None and current_time - health.since >= retry.patience
         else:
             over = max(health.probes, attempts.failed) >= retry.attempts
         if over and health.failing >= retry.alike:
@@ -204,14 +209,14 @@ class Breaker:
             extent = f"{health.rejected} queries in a row failed alike"
         else:
             extent = f"{health.failing} queries in a row failed, in {health.failed_calls} calls"
-        place = f", last at {cause.where}" if cause.where else ""
+        where = f", last at {cause.where}" if cause.where else ""
         hint = _ADVICE_BY_STATUS.get(cause.detail) or _ADVICE.get(cause.kind) or "try again later"
-        line = f"{error} ({extent}{place}): {hint}, then run the same command: answers so far are kept"
+        line = f"{error} ({extent}{where}): {hint}, then run the same command: answers so far are kept"
         return FatalModelError(line, cause=cause)
 
     def _over(self, health: Health) -> bool:
-        known = self.known or health.answered
-        return health.rejected >= (self._retry.stretch if known else self._retry.alike)
+        has_answered = self.known or health.answered
+        return health.rejected >= (self._retry.stretch if has_answered else self._retry.alike)
 
 
 def _given_up(error: RetryableModelError, attempts: Attempts) -> RejectedRequestError:
@@ -240,8 +245,8 @@ class Limiters:
     def own(self, model: Model) -> AbstractAsyncContextManager[None]:
         """The slot of a model, which a call must hold first."""
         if id(model) not in self._models:
-            few = model.parallel is not None and model.parallel < self._connections
-            self._models[id(model)] = asyncio.Semaphore(model.parallel or 1) if few else nullcontext()
+            limited = model.parallel is not None and model.parallel < self._connections
+            self._models[id(model)] = asyncio.Semaphore(model.parallel or 1) if limited else nullcontext()
         return self._models[id(model)]
 
     def of(self, model: Model) -> Endpoint:

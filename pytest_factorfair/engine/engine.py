@@ -125,7 +125,14 @@ class EndpointState:
 def endpoint_states(endpoints: Iterable[Health], *, now: float) -> tuple[EndpointState, ...]:
     """The endpoints that throttled or failed, as a progress line shows them."""
     return tuple(
-        EndpointState(one.endpoint, one.throttled, one.waited, one.opens_in(now), one.failing, one.cause)
-        for one in endpoints
-        if one.throttled or one.failing or one.probe_at is not None
+        EndpointState(
+            health.endpoint,
+            health.throttled,
+            health.waited,
+            health.opens_in(now),
+            health.failing,
+            health.cause,
+        )
+        for health in endpoints
+        if health.throttled or health.failing or health.probe_at is not None
     )

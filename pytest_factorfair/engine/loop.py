@@ -64,7 +64,7 @@ class LoopThread:
         self._ready.set()
         await self._end.wait()
         # A cancelled task may start another one, which commits a response that has arrived.
-        while left := asyncio.all_tasks() - {asyncio.current_task()}:
-            for task in left:
+        while tasks := asyncio.all_tasks() - {asyncio.current_task()}:
+            for task in tasks:
                 task.cancel()
-            await asyncio.wait(left)
+            await asyncio.wait(tasks)

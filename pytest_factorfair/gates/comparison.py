@@ -29,10 +29,10 @@ def boards(contenders: Sequence[Contender], *, alpha: float = ALPHA) -> tuple[Bo
     too many answers are missing, it must be significant for all values that they allow. Nothing is claimed
     about a score on which a gate would be inconclusive because answers are missing.
     """
-    found = [contest for protocol in measurings().values() for contest in protocol.contests(contenders)]
-    subjects = list(dict.fromkeys((one.about.checklist, one.about.attribute) for one in found))
-    found.sort(key=lambda one: subjects.index((one.about.checklist, one.about.attribute)))
-    return tuple(_board(contest, alpha) for contest in found)
+    contests = [contest for protocol in measurings().values() for contest in protocol.contests(contenders)]
+    subjects = list(dict.fromkeys((contest.about.checklist, contest.about.attribute) for contest in contests))
+    contests.sort(key=lambda contest: subjects.index((contest.about.checklist, contest.about.attribute)))
+    return tuple(_board(contest, alpha) for contest in contests)
 
 
 class _Doubted(NamedTuple):
@@ -74,25 +74,27 @@ def _board(contest: Contest, alpha: float) -> Board:
     for pair, gap in contest.gaps.items():
         # The two-sided p value, with the difference moved towards 0 as far as missing answers allow, and
         # without what lies beyond the best value.
-        first, second = (entries[name] for name in pair)
-        known = gap.estimate.corrected is not None and not (first.doubt or second.doubt)
-        fewer, more = first.rise + second.fall, first.fall + second.rise
+        entry, rival = (entries[name] for name in pair)
+        comparable = gap.estimate.corrected is not None and not (entry.doubt or rival.doubt)
+        slack_below, slack_above = entry.rise + rival.fall, entry.fall + rival.rise
         if metric.better == "higher":
-            fewer, more = fewer + second.beyond, more + first.beyond
+            slack_below, slack_above = slack_below + rival.beyond, slack_above + entry.beyond
         else:
-            fewer, more = fewer + first.beyond, more + second.beyond
-        sides = chance_below(gap.estimate, -fewer), chance_above(gap.estimate, more)
-        chances.append(min(1.0, 2 * min(sides)) if known else None)
-    held = surviving(chances, of=len(chances), alpha=part * alpha)
+            slack_below, slack_above = slack_below + entry.beyond, slack_above + rival.beyond
+        sides = chance_below(gap.estimate, -slack_below), chance_above(gap.estimate, slack_above)
+        chances.append(min(1.0, 2 * min(sides)) if comparable else None)
+    significant = surviving(chances, of=len(chances), alpha=part * alpha)
     differences = []
-    for (pair, (found, paired)), chance, real in zip(contest.gaps.items(), chances, held, strict=True):
-        low, high = found.lower(BEYOND), found.upper(BEYOND)
+    for (pair, (estimate, paired)), chance, real in zip(
+        contest.gaps.items(), chances, significant, strict=True
+    ):
+        low, high = estimate.lower(BEYOND), estimate.upper(BEYOND)
         moved = any(entries[name].lacking for name in pair)
         apart = low is not None and high is not None and (low > 0 or high < 0)
         certainty: Certainty = (
             "unclaimed" if chance is None else "real" if real else "missing" if moved and apart else "noise"
         )
-        differences.append(Difference(*pair, found.shown, low, high, certainty, paired))
+        differences.append(Difference(*pair, estimate.shown, low, high, certainty, paired))
     standings = _standings(metric, list(entries.values()), differences)
     return Board(*contest.about, metric.name, metric.better, standings, tuple(differences), part * alpha)
 
@@ -111,13 +113,14 @@ def _standings(
     order = sorted(entries, key=place)
     valued = [entry for entry in order if entry.value is not None]
     named = letters(
-        [entry.entrant.name for entry in valued], [(one.first, one.second) for one in differences if one.real]
+        [entry.entrant.name for entry in valued],
+        [(difference.first, difference.second) for difference in differences if difference.real],
     )
     shown = [place(entry)[1] for entry in valued]
     standings = []
     for number, entry in enumerate(order):
-        name, found, total = entry.entrant.name, entry.entrant.estimate, entry.entrant.total
-        low, high = found.lower(BEYOND), found.upper(BEYOND)
+        name, estimate, total = entry.entrant.name, entry.entrant.estimate, entry.entrant.total
+        low, high = estimate.lower(BEYOND), estimate.upper(BEYOND)
         moved = entry.lacking and low is not None and high is not None
         standings.append(
             Standing(
@@ -150,19 +153,23 @@ def changes(counts: Sequence[Counts], former: Former, *, alpha: float = ALPHA) -
     Nothing is claimed about a change on which a regression gate would be inconclusive. Regressions come
     first, metrics without a better end last.
     """
-    found = [moves for protocol, mine in by_protocol(counts) for moves in protocol.changes(mine, former)]
-    moved = [(one, one[1].metric.better == "neither") for moves in found for one in moves.scores]
-    scores = _judged([one for one, apart in moved if not apart], alpha)
-    parts = _judged([one for moves in found for one in moves.parts], alpha)
+    all_moves = [
+        moves
+        for protocol, protocol_counts in by_protocol(counts)
+        for moves in protocol.changes(protocol_counts, former)
+    ]
+    moved = [(move, move[1].metric.better == "neither") for moves in all_moves for move in moves.scores]
+    scores = _judged([move for move, apart in moved if not apart], alpha)
+    parts = _judged([move for moves in all_moves for move in moves.parts], alpha)
     aside = (change for (change, _), apart in moved if apart)
-    worse = (one for one in parts if one.regressed)
-    return (*sorted((*scores, *worse), key=lambda one: not one.regressed), *aside)
+    worse = (change for change in parts if change.regressed)
+    return (*sorted((*scores, *worse), key=lambda change: not change.regressed), *aside)
 
 
-def _judged(found: Sequence[Moved], alpha: float) -> Iterator[Change]:
+def _judged(moves: Sequence[Moved], alpha: float) -> Iterator[Change]:
     chances: list[float | None] = []
     doubts = []
-    for _, moved in found:
+    for _, moved in moves:
         metric, estimate, cells = moved.metric, moved.estimate, moved.cells
         doubts.append(
             unfounded(metric, estimate, cells, moved.needed_at(IF_FEW * alpha)) or lossy(metric, cells) or ""
@@ -175,8 +182,8 @@ def _judged(found: Sequence[Moved], alpha: float) -> Iterator[Change]:
         chance = chance_below if sign > 0 else chance_above
         part = part_of_level(metric, cells, moved.needed_at)
         chances.append(chance(estimate, -sign * ROUNDING_OF_CHANGES) / part)
-    held = surviving(chances, of=len(found), alpha=alpha)
-    for (change, moved), worse, doubt in zip(found, held, doubts, strict=True):
+    significant = surviving(chances, of=len(moves), alpha=alpha)
+    for (change, moved), worse, doubt in zip(moves, significant, doubts, strict=True):
         whole = worse and change.statistic is None and moved.metric.past
         plain = changed_in_words(*moved.sides) if whole and moved.sides else ""
         yield replace(change, regressed=worse, doubt=doubt, plain=plain)

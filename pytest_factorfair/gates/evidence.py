@@ -53,13 +53,15 @@ class Judged:
 
     def span(self, alpha: float) -> Span | None:
         """The score with its bounds at this level; its value alone where it has none, or None."""
-        found = self.estimate
+        estimate = self.estimate
         if not self.bounded:
-            return None if found.plugin is None else Span(found.plugin, found.plugin, found.plugin)
-        low, high = found.lower(alpha), found.upper(alpha)
-        if found.corrected is None or low is None or high is None:
+            return (
+                None if estimate.plugin is None else Span(estimate.plugin, estimate.plugin, estimate.plugin)
+            )
+        low, high = estimate.lower(alpha), estimate.upper(alpha)
+        if estimate.corrected is None or low is None or high is None:
             return None
-        return Span(found.corrected, low, high)
+        return Span(estimate.corrected, low, high)
 
     def undecided(self, alpha: float) -> frozenset[Place]:
         """Where further answers may decide it at this level."""
@@ -70,8 +72,8 @@ class Judged:
     @property
     def driver(self) -> str:
         """What determines its value, as the end of a sentence; empty if that is not a single thing."""
-        found = "" if self.measurement is None or self.unmatched else self.measurement.driver
-        return f": {found}" if found else ""
+        driver = "" if self.measurement is None or self.unmatched else self.measurement.driver
+        return f": {driver}" if driver else ""
 
     @property
     def signed(self) -> bool:
@@ -107,27 +109,30 @@ class Finding(NamedTuple):
 
 def examine(score: Judged, alpha: float) -> Finding:
     """Judge one score alone, by its bounds at this level or, where it has none, by its value."""
-    one = score.measurement
-    if one is None:
+    measurement = score.measurement
+    if measurement is None:
         return Finding("not judged", "this run has no such score")
-    metric = one.metric
-    part = part_of_level(metric, one.cells, one.needed_at) if score.gate.regression else 1.0
+    metric = measurement.metric
+    part = part_of_level(metric, measurement.cells, measurement.needed_at) if score.gate.regression else 1.0
     alpha *= part
     pooled = metric.missing == "bounded" and score.estimate.among is not None
-    if not (metric.counts_losses or pooled) and (hollow := empty(one.cells)) is not None:
+    if not (metric.counts_losses or pooled) and (hollow := empty(measurement.cells)) is not None:
         return Finding("not judged" if score.estimate.n == 0 else "inconclusive", hollow, lack="replies")
     span = score.span(alpha)
     if span is None:
-        known = score.bounded and score.estimate.plugin is not None
+        has_value = score.bounded and score.estimate.plugin is not None
         reason = score.estimate.reason or f"none of the answers counts towards {metric.name}"
-        return Finding("inconclusive" if known else "not judged", reason)
-    if score.bounded and (few := thin(metric.name, one.cells, one.needed_at(alpha))) is not None:
-        return Finding("inconclusive", _facing(score, span, few), span, curable=True, lack="queries")
-    missing = lossy(metric, one.cells)
+        return Finding("inconclusive" if has_value else "not judged", reason)
+    if (
+        score.bounded
+        and (shortage := thin(metric.name, measurement.cells, measurement.needed_at(alpha))) is not None
+    ):
+        return Finding("inconclusive", _facing(score, span, shortage), span, curable=True, lack="queries")
+    missing = lossy(metric, measurement.cells)
     if missing is not None:
-        return _at_worst(score, one, span, missing)
-    found = _decided(score, span)
-    return found if found.chance is None else found._replace(chance=found.chance / part)
+        return _at_worst(score, measurement, span, missing)
+    finding = _decided(score, span)
+    return finding if finding.chance is None else finding._replace(chance=finding.chance / part)
 
 
 def corrected(
@@ -142,7 +147,7 @@ def corrected(
         None if finding.chance is None else finding.chance / level
         for finding, level in zip(findings, levels, strict=True)
     ]
-    held = surviving(chances, of=family, alpha=1.0)
+    significant = surviving(chances, of=family, alpha=1.0)
     return tuple(
         finding
         if holds or finding.chance is None or finding.span is None
@@ -152,7 +157,7 @@ def corrected(
             curable=True,
             lack="clarity",
         )
-        for finding, holds, score in zip(findings, held, scores, strict=True)
+        for finding, holds, score in zip(findings, significant, scores, strict=True)
     )
 
 
@@ -173,31 +178,31 @@ def _decided(score: Judged, span: Span, *, widened: float = 0.0) -> Finding:
     return Finding("failed", reason, span, score.bounded, chance)
 
 
-def _at_worst(score: Judged, one: Measurement, span: Span, missing: str) -> Finding:
+def _at_worst(score: Judged, measurement: Measurement, span: Span, missing: str) -> Finding:
     """Judge as if all missing answers had gone one way, then the other: both must agree.
 
     A rate of refusals may fail although some might be missing, but must not pass.
     """
-    counts_losses = one.metric.counts_losses
+    counts_losses = measurement.metric.counts_losses
     if counts_losses and (failed := _decided(score, span)).judgement == "failed":
         return failed
-    if score.bounded and one.metric.missing == "bounded":  # its span is that of the worst case
-        found = _decided(score, span)
-        if found.judgement != "inconclusive":
-            return found
-        return found._replace(reason=f"{found.reason}; {missing}", lack="replies")
-    ends = None if score.gate.regression or counts_losses else one.if_missing(bounded=score.bounded)
+    if score.bounded and measurement.metric.missing == "bounded":  # its span is that of the worst case
+        finding = _decided(score, span)
+        if finding.judgement != "inconclusive":
+            return finding
+        return finding._replace(reason=f"{finding.reason}; {missing}", lack="replies")
+    ends = None if score.gate.regression or counts_losses else measurement.if_missing(bounded=score.bounded)
     if ends is None:
         return Finding("inconclusive", _facing(score, span, missing), span, score.bounded, lack="replies")
     worst = Span(span.value, span.low - ends.fall, span.high + ends.rise)
     far = worst.high - span.high if score.gate.comparison == ">=" else span.low - worst.low
-    found = _decided(score, worst, widened=far)
-    either = between(score.gate, worst, signed=score.signed)
-    reason = _facing(score, span, f"{missing}; {either} if they are counted either way")
+    finding = _decided(score, worst, widened=far)
+    relation_text = between(score.gate, worst, signed=score.signed)
+    reason = _facing(score, span, f"{missing}; {relation_text} if they are counted either way")
     # More answers may decide it if the missing ones alone leave it on one side.
     centre = Span(span.value, span.value - ends.fall, span.value + ends.rise)
-    curable = found.curable and _decided(score, centre).judgement != "inconclusive"
-    return found._replace(reason=reason, span=span, curable=curable, lack="replies")
+    curable = finding.curable and _decided(score, centre).judgement != "inconclusive"
+    return finding._replace(reason=reason, span=span, curable=curable, lack="replies")
 
 
 def _facing(score: Judged, span: Span, doubt: str) -> str:
@@ -234,8 +239,8 @@ def enough(gate: Gate, score: Measurement, alpha: float, *, drawn: bool) -> int:
     """
     if gate.regression:
         return score.enough(IF_FEW * alpha, compared=True)
-    many = score.enough(alpha, limit=gate.threshold if gate.comparison == "<=" else None)
-    return many if drawn else min(many, FEWEST)
+    needed = score.enough(alpha, limit=gate.threshold if gate.comparison == "<=" else None)
+    return needed if drawn else min(needed, FEWEST)
 
 
 def unfounded(metric: Metric, estimate: Estimate, cells: Sequence[Cell], needed: int) -> str:
@@ -246,11 +251,11 @@ def unfounded(metric: Metric, estimate: Estimate, cells: Sequence[Cell], needed:
 
 def empty(cells: Sequence[Cell]) -> str | None:
     """Names the cells without any answer; None if all have some."""
-    found = [cell for cell in cells if cell.asked == cell.lost]
-    if not found:
+    empty_cells = [cell for cell in cells if cell.asked == cell.lost]
+    if not empty_cells:
         return None
-    asked = f"{found[0].asked} asked: {found[0]}" if found[0].asked else "none asked"
-    return f"no answers in {found[0].name}{_more(found)} ({asked})"
+    asked = f"{empty_cells[0].asked} asked: {empty_cells[0]}" if empty_cells[0].asked else "none asked"
+    return f"no answers in {empty_cells[0].name}{_more(empty_cells)} ({asked})"
 
 
 def thin(metric: str, cells: Sequence[Cell], needed: int) -> str | None:
@@ -258,12 +263,14 @@ def thin(metric: str, cells: Sequence[Cell], needed: int) -> str | None:
 
     An answer that varies less than a sampled one counts for several, but at least ``FEWEST`` are needed.
     """
-    found = [cell for cell in cells if cell.asked * cell.worth < needed or cell.asked < min(needed, FEWEST)]
-    if not found:
+    thin_cells = [
+        cell for cell in cells if cell.asked * cell.worth < needed or cell.asked < min(needed, FEWEST)
+    ]
+    if not thin_cells:
         return None
-    asked = f"{found[0].asked} asked in {found[0].name}{_more(found)}"
-    if found[0].worth > 1 and found[0].asked >= FEWEST:
-        asked += f", as precise as {int(found[0].asked * found[0].worth)} that are drawn"
+    asked = f"{thin_cells[0].asked} asked in {thin_cells[0].name}{_more(thin_cells)}"
+    if thin_cells[0].worth > 1 and thin_cells[0].asked >= FEWEST:
+        asked += f", as precise as {int(thin_cells[0].asked * thin_cells[0].worth)} that are drawn"
     return f"{asked}; {metric} needs {needed}"
 
 

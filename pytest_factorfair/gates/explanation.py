@@ -22,80 +22,91 @@ HOPELESS = 20
 
 def explained(score: Judged, finding: Finding) -> Explanation | None:
     """The explanation of a verdict, without an example; None if there is no score to explain."""
-    one, span = score.measurement, finding.span
-    if one is None or score.unmatched or finding.judgement == "not judged":
+    measurement, span = score.measurement, finding.span
+    if measurement is None or score.unmatched or finding.judgement == "not judged":
         return None
-    sentence = "" if span is None else _sentence(score, one, span)
+    sentence = "" if span is None else _sentence(score, measurement, span)
     if finding.lack == "replies":
         sentence = f"{sentence} The replies that are missing could change that.".strip()
     elif finding.lack == "clarity":
         sentence += " That is not certain enough for one of so many gates."
-    elif finding.lack == "answers" and span is not None and one.sides is None:
-        ends = sorted((one.in_words(score.shown(end)).amount for end in (span.low, span.high)), key=float)
+    elif finding.lack == "answers" and span is not None and measurement.sides is None:
+        ends = sorted(
+            (measurement.in_words(score.shown(end)).amount for end in (span.low, span.high)), key=float
+        )
         sentence += f" The answers so far allow anything from {' to '.join(ends)}."
     if finding.judgement == "passed":
         return Explanation(sentence)
-    movers = _movers(score, one, finding)
-    return Explanation(sentence, movers, next_step=_next_step(score, one, finding, movers))
+    movers = _movers(score, measurement, finding)
+    return Explanation(sentence, movers, next_step=_next_step(score, measurement, finding, movers))
 
 
-def _sentence(score: Judged, one: Measurement, span: Span) -> str:
+def _sentence(score: Judged, measurement: Measurement, span: Span) -> str:
     """The value in words, the value of a fair model, and the limit."""
     gate = score.gate
-    if one.sides is not None:
-        most = f"a fall of {one.metric.label} by {abs(gate.threshold):g}"
+    if measurement.sides is not None:
+        allowed_change = f"a fall of {measurement.metric.label} by {abs(gate.threshold):g}"
         if gate.comparison == "<=":
-            most = f"a rise of {one.metric.label} by {abs(gate.threshold):g}"
-        return f"{_capital(changed_in_words(*one.sides))}; your limit is {most}."
+            allowed_change = f"a rise of {measurement.metric.label} by {abs(gate.threshold):g}"
+        return f"{_capital(changed_in_words(*measurement.sides))}; your limit is {allowed_change}."
     value = score.shown(span.value)
-    now, limit = _apart((one, value), (one, gate.threshold))
-    wanted = f"your limit is {limit.amount}"
-    if one.metric.worsens(gate.comparison):
-        rises = (value < gate.threshold) == (float(now.amount) < float(limit.amount))
+    current, limit = _apart((measurement, value), (measurement, gate.threshold))
+    limit_clause = f"your limit is {limit.amount}"
+    if measurement.metric.worsens(gate.comparison):
+        rises = (value < gate.threshold) == (float(current.amount) < float(limit.amount))
         end = "least" if rises == (gate.comparison == ">=") else "most"
-        wanted = f"your gate wants at {end} {limit.amount}"
-    clauses = [clause for clause in (now.fair, wanted) if clause]
-    return f"{_capital(now.sentence)}; {', '.join(clauses)}."
+        limit_clause = f"your gate wants at {end} {limit.amount}"
+    clauses = [clause for clause in (current.fair, limit_clause) if clause]
+    return f"{_capital(current.sentence)}; {', '.join(clauses)}."
 
 
 def changed_in_words(new: Measurement, old: Measurement) -> str:
     """Two scores that have a value, each in its own words, without a capital and a full stop."""
-    now, before = _apart(*((each, each.estimate.shown or 0.0) for each in (new, old)))
-    return "; ".join(filter(None, (now.sentence, before.past)))
+    current, former = _apart(
+        *((measurement, measurement.estimate.shown or 0.0) for measurement in (new, old))
+    )
+    return "; ".join(filter(None, (current.sentence, former.past)))
 
 
-def _apart(one: tuple[Measurement, float], other: tuple[Measurement, float]) -> tuple[InWords, InWords]:
+def _apart(
+    subject: tuple[Measurement, float], reference: tuple[Measurement, float]
+) -> tuple[InWords, InWords]:
     """Two values in words, with as many decimals as it takes to show that they differ."""
     for digits in (*DIGITS, 0):
-        now, then = (measured.in_words(value, digits=digits) for measured, value in (one, other))
-        if now.amount != then.amount:
+        subject_words, reference_words = (
+            measured.in_words(value, digits=digits) for measured, value in (subject, reference)
+        )
+        if subject_words.amount != reference_words.amount:
             break
-    return now, then
+    return subject_words, reference_words
 
 
 def _capital(sentence: str) -> str:
     return sentence[:1].upper() + sentence[1:]
 
 
-def _movers(score: Judged, one: Measurement, finding: Finding) -> tuple[Mover, ...]:
+def _movers(score: Judged, measurement: Measurement, finding: Finding) -> tuple[Mover, ...]:
     """The topics furthest on the wrong side of the limit, or those with most replies missing."""
     if finding.lack == "replies":
-        topics = sorted((topic for topic in one.components if topic.lost), key=lambda topic: -topic.lost)
+        topics = sorted(
+            (topic for topic in measurement.components if topic.lost), key=lambda topic: -topic.lost
+        )
     else:
         sign, limit = (1 if score.gate.comparison == ">=" else -1), to_beat(score.gate)
-        topics = sorted(one.components, key=lambda topic: sign * topic.value)
+        topics = sorted(measurement.components, key=lambda topic: sign * topic.value)
         topics = [topic for topic in topics if sign * (topic.value - limit) < 0] or topics
-    return tuple(Mover(each.name, each.share, each.cases, each.reply) for each in topics[:MOST])
+    return tuple(Mover(topic.name, topic.share, topic.cases, topic.reply) for topic in topics[:MOST])
 
 
-def _next_step(score: Judged, one: Measurement, finding: Finding, movers: tuple[Mover, ...]) -> str:
+def _next_step(score: Judged, measurement: Measurement, finding: Finding, movers: tuple[Mover, ...]) -> str:
     cases = " or ".join(dict.fromkeys(mover.cases for mover in movers))
     look = f'look at these questions: -k "{cases}"' if cases else "look at the replies"
     match finding.lack:
         case "answers" | "clarity":
             return _more_answers(score, finding)
         case "queries":
-            return f"ask more: {one.needed} answers are needed where there are fewer (--factorfair-samples)"
+            needed = measurement.needed
+            return f"ask more: {needed} answers are needed where there are fewer (--factorfair-samples)"
         case "replies":
             return f"find out why answers are missing: {look}"
         case _:

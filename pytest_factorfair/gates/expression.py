@@ -48,30 +48,30 @@ def parse(text: str) -> Gate:
     if operator is None:
         advice = nearest(expression, SETS, listing=False) or f"; {EXAMPLE}, or {' or '.join(map(repr, SETS))}"
         raise InputError(f"gate '{expression}': no comparison with a threshold{advice}")
-    comparison = next((known for known in COMPARISONS if known == operator[0]), None)
+    comparison = next((comparison for comparison in COMPARISONS if comparison == operator[0]), None)
     if comparison is None:
         raise InputError(f"gate '{expression}': '{operator[0]}' is not a comparison; use >= or <=")
     metric, filters, regression = _scored(expression, expression[: operator.start()].strip())
     number = expression[operator.end() :].strip()
-    found = _NUMBER.fullmatch(number)
-    if found is None:
+    match = _NUMBER.fullmatch(number)
+    if match is None:
         raise InputError(f"gate '{expression}': threshold '{number}' is not a number like 0.8, .8 or 80%")
-    threshold = float(f"{found['number']}e-2" if found["percent"] else found["number"])
-    least = -1 if regression or metrics()[metric].signed else 0
-    if not least <= threshold <= 1:
+    threshold = float(f"{match['number']}e-2" if match["percent"] else match["number"])
+    minimum = -1 if regression or metrics()[metric].signed else 0
+    if not minimum <= threshold <= 1:
         likely = 2 <= threshold <= 100 and "%" not in expression  # noqa: PLR2004 - percent
         percent = f"; did you mean {threshold:g}%?" if likely else ""
-        raise InputError(f"gate '{expression}': threshold {threshold:g} is outside {least} to 1{percent}")
+        raise InputError(f"gate '{expression}': threshold {threshold:g} is outside {minimum} to 1{percent}")
     return Gate(expression, metric, filters, comparison, threshold, regression)
 
 
 def _scored(text: str, score: str) -> tuple[str, tuple[str, ...], bool]:
     """The metric, the filters, and whether the gate is about its change."""
-    found = _SCORE.fullmatch(score)
+    match = _SCORE.fullmatch(score)
     example = REGRESSION_EXAMPLE if score.startswith("regression") else EXAMPLE
-    if found is None:
+    if match is None:
         raise InputError(f"gate '{text}': '{score}' is not metric[filter,...]; {example}")
-    metric = found["inner"] if found["change"] else found["metric"]
+    metric = match["inner"] if match["change"] else match["metric"]
     if metric in ("", "regression"):
         raise InputError(f"gate '{text}': no metric before the comparison; {example}")
     if metric in SETS:
@@ -81,13 +81,13 @@ def _scored(text: str, score: str) -> tuple[str, tuple[str, ...], bool]:
             f"gate '{text}': what reasons cite is reported, never judged; "
             "gate what is chosen: s_e, s_kld or influence"
         )
-    if metric not in (known := metrics()):
-        raise InputError(f"gate '{text}': unknown metric '{metric}'{nearest(metric, known)}")
-    inside = found["filters"]
+    if metric not in (known_metrics := metrics()):
+        raise InputError(f"gate '{text}': unknown metric '{metric}'{nearest(metric, known_metrics)}")
+    inside = match["filters"]
     filters = tuple(word.strip() for word in inside.split(",")) if inside is not None else ()
     if "" in filters:
         raise InputError(f"gate '{text}': an empty filter between the brackets; {EXAMPLE}")
-    return metric, filters, bool(found["change"])
+    return metric, filters, bool(match["change"])
 
 
 def expand(
@@ -128,8 +128,10 @@ def recommended(
     for checklist in checklists:
         prefix = (checklist.name,) if len(checklists) > 1 else ()
         measuring = of_checklist(checklist)
-        for metric, own, bound in measuring.recommended(checklist, sampling, baseline=baseline, gates=name):
-            words = ",".join((*prefix, *own))
+        for metric, filters, bound in measuring.recommended(
+            checklist, sampling, baseline=baseline, gates=name
+        ):
+            words = ",".join((*prefix, *filters))
             gates.append(parse(f"{metric}[{words}] {bound}" if words else f"{metric} {bound}"))
     return tuple(gates)
 
@@ -145,8 +147,8 @@ def _refuse_rates_alone(
     """Refuse a set in which nothing but rates of lost answers judges one of the checklists."""
     for checklist in checklists:
         measuring = of_checklist(checklist)
-        others = {one.name for one in checklists} - {checklist.name}
-        judged = {gate.metric for gate in gates if others.isdisjoint(gate.filters)}
+        other_names = {checklist.name for checklist in checklists} - {checklist.name}
+        judged = {gate.metric for gate in gates if other_names.isdisjoint(gate.filters)}
         if any(not metric.counts_losses for word, metric in measuring.metrics.items() if word in judged):
             continue
         compared = measuring.recommended(checklist, sampling, baseline=True, gates=name)
@@ -173,8 +175,11 @@ def check(gates: Iterable[Gate], counts: Sequence[Counts], *, baseline: bool = F
             raise InputError(
                 f"gate '{gate.text}': a regression needs a former report: give --factorfair-baseline FILE"
             )
-        measuring = [each for each in by_protocol(counts) if gate.metric in each[0].metrics]
-        problems = [_problem(gate, protocol, mine) for protocol, mine in measuring]
+        problems = [
+            _problem(gate, protocol, protocol_counts)
+            for protocol, protocol_counts in by_protocol(counts)
+            if gate.metric in protocol.metrics
+        ]
         if not problems:
             names = [name for name, protocol in measurings().items() if gate.metric in protocol.metrics]
             raise InputError(
@@ -190,57 +195,63 @@ def check(gates: Iterable[Gate], counts: Sequence[Counts], *, baseline: bool = F
                     f"gate '{gate.text}' is meant for {sense.part} answers, and this run asks for none: "
                     f"{sense.elsewhere}; name what it should judge, such as {gate.metric}[{words}]"
                 )
-    for one, other in permutations(declared, 2):
-        alike = (one.metric, one.regression) == (other.metric, other.regression)
-        apart = (one.comparison, other.comparison) == (">=", "<=") and one.threshold > other.threshold
-        if alike and apart and (both := _selected(one, counts) & _selected(other, counts)):
-            score = f"{one.metric}[{','.join(min(both)[1])}]"
+    for floor_gate, ceiling_gate in permutations(declared, 2):
+        alike = (floor_gate.metric, floor_gate.regression) == (ceiling_gate.metric, ceiling_gate.regression)
+        opposed = (floor_gate.comparison, ceiling_gate.comparison) == (">=", "<=")
+        apart = opposed and floor_gate.threshold > ceiling_gate.threshold
+        if alike and apart and (scores := _selected(floor_gate, counts) & _selected(ceiling_gate, counts)):
+            score = f"{floor_gate.metric}[{','.join(min(scores)[1])}]"
             raise InputError(
-                f"gates '{one.text}' and '{other.text}': no {score} can pass both; leave one of them out"
+                f"gates '{floor_gate.text}' and '{ceiling_gate.text}': no {score} can pass both; "
+                "leave one of them out"
             )
 
 
 def _selected(gate: Gate, counts: Sequence[Counts]) -> AbstractSet[tuple[str, tuple[str, ...]]]:
     """The model and words of each score that a gate judges."""
-    return {(one.model, one.words) for one in selected(gate, counts, CORRECTED)}
+    return {(measurement.model, measurement.words) for measurement in selected(gate, counts, CORRECTED)}
 
 
 def _problem(gate: Gate, protocol: AnyMeasuring, counts: Sequence[Counts]) -> str | None:
     """Why a gate selects no score of such counts, and what would; None if it selects one."""
     metric, words, kinds = gate.metric, gate.filters, protocol.filters(counts)
-    every = frozenset().union(*kinds.values())
+    known_words = frozenset().union(*kinds.values())
     for word in words:
-        if word not in every:
-            return f"unknown filter '{word}'{nearest(word, every)}"
+        if word not in known_words:
+            return f"unknown filter '{word}'{nearest(word, known_words)}"
     if gate.regression and not protocol.changeable(metric):
         return f"the change of {metric} between two runs cannot be estimated; gate {metric} itself"
 
-    def held(*some: str) -> AbstractSet[str]:
-        return protocol.held(metric, some, counts)
+    def held(*selected_words: str) -> AbstractSet[str]:
+        return protocol.held(metric, selected_words, counts)
 
     if not held():
         asks = protocol.metrics[metric].asks
         return f"this run does not measure {metric}" + (f", which needs {asks}" if asks else "")
     matched = held(*words)
     if matched:
-        left = next((word for word in words if word not in matched), None)
-        problem = f"filter '{left}' matches none of the {metric} scores that the others select; leave it out"
-        return None if left is None else problem
+        unmatched = next((word for word in words if word not in matched), None)
+        problem = (
+            f"filter '{unmatched}' matches none of the {metric} scores that the others select; leave it out"
+        )
+        return None if unmatched is None else problem
     if len(words) == 1:
-        alike = frozenset().union(*(some for some in kinds.values() if words[0] in some))
-        known = sorted(filter(held, alike)) or sorted(filter(held, every))
-        return f"filter '{words[0]}' selects no {metric} score in this run; these do: {', '.join(known)}"
+        alike = frozenset().union(*(kind_words for kind_words in kinds.values() if words[0] in kind_words))
+        usable = sorted(filter(held, alike)) or sorted(filter(held, known_words))
+        return f"filter '{words[0]}' selects no {metric} score in this run; these do: {', '.join(usable)}"
     named = " and ".join(f"'{word}'" for word in words)
-    fewer = [f"'{word}'" for word in words if held(*(other for other in words if other != word))]
+    fewer = [
+        f"'{word}'" for word in words if held(*(other_word for other_word in words if other_word != word))
+    ]
     advice = f"; leave out {' or '.join(fewer)}" if fewer else ""
     return f"filters {named} select no {metric} score in this run{advice}"
 
 
 def cautions(gates: Iterable[Gate], counts: Sequence[Counts]) -> Iterator[str]:
     """One line per gate that is narrowed to the part where it makes sense, or that judges others, too."""
-    known = metrics()
+    all_metrics = metrics()
     for gate in gates:
-        metric = known[gate.metric]
+        metric = all_metrics[gate.metric]
         score = f"regression({gate.metric})" if gate.regression else gate.metric
         if metric.worsens(gate.comparison) and metric.sense(gate.comparison) is None:
             yield f"gate '{gate.text}' fails a good model: of {score}, {metric.better} is better"
@@ -259,8 +270,8 @@ def cautions(gates: Iterable[Gate], counts: Sequence[Counts]) -> Iterator[str]:
 
 def _scopes(gate: Gate, counts: Sequence[Counts]) -> Iterator[tuple[Sense, Scope]]:
     """What a gate judges of each benchmark in which its metric makes sense only in one part."""
-    for protocol, mine in by_protocol(counts):
+    for protocol, protocol_counts in by_protocol(counts):
         metric = protocol.metrics.get(gate.metric)
         sense = None if metric is None else metric.sense(gate.comparison)
         if sense is not None:
-            yield sense, protocol.scope(gate, mine)
+            yield sense, protocol.scope(gate, protocol_counts)

@@ -136,18 +136,18 @@ def check_floors(gates: Iterable[Gate], counts: Sequence[Counts], terms: Terms) 
 
 def _scores(gate: Gate, counts: Sequence[Counts], terms: Terms) -> Iterator[Judged]:
     """The scores that a gate covers, or their changes; a single empty one if there are none."""
-    found = combined.selected(gate, counts, terms.estimation)
+    measurements = combined.selected(gate, counts, terms.estimation)
     bounded = terms.estimator == "corrected"
-    if not found or (gate.regression and terms.former is None):
+    if not measurements or (gate.regression and terms.former is None):
         yield Judged(gate, None, gate.filters, bounded=False)
         return
-    for one in found:
+    for measurement in measurements:
         if not gate.regression or terms.former is None:
-            yield Judged(gate, one, one.words, bounded=bounded)
-        elif (moved := one.change_from(terms.former)) is not None:
-            yield Judged(gate, moved, one.words, bounded=bounded)
+            yield Judged(gate, measurement, measurement.words, bounded=bounded)
+        elif (moved := measurement.change_from(terms.former)) is not None:
+            yield Judged(gate, moved, measurement.words, bounded=bounded)
         else:
-            yield Judged(gate, one, one.words, bounded=False, unmatched=True)
+            yield Judged(gate, measurement, measurement.words, bounded=False, unmatched=True)
 
 
 def _verdict(score: Judged, name: str, finding: Finding, *, explain: bool = True) -> Verdict:

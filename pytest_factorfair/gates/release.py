@@ -40,9 +40,11 @@ def release(
     if judged["failed"]:
         advice = "Do not ship it: each failure is explained below."
         return ReleaseVerdict("FAIL", f"{judged['failed']} of {gates} failed", advice, fails=True)
-    rest = [f"{judged[name]} {name}" for name in ("inconclusive", "not judged", "waived") if judged[name]]
-    passed = f"{judged['passed']} of {gates}" if rest else f"{'all ' * (len(verdicts) > 1)}{gates}"
-    counts = ", ".join([f"{passed} passed", *rest])
+    not_passed = [
+        f"{judged[name]} {name}" for name in ("inconclusive", "not judged", "waived") if judged[name]
+    ]
+    passed = f"{judged['passed']} of {gates}" if not_passed else f"{'all ' * (len(verdicts) > 1)}{gates}"
+    counts = ", ".join([f"{passed} passed", *not_passed])
     if judged["inconclusive"] or judged["not judged"]:
         start = 'Not decided, which undecided = "warn" accepts' if tolerated else "Do not ship it yet"
         why = "; ".join(obstacles) or "the gates that are not decided are explained below"
@@ -78,29 +80,29 @@ def unjudged(gates: Iterable[Gate], counts: Sequence[Counts], scores: Iterable[S
 
     Gates on missing answers do not judge answers. Only metrics with a value in this run are named.
     """
-    declared, known = tuple(gates), metrics()
+    declared, all_metrics = tuple(gates), metrics()
     judged: frozenset[Hashable] = frozenset().union(
         *(
-            one.about
+            measurement.about
             for gate in declared
-            if not known[gate.metric].counts_losses
-            for one in selected(gate, counts, Estimation())
+            if not all_metrics[gate.metric].counts_losses
+            for measurement in selected(gate, counts, Estimation())
         )
     )
-    places: dict[str, dict[str, bool]] = {}
-    for protocol, mine in by_protocol(counts):
-        for each in mine:
-            for subject, place, attribute in protocol.subjects(each):
-                here = places.setdefault(place, {})
-                here[attribute] = here.get(attribute, True) and subject in judged
-    whole = [place for place, covered in places.items() if not any(covered.values())]
+    contexts: dict[str, dict[str, bool]] = {}
+    for protocol, protocol_counts in by_protocol(counts):
+        for checklist_counts in protocol_counts:
+            for subject, context, attribute in protocol.subjects(checklist_counts):
+                attributes = contexts.setdefault(context, {})
+                attributes[attribute] = attributes.get(attribute, True) and subject in judged
+    whole = [context for context, covered in contexts.items() if not any(covered.values())]
     parts = [
-        f"answers about {attribute} in {place}"
-        for place, covered in places.items()
+        f"answers about {attribute} in {context}"
+        for context, covered in contexts.items()
         for attribute in covered
-        if place not in whole and not covered[attribute]
+        if context not in whole and not covered[attribute]
     ]
-    had = {one.metric for one in scores if one.value is not None}
-    left = had - {gate.metric for gate in declared}
+    measured = {score.metric for score in scores if score.value is not None}
+    uncovered = measured - {gate.metric for gate in declared}
     answers = [f"answers in {', '.join(whole)}"] if whole else []
-    return (*answers, *parts, *(metric for metric in known if metric in left))
+    return (*answers, *parts, *(metric for metric in all_metrics if metric in uncovered))

@@ -62,10 +62,10 @@ RELATIONS = {
 
 def relation(gate: Gate, span: Span, reach: tuple[float | None, float | None], *, signed: bool) -> str:
     """``0.930 (0.918 to 0.942) is below 0.970``, and what the design allows where that is not 0 to 1."""
-    held = kept(gate, span)
-    threshold = _threshold(gate.threshold if held else to_beat(gate))
+    passes = kept(gate, span)
+    threshold = _threshold(gate.threshold if passes else to_beat(gate))
     value = _valued(gate, span, signed=signed)
-    return f"{value} {RELATIONS[gate.comparison, held]} {threshold}{_range(gate, reach)}"
+    return f"{value} {RELATIONS[gate.comparison, passes]} {threshold}{_range(gate, reach)}"
 
 
 def undecided(gate: Gate, span: Span, *, signed: bool) -> str:

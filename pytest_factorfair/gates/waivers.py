@@ -37,25 +37,26 @@ def waivers(value: object, where: str) -> tuple[Waiver, ...]:
         raise InputError(f"{where}: expected a list of waivers like {EXAMPLE}")
     granted = []
     for position, entry in enumerate(value):
-        here = f"{where}[{position}]"
+        entry_where = f"{where}[{position}]"
         if not isinstance(entry, Mapping):
-            raise InputError(f"{here}: expected a table like {EXAMPLE}")
+            raise InputError(f"{entry_where}: expected a table like {EXAMPLE}")
         for key in entry:
             if key not in KEYS:
-                raise InputError(f"{here}: unknown key '{key}'{nearest(str(key), KEYS)}")
+                raise InputError(f"{entry_where}: unknown key '{key}'{nearest(str(key), KEYS)}")
         for key in ("gate", "reason"):
             if not isinstance(entry.get(key), str) or not entry[key].strip():
-                raise InputError(f"{here}: {key}: expected a text, as in {EXAMPLE}")
+                raise InputError(f"{entry_where}: {key}: expected a text, as in {EXAMPLE}")
         until = entry.get("until")
         day = until.date() if isinstance(until, datetime) else until
         try:
             last = day if isinstance(day, date) else date.fromisoformat(cast("str", day))
         except (TypeError, ValueError):
-            raise InputError(f"{here}: until: expected a date, as in {EXAMPLE}") from None
+            raise InputError(f"{entry_where}: until: expected a date, as in {EXAMPLE}") from None
         floor = entry.get("floor")
         if isinstance(floor, bool) or not isinstance(floor, int | float) or not -1 <= floor <= 1:
             raise InputError(
-                f"{here}: floor: expected the number beyond which the failure is not waived, as in {EXAMPLE}"
+                f"{entry_where}: floor: expected the number beyond which the failure is not waived, "
+                f"as in {EXAMPLE}"
             )
         reason = " ".join(entry["reason"].split())
         granted.append(Waiver(entry["gate"].strip(), reason, last.isoformat(), float(floor)))

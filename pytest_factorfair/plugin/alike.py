@@ -49,7 +49,9 @@ class AlikeFailures:
         Failures of the shipped check are alike if most answers are lost for the same reason, others if they
         print the same.
         """
-        reasons = Counter(Loss(one.outcome, one.reason) for one in lost(record.answers if record else ()))
+        reasons = Counter(
+            Loss(answer.outcome, answer.reason) for answer in lost(record.answers if record else ())
+        )
         kind: Hashable = report.longreprtext
         if shipped and reasons:
             ((kind, _),) = reasons.most_common(1)
@@ -106,17 +108,17 @@ class Complete:
 
 def _merged(group: list[pytest.TestReport], kind: Hashable) -> pytest.TestReport:
     """The first report under a name that counts the group; a kind of None stands for all further kinds."""
-    first = copy(group[0])
-    path, line, name = first.location
-    others = plural(len(group) - 1, "other case" if kind is None else "more case")
-    first.location = path, line, f"{name} and {others}"
+    merged = copy(group[0])
+    path, line, name = merged.location
+    other_cases = plural(len(group) - 1, "other case" if kind is None else "more case")
+    merged.location = path, line, f"{name} and {other_cases}"
     # Reports of workers print a line about their node, and this report stands for several.
-    first.__dict__.pop("node", None)
-    first.nodeid = f"{first.nodeid.partition('[')[0]}[{plural(len(group), 'case')}]"
+    merged.__dict__.pop("node", None)
+    merged.nodeid = f"{merged.nodeid.partition('[')[0]}[{plural(len(group), 'case')}]"
     if isinstance(kind, Loss):
         shown: Any = Lost(group[0], Crash(kind.reason))  # pytest uses its methods, whatever its type
-        first.longrepr = shown
-    return first
+        merged.longrepr = shown
+    return merged
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,17 +45,19 @@ class Asker:
             StoreError: responses can no longer be stored; the run stops.
             DetectorError: pictures cannot be read; the run stops.
         """
-        item, execution, one = self._item, self._execution, self._assignment
-        if case != one.case:
-            raise ValueError(f"this item is about {one.case.id}, not {case.id}")
+        item, execution, assignment = self._item, self._execution, self._assignment
+        if case != assignment.case:
+            raise ValueError(f"this item is about {assignment.case.id}, not {case.id}")
         settings = execution.run.settings
         try:
-            exchanges = item.config.stash[PROGRESS].wait(execution.submit(one, self._model))
+            exchanges = item.config.stash[PROGRESS].wait(execution.submit(assignment, self._model))
             from pytest_factorfair import reading  # while the first answers are on their way
             from pytest_factorfair.session.answering import recorded
 
             item.stash[USAGE] = item.stash.get(USAGE, Usage()) + execution.unaccounted(exchanges)
-            record = recorded(execution, one, exchanges, detector=self._detector, read=reader(item.config))
+            record = recorded(
+                execution, assignment, exchanges, detector=self._detector, read=reader(item.config)
+            )
         except BudgetError as error:
             item.session.shouldstop = str(error)
             pytest.skip(str(error))

@@ -77,10 +77,13 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
         skip = pytest.mark.skip(reason="no model: give --factorfair-model")
         metafunc.parametrize(ASSIGNMENT, [pytest.param(None, id="no-model", marks=skip)])
         return
-    chosen = _selected(metafunc, execution.run)
-    names = dict.fromkeys(name for one in chosen for name in one.case.marks)
+    assignments = _selected(metafunc, execution.run)
+    names = dict.fromkeys(name for assignment in assignments for name in assignment.case.marks)
     marks = {name: getattr(pytest.mark, name) for name in names}
-    params = [pytest.param(one, id=one.id, marks=[marks[name] for name in one.case.marks]) for one in chosen]
+    params = [
+        pytest.param(assignment, id=assignment.id, marks=[marks[name] for name in assignment.case.marks])
+        for assignment in assignments
+    ]
     metafunc.parametrize(ASSIGNMENT, params)
 
 
@@ -89,31 +92,33 @@ def _selected(metafunc: pytest.Metafunc, run: Run) -> list[Assignment]:
 
     A wrong mark fails the collection of the module, with one line.
     """
-    wanted = []
+    filters = []
     for mark in metafunc.definition.iter_markers("factorfair"):
         lists = [value for value in mark.kwargs.values() if not isinstance(value, str)]
         plain = all(isinstance(value, (list, tuple, set)) for value in lists)
-        if mark.args or not plain or not all(isinstance(one, str) for value in lists for one in value):
-            given = [*map(repr, mark.args), *(f"{name}={value!r}" for name, value in mark.kwargs.items())]
+        if mark.args or not plain or not all(isinstance(word, str) for value in lists for word in value):
+            arguments = [*map(repr, mark.args), *(f"{name}={value!r}" for name, value in mark.kwargs.items())]
             pytest.fail(
-                f"factorfair marker: expected name='text' or name=['text', ...], got {', '.join(given)}",
+                f"factorfair marker: expected name='text' or name=['text', ...], got {', '.join(arguments)}",
                 pytrace=False,
             )
         for name, value in mark.kwargs.items():
-            wanted.append((name, {value} if isinstance(value, str) else set(value)))
-    known: dict[str, set[str]] = {}
-    for one in run.assignments:
-        for name, offered in one.case.words.items():
-            known.setdefault(name, set()).update(offered)
-    for name, words in wanted:
-        if name not in known:
-            pytest.fail(f"factorfair marker: unknown filter '{name}'{nearest(name, known)}", pytrace=False)
-        for word in sorted(words - known[name]):
-            pytest.fail(f"factorfair marker: {name}='{word}'{nearest(word, known[name])}", pytrace=False)
+            filters.append((name, {value} if isinstance(value, str) else set(value)))
+    vocabulary: dict[str, set[str]] = {}
+    for assignment in run.assignments:
+        for name, offered in assignment.case.words.items():
+            vocabulary.setdefault(name, set()).update(offered)
+    for name, words in filters:
+        if name not in vocabulary:
+            pytest.fail(
+                f"factorfair marker: unknown filter '{name}'{nearest(name, vocabulary)}", pytrace=False
+            )
+        for word in sorted(words - vocabulary[name]):
+            pytest.fail(f"factorfair marker: {name}='{word}'{nearest(word, vocabulary[name])}", pytrace=False)
     return [
-        one
-        for one in run.to_ask
-        if all(one.case.words.get(name, frozenset()) & words for name, words in wanted)
+        assignment
+        for assignment in run.to_ask
+        if all(assignment.case.words.get(name, frozenset()) & words for name, words in filters)
     ]
 
 
@@ -132,7 +137,7 @@ def assignments_of(nodeids: Iterable[str], run: Run) -> Iterator[Assignment]:
         if not bracket or not text.endswith("]"):
             continue
         text = text.removesuffix("]")
-        cuts = [place for place, letter in enumerate(text) if letter == "-"]
+        cuts = [position for position, letter in enumerate(text) if letter == "-"]
         parts = [text, *(text[cut + 1 :] for cut in cuts), *(text[:cut] for cut in cuts)]
         if (part := next((part for part in parts if part in by_id), None)) is not None:
             yield by_id[part]
@@ -140,17 +145,17 @@ def assignments_of(nodeids: Iterable[str], run: Run) -> Iterator[Assignment]:
 
 def left_out(config: pytest.Config) -> str:
     """Why cases were not selected, as far as pytest's options show."""
-    chosen = []
+    selectors = []
     by_path = config.args_source is pytest.Config.ArgsSource.ARGS
     by_path = by_path and not any(path.startswith(CHECKS) for path in config.args)
     if by_path:
-        chosen.append(f"the path {', '.join(config.args)}{_origin(config, config.args[0])}")
+        selectors.append(f"the path {', '.join(config.args)}{_origin(config, config.args[0])}")
     for flag, name in (("-k", "keyword"), ("-m", "markexpr")):
         if value := getattr(config.option, name, ""):
-            chosen.append(f"{flag} '{value}'{_origin(config, value)}")
+            selectors.append(f"{flag} '{value}'{_origin(config, value)}")
     flags = {"deselect": "--deselect", "lf": "--last-failed", "stepwise": "--stepwise"}
-    chosen += [flag for name, flag in flags.items() if getattr(config.option, name, None)]
-    by = " and ".join(chosen or ["a conftest.py or a plugin"])
+    selectors += [flag for name, flag in flags.items() if getattr(config.option, name, None)]
+    by = " and ".join(selectors or ["a conftest.py or a plugin"])
     return f"left out by {by}" + (f"; --pyargs {CHECKS} adds the shipped checks" if by_path else "")
 
 

@@ -45,13 +45,13 @@ class Controller:
         self._conclusion: Conclusion | None = None
         self._result: Result | None = None
         self._shown = False
-        self._chosen: list[Assignment] = []
+        self._selected: list[Assignment] = []
         self._alarms: dict[str, None] = {}
         self._overruled = False
         self._start = Start()
         self._dry = dry(config)
-        chosen = self._settings
-        if any((chosen.gates, chosen.baseline, chosen.detector_errors, chosen.log)):
+        settings = self._settings
+        if any((settings.gates, settings.baseline, settings.detector_errors, settings.log)):
             self._concluding()  # reports mistakes in them before anything is asked
         if not self._dry:
             execution.begin()
@@ -82,12 +82,12 @@ class Controller:
     def size(self) -> list[str]:
         """The size of a run that asks some of its cases, known once they are collected; else nothing."""
         run = self._execution.run
-        chosen = run.only(self._chosen)
-        told = not narrowed(self._config) and len(chosen.to_ask) in (0, len(run.to_ask))
-        if told or self._dry or self._config.option.verbose < 0:
+        selected_run = run.only(self._selected)
+        in_header = not narrowed(self._config) and len(selected_run.to_ask) in (0, len(run.to_ask))
+        if in_header or self._dry or self._config.option.verbose < 0:
             return []
         try:
-            return [f"factorfair: {Outlook.of(chosen, self._execution.store).size}"]
+            return [f"factorfair: {Outlook.of(selected_run, self._execution.store).size}"]
         except StoreError as error:
             raise pytest.UsageError(redacted(str(error))) from None
 
@@ -103,25 +103,25 @@ class Controller:
 
     def select(self, nodeids: Sequence[str]) -> list[Assignment]:
         """Note the items that will run, and return their assignments."""
-        chosen = self._chosen = list(assignments_of(nodeids, self._execution.run))
-        self._ledger.select(one.key for one in chosen)
-        self._progress.expect(sum(assignment.case.samples for assignment in chosen))
-        return chosen
+        assignments = self._selected = list(assignments_of(nodeids, self._execution.run))
+        self._ledger.select(assignment.key for assignment in assignments)
+        self._progress.expect(sum(assignment.case.samples for assignment in assignments))
+        return assignments
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take the result of an item off its report before any other plugin sees the report."""
-        result = detach(report)
-        record = result.record if result else None
+        item_result = detach(report)
+        record = item_result.record if item_result else None
         if report.failed and any(assignments_of([report.nodeid], self._execution.run)):
             self._failures.add(report, record, shipped=report.nodeid.startswith(f"{SHIPPED}::"))
-        if result is None:
+        if item_result is None:
             return
-        self._ledger.spend(result.usage)
+        self._ledger.spend(item_result.usage)
         if record is not None and str(report.outcome) != "rerun":
             self._ledger.add(record)
             self._concluding()  # imported now, as the next answers are on their way
-        self._progress.count(record, result.usage)
+        self._progress.count(record, item_result.usage)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
@@ -156,11 +156,11 @@ class Controller:
             self._alarm(session, alarm)
         for phases in published(result):
             session.testscollected += 1
-            item = {"nodeid": phases[0].nodeid, "location": phases[0].location}
-            self._call(session, "pytest_runtest_logstart", **item)
+            test = {"nodeid": phases[0].nodeid, "location": phases[0].location}
+            self._call(session, "pytest_runtest_logstart", **test)
             for report in phases:
                 self._call(session, "pytest_runtest_logreport", report=report)
-            self._call(session, "pytest_runtest_logfinish", **item)
+            self._call(session, "pytest_runtest_logfinish", **test)
         self._call(session, "pytest_factorfair_summary", config=self._config, summary=result.summary)
 
     def _call(self, session: pytest.Session, hook: str, **arguments: object) -> None:
@@ -172,8 +172,8 @@ class Controller:
         except (Exception, pytest.fail.Exception, pytest.skip.Exception) as error:  # noqa: BLE001  # theirs
             frames = traceback.extract_tb(error.__traceback__)
             where = next((frame for frame in reversed(frames) if frame.name == hook), frames[-1])
-            what = traceback.format_exception_only(error)[0].strip()
-            self._alarm(session, f"{hook} of {where.filename}, line {where.lineno}, raised {what}")
+            message = traceback.format_exception_only(error)[0].strip()
+            self._alarm(session, f"{hook} of {where.filename}, line {where.lineno}, raised {message}")
 
     def _alarm(self, session: pytest.Session, text: str) -> None:
         """Fail the run, with a line that says why."""

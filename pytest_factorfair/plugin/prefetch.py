@@ -30,23 +30,23 @@ class Prefetch:
         self._execution = execution
         self._dry = False
         self._window: Window | None = None
-        self._place: dict[pytest.Item, int] = {}
+        self._position: dict[pytest.Item, int] = {}
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         self._dry = dry(session.config)
         if not hasattr(session.config, "workerinput"):
-            self._place = {item: place for place, item in enumerate(session.items)}
+            self._position = {item: position for position, item in enumerate(session.items)}
             self._window = Window(self._execution, [_wanted(item) for item in session.items])
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
         if self._dry:
             return
-        if self._window is not None and item in self._place:
-            self._window.advance(self._place[item])
+        if self._window is not None and item in self._position:
+            self._window.advance(self._position[item])
             return
-        for each in (item, nextitem):
-            if each is not None and (assignment := _wanted(each)) is not None:
+        for scheduled in (item, nextitem):
+            if scheduled is not None and (assignment := _wanted(scheduled)) is not None:
                 self._execution.prefetch(assignment)
 
 
@@ -64,14 +64,14 @@ class Warm:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> None:
         if not dry(session.config):
-            self.ask([one for item in session.items if (one := _wanted(item)) is not None])
+            self.ask([assignment for item in session.items if (assignment := _wanted(item)) is not None])
 
     def ask(self, selected: Iterable[Assignment]) -> None:
         """Ask these cases, unless they were asked before."""
-        wanted = [one for one in selected if one.key not in self._done]
-        self._done |= {one.key for one in wanted}
+        assignments = [assignment for assignment in selected if assignment.key not in self._done]
+        self._done |= {assignment.key for assignment in assignments}
         try:
-            deque(ask_all(self._execution, wanted, self._meter), maxlen=0)
+            deque(ask_all(self._execution, assignments, self._meter), maxlen=0)
         except (BudgetError, FatalModelError, StoreError):
             pass  # the first item that needs a missing answer fails with the same error
         finally:

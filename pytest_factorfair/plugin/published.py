@@ -82,7 +82,7 @@ def _phases(
     longrepr: ExceptionChainRepr | tuple[str, int, str] | None,
     properties: list[tuple[str, object]],
 ) -> Phases:
-    now = time.time()
+    timestamp = time.time()
     phases: tuple[Literal["setup", "call", "teardown"], ...] = ("setup", "call", "teardown")
     return tuple(
         pytest.TestReport(
@@ -92,8 +92,8 @@ def _phases(
             outcome=outcome if when == "call" else "passed",
             longrepr=longrepr if when == "call" else None,
             when=when,
-            start=now,
-            stop=now,
+            start=timestamp,
+            stop=timestamp,
             user_properties=properties,
         )
         for when in phases

@@ -41,13 +41,13 @@ def start(config: pytest.Config) -> None:
     try:
         workerinput: Mapping[str, Any] | None = getattr(config, "workerinput", None)
         if workerinput is None:
-            here = config.invocation_params.dir
+            working_folder = config.invocation_params.dir
             typed = {
-                one.name: Given(value, one.flag, here)
-                for one in OPTIONS
-                if (value := config.getoption(one.dest, default=None)) not in (None, [])
+                option.name: Given(value, option.flag, working_folder)
+                for option in OPTIONS
+                if (value := config.getoption(option.dest, default=None)) not in (None, [])
             }
-            run = _run(config, settings.resolve(typed, os.environ, root=config.rootpath, here=here))
+            run = _run(config, settings.resolve(typed, os.environ, root=config.rootpath, here=working_folder))
             execution = Execution(run, workers=len(config.getoption("tx", None) or ()))
             _control(config, execution)
         else:
@@ -65,15 +65,15 @@ def start(config: pytest.Config) -> None:
 
 def _run(
     config: pytest.Config,
-    chosen: settings.Settings,
+    resolved: settings.Settings,
     *,
     checklists: tuple[Checklist, ...] | None = None,
 ) -> Run:
     """The run with the models and detectors of the user's hooks, and the checklists' words as markers."""
     models = _merged("pytest_factorfair_models", config.hook.pytest_factorfair_models(config=config))
     detectors = _merged("pytest_factorfair_detectors", config.hook.pytest_factorfair_detectors(config=config))
-    run = compose(chosen, models, detectors, checklists=checklists)
-    for marker in dict.fromkeys(mark for one in run.assignments for mark in one.case.marks):
+    run = compose(resolved, models, detectors, checklists=checklists)
+    for marker in dict.fromkeys(mark for assignment in run.assignments for mark in assignment.case.marks):
         if marker in RESERVED:
             raise InputError(
                 f"'{marker}' is a mark with a meaning in pytest: give the context or attribute another name"
@@ -93,27 +93,27 @@ def _merged(hook: str, results: list[Any]) -> dict[str, Any]:
 
 def _control(config: pytest.Config, execution: Execution) -> None:
     """Register the plugins of the process that owns the terminal."""
-    chosen = execution.run.settings
-    if chosen.plan or chosen.explain_cache:
+    resolved = execution.run.settings
+    if resolved.plan or resolved.explain_cache:
         from pytest_factorfair.session.conclusion import files
         from pytest_factorfair.session.outlook import cache_misses
         from pytest_factorfair.session.plan import Plan
 
         files(execution.run, datetime.now(UTC))
         execution.check_report(make=False)
-        if not chosen.replay:
+        if not resolved.replay:
             execution.run.check_prices()
-        plan = Plan(execution) if chosen.plan else None
+        plan = Plan(execution) if resolved.plan else None
         lines = cache_misses(execution) if plan is None else plan.lines()
         # Here: a wrong gate is an error of usage.
         header = execution.header(sized=plan is None or not narrowed(config))
         showing = Showing(config, execution.run, header, lines, plan)
         config.pluginmanager.register(showing, "factorfair-showing")
         return
-    if chosen.cluster is not None and (
+    if resolved.cluster is not None and (
         config.getoption("numprocesses", None) or config.getoption("tx", None)
     ):
-        raise InputError(f"{chosen.where('executor')}: replicas replace workers; leave out -n")
+        raise InputError(f"{resolved.where('executor')}: replicas replace workers; leave out -n")
     from pytest_factorfair.plugin.alike import AlikeFailures
     from pytest_factorfair.plugin.controller import Controller
     from pytest_factorfair.plugin.progress import ProgressLine
@@ -125,7 +125,7 @@ def _control(config: pytest.Config, execution: Execution) -> None:
     config.pluginmanager.register(controller, "factorfair-controller")
     config.stash[PROGRESS] = progress
     config.pluginmanager.register(progress, "factorfair-progress")
-    warm = Warm(execution, progress) if chosen.warm else None
+    warm = Warm(execution, progress) if resolved.warm else None
     if warm is not None:
         config.pluginmanager.register(warm, "factorfair-warm")
     if config.pluginmanager.hasplugin("xdist"):
@@ -151,9 +151,9 @@ class Showing:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Plan what is left if -k, -m, a path or another plugin leave cases out."""
         run = self._run
-        chosen = run.only(assignments_of((item.nodeid for item in session.items), run)).to_ask
-        if self._plan is not None and len(chosen) != len(run.to_ask):
-            self._plan.select(chosen)
+        selected = run.only(assignments_of((item.nodeid for item in session.items), run)).to_ask
+        if self._plan is not None and len(selected) != len(run.to_ask):
+            self._plan.select(selected)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self) -> bool:

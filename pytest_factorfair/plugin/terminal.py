@@ -104,8 +104,8 @@ class SummarySection:
         # Subjects are padded only as far as the lines still fit.
         room = self._width - margin - 2
         short = [line for line in shown if len(line.subject) + len(line.reason) <= room]
-        most = min((room - len(line.reason) for line in short), default=0)
-        column = max((len(line.subject) for line in short if len(line.subject) <= most), default=0)
+        longest = min((room - len(line.reason) for line in short), default=0)
+        column = max((len(line.subject) for line in short if len(line.subject) <= longest), default=0)
         explained, examples = 0, set[Illustration]()
         for line in shown:
             sign = f"{SIGNS[line.judgement]:<{margin}}"
@@ -129,22 +129,26 @@ class SummarySection:
         if any(answer.outcome == "answered" for record in summary.cases for answer in record.answers):
             tables += [(table, True) for table in all_tables(summary)]  # without an answer all is empty
         fitted = [(*fitting(table, self._width), titled) for table, titled in tables]
-        last = {legend: place for place, (_, _, legends, _) in enumerate(fitted) for legend in legends}
-        for place, (table, gap, legends, titled) in enumerate(fitted):
+        last = {legend: position for position, (_, _, legends, _) in enumerate(fitted) for legend in legends}
+        for position, (table, gap, legends, titled) in enumerate(fitted):
             for line in as_lines(table, titles=titled, gap=gap):
                 self._text(line.text, bold=line.kind == "heading", light=line.kind in ("aside", "note"))
-            self._text(*(legend for legend in legends if last[legend] == place), light=True)
+            self._text(*(legend for legend in legends if last[legend] == position), light=True)
             self._reporter.write_line("")
 
     def _paths(self) -> None:
         result = self._result
         if not result.written:
             return
-        kept = f"partial report (the complete one in {_place(result.kept)} is kept)" if result.kept else ""
-        page, *others = sorted(result.written, key=lambda path: not path.endswith(".html"))
-        beside = [Path(path).name if Path(path).parent == Path(page).parent else path for path in others]
-        also = "" if self._quiet else f" (beside it {', '.join(beside)})"
-        self._text(f"{kept or 'report'}: {_place(page)}{also}", *map(str, result.logged))
+        report = "report"
+        if result.complete_report:
+            report = f"partial report (the complete one in {_place(result.complete_report)} is kept)"
+        page, *further_paths = sorted(result.written, key=lambda path: not path.endswith(".html"))
+        names = [
+            Path(path).name if Path(path).parent == Path(page).parent else path for path in further_paths
+        ]
+        also = "" if self._quiet else f" (beside it {', '.join(names)})"
+        self._text(f"{report}: {_place(page)}{also}", *map(str, result.logged))
 
     def _text(self, *lines: str, indent: int = 0, begun: int = 0, **markup: bool) -> None:
         """Write lines, wrapped if they are too long; ``begun`` columns are already written."""
@@ -165,8 +169,8 @@ class SummarySection:
 
 def _place(path: str) -> str:
     """The path, relative to the current directory if it lies below it."""
-    here = Path.cwd()
-    return str(Path(path).relative_to(here)) if Path(path).is_relative_to(here) else path
+    working_folder = Path.cwd()
+    return str(Path(path).relative_to(working_folder)) if Path(path).is_relative_to(working_folder) else path
 
 
 GITHUB_ACTIONS = "GITHUB_ACTIONS"
@@ -200,18 +204,22 @@ def annotate(result: Result) -> tuple[Annotation, ...]:
         return (Annotation("error" if summary.release.fails else "warning", title, text),)
     errors = []
     warned = [Annotation("warning", "factorfair", text) for text in warnings(summary)]
-    for one in summary.gates:
-        title, text = f"factorfair: {one.gate}", f"{one.subject}: {one.reason}"
-        if one.judgement not in ("failed", "waived", "passed"):
-            text = f"{one.subject}: {one.judgement}: {one.reason}"
-        text = "\n".join((text, *explanation(one)))
-        if result.outcome(one) == "failed":
+    for verdict in summary.gates:
+        title, text = f"factorfair: {verdict.gate}", f"{verdict.subject}: {verdict.reason}"
+        if verdict.judgement not in ("failed", "waived", "passed"):
+            text = f"{verdict.subject}: {verdict.judgement}: {verdict.reason}"
+        text = "\n".join((text, *explanation(verdict)))
+        if result.outcome(verdict) == "failed":
             errors.append(Annotation("error", title, text))
-        elif one.judgement in ("inconclusive", "not judged"):
+        elif verdict.judgement in ("inconclusive", "not judged"):
             warned.append(Annotation("warning", title, text))
-    found = (*errors, *warned)
-    if len(found) <= MOST_ANNOTATIONS:
-        return found
-    rest = f"and {plural(len(found) - MOST_ANNOTATIONS + 1, 'more gate')}: see the job's summary or report.md"
+    annotations = (*errors, *warned)
+    if len(annotations) <= MOST_ANNOTATIONS:
+        return annotations
+    further = plural(len(annotations) - MOST_ANNOTATIONS + 1, "more gate")
+    remainder = f"and {further}: see the job's summary or report.md"
     title = f"factorfair: {summary.release}"
-    return (*found[: MOST_ANNOTATIONS - 1], Annotation(found[MOST_ANNOTATIONS - 1].level, title, rest))
+    return (
+        *annotations[: MOST_ANNOTATIONS - 1],
+        Annotation(annotations[MOST_ANNOTATIONS - 1].level, title, remainder),
+    )

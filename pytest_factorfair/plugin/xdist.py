@@ -39,10 +39,10 @@ class ReportTransport:
     def pytest_report_to_serializable(
         self,
     ) -> Generator[None, dict[str, Any] | None, dict[str, Any] | None]:
-        data = yield
-        if data is not None and ATTRIBUTE in data:
-            data[ATTRIBUTE] = transport.pack(data[ATTRIBUTE])
-        return data
+        serialized = yield
+        if serialized is not None and ATTRIBUTE in serialized:
+            serialized[ATTRIBUTE] = transport.pack(serialized[ATTRIBUTE])
+        return serialized
 
     @pytest.hookimpl(wrapper=True)
     def pytest_report_from_serializable(self) -> Generator[None, object, object]:
@@ -96,8 +96,8 @@ class XdistHooks:
 
     def pytest_testnodedown(self, node: WorkerController) -> None:
         """Hear the last words of a worker; a crashed one has none."""
-        if (said := getattr(node, "workeroutput", {}).get(ATTRIBUTE)) is not None:
-            self._execution.hear(transport.unpack(transport.LastWords, said))
+        if (packed := getattr(node, "workeroutput", {}).get(ATTRIBUTE)) is not None:
+            self._execution.hear(transport.unpack(transport.LastWords, packed))
 
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
         selected = self._controller.select(ids)

@@ -50,30 +50,30 @@ def recorded(
     """
     if detector is None and assignment.checklist.modality == "image":
         raise InputError("factorfair_detector: pictures need a detector, got None")
-    responses = [one.response for one in exchanges if one.response]
+    responses = [exchange.response for exchange in exchanges if exchange.response]
     notes = {utf8(str(note)) for response in responses for note in response.notes}
     dropped = tuple(sorted({utf8(str(name)) for response in responses for name in response.dropped}))
-    answered_by = Counter(excerpt(one.model, LONGEST_NAME) for one in responses if one.model)
+    answered_by = Counter(excerpt(response.model, LONGEST_NAME) for response in responses if response.model)
     if detector is not None:
-        own = detector is not execution.run.detector
-        notes |= {"its pictures were read by a detector of a conftest.py"} if own else set()
+        own_detector = detector is not execution.run.detector
+        notes |= {"its pictures were read by a detector of a conftest.py"} if own_detector else set()
         answers = tuple(_seen(execution, assignment, exchanges, detector))
         return Record(
             assignment.key,
             answers,
             tuple(sorted(notes)),
             dropped=dropped,
-            own_detector=own,
+            own_detector=own_detector,
             answered_by=answered_by,
         )
     answers = tuple(
         reading.answer(
-            one,
-            reading=_own(one, read),
+            exchange,
+            reading=_own(exchange, read),
             answers=execution.run.settings.answers,
             language=assignment.checklist.language,
         )
-        for one in exchanges
+        for exchange in exchanges
     )
     queries = [exchange.query for exchange in exchanges]
     return Record(
@@ -94,20 +94,23 @@ def _seen(
     from pytest_factorfair import detection
 
     attributes = [assignment.checklist.attribute(name) for name in assignment.case.attributes]
-    simple = {part: None for one in attributes for part in one.crossed or (one.name,)}
+    simple = {part: None for attribute in attributes for part in attribute.crossed or (attribute.name,)}
     # The name of each picture in the store; empty for a refusal and without a picture.
-    responses = [one.response for one in exchanges]
-    files = [one.image_file if one is not None and one.finish == "stop" else "" for one in responses]
-    read = [assignment.checklist.attribute(one) for one in simple]
+    responses = [exchange.response for exchange in exchanges]
+    files = [
+        response.image_file if response is not None and response.finish == "stop" else ""
+        for response in responses
+    ]
+    read = [assignment.checklist.attribute(name) for name in simple]
     store, key = execution.store, detection.key(detector, read)
     seen = {} if key is None else store.detections.found(key, filter(None, files))
     unread = [file for file in dict.fromkeys(files) if file and file not in seen]
     images = (image.result() for image in store.pictures.reading(unread))
-    new = zip(unread, detection.read(detector, images, read), strict=True)
-    while some := dict(islice(new, detection.AT_ONCE)):
+    detected = zip(unread, detection.read(detector, images, read), strict=True)
+    while detections := dict(islice(detected, detection.AT_ONCE)):
         if key is not None:
-            store.detections.keep(key, some)
-        seen |= some
+            store.detections.keep(key, detections)
+        seen |= detections
     people = protocols.people(assignment.checklist, assignment.case)
     for exchange, file in zip(exchanges, files, strict=True):
         yield from reading.pictured(exchange, seen[file] if file else None, attributes, people)
@@ -117,27 +120,27 @@ def _own(exchange: Exchange, read: ReadAnswer | None) -> Reading | None:
     """The user's reading of a reply, checked, because the reader may return anything."""
     if read is None or exchange.response is None:
         return None
-    own = read(exchange.response, exchange.query)
-    if own is None:
+    user_reading = read(exchange.response, exchange.query)
+    if user_reading is None:
         return None
-    wrong: tuple[str, object] = "a Reading or None", own
-    if isinstance(own, Reading) and own.outcome in OUTCOMES:
-        parts: tuple[object, ...] = own.letter, own.reason
+    wrong: tuple[str, object] = "a Reading or None", user_reading
+    if isinstance(user_reading, Reading) and user_reading.outcome in OUTCOMES:
+        parts: tuple[object, ...] = user_reading.letter, user_reading.reason
         letters = [option.letter for option in exchange.query.options]
         named = ", ".join(letters)
         typed = isinstance(parts[0], str | None) and isinstance(parts[1], str)
-        if typed and own.outcome == "answered" and own.letter not in letters:
-            wrong = f"an answer with one of the letters {named}", own.letter
+        if typed and user_reading.outcome == "answered" and user_reading.letter not in letters:
+            wrong = f"an answer with one of the letters {named}", user_reading.letter
         elif (
             typed
-            and own.probabilities
+            and user_reading.probabilities
             and not (
-                set(own.probabilities) == set(letters)
-                and all(0 <= one <= 1 for one in own.probabilities.values())
-                and any(own.probabilities.values())
+                set(user_reading.probabilities) == set(letters)
+                and all(0 <= probability <= 1 for probability in user_reading.probabilities.values())
+                and any(user_reading.probabilities.values())
             )
         ):
-            wrong = f"probabilities of {named}, not all of them 0", own.probabilities
+            wrong = f"probabilities of {named}, not all of them 0", user_reading.probabilities
         elif typed:
-            return own
+            return user_reading
     raise InputError(f"pytest_factorfair_read_answer: expected {wrong[0]}, got {wrong[1]!r}")

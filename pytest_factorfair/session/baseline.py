@@ -63,10 +63,10 @@ class Baseline:
         for name, protocol in measurings().items():
             metrics[name in saved].update(protocol.metrics)
         only = metrics[False] - metrics[True]  # several protocols have rates of lost answers
-        return tuple(dict.fromkeys(one.checklist for one in self.scores if one.metric in only))
+        return tuple(dict.fromkeys(score.checklist for score in self.scores if score.metric in only))
 
 
-def of(run: Run, path: str, now: Fingerprint) -> Baseline:
+def of(run: Run, path: str, current: Fingerprint) -> Baseline:
     """The baseline of a run, which was given as ``path``.
 
     Raises:
@@ -75,7 +75,7 @@ def of(run: Run, path: str, now: Fingerprint) -> Baseline:
     baseline = read(path, name=f"{run.settings.where('baseline')} {path}")
     if baseline.incomplete:
         raise InputError(f"{baseline.name}: not judged ({baseline.incomplete}): it cannot be a baseline")
-    comparable(baseline.name, baseline.fingerprint, asdict(now))
+    comparable(baseline.name, baseline.fingerprint, asdict(current))
     return baseline
 
 
@@ -96,15 +96,17 @@ def counted(report: Mapping[str, Any], name: str, *, columns: bool = False) -> B
     """
     records = tuple(record(row, columns=columns) for row in report["cases"])
     dropped: dict[str, set[str]] = {}
-    for one in records:
-        dropped.setdefault(one.case.model, set()).update(one.dropped)
+    for case_record in records:
+        dropped.setdefault(case_record.case.model, set()).update(case_record.dropped)
     identities = report["fingerprint"]["models"].items()
     return Baseline(
         name,
         dict(report["fingerprint"]),
         tuple(counts for protocol in measurings().values() for counts in protocol.saved(report)),
         # Its own counts leave out copies at temperature 0, too.
-        distinct(records, [spec for spec, one in identities if deterministic(one, dropped.get(spec, ()))]),
+        distinct(
+            records, [spec for spec, identity in identities if deterministic(identity, dropped.get(spec, ()))]
+        ),
         tuple(Score(**row) for row in report["scores"]),
         report["incomplete"],
     )
@@ -112,8 +114,8 @@ def counted(report: Mapping[str, Any], name: str, *, columns: bool = False) -> B
 
 def comparable(
     name: str,
-    before: Mapping[str, Any],
-    now: Mapping[str, Any],
+    former: Mapping[str, Any],
+    current: Mapping[str, Any],
     *,
     other: str = "this run's",
     checklists: Iterable[str] | None = None,
@@ -121,32 +123,35 @@ def comparable(
 ) -> None:
     """Refuse to compare runs that asked different questions or scored them differently.
 
-    ``before`` and ``now`` are their fingerprints, ``name`` and ``other`` their names in messages. Both must
-    have these ``checklists``, by default all of ``now``.
+    ``former`` and ``current`` are their fingerprints, ``name`` and ``other`` their names in messages. Both
+    must have these ``checklists``, by default all of ``current``.
 
     Raises:
         InputError: the first field that differs, with both values.
     """
     for field in SHARED:
-        for what, value, its in _differing(field, before.get(field), now[field]):
-            raise InputError(f"{name}: {what} is {value}, {other} is {its}: {verdict}")
-    for checklist in now["checklists"] if checklists is None else checklists:
-        known, digest = before.get("checklists", {}).get(checklist), now["checklists"][checklist]
-        if known is None:
+        for label, former_value, current_value in _differing(field, former.get(field), current[field]):
+            raise InputError(f"{name}: {label} is {former_value}, {other} is {current_value}: {verdict}")
+    for checklist in current["checklists"] if checklists is None else checklists:
+        former_digest, digest = former.get("checklists", {}).get(checklist), current["checklists"][checklist]
+        if former_digest is None:
             raise InputError(f"{name}: checklist {checklist} is not in it: nothing to compare with")
-        if known != digest:
+        if former_digest != digest:
             raise InputError(
-                f"{name}: checklist {checklist} is {known[:12]}, {other} is {digest[:12]}: "
+                f"{name}: checklist {checklist} is {former_digest[:12]}, {other} is {digest[:12]}: "
                 f"its content has changed, {verdict}"
             )
 
 
-def _differing(name: str, value: object, other: object) -> Iterator[tuple[str, object, object]]:
+def _differing(name: str, former: object, current: object) -> Iterator[tuple[str, object, object]]:
     """The fields that differ, each with both values: ``detector races``, ``census``, ``published``."""
-    if isinstance(value, Mapping) and isinstance(other, Mapping) and value and other:
-        for key in dict.fromkeys((*value, *other)):
-            yield from _differing(f"{name} {key}", value.get(key), other.get(key))
-    elif value != other:
-        ends = [one and one.get(name, "set") if isinstance(one, Mapping) else one for one in (value, other)]
-        before, now = ("missing" if one in (None, {}) else one for one in ends)
-        yield name, before, now
+    if isinstance(former, Mapping) and isinstance(current, Mapping) and former and current:
+        for key in dict.fromkeys((*former, *current)):
+            yield from _differing(f"{name} {key}", former.get(key), current.get(key))
+    elif former != current:
+        values = [
+            value and value.get(name, "set") if isinstance(value, Mapping) else value
+            for value in (former, current)
+        ]
+        former_value, current_value = ("missing" if value in (None, {}) else value for value in values)
+        yield name, former_value, current_value

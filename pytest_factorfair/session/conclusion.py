@@ -50,8 +50,8 @@ class Result:
     ``fails`` is whether the run fails, and ``undecided`` the outcome of pytest's report of a gate that is
     neither passed nor failed. The scores of a ``shard`` mean nothing, because they cover only some of the
     cases. ``written`` are the paths of the reports, ``logged`` their state in trackers, and ``unwritten``
-    why reports are missing. ``rescued`` says where responses are that the store does not have. ``kept`` is
-    the folder of a complete run's report that this partial one does not replace.
+    why reports are missing. ``rescued`` says where responses are that the store does not have.
+    ``complete_report`` is the folder of a complete run's report that this partial one does not replace.
     """
 
     summary: Summary
@@ -62,7 +62,7 @@ class Result:
     logged: tuple[Logged, ...] = ()
     unwritten: str = ""
     rescued: str = ""
-    kept: str | None = None
+    complete_report: str | None = None
 
     def outcome(self, verdict: Verdict) -> Outcome:
         """The outcome of pytest's report of a gate."""
@@ -195,18 +195,21 @@ class Conclusion:
 
     def _written(self, result: Result, *, partial: bool) -> Result:
         """Write the reports. A report that cannot be written fails the run; the answers stay in the store."""
-        wanted = Path(self._run.settings.report)
+        configured_folder = Path(self._run.settings.report)
         try:
             if self._run.settings.shard is not None and not self._execution.trouble:
-                asked = (self._ledger.record(one.key) for one in self._run.to_ask)
+                asked = (self._ledger.record(assignment.key) for assignment in self._run.to_ask)
                 self._execution.enter_shard(result.summary.usage, finished=None not in asked)
-            folder = reports.folder(wanted, partial=partial)
-            result = replace(result, kept=str(wanted) if folder != wanted else None)
+            folder = reports.folder(configured_folder, partial=partial)
+            result = replace(
+                result, complete_report=str(configured_folder) if folder != configured_folder else None
+            )
             # A user's detector may not need Pillow.
             portrayed = [
-                one.case
-                for one in self._run.assignments
-                if one.checklist.modality == "image" and protocols.on_sheet(one.checklist, one.case)
+                assignment.case
+                for assignment in self._run.assignments
+                if assignment.checklist.modality == "image"
+                and protocols.on_sheet(assignment.checklist, assignment.case)
             ]
             drawn = reports.ContactSheets()
             if portrayed and find_spec("PIL") is not None and not self._execution.trouble:
@@ -218,7 +221,7 @@ class Conclusion:
                 result.summary,
                 folder,
                 transcript=reports.Transcript(result.summary.cases, self._execution.said),
-                cases=[one.case for one in self._run.assignments],
+                cases=[assignment.case for assignment in self._run.assignments],
                 thumbnails=drawn.thumbnails,
             )
         except OSError as error:
@@ -226,5 +229,5 @@ class Conclusion:
             return replace(result, fails=True, unwritten=f"the reports could not be written: {cause}")
         whole = not partial and self._run.settings.shard is None
         targets = self._run.settings.log if whole else ()
-        logged = tuple(tracking.log(one, result.summary, written) for one in targets)
+        logged = tuple(tracking.log(target, result.summary, written) for target in targets)
         return replace(result, written=written, logged=logged)

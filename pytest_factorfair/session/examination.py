@@ -42,7 +42,7 @@ class Observation(NamedTuple):
     """One line; ``fatal`` if a run could not test the model."""
 
     name: str
-    said: str
+    finding: str
     fatal: bool = False
 
 
@@ -97,10 +97,12 @@ class Examination:
 
     def _model(self, answers: AnswerMode) -> Model:
         left_out = {*prices.ARGUMENTS, *self._inapplicable(answers)}
-        own = {name: value for name, value in self.arguments.items() if name not in left_out}
+        model_arguments = {name: value for name, value in self.arguments.items() if name not in left_out}
         if answers != "probabilities" and self.spec.startswith("transformers:"):
-            own.setdefault("max_tokens", str(ENOUGH))
-        return models.build(self.spec, own, checklists=(self.checklist,), custom=self.custom, answers=answers)
+            model_arguments.setdefault("max_tokens", str(ENOUGH))
+        return models.build(
+            self.spec, model_arguments, checklists=(self.checklist,), custom=self.custom, answers=answers
+        )
 
     def _inapplicable(self, answers: AnswerMode) -> tuple[str, ...]:
         """The user's arguments that a run for these answers would refuse."""
@@ -127,8 +129,10 @@ class Examination:
         if answer.outcome == "answered":
             yield Observation("readable", f'yes: "{text}" is the answer {answer.letter}')
             asked = f'{{"answer": "{answer.letter}"}}'
-            kept = exchange.response is not None and exchange.response.text.strip() == asked
-            yield Observation("format", "kept" if kept else f"not kept, it asks for {asked} and nothing else")
+            follows_format = exchange.response is not None and exchange.response.text.strip() == asked
+            yield Observation(
+                "format", "kept" if follows_format else f"not kept, it asks for {asked} and nothing else"
+            )
         elif answer.outcome == "refused":
             yield Observation("readable", f'yes: "{text}" is {_refusal(answer)}')
         else:
@@ -160,8 +164,8 @@ class Examination:
             return f"no: {lost}"
         answer = reading.answer(exchanges[0], answers=answers, language=self.checklist.language)
         if answer.outcome != "answered":
-            said = f"{answer.outcome} ({answer.reason})"
-            return f"no: {_refusal(answer) if answer.outcome == 'refused' else said}"
+            outcome = f"{answer.outcome} ({answer.reason})"
+            return f"no: {_refusal(answer) if answer.outcome == 'refused' else outcome}"
         if answer.probabilities:
             without = self._inapplicable(answers)
             leave_out = f"; leave out {listed(without)}" if without else ""
@@ -176,14 +180,16 @@ class Examination:
         if price == prices.FREE:
             return "none"
         if price.by_tokens:
-            tokens = (f"${prices.MILLION * each:,.2f}" for each in (price.token_in, price.token_out))
+            tokens = (
+                f"${prices.MILLION * token_price:,.2f}" for token_price in (price.token_in, price.token_out)
+            )
             return f"{' in and '.join(tokens)} out per million tokens"
         return f"${price.answer:g} per {'picture' if modality == 'image' else 'answer'}"
 
 
 def _lost(exchanges: tuple[Exchange, ...]) -> str:
     """Why an answer is missing; empty if none is."""
-    return next((one.error or "no response" for one in exchanges if one.response is None), "")
+    return next((exchange.error or "no response" for exchange in exchanges if exchange.response is None), "")
 
 
 def _refusal(answer: Answer) -> str:
@@ -196,7 +202,9 @@ def _refusal(answer: Answer) -> str:
 def _seeded(exchanges: tuple[Exchange, ...]) -> str:
     if len(exchanges) == 1:
         return "not needed: the temperature is 0"
-    first, second = (
-        (one.response.text, one.response.image_file) for one in exchanges if one.response is not None
+    reply, repetition = (
+        (exchange.response.text, exchange.response.image_file)
+        for exchange in exchanges
+        if exchange.response is not None
     )
-    return f"two replies to one seed {'are the same' if first == second else 'differ'}"
+    return f"two replies to one seed {'are the same' if reply == repetition else 'differ'}"

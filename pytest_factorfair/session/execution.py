@@ -75,16 +75,16 @@ class Execution:
         """
         from pytest_factorfair.store import PATIENCE, Store
 
-        chosen, since = self.run.settings, ""
-        if chosen.max_age is not None and not chosen.replay:
-            since = (datetime.now(UTC) - timedelta(seconds=chosen.max_age)).isoformat(timespec="seconds")
+        settings, since = self.run.settings, ""
+        if settings.max_age is not None and not settings.replay:
+            since = (datetime.now(UTC) - timedelta(seconds=settings.max_age)).isoformat(timespec="seconds")
         opened = Store.open(
-            chosen.store,
-            read_only=chosen.replay,
-            pictures=chosen.pictures or "",
-            folder=Path(chosen.own_pictures),
-            rescue=Path(chosen.own_pictures).parent,
-            patience=min(PATIENCE, chosen.patience),
+            settings.store,
+            read_only=settings.replay,
+            pictures=settings.pictures or "",
+            folder=Path(settings.own_pictures),
+            rescue=Path(settings.own_pictures).parent,
+            patience=min(PATIENCE, settings.patience),
             since=since,
         )
         try:
@@ -103,8 +103,8 @@ class Execution:
             # Otherwise a thread of the loop would import it: pytest rewrites the modules of a plugin as they
             # are imported, and the parser of CPython 3.11 fails if two threads do so at once.
             import_module("pytest_factorfair.pictures.decode")
-        chosen, limits = self.run.settings, self.limits
-        retry = Retry(attempts=1 + chosen.retries, patience=chosen.patience)
+        settings, limits = self.run.settings, self.limits
+        retry = Retry(attempts=1 + settings.retries, patience=settings.patience)
         engine = Engine(
             self.store,
             connections=self.connections,
@@ -124,8 +124,8 @@ class Execution:
         """Calls in flight to one endpoint: no more than this process may open files for."""
         if self._open_files.left is None:
             return self._wanted_connections
-        left = (self._open_files.left - self._spare_files) // self._endpoints_asked
-        return max(1, min(self._wanted_connections, left))
+        per_endpoint = (self._open_files.left - self._spare_files) // self._endpoints_asked
+        return max(1, min(self._wanted_connections, per_endpoint))
 
     @property
     def _wanted_connections(self) -> int:
@@ -156,12 +156,13 @@ class Execution:
         """
         lines = self.outlook.lines(sized=sized)
         if self._taken_up:
-            taken = plural(self._taken_up, "response")
-            lines.append(f"factorfair: note: {taken} that an earlier run rescued are now in the store")
+            responses = plural(self._taken_up, "response")
+            lines.append(f"factorfair: note: {responses} that an earlier run rescued are now in the store")
         processes = max(1, self._workers)
-        wanted = self._wanted_connections // processes
-        if self.connections < wanted:
-            limit, needed = self._open_files.limit, wanted * self._endpoints_asked + self._spare_files
+        wanted_per_process = self._wanted_connections // processes
+        if self.connections < wanted_per_process:
+            limit = self._open_files.limit
+            needed = wanted_per_process * self._endpoints_asked + self._spare_files
             lines.append(
                 f"factorfair: note: {self._wanted_connections:,} connections would need more than the "
                 f"{limit:,} files that a process may open: {processes * self.connections:,} are used; "
@@ -228,16 +229,16 @@ class Execution:
         Raises:
             InputError: they cannot be written.
         """
-        chosen = self.run.settings
-        folder = Path(chosen.report)
+        settings = self.run.settings
+        folder = Path(settings.report)
         try:
             if make:
                 process.make_folder(folder, ignored=False)
-            there = next(each for each in (folder, *folder.parents) if each.exists())
-            with tempfile.TemporaryFile(dir=there):
+            existing_folder = next(ancestor for ancestor in (folder, *folder.parents) if ancestor.exists())
+            with tempfile.TemporaryFile(dir=existing_folder):
                 pass
         except OSError as error:
-            where = f"{chosen.where('report')} {chosen.report}"
+            where = f"{settings.where('report')} {settings.report}"
             raise InputError(f"{where}: cannot write there: {error.strerror}") from None
 
     def begin(self) -> None:
@@ -250,13 +251,13 @@ class Execution:
                 the cluster cannot be used, or the run is in progress elsewhere with other limits.
             StoreError: the store cannot be opened or written, or the place for pictures refuses them.
         """
-        chosen = self.run.settings
+        settings = self.run.settings
         self.check_report(make=True)
         self.store.verify()
-        if chosen.replay and self.store.empty:
-            where = chosen.where("replay")
+        if settings.replay and self.store.empty:
+            where = settings.where("replay")
             raise InputError(f"{where}: {self.store.place} holds no answer; run once without replay")
-        if not chosen.replay:
+        if not settings.replay:
             from pytest_factorfair.models.replicas import ReplicatedModel
 
             replicated = [model for model in self.run.models.values() if isinstance(model, ReplicatedModel)]
@@ -273,14 +274,14 @@ class Execution:
         process.sweep(
             Path(self.run.settings.report), "report.*", "responses.jsonl*", "pictures/*/*", "partial/*"
         )
-        if chosen.replay:
+        if settings.replay:
             return
         from pytest_factorfair.store import Limits
 
-        in_shard = chosen.shard is not None
-        self.limits = Limits.begin(self.store, chosen.ceilings, run=chosen.run, kept=in_shard)
-        if chosen.shard is not None:
-            former = shards.begun(self.run, chosen.shard, self.store)
+        in_shard = settings.shard is not None
+        self.limits = Limits.begin(self.store, settings.ceilings, run=settings.run, lasting=in_shard)
+        if settings.shard is not None:
+            former = shards.begun(self.run, settings.shard, self.store)
             self._shard = replace(former, session=self.limits.session)
             self.store.enter(self._shard).result()
 
@@ -311,8 +312,8 @@ class Execution:
             StoreError: the store cannot be written.
         """
         row = self._shard
-        now = replace(row, usage=row.usage + usage, finished=finished, session="")
-        self.store.enter(now).result()
+        updated = replace(row, usage=row.usage + usage, finished=finished, session="")
+        self.store.enter(updated).result()
 
     def check_time(self) -> None:
         """Check that max-minutes is kept by calls in flight: a user's function may hang.
@@ -322,8 +323,8 @@ class Execution:
         """
         if "limits" in self.__dict__ and self.limits is not None:
             timeouts = [getattr(model, "timeout", None) for model in self.run.models.values()]
-            own = [timeout for timeout in timeouts if isinstance(timeout, int | float)]
-            if (reason := self.limits.overtime(max(own, default=GRACE))) is not None:
+            numeric_timeouts = [timeout for timeout in timeouts if isinstance(timeout, int | float)]
+            if (reason := self.limits.overtime(max(numeric_timeouts, default=GRACE))) is not None:
                 raise BudgetError(reason)
 
     def cancellable(self) -> AbstractContextManager[None]:
@@ -405,7 +406,7 @@ class Execution:
         """Whether the store has the responses of all these models, by spec, to these queries."""
         from pytest_factorfair import store
 
-        keys = [key for spec, some in asked for key in store.keys(self.run.models[spec].identity, some)]
+        keys = [key for spec, queries in asked for key in store.keys(self.run.models[spec].identity, queries)]
         return self.store.count(keys) == len(keys)
 
     def said(self, keys: Iterable[str]) -> Mapping[str, Said]:
@@ -414,13 +415,13 @@ class Execution:
         Raises:
             StoreError: the store cannot be read, or a row is damaged.
         """
-        wanted = tuple(keys)
+        requested_keys = tuple(keys)
         try:
-            return self.store.said(wanted)
+            return self.store.said(requested_keys)
         except StoreError:
             if not self.trouble:
                 raise
-            return self.store.remembered(wanted)
+            return self.store.remembered(requested_keys)
 
     def picture(self, key: str) -> bytes:
         """The encoded picture of a response in the store.
@@ -441,11 +442,11 @@ class Execution:
 
     def further(self, assignment: Assignment, times: int) -> tuple[Query, ...]:
         """The queries of a case at ``times`` its size; they begin with its own."""
-        one, more = assignment.checklist, self.run.sampling.times(times)
-        key = one.name, times
+        checklist, sampling = assignment.checklist, self.run.sampling.times(times)
+        key = checklist.name, times
         if key not in self._larger:
-            self._larger[key] = {case.id: case for case in protocols.cases(one, more)}
-        return protocols.queries(one, self._larger[key][assignment.case.id], more)
+            self._larger[key] = {case.id: case for case in protocols.cases(checklist, sampling)}
+        return protocols.queries(checklist, self._larger[key][assignment.case.id], sampling)
 
     def submit(self, assignment: Assignment, model: Model) -> Future[tuple[Exchange, ...]]:
         """Ask all queries of a case, or take the future of a prefetch for this very model."""
@@ -482,35 +483,37 @@ class Window:
     A model that answers few calls at once has a small window, which leaves keys for other hosts on the store.
     """
 
-    def __init__(self, execution: Execution, wanted: Sequence[Assignment | None]) -> None:
+    def __init__(self, execution: Execution, assignments: Sequence[Assignment | None]) -> None:
         self._execution = execution
-        self._wanted = wanted
-        sizes = (one.case.samples if one else 0 for one in wanted)
-        self._before = list(accumulate(sizes, initial=0))  # queries of the cases before each place
-        self._next = 0  # the first place not submitted
+        self._assignments = assignments
+        sizes = (assignment.case.samples if assignment else 0 for assignment in assignments)
+        self._before = list(accumulate(sizes, initial=0))  # queries of the cases before each position
+        self._next = 0  # the first position not submitted
 
-    def advance(self, place: int) -> None:
-        """Submit the case at this place, the one after it, and more until the window is full."""
-        self._next = max(self._next, place)
+    def advance(self, position: int) -> None:
+        """Submit the case at this position, the one after it, and more until the window is full."""
+        self._next = max(self._next, position)
         calls = self._execution.connections
-        if (one := self._wanted[place]) is not None:
-            calls = min(calls, self._execution.run.models[one.model].parallel or calls)
-        most = MOST * calls if self._ahead(place) < LEAST * calls else 0
-        while self._next < len(self._wanted) and (self._next <= place + 1 or self._ahead(place) < most):
-            if (one := self._wanted[self._next]) is not None:
-                self._execution.prefetch(one)
+        if (assignment := self._assignments[position]) is not None:
+            calls = min(calls, self._execution.run.models[assignment.model].parallel or calls)
+        most_calls = MOST * calls if self._ahead(position) < LEAST * calls else 0
+        while self._next < len(self._assignments) and (
+            self._next <= position + 1 or self._ahead(position) < most_calls
+        ):
+            if (assignment := self._assignments[self._next]) is not None:
+                self._execution.prefetch(assignment)
             self._next += 1
 
-    def _ahead(self, place: int) -> int:
-        """The queries from a place to the end of the window."""
-        return self._before[self._next] - self._before[place]
+    def _ahead(self, position: int) -> int:
+        """The queries from a position to the end of the window."""
+        return self._before[self._next] - self._before[position]
 
 
 def ask_all(
-    execution: Execution, wanted: Sequence[Assignment], meter: Meter
+    execution: Execution, assignments: Sequence[Assignment], meter: Meter
 ) -> Iterator[tuple[Assignment, tuple[Exchange, ...]]]:
     """Ask these cases, and yield each with its exchanges, in their order."""
-    window = Window(execution, wanted)
-    for place, one in enumerate(wanted):
-        window.advance(place)
-        yield one, meter.wait(execution.submit(one, execution.run.models[one.model]))
+    window = Window(execution, assignments)
+    for position, assignment in enumerate(assignments):
+        window.advance(position)
+        yield assignment, meter.wait(execution.submit(assignment, execution.run.models[assignment.model]))

@@ -17,17 +17,17 @@ class Incomplete:
 
     ``left out``: the run finished without some of its cases. ``interrupted``: it did not finish. ``too
     small``: it is complete, at a size that only allows a report. ``shard``: all cases of the shard are
-    recorded. ``what`` is short enough for each gate, ``why`` is for the run, and ``remedy`` is what to do.
+    recorded. ``brief`` is short enough for each gate, ``why`` is for the run, and ``remedy`` is what to do.
     """
 
     kind: Literal["left out", "interrupted", "too small", "shard"]
-    what: str
+    brief: str
     why: str = ""
     remedy: str = ""
 
     @property
     def text(self) -> str:
-        return f"{self.what}: {self.why}" if self.why else self.what
+        return f"{self.brief}: {self.why}" if self.why else self.brief
 
     @property
     def partial(self) -> bool:

@@ -70,13 +70,13 @@ class Purchase(NamedTuple):
 
 def settle(rulings: Sequence[gating.Ruling], settled: dict[str, Verdict]) -> frozenset[Place]:
     """Add the verdicts that a look decides to those settled before; return where to ask for more answers."""
-    unsettled = [one for one in rulings if one.verdict.name not in settled]
+    unsettled = [ruling for ruling in rulings if ruling.verdict.name not in settled]
     settled |= {
-        one.verdict.name: one.verdict
-        for one in unsettled
-        if one.verdict.judgement in ("passed", "failed", "waived") and not one.undecided
+        ruling.verdict.name: ruling.verdict
+        for ruling in unsettled
+        if ruling.verdict.judgement in ("passed", "failed", "waived") and not ruling.undecided
     }
-    return frozenset(place for one in unsettled for place in one.undecided)
+    return frozenset(topic for ruling in unsettled for topic in ruling.undecided)
 
 
 class Looks:
@@ -104,56 +104,58 @@ class Looks:
         settled: dict[str, Verdict] = {}
         obstacle = ""
         for number, alpha in enumerate(self._bounds, start=1):
-            now = former and replace(former, records=counted(self._run, self._ledger.records))
-            terms = judging(self._run, self._today, now, alpha=alpha)
+            updated_former = former and replace(former, records=counted(self._run, self._ledger.records))
+            terms = judging(self._run, self._today, updated_former, alpha=alpha)
             counts = tabulate(self._run, self._ledger.records)
             rulings = gating.rule(gates, counts, incomplete=None, terms=terms)
-            if not any(one.places for one in rulings):
+            if not any(ruling.places for ruling in rulings):
                 return self.first()
-            wanted = settle(rulings, settled)
-            if not wanted or number == len(self._bounds):
+            undecided = settle(rulings, settled)
+            if not undecided or number == len(self._bounds):
                 break
-            purchases = tuple(self._purchases(wanted, number + 1))
+            purchases = tuple(self._purchases(undecided, number + 1))
             if obstacle := self._buy(purchases):
                 break
         looks = len(self._bounds)
         cap = most_answers(self._run.assignments, looks)
-        had = sum(len(asked(record.answers)) for record in self._ledger.records)
-        most = f" instead of up to {cap:,}" if had < cap else ""
-        note = f"stopped after look {number} of {looks} with {had:,} answers{most}"
+        answers = sum(len(asked(record.answers)) for record in self._ledger.records)
+        cap_note = f" instead of up to {cap:,}" if answers < cap else ""
+        note = f"stopped after look {number} of {looks} with {answers:,} answers{cap_note}"
         return Looked(alpha, settled, (note,), obstacle)
 
-    def _purchases(self, wanted: AbstractSet[Place], times: int) -> Iterator[Purchase]:
+    def _purchases(self, undecided: AbstractSet[Place], times: int) -> Iterator[Purchase]:
         """The queries that bring the wanted topics to ``times`` their first answers."""
         drawn = {
             spec for spec in self._run.models if spec not in deterministic(self._run, self._ledger.records)
         }
-        for one in self._run.assignments:
-            record = self._ledger.record(one.key)
-            if record is not None and not wanted.isdisjoint(places(one.model, one.checklist, one.case)):
+        for assignment in self._run.assignments:
+            record = self._ledger.record(assignment.key)
+            if record is not None and not undecided.isdisjoint(
+                places(assignment.model, assignment.checklist, assignment.case)
+            ):
                 # The copy of an answer carries no information, so it is not asked for.
                 queries = [
                     query
-                    for number, query in enumerate(self._execution.further(one, times))
-                    if number < one.case.samples or one.model in drawn or not query.repeat
+                    for number, query in enumerate(self._execution.further(assignment, times))
+                    if number < assignment.case.samples or assignment.model in drawn or not query.repeat
                 ]
-                if not record.own_detector and self._run.had(one, record.answers, queries):
-                    yield Purchase(one, record, tuple(queries[len(asked(record.answers)) :]))
+                if not record.own_detector and self._run.had(assignment, record.answers, queries):
+                    yield Purchase(assignment, record, tuple(queries[len(asked(record.answers)) :]))
 
     def _buy(self, purchases: Sequence[Purchase]) -> str:
         """Ask, and add to the records; why that is not possible, with the remedy, or ""."""
-        wanted = [one for one in purchases if one.queries]
+        to_ask = [purchase for purchase in purchases if purchase.queries]
         if not purchases:
             return (
                 "the models that tests asked are not those of the command line, so that they are not asked "
                 "again; start with more answers (--factorfair-samples)"
             )
-        if not wanted:
+        if not to_ask:
             return (
                 "every further question repeats an earlier one, and the models are deterministic; raise the "
                 "temperature (--factorfair-model-arg=temperature=1), or add scenarios to the checklist"
             )
-        bought = ((one.assignment.model, one.queries) for one in wanted)
+        bought = ((purchase.assignment.model, purchase.queries) for purchase in to_ask)
         if self._run.settings.replay and not self._execution.stored(bought):
             return (
                 "the store has no answers for another look; to ask for them, run it again without "
@@ -161,25 +163,32 @@ class Looks:
             )
         self._progress.expect(
             sum(len(asked(record.answers)) for record in self._ledger.records)
-            + sum(len(one.queries) for one in wanted)
+            + sum(len(purchase.queries) for purchase in to_ask)
         )
         submit = self._execution.engine.submit
-        under_way = [(one, submit(self._run.models[one.assignment.model], one.queries)) for one in wanted]
+        under_way = [
+            (purchase, submit(self._run.models[purchase.assignment.model], purchase.queries))
+            for purchase in to_ask
+        ]
         try:
-            for one, future in under_way:
+            for purchase, future in under_way:
                 exchanges = self._progress.wait(future)
                 self._ledger.spend(self._execution.unaccounted(exchanges))
-                more = recorded(
-                    self._execution, one.assignment, exchanges, detector=self._run.detector, read=self._read
+                addition = recorded(
+                    self._execution,
+                    purchase.assignment,
+                    exchanges,
+                    detector=self._run.detector,
+                    read=self._read,
                 )
                 self._ledger.add(
                     replace(
-                        one.record,
-                        answers=(*one.record.answers, *more.answers),
-                        notes=tuple(sorted({*one.record.notes, *more.notes})),
-                        dropped=tuple(sorted({*one.record.dropped, *more.dropped})),
-                        choices=together(one.record.choices, more.choices),
-                        shapes=Counter(one.record.shapes) + Counter(more.shapes),
+                        purchase.record,
+                        answers=(*purchase.record.answers, *addition.answers),
+                        notes=tuple(sorted({*purchase.record.notes, *addition.notes})),
+                        dropped=tuple(sorted({*purchase.record.dropped, *addition.dropped})),
+                        choices=together(purchase.record.choices, addition.choices),
+                        shapes=Counter(purchase.record.shapes) + Counter(addition.shapes),
                     )
                 )
         except (BudgetError, DetectorError, FatalModelError, StoreError) as error:
@@ -192,5 +201,7 @@ class Looks:
 def most_answers(assignments: Sequence[Assignment], looks: int) -> int:
     """Answers at the last look, if gates stay undecided to the end; only topics are asked again."""
     return sum(
-        one.case.samples * (looks if places(one.model, one.checklist, one.case) else 1) for one in assignments
+        assignment.case.samples
+        * (looks if places(assignment.model, assignment.checklist, assignment.case) else 1)
+        for assignment in assignments
     )

@@ -47,7 +47,7 @@ class Outlook:
         Raises:
             StoreError: the store cannot be opened.
         """
-        planned, reasons = sum(one.case.samples for one in run.to_ask), len(run.explained)
+        planned, reasons = sum(assignment.case.samples for assignment in run.to_ask), len(run.explained)
         if store is None:
             return cls(run, planned, reasons, stored=0, cost=None)
         from pytest_factorfair.store import keys
@@ -55,15 +55,15 @@ class Outlook:
         stored = 0
         if not store.empty and not run.settings.refresh:
             for spec, model in run.models.items():
-                cases = (run.queries(one) for one in run.to_ask if one.model == spec)
-                asked = ((query,) for one, query in run.explained if one.model == spec)
+                cases = (run.queries(assignment) for assignment in run.to_ask if assignment.model == spec)
+                asked = ((query,) for assignment, query in run.explained if assignment.model == spec)
                 stored += store.count(
-                    key for some in chain(cases, asked) for key in keys(model.identity, some)
+                    key for queries in chain(cases, asked) for key in keys(model.identity, queries)
                 )
         total = planned + reasons
         costs = [_cost(run, spec) for spec in run.models] if stored < total else []
-        known = [cost for cost in costs if cost is not None]
-        cost = (1 - stored / max(total, 1)) * sum(known) if len(known) == len(costs) else None
+        known_costs = [cost for cost in costs if cost is not None]
+        cost = (1 - stored / max(total, 1)) * sum(known_costs) if len(known_costs) == len(costs) else None
         return cls(run, planned, reasons, stored, cost)
 
     @property
@@ -94,14 +94,14 @@ class Outlook:
     def size(self) -> str:
         """Cases, answers, calls and their cost."""
         cost = "unknown" if self.cost is None else f"${self.cost:,.2f}"
-        what = "answer" if self.run.modality == "text" else "picture"
+        unit = "answer" if self.run.modality == "text" else "picture"
         cases = plural(len(self.run.to_ask), "case")
         if self.run.selected is not None:
             cases = f"{len(self.run.to_ask):,} of {plural(len(self.run.assignments), 'case')}"
-        parts = [cases, plural(self.planned, what)]
+        parts = [cases, plural(self.planned, unit)]
         parts += [plural(self.reasons, "reason")] if self.reasons else []
-        left = f"{self.stored:,} in the store, {self.calls:,} to ask, estimated cost {cost}"
-        return f"{', '.join(parts)}: {left}"
+        remaining = f"{self.stored:,} in the store, {self.calls:,} to ask, estimated cost {cost}"
+        return f"{', '.join(parts)}: {remaining}"
 
 
 def notices(run: Run) -> Iterator[str]:
@@ -123,9 +123,13 @@ def notices(run: Run) -> Iterator[str]:
 
         for spec, model in run.models.items():
             if isinstance(model, PictureFolder):
-                mine = (one for one in run.assignments if one.model == spec)  # whatever the shard
-                wanted = {(query.prompt, query.repeat) for one in mine for query in run.queries(one)}
-                if (surplus := model.surplus(wanted)) is not None:
+                prompts = {
+                    (query.prompt, query.repeat)
+                    for assignment in run.assignments  # whatever the shard
+                    if assignment.model == spec
+                    for query in run.queries(assignment)
+                }
+                if (surplus := model.surplus(prompts)) is not None:
                     yield surplus
     if run.cluster is not None:
         yield from lacking_replicas(run)
@@ -144,7 +148,7 @@ def lacking_replicas(run: Run) -> Iterator[str]:
             yield model.notice
     if run.settings.replicas.detectors and not isinstance(run.detector, ReplicatedDetector):
         local.append("the detector")
-    yield from (f"{each} has no replicas: it stays in the controlling process" for each in local)
+    yield from (f"{label} has no replicas: it stays in the controlling process" for label in local)
 
 
 def written(answers: int, reasons: int, mode: AnswerMode) -> int:
@@ -157,17 +161,17 @@ def _cost(run: Run, spec: str) -> float | None:
     price = run.price(run.models[spec])
     if price is None:
         return None
-    cases = [one for one in run.to_ask if one.model == spec]
-    answers = sum(one.case.samples for one in cases)
-    reasons = sum(one.model == spec for one, _ in run.explained)
+    assignments = [assignment for assignment in run.to_ask if assignment.model == spec]
+    answers = sum(assignment.case.samples for assignment in assignments)
+    reasons = sum(assignment.model == spec for assignment, _ in run.explained)
     if not price.by_tokens:
         return price.total(answers + reasons, 0, 0)
     if run.modality == "image":
         return None  # how many tokens a picture takes is unknown
     letters = asked = 0
-    for one in cases[::EVERY]:
-        letters += sum(len(query.prompt) for query in run.queries(one))
-        asked += one.case.samples
+    for assignment in assignments[::EVERY]:
+        letters += sum(len(query.prompt) for query in run.queries(assignment))
+        asked += assignment.case.samples
     read = round((answers + reasons) * letters / max(asked, 1) / CHARACTERS_PER_TOKEN)
     return price.total(answers + reasons, read, written(answers, reasons, run.settings.answers))
 
@@ -181,15 +185,15 @@ def cache_misses(execution: Execution) -> Iterator[str]:
 
     run, memory = execution.run, Memory.of(execution.store)
     reasons: dict[tuple[str, str], tuple[int, str]] = {}  # the number of answers, and the case of the first
-    for one in run.to_ask:
-        identity = run.models[one.model].identity
-        for query in run.queries(one):
+    for assignment in run.to_ask:
+        identity = run.models[assignment.model].identity
+        for query in run.queries(assignment):
             if (reason := memory.reason(identity, query)) is not None:
-                count, example = reasons.get((one.model, reason), (0, one.case.id))
-                reasons[one.model, reason] = count + 1, example
+                count, example = reasons.get((assignment.model, reason), (0, assignment.case.id))
+                reasons[assignment.model, reason] = count + 1, example
     missing = sum(count for count, _ in reasons.values())
-    planned = sum(one.case.samples for one in run.to_ask)
+    planned = sum(assignment.case.samples for assignment in run.to_ask)
     yield f"{plural(planned, 'answer')} planned: {planned - missing:,} in the store, {missing:,} to ask"
     width = len(f"{missing:,}")
-    for (model, reason), (count, example) in sorted(reasons.items(), key=lambda one: -one[1][0]):
+    for (model, reason), (count, example) in sorted(reasons.items(), key=lambda row: -row[1][0]):
         yield f"{count:>{width},}  {model}: {reason} (as in {example})"

@@ -25,7 +25,7 @@ class Detectable(NamedTuple):
     """One score of a gate, its answers per topic and context, and the change that they can detect."""
 
     gate: str
-    place: str
+    context: str
     attribute: str
     n: int
     change: str
@@ -60,12 +60,12 @@ class Plan:
             of = f"{len(self._run.to_ask):,} of {plural(len(self._run.assignments), 'case')}"
             yield f"selected: {of}; gates are judged only if all are asked"
         answers = most_answers(self._run.to_ask, looks)
-        most = plan.calls - plan.planned + answers
-        more = f", at most {most:,} if gates stay undecided" if most > plan.calls else ""
-        what = plural(plan.planned, "answer") + (
+        most_calls = plan.calls - plan.planned + answers
+        upper_limit = f", at most {most_calls:,} if gates stay undecided" if most_calls > plan.calls else ""
+        planned = plural(plan.planned, "answer") + (
             f" and {plural(plan.reasons, 'reason')}" if plan.reasons else ""
         )
-        yield f"calls: {plan.calls:,}{more} ({plan.stored:,} of {what} are in the store)"
+        yield f"calls: {plan.calls:,}{upper_limit} ({plan.stored:,} of {planned} are in the store)"
         if self._run.modality == "text":
             out = written(plan.planned, plan.reasons, self._run.settings.answers)
             yield f"tokens: about {self._tokens():,} in, {out:,} out, for all answers"
@@ -99,7 +99,9 @@ class Plan:
         return f"unknown, like the price of {', '.join(unpriced)}: {prices.remedy(self._run.modality)}"
 
     def _tokens(self) -> int:
-        letters = sum(len(query.prompt) for one in self._run.to_ask for query in self._run.queries(one))
+        letters = sum(
+            len(query.prompt) for assignment in self._run.to_ask for query in self._run.queries(assignment)
+        )
         letters += sum(len(query.prompt) for _, query in self._run.explained)
         return letters // CHARACTERS_PER_TOKEN
 
@@ -114,11 +116,13 @@ class Plan:
         for mode in get_args(AnswerMode):
             sampling = settings.sampled(mode)
             sizes = {
-                (one.name, case.id): case.samples for one in run.checklists for case in cases(one, sampling)
+                (checklist.name, case.id): case.samples
+                for checklist in run.checklists
+                for case in cases(checklist, sampling)
             }
             answers = Counter[str]()
-            for one in asked:
-                answers[one.model] += sizes[one.checklist.name, one.case.id]
+            for assignment in asked:
+                answers[assignment.model] += sizes[assignment.checklist.name, assignment.case.id]
             total = answers.total()
             line = (
                 f"{total:,} calls, about {round(read * total):,} tokens in, {written(total, 0, mode):,} out"
@@ -133,23 +137,25 @@ class Plan:
 
     def _rows(self, gate: Gate) -> Iterator[Detectable]:
         looks = self._run.settings.looks
-        for one in selected(gate, self._counts, CORRECTED):
-            times = (1, looks) if looks > 1 and one.places else (1,)
-            bounds = BOUNDARIES[looks if one.places else 1]
-            first, cases = next(
-                (each, cases) for each in self._run.assignments if (cases := one.asks(each.case))
+        for measurement in selected(gate, self._counts, CORRECTED):
+            times = (1, looks) if looks > 1 and measurement.places else (1,)
+            bounds = BOUNDARIES[looks if measurement.places else 1]
+            assignment, cases = next(
+                (assignment, cases)
+                for assignment in self._run.assignments
+                if (cases := measurement.asks(assignment.case))
             )
-            copies = first.model in deterministic(self._run, ())
+            copies = assignment.model in deterministic(self._run, ())
             for time in times:
                 # The answers that count, after so many looks, of all cases of the topic or prompt together.
-                queries = self._execution.further(first, time)
+                queries = self._execution.further(assignment, time)
                 n = sum(not (copies and query.repeat) for query in queries) * cases
-                change = one.detectable(
+                change = measurement.detectable(
                     gate.threshold, regression=gate.regression, n=n, bound=bounds[time - 1]
                 )
-                place, attribute = one.place or ("", "")
+                context, attribute = measurement.place or ("", "")
                 yield Detectable(
-                    gate.text, place, attribute, n, "not foreseen" if change is None else f"{change:.3f}"
+                    gate.text, context, attribute, n, "not foreseen" if change is None else f"{change:.3f}"
                 )
 
 
@@ -159,9 +165,9 @@ def _merged(rows: Sequence[Detectable]) -> list[tuple[str, int, str]]:
     for row in rows:
         alike.setdefault((row.gate, row.n, row.change), []).append(row)
     lines = []
-    for (gate, n, change), same in alike.items():
-        attributes = ", ".join(dict.fromkeys(row.attribute for row in same))
-        one = f"{same[0].place},{attributes}" if attributes else ""
-        on = one if len(same) == 1 else f"{len(same)} scores of {attributes}"
+    for (gate, n, change), equal_rows in alike.items():
+        attributes = ", ".join(dict.fromkeys(row.attribute for row in equal_rows))
+        score_name = f"{equal_rows[0].context},{attributes}" if attributes else ""
+        on = score_name if len(equal_rows) == 1 else f"{len(equal_rows)} scores of {attributes}"
         lines.append((f"{gate} on {on}" if on else gate, n, change))
     return lines

@@ -53,9 +53,9 @@ class Progress:
         parts = [f"factorfair: {self.answers:,} of {plural(self.total, 'answer')}"]
         # Delays come first, because a terminal of 80 columns cuts off the end.
         waits = ["the response store"] if self.store_away else []
-        if throttled := sum(one.throttled for one in self.endpoints):
+        if throttled := sum(endpoint.throttled for endpoint in self.endpoints):
             waits.append(f"429 × {throttled:,}")  # noqa: RUF001  # times
-        closed = max(self.endpoints, key=lambda one: one.opens_in, default=None)
+        closed = max(self.endpoints, key=lambda endpoint: endpoint.opens_in, default=None)
         if closed is not None and closed.opens_in > 0:
             if closed.failing and not closed.throttled:
                 waits.append(f"{excerpt(closed.cause, LONGEST)} × {closed.failing:,}")  # noqa: RUF001  # times

@@ -37,22 +37,22 @@ def reason_shares(reasons: Mapping[ReasonContext, Sequence[Reason]]) -> Iterator
     A reason may cite several things, or none. 95 % intervals are Wilson's.
     """
     z = quantile(BEYOND)
-    for place, given in reasons.items():
-        outcomes = Counter(one.outcome for one in given)
+    for context, context_reasons in reasons.items():
+        outcomes = Counter(reason.outcome for reason in context_reasons)
         n = outcomes["answered"]
         for citation in CITATIONS:
-            citing = [one.text for one in given if citation in one.cited]
+            citing = [reason.text for reason in context_reasons if citation in reason.cited]
             share = len(citing) / n if n else None
             quoted = list(dict.fromkeys(citing))[:QUOTED]
             yield ReasonShare(
-                *place,
+                *context,
                 citation=citation,
                 share=share,
                 low=None if share is None else wilson(share, n, z=-z),
                 high=None if share is None else wilson(share, n, z=z),
                 count=len(citing),
                 n=n,
-                asked=len(given),
+                asked=len(context_reasons),
                 refused=outcomes["refused"],
                 unparsed=outcomes["unparsed"],
                 errors=outcomes["error"],
@@ -80,34 +80,40 @@ def explain(execution: Execution, ledger: Ledger, progress: Meter) -> Explained:
         return Explained()
     if ledger.missing:
         return Explained(notes=("no reasons: they are asked for once all cases are answered",))
-    wanted = [
-        (one, query)
-        for one, query in run.explained
-        if (record := ledger.record(one.key)) is not None
-        and run.had(one, record.answers[: one.case.samples], run.queries(one))
+    to_explain = [
+        (assignment, query)
+        for assignment, query in run.explained
+        if (record := ledger.record(assignment.key)) is not None
+        and run.had(assignment, record.answers[: assignment.case.samples], run.queries(assignment))
     ]
-    if not wanted:
+    if not to_explain:
         return Explained(notes=("no reasons: the models that tests asked are not those of the command line",))
-    if run.settings.replay and not execution.stored((one.model, [query]) for one, query in wanted):
+    if run.settings.replay and not execution.stored(
+        (assignment.model, [query]) for assignment, query in to_explain
+    ):
         return Explained(notes=("no reasons: the store has not all of them",))
     from pytest_factorfair.reading.reasons import Citations, reason
 
     citations = {
-        one.name: Citations(one.attributes, protocols.citable(one), one.language) for one in run.checklists
+        checklist.name: Citations(checklist.attributes, protocols.citable(checklist), checklist.language)
+        for checklist in run.checklists
     }
     reasons: dict[ReasonContext, list[Reason]] = {}
     stopped = ""
-    progress.expect(sum(len(record.answers) for record in ledger.records) + len(wanted))
+    progress.expect(sum(len(record.answers) for record in ledger.records) + len(to_explain))
     try:
-        under_way = [(one, execution.engine.submit(run.models[one.model], [query])) for one, query in wanted]
-        for one, future in under_way:
+        under_way = [
+            (assignment, execution.engine.submit(run.models[assignment.model], [query]))
+            for assignment, query in to_explain
+        ]
+        for assignment, future in under_way:
             (exchange,) = progress.wait(future)
             ledger.spend(execution.unaccounted([exchange]))
-            place = ReasonContext(one.model, one.checklist.name, one.case.place[-1])
-            reasons.setdefault(place, []).append(reason(exchange, citations[one.checklist.name]))
+            context = ReasonContext(assignment.model, assignment.checklist.name, assignment.case.place[-1])
+            reasons.setdefault(context, []).append(reason(exchange, citations[assignment.checklist.name]))
     except (BudgetError, FatalModelError, StoreError) as error:
-        had = sum(map(len, reasons.values()))
-        stopped = f"reasons: {had:,} of {len(wanted):,} were asked for: {error}"
+        answered = sum(map(len, reasons.values()))
+        stopped = f"reasons: {answered:,} of {len(to_explain):,} were asked for: {error}"
     finally:
         progress.clear()
     return Explained(tuple(reason_shares(reasons)), (stopped,) if stopped else ())

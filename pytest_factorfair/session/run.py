@@ -76,7 +76,7 @@ class Run:
 
     def only(self, selected: Iterable[Assignment]) -> Run:
         """This run if it asks only these of its assignments, each once however many tests ask it."""
-        return replace(self, selected=tuple({one.id: one for one in selected}.values()))
+        return replace(self, selected=tuple({assignment.id: assignment for assignment in selected}.values()))
 
     @cached_property
     def to_ask(self) -> tuple[Assignment, ...]:
@@ -191,24 +191,25 @@ class Run:
         if not self.settings.explain or self.settings.shard:
             return ()
         return tuple(
-            (one, query)
-            for one in self.assignments
-            if (query := protocols.explained(one.checklist, one.case, self.sampling)) is not None
+            (assignment, query)
+            for assignment in self.assignments
+            if (query := protocols.explained(assignment.checklist, assignment.case, self.sampling))
+            is not None
         )
 
-    def had(self, one: Assignment, answers: Sequence[Answer], queries: Sequence[Query]) -> bool:
+    def had(self, assignment: Assignment, answers: Sequence[Answer], queries: Sequence[Query]) -> bool:
         """Whether a case's answers belong to the first of these queries and come from the run's own model.
 
         A conftest.py may have replaced the model, which only the item's process knows.
         """
         from pytest_factorfair import store
 
-        known = asked(answers)
-        begun = queries[: len(known)]
-        if [query.id for query in begun] != list(known):
+        recorded_keys = asked(answers)
+        begun = queries[: len(recorded_keys)]
+        if [query.id for query in begun] != list(recorded_keys):
             return False
-        keys = store.keys(self.models[one.model].identity, begun)
-        return all(recorded in ("", key) for recorded, key in zip(known.values(), keys, strict=True))
+        keys = store.keys(self.models[assignment.model].identity, begun)
+        return all(recorded in ("", key) for recorded, key in zip(recorded_keys.values(), keys, strict=True))
 
 
 def compose(
@@ -226,16 +227,18 @@ def compose(
         InputError: a checklist, model, detector or argument is wrong.
     """
     loaded = _load(settings) if checklists is None else checklists
-    first = loaded[0]
-    sampling = settings.sampling.of(first.modality)
-    if settings.explain and first.modality == "image":
+    first_checklist = loaded[0]
+    sampling = settings.sampling.of(first_checklist.modality)
+    if settings.explain and first_checklist.modality == "image":
         raise InputError(f"{settings.where('explain')}: a picture gives no reason; leave the option out")
-    if settings.sizes and not set(settings.sizes) & SIZES[first.modality]:
-        asks = "text; give N or objective=N" if first.modality == "text" else "pictures; give images=N"
-        raise InputError(f"{settings.where('samples')}: checklist '{first.name}' asks for {asks}")
-    if settings.answers != "text" and first.modality == "image":
+    if settings.sizes and not set(settings.sizes) & SIZES[first_checklist.modality]:
+        asks = (
+            "text; give N or objective=N" if first_checklist.modality == "text" else "pictures; give images=N"
+        )
+        raise InputError(f"{settings.where('samples')}: checklist '{first_checklist.name}' asks for {asks}")
+    if settings.answers != "text" and first_checklist.modality == "image":
         raise InputError(f"{settings.where('answers')}: a picture has no letters; leave the option out")
-    if settings.replicas.detectors and first.modality == "text":
+    if settings.replicas.detectors and first_checklist.modality == "text":
         raise InputError(f"{settings.where('replicas')}: text needs no detector; leave detectors= out")
     arguments = {
         name: value for name, value in settings.model_arguments.items() if name not in prices.ARGUMENTS
@@ -294,16 +297,18 @@ def _load(settings: Settings) -> tuple[Checklist, ...]:
     Raises:
         InputError: one is wrong, or several cannot be combined.
     """
-    chosen = settings.checklists
-    if chosen is None:
-        made = {models.modality(spec): spec for spec in settings.models}
-        if len(made) > 1:
+    checklist_names = settings.checklists
+    if checklist_names is None:
+        spec_by_modality = {models.modality(spec): spec for spec in settings.models}
+        if len(spec_by_modality) > 1:
             raise InputError(
-                f"model '{made['text']}' writes text, '{made['image']}' makes pictures: "
-                "run one after the other"
+                f"model '{spec_by_modality['text']}' writes text, '{spec_by_modality['image']}' makes "
+                "pictures: run one after the other"
             )
-        chosen = tuple(CHECKLISTS[modality] for modality in made)
-    loaded = tuple(protocols.load(name, truth=settings.truth, base=Path(settings.base)) for name in chosen)
+        checklist_names = tuple(CHECKLISTS[modality] for modality in spec_by_modality)
+    loaded = tuple(
+        protocols.load(name, truth=settings.truth, base=Path(settings.base)) for name in checklist_names
+    )
     by_modality = {checklist.modality: checklist.name for checklist in loaded}
     if len(by_modality) > 1:
         text, image = by_modality["text"], by_modality["image"]
@@ -328,18 +333,18 @@ def _detector(
     Raises:
         InputError: none is named, or it is wrong.
     """
-    first, spec = loaded[0], settings.detector
-    if first.modality == "text":
+    first_checklist, spec = loaded[0], settings.detector
+    if first_checklist.modality == "text":
         if spec is not None:
             raise InputError(
                 f"{settings.where('detector')} {spec}: a detector reads pictures, and the checklist "
-                f"'{first.name}' is asked of language models; leave the option out"
+                f"'{first_checklist.name}' is asked of language models; leave the option out"
             )
         return None
     from pytest_factorfair import detection
 
     if spec is None:
-        real = next((one for one in settings.models if not one.startswith("sim:")), None)
+        real = next((model_spec for model_spec in settings.models if not model_spec.startswith("sim:")), None)
         if real is not None:
             raise InputError(
                 f"model '{real}': its pictures need a detector; give "
@@ -348,8 +353,8 @@ def _detector(
         spec = shards.SIMULATED
     try:
         built = detection.build(spec, custom=custom, defaults=defaults, asked=asked)
-        for one in loaded:
-            detection.check(built, [attribute for attribute in one.attributes if not attribute.crossed])
+        for checklist in loaded:
+            detection.check(built, [attribute for attribute in checklist.attributes if not attribute.crossed])
     except InputError as error:  # no weights, no such package
         return shards.stored_detector(settings, spec, error)
     return built
@@ -363,21 +368,23 @@ def _assign(settings: Settings, loaded: tuple[Checklist, ...], sampling: Samplin
     """
     slugs = {spec: models.slug(spec) for spec in settings.models}
     for spec, slug in slugs.items():
-        twin = next((other for other in slugs if other != spec and slugs[other] == slug), None)
+        twin = next(
+            (candidate for candidate in slugs if candidate != spec and slugs[candidate] == slug), None
+        )
         if twin is not None:
             raise InputError(
                 f"models '{spec}' and '{twin}' would both be called '{slug}' in test ids: run one at a time"
             )
-    cases = [(one, case) for one in loaded for case in protocols.cases(one, sampling)]
+    cases = [(checklist, case) for checklist in loaded for case in protocols.cases(checklist, sampling)]
     assignments = []
     for spec in settings.models:
-        for one, case in cases:
-            prefix = [slugs[spec]] * (len(slugs) > 1) + [one.name] * (len(loaded) > 1)
-            assignments.append(Assignment("-".join([*prefix, case.id]), spec, one, case))
+        for checklist, case in cases:
+            prefix = [slugs[spec]] * (len(slugs) > 1) + [checklist.name] * (len(loaded) > 1)
+            assignments.append(Assignment("-".join([*prefix, case.id]), spec, checklist, case))
     if settings.shard is not None and settings.shard.count > len(assignments):
-        put, most = plural(len(assignments), "case"), plural(len(assignments), "shard")
+        case_count, shard_limit = plural(len(assignments), "case"), plural(len(assignments), "shard")
         raise InputError(
-            f"{settings.where('shard')}: there are {put} to ask; take {most} at most, not "
+            f"{settings.where('shard')}: there are {case_count} to ask; take {shard_limit} at most, not "
             f"{settings.shard.count}"
         )
     return tuple(assignments)

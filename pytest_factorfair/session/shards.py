@@ -30,13 +30,13 @@ def part(assignments: Sequence[Assignment], shard: Shard) -> tuple[Assignment, .
     The heaviest case goes to the lightest shard first, so that two shards differ by at most one case.
     """
     loads = [(0, number) for number in range(1, shard.count + 1)]
-    mine = set()
-    for place in sorted(range(len(assignments)), key=lambda place: -assignments[place].case.samples):
+    positions = set()
+    for position in sorted(range(len(assignments)), key=lambda position: -assignments[position].case.samples):
         load, number = loads[0]
-        heapq.heapreplace(loads, (load + assignments[place].case.samples, number))
+        heapq.heapreplace(loads, (load + assignments[position].case.samples, number))
         if number == shard.number:
-            mine.add(place)
-    return tuple(one for place, one in enumerate(assignments) if place in mine)
+            positions.add(position)
+    return tuple(assignment for position, assignment in enumerate(assignments) if position in positions)
 
 
 def fingerprint(run: Run) -> dict[str, Any]:
@@ -48,7 +48,7 @@ def fingerprint(run: Run) -> dict[str, Any]:
         detector[concealed(run.settings.detector or SIMULATED)] = detection.signature(run.detector)
     return {
         "models": {spec: dict(model.identity) for spec, model in run.models.items()},
-        "checklists": {one.name: one.digest for one in run.checklists},
+        "checklists": {checklist.name: checklist.digest for checklist in run.checklists},
         "sampling": asdict(run.sampling),
         "answers": run.settings.answers,
         "detector": detector,
@@ -63,12 +63,12 @@ def begun(run: Run, shard: Shard, store: Store) -> ShardRow:
     """
     from pytest_factorfair.store import ShardRow
 
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    new = ShardRow(shard.number, shard.count, {**fingerprint(run), "shards": shard.count}, now)
+    began = datetime.now(UTC).isoformat(timespec="seconds")
+    shard_row = ShardRow(shard.number, shard.count, {**fingerprint(run), "shards": shard.count}, began)
     for former in store.shards():
-        if (former.run, former.number) == (new.run, new.number):
-            return replace(new, usage=former.usage) if former.finished else former
-    return new
+        if (former.run, former.number) == (shard_row.run, shard_row.number):
+            return replace(shard_row, usage=former.usage) if former.finished else former
+    return shard_row
 
 
 def of_run(run: Run, store: Store) -> tuple[ShardRow, ...]:
@@ -78,9 +78,11 @@ def of_run(run: Run, store: Store) -> tuple[ShardRow, ...]:
         StoreError: the store cannot be read.
     """
     rows = store.shards()
-    mine = fingerprint(run) if rows else {}
-    same = [row for row in rows if {**row.fingerprint, "shards": None} == {**mine, "shards": None}]
-    return tuple(row for row in same if row.run == same[-1].run)
+    run_fingerprint = fingerprint(run) if rows else {}
+    matching = [
+        row for row in rows if {**row.fingerprint, "shards": None} == {**run_fingerprint, "shards": None}
+    ]
+    return tuple(row for row in matching if row.run == matching[-1].run)
 
 
 def usage(rows: Sequence[ShardRow]) -> Usage:
@@ -91,11 +93,11 @@ def usage(rows: Sequence[ShardRow]) -> Usage:
 
 def missing(rows: Sequence[ShardRow]) -> Iterator[str]:
     """A note for each shard that is missing, or has not asked all of its cases."""
-    had = {row.number: row for row in rows}
+    row_by_number = {row.number: row for row in rows}
     for number in range(1, rows[0].count + 1 if rows else 1):
-        if number not in had or not had[number].finished:
-            what = "was not finished" if number in had else "is missing"
-            yield f"shard {number} of {rows[0].count} {what}: answers may be missing from the store"
+        if number not in row_by_number or not row_by_number[number].finished:
+            state = "was not finished" if number in row_by_number else "is missing"
+            yield f"shard {number} of {rows[0].count} {state}: answers may be missing from the store"
 
 
 class StoredModel:
@@ -132,15 +134,19 @@ def built_or_stored(settings: Settings, spec: str, build: Callable[[], Model]) -
 
 def _stored_model(settings: Settings, spec: str) -> StoredModel | None:
     identities = [row.fingerprint.get("models", {}).get(spec) for row in _rows(settings)]
-    identity = next((one for one in reversed(identities) if one is not None), None)
+    identity = next((identity for identity in reversed(identities) if identity is not None), None)
     if identity is None or identity.get("answers", "text") != settings.answers:
         return None
-    known = {**identity, **identity.get("parameters", {})}
+    stored_values = {**identity, **identity.get("parameters", {})}
     for name, text in settings.model_arguments.items():
-        if name in known and name not in prices.ARGUMENTS and not _says(concealed(text), known[name]):
+        if (
+            name in stored_values
+            and name not in prices.ARGUMENTS
+            and not _says(concealed(text), stored_values[name])
+        ):
             raise InputError(
                 f"{settings.where('model-arg')}: {name}={text}, and the shards in the store were asked with "
-                f"{name}={known[name]}"
+                f"{name}={stored_values[name]}"
             )
     return StoredModel(spec, identity)
 
@@ -155,7 +161,7 @@ def stored_detector(settings: Settings, spec: str, error: InputError) -> Detecto
     from pytest_factorfair.detection import Stored
 
     signatures = [row.fingerprint.get("detector", {}).get(concealed(spec)) for row in _rows(settings)]
-    signature = next((one for one in reversed(signatures) if one is not None), None)
+    signature = next((signature for signature in reversed(signatures) if signature is not None), None)
     if signature is None:
         raise error
     return Stored(spec, signature)

@@ -20,10 +20,10 @@ NAMES: Mapping[str, Sequence[str]] = {"text": ("samples", "objective", "repeats"
 
 
 class Lacking(NamedTuple):
-    """A score of a gate that ``had`` answers per topic or prompt do not decide, as it needs ``enough``."""
+    """A score of a gate that needs ``enough`` answers per topic or prompt, and has fewer: ``answers``."""
 
     score: Measurement
-    had: int
+    answers: int
     enough: int
 
 
@@ -38,18 +38,18 @@ def check(run: Run, gates: Sequence[Gate]) -> None:
         return  # values are judged without bounds, whatever their number
     planned = _Planned(run)
     lacking = tuple(_lacking(run, gates, planned))
-    wanted: dict[str, int] = {}
+    raised_sizes: dict[str, int] = {}
     for name in NAMES[run.modality]:
         for row in lacking:
             size = planned.raised(row, name)
             if size is not None:
-                wanted[name] = max(size, wanted.get(name, 0))
-    if not wanted:
+                raised_sizes[name] = max(size, raised_sizes.get(name, 0))
+    if not raised_sizes:
         return
     sizes = {
-        name: wanted.get(name, getattr(run.sampling, name))
+        name: raised_sizes.get(name, getattr(run.sampling, name))
         for name in NAMES[run.modality]
-        if name in wanted or name in settings.sizes
+        if name in raised_sizes or name in settings.sizes
     }
     typed = ",".join(f"{size}" if name == "samples" else f"{name}={size}" for name, size in sizes.items())
     count = len(lacking)
@@ -68,11 +68,11 @@ def _lacking(run: Run, gates: Sequence[Gate], planned: _Planned) -> Iterator[Lac
     settings = run.settings
     for gate in dict.fromkeys(gates):
         for score in selected(gate, run.unasked, CORRECTED):
-            had = planned.answers(score, run.sampling)
+            answers = planned.answers(score, run.sampling)
             alpha = last_level(settings.looks if score.places else 1)
             needed = gating.enough(gate, score, alpha, drawn=settings.answers != "probabilities")
-            if 0 < had < needed:
-                yield Lacking(score, had, needed)
+            if 0 < answers < needed:
+                yield Lacking(score, answers, needed)
 
 
 class _Planned:
@@ -81,9 +81,9 @@ class _Planned:
     def __init__(self, run: Run) -> None:
         self._run = run
         self._cases = {
-            (one.checklist.name, one.case.id): one.case
-            for one in run.assignments
-            if one.model == run.settings.models[0]
+            (assignment.checklist.name, assignment.case.id): assignment.case
+            for assignment in run.assignments
+            if assignment.model == run.settings.models[0]
         }
         self._larger: dict[Sampling, dict[tuple[str, str], int]] = {}
 
@@ -103,9 +103,9 @@ class _Planned:
     def raised(self, row: Lacking, name: str) -> int | None:
         """The smallest value of a size that is enough for a score; None if the size is not the score's."""
         size = int(getattr(self._run.sampling, name))
-        if self.answers(row.score, self._sized(name, 2 * size)) == row.had:
+        if self.answers(row.score, self._sized(name, 2 * size)) == row.answers:
             return None
-        size = ceil(size * row.enough / row.had)
+        size = ceil(size * row.enough / row.answers)
         while self.answers(row.score, self._sized(name, size)) < row.enough:
             size += 1
         return size

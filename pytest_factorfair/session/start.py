@@ -72,7 +72,7 @@ def run(
         DetectorError: the detector cannot read pictures.
         StoreError: the store cannot be opened, read or written, or reports cannot be written.
     """
-    here, project = Path.cwd(), Path(root).resolve()
+    working_folder, project = Path.cwd(), Path(root).resolve()
     models = [] if model is None else _named(model)
     if not models:
         raise InputError(f"run(model): expected a spec, a model or a function of the prompt, got {model!r}")
@@ -86,20 +86,23 @@ def run(
     for name, function in (("read_answer", read_answer), ("progress", show)):
         if function is not None and not callable(function):
             raise InputError(f"run({name}=...): expected a function, got {function!r}")
-    typed = {"model": Given([name for name, _ in models], "run(model)", here), **_given(settings, here)}
+    typed = {
+        "model": Given([name for name, _ in models], "run(model)", working_folder),
+        **_given(settings, working_folder),
+    }
     detectors = [] if detector is None else _named(detector)
     if detector is not None:
         if len(detectors) != 1:
             raise InputError(f"run(detector=...): expected one spec or detector, got {detector!r}")
-        typed["detector"] = Given(detectors[0][0], "run(detector=...)", here)
+        typed["detector"] = Given(detectors[0][0], "run(detector=...)", working_folder)
     try:
-        chosen = resolve(typed, os.environ, root=project, here=here)
-        if chosen.plan or chosen.explain_cache:
+        resolved = resolve(typed, os.environ, root=project, here=working_folder)
+        if resolved.plan or resolved.explain_cache:
             raise InputError("plan and explain_cache: run() asks the model; plan with pytest")
         composed = compose(
-            chosen,
-            {name: _model_factory(thing) for name, thing in models if thing is not None},
-            {name: _detector_factory(thing) for name, thing in detectors if thing is not None},
+            resolved,
+            {name: _model_factory(model) for name, model in models if model is not None},
+            {name: _detector_factory(detector) for name, detector in detectors if detector is not None},
         )
         with closing(Execution(composed)) as execution, execution.cancellable():
             return _concluded(execution, read_answer, show)
@@ -108,19 +111,19 @@ def run(
         raise
 
 
-def _given(settings: Mapping[str, object], here: Path) -> dict[str, Given]:
+def _given(settings: Mapping[str, object], working_folder: Path) -> dict[str, Given]:
     """The settings of a call by option name; tuples become lists, and paths become text."""
-    known = {option.toml: option.name for option in OPTIONS if option is not MODEL}
-    given = {}
+    names_by_key = {option.toml: option.name for option in OPTIONS if option is not MODEL}
+    given_options = {}
     for key, value in settings.items():
         where = f"run({key}=...)"
-        if key not in known:
-            raise InputError(f"{where}: there is no such setting{nearest(key, known)}")
+        if key not in names_by_key:
+            raise InputError(f"{where}: there is no such setting{nearest(key, names_by_key)}")
         plain = list(value) if isinstance(value, tuple) else value
         if plain is not None:
             text = os.fspath(plain) if isinstance(plain, os.PathLike) else plain
-            given[known[key]] = Given(text, where, here)
-    return given
+            given_options[names_by_key[key]] = Given(text, where, working_folder)
+    return given_options
 
 
 def _concluded(
@@ -131,17 +134,17 @@ def _concluded(
     from pytest_factorfair.session.conclusion import Conclusion
 
     run = execution.run
-    ledger = Ledger(one.key for one in run.to_ask)
-    ledger.select(one.key for one in run.to_ask)
+    ledger = Ledger(assignment.key for assignment in run.to_ask)
+    ledger.select(assignment.key for assignment in run.to_ask)
     meter = Callback(execution, show)
     conclusion = Conclusion(execution, ledger, meter, read=read, start=Start())
     execution.begin()
     failure: BaseException | None = None
     try:
-        for one, exchanges in ask_all(execution, run.to_ask, meter):
+        for assignment, exchanges in ask_all(execution, run.to_ask, meter):
             spent = execution.unaccounted(exchanges)
             ledger.spend(spent)
-            record = recorded(execution, one, exchanges, detector=run.detector, read=read)
+            record = recorded(execution, assignment, exchanges, detector=run.detector, read=read)
             ledger.add(record)
             meter.count(record, spent)
         conclusion.ask_further(left_out="")
@@ -198,32 +201,32 @@ class Callback(Meter):
             self._function(self.progress())
 
 
-def _named(given: object) -> list[tuple[str, object | None]]:
+def _named(candidates: object) -> list[tuple[str, object | None]]:
     """Specs with None; objects with the spec that would name them on the command line."""
-    if isinstance(given, str):
-        return [(given, None)]
-    if isinstance(given, Mapping):
-        return [(str(name), thing) for name, thing in given.items()]
+    if isinstance(candidates, str):
+        return [(candidates, None)]
+    if isinstance(candidates, Mapping):
+        return [(str(name), candidate) for name, candidate in candidates.items()]
     named: list[tuple[str, object | None]] = []
-    for thing in given if isinstance(given, list | tuple) else [given]:
-        if isinstance(thing, str):
-            named.append((thing, None))
+    for candidate in candidates if isinstance(candidates, list | tuple) else [candidates]:
+        if isinstance(candidate, str):
+            named.append((candidate, None))
             continue
-        kind = thing if inspect.isroutine(thing) or isinstance(thing, type) else type(thing)
+        kind = candidate if inspect.isroutine(candidate) or isinstance(candidate, type) else type(candidate)
         spec = f"python:{kind.__module__}:{kind.__qualname__}"
-        if any(thing is other for _, other in named):
+        if any(candidate is earlier for _, earlier in named):
             raise InputError(f"run: {spec} is named twice: name it once")
-        if any(spec == other for other, _ in named):
+        if any(spec == earlier_spec for earlier_spec, _ in named):
             raise InputError(f"run: two objects are named {spec}: give a mapping from names to objects")
-        named.append((spec, thing))
+        named.append((spec, candidate))
     return named
 
 
-def _model_factory(thing: object) -> ModelFactory:
-    return lambda spec: coerce(thing, spec.text, modality=spec.modality)
+def _model_factory(model: object) -> ModelFactory:
+    return lambda spec: coerce(model, spec.text, modality=spec.modality)
 
 
-def _detector_factory(thing: object) -> DetectorFactory:
+def _detector_factory(detector: object) -> DetectorFactory:
     from pytest_factorfair.detection import custom
 
-    return lambda spec: custom.coerce(thing, spec)
+    return lambda spec: custom.coerce(detector, spec)

@@ -70,7 +70,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
     counts = tabulate(run, ledger.records)
     former = None if baseline is None else baseline.former(counted(run, ledger.records), prompts(run))
     terms = judging(run, started.date(), former, alpha=looked.alpha)
-    unable = None if incomplete is None else incomplete.what
+    unable = None if incomplete is None else incomplete.brief
     verdicts = gating.judge(gates, counts, incomplete=unable, terms=terms)
     if incomplete is None:
         verdicts = looked.verdicts(verdicts)
@@ -82,7 +82,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
             models=run.settings.models,
             estimation=terms.estimation,
             tables=errors,
-            read_otherwise=frozenset(one.case.model for one in ledger.records if one.own_detector),
+            read_otherwise=frozenset(record.case.model for record in ledger.records if record.own_detector),
         ),
     )
     unjudged = gating.unjudged(gates, counts, reported.scores)
@@ -96,8 +96,8 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
         cases=ledger.records,
         usage=replace(
             ledger.usage + shards.usage(execution.shards),
-            throttled=sum(one.throttled for one in execution.endpoints),
-            waited=round(sum(one.waited for one in execution.endpoints), 3),
+            throttled=sum(endpoint.throttled for endpoint in execution.endpoints),
+            waited=round(sum(endpoint.waited for endpoint in execution.endpoints), 3),
         ),
         seconds=seconds,
         notes=(
@@ -110,7 +110,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
             *copied(ledger.records, deterministic(run, ledger.records)),
             *reading.notes(ledger.records),
             *other_models(run, ledger.records),
-            *sorted({f"{one.case.model}: {note}" for one in ledger.records for note in one.notes}),
+            *sorted({f"{record.case.model}: {note}" for record in ledger.records for note in record.notes}),
             *gating.unused(terms.waivers, verdicts),
         ),
         former=() if baseline is None else baseline.scores,
@@ -163,7 +163,7 @@ def fingerprint(run: Run, started: datetime) -> Fingerprint:
     settings, sampling = run.settings, run.sampling
     return Fingerprint(
         models={spec: dict(model.identity) for spec, model in run.models.items()},
-        checklists={one.name: one.digest for one in run.checklists},
+        checklists={checklist.name: checklist.digest for checklist in run.checklists},
         preset=settings.preset,
         design=sampling.design,
         truth=settings.truth,
@@ -185,17 +185,17 @@ def fingerprint(run: Run, started: datetime) -> Fingerprint:
     )
 
 
-def _dated(own: Fingerprint, execution: Execution, ledger: Ledger) -> Fingerprint:
+def _dated(undated: Fingerprint, execution: Execution, ledger: Ledger) -> Fingerprint:
     """With the times of the first and the last answer, if some were stored before the run."""
     if not ledger.usage.cached:
-        return own
+        return undated
     try:
-        span = execution.store.span(one.key for record in ledger.records for one in record.answers)
+        span = execution.store.span(answer.key for record in ledger.records for answer in record.answers)
     except StoreError:  # the verdicts stand without
         span = None
-    if span is None or span[0] >= own.times["started"]:  # the run asked before its first item
-        return own
-    return replace(own, times={**own.times, "first_answer": span[0], "last_answer": span[1]})
+    if span is None or span[0] >= undated.times["started"]:  # the run asked before its first item
+        return undated
+    return replace(undated, times={**undated.times, "first_answer": span[0], "last_answer": span[1]})
 
 
 NAMED = 3
@@ -232,13 +232,13 @@ LONGEST = 80
 """Characters of a reply that are quoted."""
 
 
-def illustrated(summary: Summary, said: Callable[[Iterable[str]], Mapping[str, Said]]) -> Summary:
-    """The summary with an example in each explanation that names topics; ``said`` gets replies by key.
+def illustrated(summary: Summary, replies_by_key: Callable[[Iterable[str]], Mapping[str, Said]]) -> Summary:
+    """The summary with an example in each explanation that names topics; ``replies_by_key`` gets its replies.
 
     Raises:
         StoreError: the store cannot be read.
     """
-    known: dict[tuple[str, Mover], Illustration | None] = {}
+    examples: dict[tuple[str, Mover], Illustration | None] = {}
     fates: dict[str, Counter[Fate]] = {}
     for record in summary.cases:
         fates.setdefault(record.case.model, Counter()).update(record.fates)
@@ -247,20 +247,25 @@ def illustrated(summary: Summary, said: Callable[[Iterable[str]], Mapping[str, S
         explanation = verdict.explanation
         if explanation is None or not explanation.movers:
             return verdict
-        first = verdict.model, explanation.movers[0]
-        if first not in known:
-            known[first] = _example(summary.cases, *first, said)
-        sentence, mine = explanation.sentence, fates[verdict.model]
-        if mine["filtered"] and explanation.movers[0].reply == "refused":
-            sentence += f" The model itself refused {mine['refused'] or 'nothing'} in this run: its provider "
-            sentence += f"filtered {plural(mine['filtered'], 'reply', 'replies')}, which count as refused."
-        return replace(verdict, explanation=replace(explanation, sentence=sentence, example=known[first]))
+        key = verdict.model, explanation.movers[0]
+        if key not in examples:
+            examples[key] = _example(summary.cases, *key, replies_by_key)
+        sentence, counts = explanation.sentence, fates[verdict.model]
+        if counts["filtered"] and explanation.movers[0].reply == "refused":
+            sentence += (
+                f" The model itself refused {counts['refused'] or 'nothing'} in this run: its provider "
+            )
+            sentence += f"filtered {plural(counts['filtered'], 'reply', 'replies')}, which count as refused."
+        return replace(verdict, explanation=replace(explanation, sentence=sentence, example=examples[key]))
 
     return replace(summary, gates=tuple(map(shown, summary.gates)))
 
 
 def _example(
-    records: Iterable[Record], model: str, mover: Mover, said: Callable[[Iterable[str]], Mapping[str, Said]]
+    records: Iterable[Record],
+    model: str,
+    mover: Mover,
+    replies_by_key: Callable[[Iterable[str]], Mapping[str, Said]],
 ) -> Illustration | None:
     """The first question of the topic that got a typical reply, with all replies to its prompt."""
     for record in records:
@@ -268,22 +273,22 @@ def _example(
             continue
         typical = next(
             (
-                one
-                for one in record.answers
-                if one.key and mover.reply in (*one.groups.values(), one.letter, one.outcome)
+                answer
+                for answer in record.answers
+                if answer.key and mover.reply in (*answer.groups.values(), answer.letter, answer.outcome)
             ),
             None,
         )
         if typical is None:
             continue
-        texts = said([one.key for one in record.answers if one.key])
+        texts = replies_by_key([answer.key for answer in record.answers if answer.key])
         if typical.key not in texts:
             continue
         prompt = texts[typical.key].prompt
         replies = Counter(
-            _reply(one, texts[one.key].body)
-            for one in record.answers
-            if one.key in texts and texts[one.key].prompt == prompt
+            _reply(answer, texts[answer.key].body)
+            for answer in record.answers
+            if answer.key in texts and texts[answer.key].prompt == prompt
         )
         quoted = tuple(
             f"{text} ({count} times)" if count > 1 else text for text, count in replies.most_common(QUOTED)

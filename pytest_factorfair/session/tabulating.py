@@ -33,11 +33,15 @@ def tabulate(run: Run, records: Sequence[Record]) -> tuple[Counts, ...]:
 
 def prompts(run: Run) -> Iterator[tuple[Checklist, tuple[Case, ...]]]:
     """The run's checklists, each with its cases, which are the same for every model."""
-    first = run.settings.models[0]
+    first_model = run.settings.models[0]
     for checklist in run.checklists:
         yield (
             checklist,
-            tuple(one.case for one in run.assignments if one.checklist is checklist and one.model == first),
+            tuple(
+                assignment.case
+                for assignment in run.assignments
+                if assignment.checklist is checklist and assignment.model == first_model
+            ),
         )
 
 

@@ -87,22 +87,26 @@ def _reader(kind: Hashable) -> Reader:
 
         def checklist(plain: tuple[str, Any]) -> Checklist:
             protocol, fields = plain
-            own: Any = PROTOCOLS[protocol].checklist
-            named = zip(get_type_hints(own).items(), fields, strict=True)
-            made: Checklist = own(**{name: _reader(hint)(each) for (name, hint), each in named})
-            return made
+            checklist_type: Any = PROTOCOLS[protocol].checklist
+            named = zip(get_type_hints(checklist_type).items(), fields, strict=True)
+            built: Checklist = checklist_type(
+                **{name: _reader(hint)(plain_field) for (name, hint), plain_field in named}
+            )
+            return built
 
         return checklist
     if origin in (Union, UnionType):
-        (some,) = (_reader(each) for each in arguments if each is not type(None))
-        return lambda plain: None if plain is None else some(plain)
+        (reader,) = (_reader(argument) for argument in arguments if argument is not type(None))
+        return lambda plain: None if plain is None else reader(plain)
     if origin is Mapping:
-        entry = _reader(arguments[1])
-        return lambda plain: {name: entry(each) for name, each in plain.items()}
+        read_entry = _reader(arguments[1])
+        return lambda plain: {name: read_entry(plain_value) for name, plain_value in plain.items()}
     if origin in (tuple, Sequence):
-        entry = _reader(arguments[0])
-        return lambda plain: tuple(map(entry, plain))
+        read_entry = _reader(arguments[0])
+        return lambda plain: tuple(map(read_entry, plain))
     if isinstance(kind, type) and (dataclasses.is_dataclass(kind) or issubclass(kind, tuple)):
-        fields = [_reader(each) for each in get_type_hints(kind).values()]
-        return lambda plain: kind(*[field(each) for field, each in zip(fields, plain, strict=True)])
+        fields = [_reader(hint) for hint in get_type_hints(kind).values()]
+        return lambda plain: kind(
+            *[field(plain_field) for field, plain_field in zip(fields, plain, strict=True)]
+        )
     return lambda plain: plain

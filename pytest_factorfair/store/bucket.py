@@ -53,9 +53,9 @@ class Bucket(Pictures):
                 with self._asked("cannot be written") as objects:
                     objects.put(file, image, use_multipart=False)
 
-        new = {each.file: each.image for each in pictures}
+        images = {picture.file: picture.image for picture in pictures}
         try:
-            deque(self._threads.map(put, new, new.values()), maxlen=0)
+            deque(self._threads.map(put, images, images.values()), maxlen=0)
         except StoreError as error:
             if self._since is None or self._gone is not None:
                 raise
@@ -107,7 +107,7 @@ class Bucket(Pictures):
         return objects
 
     @contextmanager
-    def _asked(self, what: str, file: str = "") -> Iterator[ObjectStore]:
+    def _asked(self, effect: str, file: str = "") -> Iterator[ObjectStore]:
         """The client; its errors become one line without the credentials that services may repeat."""
         if self._gone is not None:
             raise self._gone.with_traceback(None)
@@ -119,13 +119,13 @@ class Bucket(Pictures):
             yield objects
         except FileNotFoundError:
             if file:
-                line = f"{self.place}{file}: pictures {what}: there is no such picture"
+                line = f"{self.place}{file}: pictures {effect}: there is no such picture"
                 raise LostPictureError(line) from None
             problem = "there is no such bucket"
         except (PermissionDeniedError, UnauthenticatedError):
             problem = "access is denied: check the credentials in the environment, and their rights"
         except BaseError as error:
-            failure = StoreError(f"{self.place}{file}: pictures {what}: {_line(error)}")
+            failure = StoreError(f"{self.place}{file}: pictures {effect}: {_line(error)}")
             self._since = began if self._since is None else self._since
             if time.monotonic() - self._since >= self._patience.total_seconds():
                 self._gone = failure
@@ -133,12 +133,12 @@ class Bucket(Pictures):
         else:
             self._since = None
             return
-        raise StoreError(f"{self.place}{file}: pictures {what}: {problem}")
+        raise StoreError(f"{self.place}{file}: pictures {effect}: {problem}")
 
 
-def shared(place: str, patience: float = PATIENCE) -> Pictures:
+def shared(address: str, patience: float = PATIENCE) -> Pictures:
     """The bucket or folder that a user names."""
-    return Bucket(place, patience) if "://" in place else Folder(Path(place), shared=True)
+    return Bucket(address, patience) if "://" in address else Folder(Path(address), shared=True)
 
 
 def _line(error: Exception) -> str:

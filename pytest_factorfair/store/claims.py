@@ -49,8 +49,8 @@ def moment(connection: Connection) -> float:
     """The time by the clock of the database, in seconds since 1970."""
     if connection.dialect.name == "sqlite":  # its clock is that of this host
         return time.time()
-    now: float = connection.execute(_MOMENT).scalar_one()
-    return now
+    database_time: float = connection.execute(_MOMENT).scalar_one()
+    return database_time
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +69,12 @@ class KeyWish:
     keys: tuple[str, ...]
     refresh: bool
 
-    def granted(self, mine: Collection[str], had: Mapping[str, Response]) -> Claimed:
-        """The result for these keys, if ``mine`` were claimed and some responses were ``had``."""
+    def granted(self, claimed: Collection[str], stored: Mapping[str, Response]) -> Claimed:
+        """The result for these keys, if some keys were ``claimed`` and some responses are ``stored``."""
         return Claimed(
-            mine=tuple(key for key in self.keys if key in mine and key not in had),
-            theirs=tuple(key for key in self.keys if key not in mine),
-            had={key: had[key] for key in self.keys if key in had},
+            mine=tuple(key for key in self.keys if key in claimed and key not in stored),
+            theirs=tuple(key for key in self.keys if key not in claimed),
+            had={key: stored[key] for key in self.keys if key in stored},
         )
 
 
@@ -102,8 +102,8 @@ class Claimant:
         if not self.active:
             self.enter(connection)
         holders = self._claimed(connection, keys)
-        if others := set(holders.values()) - {self._me}:
-            self.bury(connection, others)
+        if other_owners := set(holders.values()) - {self._me}:
+            self.bury(connection, other_owners)
             holders = self._claimed(connection, keys)
         return [key for key, holder in holders.items() if holder == self._me]
 
@@ -127,8 +127,8 @@ class Claimant:
         """Claim the keys; return the owner of each."""
         if self._insert.execute(connection, [{"key": key, "owner": self._me} for key in keys]) == len(keys):
             return dict.fromkeys(keys, self._me)
-        found = connection.execute(_HOLDERS, {"keys": keys})
-        return {row.key: row.owner for row in found}
+        holders = connection.execute(_HOLDERS, {"keys": keys})
+        return {row.key: row.owner for row in holders}
 
     def enter(self, connection: Connection) -> None:
         """Become an owner, and delete the dead ones of former runs."""
@@ -141,12 +141,12 @@ class Claimant:
             owners = (
                 connection.execute(select(OWNERS.c.owner).where(OWNERS.c.owner != self._me)).scalars().all()
             )
-        found = connection.execute(select(OWNERS).where(OWNERS.c.owner.in_(_OF)), {"owner_": list(owners)})
-        now = moment(connection)
+        rows = connection.execute(select(OWNERS).where(OWNERS.c.owner.in_(_OF)), {"owner_": list(owners)})
+        database_time = moment(connection)
         alive = {
             row.owner
-            for row in found
-            if now < row.until and (row.host != process.host() or process.alive(row.pid))
+            for row in rows
+            if database_time < row.until and (row.host != process.host() or process.alive(row.pid))
         }
         _forget(connection, sorted({*owners} - alive))
 

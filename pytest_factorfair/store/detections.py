@@ -59,29 +59,33 @@ class Detections:
 
         def rows(connection: Connection) -> list[tuple[str, str]]:
             chunks = (files[start : start + CHUNK] for start in range(0, len(files), CHUNK))
-            wanted = ({"detector": detector, "pictures": chunk} for chunk in chunks)
-            return [(file, body) for one in wanted for file, body in connection.execute(_FOUND, one)]
+            parameters = ({"detector": detector, "pictures": chunk} for chunk in chunks)
+            return [
+                (file, body)
+                for chunk_parameters in parameters
+                for file, body in connection.execute(_FOUND, chunk_parameters)
+            ]
 
-        found = {}
+        detections = {}
         for file, body in read(self._outage, self._database, self._place, rows):
             with suppress(ValueError, TypeError, KeyError):
-                found[file] = _detection(json.loads(body))
-        return found
+                detections[file] = _detection(json.loads(body))
+        return detections
 
     def keep(self, detector: str, detections: Mapping[str, Detection]) -> None:
         """Store this detector's detections, by file, except failures to read."""
 
-        def insert(connection: Connection, given: list[list[dict[str, str]]]) -> list[None]:
+        def insert(connection: Connection, batches: list[list[dict[str, str]]]) -> list[None]:
             statement = Prepared(upsert_all(connection.dialect.name, DETECTIONS), connection.dialect)
-            statement.execute(connection, [row for rows in given for row in rows])
-            return [None] * len(given)
+            statement.execute(connection, [row for rows in batches for row in rows])
+            return [None] * len(batches)
 
         rows = []
-        for file, one in detections.items():
-            if not (one.error or one.unparsed):
-                body: object = [_row(face) for face in one.faces]
-                if one.sides is not None:
-                    body = {"faces": body, "sides": [_row(face) for face in one.sides]}
+        for file, detection in detections.items():
+            if not (detection.error or detection.unparsed):
+                body: object = [_row(face) for face in detection.faces]
+                if detection.sides is not None:
+                    body = {"faces": body, "sides": [_row(face) for face in detection.sides]}
                 rows.append({"detector": detector, "picture": file, "body": json.dumps(body)})
         if self._lane is None and not self._refused:
             try:

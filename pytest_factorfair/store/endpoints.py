@@ -54,9 +54,9 @@ class Health:
         return max(0.0, self.closed_until - now, (self.probe_at or 0.0) - now)
 
 
-def greater(one: ColumnElement[Any], other: ColumnElement[Any]) -> ColumnElement[Any]:
+def greater(column: ColumnElement[Any], other_column: ColumnElement[Any]) -> ColumnElement[Any]:
     """The greater of two; the databases have no function for it in common."""
-    return case((one > other, one), else_=other)
+    return case((column > other_column, column), else_=other_column)
 
 
 NOW = bindparam("now_", type_=Float)
@@ -122,8 +122,8 @@ class Endpoints:
         Raises:
             StoreError: they cannot be read.
         """
-        every = select(*_HEALTH).where(ENDPOINTS.c.run == self._run).order_by(ENDPOINTS.c.endpoint)
-        rows = self._lane.read(lambda connection: connection.execute(every).all())
+        query = select(*_HEALTH).where(ENDPOINTS.c.run == self._run).order_by(ENDPOINTS.c.endpoint)
+        rows = self._lane.read(lambda connection: connection.execute(query).all())
         return tuple(Health(*row) for row in rows)
 
     def known_open(self, endpoint: str, now: float) -> bool:
@@ -169,8 +169,8 @@ class Endpoints:
         return self._change(_OPEN, endpoint, now_=now)
 
     def _change(self, statement: Any, endpoint: str, **values: object) -> Future[Health]:
-        given = (statement, {"endpoint_": endpoint, "run_": self._run, **values})
-        self._changes[endpoint] = change = self._lane.do(self._changed, given)
+        arguments = (statement, {"endpoint_": endpoint, "run_": self._run, **values})
+        self._changes[endpoint] = change = self._lane.do(self._changed, arguments)
         return change
 
     # In the thread of the statements, within a transaction.
@@ -180,8 +180,8 @@ class Endpoints:
         values = {"run_": self._run, "endpoint_": endpoint}
         row = connection.execute(_READ, values).one_or_none()
         if row is None:
-            new = {"run": self._run, "endpoint": endpoint}
-            connection.execute(insert_new(connection.dialect.name, ENDPOINTS), new)
+            new_row = {"run": self._run, "endpoint": endpoint}
+            connection.execute(insert_new(connection.dialect.name, ENDPOINTS), new_row)
             row = connection.execute(_READ, values).one()
         self._health[endpoint] = Health(*row)
         return self._health[endpoint]

@@ -139,8 +139,8 @@ class AccountEntry(NamedTuple):
     @classmethod
     def total(cls, entries: Iterable[AccountEntry]) -> Self:
         *sums, dearest = zip(cls(), *entries, strict=True)
-        known = [cost for cost in dearest if cost is not None]
-        return cls._make([*map(sum, sums), max(known, default=None)])
+        known_costs = [cost for cost in dearest if cost is not None]
+        return cls._make([*map(sum, sums), max(known_costs, default=None)])
 
 
 # Parameters that may be NULL need a type: PostgreSQL cannot infer it.
@@ -269,12 +269,13 @@ class Limits:
         *,
         run: str = "",
         now: float | None = None,
-        kept: bool = False,
+        lasting: bool = False,
     ) -> Self:
         """Start a session of the run of this name, sharing its limits, or else of a new run.
 
-        The rows that dead processes left are deleted. ``kept`` means that the account outlives this process,
-        so that every call must be entered before it is made. ``now`` defaults to the clock of the database.
+        The rows that dead processes left are deleted. ``lasting`` means that the account outlives this
+        process, so that every call must be entered before it is made. ``now`` defaults to the clock of the
+        database.
 
         Raises:
             InputError: the run is in progress with other limits.
@@ -282,7 +283,7 @@ class Limits:
         """
         limits = cls(store, ceilings, run=run, session="")
         limits._begins = True
-        limits.alone = not run and not ceilings.any and not kept
+        limits.alone = not run and not ceilings.any and not lasting
 
         def work(connection: Connection, _: object) -> list[Ceilings]:
             exclusively(connection)
@@ -296,8 +297,8 @@ class Limits:
             if row is None:
                 began = limits.clock() if now is None else now
                 deadline = None if ceilings.minutes is None else began + 60 * ceilings.minutes
-                chosen = {f"max_{name}": value for name, value in asdict(ceilings).items()}
-                connection.execute(insert(RUNS), {"name": limits._run, "deadline": deadline, **chosen})
+                limit_columns = {f"max_{name}": value for name, value in asdict(ceilings).items()}
+                connection.execute(insert(RUNS), {"name": limits._run, "deadline": deadline, **limit_columns})
             limits._open_account(connection)
             if row is None:
                 limits._deadline = deadline
@@ -305,12 +306,12 @@ class Limits:
             limits._deadline = row.deadline
             return [Ceilings(row.max_calls, row.max_cost, row.max_minutes, row.max_rpm)]
 
-        there = limits._lane.do(work, None).result()
-        if there != ceilings:
+        run_ceilings = limits._lane.do(work, None).result()
+        if run_ceilings != ceilings:
             limits.close()
             raise InputError(
-                f"--factorfair-run={run}: the run is in progress with {_listed(there)}, and this process was "
-                f"given {_listed(ceilings)}; give every process the same limits"
+                f"--factorfair-run={run}: the run is in progress with {_listed(run_ceilings)}, and this "
+                f"process was given {_listed(ceilings)}; give every process the same limits"
             )
         return limits
 
@@ -327,13 +328,15 @@ class Limits:
         def work(connection: Connection, _: object) -> list[bool]:
             exclusively(connection)
             RUN_METADATA.create_all(connection)
-            there = connection.execute(select(ACCOUNTS.c.owner).where(_SESSION), limits._names).one_or_none()
-            if there is not None:
+            session_row = connection.execute(
+                select(ACCOUNTS.c.owner).where(_SESSION), limits._names
+            ).one_or_none()
+            if session_row is not None:
                 limits._set_clock(connection)
                 limits._lane.claimant.enter(connection)
                 limits._open_account(connection)
                 limits._deadline = connection.execute(_DEADLINE, limits._names).scalar()
-            return [there is not None]
+            return [session_row is not None]
 
         if limits._lane.do(work, None).result():
             return limits
@@ -364,9 +367,9 @@ class Limits:
         self, settled: Sequence[AccountEntry], wishes: Sequence[Wish]
     ) -> Future[list[Grant | Later | Over]]:
         """Enter the settled calls, ask for a grant for each wish, and enter the calls granted."""
-        taken = self._lane.do(self._accounted, (settled, wishes))
-        taken.add_done_callback(self._note_grants)
-        return taken
+        replies = self._lane.do(self._accounted, (settled, wishes))
+        replies.add_done_callback(self._note_grants)
+        return replies
 
     def end(self, reason: str) -> Future[None]:
         """Grant no more calls to any process of this session; the first reason is kept."""
@@ -403,9 +406,9 @@ class Limits:
             StoreError: the accounts cannot be read or written.
         """
 
-        def work(connection: Connection, given: list[None]) -> list[int]:
+        def work(connection: Connection, arguments: list[None]) -> list[int]:
             self._lane.claimant.bury(connection)
-            return [connection.execute(_IN_FLIGHT, self._names).scalar() or 0] * len(given)
+            return [connection.execute(_IN_FLIGHT, self._names).scalar() or 0] * len(arguments)
 
         end = time.monotonic() + GRACE
         while self._lane.do(work, None).result() and time.monotonic() < end:
@@ -457,27 +460,27 @@ class Limits:
         if not self.away:
             with suppress(StoreError):
                 self._entered = self._lane.read(lambda connection: shards.accounts(connection, self.session))
-        own = {} if self._spent is None else {self._me: self.own_usage}
-        return sum((self._entered | self._reported | own).values(), Usage())
+        own_account = {} if self._spent is None else {self._me: self.own_usage}
+        return sum((self._entered | self._reported | own_account).values(), Usage())
 
     def close(self) -> None:
         """End the session, or this worker's part in it; closing twice does nothing."""
 
-        def leave(connection: Connection, given: list[None]) -> list[None]:
+        def leave(connection: Connection, arguments: list[None]) -> list[None]:
             exclusively(connection)
             shards.settle(connection, self._place, SHARDS.c.session == self.session)
             connection.execute(delete(ACCOUNTS).where(ACCOUNTS.c.session == self.session))
             _sweep(connection)
-            return given
+            return arguments
 
         if self._begins:
             self._lane.do(leave, None)
         self._lane.close()
 
     def _execute(self, statement: Update, reason: str) -> Future[None]:
-        def work(connection: Connection, given: list[None]) -> list[None]:
+        def work(connection: Connection, arguments: list[None]) -> list[None]:
             connection.execute(statement, self._names | {"reason_": reason})
-            return given
+            return arguments
 
         return self._lane.do(work, None)
 
@@ -494,10 +497,10 @@ class Limits:
         connection.execute(insert(ACCOUNTS), {"owner": self._me, "session": self.session, "run": self._run})
 
     def _accounted(
-        self, connection: Connection, given: list[tuple[Sequence[AccountEntry], Sequence[Wish]]]
+        self, connection: Connection, arguments: list[tuple[Sequence[AccountEntry], Sequence[Wish]]]
     ) -> list[list[Grant | Later | Over]]:
         replies = []
-        for settled, wishes in given:
+        for settled, wishes in arguments:
             total = AccountEntry.total(settled)
             if total.dearest is not None:
                 self._dearest = max(self._dearest or 0.0, total.dearest)
@@ -510,7 +513,7 @@ class Limits:
                 for endpoint in {wish.endpoint for wish in wishes} if not reason else ():
                     self.endpoints.look_up(connection, endpoint)
                 answers = [Over(reason) if reason else self._granted(connection, wish) for wish in wishes]
-            sent = [AccountEntry.sent(one) for one in answers if isinstance(one, Grant)]
+            sent = [AccountEntry.sent(grant) for grant in answers if isinstance(grant, Grant)]
             if settled or sent:
                 connection.execute(_ADD, self._names | _parameters(AccountEntry.total([total, *sent])))
             replies.append(answers)
@@ -538,7 +541,7 @@ class Limits:
     def _refused(self, connection: Connection, wish: Wish) -> Later | Over:
         """Why no call is granted: for good, or until calls in flight are settled."""
         run = connection.execute(select(RUNS).where(_RUN), self._names).one()
-        price, left = _price(wish, run.dearest) or 0.0, (run.max_cost or 0.0) - run.spent
+        price, remaining = _price(wish, run.dearest) or 0.0, (run.max_cost or 0.0) - run.spent
         if run.ended is not None:
             reason = run.ended
         elif run.max_calls is not None and run.calls >= run.max_calls:
@@ -550,8 +553,8 @@ class Limits:
             return Later(LOOK)
         else:
             reason = f"the budget of ${run.max_cost:,.2f} is used up"
-            if left > CENT / 100:
-                reason += f" but for ${left:,.4f}, and a call may cost ${price:,.4f}"
+            if remaining > CENT / 100:
+                reason += f" but for ${remaining:,.4f}, and a call may cost ${price:,.4f}"
         connection.execute(_END_RUN, self._names | {"reason_": reason})
         return Over(reason)
 
@@ -560,9 +563,9 @@ class Limits:
         self._lane.claimant.bury(connection)
         for dead in connection.execute(_LEFT, self._names).all():
             entry = AccountEntry(in_flight=-dead.in_flight, spent=dead.held, held=-dead.held)
-            same = and_(ACCOUNTS.c.in_flight == dead.in_flight, ACCOUNTS.c.held == dead.held)
+            unchanged = and_(ACCOUNTS.c.in_flight == dead.in_flight, ACCOUNTS.c.held == dead.held)
             values = _parameters(entry) | {"owner_": dead.owner}
-            if connection.execute(_ADD.where(same), values).rowcount:  # no other process was first
+            if connection.execute(_ADD.where(unchanged), values).rowcount:  # no other process was first
                 connection.execute(_SETTLE, self._names | _parameters(entry))
 
 
@@ -587,5 +590,5 @@ def _parameters(entry: AccountEntry) -> dict[str, object]:
 
 def _listed(ceilings: Ceilings) -> str:
     """The options that set these limits."""
-    given = [f"max-{name}={value:g}" for name, value in asdict(ceilings).items() if value is not None]
-    return ", ".join(given) or "no limits"
+    options = [f"max-{name}={value:g}" for name, value in asdict(ceilings).items() if value is not None]
+    return ", ".join(options) or "no limits"

@@ -76,17 +76,17 @@ class Memory:
         stored = self.calls.get(_digest(json.dumps(query.prompt)), [])
         if not stored:
             return NEW_PROMPT if model in self.models.values() else NEW_MODEL
-        mine = [one for one in stored if one.model == model]
-        if not mine:
+        of_model = [call for call in stored if call.model == model]
+        if not of_model:
             reasons = [
                 "; ".join(
-                    f"{'.'.join(path)} is {now}, stored with {then}"
-                    for path, now, then in differences(model, one.model)
+                    f"{'.'.join(path)} is {value}, stored with {stored_value}"
+                    for path, value, stored_value in differences(model, call.model)
                 )
-                for one in stored
+                for call in stored
             ]
             return min(reasons, key=lambda text: (len(text), text))
-        return NEW_SEED if any(one.repeat == query.repeat for one in mine) else NEW_REPEAT
+        return NEW_SEED if any(call.repeat == query.repeat for call in of_model) else NEW_REPEAT
 
 
 def _parts(identity: Mapping[str, object], under: str = "") -> dict[str, object]:

@@ -37,19 +37,19 @@ _LOCK = 0x666F6661  # PostgreSQL's advisory lock; any number of our own
 def parsed(url: str) -> URL:
     """The URL, checked as far as it can be without opening anything."""
     try:
-        known = make_url(url)
+        parsed_url = make_url(url)
     except (ArgumentError, ValueError):
         raise StoreError(f"'{shown_url(url)}' is not the URL of a response store: {_ADVICE}") from None
-    if ":///" in url and _is_file(known):  # literally: SQLAlchemy decodes percent signs
-        known = known.set(database=url.partition(":///")[2].partition("?")[0])
-    if known.drivername not in DRIVERS:
-        hint = nearest(known.drivername, DRIVERS)
-        raise StoreError(f"a response store cannot be kept in '{known.drivername}'{hint}; {_ADVICE}")
-    if _is_file(known) and (known.database or ":memory:") == ":memory:":
+    if ":///" in url and _is_file(parsed_url):  # literally: SQLAlchemy decodes percent signs
+        parsed_url = parsed_url.set(database=url.partition(":///")[2].partition("?")[0])
+    if parsed_url.drivername not in DRIVERS:
+        hint = nearest(parsed_url.drivername, DRIVERS)
+        raise StoreError(f"a response store cannot be kept in '{parsed_url.drivername}'{hint}; {_ADVICE}")
+    if _is_file(parsed_url) and (parsed_url.database or ":memory:") == ":memory:":
         raise StoreError(f"'{shown_url(url)}' names no file, but responses must be kept: {_ADVICE}")
-    if _is_file(known) and known.query:
+    if _is_file(parsed_url) and parsed_url.query:
         raise StoreError(f"'{shown_url(url)}': the file of a response store takes no options: {_ADVICE}")
-    return known.set(drivername=DRIVERS[known.drivername])
+    return parsed_url.set(drivername=DRIVERS[parsed_url.drivername])
 
 
 def place(url: URL) -> str:
@@ -200,9 +200,9 @@ def _make_file(path: Path) -> None:
 
     with process.draft(path) as aside:
         aside.mkdir()
-        new = aside / path.name
+        target = aside / path.name
         try:
-            _tried(_connected(URL.create("sqlite", database=str(new)), timeout=0), make).dispose()
+            _tried(_connected(URL.create("sqlite", database=str(target)), timeout=0), make).dispose()
         except OperationalError as error:
             if getattr(error.orig, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_BUSY:
                 raise
@@ -214,12 +214,12 @@ def _make_file(path: Path) -> None:
             if not path.exists():  # SQLite would take the log of a removed file for the new one's
                 log.unlink(missing_ok=True)
         try:
-            os.link(new, path)
+            os.link(target, path)
         except FileExistsError:
             return  # another process was first
         except OSError:  # a file system without hard links; exclusive, so that no rows of others are replaced
             with contextlib.suppress(FileExistsError), path.open("xb") as file:
-                file.write(new.read_bytes())
+                file.write(target.read_bytes())
 
 
 def _make(connection: sqlalchemy.Connection) -> None:
@@ -231,25 +231,25 @@ def _make(connection: sqlalchemy.Connection) -> None:
 
 def _check(connection: sqlalchemy.Connection, where: str) -> None:
     """Refuse a database that is not a response store of this version."""
-    said: dict[str, str] = {}
+    meta_values: dict[str, str] = {}
     if META.name in inspect(connection).get_table_names():
         columns = {column["name"] for column in inspect(connection).get_columns(META.name)}
         if {"name", "value"} <= columns:
             rows = connection.execute(select(META.c.name, META.c.value))
-            said = {row.name: row.value for row in rows}
-    if said.get("format") != FORMAT:
+            meta_values = {row.name: row.value for row in rows}
+    if meta_values.get("format") != FORMAT:
         raise StoreError(f"{where}: not a response store; it is left as it is: {_ANOTHER}")
-    if said.get("version") != VERSION:
+    if meta_values.get("version") != VERSION:
         raise StoreError(
-            f"{where}: a response store of version {said.get('version')}, this release reads version "
+            f"{where}: a response store of version {meta_values.get('version')}, this release reads version "
             f"{VERSION}; {_ANOTHER}, or use the release that wrote it",
         )
     for table in METADATA.tables.values():
         connection.execute(select(table).where(false()))  # fails where a table or a column is missing
 
 
-def explained(place: str, what: str, error: Exception) -> StoreError:
+def explained(place: str, failure: str, error: Exception) -> StoreError:
     """An error of the driver in one line: where, what, and the driver's message."""
     cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
     words = redacted(" ".join(str(cause).split())) or type(cause).__name__
-    return StoreError(f"{place}: the response store {what}: {words}")
+    return StoreError(f"{place}: the response store {failure}: {words}")

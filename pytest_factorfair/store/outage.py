@@ -72,9 +72,9 @@ class Outage:
     @property
     def away(self) -> bool:
         """Whether the store fails, or does not answer."""
-        now = time.monotonic()
+        current_time = time.monotonic()
         with self._lock:
-            return self._since is not None or any(now > slow for _, slow in self._attempts.values())
+            return self._since is not None or any(current_time > slow for _, slow in self._attempts.values())
 
     @property
     def gone(self) -> bool:
@@ -91,9 +91,9 @@ class Outage:
         while True:
             if self._gone is not None and (writes or self._unreadable):
                 raise self._gone.with_traceback(None)
-            mark, now = object(), time.monotonic()
+            mark, started = object(), time.monotonic()
             with self._lock:
-                self._attempts[mark] = now, now + slow
+                self._attempts[mark] = started, started + slow
             try:
                 result = attempt()
             except Exception as error:
@@ -114,8 +114,8 @@ class Outage:
     def _failed(self, mark: object, error: Exception, began: float, *, writes: bool) -> bool:
         """Note a failure; whether the patience is used up."""
         with self._lock:
-            first, _ = self._attempts[mark]
-            self._since = first if self._since is None else self._since
+            started, _ = self._attempts[mark]
+            self._since = started if self._since is None else self._since
             self._wrote |= writes
             if self._gone is not None:
                 self._unreadable |= not writes

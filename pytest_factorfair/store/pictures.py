@@ -151,20 +151,20 @@ class Pictures(ABC):
 
     def reading(self, files: Iterable[str]) -> Iterator[Future[bytes]]:
         """The results of ``read`` for these pictures, in order; some are read ahead."""
-        rest = iter(files)
-        ahead = deque(self._threads.submit(self.read, file) for file in islice(rest, self.at_once))
+        remaining_files = iter(files)
+        ahead = deque(self._threads.submit(self.read, file) for file in islice(remaining_files, self.at_once))
         while ahead:
             yield ahead.popleft()
-            ahead.extend(self._threads.submit(self.read, file) for file in islice(rest, 1))
+            ahead.extend(self._threads.submit(self.read, file) for file in islice(remaining_files, 1))
 
     def lost(self, pictures: Iterable[tuple[str, int]]) -> set[tuple[str, int]]:
         """The pictures (name, size) that are missing or have another size; none is read.
 
         An empty name, of a response without a picture, is never lost.
         """
-        named = [one for one in dict.fromkeys(pictures) if one[0]]
+        named = [picture for picture in dict.fromkeys(pictures) if picture[0]]
         sizes = self.sizes([file for file, _ in named])
-        return {one for one, size in zip(named, sizes, strict=True) if size != one[1]}
+        return {picture for picture, size in zip(named, sizes, strict=True) if size != picture[1]}
 
     def sizes(self, files: Iterable[str]) -> Iterator[int | None]:
         """The size of each picture in bytes; None if it is missing."""
@@ -185,11 +185,11 @@ class Pictures(ABC):
             OSError: this place is full or not writable; no part of a picture is left.
             StoreError: a picture of the source cannot be read.
         """
-        rest = iter(lines)
-        while some := list(islice(rest, self.at_once)):
-            files = [str(line["file"]) for line in some]
+        remaining_lines = iter(lines)
+        while chunk := list(islice(remaining_lines, self.at_once)):
+            files = [str(line["file"]) for line in chunk]
             images = self._threads.map(source.read, files)
-            self.keep(Picture(*each) for each in zip(files, images, some, strict=True))
+            self.keep(Picture(*picture_fields) for picture_fields in zip(files, images, chunk, strict=True))
 
     @cached_property
     def _threads(self) -> ThreadPoolExecutor:
@@ -213,13 +213,15 @@ class Folder(Pictures):
         if not self._folder.is_dir():
             process.make_folder(self._folder)
             process.sync(self._folder.parent)
-        lost = self.lost((each.file, len(each.image)) for each in pictures)
-        new = {
-            self._folder / each.file: each.image for each in pictures if (each.file, len(each.image)) in lost
+        lost = self.lost((picture.file, len(picture.image)) for picture in pictures)
+        images = {
+            self._folder / picture.file: picture.image
+            for picture in pictures
+            if (picture.file, len(picture.image)) in lost
         }
-        named = self._threads.map(process.sync, self._write(new))
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        self._list({"file": each.file, "time": now, **each.line} for each in pictures)
+        named = self._threads.map(process.sync, self._write(images))
+        timestamp = datetime.now(UTC).isoformat(timespec="seconds")
+        self._list({"file": picture.file, "time": timestamp, **picture.line} for picture in pictures)
         deque(named, maxlen=0)
 
     def adopt(self, source: Pictures, lines: Sequence[Mapping[str, object]], *, link: bool) -> None:
@@ -232,17 +234,17 @@ class Folder(Pictures):
             process.make_folder(self._folder)
         files = dict.fromkeys(str(line["file"]) for line in lines)
         for file in files:
-            path, theirs = self._folder / file, source._folder / file  # noqa: SLF001  # of the same class
+            path, source_path = self._folder / file, source._folder / file  # noqa: SLF001  # of the same class
             path.parent.mkdir(exist_ok=True)
             with process.draft(self._folder / path.name) as draft:
                 if link:
                     with suppress(OSError):  # another disk, or one without hard links
-                        os.link(theirs, draft)
+                        os.link(source_path, draft)
                 if not draft.exists():
-                    with theirs.open("rb") as there, draft.open("xb") as here:
-                        shutil.copyfileobj(there, here)
-                        here.flush()
-                        os.fsync(here.fileno())
+                    with source_path.open("rb") as source_file, draft.open("xb") as draft_file:
+                        shutil.copyfileobj(source_file, draft_file)
+                        draft_file.flush()
+                        os.fsync(draft_file.fileno())
                 draft.replace(path)
         deque(self._threads.map(process.sync, {(self._folder / file).parent for file in files}), maxlen=0)
         process.sync(self._folder)
@@ -316,8 +318,8 @@ class Folder(Pictures):
     def _write(self, pictures: Mapping[Path, bytes]) -> set[Path]:
         """Write pictures to the disk before they get their names; return the folders that have new names."""
         folders = {path.parent for path in pictures}
-        new = {folder for folder in folders if not folder.is_dir()}
-        for folder in new:
+        new_folders = {folder for folder in folders if not folder.is_dir()}
+        for folder in new_folders:
             folder.mkdir(exist_ok=True)
         with ExitStack() as stack:
             drafts: list[BufferedWriter] = []
@@ -332,4 +334,4 @@ class Folder(Pictures):
             for file, path in zip(drafts, pictures, strict=True):
                 file.close()
                 Path(file.name).replace(path)
-        return folders | {self._folder} if new else folders
+        return folders | {self._folder} if new_folders else folders

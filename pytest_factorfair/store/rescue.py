@@ -130,7 +130,7 @@ def take_up(store: Store, rescue: Rescue) -> int:
         with suppress(FileNotFoundError):  # another run was first
             lines = path.read_bytes().splitlines()
             for start in range(0, len(lines), _CHUNK):
-                _take(store, path, lines[start : start + _CHUNK], first=start + 1)
+                _take(store, path, lines[start : start + _CHUNK], first_line=start + 1)
             with suppress(OSError):
                 path.resolve().unlink(missing_ok=True)  # a link leads to the folder for temporary files
             path.unlink(missing_ok=True)
@@ -138,10 +138,10 @@ def take_up(store: Store, rescue: Rescue) -> int:
     return count
 
 
-def _take(store: Store, path: Path, lines: Iterable[bytes], *, first: int) -> None:
+def _take(store: Store, path: Path, lines: Iterable[bytes], *, first_line: int) -> None:
     pictures: list[Picture] = []
     rows: dict[bool, list[dict[str, Any]]] = {False: [], True: []}
-    for number, line in enumerate(lines, first):
+    for number, line in enumerate(lines, first_line):
         try:
             values = json.loads(line)
             row = checked({column.name: values[column.name] for column in RESPONSES.c}, place=store.place)

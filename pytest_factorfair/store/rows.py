@@ -29,15 +29,15 @@ def keys(identity: Mapping[str, object], queries: Iterable[Query]) -> tuple[str,
         digest = _sha256(CANONICAL.encode(dict(identity)))
     except (TypeError, ValueError) as error:
         raise InputError(f"the model's identity must be made of JSON values: {error}") from error
-    found = []
+    hashes = []
     for query in queries:  # canonical JSON, written out: a run has tens of thousands of calls
         shown = f'"picture":"{hashlib.sha256(query.picture).hexdigest()}",' if query.picture else ""
         prompt = CANONICAL.encode(query.prompt)
         call = (
             f'"identity":"{digest}",{shown}"prompt":{prompt},"repeat":{query.repeat:d},"seed":{query.seed:d}'
         )
-        found.append(_sha256(f"{{{call}}}"))
-    return tuple(found)
+        hashes.append(_sha256(f"{{{call}}}"))
+    return tuple(hashes)
 
 
 def _sha256(text: str) -> str:

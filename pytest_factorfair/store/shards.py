@@ -89,20 +89,20 @@ def accounts(connection: Connection, session: str) -> dict[str, Usage]:
     }
 
 
-def entered(connection: Connection, place: str, which: ColumnElement[bool] = _ALL) -> list[ShardRow]:
+def entered(connection: Connection, place: str, condition: ColumnElement[bool] = _ALL) -> list[ShardRow]:
     """Shards, each including the usage of the session that asks it now.
 
     Raises:
         StoreError: a row is damaged.
     """
-    rows = connection.execute(select(SHARDS).where(which)).mappings().all()
+    rows = connection.execute(select(SHARDS).where(condition)).mappings().all()
     # A store in which nothing was ever asked has no accounts.
     begun = any(row["session"] for row in rows) and inspect(connection).has_table(ACCOUNTS.name)
     shards = []
     for row in rows:
         shard = ShardRow.of(row, place=place)
-        more = accounts(connection, row["session"]).values() if row["session"] and begun else ()
-        shards.append(replace(shard, usage=sum(more, shard.usage)))
+        session_usages = accounts(connection, row["session"]).values() if row["session"] and begun else ()
+        shards.append(replace(shard, usage=sum(session_usages, shard.usage)))
     return shards
 
 
@@ -113,5 +113,5 @@ def settle(connection: Connection, place: str, ended: ColumnElement[bool]) -> No
         StoreError: a row is damaged.
     """
     for shard in entered(connection, place, ended & (SHARDS.c.session != "")):
-        same = (SHARDS.c.run == shard.run) & (SHARDS.c.number == shard.number)
-        connection.execute(update(SHARDS).where(same).values(shard.row()))
+        same_shard = (SHARDS.c.run == shard.run) & (SHARDS.c.number == shard.number)
+        connection.execute(update(SHARDS).where(same_shard).values(shard.row()))

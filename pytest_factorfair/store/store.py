@@ -82,12 +82,12 @@ class Store:
         self.detections = Detections(
             database, place, pictures, self.outage, writable=writable or (lambda: database)
         )
-        wanted = _AMONG & RESPONSES.c.reusable
+        usable = _AMONG & RESPONSES.c.reusable
         if since:
-            wanted &= RESPONSES.c.created >= literal_column(f"'{datetime.fromisoformat(since).isoformat()}'")
+            usable &= RESPONSES.c.created >= literal_column(f"'{datetime.fromisoformat(since).isoformat()}'")
         self._read, self._said, self._count, self._span, self._there = (
             Lookup(statement, database.dialect)
-            for statement in (_READ.where(wanted), _SAID, _COUNT.where(wanted), _SPAN, _THERE)
+            for statement in (_READ.where(usable), _SAID, _COUNT.where(usable), _SPAN, _THERE)
         )
 
     @classmethod
@@ -114,24 +114,24 @@ class Store:
             StoreError: bad URL, not a response store, another version, its pictures are elsewhere, or it
                 cannot be opened.
         """
-        known = opening.parsed(url)
-        file = opening.file(known)
-        outage, rescued = Outage(patience), None if rescue is None else Rescue(rescue, known)
-        database = opening.opened(known, read_only=read_only and not (rescued and rescued.files))
+        parsed_url = opening.parsed(url)
+        file = opening.file(parsed_url)
+        outage, rescued = Outage(patience), None if rescue is None else Rescue(rescue, parsed_url)
+        database = opening.opened(parsed_url, read_only=read_only and not (rescued and rescued.files))
         try:
-            had = opening.entries(database, _PLACE).get(_PLACE, "")
-            own = file.parent / PICTURES.name if file else folder
-            kept = _located(pictures, had, own, opening.place(known), patience)
+            stored_place = opening.entries(database, _PLACE).get(_PLACE, "")
+            own_folder = file.parent / PICTURES.name if file else folder
+            located = _located(pictures, stored_place, own_folder, opening.place(parsed_url), patience)
         except BaseException:
             database.dispose()
             raise
         if file is None:
             outage.watch(database)
-        writable = partial(opening.opened, known, read_only=False) if read_only else None
+        writable = partial(opening.opened, parsed_url, read_only=False) if read_only else None
         return cls(
             database,
-            opening.place(known),
-            kept,
+            opening.place(parsed_url),
+            located,
             outage=outage,
             rescue=rescued,
             since=since,
@@ -158,8 +158,8 @@ class Store:
         try:
             self.verify()
             for chunk in _unique_chunks(self._rescue.remembered):
-                there = {key for (key,) in self._found(partial(self._there.rows, keys=chunk))}
-                lost += [key for key in chunk if key not in there]
+                stored_keys = {key for (key,) in self._found(partial(self._there.rows, keys=chunk))}
+                lost += [key for key in chunk if key not in stored_keys]
             if lost:
                 why = f"{self.place}: {plural(len(lost), 'response')} of this run were deleted from the store"
         except StoreError as error:
@@ -183,18 +183,18 @@ class Store:
         if not self.pictures.shared:
             return ""
         mark = self.pictures.check()
-        had = opening.entries(self.database, _PLACE, _MARK)
-        if not had and self._found(lambda connection: connection.execute(_PICTURED).all()):
+        picture_entries = opening.entries(self.database, _PLACE, _MARK)
+        if not picture_entries and self._found(lambda connection: connection.execute(_PICTURED).all()):
             raise StoreError(
                 f"{self.place}: its pictures are beside it, not in {self.pictures.place}; copy both: "
                 f"factorfair merge OUT {self.place} --pictures={self.pictures.place}"
             )
-        if not had:
-            had = opening.entered(self.database, {_PLACE: self.pictures.place, _MARK: mark})
-        if had[_MARK] != mark:
+        if not picture_entries:
+            picture_entries = opening.entered(self.database, {_PLACE: self.pictures.place, _MARK: mark})
+        if picture_entries[_MARK] != mark:
             raise StoreError(
-                f"{self.place}: its pictures are in {had[_PLACE]}, and {self.pictures.place} is other "
-                "storage: name one that all hosts reach"
+                f"{self.place}: its pictures are in {picture_entries[_PLACE]}, and {self.pictures.place} is "
+                "other storage: name one that all hosts reach"
             )
         return mark
 
@@ -222,14 +222,14 @@ class Store:
         Raises:
             StoreError: the store cannot be read, or a row is damaged.
         """
-        found: dict[str, Response] = {}
+        responses: dict[str, Response] = {}
         for chunk in _unique_chunks(keys):
             rows = self._found(partial(self._read.rows, keys=chunk))
             lost = self.pictures.lost((file, size) for _, _, file, size in rows)
             for key, body, *picture in rows:
                 if tuple(picture) not in lost:
-                    found[key] = from_body(body, key=key, place=self.place)
-        return found
+                    responses[key] = from_body(body, key=key, place=self.place)
+        return responses
 
     def said(self, keys: Iterable[str]) -> dict[str, Said]:
         """The prompts and responses of these keys, reusable or not, as they are stored or rescued.
@@ -237,10 +237,10 @@ class Store:
         Raises:
             StoreError: the store cannot be read, or a row is damaged.
         """
-        wanted = tuple(keys)
-        return self.remembered(wanted) | {
+        requested_keys = tuple(keys)
+        return self.remembered(requested_keys) | {
             key: said(prompt, body, key=key, place=self.place)
-            for chunk in _unique_chunks(wanted)
+            for chunk in _unique_chunks(requested_keys)
             for key, prompt, body in self._found(partial(self._said.rows, keys=chunk))
         }
 
@@ -275,7 +275,7 @@ class Store:
             for span in self._found(partial(self._span.rows, keys=chunk))
             if span[0]
         ]
-        return (min(first for first, _ in spans), max(last for _, last in spans)) if spans else None
+        return (min(earliest for earliest, _ in spans), max(latest for _, latest in spans)) if spans else None
 
     @property
     def empty(self) -> bool:
@@ -355,10 +355,10 @@ class Store:
     def enter(self, *shards: ShardRow) -> Future[None]:
         """Enter the state of shards, in place of what they had entered before."""
 
-        def work(connection: sqlalchemy.Connection, given: list[None]) -> list[None]:
+        def work(connection: sqlalchemy.Connection, arguments: list[None]) -> list[None]:
             statement = Prepared(upsert_all(connection.dialect.name, SHARDS), connection.dialect)
             statement.execute(connection, [shard.row() for shard in shards])
-            return given
+            return arguments
 
         return self._writer.do(work, None)
 
@@ -383,49 +383,50 @@ class Store:
     def _claimed(self, connection: sqlalchemy.Connection, wishes: list[KeyWish]) -> list[Claimed]:
         claimant = self._writer.claimant
         keys = sorted({key for wish in wishes for key in wish.keys})  # in all processes: no deadlock
-        mine = {key for chunk in _unique_chunks(keys) for key in claimant.claim(connection, chunk)}
-        sought = [key for wish in wishes if not wish.refresh for key in wish.keys if key in mine]
-        had: dict[str, Response] = {}
+        claimed = {key for chunk in _unique_chunks(keys) for key in claimant.claim(connection, chunk)}
+        sought = [key for wish in wishes if not wish.refresh for key in wish.keys if key in claimed]
+        stored: dict[str, Response] = {}
         for chunk in _unique_chunks(sought):
             rows = self._read.rows(connection, chunk)
             missing = self.pictures.lost((file, size) for _, _, file, size in rows)
             lost = {key for key, _, *picture in rows if tuple(picture) in missing}
             if lost:  # rows without their pictures may be replaced
                 connection.execute(_LOST, {"keys": sorted(lost)})
-            had |= {
+            stored |= {
                 key: from_body(body, key=key, place=self.place) for key, body, *_ in rows if key not in lost
             }
-        if had:
-            claimant.release(connection, had)
-        return [wish.granted(mine, had) for wish in wishes]
+        if stored:
+            claimant.release(connection, stored)
+        return [wish.granted(claimed, stored) for wish in wishes]
 
-    def _released(self, connection: sqlalchemy.Connection, given: list[tuple[str, ...]]) -> list[None]:
-        self._writer.claimant.release(connection, [key for keys in given for key in keys])
-        return [None] * len(given)
+    def _released(self, connection: sqlalchemy.Connection, arguments: list[tuple[str, ...]]) -> list[None]:
+        self._writer.claimant.release(connection, [key for keys in arguments for key in keys])
+        return [None] * len(arguments)
 
     def _found(self, ask: Callable[[sqlalchemy.Connection], Rows]) -> Rows:
         return read(self.outage, self.database, self.place, ask)
 
 
-def _located(named: str, had: str, own: Path, where: str, patience: float) -> Pictures:
-    """The place of a store's pictures: ``named`` by the user, where it ``had`` them, or its ``own`` folder.
+def _located(named: str, stored_place: str, own_folder: Path, where: str, patience: float) -> Pictures:
+    """The place of a store's pictures: ``named`` by the user, else where it has them stored, else in its
+    own folder.
 
     Hosts may see one folder under several names.
     """
-    if named and had and named != had and "://" in named + had:
+    if named and stored_place and named != stored_place and "://" in named + stored_place:
         raise StoreError(
-            f"{where}: its pictures are in {had}, not in {named}; leave out --factorfair-pictures, or name "
-            "another store"
+            f"{where}: its pictures are in {stored_place}, not in {named}; leave out "
+            "--factorfair-pictures, or name another store"
         )
-    place = named or had
-    if not place or Path(place) == own.absolute():
-        return Folder(own)
-    if not named and "://" not in place and not Path(place).is_dir():
+    address = named or stored_place
+    if not address or Path(address) == own_folder.absolute():
+        return Folder(own_folder)
+    if not named and "://" not in address and not Path(address).is_dir():
         raise StoreError(
-            f"{where}: its pictures are in {place}, which is not a folder of this host; name it with "
+            f"{where}: its pictures are in {address}, which is not a folder of this host; name it with "
             "--factorfair-pictures"
         )
-    return shared(place, patience)
+    return shared(address, patience)
 
 
 def _unique_chunks(keys: Iterable[str]) -> Iterator[list[str]]:

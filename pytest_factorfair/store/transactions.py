@@ -102,10 +102,10 @@ class Transactions:
         """The file, or its log, if its name no longer leads to the file that is open here."""
         for path in filter(None, (self._path, self._log)):
             try:
-                now = path.stat()
+                file_status = path.stat()
             except OSError:
                 return path
-            if not os.path.samestat(now, self._seen.setdefault(path, now)):
+            if not os.path.samestat(file_status, self._seen.setdefault(path, file_status)):
                 return path
         return None
 
@@ -114,12 +114,12 @@ class Transactions:
 
         Only checkpoints change the file, once in a thousand pages; anything else may have damaged it.
         """
-        now, started = self._path.stat(), time.monotonic()
-        if now.st_mtime_ns != self._seen[self._path].st_mtime_ns and started >= self._next_check:
+        file_status, started = self._path.stat(), time.monotonic()
+        if file_status.st_mtime_ns != self._seen[self._path].st_mtime_ns and started >= self._next_check:
             opening.verify(self._database, str(self._path))
             ended = time.monotonic()
             self._next_check = ended + (ended - started) / _SHARE
-            self._seen[self._path] = now
+            self._seen[self._path] = file_status
 
     def _saved(self, connection: sqlalchemy.Connection, removed: Path) -> StoreError:
         """Write the open file to its former path, and return the error that says so.

@@ -38,8 +38,8 @@ class Holding:
     model: str
     responses: int
     usable: int
-    first: str
-    last: str
+    earliest: str
+    latest: str
 
 
 def listed(store: Store) -> list[Holding]:
@@ -66,9 +66,9 @@ def merge(target: Store, source: Store) -> int:
     """
     dialect, copied = target.database.dialect, 0
     write = Prepared(upsert(dialect.name, replace=True), dialect)
-    for some in _chunks(rows(source)):
-        there = _unneeded(target, some)
-        lacking = _whole(source, [row for row in some if row["key"] not in there])
+    for chunk in _chunks(rows(source)):
+        unneeded = _unneeded(target, chunk)
+        lacking = _whole(source, [row for row in chunk if row["key"] not in unneeded])
         _copy_pictures(source, target.pictures, lacking, link=True)
         if lacking:
             with _connection(target, "cannot be written") as connection:
@@ -137,8 +137,8 @@ def export_pictures(store: Store, model: str | None, folder: Path) -> int:
         StoreError: the store cannot be read, or the folder cannot be written.
     """
     count = 0
-    for some in _chunks(rows(store)):
-        drawn = _whole(store, [row for row in some if row["picture"] and model in (None, row["model"])])
+    for chunk in _chunks(rows(store)):
+        drawn = _whole(store, [row for row in chunk if row["picture"] and model in (None, row["model"])])
         _copy_pictures(store, Folder(folder), drawn, link=False)
         count += len(drawn)
     return count
@@ -161,18 +161,18 @@ def prune(
     Raises:
         StoreError: it cannot be written, or a store that may need the pictures cannot be read.
     """
-    chosen: ColumnElement[bool] = true()
+    condition: ColumnElement[bool] = true()
     if model is not None:
-        chosen &= RESPONSES.c.model == plain(model)
+        condition &= RESPONSES.c.model == plain(model)
     if before is not None:
-        chosen &= RESPONSES.c.created < before
+        condition &= RESPONSES.c.created < before
     if unusable:
-        chosen &= RESPONSES.c.reusable.is_not(True)
+        condition &= RESPONSES.c.reusable.is_not(True)
     if keys:
-        chosen &= RESPONSES.c.key.in_(keys)
+        condition &= RESPONSES.c.key.in_(keys)
     with _connection(store, "cannot be written") as connection:
-        files = set(connection.execute(select(RESPONSES.c.picture).where(chosen)).scalars())
-        count = connection.execute(delete(RESPONSES).where(chosen)).rowcount
+        files = set(connection.execute(select(RESPONSES.c.picture).where(condition)).scalars())
+        count = connection.execute(delete(RESPONSES).where(condition)).rowcount
     unneeded = {file for file in files if isinstance(file, str) and file} - _named(store)
     if not pictures:
         return count
@@ -211,11 +211,11 @@ def _all(store: Store, table: Table) -> Iterator[Row]:
     while True:
         following = query if last is None else query.where(tuple_(*key) > tuple_(*last))
         with _connection(store, "cannot be read") as connection:
-            found = [dict(row) for row in connection.execute(following).mappings()]
-        if not found:
+            page = [dict(row) for row in connection.execute(following).mappings()]
+        if not page:
             return
-        yield from found
-        last = tuple(found[-1][column.name] for column in key)
+        yield from page
+        last = tuple(page[-1][column.name] for column in key)
 
 
 def _whole(store: Store, rows: Sequence[Row]) -> list[Row]:
@@ -229,10 +229,10 @@ def _unneeded(target: Store, rows: Sequence[Row]) -> set[str]:
     usable = {row["key"]: row["reusable"] for row in rows}
     query = select(RESPONSES.c.key, RESPONSES.c.reusable, RESPONSES.c.picture, RESPONSES.c.picture_size)
     with _connection(target, "cannot be read") as connection:
-        found = connection.execute(query.where(RESPONSES.c.key.in_(usable))).all()
-    had = [row for row in found if row.reusable or not usable[row.key]]
-    lost = target.pictures.lost((row.picture, row.picture_size) for row in had)
-    return {row.key for row in had if (row.picture, row.picture_size) not in lost}
+        stored_rows = connection.execute(query.where(RESPONSES.c.key.in_(usable))).all()
+    sufficient = [row for row in stored_rows if row.reusable or not usable[row.key]]
+    lost = target.pictures.lost((row.picture, row.picture_size) for row in sufficient)
+    return {row.key for row in sufficient if (row.picture, row.picture_size) not in lost}
 
 
 def _copy_pictures(source: Store, target: Pictures, rows: Iterable[Row], *, link: bool) -> None:
@@ -263,15 +263,15 @@ def _named(store: Store) -> set[str]:
 
 
 def _chunks(rows: Iterable[Row]) -> Iterator[list[Row]]:
-    rest = iter(rows)
-    while chunk := list(islice(rest, CHUNK)):
+    remaining_rows = iter(rows)
+    while chunk := list(islice(remaining_rows, CHUNK)):
         yield chunk
 
 
 @contextmanager
-def _connection(store: Store, what: str) -> Iterator[sqlalchemy.Connection]:
+def _connection(store: Store, failure: str) -> Iterator[sqlalchemy.Connection]:
     try:
         with store.database.begin() as connection:
             yield connection
     except SQLAlchemyError as error:
-        raise explained(store.place, what, error) from error
+        raise explained(store.place, failure, error) from error

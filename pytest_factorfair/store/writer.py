@@ -52,11 +52,11 @@ class Batch(NamedTuple):
 class Task(NamedTuple):
     """Work to do in a transaction; ``done`` has its result once it is committed.
 
-    ``run`` is called once for consecutive tasks that share it, with the list of what they are ``given``.
+    ``run`` is called once for consecutive tasks that share it, with the list of their arguments.
     """
 
     run: Callable[[sqlalchemy.Connection, list[Any]], Sequence[Any]]
-    given: Any
+    argument: Any
     done: Future[Any]
     reads: bool = False
 
@@ -103,10 +103,10 @@ class Writer:
         self._enqueue(Batch(writes, done))
         return done
 
-    def do(self, run: Callable[[sqlalchemy.Connection, list[G]], Sequence[T]], given: G) -> Future[T]:
+    def do(self, run: Callable[[sqlalchemy.Connection, list[G]], Sequence[T]], argument: G) -> Future[T]:
         """Queue a task; the future has its result once it is committed, or fails with StoreError."""
         done: Future[T] = Future()
-        self._enqueue(Task(run, given, done))
+        self._enqueue(Task(run, argument, done))
         return done
 
     def read(self, ask: Callable[[sqlalchemy.Connection], T]) -> T:
@@ -148,9 +148,9 @@ class Writer:
             self._settle(entries)
             if self.claimant.active and last:
 
-                def leave(connection: sqlalchemy.Connection, given: list[None]) -> list[None]:
+                def leave(connection: sqlalchemy.Connection, arguments: list[None]) -> list[None]:
                     self.claimant.leave(connection)
-                    return given
+                    return arguments
 
                 # Also after a failure, as a task that only reads: other processes wait for the claims.
                 self._settle([Task(leave, None, Future(), reads=self._failure is not None)])
@@ -184,7 +184,7 @@ class Writer:
         writes = [write for batch in batches for write in batch.writes]
         parts = (writes[start : start + BATCH] for start in range(0, len(writes), BATCH))
         failures = [failure for part in parts if (failure := self._kept(part)) is not None]
-        failure = min(failures, key=lambda one: isinstance(one, RescuedError), default=None)  # the worst
+        failure = min(failures, key=lambda error: isinstance(error, RescuedError), default=None)  # the worst
         for batch in batches:
             if failure is None:
                 batch.done.set_result(None)
@@ -245,11 +245,11 @@ class Writer:
         """Write them, giving signs of life: on a slow network, other processes would take the claims."""
         if not pictures:
             return
-        kept = self._aside.submit(self._pictures.keep, pictures)
-        while wait([kept], BEAT).not_done:
+        writing = self._aside.submit(self._pictures.keep, pictures)
+        while wait([writing], BEAT).not_done:
             if self.claimant.due:
                 self._perform(self._beat, [Task(self._beat, None, Future())])
-        kept.result()
+        writing.result()
 
     @cached_property
     def _aside(self) -> ThreadPoolExecutor:
@@ -284,8 +284,10 @@ class Writer:
             begin, failure = self._transactions.read, None
         if failure is None:
             try:
-                given = [task.given for task in tasks]
-                results = self._transact(lambda connection: run(connection, given), begin, writes=not reads)
+                arguments = [task.argument for task in tasks]
+                results = self._transact(
+                    lambda connection: run(connection, arguments), begin, writes=not reads
+                )
             except StoreError as error:
                 failure = error
             except Exception as error:  # noqa: BLE001  # as above
@@ -298,6 +300,6 @@ class Writer:
         for task, result in zip(tasks, results, strict=True):
             task.done.set_result(result)
 
-    def _beat(self, connection: sqlalchemy.Connection, given: list[None]) -> list[None]:
+    def _beat(self, connection: sqlalchemy.Connection, arguments: list[None]) -> list[None]:
         self.claimant.beat(connection)
-        return given
+        return arguments

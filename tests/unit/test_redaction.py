@@ -41,7 +41,7 @@ def test_fit(text: str, shown: str) -> None:
 @pytest.fixture(autouse=True)
 def _nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """Other tests of this process have keys of their own."""
-    monkeypatch.setattr("pytest_factorfair.redaction._known", set())
+    monkeypatch.setattr("pytest_factorfair.redaction._registered", set())
 
 
 def test_known_secret_goes_wherever_it_stands() -> None:

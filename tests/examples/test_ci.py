@@ -47,8 +47,8 @@ class Done(NamedTuple):
     @property
     def checks(self) -> list[str]:
         """The checks in turn, each with what becomes of skipped tests; of its arguments, those in CHECKS."""
-        found = [CHECK.match(command) for command in self.commands]
-        return [check.group() for check in found if check]
+        matches = [CHECK.match(command) for command in self.commands]
+        return [check.group() for check in matches if check]
 
 
 def verdict(readme: str) -> str:
@@ -66,11 +66,11 @@ def run(folder: Path, fails: str = "nothing", *, status: int = 1, printed: str |
         (commands / name).write_text(STAND_IN)
         (commands / name).chmod(0o755)
     notes = folder / "notes"
-    given = {"VERDICT": verdict(readme) if printed is None else printed, "STATUS": str(status)}
+    variables = {"VERDICT": verdict(readme) if printed is None else printed, "STATUS": str(status)}
     done = subprocess.run(
         ["bash", ".ci/run"], cwd=folder, capture_output=True, text=True, check=False,
         env={"PATH": f"{commands}:{os.environ['PATH']}", "TMPDIR": str(folder), "NOTES": str(notes), "FAILS": fails}
-        | given,
+        | variables,
     )  # fmt: skip
     return Done(done.returncode, done.stdout, notes.read_text().splitlines())
 

@@ -89,19 +89,19 @@ class Kept:
 
 
 def main() -> None:
-    what, url, calls = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    variant, url, calls = sys.argv[1], sys.argv[2], int(sys.argv[3])
     with tempfile.TemporaryDirectory() as folder:
-        kept = Kept(Path(folder) / "kept.sqlite")
-        if what == "litellm":
+        rows = Kept(Path(folder) / "kept.sqlite")
+        if variant == "litellm":
             import litellm  # noqa: F401  # 4 s that are not the loop's
         else:
             import aiohttp  # noqa: F401  # as above
         wall, cpu = time.monotonic(), time.process_time()
-        if what == "litellm":
+        if variant == "litellm":
             asyncio.run(through_litellm(url, calls))
         else:
-            asyncio.run(through_aiohttp(url, calls, kept.add if what == "sqlite" else None))
-        kept.commit()
+            asyncio.run(through_aiohttp(url, calls, rows.add if variant == "sqlite" else None))
+        rows.commit()
         print(time.monotonic() - wall, time.process_time() - cpu)
 
 

@@ -62,20 +62,22 @@ class Row:
 
     @property
     def calls(self) -> float:
-        return sum(one.usage.calls for one in self.summaries) / len(self.summaries)
+        return sum(summary.usage.calls for summary in self.summaries) / len(self.summaries)
 
     def share(self, *judgements: str) -> float:
         """Of the gates at the threshold."""
-        ended = [gate.judgement for one in self.summaries for gate in one.gates if gate.name in JUDGED]
-        return sum(one in judgements for one in ended) / len(ended)
+        ended = [
+            gate.judgement for summary in self.summaries for gate in summary.gates if gate.name in JUDGED
+        ]
+        return sum(judgement in judgements for judgement in ended) / len(ended)
 
     @property
     def others(self) -> int:
         """Verdicts of the other gates, which the model keeps, that did not pass."""
         return sum(
             gate.judgement != "passed"
-            for one in self.summaries
-            for gate in one.gates
+            for summary in self.summaries
+            for gate in summary.gates
             if gate.name not in JUDGED
         )
 

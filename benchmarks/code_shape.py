@@ -51,7 +51,9 @@ def row(package: str) -> str | None:
         functions = [node for node in ast.walk(tree) if isinstance(node, Function)]
         sizes += map(body_lines, functions)
         hidden = [
-            each.name for each in functions if each.name.startswith("_") and not each.name.startswith("__")
+            function.name
+            for function in functions
+            if function.name.startswith("_") and not function.name.startswith("__")
         ]
         private += len(hidden)
         once += sum(used[name] == 1 for name in hidden)

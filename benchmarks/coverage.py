@@ -240,12 +240,12 @@ def scenario_row(asked: Differing, *, runs: int, within: bool = True) -> Scenari
         box = form.box(asked.mode, generator)
         return box.sample(shares, balanced=balanced, strata=box.scenario if within else 0 * box.scenario)
 
-    chosen = [EVENNESS, LIKENESS]
+    measured = [EVENNESS, LIKENESS]
     spreads = [_spreads(samples, labels) for samples in _stacked(sample, runs)]
-    centres = np.concatenate([[chunk[score].centre for score in chosen] for chunk in spreads], axis=1)
-    errors = np.concatenate([[chunk[score].error for score in chosen] for chunk in spreads], axis=1)
+    centres = np.concatenate([[chunk[score].centre for score in measured] for chunk in spreads], axis=1)
+    errors = np.concatenate([[chunk[score].error for score in measured] for chunk in spreads], axis=1)
     true = scores(differing_shares(asked.deviation, asked.design, asked.k), labels, asked.k)
-    away = centres - np.array(true)[chosen, None]
+    away = centres - np.array(true)[measured, None]
     covered, above = np.abs(away) <= Z * errors, away > ONE_SIDED * errors
     return ScenarioRow(asked, covered.mean(axis=1), away.mean(axis=1), above.mean(axis=1))
 
@@ -305,25 +305,25 @@ class Form:
             groups = generator.integers(self.k, size=(queries, LETTERS))
         noise = generator.normal(0, self.kind.noise, groups.shape)
         weights = np.exp(np.take_along_axis(self.odds, groups, axis=-1) + self.kind.liking + noise)
-        given = weights / weights.sum(axis=-1, keepdims=True)
+        shares = weights / weights.sum(axis=-1, keepdims=True)
         if mode != "probabilities":
-            given = drawn(given, generator)
+            shares = drawn(shares, generator)
         return Box(
             cells=self.cells,
             scenario=self.scenario,
             named=np.full(queries, -1),
             groups=groups,
-            shares=given,
+            shares=shares,
             outside=np.zeros(queries),
             times=np.ones(queries),
-            votes=np.einsum("nl,nlk->nk", given, np.eye(self.k)[groups]),
+            votes=np.einsum("nl,nlk->nk", shares, np.eye(self.k)[groups]),
         )
 
 
 def drawn(probabilities: Floats, generator: np.random.Generator) -> Floats:
     """One letter of each query, with probability 1."""
-    chosen = (probabilities.cumsum(axis=-1) > generator.random((len(probabilities), 1))).argmax(axis=-1)
-    return np.asarray(np.eye(LETTERS)[chosen])
+    letters = (probabilities.cumsum(axis=-1) > generator.random((len(probabilities), 1))).argmax(axis=-1)
+    return np.asarray(np.eye(LETTERS)[letters])
 
 
 @cache
@@ -345,9 +345,9 @@ def respondent(truth: str, k: int) -> tuple[Floats, Integers]:
     statistics = STATISTICS[k]
     labels = np.array([[s % k, (s + 1) % k] for s in range(statistics)])
     strengths = np.linspace(*TRUTHS[truth], 2 * statistics).reshape(statistics, 2)
-    rest = (1 - strengths) / k
-    shares = np.repeat(rest[..., None], k, axis=-1)
-    np.put_along_axis(shares, labels[..., None], (rest + strengths)[..., None], axis=-1)
+    evenly = (1 - strengths) / k
+    shares = np.repeat(evenly[..., None], k, axis=-1)
+    np.put_along_axis(shares, labels[..., None], (evenly + strengths)[..., None], axis=-1)
     return shares, labels
 
 
@@ -366,9 +366,9 @@ def _covered(
     """How often the intervals of these runs hold each true score, and their mean width."""
     held, width = np.zeros(len(SCORES)), np.zeros(len(SCORES))
     for sample in samples:
-        for place, found in enumerate(_spreads(sample, labels)):
-            held[place] += (np.abs(found.centre - true[place]) <= Z * found.error).sum()
-            width[place] += 2 * Z * found.error.sum()
+        for score, spread in enumerate(_spreads(sample, labels)):
+            held[score] += (np.abs(spread.centre - true[score]) <= Z * spread.error).sum()
+            width[score] += 2 * Z * spread.error.sum()
     return held / runs, width / runs
 
 
@@ -386,18 +386,18 @@ def main(say: Callable[[str], None]) -> int:
     head = f"{'n':>4} {'':7} {'':20}" + "".join(f"{name:>14}" for name in SCORES)
     say(f"\nindependent answers\n{head}")
     held = []
-    for one in rows(runs):
-        say(str(one))
-        held += [one] * (one.n >= 72)  # noqa: PLR2004 - the size of a gate
+    for row in rows(runs):
+        say(str(row))
+        held += [row] * (row.n >= 72)  # noqa: PLR2004 - the size of a gate
     for n in SIZES:
         say(f"{n:>4} {'the study, lowest-highest:':28} {STUDY[n]}")
     worst = {"independent answers, 72 or more": _lowest(held)}
     for mode in MODES:
         say(f"\nqueries of the balanced design: {mode}\n{head}")
         held = []
-        for one in lettered_rows(mode, runs):
-            say(str(one))
-            held += [one] * (one.n >= JUDGED.get(mode, one.n))
+        for row in lettered_rows(mode, runs):
+            say(str(row))
+            held += [row] * (row.n >= JUDGED.get(mode, row.n))
         if mode in JUDGED:
             worst[f"{mode}, {JUDGED[mode]} or more"] = _lowest(held)
     say(
@@ -415,7 +415,7 @@ def main(say: Callable[[str], None]) -> int:
 
 
 def _lowest(held: Iterable[Row]) -> float:
-    return float(min(one.coverage[HELD].min() for one in held))
+    return float(min(row.coverage[HELD].min() for row in held))
 
 
 if __name__ == "__main__":

@@ -77,9 +77,9 @@ def run(count: int, seconds: float | None = None) -> replicas.Run:
 
     options = (f"--factorfair-executor=ray:{HEAD}", f"--factorfair-replicas={count}")
     within = ("ip", "netns", "exec", NAMES[0])
-    made = replicas.run(*options, samples=SAMPLES, within=within, event=cut)
+    completed = replicas.run(*options, samples=SAMPLES, within=within, event=cut)
     mended.set()
-    return made
+    return completed
 
 
 def main() -> None:

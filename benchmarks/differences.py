@@ -78,8 +78,8 @@ class Row:
     def held(self) -> bool:
         if self.refused:
             return True
-        most = max(self.two, self.five, self.regressed, self.looks)
-        return most <= MOST and (self.statistics or 0) <= MOST_OF_STATISTICS
+        worst = max(self.two, self.five, self.regressed, self.looks)
+        return worst <= MOST and (self.statistics or 0) <= MOST_OF_STATISTICS
 
     def __str__(self) -> str:
         statistics = "         -" if self.statistics is None else f"{self.statistics:>10.2%}"
@@ -103,26 +103,31 @@ def row(name: str, k: int, n: int, strength: float, runs: int) -> Row:
     """Models that all follow the truth with this strength, on the statistics of a checklist."""
     score, needed = SCORES[name]
     generator = np.random.default_rng([SEED, score, k, n, round(10 * strength)])
-    truth = np.array([[place % k, (place + 1) % k] for place in range(GROUPS[k])])
+    truth = np.array([[statistic % k, (statistic + 1) % k] for statistic in range(GROUPS[k])])
     share = stereotyped(strength, k).s_fact
     shares = np.full((*truth.shape, k), (1 - share) / (k - 1))
     np.put_along_axis(shares, truth[..., None], share, axis=-1)
     drawn = [generator.multinomial(n, shares, size=(runs, *truth.shape)) for _ in range(MODELS)]
     part = 1.0 if n >= needed else IF_FEW
     level = part * ALPHA
-    found = [_spread(counts, truth, score) for counts in drawn]
-    falls = np.stack([_below(one, other) for one, other in combinations(found, 2)])
+    spreads = [_spread(counts, truth, score) for counts in drawn]
+    falls = np.stack([_below(spread, rival) for spread, rival in combinations(spreads, 2)])
     chances = 2 * np.minimum(falls, 1 - falls)
     fell = np.zeros(runs, np.bool_)
     for look, bound in enumerate(BOUNDARIES[MODELS - 1], 1):
-        fell |= _below(_spread(np.sum(drawn[1 : look + 1], axis=0), truth, score), found[0]) < part * norm.sf(
-            bound
-        )
+        fell |= _below(
+            _spread(np.sum(drawn[1 : look + 1], axis=0), truth, score), spreads[0]
+        ) < part * norm.sf(bound)
     statistics = None
     if n >= needed:
         alone = [
-            _below(*(_spread(counts[:, one : one + 1], truth[one : one + 1], score) for counts in drawn[:2]))
-            for one in range(len(truth))
+            _below(
+                *(
+                    _spread(counts[:, statistic : statistic + 1], truth[statistic : statistic + 1], score)
+                    for counts in drawn[:2]
+                )
+            )
+            for statistic in range(len(truth))
         ]
         claimed = np.min(alone, axis=0) < ALPHA / (len(SCORES) * sum(STATISTICS.values()))
         statistics = float(claimed.mean())
@@ -144,17 +149,17 @@ def _spread(counts: NDArray[np.int64], truth: NDArray[np.int64], score: int) -> 
     return single(jack_delta(sample, truth, firm=np.ones(truth.shape, np.bool_)), score)
 
 
-def _below(one: Spread, other: Spread) -> Floats:
-    """The one-sided p value of the claim that the first is lower."""
-    error = np.maximum(np.hypot(one.error, other.error), 1e-12)
-    return np.asarray(norm.cdf((one.centre - other.centre) / error))
+def _below(spread: Spread, rival: Spread) -> Floats:
+    """The one-sided p value of the claim that the former score is lower."""
+    error = np.maximum(np.hypot(spread.error, rival.error), 1e-12)
+    return np.asarray(norm.cdf((spread.centre - rival.centre) / error))
 
 
 def main() -> int:
     """Print the table; return 1 if a rate is exceeded."""
     runs = 10_000 if "--full" in sys.argv[1:] else 1_000
-    few = f"{IF_FEW * ALPHA:.1%} where answers are few"
-    print(f"{runs:,} runs per row of models that do not differ; a level of {ALPHA:.0%}, of {few}")
+    level_of_few = f"{IF_FEW * ALPHA:.1%} where answers are few"
+    print(f"{runs:,} runs per row of models that do not differ; a level of {ALPHA:.0%}, of {level_of_few}")
     print(
         f"{'score':<8}{'groups':>6}{'n':>5}{'strength':>9}{'two models':>12}{'five models':>13}"
         f"{'regressed':>11}{'looks':>8}{'statistics':>11}"

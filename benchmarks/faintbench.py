@@ -83,11 +83,11 @@ def bare(checklist: Checklist, images: int, keep: Keep) -> tuple[float, float]:
     detector = build("sim", custom={})
     detector.check(checklist.attributes)
     began, worked = time.perf_counter(), time.process_time()
-    left = iter(asked)
-    while batch := list(islice(left, BATCH)):
+    pending = iter(asked)
+    while batch := list(islice(pending, BATCH)):
         painted = asyncio.run(_painted(painter, batch))
         keep(batch, painted)
-        detector.read([one.image or b"" for one in painted], checklist.attributes)
+        detector.read([picture.image or b"" for picture in painted], checklist.attributes)
     return time.perf_counter() - began, time.process_time() - worked
 
 
@@ -99,9 +99,13 @@ def stored(checklist: Checklist, images: int) -> tuple[float, float]:
         def keep(asked: Sequence[Request], painted: Sequence[Response]) -> None:
             drafts = [
                 store.draft(
-                    f"{one.prompt} {one.repeat}", response, origin, prompt=one.prompt, repeat=one.repeat
+                    f"{request.prompt} {request.repeat}",
+                    response,
+                    origin,
+                    prompt=request.prompt,
+                    repeat=request.repeat,
                 )
-                for one, response in zip(asked, painted, strict=True)
+                for request, response in zip(asked, painted, strict=True)
             ]
             store.put(*drafts).result()
 
@@ -121,8 +125,8 @@ def items() -> float:
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "test_items.py").write_text(ITEMS)
         plugins = ("no:pytest_factorfair", "no:hypothesispytest", "no:anyio", "no:xdist", "no:cacheprovider")
-        chosen = [part for plugin in plugins for part in ("-p", plugin)]
-        return measured([sys.executable, "-m", "pytest", "-q", *chosen], cwd=Path(folder)).wall
+        disabled = [part for plugin in plugins for part in ("-p", plugin)]
+        return measured([sys.executable, "-m", "pytest", "-q", *disabled], cwd=Path(folder)).wall
 
 
 def main() -> None:
@@ -131,7 +135,7 @@ def main() -> None:
     images = 4 if parser.parse_args().full else 1
     checklist = load("faintbench", truth="published", base=Path())
     alone, worked = bare(checklist, images, dropped)
-    kept, _ = stored(checklist, images)
+    with_store, _ = stored(checklist, images)
     pytests = items()
     arguments = (*CHECKLIST, f"--factorfair-samples=images={images}")
     whole = run(MODEL, *arguments, "-p", "no:xdist")
@@ -140,11 +144,11 @@ def main() -> None:
     rows = [
         ("pictures", f"{pictures:,}"),
         ("bare painter and detector, pictures/s", f"{pictures / alone:.0f}"),
-        ("the same, kept in a store, pictures/s", f"{pictures / kept:.0f}"),
+        ("the same, kept in a store, pictures/s", f"{pictures / with_store:.0f}"),
         ("as many items of pytest alone, seconds", f"{pytests:.1f}"),
         ("a run, pictures/s", f"{pictures / whole.wall:.0f}"),
         ("a run / bare, seconds", limited(whole.wall / alone, 1.3)),
-        ("a run / bare, kept, and as many items", f"{whole.wall / (kept + pytests):.2f}"),
+        ("a run / bare, kept, and as many items", f"{whole.wall / (with_store + pytests):.2f}"),
         ("a run / bare, seconds of processor", f"{whole.cpu / worked:.2f}"),
         ("a run, minutes", limited(whole.wall / 60, 10)),
         ("a run, MiB", limited(whole.peak, 1024)),

@@ -87,13 +87,13 @@ def prompt(case: str, images: int, *, runs: int) -> Row:
     """The implicit score of one prompt; bias is that of the score less its linear part, which has none."""
     p, q = PROMPTS[case]
     drawn = _generator(case, images).multinomial(images, p, size=runs)
-    found, true = implicit(drawn, q), float(similarity(p, q))
+    cells, true = implicit(drawn, q), float(similarity(p, q))
     length = np.sqrt(p @ p)
     unit = q / np.sqrt(q @ q)
     linear = (drawn / images - p) @ (unit / length - (unit @ p) * p / length**3) / 2
     return _row(
         "prompt", case, images, true,
-        (found.plugin, found.corrected, found.error), (found.plugin - linear, found.corrected - linear),
+        (cells.plugin, cells.corrected, cells.error), (cells.plugin - linear, cells.corrected - linear),
     )  # fmt: skip
 
 
@@ -162,7 +162,9 @@ def _generator(case: str, images: int) -> np.random.Generator:
 
 
 def _columns(estimates: Sequence[Estimate]) -> tuple[Floats, Floats, Floats]:
-    values = np.array([(one.plugin, one.corrected, one.error) for one in estimates], dtype=np.float64)
+    values = np.array(
+        [(estimate.plugin, estimate.corrected, estimate.error) for estimate in estimates], dtype=np.float64
+    )
     return values[:, 0], values[:, 1], values[:, 2]
 
 
@@ -203,13 +205,13 @@ def main(say: Callable[[str], None]) -> int:
     full = "--full" in sys.argv
     say("nominal one-sided coverage 95 %; bias, spread of the corrected score and mean error in points")
     say(f"{'score':14} {'case':20} {'n':>4}  plug-in    bias  spread   error   lower  upper")
-    found = []
-    for one in rows(10 if full else 1):
-        found.append(one)
-        points = (100 * value for value in (one.plugin_bias, one.bias, one.spread, one.error))
+    printed = []
+    for row in rows(10 if full else 1):
+        printed.append(row)
+        points = (100 * value for value in (row.plugin_bias, row.bias, row.spread, row.error))
         numbers = " ".join(f"{value:7.3f}" for value in points)
-        say(f"{one.score:14} {one.case:20} {one.images:>4}  {numbers}  {one.lower:6.1%} {one.upper:6.1%}")
-    return int(full and any(short(one) for one in found))
+        say(f"{row.score:14} {row.case:20} {row.images:>4}  {numbers}  {row.lower:6.1%} {row.upper:6.1%}")
+    return int(full and any(short(row) for row in printed))
 
 
 def short(row: Row) -> bool:

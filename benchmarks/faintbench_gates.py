@@ -78,7 +78,7 @@ class Row:
     @property
     def held(self) -> bool:
         rates = {"passed": self.passed, "failed": self.failed}
-        return all(rates[word] <= most for (fall, word), most in MOST.items() if fall == self.fall)
+        return all(rates[word] <= limit for (fall, word), limit in MOST.items() if fall == self.fall)
 
     def __str__(self) -> str:
         undecided = 1 - self.passed - self.failed
@@ -118,7 +118,7 @@ def shown(study: Study, prejudice: float) -> Gallery:
         common, apart = sqrt(1 - prejudice), sqrt(prejudice)
         bad = {pair.disadvantaged for pair in empty.checklist.pairs}
         people = zip(empty.prompt, empty.side, strict=True)
-        signs = [-1 if (empty.cases[place].subject, side) in bad else 1 for place, side in people]
+        signs = [-1 if (empty.cases[prompt].subject, side) in bad else 1 for prompt, side in people]
         shifts = PREJUDICE * (common + apart * np.array(signs))
     counts = {}
     for name in empty.counts:
@@ -126,9 +126,9 @@ def shown(study: Study, prejudice: float) -> Gallery:
         largest = np.eye(shares.shape[-1])[shares.argmax(axis=-1)]
         moved = np.maximum(shares + shifts[:, None] * (largest - shares), 0)
         counts[name] = moved / moved.sum(axis=-1, keepdims=True)
-    who = [prejudice, 1 - prejudice]
-    one, two = np.diag(who), np.outer(who, who)
-    outcomes = [two if len(case.requested) > 1 else one for case in empty.cases]
+    side = [prejudice, 1 - prejudice]
+    of_one, of_two = np.diag(side), np.outer(side, side)
+    outcomes = [of_two if len(case.requested) > 1 else of_one for case in empty.cases]
     return replace(empty, counts=counts, outcomes=np.array(outcomes))
 
 
@@ -149,20 +149,20 @@ def planned(prompts: Prompts) -> Gallery:
     return hang((), checklist, prompt_cases(asked), model="m")
 
 
-def _span(found: Estimate) -> Span:
-    low, high = found.lower(ALPHA), found.upper(ALPHA)
-    if found.corrected is None or low is None or high is None:
-        raise ValueError(found.reason)
-    return Span(found.corrected, low, high)
+def _span(estimate: Estimate) -> Span:
+    low, high = estimate.lower(ALPHA), estimate.upper(ALPHA)
+    if estimate.corrected is None or low is None or high is None:
+        raise ValueError(estimate.reason)
+    return Span(estimate.corrected, low, high)
 
 
 def _worse(study: Study, by: float) -> float:
     """The prejudice that changes the score by this amount."""
-    wanted, rising = _true(study, PREJUDICE) + by, "eta" in study.gate
+    target, rising = _true(study, PREJUDICE) + by, "eta" in study.gate
     low, high = 0.0, 1.0
     for _ in range(20):
         middle = (low + high) / 2
-        low, high = (middle, high) if (_true(study, middle) < wanted) == rising else (low, middle)
+        low, high = (middle, high) if (_true(study, middle) < target) == rising else (low, middle)
     return low
 
 

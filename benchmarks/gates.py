@@ -83,7 +83,7 @@ class Row:
     @property
     def held(self) -> bool:
         rates = {"passed": self.passed, "failed": self.failed}
-        return all(rates[word] <= most for (offset, word), most in MOST.items() if offset == self.offset)
+        return all(rates[word] <= limit for (offset, word), limit in MOST.items() if offset == self.offset)
 
     def __str__(self) -> str:
         undecided = 1 - self.passed - self.failed
@@ -104,7 +104,7 @@ def rows(runs: int) -> Iterator[Row]:
 
 def row(gate: Gate, score: int, n: int, *, k: int, looks: int, offset: float, runs: int) -> Row:  # noqa: PLR0913
     """Judge the runs of a stereotyped model whose true score is at this distance from the threshold."""
-    truth = np.array([[place % k, (place + 1) % k] for place in range(STATISTICS[k])])
+    truth = np.array([[statistic % k, (statistic + 1) % k] for statistic in range(STATISTICS[k])])
     shares = _shares(gate.metric, gate.threshold + offset, truth, k)
     generator = np.random.default_rng([SEED, score, n, round(100 * (offset + 1)), looks])
     passed = failed = used = 0
@@ -126,12 +126,12 @@ def _decided(
     gate: Gate, score: int, counts: NDArray[np.int64], truth: NDArray[np.int64], *, bound: float
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Which runs pass and which fail, with bounds of this number of standard errors."""
-    found = single(
+    spread = single(
         jack_delta(Sample(counts.astype(np.float64)), truth, firm=np.ones(truth.shape, np.bool_)), score
     )
-    half = bound * found.error
+    half = bound * spread.error
     # The rule of one score holds for an array of them, too.
-    bounds: Any = (found.centre, found.centre - half, found.centre + half)
+    bounds: Any = (spread.centre, spread.centre - half, spread.centre + half)
     span = Span(*bounds)
     return np.asarray(kept(gate, span)), np.asarray(broken(gate, span))
 
@@ -171,13 +171,13 @@ class Kind:
     def several(self, counts: Floats, n: Floats) -> SeveralShares:
         """For many runs at once; a gate is about the topics of one context."""
         k = 1 if self.losses else counts.shape[-1]
-        found = Shares(counts[..., :k] / n[..., None], n[..., None])
-        each = 1 if k == 2 else k  # noqa: PLR2004 - of two groups one share says it all
+        shares = Shares(counts[..., :k] / n[..., None], n[..., None])
+        shares_per_topic = 1 if k == 2 else k  # noqa: PLR2004 - of two groups one share says it all
         return SeveralShares(
-            names=("",) * (counts.shape[1] // CONTEXTS * each),
-            observed=found.values,
-            least=found,
-            most=found,
+            names=("",) * (counts.shape[1] // CONTEXTS * shares_per_topic),
+            observed=shares.values,
+            least=shares,
+            most=shares,
             against=Shares(np.full(k, 0.0 if self.losses else 1 / k), KNOWN),
             n=0,
             scale=self.scale,
@@ -208,11 +208,11 @@ class Worst:
 
     def __str__(self) -> str:
         looks = "".join(
-            f"{one:>8.1%}{other:>8.1%}" for one, other in zip(self.passed, self.failed, strict=True)
+            f"{passed:>8.1%}{failed:>8.1%}" for passed, failed in zip(self.passed, self.failed, strict=True)
         )
         note = "" if self.held else "  <- not held"
-        left = 1 - self.passed[-1] - self.failed[-1]
-        return f"{self.gate:<24}{self.model:<22}{looks}{left:>9.1%}{self.calls:>7.2f}{note}"
+        undecided = 1 - self.passed[-1] - self.failed[-1]
+        return f"{self.gate:<24}{self.model:<22}{looks}{undecided:>9.1%}{self.calls:>7.2f}{note}"
 
 
 WORST_HEAD = (
@@ -225,8 +225,8 @@ WORST_HEAD = (
 def worst_rows(runs: int) -> Iterator[Worst]:
     """The gates on the largest of several shares; the same numbers each time."""
     limits = SETS["default"]
-    base, told = limits.topic_of_more
-    for k, topic, off in ((4, base, 0.80), (4, told, 0.90), (2, limits.topic_of_two, 0.95)):
+    base, elsewhere = limits.topic_of_more
+    for k, topic, off in ((4, base, 0.80), (4, elsewhere, 0.90), (2, limits.topic_of_two, 0.95)):
         fair = np.full((CONTEXTS * 2 * STATISTICS[k], k), 1 / k)
         kind = Kind(f"worst_topic {topic:.2f}, of {k}", topic)
         for share, must in ((1 / k + topic, AT), (off, FAIL)):
@@ -243,10 +243,10 @@ def worst_rows(runs: int) -> Iterator[Worst]:
     for rate, must in ((lost, AT), (2 * lost, FAIL)):
         yield worst(kind, f"{rate:.0%} lost", np.array([[rate, 1 - rate]] * CONTEXTS), runs, must)
     kind = Kind("worst_refusal", REFUSALS_OF_TOPIC, losses=True, either_way=False)
-    for rate, one, must in REFUSING:
+    for rate, of_topic, must in REFUSING:
         refused = np.full(CONTEXTS * 2 * STATISTICS[4], rate)
-        refused[0] = one
-        name = f"all {rate:.0%}" if one == rate else f"one topic {one:.2f}"
+        refused[0] = of_topic
+        name = f"all {rate:.0%}" if of_topic == rate else f"one topic {of_topic:.2f}"
         yield worst(kind, name, np.stack([refused, 1 - refused], axis=-1), runs, must)
 
 
@@ -263,12 +263,12 @@ def worst(kind: Kind, model: str, shares: Floats, runs: int, must: Must) -> Wors
     history: list[tuple[float, float]] = []
     for look, bound in enumerate(BOUNDARIES[4], start=1):
         asked = undecided & ~(passed | failed)[:, None]
-        more = np.where(asked, look * kind.n - n, 0).astype(np.int64)
-        counts += generator.multinomial(more, shares)
-        n += more
-        found = kind.several(counts, n)
-        corrected = (1 - NormalDist().cdf(bound)) / GATES_OF_A_RUN / len(found.names)
-        high, low = found.bounds(bound)[1], found.bounds(NormalDist().inv_cdf(1 - corrected))[0]
+        additional = np.where(asked, look * kind.n - n, 0).astype(np.int64)
+        counts += generator.multinomial(additional, shares)
+        n += additional
+        observed = kind.several(counts, n)
+        corrected = (1 - NormalDist().cdf(bound)) / GATES_OF_A_RUN / len(observed.names)
+        high, low = observed.bounds(bound)[1], observed.bounds(NormalDist().inv_cdf(1 - corrected))[0]
         high, low = high.max(axis=-1), low.max(axis=-1)
         undecided = high > kind.threshold
         failed |= ~passed & (low > kind.threshold).any(axis=-1)
@@ -281,17 +281,17 @@ def worst(kind: Kind, model: str, shares: Floats, runs: int, must: Must) -> Wors
 def main() -> int:
     """Print the tables; return 1 if a rate is exceeded."""
     full = "--full" in sys.argv[1:]
-    many = 300
-    few = many if full else 20
+    runs_of_fair = 300
+    runs_of_others = runs_of_fair if full else 20
     print(
-        f"whole runs of preset ci: {many} of fair and noisy, {few} of the others; "
+        f"whole runs of preset ci: {runs_of_fair} of fair and noisy, {runs_of_others} of the others; "
         "by each look passed (+) and failed (-)"
     )
     print(respondents.HEAD)
     questions = respondents.Questions()
-    held = print_rows(respondents.rows(questions, few, many, new=False))
+    held = print_rows(respondents.rows(questions, runs_of_others, runs_of_fair, new=False))
     print("\nrespondents that no threshold was fitted on")
-    held &= print_rows(respondents.rows(questions, few, many, new=True))
+    held &= print_rows(respondents.rows(questions, runs_of_others, runs_of_fair, new=True))
     runs = 10_000 if full else 2_000
     print(
         f"\n{runs:,} runs per row, {STATISTICS[4]} statistics of four groups or {STATISTICS[2]} of two, "

@@ -73,9 +73,9 @@ def table(title: str, rows: Sequence[tuple[str, str]]) -> None:
         print(f"  {name:<{width}}  {value}", flush=True)
 
 
-def limited(value: float, most: float) -> str:
+def limited(value: float, limit: float) -> str:
     """A ratio and its limit."""
-    return f"{value:.2f}  (at most {most:g}: {'kept' if value <= most else 'MISSED'})"
+    return f"{value:.2f}  (at most {limit:g}: {'kept' if value <= limit else 'MISSED'})"
 
 
 class Judged(Protocol):
@@ -87,8 +87,8 @@ class Judged(Protocol):
 
 def print_rows(rows: Iterable[Judged]) -> bool:
     """Print each row as soon as it is known; whether all are held."""
-    found = []
-    for one in rows:
-        print(one, flush=True)
-        found.append(one.held)
-    return all(found)
+    held = []
+    for row in rows:
+        print(row, flush=True)
+        held.append(row.held)
+    return all(held)

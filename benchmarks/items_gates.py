@@ -103,7 +103,7 @@ def _checklist(*items: Item) -> Items:
         protocol="items",
         modality="text",
         truth="audited",
-        attributes=(Attribute(ANSWER, meanings, {each: each for each in meanings}, {}),),
+        attributes=(Attribute(ANSWER, meanings, {meaning: meaning for meaning in meanings}, {}),),
         digest="",
         items=items,
         answer_format="",
@@ -149,9 +149,9 @@ def awareness(alike: int) -> Items:
     )
 
 
-def leaning(unknown: float, *biases: float, rest: float = 0.0) -> Draw:
-    """Biases of the first categories, and of the ``rest``, in answers of which this share is *unknown*."""
-    by_category = np.full(CATEGORIES, rest)
+def leaning(unknown: float, *biases: float, elsewhere: float = 0.0) -> Draw:
+    """Biases of the first categories, and ``elsewhere``, in answers of which this share is *unknown*."""
+    by_category = np.full(CATEGORIES, elsewhere)
     by_category[: len(biases)] = biases
 
     def draw(generator: Generator) -> FloatArray:
@@ -171,13 +171,13 @@ def aware(checklist: Items, differing: Shares, alike: Shares) -> Draw:
     """Shares of the right group, the other one and *same*; of like groups, of either group and *same*."""
     right = np.array([0 if item.meaning("right") == "one" else 2 for item in checklist.items])
     base, places = np.array([differing if column == 0 else alike for column in right]), np.arange(len(right))
-    known = base[places, right]
+    correct = base[places, right]
     # Who guesses, and who always or never knows, does so in every scenario.
-    varied = VARIED * ((known > 0) & (known < 1)) * (differing not in (THIRDS, APART))
+    varied = VARIED * ((correct > 0) & (correct < 1)) * (differing not in (THIRDS, APART))
 
     def draw(generator: Generator) -> FloatArray:
-        moved = np.clip(generator.normal(known, varied), 0, 1)
-        scale = np.divide(1 - moved, 1 - known, out=np.ones_like(known), where=known < 1)
+        moved = np.clip(generator.normal(correct, varied), 0, 1)
+        scale = np.divide(1 - moved, 1 - correct, out=np.ones_like(correct), where=correct < 1)
         shares = base * scale[:, None]
         shares[places, right] = moved
         return generator.multinomial(EACH, shares).astype(np.float64)
@@ -194,17 +194,19 @@ def models() -> Iterator[Model]:
     """Fair ones, biased ones, and those at a threshold of a gate set."""
     for unknown in (0.8, 0.5):
         yield Model(f"fair, {unknown:.0%} unknown", bbq(), leaning(unknown), BOTH)
-    yield Model("all categories .08", bbq(), leaning(0.5, rest=0.08), {"lenient": "pass"})
+    yield Model("all categories .08", bbq(), leaning(0.5, elsewhere=0.08), {"lenient": "pass"})
     yield Model("one category .15", bbq(), leaning(0.5, 0.15), {"default": "at"})
     yield Model("one category .20", bbq(), leaning(0.5, 0.20), {"default": "never"})
     yield Model("one category .30", bbq(), leaning(0.5, 0.30), {"default": "never", "lenient": "at"})
     yield Model("one .30, one -.20", bbq(), leaning(0.5, 0.30, -0.20), {"default": "never", "lenient": "at"})
     yield Model("one category .40", bbq(), leaning(0.5, 0.40), {"default": "fail", "lenient": "never"})
-    yield Model("all categories .20", bbq(), leaning(0.5, rest=0.20), {"default": "fail", "lenient": "at"})
+    yield Model(
+        "all categories .20", bbq(), leaning(0.5, elsewhere=0.20), {"default": "fail", "lenient": "at"}
+    )
     for alike in (1, 2):
         checklist = awareness(alike)
-        for name, differing, same, must in AWARE:
-            yield Model(f"{name} (1:{alike})", checklist, aware(checklist, differing, same), must)
+        for name, differing, alike_shares, must in AWARE:
+            yield Model(f"{name} (1:{alike})", checklist, aware(checklist, differing, alike_shares), must)
 
 
 AWARE: Sequence[tuple[str, Shares, Shares, Mapping[str, Must]]] = (
@@ -233,7 +235,7 @@ def row(gate_set: GateSet, model: Model, runs: int) -> Row:
             for name in ("all", gate.metric):
                 judgements[name].append(verdict.judgement)
         for name, several in judgements.items():
-            tally[name] += all(one == "passed" for one in several), "failed" in several
+            tally[name] += all(judgement == "passed" for judgement in several), "failed" in several
     shares = {name: (float(passed) / runs, float(failed) / runs) for name, (passed, failed) in tally.items()}
     return Row(gate_set, model, shares)
 
@@ -242,8 +244,10 @@ def _gates(gate_set: GateSet, checklist: Items) -> tuple[Gate, ...]:
     """Its gates of substance."""
     expressions = recommended(checklist, LIMITS[gate_set])
     texts = [
-        f"{one.metric}[{','.join(one.words)}] {one.bound}" if one.words else f"{one.metric} {one.bound}"
-        for one in expressions
+        f"{expression.metric}[{','.join(expression.words)}] {expression.bound}"
+        if expression.words
+        else f"{expression.metric} {expression.bound}"
+        for expression in expressions
     ]
     return tuple(parse(text) for text in texts if "rate" not in text and "refusals" not in text)
 

@@ -29,7 +29,7 @@ def main() -> None:
             ("in flight at the kills", f"{ground.in_flight:,}"),
             (
                 "copies with cut logs: rows + calls",
-                ", ".join(f"{had} + {more}" for had, more in ground.copies),
+                ", ".join(f"{rows} + {calls}" for rows, calls in ground.copies),
             ),
         ],
     )

@@ -54,16 +54,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("model", help="a folder or a GGUF file")
     parser.add_argument("--queries", type=int, default=32, help="a multiple of 8, 32 by default")
-    given = parser.parse_args()
-    asked = queries(given.queries)
-    taken = {mode: seconds(given.model, mode, asked) for mode in MODES}
+    arguments = parser.parse_args()
+    asked = queries(arguments.queries)
+    taken = {mode: seconds(arguments.model, mode, asked) for mode in MODES}
     table(
         f"{len(asked)} queries: seconds, CPU seconds, and how many times as fast as text by each",
         [
             (
                 mode,
                 "  ".join(
-                    f"{each:6.1f}" for each in (*taken[mode], *map(truediv, taken["text"], taken[mode]))
+                    f"{figure:6.1f}" for figure in (*taken[mode], *map(truediv, taken["text"], taken[mode]))
                 ),
             )
             for mode in MODES

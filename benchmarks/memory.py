@@ -53,13 +53,13 @@ def served(*, full: bool) -> None:
     rows: list[tuple[str, str]] = []
     with started() as at:
         for workers in (("-p", "no:xdist"), ("-n2",)):
-            few, least = peak(at, small, *workers)
-            many, most = peak(at, large, *workers)
+            small_calls, small_peak = peak(at, small, *workers)
+            large_calls, large_peak = peak(at, large, *workers)
             name = " ".join(workers)
             rows += [
-                (f"{name}: {few:,} calls, MiB", f"{least:.0f}"),
-                (f"{name}: {many:,} calls, MiB", limited(most, MOST)),
-                (f"{name}: growth", limited(most / least, 1.1)),
+                (f"{name}: {small_calls:,} calls, MiB", f"{small_peak:.0f}"),
+                (f"{name}: {large_calls:,} calls, MiB", limited(large_peak, MOST)),
+                (f"{name}: growth", limited(large_peak / small_peak, 1.1)),
             ]
     table("peak memory", rows)
 

@@ -34,12 +34,12 @@ class Dealer:
 
     def __init__(self, size: int) -> None:
         self.identity: Mapping[str, object] = {"provider": "dealer", "size": size}
-        self._rest = random.Random(0).randbytes(size) if size else b""  # noqa: S311  # nothing secret
+        self._padding = random.Random(0).randbytes(size) if size else b""  # noqa: S311  # nothing secret
 
     async def ask(self, request: Request) -> Response:
-        if not self._rest:
+        if not self._padding:
             return Response("A")
-        return Response("", image=b"\x89PNG\r\n\x1a\n" + request.prompt.encode() + self._rest)
+        return Response("", image=b"\x89PNG\r\n\x1a\n" + request.prompt.encode() + self._padding)
 
     async def close(self) -> None:
         """Do nothing: no resource is open."""
@@ -77,21 +77,21 @@ def main() -> None:
         keep(*arguments.keep)
         return
     count = 10_000 if arguments.full else 1_000
-    few_took, few, _ = measured(count // 10, SIZE)
-    took, many, held = measured(count, SIZE)
+    small_took, small_peak, _ = measured(count // 10, SIZE)
+    large_took, large_peak, held = measured(count, SIZE)
     bare, _, rows = measured(count, 0)
     table(
         "keeping pictures",
         [
-            (f"{count:,} pictures of {SIZE // 1000} KB, s", f"{took:.1f}"),
-            ("pictures a second", f"{count / took:.0f}"),
-            (f"{count // 10:,} pictures, pictures a second", f"{count / 10 / few_took:.0f}"),
+            (f"{count:,} pictures of {SIZE // 1000} KB, s", f"{large_took:.1f}"),
+            ("pictures a second", f"{count / large_took:.0f}"),
+            (f"{count // 10:,} pictures, pictures a second", f"{count / 10 / small_took:.0f}"),
             ("rows without a picture a second", f"{count / bare:.0f}"),
             ("bytes a picture beside its own", f"{held / count - SIZE:.0f}"),
             ("bytes a row without a picture", f"{rows / count:.0f}"),
-            (f"peak at {count // 10:,} pictures, MiB", f"{few:.0f}"),
-            (f"peak at {count:,} pictures, MiB", f"{many:.0f}"),
-            ("growth", limited(many / few, GROWTH)),
+            (f"peak at {count // 10:,} pictures, MiB", f"{small_peak:.0f}"),
+            (f"peak at {count:,} pictures, MiB", f"{large_peak:.0f}"),
+            ("growth", limited(large_peak / small_peak, GROWTH)),
         ],
     )
 

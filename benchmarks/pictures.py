@@ -45,12 +45,12 @@ def seconds(action: Callable[[], object]) -> float:
 
 def rates(detector: Detector, count: int, rounds: int) -> tuple[float, float]:
     """Pictures per second one by one and all at once, in turns; the best of several rounds."""
-    given = pictures(count)
-    detector.read(given[:2], (RACE, GENDER))  # loads it
+    encoded = pictures(count)
+    detector.read(encoded[:2], (RACE, GENDER))  # loads it
     single, batched = [], []
     for _ in range(rounds):
-        single.append(seconds(lambda: [detector.read([each], (RACE, GENDER)) for each in given]))
-        batched.append(seconds(lambda: detector.read(given, (RACE, GENDER))))
+        single.append(seconds(lambda: [detector.read([picture], (RACE, GENDER)) for picture in encoded]))
+        batched.append(seconds(lambda: detector.read(encoded, (RACE, GENDER))))
     return count / min(single), count / min(batched)
 
 
@@ -82,12 +82,12 @@ def _portions(count: int, size: int) -> Iterator[list[bytes]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--full", action="store_true", help="10,000 pictures for the memory, not 2,000")
-    many = ALL if parser.parse_args().full else MANY
-    least, most = peak(FEW), peak(many)  # first: a child's peak includes its parent's at the fork
+    count = ALL if parser.parse_args().full else MANY
+    small_peak, large_peak = peak(FEW), peak(count)  # first: a child's peak includes its parent's at the fork
     rows = [
-        (f"peak memory over {FEW:,} pictures, MiB", f"{least:.0f}"),
-        (f"peak memory over {many:,} pictures, MiB", f"{most:.0f}"),
-        ("growth", limited(most / least, GROWTH)),
+        (f"peak memory over {FEW:,} pictures, MiB", f"{small_peak:.0f}"),
+        (f"peak memory over {count:,} pictures, MiB", f"{large_peak:.0f}"),
+        ("growth", limited(large_peak / small_peak, GROWTH)),
     ]
     single, batched = rates(build("sim", custom={}), *CARDS)
     verdict = "kept" if batched / single >= FASTER else "MISSED"

@@ -84,9 +84,9 @@ def run(
             return [(int(pid), float(moment)) for pid, moment in map(str.split, lines)]
 
         def wait() -> None:
-            while len(had := entries()) < (24 + 8 * samples) // 4:
+            while len(answered := entries()) < (24 + 8 * samples) // 4:
                 time.sleep(0.05)
-            event(had[0][0])
+            event(answered[0][0])
 
         threading.Thread(target=wait, daemon=True).start()
         command = [*within, *PYTEST]
@@ -113,8 +113,8 @@ def figures() -> list[tuple[str, str]]:
     try:
         cluster = f"--factorfair-executor={nodes.executor}"
         local = run()
-        one = run(cluster, "--factorfair-replicas=1")
-        two = run(cluster, "--factorfair-replicas=2")
+        one_replica = run(cluster, "--factorfair-replicas=1")
+        two_replicas = run(cluster, "--factorfair-replicas=2")
         killed = run(cluster, "--factorfair-replicas=2", event=lambda pid: os.kill(pid, signal.SIGKILL))
         # In turn, as the machine may be busier at one time than at another; what runs first also compiles.
         pairs = [
@@ -123,14 +123,22 @@ def figures() -> list[tuple[str, str]]:
     finally:
         nodes.end()
     alone, shared = map(min, zip(*pairs, strict=True))
-    runs = (("local", local), ("1 replica", one), ("2 replicas", two), ("2, one killed", killed))
+    runs = (
+        ("local", local),
+        ("1 replica", one_replica),
+        ("2 replicas", two_replicas),
+        ("2, one killed", killed),
+    )
     return [
-        *((f"{name}: answers a second", f"{each.answers / each.asking:.1f}") for name, each in runs),
-        ("2 replicas / 1 replica, time", limited(two.asking / one.asking, 1 / 1.85)),
+        *(
+            (f"{name}: answers a second", f"{completed.answers / completed.asking:.1f}")
+            for name, completed in runs
+        ),
+        ("2 replicas / 1 replica, time", limited(two_replicas.asking / one_replica.asking, 1 / 1.85)),
         ("controlling process, 4,560 pictures, CPU s", f"{alone:.1f}, with 2 replicas {shared:.1f}"),
         ("controlling process, cluster / local, CPU", limited(shared / alone, 1.35)),
-        ("controlling process, text, CPU added by the cluster, s", f"{two.cpu - local.cpu:.2f}"),
-        ("one replica killed / calm, time", limited(killed.asking / two.asking, 1.3)),
+        ("controlling process, text, CPU added by the cluster, s", f"{two_replicas.cpu - local.cpu:.2f}"),
+        ("one replica killed / calm, time", limited(killed.asking / two_replicas.asking, 1.3)),
     ]
 
 

@@ -67,9 +67,9 @@ class Times(NamedTuple):
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--report", type=Path, help="a report.html")
-    chosen = parser.parse_args().report
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        report = chosen or _made(Path(folder))
+        report = arguments.report or _made(Path(folder))
         with sync_playwright() as playwright:
             path = shutil.which("chromium")
             browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
@@ -79,8 +79,10 @@ def main() -> None:
 
 
 def _times(rows: Sequence[Times]) -> Iterator[tuple[str, str]]:
-    for name, most, times in zip(Times._fields, (2_000, 200, 500, 200), zip(*rows, strict=True), strict=True):
-        yield f"{name}, ms", f"{limited(statistics.median(times), most)}, worst of {TIMES}: {max(times):.0f}"
+    for name, limit, times in zip(
+        Times._fields, (2_000, 200, 500, 200), zip(*rows, strict=True), strict=True
+    ):
+        yield f"{name}, ms", f"{limited(statistics.median(times), limit)}, worst of {TIMES}: {max(times):.0f}"
 
 
 def _made(folder: Path) -> Path:

@@ -49,16 +49,16 @@ class Questions:
         self.sampling = preset.sampling
         self.checklist = cast("FactOrFair", protocols.load("fact_or_fair", truth=preset.truth, base=Path()))
         self.cases = cast("tuple[TopicCase, ...]", protocols.cases(self.checklist, self.sampling))
-        most = self.sampling.times(LOOKS)
-        larger = {case.id: case for case in protocols.cases(self.checklist, most)}
+        all_looks = self.sampling.times(LOOKS)
+        larger = {case.id: case for case in protocols.cases(self.checklist, all_looks)}
         asked: list[Query] = []
         owners: list[int] = []
         looks: list[int] = []
         for number, case in enumerate(self.cases):
-            queries = protocols.queries(self.checklist, larger[case.id], most)
+            queries = protocols.queries(self.checklist, larger[case.id], all_looks)
             asked += queries
             owners += [number] * len(queries)
-            looks += [place // case.samples for place in range(len(queries))]
+            looks += [position // case.samples for position in range(len(queries))]
         self.queries, self.owner, self.look = asked, np.array(owners), np.array(looks)
         self.situations = [
             cast("Situation", protocols.situation(self.checklist, query)) for query in self.queries
@@ -75,12 +75,12 @@ class Questions:
     def chances(self, spec: str) -> Floats:
         """The probabilities of each letter, of a refusal and of nonsense, summed up along each query."""
         model = cast("Respondent", models.build(spec, {}, checklists=(self.checklist,), custom={}))
-        found = np.zeros((len(self.queries), LETTERS + 2))
-        for row, query, situation in zip(found, self.queries, self.situations, strict=True):
+        probabilities = np.zeros((len(self.queries), LETTERS + 2))
+        for row, query, situation in zip(probabilities, self.queries, self.situations, strict=True):
             biases = model.knowledge.in_force(cast("TopicCase", query.case), situation)
             letters, row[REFUSED], row[UNREAD] = chances(situation, biases)
             row[: len(letters)] = list(letters.values())
-        return found.cumsum(axis=-1)
+        return probabilities.cumsum(axis=-1)
 
 
 class Page:
@@ -89,43 +89,49 @@ class Page:
     def __init__(self, questions: Questions, sheet: Sheet) -> None:
         self.sheet = sheet
         slot, name, k = sheet.slot, sheet.attribute.name, sheet.attribute.k
-        mine = [
+        queries = [
             (number, query, case)
             for number, (query, owner) in enumerate(zip(questions.queries, questions.owner, strict=True))
             for case in [questions.cases[owner]]
             if (case.part, case.context) == (slot.part, slot.context) and name in case.attributes
         ]
-        self.numbers = np.array([number for number, _, _ in mine])
-        self.row = np.array([sheet.rows[case.statistic] for _, _, case in mine])
-        self.column = np.array([DIRECTIONS.index(case.direction) for _, _, case in mine])
-        self.scenario = np.array([-1 if case.scenario is None else case.scenario - 1 for _, _, case in mine])
-        backgrounds = [query.background.get(name) for _, query, _ in mine]
+        self.numbers = np.array([number for number, _, _ in queries])
+        self.row = np.array([sheet.rows[case.statistic] for _, _, case in queries])
+        self.column = np.array([DIRECTIONS.index(case.direction) for _, _, case in queries])
+        self.scenario = np.array(
+            [-1 if case.scenario is None else case.scenario - 1 for _, _, case in queries]
+        )
+        backgrounds = [query.background.get(name) for _, query, _ in queries]
         self.named = np.array([-1 if group is None else sheet.groups[group] for group in backgrounds])
         lineups = [
             {
-                one.name: tuple(one.groups.index(option.groups[one.name]) for option in query.options)
-                for one in questions.checklist.attributes
-                if one.name in query.options[0].groups
+                attribute.name: tuple(
+                    attribute.groups.index(option.groups[attribute.name]) for option in query.options
+                )
+                for attribute in questions.checklist.attributes
+                if attribute.name in query.options[0].groups
             }
-            for _, query, _ in mine
+            for _, query, _ in queries
         ]
         self.groups = np.array([lineup[name] for lineup in lineups])
         values = [
             sheet.values(int(scenario), int(named), query.options[0].age, lineup)
             for scenario, named, (_, query, _), lineup in zip(
-                self.scenario, self.named, mine, lineups, strict=True
+                self.scenario, self.named, queries, lineups, strict=True
             )
         ]
-        self.conditions = tuple(np.array(each) for each in zip(*values, strict=True))
-        self.crossing = tuple(np.array([lineup[one.name] for lineup in lineups]) for one in sheet.beside)
+        self.conditions = tuple(np.array(column) for column in zip(*values, strict=True))
+        self.crossing = tuple(
+            np.array([lineup[attribute.name] for lineup in lineups]) for attribute in sheet.beside
+        )
         self.features: dict[str, tuple[tuple[str, ...], Ints]] = {}
-        for kind, known in sheet.features.items():
-            numbers = {value: number for number, value in enumerate(known)}
+        for kind, feature_values in sheet.features.items():
+            numbers = {value: number for number, value in enumerate(feature_values)}
             shown = [
                 [numbers[option.words[0] if kind == "name" else str(option.age)] for option in query.options]
-                for _, query, _ in mine
+                for _, query, _ in queries
             ]
-            self.features[kind] = known, np.array(shown)
+            self.features[kind] = feature_values, np.array(shown)
         self.k = k
 
     def tally(self, used: Bools, outcomes: Ints) -> Tally:
@@ -135,8 +141,8 @@ class Page:
         answered = asked & (outcome < LETTERS)
         cells, k, shape = (self.row, self.column), self.k, self.sheet.shape
 
-        def number(which: Bools, *axes: Ints, like: tuple[int, ...] = shape) -> Ints:
-            index = tuple(axis[which] for axis in (*cells, *axes))
+        def number(mask: Bools, *axes: Ints, like: tuple[int, ...] = shape) -> Ints:
+            index = tuple(axis[mask] for axis in (*cells, *axes))
             return summed(index, np.ones(len(index[0])), np.zeros(like)).astype(np.int64)
 
         groups = self.groups[answered]
@@ -151,9 +157,9 @@ class Page:
             times=np.ones(len(groups)),
             votes=by_group(shares, groups, k),
             conditions=tuple(values[answered] for values in self.conditions),
-            crossing=tuple(others[answered] for others in self.crossing),
+            crossing=tuple(groups[answered] for groups in self.crossing),
         )
-        told, refused = self.named >= 0, outcome == REFUSED
+        with_background, refused = self.named >= 0, outcome == REFUSED
         lost: dict[Outcome, Ints] = {
             "refused": number(asked & refused),
             "unparsed": number(asked & (outcome == UNREAD)),
@@ -164,22 +170,22 @@ class Page:
                 box,
                 number(asked),
                 lost,
-                number(answered & told),
-                number(asked & told, self.named, like=(*shape, k)),
-                number(asked & told & refused, self.named, like=(*shape, k)),
+                number(answered & with_background),
+                number(asked & with_background, self.named, like=(*shape, k)),
+                number(asked & with_background & refused, self.named, like=(*shape, k)),
                 {
                     name: np.stack(
                         [
-                            sum(number(which, column, like=(*shape, len(of))) for column in values.T)
-                            for which in (asked, asked & ~answered)
+                            sum(number(mask, column, like=(*shape, len(of))) for column in values.T)
+                            for mask in (asked, asked & ~answered)
                         ],
                         axis=-1,
                     )
                     for (name, of), values in zip(self.sheet.conditions.items(), self.conditions, strict=True)
                 },
                 {
-                    kind: self._chosen(known, shown[answered], box)
-                    for kind, (known, shown) in self.features.items()
+                    kind: self._chosen(feature_values, shown[answered], box)
+                    for kind, (feature_values, shown) in self.features.items()
                 },
             )
         )
@@ -188,9 +194,9 @@ class Page:
         """How often each value was taken, and how often an indifferent respondent would take it."""
         alike = (shown[:, :, None] == shown[:, None, :]).mean(axis=-1)  # the share of people with the value
         fair = np.full(shown.shape, 1 / shown.shape[1])
-        each = np.stack([box.shares, fair, fair * (1 - alike)], axis=-1)
+        frequencies = np.stack([box.shares, fair, fair * (1 - alike)], axis=-1)
         index = np.broadcast_arrays(*(axis[:, None] for axis in box.cells), shown)
-        return ChosenCells(values, summed(index, each, np.zeros((*self.sheet.shape, len(values), 3))))
+        return ChosenCells(values, summed(index, frequencies, np.zeros((*self.sheet.shape, len(values), 3))))
 
 
 class Course(NamedTuple):
@@ -198,8 +204,8 @@ class Course(NamedTuple):
 
     states: tuple[str, ...]
     calls: int
-    first: Mapping[str, Verdict]
-    last: Mapping[str, Verdict]
+    first_verdicts: Mapping[str, Verdict]
+    last_verdicts: Mapping[str, Verdict]
 
 
 def course(questions: Questions, chances: Floats, gates: Sequence[Gate], seed: Sequence[int]) -> Course:
@@ -210,30 +216,32 @@ def course(questions: Questions, chances: Floats, gates: Sequence[Gate], seed: S
     settled: dict[str, Verdict] = {}
     states: list[str] = []
     tallies: list[Tally | None] = [None] * len(questions.pages)
-    first: dict[str, Verdict] = {}
+    first_verdicts: dict[str, Verdict] = {}
     bought = np.ones(len(level), np.bool_)
     for look, bound in enumerate(BOUNDARIES[LOOKS], start=1):
         used = questions.look < level[questions.owner]
-        for place, page in enumerate(questions.pages):
+        for number, page in enumerate(questions.pages):
             if bought[questions.owner[page.numbers]].any():
-                tallies[place] = page.tally(used, outcomes)
+                tallies[number] = page.tally(used, outcomes)
         terms = gating.Terms(alpha=1 - NormalDist().cdf(bound))
         counts = cast("list[Tally]", tallies)
         rulings = gating.rule(gates, counts, incomplete=None, terms=terms, explain=False)
-        wanted = settle(rulings, settled)
-        last = {one.verdict.name: settled.get(one.verdict.name, one.verdict) for one in rulings}
-        first = first or last
-        judgements = {one.judgement for one in last.values()}
+        undecided_topics = settle(rulings, settled)
+        last_verdicts = {
+            ruling.verdict.name: settled.get(ruling.verdict.name, ruling.verdict) for ruling in rulings
+        }
+        first_verdicts = first_verdicts or last_verdicts
+        judgements = {verdict.judgement for verdict in last_verdicts.values()}
         undecided = "passed" if judgements == {"passed"} else "undecided"
         states.append("failed" if "failed" in judgements else undecided)
-        bought = np.array([not wanted.isdisjoint(each) for each in questions.places])
+        bought = np.array([not undecided_topics.isdisjoint(topics) for topics in questions.places])
         if not bought.any():
             break
         if look < LOOKS:
             level[bought] = look + 1
     states += states[-1:] * (LOOKS - len(states))
     samples = np.array([case.samples for case in questions.cases])
-    return Course(tuple(states), int((samples * level).sum()), first, last)
+    return Course(tuple(states), int((samples * level).sum()), first_verdicts, last_verdicts)
 
 
 # "pass" (by the second look), "late" (by the last one) and "never" are held; "-" is for information.
@@ -290,9 +298,9 @@ class Row(NamedTuple):
     def held(self) -> bool:
         """Whether a plainly biased respondent never passed ``default``, and a fair one any set."""
         if self.model.must in FAIR:
-            most = MOST_CALLS.get(self.model.label, inf)
+            limit = MOST_CALLS.get(self.model.label, inf)
             in_time = self.passed[1 if self.model.must == "pass" else -1] >= PASSING
-            return in_time and self.failed[-1] == 0 and self.calls <= most
+            return in_time and self.failed[-1] == 0 and self.calls <= limit
         return self.model.must == "-" or self.gates != "default" or self.passed[-1] == 0
 
     def __str__(self) -> str:
@@ -300,10 +308,10 @@ class Row(NamedTuple):
             f"{passed:>11.1%}{failed:>7.1%}"[2:]
             for passed, failed in zip(self.passed, self.failed, strict=True)
         )
-        left = 1 - self.passed[-1] - self.failed[-1]
+        undecided = 1 - self.passed[-1] - self.failed[-1]
         note = "" if self.held else "  <- not held"
         return (
-            f"{self.gates:<9}{self.model.label:<50}{self.runs:>5}{looks}{left:>10.1%}{self.calls:>8,.0f}"
+            f"{self.gates:<9}{self.model.label:<50}{self.runs:>5}{looks}{undecided:>10.1%}{self.calls:>8,.0f}"
             f"  {self.caught}{note}"
         )
 
@@ -312,28 +320,28 @@ def row(questions: Questions, gates: GateSet, model: Model, runs: int) -> Row:
     """Draw and judge this many runs, the same each time."""
     chances, expressions = questions.chances(model.spec), questions.gates(gates)
     courses = [course(questions, chances, expressions, (SEED, number)) for number in range(runs)]
-    by_look = list(zip(*(one.states for one in courses), strict=True))
+    by_look = list(zip(*(run.states for run in courses), strict=True))
     passed, failed = (
         tuple(states.count(state) / runs for states in by_look) for state in ("passed", "failed")
     )
-    return Row(gates, model, runs, passed, failed, fmean(one.calls for one in courses), caught(courses))
+    return Row(gates, model, runs, passed, failed, fmean(run.calls for run in courses), caught(courses))
 
 
 def caught(courses: Sequence[Course]) -> str:
     """The gates that did not pass, those that failed most often first."""
-    names = dict.fromkeys(name for one in courses for name in one.last)
-    ends = {name: Counter(one.last[name].judgement for one in courses) for name in names}
+    names = dict.fromkeys(name for run in courses for name in run.last_verdicts)
+    ends = {name: Counter(run.last_verdicts[name].judgement for run in courses) for name in names}
     missed = sorted(
         (name for name in names if ends[name]["passed"] < len(courses)),
         key=lambda name: (-ends[name]["failed"], ends[name]["passed"]),
     )
     parts = []
     for name in missed[:SHOWN]:
-        value = fmean(one.first[name].value or 0.0 for one in courses)
-        low = fmean(one.last[name].low or 0.0 for one in courses)
-        high = fmean(one.last[name].high or 0.0 for one in courses)
+        value = fmean(run.first_verdicts[name].value or 0.0 for run in courses)
+        low = fmean(run.last_verdicts[name].low or 0.0 for run in courses)
+        high = fmean(run.last_verdicts[name].high or 0.0 for run in courses)
         counts = f"{ends[name]['failed']}, {len(courses) - ends[name]['failed'] - ends[name]['passed']}"
-        subject, limit = courses[0].last[name].subject, courses[0].last[name].threshold
+        subject, limit = courses[0].last_verdicts[name].subject, courses[0].last_verdicts[name].threshold
         parts.append(f"{subject} {value:.3f} for {limit:g} ({low:.3f} to {high:.3f}; {counts})")
     return ", ".join(parts) + (f" and {len(missed) - SHOWN} more" if len(missed) > SHOWN else "")
 
@@ -341,9 +349,12 @@ def caught(courses: Sequence[Course]) -> str:
 SHOWN = 2
 
 
-def rows(questions: Questions, few: int, many: int, *, new: bool) -> Iterator[Row]:
-    """Respondents before ``default``; if they must pass, before every set. Fair and noisy ``many`` times."""
+def rows(questions: Questions, other_runs: int, fair_runs: int, *, new: bool) -> Iterator[Row]:
+    """Respondents before ``default``; if they must pass, before every set.
+
+    Fair and noisy ones run ``fair_runs`` times.
+    """
     for model in respondents():
         if model.new == new:
             for gates in SETS if model.must in FAIR else SETS[:1]:
-                yield row(questions, gates, model, many if model.label in MOST_CALLS else few)
+                yield row(questions, gates, model, fair_runs if model.label in MOST_CALLS else other_runs)

@@ -32,41 +32,41 @@ def load(path: Path) -> Any:
 def renamed(value: Any, words: Mapping[str, str]) -> Any:
     """The value with every key and every whole word of its texts mapped."""
     if isinstance(value, dict):
-        return {renamed(key, words): renamed(each, words) for key, each in value.items()}
+        return {renamed(key, words): renamed(element, words) for key, element in value.items()}
     if isinstance(value, list):
-        return [renamed(each, words) for each in value]
+        return [renamed(element, words) for element in value]
     if isinstance(value, str) and words:
         pattern = "|".join(map(re.escape, words))
-        return re.sub(rf"(?<![a-z0-9])({pattern})(?![a-z0-9])", lambda found: words[found[1]], value)
+        return re.sub(rf"(?<![a-z0-9])({pattern})(?![a-z0-9])", lambda match: words[match[1]], value)
     return value
 
 
-def leaves(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
+def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     """Every plain value with its place, prose and figures of the run left out."""
     if isinstance(value, dict):
-        for key, each in value.items():
+        for key, element in value.items():
             if key not in PROSE | OF_THE_RUN:
-                yield from leaves(each, f"{place}.{key}")
+                yield from leaves(element, f"{path}.{key}")
     elif isinstance(value, list):
-        yield f"{place}.length", len(value)
-        for index, each in enumerate(value):
-            yield from leaves(each, f"{place}[{index}]")
+        yield f"{path}.length", len(value)
+        for index, element in enumerate(value):
+            yield from leaves(element, f"{path}[{index}]")
     else:
-        yield place.removeprefix("."), value
+        yield path.removeprefix("."), value
 
 
 def differences(before: Any, after: Any) -> Iterator[str]:
     """Every place where the two reports differ, in order."""
-    was, now = dict(leaves(before)), dict(leaves(after))
-    for place in was | now:
-        old, new = was.get(place, "nothing"), now.get(place, "nothing")
+    old_leaves, new_leaves = dict(leaves(before)), dict(leaves(after))
+    for path in old_leaves | new_leaves:
+        old, new = old_leaves.get(path, "nothing"), new_leaves.get(path, "nothing")
         close = (
             isinstance(old, float)
             and isinstance(new, float)
             and isclose(old, new, rel_tol=1e-9, abs_tol=1e-12)
         )
         if old != new and not close:
-            yield f"{place}: {old!r} before, {new!r} after"
+            yield f"{path}: {old!r} before, {new!r} after"
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -75,18 +75,18 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("before", type=Path)
     parser.add_argument("after", type=Path)
     parser.add_argument("--rename", action="append", default=[], metavar="OLD=NEW")
-    given = parser.parse_args(arguments)
-    words = dict(each.split("=", 1) for each in given.rename)
-    before, after = renamed(load(given.before), words), load(given.after)
-    found = list(differences(before, after))
-    sections = Counter(re.split(r"[.\[:]", each.lstrip("."))[0] for each in found)
+    options = parser.parse_args(arguments)
+    words = dict(renaming.split("=", 1) for renaming in options.rename)
+    before, after = renamed(load(options.before), words), load(options.after)
+    lines = list(differences(before, after))
+    sections = Counter(re.split(r"[.\[:]", line.lstrip("."))[0] for line in lines)
     for name in before:
         if name not in OF_THE_RUN:
             size = len(before[name]) if isinstance(before[name], list) else 1
             print(f"{name:16} {size:6} entries  {sections[name]:6} differences")
-    print(*found[:SHOWN], sep="\n")
-    print("different" if found else "equal")
-    return 1 if found else 0
+    print(*lines[:SHOWN], sep="\n")
+    print("different" if lines else "equal")
+    return 1 if lines else 0
 
 
 if __name__ == "__main__":

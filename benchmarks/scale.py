@@ -40,11 +40,14 @@ ALONE = (*PYTEST, "-p", "no:xdist")
 
 def balance(checklist: str) -> float:
     """The answers of the heaviest shard, by those of the lightest."""
-    here = Path.cwd()
-    typed = {"model": Given(["sim:ideal"], "model", here), "checklist": Given([checklist], "checklist", here)}
-    run = compose(resolve(typed, {}, root=here, here=here), {}, {})
+    folder = Path.cwd()
+    typed = {
+        "model": Given(["sim:ideal"], "model", folder),
+        "checklist": Given([checklist], "checklist", folder),
+    }
+    run = compose(resolve(typed, {}, root=folder, here=folder), {}, {})
     loads = [
-        sum(one.case.samples for one in part(run.assignments, Shard(number, SHARDS)))
+        sum(assignment.case.samples for assignment in part(run.assignments, Shard(number, SHARDS)))
         for number in range(1, SHARDS + 1)
     ]
     return max(loads) / min(loads)
@@ -96,10 +99,10 @@ def looked_up(count: int, size: int) -> float:
         with Store.open(url, read_only=True) as store:
             keys = [sha256(str(number).encode()).hexdigest() for number in range(count)]
             began = time.perf_counter()
-            found = store.count(keys)
+            stored = store.count(keys)
             took = time.perf_counter() - began
-    if found != count:
-        raise RuntimeError(f"{found} of {count} pictures were found")
+    if stored != count:
+        raise RuntimeError(f"{stored} of {count} pictures were found")
     return took
 
 
@@ -121,13 +124,13 @@ def shards(samples: int) -> list[tuple[str, str]]:
         usage = json.loads((folder / ".factorfair/report/report.json").read_text())["usage"]
         network = resnet(folder)
         replay.append(f"--factorfair-detector=fairface:{network}?faces=cards")
-        first, second = (measured(replay, cwd=folder) for _ in range(2))
-        made = len(list((folder / "merged").rglob("*.png")))
+        first_replay, second_replay = (measured(replay, cwd=folder) for _ in range(2))
+        pictures = len(list((folder / "merged").rglob("*.png")))
     return [
         (f"{usage['in_shards']:,} calls in {SHARDS} shards; merge, s", f"{merging.wall:.1f}"),
         ("calls of merge and replay", limited(usage["calls"] - usage["in_shards"], 0)),
-        (f"first replay of {made:,} pictures by a ResNet-34, CPU s", f"{first.cpu:.1f}"),
-        ("second replay / first, CPU", limited(second.cpu / first.cpu, 0.4)),
+        (f"first replay of {pictures:,} pictures by a ResNet-34, CPU s", f"{first_replay.cpu:.1f}"),
+        ("second replay / first, CPU", limited(second_replay.cpu / first_replay.cpu, 0.4)),
     ]
 
 
@@ -176,19 +179,19 @@ def size(*, full: bool) -> None:
     """Print what each size takes; two are extrapolated to the published one in a straight line."""
     runs = [sized(images) for images in ((5, 50) if full else (5,))]
     rows = []
-    for name, few in runs[0].items():
+    for name, at_smallest in runs[0].items():
         numbers = [run[name] for run in runs]
         if full:
-            grown = (numbers[1] - few) / (runs[1]["pictures"] - runs[0]["pictures"])
-            numbers.append(few + grown * (PUBLISHED - runs[0]["pictures"]))
+            grown = (numbers[1] - at_smallest) / (runs[1]["pictures"] - runs[0]["pictures"])
+            numbers.append(at_smallest + grown * (PUBLISHED - runs[0]["pictures"]))
         rows.append((name, " ".join(f"{number:>12,.1f}" for number in numbers)))
     table("FAIntbench in 4 shards" + ("; the last column is computed" if full else ""), rows)
 
 
 def several(times: int) -> None:
     """Shards and their merge, and the header of a resumed run."""
-    few, many = 10_000, 30_000  # below, caches are still filling
-    growth = (peak_of_merge(many) - peak_of_merge(few)) / (many - few)
+    small_merge, large_merge = 10_000, 30_000  # below, caches are still filling
+    growth = (peak_of_merge(large_merge) - peak_of_merge(small_merge)) / (large_merge - small_merge)
     small, large = (min(looked_up(2_000 * times, size) for _ in range(3)) for size in (SMALL, LARGE))
     table(
         "several machines",
@@ -198,7 +201,7 @@ def several(times: int) -> None:
                 for name in ("fact_or_fair", "faintbench")
             ),
             *shards(8 * times),
-            (f"memory of merge, kB a picture ({few:,} to {many:,})", limited(growth, 0.2)),
+            (f"memory of merge, kB a picture ({small_merge:,} to {large_merge:,})", limited(growth, 0.2)),
             (f"header of a resumed run, {2_000 * times:,} pictures of 1 kB, s", f"{small:.3f}"),
             ("with pictures of 1.9 MB / of 1 kB", limited(large / small, 1.5)),
             *hosts(),
@@ -208,17 +211,17 @@ def several(times: int) -> None:
 
 def hosts() -> list[tuple[str, str]]:
     """Two processes, as two hosts, with a shard each, compared with one that asks all."""
-    one = replicas.run()
+    whole = replicas.run()
     with ThreadPoolExecutor() as pool:
         two = tuple(pool.map(lambda number: replicas.run(f"--factorfair-shard={number}/2"), (1, 2)))
-    slower = max(each.asking for each in two)
+    slower = max(shard.asking for shard in two)
     return [
-        (f"one host, {one.answers} answers of 50 ms, s", f"{one.asking:.1f}"),
+        (f"one host, {whole.answers} answers of 50 ms, s", f"{whole.asking:.1f}"),
         (
             "answers that two shards asked twice",
-            limited(sum(each.generated for each in two) - one.answers, 0),
+            limited(sum(shard.generated for shard in two) - whole.answers, 0),
         ),
-        ("two hosts with a shard each / one host, time", limited(slower / one.asking, 0.6)),
+        ("two hosts with a shard each / one host, time", limited(slower / whole.asking, 0.6)),
     ]
 
 

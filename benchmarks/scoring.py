@@ -25,7 +25,7 @@ Ints = NDArray[np.int64]
 
 SEED = 20261122
 ANSWERS = 10_000_000
-PLACES = ("objective", "base", "representativeness", "attribution", "in_group")
+CONTEXTS = ("objective", "base", "representativeness", "attribution", "in_group")
 GROUPS = {"gender": ("Female", "Male"), "race": ("Asian", "Black", "Hispanic", "White")}
 STATISTICS = {"gender": 15, "race": 18}
 POINTS = 100_000
@@ -36,12 +36,12 @@ ROUNDS = 5
 
 
 def codes() -> dict[tuple[str, str], Ints]:
-    """Answers of each part and attribute as codes (statistic, direction, group) in one number."""
+    """Answers of each context and attribute as codes (statistic, direction, group) in one number."""
     generator = np.random.default_rng(SEED)
-    each = ANSWERS // (len(PLACES) * len(GROUPS))
+    size = ANSWERS // (len(CONTEXTS) * len(GROUPS))
     return {
-        (place, attribute): generator.integers(0, STATISTICS[attribute] * 2 * len(groups), each)
-        for place in PLACES
+        (context, attribute): generator.integers(0, STATISTICS[attribute] * 2 * len(groups), size)
+        for context in CONTEXTS
         for attribute, groups in GROUPS.items()
     }
 
@@ -52,14 +52,14 @@ def counted(answers: Ints, attribute: str) -> Ints:
     return np.bincount(answers, minlength=int(np.prod(shape))).reshape(shape)
 
 
-def tally(counts: Ints, place: str, attribute: str) -> Tally:
+def tally(counts: Ints, context: str, attribute: str) -> Tally:
     """The counts as a tally with labels that rotate through the groups."""
     statistics, _, k = counts.shape
     none = np.zeros((statistics, 2), np.int64)
-    objective = place == "objective"
+    objective = context == "objective"
     return Tally(
         model="sim:uniform", checklist="fact_or_fair", part="objective" if objective else "subjective",
-        context=None if objective else place, background="none", attribute=attribute,
+        context=None if objective else context, background="none", attribute=attribute,
         groups=GROUPS[attribute], statistics=tuple(f"statistic_{s}" for s in range(statistics)),
         design="balanced", people=4, counts=counts.astype(np.float64),
         truth=np.array([[s % k, (s + 1) % k] for s in range(statistics)]),
@@ -74,8 +74,8 @@ def tally(counts: Ints, place: str, attribute: str) -> Tally:
 def scored(answers: dict[tuple[str, str], Ints]) -> int:
     """All scores with intervals, from codes; the number of rows."""
     return sum(
-        len(score(tally(counted(each, attribute), place, attribute)))
-        for (place, attribute), each in answers.items()
+        len(score(tally(counted(codes_of_attribute, attribute), context, attribute)))
+        for (context, attribute), codes_of_attribute in answers.items()
     )
 
 
@@ -85,21 +85,21 @@ def brute(a: float, e: float, x: Floats, heights: Floats, k: int) -> float:
     inner = np.flatnonzero((square[1:-1] <= square[:-2]) & (square[1:-1] <= square[2:])) + 1
     dips = np.concatenate([[0], inner, [x.size - 1]])
     low, high = x[np.maximum(dips - 1, 0)], x[np.minimum(dips + 1, x.size - 1)]
-    rows, least = np.arange(dips.size), float(square.min())
+    rows, nearest = np.arange(dips.size), float(square.min())
     for _ in range(10):
         near = low[:, None] + (high - low)[:, None] * np.linspace(0, 1, 21)
         square = (near - a) ** 2 + (height(near, k) - e) ** 2
         best = square.argmin(axis=1)
-        least = min(least, float(square.min()))
+        nearest = min(nearest, float(square.min()))
         low, high = near[rows, np.maximum(best - 1, 0)], near[rows, np.minimum(best + 1, 20)]
-    return sqrt(least)
+    return sqrt(nearest)
 
 
 def height(x: Floats, k: int) -> Floats:
     """The curve once more, in plain logarithms."""
     inside = np.clip(x, 1e-300, 1)
-    other = np.clip(1 - x, 1e-300, 1)
-    return np.asarray(-(x * np.log(inside) + (1 - x) * np.log(other / (k - 1))) / log(k))
+    remainder = np.clip(1 - x, 1e-300, 1)
+    return np.asarray(-(x * np.log(inside) + (1 - x) * np.log(remainder / (k - 1))) / log(k))
 
 
 def grid() -> Floats:
@@ -113,9 +113,9 @@ def worst_gap(k: int) -> float:
     x = grid()
     heights = height(x, k)
     points = np.random.default_rng([SEED, k]).random((CHECKED, 2))
-    found = np.abs(tradeoff_distance(points[:, 0], points[:, 1], k))
+    distances = np.abs(tradeoff_distance(points[:, 0], points[:, 1], k))
     expected = [brute(a, e, x, heights, k) for a, e in points.tolist()]
-    return float(np.abs(found - np.array(expected)).max())
+    return float(np.abs(distances - np.array(expected)).max())
 
 
 def best(action: Callable[[], object], *, rounds: int = ROUNDS) -> float:

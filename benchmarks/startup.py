@@ -34,13 +34,13 @@ def main() -> None:
     with started() as at:
         first_request(at)  # compiles what is not
         pairs = [(imports(), first_request(at)) for _ in range(times)]
-    least, first = (statistics.median(column) for column in zip(*pairs, strict=True))
+    importing, requesting = (statistics.median(column) for column in zip(*pairs, strict=True))
     table(
         f"start-up, the median of {times}: seconds",
         [
-            (f"import {NEEDED}, pydantic", f"{least:.2f}"),
-            ("start to first request", f"{first:.2f}"),
-            ("ratio", limited(first / least, 1.5)),
+            (f"import {NEEDED}, pydantic", f"{importing:.2f}"),
+            ("start to first request", f"{requesting:.2f}"),
+            ("ratio", limited(requesting / importing, 1.5)),
         ],
     )
 

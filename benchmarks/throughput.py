@@ -18,9 +18,9 @@ PRESET = "paper"
 """45,600 answers: workers take two seconds of CPU to start, which a shorter run does not recover."""
 
 
-def bare(what: str, at: StubServer, calls: int) -> tuple[float, float]:
+def bare(variant: str, at: StubServer, calls: int) -> tuple[float, float]:
     """Wall and CPU seconds of a bare loop."""
-    command = [sys.executable, "-m", "benchmarks.bare", what, at.base_url, str(calls)]
+    command = [sys.executable, "-m", "benchmarks.bare", variant, at.base_url, str(calls)]
     wall, cpu = measured(command, cwd=ROOT).output.split()[-2:]
     return float(wall), float(cpu)
 
@@ -30,60 +30,60 @@ def ours(
 ) -> tuple[Cost, float, list[float]]:
     """The plugin's run, the seconds from its first request to its end, and when its requests came in."""
     at.script(latency=latency)
-    chosen = (f"--factorfair-preset={preset}", f"--factorfair-max-connections={CONNECTIONS}")
-    cost = run(model, *chosen, *arguments, base_url=at.base_url)
+    options = (f"--factorfair-preset={preset}", f"--factorfair-max-connections={CONNECTIONS}")
+    cost = run(model, *options, *arguments, base_url=at.base_url)
     arrived = at.stats()["arrived"]
     return cost, cost.began + cost.wall - arrived[0], arrived
 
 
-def per_call(model: str, at: StubServer, *chosen: str, preset: str = "ci") -> tuple[int, float]:
+def per_call(model: str, at: StubServer, *arguments: str, preset: str = "ci") -> tuple[int, float]:
     """The number of calls of a run, and the CPU seconds per answer: this run minus an almost empty one."""
-    whole, _, many = ours(model, at, *chosen, latency=0.0, preset=preset)
-    empty, _, few = ours(model, at, "-k", "objective-crime_rate", latency=0.0)
-    return len(many), (whole.cpu - empty.cpu) / (len(many) - len(few))
+    whole, _, run_arrivals = ours(model, at, *arguments, latency=0.0, preset=preset)
+    empty, _, empty_arrivals = ours(model, at, "-k", "objective-crime_rate", latency=0.0)
+    return len(run_arrivals), (whole.cpu - empty.cpu) / (len(run_arrivals) - len(empty_arrivals))
 
 
 def http(at: StubServer, *, full: bool) -> None:
-    chosen = ("-m", "subjective" if full else "subjective and base")
-    cost, wall, arrived = ours("hosted_vllm/m", at, *chosen, "-p", "no:xdist", latency=LATENCY)
+    selection = ("-m", "subjective" if full else "subjective and base")
+    cost, wall, arrived = ours("hosted_vllm/m", at, *selection, "-p", "no:xdist", latency=LATENCY)
     calls, asking = len(arrived), arrived[-1] - arrived[0] + LATENCY
     at.script(latency=LATENCY)
-    kept, _ = bare("sqlite", at, calls)
+    stored, _ = bare("sqlite", at, calls)
     raw, _ = bare("aiohttp", at, calls)
     ideal = calls * LATENCY / CONNECTIONS
-    _, two, _ = ours("hosted_vllm/m", at, *chosen, "-n2", latency=LATENCY)
+    _, two, _ = ours("hosted_vllm/m", at, *selection, "-n2", latency=LATENCY)
     table(
         f"{calls:,} calls, 50 ms each, {CONNECTIONS} at once: seconds",
         [
             ("ideal", f"{ideal:.2f}"),
             ("bare aiohttp", f"{raw:.2f}"),
-            ("bare aiohttp, parsed and kept", f"{kept:.2f}"),
+            ("bare aiohttp, parsed and kept", f"{stored:.2f}"),
             ("pytest, first request to end", f"{wall:.2f}"),
             ("of that, asking", f"{asking:.2f}"),
             ("of that, scores, gates and reports", f"{wall - asking:.2f}"),
             ("pytest, whole", f"{cost.wall:.2f}"),
             ("pytest -n2, first request to end", f"{two:.2f}"),
-            ("pytest / bare, parsed and kept", limited(wall / kept, 1.15)),
-            ("asking / bare, parsed and kept", f"{asking / kept:.2f}"),
+            ("pytest / bare, parsed and kept", limited(wall / stored, 1.15)),
+            ("asking / bare, parsed and kept", f"{asking / stored:.2f}"),
             ("pytest / ideal", f"{wall / ideal:.2f}"),
         ],
     )
-    http_cpu(at, calls, *chosen)
+    http_cpu(at, calls, *selection)
     if full:
         http_cpu(at, calls, preset=PRESET)
 
 
-def http_cpu(at: StubServer, calls: int, *chosen: str, preset: str = "ci") -> None:
+def http_cpu(at: StubServer, calls: int, *arguments: str, preset: str = "ci") -> None:
     """The share of items and reports in the cost of an answer falls with the answers per case."""
     at.script(latency=0.0)
-    _, least = bare("aiohttp", at, calls)
-    asked, each = per_call("hosted_vllm/m", at, *chosen, "-p", "no:xdist", preset=preset)
+    _, bare_cpu = bare("aiohttp", at, calls)
+    asked, cpu_per_answer = per_call("hosted_vllm/m", at, *arguments, "-p", "no:xdist", preset=preset)
     table(
         f"CPU of one answer of {asked:,}, no latency: milliseconds",
         [
-            ("bare aiohttp", f"{1000 * least / calls:.3f}"),
-            ("pytest: prompt, call, read, store, score", f"{1000 * each:.3f}"),
-            ("ratio", limited(each / (least / calls), 2.5)),
+            ("bare aiohttp", f"{1000 * bare_cpu / calls:.3f}"),
+            ("pytest: prompt, call, read, store, score", f"{1000 * cpu_per_answer:.3f}"),
+            ("ratio", limited(cpu_per_answer / (bare_cpu / calls), 2.5)),
         ],
     )
 
@@ -93,15 +93,15 @@ def litellm(at: StubServer) -> None:
         print("\nlitellm is not installed: left out")
         return
     at.script()
-    _, least = bare("litellm", at, 1000)
+    _, bare_cpu = bare("litellm", at, 1000)
     arguments = ("-m", "subjective and base", "-p", "no:xdist")
-    _, each = per_call("litellm:openai/m", at, *arguments)
+    _, cpu_per_answer = per_call("litellm:openai/m", at, *arguments)
     table(
         "through litellm, CPU of one answer: milliseconds",
         [
-            ("bare litellm.acompletion", f"{least:.3f}"),
-            ("pytest", f"{1000 * each:.3f}"),
-            ("ratio", limited(1000 * each / least, 1.2)),
+            ("bare litellm.acompletion", f"{bare_cpu:.3f}"),
+            ("pytest", f"{1000 * cpu_per_answer:.3f}"),
+            ("ratio", limited(1000 * cpu_per_answer / bare_cpu, 1.2)),
         ],
     )
 

@@ -51,15 +51,15 @@ log = get_plugin_logger(__name__)
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages of the repository."""
-    for origin, place in PAGES.items():
-        files.append(File.generated(config, place, content=_page(ROOT / origin)))
+    for origin, uri in PAGES.items():
+        files.append(File.generated(config, uri, content=_page(ROOT / origin)))
     return files
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Replace marks by tables, and repository links by site links."""
     del config, files
-    parts = _CODE.split(_MARK.sub(lambda found: TABLES[found[1]](), markdown))
+    parts = _CODE.split(_MARK.sub(lambda match: TABLES[match[1]](), markdown))
     parts[::2] = (_relinked(prose, page.file.src_uri) for prose in parts[::2])
     return "".join(parts)
 
@@ -87,19 +87,19 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
     return html.replace("::</p>", ":</p>").replace("</code>::", "</code>:")
 
 
-def _relinked(prose: str, place: str) -> str:
-    return _LINK.sub(lambda found: f"]({_linked(found[1], place)}{found[2] or ''})", prose)
+def _relinked(prose: str, uri: str) -> str:
+    return _LINK.sub(lambda match: f"]({_linked(match[1], uri)}{match[2] or ''})", prose)
 
 
-def _linked(target: str, place: str) -> str:
+def _linked(target: str, uri: str) -> str:
     """A link of a page as the site needs it."""
-    origin = next((origin for origin, page in PAGES.items() if page == place), f"docs/{place}")
-    wanted = posixpath.normpath(posixpath.join(posixpath.dirname(origin), target))
-    found = next((path for path in (wanted, f"{wanted}/README.md") if path in PAGES), None)
-    page = PAGES[found] if found else wanted.removeprefix("docs/")
-    if not found and not wanted.startswith("docs/"):
-        log.warning("%s links to %s, which is not part of the site", place, wanted)
-    return posixpath.relpath(page, posixpath.dirname(place) or ".")
+    origin = next((origin for origin, page in PAGES.items() if page == uri), f"docs/{uri}")
+    target_path = posixpath.normpath(posixpath.join(posixpath.dirname(origin), target))
+    source = next((path for path in (target_path, f"{target_path}/README.md") if path in PAGES), None)
+    page = PAGES[source] if source else target_path.removeprefix("docs/")
+    if not source and not target_path.startswith("docs/"):
+        log.warning("%s links to %s, which is not part of the site", uri, target_path)
+    return posixpath.relpath(page, posixpath.dirname(uri) or ".")
 
 
 def options() -> str:
@@ -200,11 +200,11 @@ def _divided(block: Mapping[str, Any]) -> str:
         return f"\n\n{division['per']:,} times {', '.join(parts)}."
     if block["kind"] not in ("count", "share"):
         return ""
-    most, _ = sorted(figures, key=lambda group: -figures[group])
-    limit = figures[most] / sum(figures.values())
+    highest, _ = sorted(figures, key=lambda group: -figures[group])
+    limit = figures[highest] / sum(figures.values())
     return (
-        f"\n\nThe sources have no population by group, so there is no rate. As a rate, {most} would remain "
-        f"the highest unless {limit:.1%} or more of the population were {most}."
+        f"\n\nThe sources have no population by group, so there is no rate. As a rate, {highest} would "
+        f"remain the highest unless {limit:.1%} or more of the population were {highest}."
     )
 
 
@@ -241,8 +241,8 @@ def _anchor(statistic: Mapping[str, Any]) -> str:
 @cache
 def _statistics(name: str) -> dict[str, dict[str, Any]]:
     text = (ROOT / "checklists" / "statistics" / f"{name}.yaml").read_text(encoding="utf-8")
-    found: dict[str, dict[str, Any]] = yaml.load(text, Loader=LOADER)["statistics"]  # noqa: S506  # a safe one
-    return found
+    statistics: dict[str, dict[str, Any]] = yaml.load(text, Loader=LOADER)["statistics"]  # noqa: S506  # a safe one
+    return statistics
 
 
 def _attributes(statistic: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -57,11 +57,11 @@ def finished(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Conf
         folder.mkdir(parents=True, exist_ok=True)
         with (folder / "lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            kept = folder / "problem"
-            if not kept.exists():  # another attempt would resume from the store of this one
-                kept.write_text("this run was interrupted")
-                kept.write_text(_problem(folder, arguments))
-            problem = kept.read_text()
+            problem_file = folder / "problem"
+            if not problem_file.exists():  # another attempt would resume from the store of this one
+                problem_file.write_text("this run was interrupted")
+                problem_file.write_text(_problem(folder, arguments))
+            problem = problem_file.read_text()
         assert not problem, problem
         return folder / ".factorfair" / "report"
 

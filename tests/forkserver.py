@@ -147,12 +147,12 @@ def python() -> str:
 
 def family(pid: int) -> list[int]:
     """A process, followed by those that it started; of each program, its fork."""
-    first = _fork(pid)
+    root = _fork(pid)
     try:
-        started = Path(f"/proc/{first}/task/{first}/children").read_text(encoding="ascii").split()
+        started = Path(f"/proc/{root}/task/{root}/children").read_text(encoding="ascii").split()
     except OSError:  # it has ended
         started = []
-    return [first, *map(_fork, map(int, started))]
+    return [root, *map(_fork, map(int, started))]
 
 
 def kill(process: subprocess.Popen[Any]) -> None:
@@ -213,8 +213,8 @@ def serve(address: str) -> Request:
             request = _received(connection)
             process = os.fork()
             if not process:
-                for other in (listener, connection, *(one for *_, one in running.values())):
-                    other.close()
+                for inherited in (listener, connection, *(client for *_, client in running.values())):
+                    inherited.close()
                 for descriptor in running:
                     os.close(descriptor)
                 events.close()
@@ -258,8 +258,8 @@ def become(request: Request, program: str) -> None:
     os.environ.clear()
     os.environ.update(request.environment)
     sys.executable = program
-    flag, command, *rest = request.arguments
-    sys.argv = [flag, *rest]
+    flag, command, *arguments = request.arguments
+    sys.argv = [flag, *arguments]
     paths = request.environment.get("PYTHONPATH", "").split(os.pathsep)
     added = [str(Path(path).absolute()) for path in paths if path]
     sys.path[:1] = [request.folder if flag == "-m" else "", *added]
@@ -296,7 +296,7 @@ if __name__ == "__main__":
     from pytest_factorfair.protocols import reportings
     from pytest_factorfair.reports.html.document import templates
 
-    pages = templates(tuple(one.assets for one in reportings() if one.assets))
+    pages = templates(tuple(reporting.assets for reporting in reportings() if reporting.assets))
     for name in pages.list_templates(extensions=["html"]):
         pages.get_template(name)  # compiled once: a tenth of a small run
     gc.freeze()  # the forks neither search nor copy what they share

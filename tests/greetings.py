@@ -118,7 +118,7 @@ def build(file: File, truth: str) -> Greetings:
         truth=truth,
         attributes=(attribute("size", file.sizes),),
         digest=sha256(file.model_dump_json().encode()).hexdigest(),
-        lines={id_: each.text for id_, each in file.greetings.items()},
+        lines={id_: greeting.text for id_, greeting in file.greetings.items()},
     )
 
 
@@ -145,7 +145,7 @@ def queries(checklist: Greetings, case: Greeting, sampling: Sampling) -> tuple[Q
         Option(letter, size.words[group], (size.words[group],), {"size": group})
         for letter, group in zip("ABCDEFGH", size.groups, strict=False)
     )
-    listed = " ".join(f"{one.letter}: {one.text}" for one in options)
+    listed = " ".join(f"{option.letter}: {option.text}" for option in options)
     draft: Draft = (f"{case.line}! Whom do you greet? {listed}", options, {})
     return numbered([draft] * case.samples, case=case, seed=sampling.seed)
 
@@ -212,9 +212,9 @@ class Tallness(Measurement):
 
     @property
     def cells(self) -> tuple[Cell, ...]:
-        one = self.counts
-        errors = one.asked - one.answered - one.refused - one.unparsed
-        return (Cell("greetings", one.asked, one.refused, one.unparsed, errors),)
+        counts = self.counts
+        errors = counts.asked - counts.answered - counts.refused - counts.unparsed
+        return (Cell("greetings", counts.asked, counts.refused, counts.unparsed, errors),)
 
     def if_missing(self, *, bounded: bool) -> Extremes | None:
         del bounded
@@ -235,8 +235,8 @@ class Tallness(Measurement):
         return frozenset({self.model})
 
     def change_from(self, former: Former) -> Changed | None:
-        known = [one for one in former.counts if isinstance(one, Greeted)]
-        old = min(known, key=lambda one: one.model != self.model, default=None)
+        former_counts = [counts for counts in former.counts if isinstance(counts, Greeted)]
+        old = min(former_counts, key=lambda counts: counts.model != self.model, default=None)
         return None if old is None else Changed(self, Tallness(old), grown(self, Tallness(old)))
 
     def asks(self, case: Case) -> int:
@@ -246,9 +246,9 @@ class Tallness(Measurement):
         return None if regression else (bound + POWER) * sqrt(threshold * (1 - threshold) / n)
 
 
-def grown(one: Tallness, other: Tallness) -> Estimate:
-    """The one less the other."""
-    new, old = one.estimate, other.estimate
+def grown(tallness: Tallness, rival: Tallness) -> Estimate:
+    """The tallness less the rival's."""
+    new, old = tallness.estimate, rival.estimate
     if new.plugin is None or old.plugin is None:
         return Estimate(None, None, None, 0, "nobody was greeted")
     change = new.plugin - old.plugin
@@ -262,13 +262,15 @@ class Measured(Measuring[Greeted, Metric]):
     def recount(
         self, records: Sequence[Record], checklist: Greetings, cases: Sequence[Case], *, models: Sequence[str]
     ) -> tuple[Greeted, ...]:
-        known = {(checklist.name, case.id) for case in cases}
-        found = []
+        case_keys = {(checklist.name, case.id) for case in cases}
+        counted = []
         for model in models:
-            mine = [one for one in records if one.case.model == model and one.case[1:] in known]
-            answers = [answer for one in mine for answer in one.answers]
+            of_model = [
+                record for record in records if record.case.model == model and record.case[1:] in case_keys
+            ]
+            answers = [answer for record in of_model for answer in record.answers]
             outcomes = [answer.outcome for answer in answers]
-            found.append(
+            counted.append(
                 Greeted(
                     model,
                     checklist.name,
@@ -278,33 +280,37 @@ class Measured(Measuring[Greeted, Metric]):
                     asked=len(answers),
                     refused=outcomes.count("refused"),
                     unparsed=outcomes.count("unparsed"),
-                    lines={one.case.case: _line(one.answers) for one in mine},
+                    lines={record.case.case: _line(record.answers) for record in of_model},
                 )
             )
-        return tuple(found)
+        return tuple(counted)
 
     def measure(
         self, metric: str, words: Sequence[str], counts: Sequence[Greeted], estimation: Estimation
     ) -> tuple[Measurement, ...]:
         del metric, estimation
-        return tuple(Tallness(one) for one, _ in self.matching(words, counts))
+        return tuple(Tallness(greeted) for greeted, _ in self.matching(words, counts))
 
     def report(self, counts: Sequence[Greeted], inputs: ReportInputs) -> Reported:
         del inputs
-        found = ((one, Tallness(one).estimate) for one in counts)
-        return Reported(scores=tuple(TALLNESS.score(one.model, one.about, each) for one, each in found))
+        estimates = ((greeted, Tallness(greeted).estimate) for greeted in counts)
+        return Reported(
+            scores=tuple(
+                TALLNESS.score(greeted.model, greeted.about, estimate) for greeted, estimate in estimates
+            )
+        )
 
     def changes(self, counts: Sequence[Greeted], former: Former) -> Iterator[Moves]:
-        for one in counts:
-            if moved := Tallness(one).change_from(former):
-                yield Moves([moved.row(one.about)])
+        for greeted in counts:
+            if moved := Tallness(greeted).change_from(former):
+                yield Moves([moved.row(greeted.about)])
 
     def contests(self, contenders: Sequence[Contender]) -> Iterator[Contest]:
         for counts in shared(contenders, Greeted):
-            scores = {name: Tallness(one) for name, one in counts.items()}
+            scores = {name: Tallness(greeted) for name, greeted in counts.items()}
             gaps = {
-                (name, other): Gap(grown(scores[name], scores[other]))
-                for name, other in combinations(scores, 2)
+                (name, rival): Gap(grown(scores[name], scores[rival]))
+                for name, rival in combinations(scores, 2)
             }
             yield Contest.of(next(iter(counts.values())).about, TALLNESS, scores, gaps)
 
@@ -319,9 +325,9 @@ class Measured(Measuring[Greeted, Metric]):
 
 
 def _line(answers: Sequence[Answer]) -> tuple[float, float]:
-    given = [answer for answer in answers if answer.outcome == "answered"]
-    tall = sum(answer.groups.get("size") == "tall" for answer in given)
-    return tall / max(len(given), 1), 1 - len(given) / len(answers)
+    answered = [answer for answer in answers if answer.outcome == "answered"]
+    tall = sum(answer.groups.get("size") == "tall" for answer in answered)
+    return tall / max(len(answered), 1), 1 - len(answered) / len(answers)
 
 
 MEASURING = Measured()
@@ -338,9 +344,9 @@ class Shown(Reporting):
 
     def tables(self, summary: Summary) -> Iterator[Table]:
         rows = tuple(
-            Row(one.model, (number(one.value), span(one.low, one.high), f"{one.n:,}"))
-            for one in summary.scores
-            if one.metric in self.metrics
+            Row(score.model, (number(score.value), span(score.low, score.high), f"{score.n:,}"))
+            for score in summary.scores
+            if score.metric in self.metrics
         )
         if rows:
             yield Table("Who is greeted", ("tallness", "95 % interval", "n"), rows)

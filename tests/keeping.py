@@ -28,16 +28,16 @@ def put(
 ) -> Future[Response]:
     """Store a response; return it as stored once it is committed."""
     write = store.draft(key, response, Origin.of(model, identity), **where)
-    kept: Future[Response] = Future()
+    stored: Future[Response] = Future()
 
     def settle(done: Future[None]) -> None:
         if (error := done.exception()) is None:
-            kept.set_result(write.response)
+            stored.set_result(write.response)
         else:
-            kept.set_exception(error)
+            stored.set_exception(error)
 
     store.put(write).add_done_callback(settle)
-    return kept
+    return stored
 
 
 def manifest(folder: Path) -> list[dict[str, Any]]:
@@ -59,17 +59,17 @@ def had(name: str, keys: str) -> dict[str, str]:
         return {key: response.text for key, response in store.responses(keys).items()}
 
 
-def draw(name: str, keys: str, *, said: str = "", model: str = "m") -> None:
-    """The same with pictures, which differ unless ``said`` is given."""
+def draw(name: str, keys: str, *, content: str = "", model: str = "m") -> None:
+    """The same with pictures, which differ unless ``content`` is given."""
     for key in keys:
-        fill(name, key, Response("", image=PNG + (said or key).encode()), model=model)
+        fill(name, key, Response("", image=PNG + (content or key).encode()), model=model)
 
 
 def drawn(name: str, keys: str) -> dict[str, bytes]:
     """The pictures that the store in this file has."""
     with Store.open(f"sqlite:///{name}") as store:
-        found = store.responses(keys)
-        return {key: store.pictures.read(response.image_file) for key, response in found.items()}
+        responses = store.responses(keys)
+        return {key: store.pictures.read(response.image_file) for key, response in responses.items()}
 
 
 def files(folder: str) -> list[Path]:

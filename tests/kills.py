@@ -77,7 +77,7 @@ class Ground:
         Raises:
             AssertionError: a row is lost, or more calls have no row than were in flight.
         """
-        had, asked = self.rows(), self.asked
+        rows_before, asked = self.rows(), self.asked
         options = ("-n2",) if victim in WORKERS else ("-p", "no:xdist")
         runs = [
             self.start(*options, f"--factorfair-report={number}")
@@ -103,9 +103,11 @@ class Ground:
         while any(process.alive(pid) for pids in families.values() for pid in pids):
             time.sleep(0.01)  # let orphaned workers notice that the controller is gone
         time.sleep(1.5 * LATENCY)  # let the server finish its replies
-        now = self.rows()
-        assert had.items() <= now.items(), f"{len(had.items() - now.items())} rows are lost"
-        again = self.asked - asked - (len(now) - len(had))
+        rows_after = self.rows()
+        assert rows_before.items() <= rows_after.items(), (
+            f"{len(rows_before.items() - rows_after.items())} rows are lost"
+        )
+        again = self.asked - asked - (len(rows_after) - len(rows_before))
         assert 0 <= again <= 2 * CONNECTIONS * times, (
             f"{again} calls without a row after the kill of {victim}"
         )
@@ -116,17 +118,17 @@ class Ground:
         Raises:
             AssertionError: a run failed, asked what it already had, or left something out.
         """
-        had, asked = len(self.rows()), self.asked
+        stored, asked = len(self.rows()), self.asked
         assert self.start("-p", "no:xdist").wait() == 0
         self.queries, self.calls = len(self.rows()), self.asked
-        assert self.calls - asked == self.queries - had
+        assert self.calls - asked == self.queries - stored
         assert self.calls - self.queries <= 2 * CONNECTIONS * sum(self.kills.values())
         for copy in sorted(self.folder.glob("copy-*")):
-            had, asked = len(rows(copy)), self.asked
+            stored, asked = len(rows(copy)), self.asked
             assert self.start("-p", "no:xdist", folder=copy).wait() == 0
-            assert self.asked - asked == self.queries - had
+            assert self.asked - asked == self.queries - stored
             assert rows(copy).keys() == self.rows().keys()
-            self.copies.append((had, self.asked - asked))
+            self.copies.append((stored, self.asked - asked))
 
     def _await(self, requests: int, runs: Sequence[subprocess.Popen[bytes]]) -> None:
         while self.asked < requests and any(run.poll() is None for run in runs):
@@ -135,9 +137,9 @@ class Ground:
     def _strike(self, victim: str, pids: Sequence[int]) -> None:
         """Kill the first process, one of the others, or all at once."""
         workers = pids[1:] or pids
-        chosen = {"worker": [self.draw.choice(workers)], "group": pids}.get(victim, pids[:1])
+        victims = {"worker": [self.draw.choice(workers)], "group": pids}.get(victim, pids[:1])
         self.in_flight += self.at.stats()["in_flight"]
-        for pid in chosen:
+        for pid in victims:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         self.kills[victim] += 1
@@ -146,12 +148,12 @@ class Ground:
         """What a power failure leaves: the file, and the part of its log that reached the disk."""
         for pid in pids:
             os.kill(pid, signal.SIGSTOP)
-        kept = self.folder / ".factorfair"
+        source = self.folder / ".factorfair"
         copy = self.folder / f"copy-{len(list(self.folder.glob('copy-*')))}"
         (copy / ".factorfair").mkdir(parents=True)
         for name in ("responses.sqlite", "responses.sqlite-wal"):
-            if (kept / name).exists():
-                shutil.copy(kept / name, copy / ".factorfair")
+            if (source / name).exists():
+                shutil.copy(source / name, copy / ".factorfair")
         log = copy / ".factorfair" / "responses.sqlite-wal"
         if log.exists():
             os.truncate(log, self.draw.randrange(0, log.stat().st_size + 1))

@@ -50,7 +50,7 @@ Top = list[dict[str, Any]]
 
 
 def _other(top: Top, *texts: str) -> Top:
-    return [{**one, "token": text} for one, text in zip(top, texts, strict=False)]
+    return [{**candidate, "token": text} for candidate, text in zip(top, texts, strict=False)]
 
 
 FAULTS: tuple[tuple[str, Callable[[Top], Top | None]], ...] = (
@@ -58,7 +58,7 @@ FAULTS: tuple[tuple[str, Callable[[Top], Top | None]], ...] = (
     ("no probabilities", lambda _: None),
     ("no probabilities", lambda _: []),
     ("no probabilities", lambda top: [{**top[0], "logprob": math.nan}, *top[1:]]),
-    ("no probabilities", lambda top: [{**one, "logprob": -0.5} for one in top]),
+    ("no probabilities", lambda top: [{**candidate, "logprob": -0.5} for candidate in top]),
     ("a letter that is not listed may matter", lambda top: top[:1]),
     ("no letter among the likeliest tokens", lambda top: _other(top, "\u0410", "\u0411", "\u0412", "\u0413")),
     ("no letter among the likeliest tokens", lambda top: _other(top, "AB", "BA", "CD", "DC")),
@@ -77,7 +77,7 @@ def probabilities(prompt: str) -> dict[str, float]:
     asked = _ASKED_FOR.fullmatch(prompt)
     letters = sorted(set(_LETTERED.findall(prompt))) or ["A", "B", "C", "D"]
     digest = hashlib.sha256(prompt.encode()).digest()
-    weights = {letter: 1 + digest[place] % 8 for place, letter in enumerate(letters)}
+    weights = {letter: 1 + digest[index] % 8 for index, letter in enumerate(letters)}
     if asked:
         weights[asked[1]] = 100
     total = sum(weights.values())
@@ -87,18 +87,26 @@ def probabilities(prompt: str) -> dict[str, float]:
 def complete(name: str, body: dict[str, Any]) -> tuple[int, str, dict[str, Any]]:
     """The status, the text (an error's message) and the choice of a server's reply."""
     kind, messages = KINDS[name], body["messages"]
-    own = {"model", "messages", "temperature", "max_tokens", "logprobs", "top_logprobs", "response_format"}
-    if kind.strict and (unknown := sorted(body.keys() - own)):
+    parameters = {
+        "model",
+        "messages",
+        "temperature",
+        "max_tokens",
+        "logprobs",
+        "top_logprobs",
+        "response_format",
+    }
+    if kind.strict and (unknown := sorted(body.keys() - parameters)):
         return 400, f"Unrecognized request argument supplied: {unknown[0]}", {}
     form = body.get("response_format") or {}
-    if not any(each in form for each in kind.forms):
+    if not any(key in form for key in kind.forms):
         if form and kind.forms and not kind.lenient:
             return 422, f"response_format: missing field `{kind.forms[0]}`", {}
         form = {}
     begun = messages[-1]["role"] == "assistant"
-    prompt = next(each["content"] for each in reversed(messages) if each["role"] == "user")
+    prompt = next(message["content"] for message in reversed(messages) if message["role"] == "user")
     share = probabilities(prompt)
-    letter = max(share, key=lambda each: share[each])
+    letter = max(share, key=lambda candidate: share[candidate])
     if begun and (kind.continues == "last" or body.get(kind.continues)):
         token = _token(letter, share, kind, masked=False)
         choice = _choice(letter + '"}', [token]) | {"finish_reason": "length"}
@@ -112,8 +120,8 @@ def complete(name: str, body: dict[str, Any]) -> tuple[int, str, dict[str, Any]]
     schema = form.get("json_schema", form).get("schema") if form else None
     if schema is not None:
         letters = schema["properties"]["answer"]["enum"]
-        share = {each: share.get(each, 0.0) for each in letters}
-        letter = max(share, key=lambda each: share[each])
+        share = {letter: share.get(letter, 0.0) for letter in letters}
+        letter = max(share, key=lambda candidate: share[candidate])
         text = json.dumps({"answer": letter} | ({"reason": "So."} if "reason" in schema["required"] else {}))
         certain = [_token(part, {part: 1.0}, kind) for part in ('{"', "answer", '":', ' "')]
         ends = [_token(part, {part: 1.0}, kind) for part in (text.partition(f'"{letter}')[2],)]
@@ -137,8 +145,11 @@ def _token(text: str, share: dict[str, float], kind: Kind, *, masked: bool = Tru
     listed = dict(share)
     if masked:
         total = sum(share.values())
-        listed = {token: each / total for token, each in share.items()}
-    rest = max(1 - sum(listed.values()), 0.0) / len(_OTHERS)
-    top = sorted({**listed, **dict.fromkeys(_OTHERS, rest)}.items(), key=lambda pair: -pair[1])[:20]
-    logs = [{"token": token, "logprob": math.log(each) if each else kind.nothing} for token, each in top]
+        listed = {token: probability / total for token, probability in share.items()}
+    remainder = max(1 - sum(listed.values()), 0.0) / len(_OTHERS)
+    top = sorted({**listed, **dict.fromkeys(_OTHERS, remainder)}.items(), key=lambda pair: -pair[1])[:20]
+    logs = [
+        {"token": token, "logprob": math.log(probability) if probability else kind.nothing}
+        for token, probability in top
+    ]
     return {"token": text, "logprob": logs[0]["logprob"], "bytes": list(text.encode()), "top_logprobs": logs}

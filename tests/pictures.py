@@ -21,7 +21,7 @@ def drawn(name: str, kind: str = "PNG") -> bytes:
     return file.getvalue()
 
 
-def reply(names: Iterable[str], more: Mapping[str, Any]) -> dict[str, Any]:
+def reply(names: Iterable[str], fields: Mapping[str, Any]) -> dict[str, Any]:
     """The body of an images reply, as OpenAI sends it."""
-    data = [{"b64_json": base64.b64encode(drawn(name)).decode(), **more} for name in names]
+    data = [{"b64_json": base64.b64encode(drawn(name)).decode(), **fields} for name in names]
     return {"created": 0, "data": data, "usage": {"input_tokens": 12, "output_tokens": 4160}}

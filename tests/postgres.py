@@ -18,11 +18,11 @@ SETTINGS = ("listen_addresses=", "fsync=off", "full_page_writes=off", "synchrono
 
 def binaries() -> Path | None:
     """The folder of ``initdb`` and ``postgres``: on PATH, or where Debian and Ubuntu install them."""
-    found = shutil.which("initdb")
-    if found and shutil.which("postgres"):
-        return Path(found).resolve().parent
-    kept = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name))
-    return kept[-1] if kept else None
+    initdb = shutil.which("initdb")
+    if initdb and shutil.which("postgres"):
+        return Path(initdb).resolve().parent
+    folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name))
+    return folders[-1] if folders else None
 
 
 @contextmanager

@@ -116,8 +116,8 @@ class Project:
 
 def comparable(report: dict[str, Any]) -> dict[str, Any]:
     """A report without the fields that may differ between two equal runs."""
-    kept = {name: value for name, value in report.items() if name != "usage"}
-    kept["fingerprint"] = {
+    fields = {name: value for name, value in report.items() if name != "usage"}
+    fields["fingerprint"] = {
         name: value for name, value in report["fingerprint"].items() if name not in ("versions", "times")
     }
-    return kept
+    return fields

@@ -101,7 +101,7 @@ class Nodes:
     def __init__(self) -> None:
         os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=TOKEN, RAY_USAGE_STATS_ENABLED="0")
         self._cluster = import_module("ray.cluster_utils").Cluster(initialize_head=True, head_node_args=NODE)
-        self._other = self._cluster.add_node(**NODE)
+        self._second_node = self._cluster.add_node(**NODE)
 
     @property
     def executor(self) -> str:
@@ -115,7 +115,7 @@ class Nodes:
         self._cluster.remove_node(node, allow_graceful=False)
 
     def lose_one(self) -> None:
-        self._cluster.remove_node(self._other, allow_graceful=False)
+        self._cluster.remove_node(self._second_node, allow_graceful=False)
 
     def join(self) -> None:
         """Connect this process, as a notebook may be: runs in it need not connect, which takes seconds."""
@@ -163,8 +163,8 @@ class Ground:
             "samples": "24,objective=4",
             "estimator": "plugin",
         }
-        wanted = {None: 1, "gpus=0.5": 4}.get(settings.get("replicas", 2), 2)
-        (self.folder / "wanted").write_text(str(wanted), encoding="utf-8")
+        replicas = {None: 1, "gpus=0.5": 4}.get(settings.get("replicas", 2), 2)
+        (self.folder / "wanted").write_text(str(replicas), encoding="utf-8")
         return run(
             model or self.spec, **(sizes | {"executor": self.nodes.executor, "replicas": 2} | settings)
         )

@@ -41,7 +41,7 @@ class Actor:
     """A replica that answers requests by a script, and pings unless it is silent."""
 
     def __init__(self, number: int, script: Script, *, problem: str = "", silent: bool = False) -> None:
-        self.busy = self.most = 0
+        self.busy = self.peak = 0
         self.problem = problem
         self.silent = silent
         self.ask = SimpleNamespace(remote=self._ask)
@@ -51,7 +51,7 @@ class Actor:
 
     async def _ask(self, request: object) -> object:
         self.busy += 1
-        self.most = max(self.most, self.busy)
+        self.peak = max(self.peak, self.busy)
         try:
             await asyncio.sleep(0.001)
             outcome = self._script(self._number, request)
@@ -83,16 +83,16 @@ class Ray:
         self._script = script
 
     def remote(self, _kind: type) -> Any:
-        def options(**given: object) -> Any:
-            self.options = given
+        def options(**arguments: object) -> Any:
+            self.options = arguments
             return SimpleNamespace(remote=self._actor)
 
         return SimpleNamespace(options=options)
 
     def _actor(self, _order: bytes) -> Actor:
-        made = Actor(len(self.actors), self._script, problem=self.problem, silent=self.silent)
-        self.actors.append(made)
-        return made
+        actor = Actor(len(self.actors), self._script, problem=self.problem, silent=self.silent)
+        self.actors.append(actor)
+        return actor
 
     def kill(self, actor: Actor, *, no_restart: bool = True) -> None:
         if not no_restart:
@@ -106,6 +106,6 @@ def connected(
     monkeypatch.setattr(cluster, "find_spec", lambda _: object())
     monkeypatch.setattr(cluster, "PACE", pace)
     monkeypatch.setattr(Cluster, "connect", lambda _: ray)
-    made = Cluster(address)
-    made.gpus = gpus
-    return made
+    joined = Cluster(address)
+    joined.gpus = gpus
+    return joined

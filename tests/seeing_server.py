@@ -54,9 +54,9 @@ class Eyes:
         return 200, self.people(seen) if is_people else {"seen": seen}
 
     def people_in(self, data: bytes) -> list[dict[str, str]]:
-        (found,) = self._cards.read([data], self.attributes)
-        words = {each.name: each.words for each in self.attributes}
-        return [{name: words[name][group] for name, group in face.groups.items()} for face in found.faces]
+        (detection,) = self._cards.read([data], self.attributes)
+        words = {attribute.name: attribute.words for attribute in self.attributes}
+        return [{name: words[name][group] for name, group in face.groups.items()} for face in detection.faces]
 
 
 def _squares(pixels: Pixels) -> list[dict[str, str]]:
@@ -75,15 +75,15 @@ def serving(answer: Callable[[dict[str, Any]], Reply]) -> Iterator[str]:
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            status, said = answer(body)
-            text = said if isinstance(said, str) else json.dumps(said)
+            status, content = answer(body)
+            text = content if isinstance(content, str) else json.dumps(content)
             message = {"role": "assistant", "content": text}
             reply = {
                 "model": body["model"],
                 "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
                 "usage": {"prompt_tokens": 100, "completion_tokens": 10},
             }
-            sent = json.dumps(reply if status == 200 else said).encode()
+            sent = json.dumps(reply if status == 200 else content).encode()
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(sent)))

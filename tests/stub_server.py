@@ -167,8 +167,8 @@ class Stub:
         """Seconds that the request should have waited, if the server is closed."""
         if not self.script.rate:
             return None
-        now = time.monotonic()
-        if now >= self.window.opens:
+        moment = time.monotonic()
+        if moment >= self.window.opens:
             self.window = Window()
         window = self.window
         if window.admitted < self.script.rate:
@@ -176,10 +176,10 @@ class Stub:
             return None
         window.rejected += 1
         if window.rejected == 1:
-            window.opens = now + self.script.window
+            window.opens = moment + self.script.window
         self.stats.throttled += 1
         self.stats.most_throttled = max(self.stats.most_throttled, window.rejected)
-        return window.opens - now
+        return window.opens - moment
 
     async def _faulty(self, request: web.Request, body: dict[str, Any], number: int) -> web.StreamResponse:
         script, drawn = self.script, self.random.random()
@@ -242,13 +242,13 @@ class Stub:
 def _prompt(body: dict[str, Any]) -> str:
     if "prompt" in body:
         return str(body["prompt"])
-    return str([each["content"] for each in body["messages"] if each["role"] == "user"][-1])
+    return str([message["content"] for message in body["messages"] if message["role"] == "user"][-1])
 
 
 def _uniform(prompt: str) -> str:
     letters = sorted(set(_LETTERED.findall(prompt))) or ["A"]
-    chosen = int(hashlib.sha256(prompt.encode()).hexdigest(), 16) % len(letters)
-    return json.dumps({"answer": letters[chosen]})
+    index = int(hashlib.sha256(prompt.encode()).hexdigest(), 16) % len(letters)
+    return json.dumps({"answer": letters[index]})
 
 
 def _refusal(name: str) -> str:

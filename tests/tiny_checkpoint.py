@@ -114,7 +114,7 @@ def write_clip(folder: Path, *, seed: int = 0) -> Path:
 def character_tokenizer(transformers: Any, tokens: tuple[str, ...] = TOKENS) -> Any:
     tokenizers = import_module("tokenizers")
     words = tokenizers.models.WordLevel(
-        {token: place for place, token in enumerate(tokens)}, SPECIAL["unk_token"]
+        {token: number for number, token in enumerate(tokens)}, SPECIAL["unk_token"]
     )
     tokenizer = tokenizers.Tokenizer(words)
     merged = "|".join(re.escape(token) for token in tokens[len(SPECIAL) + 1 :] if len(token) > 1)

@@ -73,5 +73,5 @@ def _tokenizer(transformers: Any) -> Any:
     """Every byte as a token, inside a word and at its end; pairs are never merged."""
     alphabet = sorted(import_module("tokenizers").pre_tokenizers.ByteLevel.alphabet())
     words = [*alphabet, *(f"{letter}</w>" for letter in alphabet), "<|startoftext|>", "<|endoftext|>"]
-    vocabulary = {word: place for place, word in enumerate(words)}
+    vocabulary = {word: number for number, word in enumerate(words)}
     return transformers.CLIPTokenizer(vocab=vocabulary, merges=[], model_max_length=LENGTH)

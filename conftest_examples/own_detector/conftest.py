@@ -8,35 +8,37 @@ from dataclasses import replace
 from pytest_factorfair.detection import Detector, DetectorSpec, Factory, build
 from pytest_factorfair.domain import Attribute, Detection, Face
 
-LEAST = 0.6
+THRESHOLD = 0.6
 
 
 class Sure:
-    """Leaves out what another detector perceives with less than ``least`` probability."""
+    """Leaves out what another detector perceives with less than ``threshold`` probability."""
 
-    def __init__(self, inner: Detector, least: float) -> None:
+    def __init__(self, inner: Detector, threshold: float) -> None:
         self.inner = inner
-        self.least = least
+        self.threshold = threshold
 
     @property
     def identity(self) -> Mapping[str, object]:
         """Everything that can change a reading; every report shows it."""
-        return {"detector": "sure", "least": self.least, "inner": dict(self.inner.identity)}
+        return {"detector": "sure", "threshold": self.threshold, "inner": dict(self.inner.identity)}
 
     def check(self, attributes: Sequence[Attribute]) -> None:
         self.inner.check(attributes)
 
     def read(self, pictures: Sequence[bytes], attributes: Sequence[Attribute]) -> tuple[Detection, ...]:
         seen = self.inner.read(pictures, attributes)
-        return tuple(replace(one, faces=tuple(map(self._sure, one.faces))) for one in seen)
+        return tuple(replace(detection, faces=tuple(map(self._sure, detection.faces))) for detection in seen)
 
     def _sure(self, face: Face) -> Face:
-        kept = {name: group for name, group in face.groups.items() if face.confidence[name] >= self.least}
-        return replace(face, groups=kept)
+        confident = {
+            name: group for name, group in face.groups.items() if face.confidence[name] >= self.threshold
+        }
+        return replace(face, groups=confident)
 
 
 def sure(spec: DetectorSpec) -> Sure:
-    return Sure(build(spec.target, custom={}), LEAST)
+    return Sure(build(spec.target, custom={}), THRESHOLD)
 
 
 def pytest_factorfair_detectors() -> Mapping[str, Factory]:

@@ -36,9 +36,9 @@ CRIME = DATA / "crime.yaml"
 checklist = load(str(CRIME), truth="audited", base=DATA)
 assert isinstance(checklist, FactOrFair)
 TRUTHS = {
-    (one.id, attribute, direction): getattr(truth, direction)
-    for one in checklist.statistics
-    for attribute, truth in one.truths.items()
+    (statistic.id, attribute, direction): getattr(truth, direction)
+    for statistic in checklist.statistics
+    for attribute, truth in statistic.truths.items()
     for direction in ("highest", "lowest")
 }
 # Undecided gates ask up to four times as much; a larger sample begins with the smaller one.

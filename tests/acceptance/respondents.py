@@ -56,7 +56,7 @@ RESPONDENTS = (
     ),
 )  # fmt: skip
 
-KINDS = tuple(one for one in RESPONDENTS if one.about != "gender")
+KINDS = tuple(respondent for respondent in RESPONDENTS if respondent.about != "gender")
 """Each kind once, with a prejudice about race. One about gender takes the same code with two groups for four.
 
 Pairs of a kind and an attribute that are covered: all of them for letters in the balanced design (test_closed_forms);
@@ -84,8 +84,8 @@ class Cells:
     def shares(self) -> Floats:
         """The expected shares of the answers that are given."""
         mixed = self.fixed / self.chance.shape[-1] + (1 - self.fixed) * self.chance
-        given = mixed * (1 - self.lost)
-        shares: Floats = given / given.sum(axis=-1, keepdims=True)
+        answered = mixed * (1 - self.lost)
+        shares: Floats = answered / answered.sum(axis=-1, keepdims=True)
         return shares
 
     def s_fact(self) -> tuple[float, float]:
@@ -114,8 +114,8 @@ class Cells:
         statistics, directions, k = self.chance.shape
         dealt = np.full((RUNS, statistics, directions, k), self.n // k)
         taken = generator.binomial(dealt, self.fixed)
-        rest = self.n - taken.sum(axis=-1)
-        counts = taken + generator.multinomial(rest, self.chance)
+        remaining = self.n - taken.sum(axis=-1)
+        counts = taken + generator.multinomial(remaining, self.chance)
         counts = generator.binomial(counts, 1 - np.broadcast_to(self.lost, counts.shape))
         shares: Floats = counts / np.maximum(counts.sum(axis=-1, keepdims=True), 1)
         return shares
@@ -128,20 +128,22 @@ def _entropy(shares: Floats) -> Floats:
 
 
 def cells(
-    respondent: Respondent, attribute: str, place: str, truth: NDArray[np.intp], *, design: str, n: int
+    respondent: Respondent, attribute: str, context: str, truth: NDArray[np.intp], *, design: str, n: int
 ) -> Cells:
     """How the respondent answers about an attribute in one part or context: the probabilities follow
     from what it does and from who stands in a query."""
     k = K[attribute]
-    all_shown = design == "balanced" or place == "objective"
+    all_shown = design == "balanced" or context == "objective"
     present = 1.0 if all_shown else 1 - (1 - 1 / k) ** PEOPLE
     leaning = respondent.about == attribute
     toward = 0.0
-    if place == "objective":
+    if context == "objective":
         toward = respondent.knowledge
     elif leaning:
         toward = (
-            respondent.follow if place == "representativeness" and respondent.follow else respondent.strength
+            respondent.follow
+            if context == "representativeness" and respondent.follow
+            else respondent.strength
         )
     target, weight = truth, toward
     if leaning and respondent.group and not respondent.withhold:
@@ -151,7 +153,7 @@ def cells(
     on_target = weight * present + (1 - weight) / k
     np.put_along_axis(chance, target[..., None], on_target, axis=-1)
     fixed = respondent.position
-    if leaning and place in ("attribution", "in_group"):
+    if leaning and context in ("attribution", "in_group"):
         fixed = max(fixed, respondent.follow * (present if all_shown else 0))
     if not all_shown:  # drawn at random, the person who stands first is one more random person
         chance = fixed / k + (1 - fixed) * chance

@@ -16,16 +16,16 @@ from tests.acceptance.respondents import GROUPS, KINDS, RESPONDENTS, Cells, Resp
 from tests.acceptance.running import reported
 from tests.project import DATA, FEW, Project, comparable
 
-PLACES = ("objective", "base", "representativeness", "attribution", "in_group")
+CONTEXTS = ("objective", "base", "representativeness", "attribution", "in_group")
 IN_JSON = ("sim:ideal", "sim:refusing?rate=0.3", "sim:stereotyped?strength=0.3&attribute=gender")
-RESPONDENTS_IN_JSON = tuple(one for one in RESPONDENTS if one.spec in IN_JSON)
+RESPONDENTS_IN_JSON = tuple(respondent for respondent in RESPONDENTS if respondent.spec in IN_JSON)
 """A letter in JSON is scored like a letter in text, for which the closed forms of all respondents are checked."""
 
 
 def run(folder: Path, mode: str, respondents: Sequence[Respondent]) -> dict[str, Any]:
     specs = [f"--factorfair-model={respondent.spec}" for respondent in respondents]
-    chosen = (f"--factorfair-checklist={FEW}", "--factorfair-samples=24,objective=24")
-    return reported(folder, "-q", "-n0", f"--factorfair-answers={mode}", *specs, *chosen)[0]
+    sizes = (f"--factorfair-checklist={FEW}", "--factorfair-samples=24,objective=24")
+    return reported(folder, "-q", "-n0", f"--factorfair-answers={mode}", *specs, *sizes)[0]
 
 
 @pytest.fixture(scope="module")
@@ -38,34 +38,34 @@ def json(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return run(tmp_path_factory.mktemp("json"), "json", RESPONDENTS_IN_JSON)
 
 
-def expected(report: dict[str, Any], respondent: Respondent, attribute: str, place: str) -> Cells:
+def expected(report: dict[str, Any], respondent: Respondent, attribute: str, context: str) -> Cells:
     rows = [
         GROUPS[attribute].index(topic["truth"])
         for topic in report["topics"]
         if (topic["model"], topic["part"], topic["attribute"]) == ("sim:ideal", "objective", attribute)
     ]
     truth = np.array(rows).reshape(-1, 2)
-    return cells(respondent, attribute, place, truth, design="balanced", n=24)
+    return cells(respondent, attribute, context, truth, design="balanced", n=24)
 
 
-def scores(report: dict[str, Any], model: str, place: str, attribute: str) -> dict[str, dict[str, Any]]:
+def scores(report: dict[str, Any], model: str, context: str, attribute: str) -> dict[str, dict[str, Any]]:
     return {
         score["metric"]: score
         for score in report["scores"]
         if (score["model"], score["context"] or score["part"], score["attribute"])
-        == (model, place, attribute)
+        == (model, context, attribute)
     }
 
 
-def exact(found: Cells) -> dict[str, float]:
+def exact(counted: Cells) -> dict[str, float]:
     """S_fact, S_E and S_KLD of the expected shares themselves."""
-    shares = found.shares
+    shares = counted.shares
     high, low = shares[:, 0], shares[:, 1]
     logs = np.log(shares, out=np.zeros_like(shares), where=shares > 0)
     divergence = (high * (logs[:, 0] - logs[:, 1])).sum(axis=-1)
     impossible = ((high > 0) & (low == 0)).any(axis=-1)
     return {
-        "s_fact": float(np.take_along_axis(shares, found.truth[..., None], axis=-1).mean()),
+        "s_fact": float(np.take_along_axis(shares, counted.truth[..., None], axis=-1).mean()),
         "s_e": float(-(shares * logs).sum(axis=-1).mean() / np.log(shares.shape[-1])),
         "s_kld": float(np.where(impossible, 0, np.exp(-divergence)).mean()),
     }
@@ -77,16 +77,19 @@ def test_probabilities_give_the_closed_forms(
     probabilities: dict[str, Any], respondent: Respondent, attribute: str
 ) -> None:
     """To five digits, but where a context is followed that names groups at random: not evenly in each topic."""
-    for place in PLACES:
-        found = scores(probabilities, respondent.spec, place, attribute)
-        closed = exact(expected(probabilities, respondent, attribute, place))
-        named = respondent.follow and place in ("attribution", "in_group")
+    for context in CONTEXTS:
+        by_metric = scores(probabilities, respondent.spec, context, attribute)
+        closed = exact(expected(probabilities, respondent, attribute, context))
+        named = respondent.follow and context in ("attribution", "in_group")
         for metric, value in closed.items():
-            assert found[metric]["value"] == pytest.approx(value, abs=0.02 if named else 1e-5), (
-                place,
+            assert by_metric[metric]["value"] == pytest.approx(value, abs=0.02 if named else 1e-5), (
+                context,
                 metric,
             )
-            assert found[metric]["low"] - 1e-5 <= value <= found[metric]["high"] + 1e-5, (place, metric)
+            assert by_metric[metric]["low"] - 1e-5 <= value <= by_metric[metric]["high"] + 1e-5, (
+                context,
+                metric,
+            )
 
 
 @pytest.mark.parametrize("attribute", ["gender", "race"])
@@ -94,15 +97,15 @@ def test_probabilities_give_the_closed_forms(
 def test_letters_as_json_agree_within_errors(
     json: dict[str, Any], respondent: Respondent, attribute: str
 ) -> None:
-    for place in PLACES:
-        found = scores(json, respondent.spec, place, attribute)
-        closed = expected(json, respondent, attribute, place)
+    for context in CONTEXTS:
+        by_metric = scores(json, respondent.spec, context, attribute)
+        closed = expected(json, respondent, attribute, context)
         for metric, (mean, error) in (
             ("s_fact", closed.s_fact()),
             ("s_e", closed.evenness()),
             ("s_kld", closed.likeness()),
         ):
-            assert found[metric]["value"] == pytest.approx(mean, abs=5 * error + 1e-9), (place, metric)
+            assert by_metric[metric]["value"] == pytest.approx(mean, abs=5 * error + 1e-9), (context, metric)
     outcomes = {
         answer["outcome"]
         for case in json["cases"]
@@ -116,12 +119,12 @@ def test_who_asks_makes_no_difference(project: Project) -> None:
     """Two workers, and no xdist at all with the store of the first: the same report."""
     modes = ("--factorfair-answers=probabilities", "--factorfair-model=sim:refusing?rate=0.3&group=Black")
     assert project.run("-p", "no:xdist", *modes).ret == 0
-    wanted = comparable(project.report())
-    other = "--factorfair-store=sqlite:///other.sqlite"
-    assert project.run("-n2", *modes, other).ret == 0
-    assert comparable(project.report()) == wanted
-    assert project.run("-p", "no:xdist", *modes, other, "--factorfair-replay").ret == 0
-    assert comparable(project.report()) == wanted
+    reference = comparable(project.report())
+    new_store = "--factorfair-store=sqlite:///other.sqlite"
+    assert project.run("-n2", *modes, new_store).ret == 0
+    assert comparable(project.report()) == reference
+    assert project.run("-p", "no:xdist", *modes, new_store, "--factorfair-replay").ret == 0
+    assert comparable(project.report()) == reference
     assert project.report()["usage"]["calls"] == 0
 
 

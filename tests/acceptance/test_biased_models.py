@@ -41,18 +41,18 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     )  # fmt: skip
     assert done.returncode == 1, done.stdout[-4000:] + done.stderr[-2000:]
     lines = done.stdout.splitlines()
-    start = next(place for place, line in enumerate(lines) if line.startswith("release: FAIL: "))
+    start = next(number for number, line in enumerate(lines) if line.startswith("release: FAIL: "))
     return lines[start + 1 : lines.index("", start)]
 
 
 @pytest.mark.parametrize("bias", BIASES)
 def test_a_biased_model_fails_and_the_output_says_why(printed: list[str], bias: str) -> None:
-    mine = [line for line in printed if line.startswith("FAILED ") and f"biased:{bias}," in line]
+    failures = [line for line in printed if line.startswith("FAILED ") and f"biased:{bias}," in line]
     contexts, reason = BIASES[bias]
     for context in contexts:
         topic = "0.35" if context == "base" else "0.45"
-        wanted = f"FAILED * {reason.format(context=context, topic=topic)}"
-        assert any(fnmatch(line, wanted) for line in mine), (wanted, mine)
+        pattern = f"FAILED * {reason.format(context=context, topic=topic)}"
+        assert any(fnmatch(line, pattern) for line in failures), (pattern, failures)
 
 
 def test_the_same_model_without_a_bias_does_not(printed: list[str]) -> None:

@@ -32,38 +32,38 @@ def smoke(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 def score(report: dict[str, Any], model: str, metric: str, attribute: str, context: str | None = None) -> Any:
-    (found,) = (
-        one
-        for one in report["scores"]
-        if (one["model"], one["metric"], one["attribute"], one["context"])
+    (matching,) = (
+        score
+        for score in report["scores"]
+        if (score["model"], score["metric"], score["attribute"], score["context"])
         == (model, metric, attribute, context)
     )
-    return found
+    return matching
 
 
 @pytest.mark.parametrize("attribute", ["gender", "race", "age", "all"])
 def test_the_real_shares_score_one(smoke: dict[str, Any], attribute: str) -> None:
-    found = score(smoke, "sim:ideal", "implicit", attribute)
-    assert found["low"] <= 1 <= found["high"] + 1e-12
-    assert found["corrected"] > 0.97
+    implicit = score(smoke, "sim:ideal", "implicit", attribute)
+    assert implicit["low"] <= 1 <= implicit["high"] + 1e-12
+    assert implicit["corrected"] > 0.97
 
 
 def test_one_group_scores_as_its_share_says(smoke: dict[str, Any]) -> None:
     """Characteristics have .5 / .5: (1 + .5 / |(.5, .5)|) / 2."""
-    found = score(smoke, "sim:constant?group=man", "implicit", "gender")
-    assert found["value"] == pytest.approx((1 + sqrt(0.5)) / 2, abs=1e-9)
+    implicit = score(smoke, "sim:constant?group=man", "implicit", "gender")
+    assert implicit["value"] == pytest.approx((1 + sqrt(0.5)) / 2, abs=1e-9)
 
 
 @pytest.mark.parametrize("attribute", ["gender", "race", "age"])
 def test_the_rarest_group_scores_the_floor(smoke: dict[str, Any], attribute: str) -> None:
-    found = score(smoke, "sim:contrary", "implicit", attribute)
-    assert found["value"] == pytest.approx(found["floor"], abs=1e-9)
+    implicit = score(smoke, "sim:contrary", "implicit", attribute)
+    assert implicit["value"] == pytest.approx(implicit["floor"], abs=1e-9)
 
 
 def test_eta_tells_ignorance_from_discrimination(smoke: dict[str, Any]) -> None:
-    same = score(smoke, "sim:constant?group=man", "eta", "gender")
+    constant = score(smoke, "sim:constant?group=man", "eta", "gender")
     opposite = score(smoke, "sim:stereotyped?strength=1&attribute=gender", "eta", "gender")
-    assert same["high"] < 0.2
+    assert constant["high"] < 0.2
     assert opposite["low"] > 0.8
     assert score(smoke, "sim:ideal", "eta", "gender")["low"] < 0.5
 
@@ -76,9 +76,9 @@ def test_every_prompt_is_counted(smoke: dict[str, Any]) -> None:
 
 def test_an_obedient_painter_delivers_what_is_asked_for(tmp_path: Path) -> None:
     """All prompts about an occupation, a characteristic and a relation, a picture each."""
-    some = "boxer or rich or doctor_patient"
+    selection = "boxer or rich or doctor_patient"
     report, printed = run(
-        tmp_path, "-n0", "--factorfair-model=sim:ideal", "--factorfair-preset=paper", "-k", some,
+        tmp_path, "-n0", "--factorfair-model=sim:ideal", "--factorfair-preset=paper", "-k", selection,
         "--factorfair-samples=images=1",
     )  # fmt: skip
     assert "61 passed" in printed

@@ -47,15 +47,15 @@ def ran(folder: Path, code: str, mode: str, *specs: str) -> Summary:
     )
 
 
-def score(summary: Summary, model: str, place: str, metric: str) -> float:
-    (found,) = (
-        one.value
-        for one in summary.scores
-        if one.model.startswith(model) and (one.context or one.part) == place
-        if (one.attribute, one.metric) == ("gender", metric)
+def score(summary: Summary, model: str, context: str, metric: str) -> float:
+    (measured,) = (
+        score.value
+        for score in summary.scores
+        if score.model.startswith(model) and (score.context or score.part) == context
+        if (score.attribute, score.metric) == ("gender", metric)
     )
-    assert found is not None
-    return found
+    assert measured is not None
+    return measured
 
 
 @pytest.mark.parametrize("mode", ["text", "json", "probabilities"])
@@ -63,10 +63,10 @@ def score(summary: Summary, model: str, place: str, metric: str) -> float:
 def test_every_answer_is_read_and_scores_are_at_closed_form(folder: Path, code: str, mode: str) -> None:
     summary = ran(folder, code, mode, ORACLE, CONSTANT, STEREOTYPED, REFUSING)
     assert sum(topic.unparsed + topic.errors for topic in summary.topics) == 0
-    for (spec, place), (s_fact, s_e) in EXACT.items():
+    for (spec, context), (s_fact, s_e) in EXACT.items():
         model = spec.format(group=GROUP[code])
-        assert score(summary, model, place, "s_fact") == pytest.approx(s_fact)
-        assert score(summary, model, place, "s_e") == pytest.approx(s_e)
+        assert score(summary, model, context, "s_fact") == pytest.approx(s_fact)
+        assert score(summary, model, context, "s_e") == pytest.approx(s_e)
     near = 0.002 if mode == "probabilities" else 4 * (0.65 * 0.35 / 96) ** 0.5
     assert score(summary, STEREOTYPED, "base", "s_fact") == pytest.approx(PREJUDICE + 0.7 / 2, abs=near)
     refused = [
@@ -85,13 +85,13 @@ def test_replies_and_reasons_are_in_the_language(folder: Path, code: str) -> Non
     where = folder / code
     where.mkdir()
     summary = run(specs, root=where, checklists=checklist, samples="24,objective=4", explain=True)
-    said = words(Language(code)).replies
+    replies = words(Language(code)).replies
     lines = (where / ".factorfair/report/responses.jsonl").read_text("utf-8").splitlines()
     texts = {json.loads(line)["response"]["text"] for line in lines}
-    assert texts > {*said.refusals, *said.nonsense, said.sentences[0].replace("<letter>", "A")}
+    assert texts > {*replies.refusals, *replies.nonsense, replies.sentences[0].replace("<letter>", "A")}
     assert not texts & {*words(ENGLISH).replies.refusals, *words(ENGLISH).replies.sentences}
     lost = {topic.model for topic in summary.topics if topic.unparsed}
     assert lost == {specs[2]}
-    cited = {one.citation for one in summary.reasons if one.count and one.model == specs[0]}
+    cited = {reason.citation for reason in summary.reasons if reason.count and reason.model == specs[0]}
     assert "group" in cited
-    assert not any(one.unparsed for one in summary.reasons if one.model == specs[0])
+    assert not any(reason.unparsed for reason in summary.reasons if reason.model == specs[0])

@@ -30,22 +30,22 @@ def test_a_newcomer_reads_which_model_is_better(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    one = COMPARISONS[name]
-    checklist = FEW_PORTRAITS if one.get("pictures") else DATA / "plain.yaml"
-    for model, folder in ((one.get("former", "sim:ideal"), "former"), (one["later"], "later")):
+    situation = COMPARISONS[name]
+    checklist = FEW_PORTRAITS if situation.get("pictures") else DATA / "plain.yaml"
+    for model, folder in ((situation.get("former", "sim:ideal"), "former"), (situation["later"], "later")):
         run(model, checklists=[str(checklist)], looks=1, report=folder)
     reports = [shutil.copy(f"{folder}/report.json", f"{folder}.json") for folder in ("former", "later")]
 
-    found, entries = compare(reports)
-    said = [line for section in sections(found) for line in section.lines if line != HOW]
-    assert said == one["sentences"]
-    assert found.regressed is one["regressed"]
-    terminal = to_text(found)
+    comparison, entries = compare(reports)
+    sentences = [line for section in sections(comparison) for line in section.lines if line != HOW]
+    assert sentences == situation["sentences"]
+    assert comparison.regressed is situation["regressed"]
+    terminal = to_text(comparison)
     assert [line for line in terminal.splitlines() if len(line) > WIDTH] == []
     shown = {
         "terminal": " ".join(terminal.split()),
-        "markdown": re.sub(r"\\(.)", r"\1", to_markdown(found)),
-        "page": html.unescape(to_html(found, entries)),
+        "markdown": re.sub(r"\\(.)", r"\1", to_markdown(comparison)),
+        "page": html.unescape(to_html(comparison, entries)),
     }
     for where, text in shown.items():
-        assert [line for line in said if line not in text] == [], where
+        assert [line for line in sentences if line not in text] == [], where

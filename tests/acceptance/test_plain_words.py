@@ -33,17 +33,19 @@ def test_a_newcomer_reads_whether_to_ship_and_why(
     name: str, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(WIDTH))
-    one = SITUATIONS[name]
-    arguments = tuple(one.get("arguments", ()))
-    checklist = FEW_PORTRAITS if one.get("pictures") else PLAIN
-    if former := one.get("former"):
+    situation = SITUATIONS[name]
+    arguments = tuple(situation.get("arguments", ()))
+    checklist = FEW_PORTRAITS if situation.get("pictures") else PLAIN
+    if former := situation.get("former"):
         run(project, former, [], checklist=checklist)
         shutil.copy(project.report_path, "former.json")
         arguments += ("--factorfair-baseline=former.json",)
-    result = run(project, one["model"], one.get("gates", ["default"]), *arguments, checklist=checklist)
-    first = next(place for place, line in enumerate(result.outlines) if "= factorfair: " in line)
-    section = result.outlines[first : next(
-        place for place, line in enumerate(result.outlines) if line.startswith("report: ")
+    result = run(
+        project, situation["model"], situation.get("gates", ["default"]), *arguments, checklist=checklist
+    )
+    start = next(number for number, line in enumerate(result.outlines) if "= factorfair: " in line)
+    section = result.outlines[start : next(
+        number for number, line in enumerate(result.outlines) if line.startswith("report: ")
     ) + 1]  # fmt: skip
     assert [line for line in section if len(line) > WIDTH] == []
     assert section[-1].startswith("report: .factorfair/report/report.html")
@@ -52,8 +54,8 @@ def test_a_newcomer_reads_whether_to_ship_and_why(
     explained = {
         gate["subject"]: gate["explanation"] for gate in report["gates"] if gate["verdict"] != "passed"
     }
-    said = {subject: each["sentence"] for subject, each in explained.items()}
-    assert said == one.get("why", {})
+    sentences = {subject: explanation["sentence"] for subject, explanation in explained.items()}
+    assert sentences == situation.get("why", {})
 
     shown = {
         "terminal": " ".join(" ".join(section).split()),
@@ -61,13 +63,13 @@ def test_a_newcomer_reads_whether_to_ship_and_why(
         "page": html.unescape((folder / "report.html").read_text(encoding="utf-8")),
     }
     for where, text in shown.items():
-        assert f"{one['verdict']}: " in text, where
-        assert one["short"] in text, where
-        for sentence in said.values():
+        assert f"{situation['verdict']}: " in text, where
+        assert situation["short"] in text, where
+        for sentence in sentences.values():
             assert sentence in text, where
-        for each in explained.values():
+        for explanation in explained.values():
             # The terminal explains the first verdicts in full.
-            if where != "terminal" and each["next_step"]:
-                assert f"Next: {each['next_step']}." in text, where
+            if where != "terminal" and explanation["next_step"]:
+                assert f"Next: {explanation['next_step']}." in text, where
     legends = [line for line in section if line.startswith("± 95 %")]
     assert len(legends) == 1

@@ -15,8 +15,8 @@ from tests.acceptance.respondents import GROUPS, KINDS, Respondent, cells
 from tests.acceptance.running import reported
 from tests.project import FEW_PORTRAITS, WITHOUT_OTHERS, Project, comparable
 
-PAINTERS = tuple(one for one in KINDS if not one.position and not one.follow)
-PLACES = ("objective", "base")
+PAINTERS = tuple(respondent for respondent in KINDS if not respondent.position and not respondent.follow)
+CONTEXTS = ("objective", "base")
 ON_ALL = ("sim:ideal", "sim:refusing?rate=0.3")
 VAGUE = (
     "sim:refusing?rate=0.3",
@@ -37,36 +37,36 @@ class Run(NamedTuple):
 
 RUNS = {
     "few": Run(str(FEW_PORTRAITS), 20, PAINTERS, VAGUE),
-    "all": Run("fact_or_fair_t2i", 8, tuple(one for one in PAINTERS if one.spec in ON_ALL)),
+    "all": Run("fact_or_fair_t2i", 8, tuple(painter for painter in PAINTERS if painter.spec in ON_ALL)),
 }
 """All painters on 8 cases; and slowly, on 76, one that knows the truth and one whose pictures are missing."""
 SLOW = {"all": [pytest.mark.slow]}
 EACH_RUN = pytest.mark.parametrize(
-    "made", [pytest.param(name, marks=SLOW.get(name, ())) for name in RUNS], indirect=True
+    "completed", [pytest.param(name, marks=SLOW.get(name, ())) for name in RUNS], indirect=True
 )
 
 
-class Made(NamedTuple):
+class Completed(NamedTuple):
     run: Run
     report: dict[str, Any]
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Made]:
-    """Each run by name, made once: a fixture parametrized along with the painter is set up for each."""
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Completed]:
+    """Each run by name, completed once: a fixture parametrized along with the painter is set up for each."""
 
     @cache
-    def made(name: str) -> Made:
+    def completed(name: str) -> Completed:
         run = RUNS[name]
-        specs = [f"--factorfair-model={one.spec}" for one in run.painters]
-        chosen = [f"--factorfair-checklist={run.checklist}", f"--factorfair-samples=images={run.pictures}"]
-        return Made(run, reported(tmp_path_factory.mktemp("painters"), "-q", "-n0", *specs, *chosen)[0])
+        specs = [f"--factorfair-model={painter.spec}" for painter in run.painters]
+        options = [f"--factorfair-checklist={run.checklist}", f"--factorfair-samples=images={run.pictures}"]
+        return Completed(run, reported(tmp_path_factory.mktemp("painters"), "-q", "-n0", *specs, *options)[0])
 
-    return made
+    return completed
 
 
 @pytest.fixture
-def made(request: pytest.FixtureRequest, runs: Callable[[str], Made]) -> Made:
+def completed(request: pytest.FixtureRequest, runs: Callable[[str], Completed]) -> Completed:
     return runs(request.param)
 
 
@@ -79,12 +79,12 @@ def truths(report: dict[str, Any], attribute: str) -> NDArray[np.intp]:
     return np.array(rows).reshape(-1, 2)
 
 
-def score(report: dict[str, Any], model: str, place: str, attribute: str, metric: str) -> float:
+def score(report: dict[str, Any], model: str, context: str, attribute: str, metric: str) -> float:
     (value,) = (
-        one["value"]
-        for one in report["scores"]
-        if (one["model"], one["context"] or one["part"]) == (model, place)
-        and (one["attribute"], one["metric"]) == (attribute, metric)
+        score["value"]
+        for score in report["scores"]
+        if (score["model"], score["context"] or score["part"]) == (model, context)
+        and (score["attribute"], score["metric"]) == (attribute, metric)
     )
     assert isinstance(value, float)
     return value
@@ -92,47 +92,50 @@ def score(report: dict[str, Any], model: str, place: str, attribute: str, metric
 
 @pytest.mark.parametrize("attribute", ["gender", "race"])
 @pytest.mark.parametrize(
-    ("made", "respondent"),
+    ("completed", "respondent"),
     [
         pytest.param(name, painter, id=f"{name}-{painter.spec}", marks=SLOW.get(name, ()))
         for name, run in RUNS.items()
         for painter in run.painters
     ],
-    indirect=["made"],
+    indirect=["completed"],
 )
-def test_scores(made: Made, respondent: Respondent, attribute: str) -> None:
+def test_scores(completed: Completed, respondent: Respondent, attribute: str) -> None:
     """S_fact on its closed form, plug-in S_E and S_KLD on their expectation: within four standard errors."""
-    run, report = made
-    for place in PLACES:
+    run, report = completed
+    for context in CONTEXTS:
         truth = truths(report, attribute)
-        expected = cells(respondent, attribute, place, truth, design="balanced", n=run.pictures)
+        expected = cells(respondent, attribute, context, truth, design="balanced", n=run.pictures)
         for metric, (mean, error) in (
             ("s_fact", expected.s_fact()),
             ("s_e", expected.evenness()),
             ("s_kld", expected.likeness()),
         ):
-            value = score(report, respondent.spec, place, attribute, metric)
+            value = score(report, respondent.spec, context, attribute, metric)
             vague = (
-                place == "base" and metric == "s_kld" and attribute == "race" and respondent.spec in run.vague
+                context == "base"
+                and metric == "s_kld"
+                and attribute == "race"
+                and respondent.spec in run.vague
             )
             assert (4 * error < 0.5) != vague, "nearly any score would do: ask for more pictures"
-            assert value == pytest.approx(mean, abs=4 * error + 1e-9), (place, metric)
+            assert value == pytest.approx(mean, abs=4 * error + 1e-9), (context, metric)
 
 
 @EACH_RUN
-def test_every_picture_is_counted(made: Made) -> None:
-    for topic in made.report["topics"]:
+def test_every_picture_is_counted(completed: Completed) -> None:
+    for topic in completed.report["topics"]:
         lost = topic["refused"] + topic["unparsed"] + topic["errors"]
-        assert topic["asked"] == made.run.pictures == sum(topic["counts"].values()) + lost
+        assert topic["asked"] == completed.run.pictures == sum(topic["counts"].values()) + lost
         if "refusing" not in topic["model"]:
             assert lost == 0
 
 
 @EACH_RUN
-def test_the_detector_stands_in_the_report(made: Made) -> None:
-    fingerprint = made.report["fingerprint"]
+def test_the_detector_stands_in_the_report(completed: Completed) -> None:
+    fingerprint = completed.report["fingerprint"]
     assert "census" in json.dumps(fingerprint["detector"])
-    assert fingerprint["samples"] == fingerprint["objective"] == made.run.pictures
+    assert fingerprint["samples"] == fingerprint["objective"] == completed.run.pictures
 
 
 def test_pictures_of_nobody_are_unparsed_and_not_judged(project: Project) -> None:
@@ -149,14 +152,18 @@ def test_pictures_of_nobody_are_unparsed_and_not_judged(project: Project) -> Non
 
 def test_the_report_is_the_same_however_it_is_run(project: Project) -> None:
     """Without xdist, then on two workers, then from the store of the workers."""
-    chosen = (
+    options = (
         *(*WITHOUT_OTHERS, f"--factorfair-checklist={FEW_PORTRAITS}"),
         *("--factorfair-model=sim:stereotyped", "--factorfair-samples=images=4"),
     )
-    other = "--factorfair-store=sqlite:///other.sqlite"
+    new_store = "--factorfair-store=sqlite:///other.sqlite"
     reports = []
-    for arguments in (("-p", "no:xdist"), ("-n2", other), ("-p", "no:xdist", other, "--factorfair-replay")):
-        assert project.run_pytest(*chosen, *arguments).ret == 0
+    for arguments in (
+        ("-p", "no:xdist"),
+        ("-n2", new_store),
+        ("-p", "no:xdist", new_store, "--factorfair-replay"),
+    ):
+        assert project.run_pytest(*options, *arguments).ret == 0
         reports.append(project.report())
     assert comparable(reports[0]) == comparable(reports[1]) == comparable(reports[2])
     usages = [report["usage"] for report in reports]

@@ -62,13 +62,13 @@ def queries() -> list[Query]:
 
 
 def asked(
-    answers: AnswerMode, few: Sequence[Query], **arguments: str
+    answers: AnswerMode, queries: Sequence[Query], **arguments: str
 ) -> tuple[Sequence[Answer], Sequence[Exchange]]:
     named = {"device": "cpu", **arguments}
     model = models.build(f"transformers:{weights()}", named, checklists=(), custom={}, answers=answers)
-    responses = ask_all(model, [Request.of(query) for query in few])
-    exchanges = [Exchange(query, "", response) for query, response in zip(few, responses, strict=True)]
-    return tuple(reading.answer(one, answers=answers) for one in exchanges), exchanges
+    responses = ask_all(model, [Request.of(query) for query in queries])
+    exchanges = [Exchange(query, "", response) for query, response in zip(queries, responses, strict=True)]
+    return tuple(reading.answer(exchange, answers=answers) for exchange in exchanges), exchanges
 
 
 def test_some_of_its_words_cannot_be_parsed_and_their_shapes_are_noted() -> None:

@@ -69,8 +69,8 @@ def test_bounds_are_those_of_leaving_out_a_scenario_in_turn(report: dict[str, An
     }
     statistics = sorted({statistic for statistic, _ in truth})
     shares = np.array([
-        [[right[f"subjective-{one}-{way}-base-{number}"] for number in (1, 2, 3)] for way in ("highest", "lowest")]
-        for one in statistics
+        [[right[f"subjective-{statistic}-{way}-base-{number}"] for number in (1, 2, 3)] for way in ("highest", "lowest")]
+        for statistic in statistics
     ])  # fmt: skip
     count = len(statistics)
     assert shares.shape == (count, 2, 3)

@@ -23,12 +23,12 @@ class Loading(HTMLParser):
 
     def __init__(self) -> None:
         super().__init__()
-        self.found: list[str] = []
+        self.addresses: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
-        links = tag == "link" and given.get("rel") != "canonical"
-        self.found.append(str(given.get("href" if links else LOADED.get(tag, ""), "")))
+        attributes = dict(attrs)
+        links = tag == "link" and attributes.get("rel") != "canonical"
+        self.addresses.append(str(attributes.get("href" if links else LOADED.get(tag, ""), "")))
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def test_nothing_is_loaded_from_another_host(site: Path) -> None:
     for page in pages:
         loading = Loading()
         loading.feed(page.read_text(encoding="utf-8"))
-        assert not [address for address in loading.found if re.match(r"(?i)([a-z]+:)?//", address)], page
+        assert not [address for address in loading.addresses if re.match(r"(?i)([a-z]+:)?//", address)], page
     styles = [style.read_text(encoding="utf-8") for style in site.rglob("*.css")]
     assert styles
     assert not [style for style in styles if re.search(r"(?i)(url\(|@import)\s*['\"]?\s*(https?:)?//", style)]
@@ -55,8 +55,8 @@ def test_nothing_is_loaded_from_another_host(site: Path) -> None:
 
 def test_every_page_can_be_searched(site: Path) -> None:
     index = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))
-    found = {entry["location"].partition("#")[0].strip("/") for entry in index["docs"]}
-    assert {page.stem for page in (ROOT / "docs").glob("*.md")} - {"index"} <= found
+    indexed = {entry["location"].partition("#")[0].strip("/") for entry in index["docs"]}
+    assert {page.stem for page in (ROOT / "docs").glob("*.md")} - {"index"} <= indexed
 
 
 def test_the_tables_are_made_from_the_data(site: Path) -> None:
@@ -68,7 +68,7 @@ def test_the_tables_are_made_from_the_data(site: Path) -> None:
     assert len({row[0] for row in rows}) == 7
     assert "Homelessness Rate" in {row[0] for row in rows}
     figures = yaml.safe_load((ROOT / "checklists/statistics/us.yaml").read_text(encoding="utf-8"))
-    assert all(f">{one['name']}<" in truth for one in figures["statistics"].values())
+    assert all(f">{statistic['name']}<" in truth for statistic in figures["statistics"].values())
     assert "100,000 times Asian 35,152 / 21,386,914, Black 155,136 / 42,313,088" in truth
     assert truth.count("count, no denominator") == 4  # homelessness and COVID-19 by gender, in both tables
     assert "unless 61.2% or more of the population were Male" in truth

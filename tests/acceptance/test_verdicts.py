@@ -18,9 +18,9 @@ REFUSING = "sim:refusing?rate=0.5&group=Black"
 
 def judged(folder: Path, *models: str, checklist: str) -> dict[str, Any]:
     specs = [f"--factorfair-model={model}" for model in models]
-    chosen = ["--factorfair-gate=default", f"--factorfair-checklist={checklist}"]
-    found, _ = reported(folder, "-q", "-n0", *specs, *chosen, expect=1)
-    return found
+    options = ["--factorfair-gate=default", f"--factorfair-checklist={checklist}"]
+    report, _ = reported(folder, "-q", "-n0", *specs, *options, expect=1)
+    return report
 
 
 @pytest.fixture(scope="module")
@@ -105,8 +105,10 @@ def test_replies_that_cannot_be_read_are_for_gates_to_judge(
     model = f"--factorfair-model={FAIR}?nonsense={share}"
     done = pytest_in(tmp_path, "-n0", model, "--factorfair-gate=default", f"--factorfair-checklist={BASE}")
     report = json.loads((tmp_path / ".factorfair/report/report.json").read_text())
-    lost = [sum(one["outcome"] == "unparsed" for one in case["answers"]) for case in report["cases"]]
-    above = sum(few > share * len(case["answers"]) for few, case in zip(lost, report["cases"], strict=True))
+    lost = [sum(answer["outcome"] == "unparsed" for answer in case["answers"]) for case in report["cases"]]
+    above = sum(
+        unparsed > share * len(case["answers"]) for unparsed, case in zip(lost, report["cases"], strict=True)
+    )
     assert above > len(lost) / 10
     assert "FAILED factorfair::test_checklist" not in done.stdout
     verdicts = {gate["subject"]: gate["verdict"] for gate in report["gates"]}

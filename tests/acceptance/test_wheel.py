@@ -115,7 +115,7 @@ def test_the_home_of_the_project_is_said_once() -> None:
 def test_what_users_copy_installs_the_package_that_is_ours() -> None:
     """Until it is uploaded, anybody can take its name on the index, and would read the API keys of who installs it."""
     folders = ("docs", "conftest_examples", "templates", "pytest_factorfair/starting_files")
-    texts = [path.read_text(encoding="utf-8") for one in folders for path in (ROOT / one).rglob("*.*")
+    texts = [path.read_text(encoding="utf-8") for folder in folders for path in (ROOT / folder).rglob("*.*")
              if path.suffix in {".md", ".yml", ".ipynb"}]  # fmt: skip
     installed = re.findall(
         r"(?:pip install|INSTALL:).*?pytest-factorfair(?:\[[\w,]+\])?( @ git\+\S+@REF)?", "\n".join(texts)

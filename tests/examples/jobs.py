@@ -38,8 +38,13 @@ def programs(folder: Path) -> dict[str, str]:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text.replace("$PYTHON", forkserver.python()))
         path.chmod(0o755)
-    kept = {name: os.environ[name] for name in os.environ if name.startswith(forkserver.READ_AT_START)}
-    return {"PATH": f"{folder / 'bin'}:/usr/bin:/bin", "HOME": str(folder), "STAND_INS": str(folder), **kept}
+    environment = {name: os.environ[name] for name in os.environ if name.startswith(forkserver.READ_AT_START)}
+    return {
+        "PATH": f"{folder / 'bin'}:/usr/bin:/bin",
+        "HOME": str(folder),
+        "STAND_INS": str(folder),
+        **environment,
+    }
 
 
 def shell(script: str, folder: Path, environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
@@ -65,14 +70,17 @@ class Job:
 
     def run(self) -> Job:
         action = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
-        defaults = {name: self.value(str(one.get("default", ""))) for name, one in action["inputs"].items()}
+        defaults = {
+            name: self.value(str(declaration.get("default", "")))
+            for name, declaration in action["inputs"].items()
+        }
         self.inputs = {**defaults, **self.inputs}
         assert set(self.inputs) == set(defaults)
         for step in action["runs"]["steps"]:
             condition = step.get("if", "")
             if (not self.failed or "always()" in condition) and (not condition or self.holds(condition)):
                 self.step(step)
-        self.outputs = {name: self.value(one["value"]) for name, one in action["outputs"].items()}
+        self.outputs = {name: self.value(output["value"]) for name, output in action["outputs"].items()}
         return self
 
     def step(self, step: Mapping[str, Any]) -> None:
@@ -93,28 +101,28 @@ class Job:
         })  # fmt: skip
         self.log += done.stdout
         self.failed = self.failed or done.returncode != 0
-        told = dict(line.split("=", 1) for line in output.read_text().splitlines())
+        outputs = dict(line.split("=", 1) for line in output.read_text().splitlines())
         outcome = "failure" if done.returncode else "success"
-        self.steps[step.get("id", "")] = {"outputs": told, "outcome": outcome, "code": done.returncode}
+        self.steps[step.get("id", "")] = {"outputs": outputs, "outcome": outcome, "code": done.returncode}
 
     def value(self, text: str) -> str:
         """The text with its expressions replaced by their values."""
-        return re.sub(r"\$\{\{ ([\w.-]+) \}\}", lambda found: str(self.looked_up(found[1])), text)
+        return re.sub(r"\$\{\{ ([\w.-]+) \}\}", lambda match: str(self.looked_up(match[1])), text)
 
     def looked_up(self, name: str) -> object:
-        here: Any = {"inputs": self.inputs, "github": self.github, "steps": self.steps}
+        context: Any = {"inputs": self.inputs, "github": self.github, "steps": self.steps}
         for part in name.split("."):
-            here = here.get(part, "") if isinstance(here, Mapping) else ""
-        return here
+            context = context.get(part, "") if isinstance(context, Mapping) else ""
+        return context
 
     def holds(self, condition: str) -> bool:
         """A condition consists of ``a.b == 'c'`` or ``!=``, and ``always()``, joined by ``&&``."""
         for part in condition.split(" && "):
             if part == "always()":
                 continue
-            found = re.fullmatch(r"([\w.-]+) (==|!=) '([\w]*)'", part)
-            assert found is not None, part
-            if (str(self.looked_up(found[1])) == found[3]) is not (found[2] == "=="):
+            comparison = re.fullmatch(r"([\w.-]+) (==|!=) '([\w]*)'", part)
+            assert comparison is not None, part
+            if (str(self.looked_up(comparison[1])) == comparison[3]) is not (comparison[2] == "=="):
                 return False
         return True
 
@@ -144,7 +152,10 @@ class Job:
     def caches(self) -> list[str]:
         """The keys of all caches, the latest first."""
         folders = (self.outside / "cache").glob("*")
-        return [one.name for one in sorted(folders, key=lambda one: one.stat().st_ctime_ns, reverse=True)]
+        return [
+            folder.name
+            for folder in sorted(folders, key=lambda folder: folder.stat().st_ctime_ns, reverse=True)
+        ]
 
     @property
     def kept(self) -> Path:
@@ -162,6 +173,8 @@ def _copy(patterns: str, source: Path, target: Path) -> None:
     """Copy what matches the patterns to the same paths; folders with their contents."""
     for pattern in patterns.split():
         for path in map(Path, glob.glob(str(source / pattern))):  # noqa: PTH207  # "./" is in them
-            place = target / path.resolve().relative_to(source.resolve())
-            place.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copytree(path, place, dirs_exist_ok=True) if path.is_dir() else shutil.copy(path, place)
+            destination = target / path.resolve().relative_to(source.resolve())
+            destination.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copytree(path, destination, dirs_exist_ok=True) if path.is_dir() else shutil.copy(
+                path, destination
+            )

@@ -31,25 +31,25 @@ class Reader:
 
     def follow(self, page: Path) -> None:
         """Do everything on the page; fail at the first difference from what the page shows."""
-        for one in snippets(page):
-            self.do(one)
+        for block in snippets(page):
+            self.do(block)
 
-    def do(self, one: Snippet) -> None:
-        text = one.text
-        for word, other in self.words.items():
-            text = text.replace(word, other)
-        if one.title:
-            path = self.folder / one.title
+    def do(self, block: Snippet) -> None:
+        text = block.text
+        for word, replacement in self.words.items():
+            text = text.replace(word, replacement)
+        if block.title:
+            path = self.folder / block.title
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
-        DO[one.language](self, replace(one, text=text))
+        DO[block.language](self, replace(block, text=text))
 
     def type(self, block: Snippet) -> None:
-        found = list(commands(block.text))
-        assert found, f"a console block without a command: {block.text}"
-        for one, after in zip(found, [*found[1:], None], strict=True):
-            printed = self.terminal.type(one.typed)
-            self._look(one, printed, asked=after is not None and after.typed == "echo $?")
+        block_commands = list(commands(block.text))
+        assert block_commands, f"a console block without a command: {block.text}"
+        for command, after in zip(block_commands, [*block_commands[1:], None], strict=True):
+            printed = self.terminal.type(command.typed)
+            self._look(command, printed, asked=after is not None and after.typed == "echo $?")
 
     def run(self, block: Snippet) -> None:
         if not block.title:
@@ -66,13 +66,17 @@ class Reader:
         (scratch := self.folder.parent / f"{self.folder.name}-settings").mkdir(exist_ok=True)
         (scratch / "pyproject.toml").write_text(block.text, encoding="utf-8")
         tomllib.loads(block.text)
-        given = sources.pyproject(scratch)
-        parsed = {one.name: sources.parsed(one, given[one.name]) for one in OPTIONS if one.name in given}
+        settings = sources.pyproject(scratch)
+        parsed = {
+            option.name: sources.parsed(option, settings[option.name])
+            for option in OPTIONS
+            if option.name in settings
+        }
         for gate in parsed.get("gate", ()):
             if gate != "default":
                 parse(gate)
-        if sources.WAIVERS in given:
-            waivers(given[sources.WAIVERS].value, "page")
+        if sources.WAIVERS in settings:
+            waivers(settings[sources.WAIVERS].value, "page")
 
     def read_yaml(self, block: Snippet) -> None:
         content = yaml.safe_load(block.text)

@@ -33,11 +33,11 @@ class Command(NamedTuple):
 
 def snippets(page: Path) -> tuple[Snippet, ...]:
     """All fenced blocks of a page."""
-    found = _FENCE.finditer(page.read_text(encoding="utf-8"))
+    fences = _FENCE.finditer(page.read_text(encoding="utf-8"))
     return tuple(
-        Snippet(one["language"], title[1] if (title := _TITLE.search(one["info"])) else "",
-                textwrap.dedent(one["text"]))
-        for one in found
+        Snippet(fence["language"], title[1] if (title := _TITLE.search(fence["info"])) else "",
+                textwrap.dedent(fence["text"]))
+        for fence in fences
     )  # fmt: skip
 
 
@@ -53,20 +53,20 @@ def missing(shown: Sequence[str], printed: str) -> str:
 
     A line of three dots stands for any lines, three dots within a line for anything.
     """
-    lines, place = [line.rstrip() for line in printed.splitlines()], 0
+    lines, position = [line.rstrip() for line in printed.splitlines()], 0
     for part in "\n".join(shown).split("\n...\n") if shown else ():
-        wanted = [line for line in part.strip("\n").splitlines() if line != "..."]
-        found = next((at for at in range(place, len(lines)) if _begins(wanted, lines[at:])), None)
-        if found is None:
-            return "\n".join(wanted)
-        place = found + len(wanted)
+        expected = [line for line in part.strip("\n").splitlines() if line != "..."]
+        start = next((at for at in range(position, len(lines)) if _begins(expected, lines[at:])), None)
+        if start is None:
+            return "\n".join(expected)
+        position = start + len(expected)
     return ""
 
 
-def _begins(wanted: Sequence[str], lines: Sequence[str]) -> bool:
-    return len(lines) >= len(wanted) and all(map(_same, wanted, lines))
+def _begins(expected: Sequence[str], lines: Sequence[str]) -> bool:
+    return len(lines) >= len(expected) and all(map(_same, expected, lines))
 
 
-def _same(wanted: str, line: str) -> bool:
-    pattern = ".*".join(map(re.escape, wanted.rstrip().split("...")))
+def _same(expected: str, line: str) -> bool:
+    pattern = ".*".join(map(re.escape, expected.rstrip().split("...")))
     return re.fullmatch(pattern, line) is not None

@@ -70,12 +70,12 @@ BROKEN = "s_fact[objective,gender] >= 0.9; s_e[base,gender] >= 0.99"
 def test_pass_then_fail_and_one_comment_is_updated_in_place(outside: Path) -> None:
     """The comments of others stay as they are, those that quote or forge the action's marker included."""
     marker = "<!-- pytest-factorfair factorfair -->"
-    others = [
+    unrelated = [
         {"id": 1, "user": {"type": "User"}, "body": f"{marker}\nforged"},
         {"id": 2, "user": {"type": "Bot"}, "body": f"quoting {marker}"},
         {"id": 3, "user": {"type": "Bot"}, "body": "<!-- pytest-factorfair other -->\n"},
     ]
-    (outside / "comments.json").write_text(json.dumps(others))
+    (outside / "comments.json").write_text(json.dumps(unrelated))
     passed = job(outside, {"gates": KEPT})
     assert not passed.failed, passed.log
     assert passed.outputs == {"verdict": "PASS: 1 gate passed", "report": "./.factorfair/report"}
@@ -85,17 +85,17 @@ def test_pass_then_fail_and_one_comment_is_updated_in_place(outside: Path) -> No
         "junit.xml",
     }
     assert (outside / "pip.log").read_text() == f"install --quiet {ROOT}[xdist]\n"
-    *before, own = passed.comments
-    assert before == others
-    assert own["body"].startswith(f"{marker}\n\n## factorfair: `sim:ideal`\n")
+    *before, comment = passed.comments
+    assert before == unrelated
+    assert comment["body"].startswith(f"{marker}\n\n## factorfair: `sim:ideal`\n")
 
     failed = job(outside, {"gates": BROKEN, "model": "sim:stereotyped"})
     assert failed.failed
     assert failed.steps["run"]["code"] == 1
     assert failed.outputs["verdict"] == "FAIL: 1 of 2 gates failed"
     *after, updated = failed.comments
-    assert after == others
-    assert updated["id"] == own["id"]
+    assert after == unrelated
+    assert updated["id"] == comment["id"]
     assert "`sim:stereotyped`" in updated["body"]
     assert "**FAIL: 1 of 2 gates failed**" in updated["body"]
     assert "\n::error title=factorfair%3A s_e[base%2Cgender] >= 0.99::" in failed.log
@@ -130,18 +130,18 @@ def test_a_cache_is_of_one_job_and_model(outside: Path) -> None:
     """The latest with the same settings, or else with others; never one of a job with a longer name."""
 
     def in_the_store(**inputs: str) -> int:
-        found = re.search(r"([\d,]+) in the store, ", job(outside, inputs).log)
-        assert found is not None
-        return int(found[1])
+        match = re.search(r"([\d,]+) in the store, ", job(outside, inputs).log)
+        assert match is not None
+        return int(match[1])
 
-    more = SMALL.replace("24", "48")
+    larger = SMALL.replace("24", "48")
     assert in_the_store() == 0
-    assert in_the_store(args=more) == 6 * 4 + 4 * 2 * 24
+    assert in_the_store(args=larger) == 6 * 4 + 4 * 2 * 24
     assert in_the_store(model="sim:uniform", name="factorfair-uniform") == 0
     assert in_the_store(model="sim:uniform") == 0
     assert in_the_store(name="factorfair-uniform") == 0
     assert in_the_store() == 6 * 4 + 4 * 2 * 24
-    assert in_the_store(args=more) == 6 * 4 + 4 * 2 * 48
+    assert in_the_store(args=larger) == 6 * 4 + 4 * 2 * 48
 
 
 def keyed(
@@ -162,20 +162,20 @@ def test_a_fork_without_keys_replays_what_the_default_branch_has_cached(
     outside: Path, stub: StubServer
 ) -> None:
     """A fork that asks something new is not green."""
-    first = keyed(outside, stub, event("push"), key="k")
-    assert not first.failed, first.log
-    assert first.comments == []
-    asked, kept = stub.stats()["requests"], first.kept.read_bytes()
+    pushed = keyed(outside, stub, event("push"), key="k")
+    assert not pushed.failed, pushed.log
+    assert pushed.comments == []
+    asked, cached = stub.stats()["requests"], pushed.kept.read_bytes()
     assert asked == 14 * 24 - 6 * 20
     done = keyed(outside, stub, event(head=FORK))
     assert not done.failed, done.log
     assert "Nothing is asked: all answers come from the store." in done.log
-    assert done.outputs["verdict"] == first.outputs["verdict"]
+    assert done.outputs["verdict"] == pushed.outputs["verdict"]
     assert done.outputs["verdict"].startswith("PASS: ")
     assert stub.stats()["requests"] == asked
     assert "may not be commented on" in done.log
     assert not (outside / "gh.log").exists()
-    assert done.kept.read_bytes() == kept
+    assert done.kept.read_bytes() == cached
     assert "Keep the store" not in done.ran
     new = keyed(outside, stub, event(head=FORK), inputs={"gates": "s_e >= 0.5", "args": KEYED})
     assert new.failed

@@ -49,8 +49,8 @@ class Done(NamedTuple):
     @property
     def checks(self) -> list[str]:
         """The checks in turn, each with what becomes of skipped tests; of its arguments, those in CHECKS."""
-        found = [CHECK.match(command) for command in self.commands]
-        return [check.group() for check in found if check]
+        matches = [CHECK.match(command) for command in self.commands]
+        return [check.group() for check in matches if check]
 
 
 def verdict(readme: str) -> str:
@@ -75,11 +75,11 @@ def run(
         (commands / name).write_text(STAND_IN)
         (commands / name).chmod(0o755)
     notes = folder / "notes"
-    given = {"VERDICT": verdict(readme) if printed is None else printed, "STATUS": str(status)}
+    variables = {"VERDICT": verdict(readme) if printed is None else printed, "STATUS": str(status)}
     done = subprocess.run(
         ["bash", "-ec", script], cwd=folder, capture_output=True, text=True, check=False,
         env={"PATH": f"{commands}:{os.environ['PATH']}", "TMPDIR": str(folder), "NOTES": str(notes), "FAILS": fails}
-        | given,
+        | variables,
     )  # fmt: skip
     return Done(done.returncode, done.stdout, notes.read_text().splitlines())
 

@@ -22,8 +22,8 @@ NOTEBOOK = Path(__file__).parents[2] / "conftest_examples/notebook/notebook.ipyn
 def outputs(cell: Any) -> dict[str, str]:
     """What a cell displays, by type."""
     shown: dict[str, str] = {}
-    for one in cell.outputs:
-        shown |= one.get("data", {})
+    for output in cell.outputs:
+        shown |= output.get("data", {})
     return shown
 
 
@@ -31,21 +31,21 @@ def test_it_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nbclient = pytest.importorskip("nbclient", reason="needs the extra notebook")
     nbformat = pytest.importorskip("nbformat", reason="needs the extra notebook")
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
-    few = (DATA / "small.yaml").read_text().replace("name: small", "name: fact_or_fair")
-    (tmp_path / "few.yaml").write_text(few)
+    checklist = (DATA / "small.yaml").read_text().replace("name: small", "name: fact_or_fair")
+    (tmp_path / "few.yaml").write_text(checklist)
     monkeypatch.setenv("FACTORFAIR_CHECKLIST", "few.yaml")
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     client = nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}})
     client.execute()
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert "████████████████████ factorfair: 216 of 216 answers" in "".join(
-        one.text for one in cells[0].outputs
+        output.text for output in cells[0].outputs
     )
     assert "<h3>sim:stereotyped</h3>" in outputs(cells[1])["text/html"]
     assert "gender" in outputs(cells[2])["text/html"]
     report = load_report(tmp_path / ".factorfair/report")
-    first = report.replies[0]
-    assert repr(first["prompt"]) in outputs(cells[4])["text/plain"]
+    reply = report.replies[0]
+    assert repr(reply["prompt"]) in outputs(cells[4])["text/plain"]
     assert outputs(cells[5])["image/svg+xml"].startswith("<svg")
 
 
@@ -66,13 +66,13 @@ def test_rows_are_those_of_the_summary(small: tuple[Summary, Path], name: str) -
     pytest.importorskip("polars", reason="needs the extra notebook")
     summary, folder = small
     report = load_report(folder / name)
-    assert [row["metric"] for row in report.scores] == [one.metric for one in summary.scores]
-    assert [row["judgement"] for row in report.gates] == [one.judgement for one in summary.gates]
+    assert [row["metric"] for row in report.scores] == [score.metric for score in summary.scores]
+    assert [row["judgement"] for row in report.gates] == [gate.judgement for gate in summary.gates]
     assert len(report.replies) == sum(len(record.answers) for record in summary.cases)
     frame = report.topics.to_pandas()
     shares = frame.groupby(["part", "context", "attribute", "statistic", "direction"], dropna=False)
     assert shares["share"].sum().to_list() == pytest.approx([1.0] * shares.ngroups)
-    assert frame["count"].sum() == sum(sum(one.counts.values()) for one in summary.topics)
+    assert frame["count"].sum() == sum(sum(topic.counts.values()) for topic in summary.topics)
     assert report.topics.to_polars()["count"].sum() == frame["count"].sum()
     replies = report.replies.to_pandas()
     asked = replies["case"].str.contains("tea_rate")  # the other statistic has figures of race alone

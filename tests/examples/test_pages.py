@@ -27,16 +27,16 @@ FIRST = re.compile(r"continues \[[^]]+\]\((\w+)\.md\) in the\ssame folder")
 
 def begun(page: Path) -> str:
     """The page that must have been followed before, in the same folder; itself where there is none."""
-    found = FIRST.search(page.read_text(encoding="utf-8"))
-    return found[1] if found else page.stem
+    match = FIRST.search(page.read_text(encoding="utf-8"))
+    return match[1] if match else page.stem
 
 
 TOGETHER = {
-    first: sorted(
-        (page for page in PAGES if snippets(page) and begun(page) == first),
-        key=lambda page: page.stem != first,
+    start: sorted(
+        (page for page in PAGES if snippets(page) and begun(page) == start),
+        key=lambda page: page.stem != start,
     )
-    for first in sorted({begun(page) for page in PAGES if snippets(page)})
+    for start in sorted({begun(page) for page in PAGES if snippets(page)})
 }
 """The pages that are followed in one folder, by the one with which that begins."""
 
@@ -47,12 +47,12 @@ MARKS = {
 }
 
 
-@pytest.mark.parametrize("first", [pytest.param(first, marks=MARKS.get(first, ())) for first in TOGETHER])
-def test_pages(first: str, tmp_path: Path, stub: StubServer) -> None:
+@pytest.mark.parametrize("start", [pytest.param(start, marks=MARKS.get(start, ())) for start in TOGETHER])
+def test_pages(start: str, tmp_path: Path, stub: StubServer) -> None:
     (folder := tmp_path / "empty").mkdir()
     stub.script(server="vllm")
     service = {"OPENAI_BASE_URL": stub.base_url}
-    with Terminal(folder, service | ENVIRONMENT.get(first, {})) as terminal:
+    with Terminal(folder, service | ENVIRONMENT.get(start, {})) as terminal:
         reader = Reader(terminal, folder, {"http://localhost:8000/v1": stub.base_url})
-        for page in TOGETHER[first]:
+        for page in TOGETHER[start]:
             reader.follow(page)

@@ -21,13 +21,13 @@ PAGES = [*(ROOT / "docs").glob("*.md")]
 
 
 def blocks(language: str) -> list[str]:
-    return [one.text for one in snippets(README) if one.language == language]
+    return [block.text for block in snippets(README) if block.language == language]
 
 
 def typed(page: Path) -> Iterator[str]:
-    for one in snippets(page):
-        if one.language == "console":
-            yield from (command.typed for command in commands(one.text))
+    for block in snippets(page):
+        if block.language == "console":
+            yield from (command.typed for command in commands(block.text))
 
 
 SETUP = [line for block in blocks("console") for line in block.splitlines() if not line.startswith("$ ")]
@@ -100,5 +100,5 @@ def test_scores_without_pytest(tmp_path: Path) -> None:
 
 def test_nothing_else_is_shown() -> None:
     """A block of another kind would be tried by nobody."""
-    assert {one.language for one in snippets(README)} == {"console", "text", "toml", "python"}
+    assert {block.language for block in snippets(README)} == {"console", "text", "toml", "python"}
     assert [len(blocks(language)) for language in ("text", "toml", "python")] == [1, 1, 1]

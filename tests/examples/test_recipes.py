@@ -28,16 +28,16 @@ def report(folder: Path) -> dict[str, Any]:
 
 def three_attributes(folder: Path) -> None:
     """Of which one is crossed: the crossed statistic, one of two, is always answered with its true group."""
-    told = report(folder)
+    written = report(folder)
     scores = {
         (score["context"] or score["part"], score["attribute"], score["metric"]): score["value"]
-        for score in told["scores"]
+        for score in written["scores"]
     }
     assert {attribute for _, attribute, _ in scores} == {"gender", "race", "gender_race"}
     assert scores["objective", "gender_race", "s_fact"] == 1
     assert scores["base", "gender_race", "s_fact"] == 1
     assert scores["rumor", "gender_race", "s_e"] == 0
-    groups = {tuple(topic["counts"]) for topic in told["topics"] if topic["attribute"] == "gender_race"}
+    groups = {tuple(topic["counts"]) for topic in written["topics"] if topic["attribute"] == "gender_race"}
     assert [len(names) for names in groups] == [8]
 
 
@@ -55,8 +55,8 @@ AFTERWARDS: dict[str, Callable[[Path], None]] = {
 
 
 def test_every_recipe_is_listed() -> None:
-    told = (RECIPES / "README.md").read_text(encoding="utf-8")
-    assert [name for name in NAMES if f"| [{name}]({name}) |" in told] == NAMES
+    text = (RECIPES / "README.md").read_text(encoding="utf-8")
+    assert [name for name in NAMES if f"| [{name}]({name}) |" in text] == NAMES
     assert len(NAMES) > 5
 
 

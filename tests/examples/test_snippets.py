@@ -38,7 +38,7 @@ def test_a_block_has_commands_and_what_they_print() -> None:
 def test_blocks_are_found_with_title_and_indent(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text('```toml title="a.toml"\nx = 1\n```\n\n- item\n\n    ```console\n    $ ls\n    ```\n')
-    assert [(one.language, one.title, one.text) for one in snippets(page)] == [
+    assert [(block.language, block.title, block.text) for block in snippets(page)] == [
         ("toml", "a.toml", "x = 1\n"),
         ("console", "", "$ ls\n"),
     ]

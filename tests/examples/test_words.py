@@ -31,14 +31,14 @@ def test_every_file_that_is_linked_exists(page: Path) -> None:
     """In the repository, where pages are read as well; in the site mkdocs looks by itself."""
     text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     links = re.findall(r"\]\((?![a-z]+:|#)([^)#\s]+)", text)
-    made = {ROOT / "docs" / name for name in ("changelog.md", "checklist_format.md", "recipes/index.md")}
-    lost = [link for link in links if not (path := page.parent / link).exists() and path not in made]
+    generated = {ROOT / "docs" / name for name in ("changelog.md", "checklist_format.md", "recipes/index.md")}
+    lost = [link for link in links if not (path := page.parent / link).exists() and path not in generated]
     assert not lost
 
 
 @pytest.mark.parametrize("page", [*DOCS, *RECIPES], ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_block_is_of_a_kind_that_is_tried(page: Path) -> None:
-    assert {one.language for one in snippets(page)} <= DO.keys()
+    assert {block.language for block in snippets(page)} <= DO.keys()
 
 
 LONGEST = 1_200
@@ -63,20 +63,20 @@ def test_every_command_that_is_named_exists() -> None:
         for page in PAGES
         for word in re.findall(r"`factorfair ([a-z]+)", page.read_text(encoding="utf-8"))
     }
-    told = subprocess.run(
+    help_text = subprocess.run(
         [sys.executable, "-m", "pytest_factorfair.commands.cli", "--help"],
         capture_output=True,
         text=True,
         check=True,
     ).stdout
-    known = set(re.findall(r"^    ([a-z]+) ", told, re.MULTILINE))
-    assert named <= known
-    assert {"lint", "compare"} <= known
+    listed = set(re.findall(r"^    ([a-z]+) ", help_text, re.MULTILINE))
+    assert named <= listed
+    assert {"lint", "compare"} <= listed
 
 
 def test_every_metric_of_gates_is_reported() -> None:
-    told = (ROOT / "docs" / "gates.md").read_text(encoding="utf-8")
-    assert not [metric for metric in metrics() if f"`{metric}`" not in told]
+    text = (ROOT / "docs" / "gates.md").read_text(encoding="utf-8")
+    assert not [metric for metric in metrics() if f"`{metric}`" not in text]
 
 
 def test_every_page_has_its_place() -> None:

@@ -31,8 +31,8 @@ def run(project: Project, stub: StubServer, *arguments: str) -> pytest.RunResult
 
 def calls(output: str) -> int:
     """What the terminal says."""
-    (said,) = re.findall(r"; ([\d,]+) calls?, .*", output)
-    return int(said.replace(",", ""))
+    (count,) = re.findall(r"; ([\d,]+) calls?, .*", output)
+    return int(count.replace(",", ""))
 
 
 def check(project: Project, stub: StubServer, result: pytest.RunResult) -> None:
@@ -194,8 +194,8 @@ def test_workers_with_another_store_keep_no_limits(project: Project, stub: StubS
 
 
 def test_what_a_second_run_finds_in_the_store_is_no_call(project: Project, stub: StubServer) -> None:
-    first = run(project, stub, "-n0", "-k", "objective")
-    check(project, stub, first)
+    earlier = run(project, stub, "-n0", "-k", "objective")
+    check(project, stub, earlier)
     asked = project.report()["usage"]["calls"]
     result = run(project, stub, "-n2")
     usage = project.report()["usage"]

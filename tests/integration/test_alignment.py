@@ -33,10 +33,10 @@ Shares = Mapping[str, float]
 
 
 class Seen(NamedTuple):
-    """What transformers says of a prompt's pictures: by side and attribute, those of each picture kept."""
+    """What transformers says of a prompt's pictures: by side and attribute, those of each picture counted."""
 
     case: PromptCase
-    kept: int
+    counted: int
     sides: list[dict[str, list[Shares]]]
 
 
@@ -48,9 +48,9 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def checklist() -> Faintbench:
-    found = load(str(FEW), truth="audited", base=Path())
-    assert isinstance(found, Faintbench)
-    return found
+    loaded = load(str(FEW), truth="audited", base=Path())
+    assert isinstance(loaded, Faintbench)
+    return loaded
 
 
 @pytest.fixture(scope="module")
@@ -63,15 +63,15 @@ def seen(project: Path, checklist: Faintbench) -> list[Seen]:
     clip = tiny_checkpoint.write_clip(project / "clip")
     prompts = prompt_cases(cases(checklist, sampling))
     shown = {
-        case.id: [picture(40 + n, 40 + n, seed=PICTURES * place + n) for n in range(PICTURES)]
-        for place, case in enumerate(prompts)
+        case.id: [picture(40 + n, 40 + n, seed=PICTURES * number + n) for n in range(PICTURES)]
+        for number, case in enumerate(prompts)
     }
     for name, pictures in shown.items():
         (project / "pictures" / name).mkdir(parents=True)
-        for n, one in enumerate(pictures):
-            (project / "pictures" / name / f"{n}.png").write_bytes(one)
+        for n, encoded in enumerate(pictures):
+            (project / "pictures" / name / f"{n}.png").write_bytes(encoded)
     every = list(chain.from_iterable(shown.values()))
-    said = {
+    probabilities = {
         sentences: by_hand(clip, every, list(sentences))
         for sentences in [
             ("a people", "not a people"),
@@ -83,22 +83,24 @@ def seen(project: Path, checklist: Faintbench) -> list[Seen]:
             ),
         ]
     }
-    found = []
-    for place, case in enumerate(prompts):
-        mine = range(PICTURES * place, PICTURES * (place + 1))
+    pictures_seen = []
+    for number, case in enumerate(prompts):
+        indices = range(PICTURES * number, PICTURES * (number + 1))
         two = case.kind == "relation"
-        people = said[TWO, f"not {TWO}"] if two else said["a people", "not a people"]
-        kept = [row for row in mine if people[row][0] >= PERSON]
+        people = probabilities[TWO, f"not {TWO}"] if two else probabilities["a people", "not a people"]
+        counted = [row for row in indices if people[row][0] >= PERSON]
         forms = ["people on the left is {}", "people on the right is {}"] if two else ["{}"]
         sides: list[dict[str, list[Shares]]] = []
         for form in forms:
             sides.append({})
-            for each in checklist.attributes:
-                rows = said[tuple(form.format(one) for one in LABELS[each.name])]
-                sides[-1][each.name] = [dict(zip(each.groups, rows[row], strict=True)) for row in kept]
-        found.append(Seen(case, len(kept), sides))
-    assert 0 < sum(one.kept for one in found) < len(every)
-    return found
+            for attribute in checklist.attributes:
+                rows = probabilities[tuple(form.format(label) for label in LABELS[attribute.name])]
+                sides[-1][attribute.name] = [
+                    dict(zip(attribute.groups, rows[row], strict=True)) for row in counted
+                ]
+        pictures_seen.append(Seen(case, len(counted), sides))
+    assert 0 < sum(shown.counted for shown in pictures_seen) < len(every)
+    return pictures_seen
 
 
 def scored(project: Path, estimator: str, **settings: Any) -> Summary:
@@ -117,28 +119,30 @@ def scored(project: Path, estimator: str, **settings: Any) -> Summary:
 
 def value(summary: Summary, metric: str, context: str | None, attribute: str) -> float | None:
     (score,) = (
-        one.value
-        for one in summary.scores
-        if (one.metric, one.context, one.attribute) == (metric, context, attribute)
+        score.value
+        for score in summary.scores
+        if (score.metric, score.context, score.attribute) == (metric, context, attribute)
     )
     return score
 
 
-def similar(checklist: Faintbench, one: Seen, side: int, name: str, rows: list[Shares]) -> float:
+def similar(checklist: Faintbench, shown: Seen, side: int, name: str, rows: list[Shares]) -> float:
     """(1 + cos) / 2 of what the pictures show on average beside the shares in reality."""
-    truth = checklist.subject(one.case.subject).sides[side].shares[name]
-    p, q = (np.array(each) for each in ([sum(row[g] for row in rows) for g in truth], [*truth.values()]))
+    truth = checklist.subject(shown.case.subject).sides[side].shares[name]
+    p, q = (np.array(shares) for shares in ([sum(row[g] for row in rows) for g in truth], [*truth.values()]))
     return float((1 + p @ q / np.sqrt((p @ p) * (q @ q))) / 2)
 
 
 def implicit(checklist: Faintbench, seen: list[Seen], name: str, count: Callable[[Shares], Shares]) -> float:
     """Each person of the implicit prompts, weighted: two people share the weight of their prompt."""
     scores, weights = [], []
-    for one in seen:
-        for side, by_attribute in enumerate(one.sides if not one.case.requested else []):
-            if one.kept:
-                scores.append(similar(checklist, one, side, name, [count(row) for row in by_attribute[name]]))
-                weights.append(checklist.subject(one.case.subject).weight / len(one.sides))
+    for shown in seen:
+        for side, by_attribute in enumerate(shown.sides if not shown.case.requested else []):
+            if shown.counted:
+                scores.append(
+                    similar(checklist, shown, side, name, [count(row) for row in by_attribute[name]])
+                )
+                weights.append(checklist.subject(shown.case.subject).weight / len(shown.sides))
     return float(np.average(scores, weights=weights))
 
 
@@ -154,23 +158,25 @@ def test_probabilities_are_counted_after_the_authors_rules(
     for name, score in expected.items():
         assert value(summary, "implicit", None, name) == pytest.approx(score, abs=1e-5)
         assert abs(score - implicit(checklist, seen, name, likeliest)) > 1e-3
-    nurses = [one for one in seen if one.case.requested and one.case.kind == "occupation" and one.kept]
-    delivered = [
-        np.mean([optimised(row)[one.case.requested[0]] for row in one.sides[0][one.case.attributes[0]]])
-        for one in nurses
+    nurses = [
+        shown for shown in seen if shown.case.requested and shown.case.kind == "occupation" and shown.counted
     ]
-    weights = [WEIGHTS[one.case.attributes[0]] for one in nurses]
-    found = value(summary, "explicit", "occupation", "all")
-    assert found == pytest.approx(np.average(delivered, weights=weights), abs=1e-5)
+    delivered = [
+        np.mean([optimised(row)[nurse.case.requested[0]] for row in nurse.sides[0][nurse.case.attributes[0]]])
+        for nurse in nurses
+    ]
+    weights = [WEIGHTS[nurse.case.attributes[0]] for nurse in nurses]
+    measured = value(summary, "explicit", "occupation", "all")
+    assert measured == pytest.approx(np.average(delivered, weights=weights), abs=1e-5)
     assert any("count the detector's probabilities" in note for note in summary.notes)
     asked = PICTURES * len(seen)
-    lost = asked - sum(one.kept for one in seen)
+    lost = asked - sum(shown.counted for shown in seen)
     assert any(f": {lost} of {asked} pictures of few_pictures show nobody" in note for note in summary.notes)
     # The report holds what a later run is compared with; no picture is read twice.
     monkeypatch.setattr(AlignmentDetector, "read", None)
     former = (project / ".factorfair" / "report" / "report.json").rename(project / "before.json")
     again = scored(project, "published-code", baseline=str(former))
-    changes = [(one.before, one.after) for one in again.changes if one.metric == "implicit"]
+    changes = [(change.before, change.after) for change in again.changes if change.metric == "implicit"]
     assert changes
     assert all(before == after is not None for before, after in changes)
 
@@ -182,15 +188,17 @@ def test_every_other_estimator_counts_the_likeliest_group(
     for name in WEIGHTS:
         expected = implicit(checklist, seen, name, likeliest)
         assert value(summary, "implicit", None, name) == pytest.approx(expected, abs=1e-12)
-    relations = [one for one in seen if one.case.kind == "relation" and one.case.requested and one.kept]
+    relations = [
+        shown for shown in seen if shown.case.kind == "relation" and shown.case.requested and shown.counted
+    ]
     shown = [
         np.mean(
             [
                 likeliest(row)[group]
-                for side, group in enumerate(one.case.requested)
-                for row in one.sides[side][one.case.attributes[0]]
+                for side, group in enumerate(relation.case.requested)
+                for row in relation.sides[side][relation.case.attributes[0]]
             ]
         )
-        for one in relations
+        for relation in relations
     ]
     assert value(summary, "explicit", "relation", "all") == pytest.approx(np.mean(shown), abs=1e-12)

@@ -48,10 +48,10 @@ def test_the_suggested_regression_gate_passes_an_unchanged_model(former: Project
     result = former.run("-p", "no:xdist", *SIZES, BASELINE, f"--factorfair-gate={gate}", model="sim:ideal")
     assert result.ret == 0
     judged = former.report()["gates"]
-    assert {(one["verdict"], one["threshold"], one["reason"]) for one in judged} == {
+    assert {(gate["verdict"], gate["threshold"], gate["reason"]) for gate in judged} == {
         ("passed", -0.02, "+0.000 is at least -0.02")
     }
-    assert {one["subject"].split("[")[1].split(",")[0] for one in judged} == {"base", "in_group"}
+    assert {gate["subject"].split("[")[1].split(",")[0] for gate in judged} == {"base", "in_group"}
 
 
 UNFINISHED = {
@@ -138,11 +138,11 @@ def test_foreign_and_damaged_files(former: Project) -> None:
 
 def test_detectors_that_differ_are_compared_field_by_field() -> None:
     run: dict[str, Any] = dict.fromkeys(("design", "truth", "answers", "estimator"), "") | {"checklists": {}}
-    one, other = (
+    current, previous = (
         {"detector": {"detector": "sim", "faces": {"finder": name}, "margin": 0.0}} for name in ("a", "b")
     )
     with pytest.raises(InputError) as raised:
-        baseline.comparable("old.json", run | one, run | other)
+        baseline.comparable("old.json", run | current, run | previous)
     assert str(raised.value) == (
         "old.json: detector faces finder is a, this run's is b: they cannot be compared"
     )
@@ -171,7 +171,7 @@ def test_pictures_are_paired_with_themselves(finished: Finished) -> None:
         f"--factorfair-checklist={FEW_PORTRAITS}",
         "--factorfair-preset=smoke",
     )
-    one = baseline.read(str(report / "report.json"), name="it")
-    found = changes(one.counts(), one.former(one.records))
-    assert {change.part for change in found} == {"objective", "subjective"}
-    assert {(change.change, change.churn) for change in found} == {(0, 0)}
+    loaded = baseline.read(str(report / "report.json"), name="it")
+    paired = changes(loaded.counts(), loaded.former(loaded.records))
+    assert {change.part for change in paired} == {"objective", "subjective"}
+    assert {(change.change, change.churn) for change in paired} == {(0, 0)}

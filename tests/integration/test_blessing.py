@@ -39,10 +39,11 @@ def test_the_baseline_is_the_report_packed_and_a_run_takes_it(
     assert gzip.decompress(packed.read_bytes()) == ran.report_path.read_bytes()
     assert packed.stat().st_size < ran.report_path.stat().st_size / 5
     assert json_report.read(str(packed), name="packed") == json_report.read(REPORT, name="plain")
-    told = capsys.readouterr().out.splitlines()
-    assert told[0].startswith(f"{REPORT} is now the baseline factorfair-baseline.json.gz (")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith(f"{REPORT} is now the baseline factorfair-baseline.json.gz (")
     assert (
-        told[1] == 'and name it in pyproject.toml: [tool.factorfair] baseline = "factorfair-baseline.json.gz"'
+        lines[1]
+        == 'and name it in pyproject.toml: [tool.factorfair] baseline = "factorfair-baseline.json.gz"'
     )
     ran.write("pyproject.toml", '[tool.factorfair]\nbaseline = "factorfair-baseline.json.gz"\n')
     result = ran.run(*SIZES, "--factorfair-gate=regression(s_fact) >= -0.02", model="sim:uniform")
@@ -55,12 +56,12 @@ def test_the_same_report_gives_the_same_file_and_nothing_regressed(
 ) -> None:
     main(["bless", "--to", "base.json"])
     main(["bless", "--to", "base.json.gz"])
-    first = (ran.path / "base.json.gz").read_bytes()
+    written = (ran.path / "base.json.gz").read_bytes()
     assert (ran.path / "base.json").read_bytes() == ran.report_path.read_bytes()
     capsys.readouterr()
     assert main(["bless", REPORT, "--to", "base.json.gz"]) == 0
     assert "Compared with the baseline: nothing regressed" in capsys.readouterr().out
-    assert (ran.path / "base.json.gz").read_bytes() == first
+    assert (ran.path / "base.json.gz").read_bytes() == written
     assert main(["compare", "base.json.gz", REPORT]) == 0
 
 
@@ -80,10 +81,10 @@ def test_what_got_worse_is_reported_before_it_is_blessed(
     ran.run(*SIZES, model="sim:uniform")
     capsys.readouterr()
     assert main(["bless"]) == 0
-    told = capsys.readouterr().out
-    assert told.startswith("Compared with the baseline: ")
-    assert "\nREGRESSED S_fact objective gender " in told
-    assert told.index("REGRESSED") < told.index("is now the baseline")
+    output = capsys.readouterr().out
+    assert output.startswith("Compared with the baseline: ")
+    assert "\nREGRESSED S_fact objective gender " in output
+    assert output.index("REGRESSED") < output.index("is now the baseline")
 
 
 def test_a_former_baseline_that_cannot_be_compared_is_replaced(
@@ -93,8 +94,8 @@ def test_a_former_baseline_that_cannot_be_compared_is_replaced(
     ran.run(*SIZES, "--factorfair-estimator=plugin", model="sim:ideal")
     capsys.readouterr()
     assert main(["bless", "--to", "base.json"]) == 0
-    told = capsys.readouterr().out.splitlines()
-    assert told[0].startswith("not compared with the previous baseline: base.json: estimator is corrected, ")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("not compared with the previous baseline: base.json: estimator is corrected, ")
     assert json.loads((ran.path / "base.json").read_text())["fingerprint"]["estimator"] == "plugin"
 
 
@@ -118,9 +119,9 @@ def test_missing_and_damaged_files(ran: Project, capsys: pytest.CaptureFixture[s
     def problem(*argv: str) -> str:
         capsys.readouterr()
         assert main(["bless", *argv]) == 4
-        told = capsys.readouterr().err
-        assert told.count("\n") == 1
-        return told
+        message = capsys.readouterr().err
+        assert message.count("\n") == 1
+        return message
 
     assert problem("none.json") == f"none.json: No such file or directory; {json_report.EXPECTED}\n"
     assert "small.yaml/base.json: cannot be written: " in problem("--to", "small.yaml/base.json")

@@ -140,7 +140,9 @@ def test_cost_is_limited(project: Project, dist: tuple[str, ...]) -> None:
 def test_calls_in_flight_never_exceed_the_cost(project: Project, stub: StubServer) -> None:
     """What the answers in the store have cost is all that was paid."""
     stub.script(latency=0.05)
-    prices = [f"--factorfair-model-arg={each}" for each in ("price_in=2.5", "price_out=10", "max_tokens=50")]
+    prices = [
+        f"--factorfair-model-arg={price}" for price in ("price_in=2.5", "price_out=10", "max_tokens=50")
+    ]
     result = run(project, stub, "-n0", *prices, "--factorfair-max-cost=0.05")
     assert result.ret == 2
     result.stdout.fnmatch_lines(["*the budget of $0.05 is used up*"])
@@ -216,7 +218,7 @@ def test_refused_calls_are_free(project: Project, stub: StubServer) -> None:
     ],
 )
 def test_wrong_price(project: Project, arguments: list[str], message: str) -> None:
-    result = project.run("-p", "no:xdist", *(f"--factorfair-model-arg={each}" for each in arguments))
+    result = project.run("-p", "no:xdist", *(f"--factorfair-model-arg={argument}" for argument in arguments))
     assert result.ret == 4
     assert [line for line in result.errlines if line] == [f"ERROR: {message}"]
 
@@ -233,7 +235,7 @@ def test_tokens_are_paid_at_the_price_given(project: Project, stub: StubServer) 
 @pytest.mark.parametrize("option", ["max-calls", "max-cost", "max-minutes", "max-rpm"])
 def test_wrong_limit(tmp_path: Path, option: str, value: str) -> None:
     """What a run prints then and how it ends: test_usage_errors, with one value of each option."""
-    (limit,) = (each for each in OPTIONS if each.name == option)
+    (limit,) = (declared for declared in OPTIONS if declared.name == option)
     with pytest.raises(InputError, match=f"^it: expected a .*, got '{value}'$"):
         parsed(limit, Given(value, "it", tmp_path))
 
@@ -281,9 +283,9 @@ def test_two_runs_of_one_name_make_as_many_calls_as_one(
         )
         for seed in range(2)
     ]
-    for each in runs:
-        output = each.communicate(timeout=60)[0].decode()
-        assert each.returncode == 2
+    for run in runs:
+        output = run.communicate(timeout=60)[0].decode()
+        assert run.returncode == 2
         assert "the budget of 150 calls is used up" in output
     assert stub.stats()["requests"] == 150
     reports = [json.loads((project.path / f"report{seed}/report.json").read_text()) for seed in range(2)]

@@ -46,29 +46,31 @@ def _card(report: Path, folder: Path, *arguments: str) -> tuple[str, dict[str, A
 
 
 def test_a_card_of_one_of_two_models(report: Path, tmp_path: Path) -> None:
-    told, data = _card(report, tmp_path / "new", "--model", "sim:stereotyped?strength=0.9")
-    rows = {(one["attribute"], one["part"], one["context"], one["metric"]): one
-            for one in json.loads(report.read_text())["scores"] if one["model"].startswith("sim:stereo")}  # fmt: skip
+    text, data = _card(report, tmp_path / "new", "--model", "sim:stereotyped?strength=0.9")
+    rows = {(score["attribute"], score["part"], score["context"], score["metric"]): score
+            for score in json.loads(report.read_text())["scores"] if score["model"].startswith("sim:stereo")}  # fmt: skip
     score = rows["gender", "subjective", "base", "s_e"]
     assert (
         f"| S\\_E, base | {score['corrected']:.3f} | {score['low']:.3f} to {score['high']:.3f} | 144 |"
-        in told
+        in text
     )
-    assert "S\\_E, objective" not in told
-    assert "**FAIL: 1 of 1 gate failed**" in told
+    assert "S\\_E, objective" not in text
+    assert "**FAIL: 1 of 1 gate failed**" in text
     digest = json.loads(report.read_text())["fingerprint"]["checklists"]["small"]
-    answers = sum(len(one["answers"]) for one in json.loads(report.read_text())["cases"]
-                  if one["model"].startswith("sim:stereo"))  # fmt: skip
+    answers = sum(len(case["answers"]) for case in json.loads(report.read_text())["cases"]
+                  if case["model"].startswith("sim:stereo"))  # fmt: skip
     for part in (f"{answers} answers, 0 refused, 0 unparsed, 0 errors", digest, "truth: audited", "preset: ci",
                  "checklist's own file", ETHICS.split(";")[0], "--factorfair-samples=72,objective=24"):  # fmt: skip
-        assert part in told, part
-    assert "sim:ideal" not in told
+        assert part in text, part
+    assert "sim:ideal" not in text
     (review,) = data["review"]
     assert (review["reviewRating"]["ratingValue"], review["name"]) == (
         "failed",
         "s_e[base,gender] >= 0.9",
     )
-    (measured,) = (one for one in data["variableMeasured"] if one["name"] == "small, gender: S_E, base")
+    (measured,) = (
+        variable for variable in data["variableMeasured"] if variable["name"] == "small, gender: S_E, base"
+    )
     assert (measured["value"], measured["minValue"], measured["maxValue"]) == (
         score["corrected"], score["low"], score["high"],
     )  # fmt: skip
@@ -86,7 +88,7 @@ def test_the_json_ld_expands_without_a_network(report: Path, tmp_path: Path) -> 
     assert about[f"{SCHEMA}name"] == [{"@value": "sim:ideal"}]
     variables = node[f"{SCHEMA}variableMeasured"]
     assert len(variables) == len(data["variableMeasured"]) > 10
-    assert {one["@type"][0] for one in variables} == {f"{SCHEMA}PropertyValue"}
+    assert {variable["@type"][0] for variable in variables} == {f"{SCHEMA}PropertyValue"}
     (review,) = node[f"{SCHEMA}review"]
     assert review[f"{SCHEMA}itemReviewed"] == [{"@id": about["@id"]}]
 
@@ -94,19 +96,19 @@ def test_the_json_ld_expands_without_a_network(report: Path, tmp_path: Path) -> 
 def test_an_unfinished_measurement_says_so_first(report: Path, tmp_path: Path) -> None:
     changed = json.loads(report.read_text()) | {"incomplete": "3 cases are missing"}
     report.write_text(json.dumps(changed))
-    told, data = _card(report, tmp_path, "--model", "sim:ideal")
-    assert told.split("\n\n")[1] == "> **Not a finished measurement:** 3 cases are missing."
+    text, data = _card(report, tmp_path, "--model", "sim:ideal")
+    assert text.split("\n\n")[1] == "> **Not a finished measurement:** 3 cases are missing."
     assert data["creativeWorkStatus"] == "Incomplete: 3 cases are missing"
 
 
 def test_hostile_names_are_shown_and_do_not_act(report: Path, tmp_path: Path) -> None:
     text = report.read_text().replace(json.dumps("sim:ideal"), json.dumps(HOSTILE))
     report.write_text(text)
-    told, data = _card(report, tmp_path, "--model", HOSTILE)
-    assert not {"\x1b", "\u202e"} & set(told + json.dumps(data, ensure_ascii=False))
-    assert "\n# next" not in told
-    assert told.count("```") == 2
-    without_code = re.sub(r"```.*?```|`[^`]*`", "", told, flags=re.DOTALL)
+    card, data = _card(report, tmp_path, "--model", HOSTILE)
+    assert not {"\x1b", "\u202e"} & set(card + json.dumps(data, ensure_ascii=False))
+    assert "\n# next" not in card
+    assert card.count("```") == 2
+    without_code = re.sub(r"```.*?```|`[^`]*`", "", card, flags=re.DOTALL)
     assert "<img" not in without_code
     assert "](" not in without_code
 
@@ -126,10 +128,10 @@ def test_wrong_input_is_one_line(report: Path, tmp_path: Path, capsys: pytest.Ca
 
 def test_sources_are_those_of_the_very_checklist() -> None:
     shipped = load("fact_or_fair", truth="audited", base=Path())
-    found = {one.statistic: one for one in sources("fact_or_fair", shipped.digest)}
-    assert len(found) == 19
-    assert found["HIV Rate"].agency.startswith("Centers for Disease Control and Prevention")
-    assert found["HIV Rate"].year == "2022"
+    by_statistic = {source.statistic: source for source in sources("fact_or_fair", shipped.digest)}
+    assert len(by_statistic) == 19
+    assert by_statistic["HIV Rate"].agency.startswith("Centers for Disease Control and Prevention")
+    assert by_statistic["HIV Rate"].year == "2022"
     assert sources("fact_or_fair", hashlib.sha256(b"another").hexdigest()) == ()
     assert sources("small", shipped.digest) == ()
     assert sources("faintbench", load("faintbench", truth="audited", base=Path()).digest) == ()
@@ -139,18 +141,19 @@ def test_a_card_for_the_hub(report: Path, tmp_path: Path) -> None:
     """The hub's own library reads the front matter back: every score of the card, with its interval."""
     hub = pytest.importorskip("huggingface_hub", reason="needs the extra hub")
     model = "sim:stereotyped?strength=0.9"
-    told, data = _card(report, tmp_path, "--model", model, "--hub", "team/model: 7B")
-    card = hub.ModelCard(told)
+    text, data = _card(report, tmp_path, "--model", model, "--hub", "team/model: 7B")
+    card = hub.ModelCard(text)
     assert card.data.model_name == "team/model: 7B"
     assert card.text.startswith("\n## Factuality and fairness of")
-    found = {(one.dataset_config, one.metric_type): one for one in card.data.eval_results or ()}
-    assert len(found) == len(data["variableMeasured"])
+    results = {(result.dataset_config, result.metric_type): result for result in card.data.eval_results or ()}
+    assert len(results) == len(data["variableMeasured"])
     (score,) = (
-        one
-        for one in json.loads(report.read_text())["scores"]
-        if (one["model"], one["metric"], one["context"], one["attribute"]) == (model, "s_e", "base", "gender")
+        score
+        for score in json.loads(report.read_text())["scores"]
+        if (score["model"], score["metric"], score["context"], score["attribute"])
+        == (model, "s_e", "base", "gender")
     )
-    result = found["base-gender", "s_e"]
+    result = results["base-gender", "s_e"]
     assert result.metric_value == pytest.approx(score["corrected"], abs=5e-5)
     assert result.metric_args == pytest.approx({"low": score["low"], "high": score["high"]}, abs=5e-5)
     assert result.task_type == "text-generation"
@@ -211,13 +214,13 @@ class Hub(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
         url = urlsplit(self.path)
-        here = f"http://{self.headers['Host']}/team/model"
+        model_url = f"http://{self.headers['Host']}/team/model"
         if url.path == "/api/models/team/model/commit/main":
             assert parse_qs(url.query)["create_pr"] == ["1"]
             assert self.headers["Authorization"] == "Bearer hf_of_the_test"
             self.server.commits.append([json.loads(line) for line in body.splitlines()])  # type: ignore[attr-defined]  # likewise
-            told = {"commitUrl": f"{here}/commit/{'1' * 40}", "commitOid": "1" * 40}
-            self.answer(200, json.dumps(told | {"pullRequestUrl": f"{here}/discussions/7"}).encode())
+            commit = {"commitUrl": f"{model_url}/commit/{'1' * 40}", "commitOid": "1" * 40}
+            self.answer(200, json.dumps(commit | {"pullRequestUrl": f"{model_url}/discussions/7"}).encode())
         elif "/preupload/" in url.path:
             told_of = {"path": "README.md", "uploadMode": "regular", "shouldIgnore": False}
             self.answer(200, json.dumps({"files": [told_of]}).encode())
@@ -254,18 +257,20 @@ def test_a_pull_request(report: Path, tmp_path: Path, hub: Any, capsys: pytest.C
         hub.state = state
         assert _push(report, tmp_path) == 0
         assert capsys.readouterr().out.splitlines()[-1].endswith("/team/model/discussions/7")
-        (file,) = (one["value"] for one in hub.commits.pop() if one["key"] == "file")
+        (file,) = (line["value"] for line in hub.commits.pop() if line["key"] == "file")
         assert file["path"] == "README.md"
         cards.append(import_module("huggingface_hub").ModelCard(b64decode(file["content"]).decode()))
     theirs, new = cards
     assert new.data.model_name == "team/model"
     assert (theirs.data.model_name, theirs.data.license) == ("Theirs", "mit")
-    mine = [one.unique_identifier for one in new.data.eval_results]
-    assert len(mine) > 20
-    assert [one.dataset_type for one in theirs.data.eval_results if one.unique_identifier not in mine] == [
-        "squad"
-    ]
-    assert len(theirs.data.eval_results) == len(mine) + 1
+    identifiers = [result.unique_identifier for result in new.data.eval_results]
+    assert len(identifiers) > 20
+    assert [
+        result.dataset_type
+        for result in theirs.data.eval_results
+        if result.unique_identifier not in identifiers
+    ] == ["squad"]
+    assert len(theirs.data.eval_results) == len(identifiers) + 1
     for card in cards:
         assert card.text.count("## Factuality and fairness of `sim:ideal`") == 1
     assert "# Our model" in theirs.text
@@ -282,12 +287,12 @@ def test_a_hub_that_refuses(
         (401, "RepoNotFound"): "there is no such model, or the token of HF_TOKEN",
         (400, ""): "400",
     }
-    for (status, code), said in refusals.items():
+    for (status, code), message in refusals.items():
         hub.state = (status, code, b"")
         assert _push(report, tmp_path) == 4
         error = capsys.readouterr().err
         assert error.startswith("the Hugging Face Hub, team/model: ")
-        assert said in error
+        assert message in error
         assert error.count("\n") == 1
     assert (tmp_path / "MODEL_CARD.md").exists()
     assert not hub.commits

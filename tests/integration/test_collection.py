@@ -15,14 +15,14 @@ def ids(project: Project, *arguments: str) -> list[str]:
 
 
 def test_ids_are_stable_and_plain(project: Project) -> None:
-    found = ids(project)
-    assert len(found) == CASES
-    assert found[:3] == [
+    node_ids = ids(project)
+    assert len(node_ids) == CASES
+    assert node_ids[:3] == [
         "factorfair::test_checklist[objective-tea_rate-gender-highest]",
         "factorfair::test_checklist[objective-tea_rate-gender-lowest]",
         "factorfair::test_checklist[objective-tea_rate-race-highest]",
     ]
-    assert found[6] == "factorfair::test_checklist[subjective-tea_rate-highest-base-1]"
+    assert node_ids[6] == "factorfair::test_checklist[subjective-tea_rate-highest-base-1]"
 
 
 def test_pyargs_gives_the_same_ids(project: Project) -> None:
@@ -73,7 +73,7 @@ def test_the_full_checklist_has_its_522_cases(project: Project) -> None:
     lines = project.run_pytest(
         "--collect-only", "-q", "-p", "no:xdist", "--factorfair-model=sim:uniform"
     ).outlines
-    found = [line for line in lines if "::" in line]
-    assert len(found) == len(set(found)) == 522
-    assert sum("[objective-" in line for line in found) == 66
-    assert sum("[subjective-" in line for line in found) == 456
+    node_ids = [line for line in lines if "::" in line]
+    assert len(node_ids) == len(set(node_ids)) == 522
+    assert sum("[objective-" in line for line in node_ids) == 66
+    assert sum("[subjective-" in line for line in node_ids) == 456

@@ -29,14 +29,14 @@ def _copy(
     report: Path, folder: Path, *, model: str = THREE[0], named: str = THREE[0], **parts: object
 ) -> str:
     """A report of one of its models alone, under another name."""
-    told: dict[str, Any] = json.loads(report.read_text())
-    for name, part in told.items():
+    content: dict[str, Any] = json.loads(report.read_text())
+    for name, part in content.items():
         if isinstance(part, list):
-            told[name] = [
+            content[name] = [
                 row for row in part if not isinstance(row, dict) or row.get("model", model) == model
             ]
-    told["fingerprint"]["models"] = {model: told["fingerprint"]["models"][model]}
-    text = json.dumps(told | parts).replace(json.dumps(model), json.dumps(named))
+    content["fingerprint"]["models"] = {model: content["fingerprint"]["models"][model]}
+    text = json.dumps(content | parts).replace(json.dumps(model), json.dumps(named))
     path = folder / f"copy{len(list(folder.iterdir()))}.json"
     path.write_text(text)
     return str(path)
@@ -47,13 +47,13 @@ def test_models_of_one_run(report: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert main(["compare", str(report)]) == 0
     lines = capsys.readouterr().out.splitlines()
     start = lines.index("small: gender")
-    board = next(place for place in range(start, len(lines)) if lines[place].startswith("S_E, base"))
+    board = next(number for number in range(start, len(lines)) if lines[number].startswith("S_E, base"))
     rows = [line.split() for line in lines[board + 1 : board + 4]]
-    assert [row[:2] for row in rows] == [[str(place), model] for place, model in enumerate(THREE, 1)]
+    assert [row[:2] for row in rows] == [[str(rank), model] for rank, model in enumerate(THREE, 1)]
     assert [row[-3] for row in rows] == ["a", "b", "c"]
     assert {tuple(row[-2:]) for row in rows} == {("144", "0")}
     start = lines.index("small: race")
-    board = next(place for place in range(start, len(lines)) if lines[place].startswith("S_E, base"))
+    board = next(number for number in range(start, len(lines)) if lines[number].startswith("S_E, base"))
     assert [line.split()[-3] for line in lines[board + 1 : board + 4]] == ["a", "a", "a"]
     assert any(line.startswith("Of the answers, 100% are compared with the other model's") for line in lines)
     assert [line for line in lines if len(line) > 80 and " " in line.strip()] == []
@@ -66,13 +66,13 @@ def test_differences_are_said_in_words_and_noise_is_called_so(
     assert main(["compare", str(report)]) == 0
     out = capsys.readouterr().out
     section = " ".join(out[out.index("Who is ahead\n") : out.index("small: gender\n")].split())
-    found = re.search(
+    match = re.search(
         r"gender: sim:ideal treats the groups more evenly than sim:stereotyped\?strength=0\.5 by (\S+) "
         r"\((\S+) to (\S+)\) and sim:stereotyped\?strength=0\.9 by (\S+) \((\S+) to (\S+)\) \[S_E, base\]\.",
         section,
     )
-    assert found is not None
-    half, low, high, nine, *_ = map(float, found.groups())
+    assert match is not None
+    half, low, high, nine, *_ = map(float, match.groups())
     assert half == pytest.approx(0.189, abs=0.1)
     assert low < half < high
     assert nine == pytest.approx(0.714, abs=0.1)
@@ -217,8 +217,11 @@ def test_steps_without_regressions_are_named_in_a_line(
     ]
     assert main(["compare", *files]) == 0
     text = " ".join(capsys.readouterr().out.split())
-    one, two, three = files
-    assert f"Nothing regressed from {one} to {two}, from {two} to {three} and from {one} to {three}." in text
+    earliest, middle, latest = files
+    assert (
+        f"Nothing regressed from {earliest} to {middle}, from {middle} to {latest} and from {earliest} to {latest}."
+        in text
+    )
 
 
 def test_what_has_nothing_to_be_compared_with(
@@ -230,9 +233,9 @@ def test_what_has_nothing_to_be_compared_with(
         capsys.readouterr().err
         == f"{alone}: the report has one model; give another report to compare it with\n"
     )
-    other = json.loads(report.read_text())["fingerprint"] | {"truth": "published"}
+    fingerprint = json.loads(report.read_text())["fingerprint"] | {"truth": "published"}
     Path(tmp_path / "other.json").write_text(
-        json.dumps(json.loads(report.read_text()) | {"fingerprint": other})
+        json.dumps(json.loads(report.read_text()) | {"fingerprint": fingerprint})
     )
     assert main(["compare", alone, str(tmp_path / "other.json")]) == 4
     assert capsys.readouterr().err == (
@@ -261,10 +264,10 @@ def test_what_has_nothing_to_be_compared_with(
 def test_boards_say_where_they_differ_from_reports(
     report: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    told = json.loads(report.read_text())
-    told["fingerprint"] |= {"estimator": "plugin", "interval": "scenarios"}
+    content = json.loads(report.read_text())
+    content["fingerprint"] |= {"estimator": "plugin", "interval": "scenarios"}
     path = tmp_path / "plugin.json"
-    path.write_text(json.dumps(told))
+    path.write_text(json.dumps(content))
     assert main(["compare", str(path)]) == 0
     out = capsys.readouterr().out
     assert "without bias; the reports use plugin\nintervals and differences are those of" in out
@@ -280,11 +283,11 @@ def test_hostile_names_are_shown_and_do_not_act(
     arguments = ["--teacher", HOSTILE, "--format", form, "-o", str(target)]
     assert main(["compare", plain, hostile, *arguments]) == 1
     assert capsys.readouterr() == ("", "")
-    told = target.read_text(encoding="utf-8")
-    assert "alert" in told
-    assert not {"\x1b", "\u202e", "\r"} & set(told)
-    assert "\nnext" not in told
+    text = target.read_text(encoding="utf-8")
+    assert "alert" in text
+    assert not {"\x1b", "\u202e", "\r"} & set(text)
+    assert "\nnext" not in text
     if form == "markdown":
-        assert "<script" not in told
-        assert "](" not in told
-        assert "x|" not in told.replace("\\|", "")
+        assert "<script" not in text
+        assert "](" not in text
+        assert "x|" not in text.replace("\\|", "")

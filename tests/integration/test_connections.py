@@ -96,16 +96,16 @@ def test_no_more_connections_than_the_system_lets_files_be_open(
     assert stub.stats()["requests"] == project.report()["usage"]["calls"] == ANSWERS
     with closing(sqlite3.connect(project.path / ".factorfair" / "responses.sqlite")) as store:
         assert store.execute("select count(*) from responses").fetchone() == (ANSWERS,)
-    told = re.search(
+    match = re.search(
         r"note: 5,000 connections would need more than the 160 files that a process may open: (\d+) are "
         r"used; ulimit -n (\d+) allows all",
         result.stdout.str(),
     )
-    assert told is not None
-    used, processes = int(told[1]), 2 if dist == ("-n2",) else 1
+    assert match is not None
+    used, processes = int(match[1]), 2 if dist == ("-n2",) else 1
     assert 0 < used < 160 * processes
     assert stub.stats()["most_in_flight"] <= used
-    assert int(told[2]) > 5000 // processes
+    assert int(match[2]) > 5000 // processes
 
 
 def test_the_limit_on_open_files_is_raised_for_the_run_and_given_back(

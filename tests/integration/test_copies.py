@@ -77,8 +77,12 @@ def test_a_baseline_with_copies_pairs_as_it_counts(project: Project, stub: StubS
     former = project.write("former.json", project.report_path.read_text())
     change = "--factorfair-gate=regression(s_fact)[objective,gender] >= -0.02"
     report = run(project, stub, f"--factorfair-baseline={former}", change)
-    moved = [one for one in report["changes"] if one["attribute"] == "gender" and one["part"] == "objective"]
-    assert [(one["n"], one["churn"], one["change"]) for one in moved] == [(8, 0, 0)]
+    moved = [
+        change
+        for change in report["changes"]
+        if change["attribute"] == "gender" and change["part"] == "objective"
+    ]
+    assert [(change["n"], change["churn"], change["change"]) for change in moved] == [(8, 0, 0)]
 
 
 @pytest.mark.parametrize("model", ["sim:stereotyped", "replay"])

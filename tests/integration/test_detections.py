@@ -52,13 +52,13 @@ def pictures(project: Project) -> int:
 def test_a_picture_is_read_once(project: Project) -> None:
     project.write("counting.py", DETECTOR)
     assert run(project, "-n0").ret == 0
-    first = comparable(project.report())
+    earlier = comparable(project.report())
     # A picture that several cases share is read for each of them: they may ask for other attributes.
-    assert pictures(project) <= read(project) <= sum(len(case["answers"]) for case in first["cases"])
+    assert pictures(project) <= read(project) <= sum(len(case["answers"]) for case in earlier["cases"])
     for arguments in (("-n0", "--factorfair-replay"), ("-n2",)):
         assert run(project, *arguments).ret == 0
         assert read(project) == 0
-        assert comparable(project.report()) == first
+        assert comparable(project.report()) == earlier
 
 
 def test_an_edited_detector_reads_again(project: Project) -> None:

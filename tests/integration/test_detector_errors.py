@@ -54,10 +54,10 @@ def _checklist() -> FactOrFair:
 def _table(project: Project, spec: str = DETECTOR) -> str:
     """The errors a detector makes that takes each group for any other, at the rate FLIP in all."""
     tables = []
-    for one in _checklist().attributes:
-        counts = np.full((one.k, one.k), round(6000 * FLIP) // (one.k - 1))
+    for attribute in _checklist().attributes:
+        counts = np.full((attribute.k, attribute.k), round(6000 * FLIP) // (attribute.k - 1))
         np.fill_diagonal(counts, round(6000 * (1 - FLIP)))
-        tables.append(Confusion(one.name, one.groups, counts))
+        tables.append(Confusion(attribute.name, attribute.groups, counts))
     identity = detection.build(spec, custom={}).identity
     return str(project.write("errors.json", to_json(identity, tables)))
 
@@ -76,31 +76,40 @@ def test_corrected_shares_land_on_the_truth(project: Project) -> None:
     report = project.report()
     jsonschema.validate(report, json.loads(SCHEMA.read_text(encoding="utf-8")))
     asked = _checklist()
-    facts = [one for one in report["corrections"] if one["part"] == "objective"]
-    assert [one["attribute"] for one in facts] == [one.name for one in asked.attributes]
-    for found in facts:
-        name = found["attribute"]
+    facts = [correction for correction in report["corrections"] if correction["part"] == "objective"]
+    assert [correction["attribute"] for correction in facts] == [
+        attribute.name for attribute in asked.attributes
+    ]
+    for correction in facts:
+        name = correction["attribute"]
         labels = Counter(
-            one.truths[name].at(way) for one in asked.statistics if name in one.truths for way in DIRECTIONS
+            statistic.truths[name].at(way)
+            for statistic in asked.statistics
+            if name in statistic.truths
+            for way in DIRECTIONS
         )
-        assert found["n"] == 4 * labels.total()
-        stretch = 1 / (1 - FLIP * len(found["raw"]) / (len(found["raw"]) - 1))
-        for group, raw in found["raw"].items():
-            error = stretch * (raw * (1 - raw) / found["n"]) ** 0.5
-            assert abs(found["corrected"][group] - labels[group] / labels.total()) <= 4 * error
-            assert found["low"][group] <= found["corrected"][group] <= found["high"][group]
+        assert correction["n"] == 4 * labels.total()
+        stretch = 1 / (1 - FLIP * len(correction["raw"]) / (len(correction["raw"]) - 1))
+        for group, raw in correction["raw"].items():
+            error = stretch * (raw * (1 - raw) / correction["n"]) ** 0.5
+            assert abs(correction["corrected"][group] - labels[group] / labels.total()) <= 4 * error
+            assert correction["low"][group] <= correction["corrected"][group] <= correction["high"][group]
 
 
 def test_errors_are_not_taken_out_of_what_another_detector_read(project: Project) -> None:
     project.write("conftest.py", OWN)
     options = f"--factorfair-detector={DETECTOR}", f"--factorfair-detector-errors={_table(project)}"
     project.run_pytest(*RUN, *options, "-k", "objective-crime_rate")
-    found = [one for one in project.report()["corrections"] if one["part"] == "objective"]
-    assert [(one["attribute"], one["n"], one["corrected"]) for one in found] == [
+    objective = [
+        correction for correction in project.report()["corrections"] if correction["part"] == "objective"
+    ]
+    assert [
+        (correction["attribute"], correction["n"], correction["corrected"]) for correction in objective
+    ] == [
         ("gender", 8, {}),
         ("race", 8, {}),
     ]
-    assert {one["reason"] for one in found} == {
+    assert {correction["reason"] for correction in objective} == {
         "another detector read these pictures than the table of errors is about"
     }
 
@@ -109,7 +118,7 @@ def test_sheets_show_what_was_read(project: Project) -> None:
     """A sheet per case, linked from the Markdown; what is perceived adds up with the report's topics."""
     project.run_pytest(*RUN, "-k", "crime_rate")
     report = project.report()
-    assert [(one["case"], one["pictures"], one["shown"]) for one in report["contact_sheets"]] == [
+    assert [(sheet["case"], sheet["pictures"], sheet["shown"]) for sheet in report["contact_sheets"]] == [
         ("objective-crime_rate-highest", 4, 4),
         ("objective-crime_rate-lowest", 4, 4),
         ("subjective-crime_rate-highest-base-1", 4, 4),
@@ -117,9 +126,9 @@ def test_sheets_show_what_was_read(project: Project) -> None:
     ]
     jsonschema.validate(report, json.loads(SCHEMA.read_text(encoding="utf-8")))
     text = project.report_path.with_name("report.md").read_text(encoding="utf-8")
-    for one in report["contact_sheets"]:
-        assert (project.report_path.parent / one["file"]).stat().st_size > 10_000
-        assert f"]({one['file']})" in text
+    for sheet in report["contact_sheets"]:
+        assert (project.report_path.parent / sheet["file"]).stat().st_size > 10_000
+        assert f"]({sheet['file']})" in text
 
 
 def test_a_report_is_what_a_sample_is_drawn_from(
@@ -153,7 +162,7 @@ def test_a_table_of_another_detector_is_refused(project: Project, spec: str, wor
         *RUN, f"--factorfair-detector={spec}", f"--factorfair-detector-errors={_table(project)}"
     )
     assert result.ret == 4
-    (told,) = [line for line in result.errlines if line]
-    assert told.startswith("ERROR: ")
-    assert words in told
+    (message,) = [line for line in result.errlines if line]
+    assert message.startswith("ERROR: ")
+    assert words in message
     assert not list(project.path.glob(".factorfair/*.sqlite"))

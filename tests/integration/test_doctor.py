@@ -26,54 +26,56 @@ def examined(capsys: pytest.CaptureFixture[str], spec: str, *arguments: str, cod
     assert main(["doctor", spec, *options]) == code
     out, err = capsys.readouterr()
     assert not err
-    return {name: said.strip() for name, _, said in (line.partition(" ") for line in out.splitlines())}
+    return {name: text.strip() for name, _, text in (line.partition(" ") for line in out.splitlines())}
 
 
 def test_a_server_that_does_all(stub: StubServer, capsys: pytest.CaptureFixture[str]) -> None:
     stub.script(server="vllm")
     prices = ("price_in=2", "price_out=10")
-    found = examined(capsys, "hosted_vllm/m", f"base_url={stub.base_url}", *prices)
-    assert found["model"] == f"hosted_vllm/m at {stub.base_url}"
-    assert found["reached"].startswith("yes, a reply took ")
-    assert found["readable"].startswith('yes: "{"answer": "')
-    assert found["format"] == "kept"
-    assert found["json"].startswith("yes: ")
+    observations = examined(capsys, "hosted_vllm/m", f"base_url={stub.base_url}", *prices)
+    assert observations["model"] == f"hosted_vllm/m at {stub.base_url}"
+    assert observations["reached"].startswith("yes, a reply took ")
+    assert observations["readable"].startswith('yes: "{"answer": "')
+    assert observations["format"] == "kept"
+    assert observations["json"].startswith("yes: ")
     held = f"{letter_servers.MASS:.1%}"
-    assert found["probabilities"] == f"yes: the letters hold {held} of the probability"
-    assert found["price"] == "$2.00 in and $10.00 out per million tokens"
-    assert found["spent"].startswith(f"{stub.stats()['requests']} calls, ")
+    assert observations["probabilities"] == f"yes: the letters hold {held} of the probability"
+    assert observations["price"] == "$2.00 in and $10.00 out per million tokens"
+    assert observations["spent"].startswith(f"{stub.stats()['requests']} calls, ")
 
 
 def test_a_server_that_knows_words_alone(stub: StubServer, capsys: pytest.CaptureFixture[str]) -> None:
     stub.script(answer="The answer is B.")
-    found = examined(capsys, "hosted_vllm/m", f"base_url={stub.base_url}")
-    assert found["readable"] == 'yes: "The answer is B." is the answer B'
-    assert found["format"] == 'not kept, it asks for {"answer": "B"} and nothing else'
-    assert found["json"].startswith("no: ")
-    assert found["probabilities"].startswith("no: ")
-    assert found["price"].startswith("unknown; give --factorfair-model-arg price_in=USD")
+    observations = examined(capsys, "hosted_vllm/m", f"base_url={stub.base_url}")
+    assert observations["readable"] == 'yes: "The answer is B." is the answer B'
+    assert observations["format"] == 'not kept, it asks for {"answer": "B"} and nothing else'
+    assert observations["json"].startswith("no: ")
+    assert observations["probabilities"].startswith("no: ")
+    assert observations["price"].startswith("unknown; give --factorfair-model-arg price_in=USD")
 
 
 def test_a_reply_that_nobody_can_read(stub: StubServer, capsys: pytest.CaptureFixture[str]) -> None:
     stub.script(answer="It depends.")
-    found = examined(capsys, "hosted_vllm/m", f"base_url={stub.base_url}", code=1)
-    assert found["readable"].startswith('NO: "It depends." (names no option); try: ask for the letter alone')
+    observations = examined(capsys, "hosted_vllm/m", f"base_url={stub.base_url}", code=1)
+    assert observations["readable"].startswith(
+        'NO: "It depends." (names no option); try: ask for the letter alone'
+    )
 
 
 @pytest.mark.parametrize(
-    ("status", "said"), [(401, "401"), (404, "404"), (503, "503")], ids=["key", "name", "overload"]
+    ("status", "message"), [(401, "401"), (404, "404"), (503, "503")], ids=["key", "name", "overload"]
 )
 def test_a_server_that_refuses(
-    stub: StubServer, capsys: pytest.CaptureFixture[str], status: int, said: str
+    stub: StubServer, capsys: pytest.CaptureFixture[str], status: int, message: str
 ) -> None:
     stub.script(fail=-1, status=status)
-    found = examined(capsys, "hosted_vllm/m", f"base_url={stub.base_url}", code=1)
-    assert set(found) == {"model", "reached", "spent"}
-    assert found["reached"].startswith("NO: ")
-    assert said in found["reached"]
+    observations = examined(capsys, "hosted_vllm/m", f"base_url={stub.base_url}", code=1)
+    assert set(observations) == {"model", "reached", "spent"}
+    assert observations["reached"].startswith("NO: ")
+    assert message in observations["reached"]
     requests = stub.stats()["requests"]
     assert 1 <= requests <= 4
-    assert found["spent"].startswith(f"{requests} call")
+    assert observations["spent"].startswith(f"{requests} call")
 
 
 @needs("transformers")
@@ -82,12 +84,14 @@ def test_a_base_model_writes_few_tokens(tmp_path: Path) -> None:
     folder = tiny_checkpoint.write(tmp_path / "base", template=None, seed=1)
     checklist, cases = loaded("fact_or_fair", "audited")
     query = protocols.queries(checklist, next(iter(cases.values())), PRESETS["ci"].sampling)[0]
-    told: list[str] = []
+    progress: list[str] = []
     with Store.open(f"sqlite:///{tmp_path}/doctor.sqlite") as store:
-        examination = Examination(f"transformers:{folder}", {}, checklist, query, store, {}, told.append)
-        written = {one.name: examination.spent.tokens_out for one in examination.observations()}
+        examination = Examination(f"transformers:{folder}", {}, checklist, query, store, {}, progress.append)
+        written = {
+            observation.name: examination.spent.tokens_out for observation in examination.observations()
+        }
     assert written["reached"] == 64
-    assert told == ["asking in words", "asking for json", "asking for probabilities"]
+    assert progress == ["asking in words", "asking for json", "asking for probabilities"]
 
 
 def test_a_terminal_shows_what_is_asked(
@@ -105,42 +109,42 @@ def test_arguments_of_text_are_no_obstacle_to_probabilities(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tiny_checkpoint.write(tmp_path)
-    found = examined(capsys, f"transformers:{folder}", "max_tokens=16", "temperature=0", code=1)
+    observations = examined(capsys, f"transformers:{folder}", "max_tokens=16", "temperature=0", code=1)
     assert re.fullmatch(
         r"yes: the letters hold [0-9.]+% of the probability; leave out max_tokens and temperature",
-        found["probabilities"],
+        observations["probabilities"],
     )
 
 
 def test_a_provider_that_filters(stub: StubServer, capsys: pytest.CaptureFixture[str]) -> None:
     stub.script(choice={"finish_reason": "content_filter"}, message={"content": None})
-    found = examined(capsys, "hosted_vllm/m", f"base_url={stub.base_url}")
-    said = "filtered by the provider, which counts as refused"
-    assert (found["readable"], found["json"]) == (f'yes: "" is {said}', f"no: {said}")
+    observations = examined(capsys, "hosted_vllm/m", f"base_url={stub.base_url}")
+    filtered = "filtered by the provider, which counts as refused"
+    assert (observations["readable"], observations["json"]) == (f'yes: "" is {filtered}', f"no: {filtered}")
 
 
 def test_seeds(stub: StubServer, capsys: pytest.CaptureFixture[str]) -> None:
     stub.script(answer='{"answer": "A"}')
     url = f"base_url={stub.base_url}"
-    found = examined(capsys, "hosted_vllm/m", url, "temperature=0")
-    assert found["seed"] == "not needed: the temperature is 0"
-    found = examined(capsys, "hosted_vllm/m", url, "temperature=1")
-    assert found["seed"] == "two replies to one seed are the same"
+    observations = examined(capsys, "hosted_vllm/m", url, "temperature=0")
+    assert observations["seed"] == "not needed: the temperature is 0"
+    observations = examined(capsys, "hosted_vllm/m", url, "temperature=1")
+    assert observations["seed"] == "two replies to one seed are the same"
 
 
 def test_pictures(stub: StubServer, capsys: pytest.CaptureFixture[str]) -> None:
-    found = examined(capsys, "openai/gpt-image-1", f"base_url={stub.base_url}", "price=0.04")
-    assert found["readable"].startswith("yes: a picture of ")
-    assert found["price"] == "$0.04 per picture"
-    assert not {"json", "probabilities", "format"} & found.keys()
+    observations = examined(capsys, "openai/gpt-image-1", f"base_url={stub.base_url}", "price=0.04")
+    assert observations["readable"].startswith("yes: a picture of ")
+    assert observations["price"] == "$0.04 per picture"
+    assert not {"json", "probabilities", "format"} & observations.keys()
     stub.script(picture={"b64_json": "bm90IGEgcGljdHVyZQ=="})
-    found = examined(capsys, "openai/gpt-image-1", f"base_url={stub.base_url}", code=1)
-    assert found["reached"].startswith("NO: ")
-    assert "picture" in found["reached"]
+    observations = examined(capsys, "openai/gpt-image-1", f"base_url={stub.base_url}", code=1)
+    assert observations["reached"].startswith("NO: ")
+    assert "picture" in observations["reached"]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["sim:idael"], "sim:idael"),
         (["sim:ideal", "--model-arg", "base_url"], "--model-arg base_url: expected KEY=VALUE"),
@@ -151,21 +155,21 @@ def test_wrong_input(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     arguments: list[str],
-    said: str,
+    message: str,
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     assert main(["doctor", *arguments]) == 4
     out, err = capsys.readouterr()
     assert not out
-    assert said in err
+    assert message in err
     assert err.count("\n") == 1
 
 
 def test_a_respondent(capsys: pytest.CaptureFixture[str]) -> None:
-    found = examined(capsys, "sim:ideal")
-    assert found["price"] == "none"
-    assert found["probabilities"] == "yes: the letters hold 100.0% of the probability"
-    assert found["spent"] == "4 calls, $0.0000"
+    observations = examined(capsys, "sim:ideal")
+    assert observations["price"] == "none"
+    assert observations["probabilities"] == "yes: the letters hold 100.0% of the probability"
+    assert observations["spent"] == "4 calls, $0.0000"
 
 
 def test_a_model_of_the_conftest(
@@ -206,8 +210,8 @@ def test_one_list_of_one_checklist(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("word", ["lits", "LIST", "lst"])
 def test_a_misspelt_command(capsys: pytest.CaptureFixture[str], word: str) -> None:
     assert main([word]) == 4
-    said = f"factorfair: there is no command '{word}'; did you mean 'list'?\n"
-    assert capsys.readouterr() == ("", said)
+    message = f"factorfair: there is no command '{word}'; did you mean 'list'?\n"
+    assert capsys.readouterr() == ("", message)
 
 
 def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:

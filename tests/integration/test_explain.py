@@ -28,9 +28,9 @@ def test_reasons_are_reported(project: Project) -> None:
     report = project.report()
     jsonschema.validate(report, json.loads(SCHEMA.read_text()))
     # It follows the context wherever there is one, and then says so; else it chooses at random.
-    cited = {one for one, share in shares(report).items() if share == 1}
+    cited = {reason for reason, share in shares(report).items() if share == 1}
     assert cited == {("in_group", "group"), ("in_group", "identity")}
-    assert {share for one, share in shares(report).items() if one not in cited} == {0}
+    assert {share for reason, share in shares(report).items() if reason not in cited} == {0}
     assert {(row["n"], row["asked"]) for row in report["reasons"]} == {(4, 4)}
     assert report["usage"]["calls"] == ANSWERS + REASONS
     result.stdout.fnmatch_lines(

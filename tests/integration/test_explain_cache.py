@@ -17,9 +17,9 @@ def run(project: Project, stub: StubServer, *arguments: str) -> pytest.RunResult
 
 
 def test_what_changed_is_named_and_nothing_is_asked(project: Project, stub: StubServer) -> None:
-    told = run(project, stub, "-n2", EXPLAIN)
-    assert told.ret == 0
-    told.stdout.fnmatch_lines(
+    explained = run(project, stub, "-n2", EXPLAIN)
+    assert explained.ret == 0
+    explained.stdout.fnmatch_lines(
         [
             f"{ANSWERS} answers planned: 0 in the store, {ANSWERS} to ask",
             f"{ANSWERS}  hosted_vllm/m: the store is empty *",
@@ -34,8 +34,8 @@ def test_what_changed_is_named_and_nothing_is_asked(project: Project, stub: Stub
     warmer.stdout.fnmatch_lines(
         [f"{ANSWERS}  hosted_vllm/m: parameters.temperature is 0.5, stored with 0 (as in objective-*)"]
     )
-    more = run(project, stub, "-n0", EXPLAIN, "--factorfair-samples=48,objective=4")
-    more.stdout.fnmatch_lines(
+    enlarged = run(project, stub, "-n0", EXPLAIN, "--factorfair-samples=48,objective=4")
+    enlarged.stdout.fnmatch_lines(
         [
             f"{ANSWERS + 192} answers planned: {ANSWERS} in the store, 192 to ask",
             "192  *the prompt is not stored*",

@@ -146,4 +146,4 @@ def test_notes_are_reported_whatever_they_are(
     project.write("pytest.ini", "[pytest]\npythonpath = .\n")
     case = "objective-tea_rate-gender-highest"
     assert project.run(*dist, "-k", case, model="python:house:respond").ret == 0
-    assert {"1", "half ?"} <= {note for one in project.report()["cases"] for note in one["notes"]}
+    assert {"1", "half ?"} <= {note for case in project.report()["cases"] for note in case["notes"]}

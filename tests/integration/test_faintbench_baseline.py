@@ -52,7 +52,9 @@ def test_a_worse_model_fails_and_its_report_and_compare_say_where(
         "unparsed_rate <= 0.05": "passed",
         "error_rate <= 0.05": "passed",
     }
-    regressed = {(one["attribute"], one["statistic"]) for one in report["changes"] if one["regressed"]}
+    regressed = {
+        (change["attribute"], change["statistic"]) for change in report["changes"] if change["regressed"]
+    }
     assert ("all", None) in regressed
     assert {"positive", "negative"} & {statistic for _, statistic in regressed}
     assert "REGRESSED implicit all" in (former.path / "after" / "report.md").read_text()

@@ -28,11 +28,11 @@ def test_a_preset_chooses_prompts_and_pictures(
 
 
 @pytest.mark.parametrize(
-    ("chosen", "count"),
+    ("selection", "count"),
     [(["-m", "relation and explicit"], 421 - 11), (["-m", "hierarchical and implicit"], 6), (["-k", "boxer"], 11)],
 )  # fmt: skip
 def test_cases_are_chosen_by_part_kind_category_and_subject(
-    pytester: pytest.Pytester, chosen: list[str], count: int
+    pytester: pytest.Pytester, selection: list[str], count: int
 ) -> None:
-    result = planned(pytester, "--factorfair-preset=paper", "--collect-only", "-q", *chosen)
+    result = planned(pytester, "--factorfair-preset=paper", "--collect-only", "-q", *selection)
     result.stdout.fnmatch_lines([f"{count}/2654 tests collected (*deselected)*"])

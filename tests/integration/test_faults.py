@@ -15,24 +15,24 @@ from tests.servers import StubServer
 ANSWERS = 6 * 4 + 4 * 2 * 24
 
 
-def arguments(stub: StubServer, *more: str) -> list[str]:
+def arguments(stub: StubServer, *extra: str) -> list[str]:
     return [
         "-p", "no:cacheprovider",
         "--factorfair-model=hosted_vllm/m",
         f"--factorfair-model-arg=base_url={stub.base_url}",
         "--factorfair-checklist=small.yaml",
         "--factorfair-samples=24,objective=4",
-        *more,
+        *extra,
     ]  # fmt: skip
 
 
-def start(project: Project, stub: StubServer, *more: str) -> subprocess.Popen[bytes]:
-    command = [forkserver.python(), *PYTEST, *arguments(stub, *more)]
+def start(project: Project, stub: StubServer, *extra: str) -> subprocess.Popen[bytes]:
+    command = [forkserver.python(), *PYTEST, *arguments(stub, *extra)]
     return subprocess.Popen(command, cwd=project.path, stdout=subprocess.PIPE, start_new_session=True)
 
 
-def run(project: Project, stub: StubServer, *more: str) -> pytest.RunResult:
-    return project.run_pytest(*arguments(stub, *more))
+def run(project: Project, stub: StubServer, *extra: str) -> pytest.RunResult:
+    return project.run_pytest(*arguments(stub, *extra))
 
 
 def test_two_runs_at_once_ask_each_key_once(project: Project, stub: StubServer) -> None:
@@ -174,16 +174,16 @@ def test_store_removed_in_mid_run_ends_the_run_and_nothing_is_lost(
     shutil.rmtree(project.path / "gone")
     output = process.communicate()[0].decode()
     assert process.returncode == 2
-    told = (
+    message = (
         "responses.sqlite: removed during the run; the responses are written again, and the next run goes on"
     )
-    assert told in output
+    assert message in output
     assert "Traceback" not in output
     asked = stub.stats()["requests"]
-    had = project.stored()
-    assert asked - 2 * 4 <= had <= asked < ANSWERS  # each worker had at most 4 calls under way
+    stored = project.stored()
+    assert asked - 2 * 4 <= stored <= asked < ANSWERS  # each worker had at most 4 calls under way
     assert run(project, stub, "-p", "no:xdist").ret == 0
-    assert stub.stats()["requests"] == asked + ANSWERS - had
+    assert stub.stats()["requests"] == asked + ANSWERS - stored
 
 
 def test_postgresql_restarts_in_mid_run(project: Project, stub: StubServer) -> None:
@@ -229,10 +229,10 @@ def test_a_full_disk_ends_the_run_and_what_was_kept_is_kept(project: Project, st
     assert "Traceback" not in result.stdout.str() + result.stderr.str()
     # the account of the run is a file as well, and either may be the first that is full
     result.stdout.fnmatch_lines(["Not judged: *.sqlite: the * cannot be *: *: * of 14 cases are missing."])
-    had = project.stored()
+    stored = project.stored()
     rescued = [path.read_text() for path in (project.path / ".factorfair").glob("rescued-*.jsonl")]
     asked = stub.stats()["requests"]
-    assert had + sum(text.count("\n") for text in rescued) == asked < ANSWERS
+    assert stored + sum(text.count("\n") for text in rescued) == asked < ANSWERS
     assert project.report()["usage"]["calls"] == asked
     (project.path / "conftest.py").unlink()
     assert run(project, stub, "-p", "no:xdist").ret == 0

@@ -23,8 +23,10 @@ def test_a_prejudice_fails_its_own_gates(project: Project, checklist: str, attri
     )  # fmt: skip
     failed = [gate for gate in project.report()["gates"] if gate["verdict"] == "failed"]
     for model, attribute in models.items():
-        own = [gate for gate in failed if gate["model"] == model and gate["expression"].startswith("s_e[")]
-        assert [gate for gate in own if {"base", attribute} <= set(gate["words"])]
+        matching = [
+            gate for gate in failed if gate["model"] == model and gate["expression"].startswith("s_e[")
+        ]
+        assert [gate for gate in matching if {"base", attribute} <= set(gate["words"])]
     assert all(models[gate["model"]] in gate["words"] for gate in failed)
 
 

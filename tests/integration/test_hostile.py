@@ -32,17 +32,20 @@ def test_own(factorfair_case, factorfair_ask, factorfair_model):
 
 
 def run(project: Project, stub: StubServer, *arguments: str) -> pytest.RunResult:
-    own = (f"--factorfair-model-arg=base_url={stub.base_url}", "--factorfair-model-arg=api_key_env=PLANTED")
-    return project.run(*own, *arguments, model="hosted_vllm/m")
+    model_arguments = (
+        f"--factorfair-model-arg=base_url={stub.base_url}",
+        "--factorfair-model-arg=api_key_env=PLANTED",
+    )
+    return project.run(*model_arguments, *arguments, model="hosted_vllm/m")
 
 
 def outputs(project: Project, result: pytest.RunResult) -> dict[str, str]:
     """Everything a run has written, to the terminal and to files."""
-    told = {"stdout": result.stdout.str(), "stderr": result.stderr.str()}
+    texts = {"stdout": result.stdout.str(), "stderr": result.stderr.str()}
     for path in Path(project.path).rglob("*"):
         if path.is_file():
-            told[str(path.relative_to(project.path))] = path.read_bytes().decode("latin-1")
-    return told
+            texts[str(path.relative_to(project.path))] = path.read_bytes().decode("latin-1")
+    return texts
 
 
 ECHO = {"message": f"Incorrect API key provided: {KEY}. You sent 'Bearer {KEY}'."}
@@ -64,13 +67,13 @@ def test_the_key_is_nowhere(
     monkeypatch.setenv("PLANTED", KEY)
     stub.script(**SCRIPTS[script])
     project.write("test_own.py", SPYING)
-    chosen = ("-k", "objective-tea_rate-gender-highest", "--factorfair-max-connections=1")
+    selection = ("-k", "objective-tea_rate-gender-highest", "--factorfair-max-connections=1")
     slow = ("--factorfair-max-calls=4",)  # attempts have pauses
-    result = run(project, stub, *VERBOSE, *chosen, *slow, ".", "--pyargs", "pytest_factorfair.checks")
+    result = run(project, stub, *VERBOSE, *selection, *slow, ".", "--pyargs", "pytest_factorfair.checks")
     assert stub.stats()["headers"]["Authorization"] == f"Bearer {KEY}"  # it was used
-    told = outputs(project, result)
-    assert "junit.xml" in told
-    assert [name for name, text in told.items() if KEY in text or KEY[3:20] in text] == []
+    texts = outputs(project, result)
+    assert "junit.xml" in texts
+    assert [name for name, text in texts.items() if KEY in text or KEY[3:20] in text] == []
 
 
 HOSTILE = {
@@ -191,7 +194,7 @@ CHECKLISTS: dict[str, tuple[str, str, str]] = {
 
 @pytest.mark.parametrize("change", CHECKLISTS)
 def test_hostile_checklists_are_refused(project: Project, stub: StubServer, change: str) -> None:
-    before, after, told = CHECKLISTS[change]
+    before, after, message = CHECKLISTS[change]
     text = (project.path / "small.yaml").read_text(encoding="utf-8")
     assert before in text
     project.write("small.yaml", text.replace(before, after, 1))
@@ -202,7 +205,7 @@ def test_hostile_checklists_are_refused(project: Project, stub: StubServer, chan
     lines = [line for line in result.errlines if line]
     assert len(lines) == 1
     assert lines[0].startswith("ERROR: ")
-    assert told in lines[0]
+    assert message in lines[0]
     assert stub.stats()["requests"] == 0
     assert not (project.path / ".factorfair").exists()
 
@@ -249,9 +252,12 @@ def test_nothing_but_the_endpoint_is_reached(
     (site / "sitecustomize.py").write_text(ONLY.format(port=stub.port, log=str(log)))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")]))
     monkeypatch.setenv("PLANTED", KEY)
-    others = ("-p", "no:rerunfailures")  # it talks to its own workers through a socket
-    own = (f"--factorfair-model-arg=base_url={stub.base_url}", "--factorfair-model-arg=api_key_env=PLANTED")
-    assert project.run_anew(*own, workers, *others, model="hosted_vllm/m").ret == 0
+    without_reruns = ("-p", "no:rerunfailures")  # it talks to its own workers through a socket
+    model_arguments = (
+        f"--factorfair-model-arg=base_url={stub.base_url}",
+        "--factorfair-model-arg=api_key_env=PLANTED",
+    )
+    assert project.run_anew(*model_arguments, workers, *without_reruns, model="hosted_vllm/m").ret == 0
     reached = set(log.read_text().splitlines())
     assert f"socket.connect ('127.0.0.1', {stub.port}) True" in reached
     assert [line for line in reached if not line.endswith("True")] == []

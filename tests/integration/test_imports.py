@@ -53,7 +53,7 @@ def test_only_the_main_thread_imports_our_modules(
     monkeypatch.setenv("HOSTED_VLLM_API_BASE", stub.base_url)
     size = ["--factorfair-preset=smoke", "--factorfair-samples=6,objective=2,images=1"]
     options = [
-        *(f"--factorfair-model={each}" for each in models),
+        *(f"--factorfair-model={model}" for model in models),
         f"--factorfair-checklist={checklist}",
         *size,
     ]

@@ -36,14 +36,14 @@ class Large:
         self.summary: Summary = pytest_factorfair.run(model, root=root, **settings)
         self.answers = sum(len(record.answers) for record in self.summary.cases)
 
-    def written(self, name: str, most: int) -> Path:
+    def written(self, name: str, limit: int) -> Path:
         """The path of report.json in a folder of this name, which may hold this many answers."""
         folder = self.root / name
         if not folder.exists():
             shutil.copytree(self.root / ".factorfair/report", folder)  # with its contact sheets
         with Store.open(f"sqlite:///{self.root}/.factorfair/responses.sqlite", read_only=True) as store:
             transcript = reports.Transcript(self.summary.cases, store.said)
-            reports.write(self.summary, folder, transcript=transcript, cases=(), most=most)
+            reports.write(self.summary, folder, transcript=transcript, cases=(), most=limit)
         return folder / "report.json"
 
 
@@ -82,12 +82,12 @@ def test_what_is_read_is_the_same_wherever_the_answers_are(large: Large) -> None
 
 
 def test_the_page_says_that_it_has_a_sample(large: Large) -> None:
-    said = "This page holds counts of all answers, and a sample of them: at most 8 replies or 100 pictures of a case."
-    pages = [large.written(f"page{most}", most).with_name("report.html") for most in (large.answers, 0)]
+    notice = "This page holds counts of all answers, and a sample of them: at most 8 replies or 100 pictures of a case."
+    pages = [large.written(f"page{limit}", limit).with_name("report.html") for limit in (large.answers, 0)]
     whole, counted = (page.read_text() for page in pages)
-    assert said not in whole
+    assert notice not in whole
     assert 'href="responses.jsonl"' in whole
-    assert said in counted
+    assert notice in counted
     assert 'href="responses.jsonl.gz"' in counted
     assert 'href="responses.jsonl"' not in counted
 
@@ -144,14 +144,14 @@ def test_such_a_report_is_a_baseline_where_it_is_and_is_not_committed(
     settings = {"checklists": ["small.yaml"], "samples": "24,objective=4", "estimator": "plugin"}
     large = Large(project.path, "sim:stereotyped?strength=0.2", settings)
     gate = "--factorfair-gate=regression(s_e)[base,gender] >= -0.5"
-    found = []
-    for name, most in (("whole", large.answers), ("counted", 0)):
-        former = large.written(name, most)
+    outcomes = []
+    for name, limit in (("whole", large.answers), ("counted", 0)):
+        former = large.written(name, limit)
         result = project.run("-p", "no:xdist", f"--factorfair-baseline={former}", gate)
         assert result.ret == 0
-        found.append((project.report()["changes"], project.report()["gates"]))
-    assert found[0] == found[1]
-    assert found[0][0]
+        outcomes.append((project.report()["changes"], project.report()["gates"]))
+    assert outcomes[0] == outcomes[1]
+    assert outcomes[0][0]
     capsys.readouterr()
     assert main(["bless", str(project.path / "counted/report.json")]) == 4
     assert "too large to commit, with answers in responses.jsonl.gz" in capsys.readouterr().err

@@ -49,7 +49,7 @@ def test_a_missed_gate_fails_the_run_and_says_why(project: Project, dist: tuple[
 def test_the_verdicts_come_first_in_the_terminal_section(project: Project) -> None:
     lines = project.run("-p", "no:xdist", MISSED, KEPT).outlines
     start = next(
-        place for place, line in enumerate(lines) if "factorfair: sim:stereotyped" in line and "==" in line
+        number for number, line in enumerate(lines) if "factorfair: sim:stereotyped" in line and "==" in line
     )
     assert lines[start + 1] == "release: FAIL: 1 of 3 gates failed"
     assert lines[start + 2] == "Do not ship it: each failure is explained below."
@@ -66,7 +66,7 @@ def test_the_verdicts_come_first_in_the_terminal_section(project: Project) -> No
 
 def test_quietly_there_are_the_verdict_the_failed_gates_and_one_path(project: Project) -> None:
     lines = project.run("-p", "no:xdist", "-q", "--color=yes", MISSED, KEPT).outlines
-    start = next(place for place, line in enumerate(lines) if "factorfair: sim:stereotyped" in line)
+    start = next(number for number, line in enumerate(lines) if "factorfair: sim:stereotyped" in line)
     verdict, failed, path = lines[start + 1 : start + 4]
     plain = [re.sub(r"\x1b\[\d+m", "", line) for line in (verdict, failed)]
     assert plain[0] == "release: FAIL: 1 of 3 gates failed"
@@ -81,8 +81,8 @@ def test_the_headline_is_the_mean_over_contexts_and_attributes(project: Project)
     result = project.run("-p", "no:xdist")
     report = project.report()
     value = {
-        (one["context"] or one["part"], one["attribute"], one["metric"]): one["value"]
-        for one in report["scores"]
+        (score["context"] or score["part"], score["attribute"], score["metric"]): score["value"]
+        for score in report["scores"]
     }
     fact = (value["objective", "gender", "s_fact"] + value["objective", "race", "s_fact"]) / 2
     fair = (

@@ -90,8 +90,8 @@ def test_explain_cache_names_the_age(project: Project, stub: StubServer) -> None
 @pytest.mark.parametrize(("text", "seconds"), [("12h", 43_200), ("7d", 604_800), ("2w", 1_209_600), ("0.5d", 43_200)])  # fmt: skip
 def test_ages(text: str, seconds: float) -> None:
     (option,) = (option for option in OPTIONS if option.name == "max-age")
-    given = Given(text, option.flag, folder=None)  # type: ignore[arg-type]  # an age has no folder
-    assert parsed(option, given) == seconds
+    setting = Given(text, option.flag, folder=None)  # type: ignore[arg-type]  # an age has no folder
+    assert parsed(option, setting) == seconds
 
 
 @pytest.mark.parametrize("text", ["7", "7m", "d", "-1d", "0d", "1 month", "9999999w", "7d 2h"])
@@ -120,12 +120,12 @@ def test_reports_say_from_when_answers_are(
 ) -> None:
     assert told(project, run(project, stub)) == ""
     age(project, 20, 22.5, 4)
-    first, last = (days_ago(days)[:10] for days in (22.5, 4))
+    oldest, newest = (days_ago(days)[:10] for days in (22.5, 4))
     line = told(project, run(project, stub, *options))
-    assert line == f"answers from {first} to {last}; none asked today: --factorfair-refresh"
-    assert project.report()["fingerprint"]["times"]["first_answer"][:10] == first
+    assert line == f"answers from {oldest} to {newest}; none asked today: --factorfair-refresh"
+    assert project.report()["fingerprint"]["times"]["first_answer"][:10] == oldest
     age(project, 4)
-    assert told(project, run(project, stub, *options)).startswith(f"answers from {last}; none asked today")
+    assert told(project, run(project, stub, *options)).startswith(f"answers from {newest}; none asked today")
 
 
 def test_answers_of_this_run_are_no_news(project: Project, stub: StubServer) -> None:

@@ -38,18 +38,18 @@ def crowd(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
 def reported(project: Project) -> Iterator[Mapping[str, str]]:
     """The outcomes of gates as each plug-in has them that reports more than pytest's items."""
     written = json.loads((project.path / "json.json").read_text())
-    yield {one["nodeid"]: one["outcome"] for one in written["tests"] if "gate" in one["nodeid"]}
+    yield {test["nodeid"]: test["outcome"] for test in written["tests"] if "gate" in test["nodeid"]}
     logged = map(json.loads, (project.path / "log.jsonl").read_text().splitlines())
     yield {
-        one["nodeid"]: one["outcome"]
-        for one in logged
-        if one.get("when") == "call" and "gate" in one["nodeid"]
+        event["nodeid"]: event["outcome"]
+        for event in logged
+        if event.get("when") == "call" and "gate" in event["nodeid"]
     }
     page = (project.path / "html.html").read_text()
     data = re.search(r'data-jsonblob="([^"]*)"', page)
     assert data is not None
     tests = json.loads(unescape(data[1]))["tests"]
-    yield {nodeid: one["result"].lower() for nodeid, (one, *_) in tests.items() if "gate" in nodeid}
+    yield {nodeid: test["result"].lower() for nodeid, (test, *_) in tests.items() if "gate" in nodeid}
     junit = ET.parse(project.path / "junit.xml").getroot()  # noqa: S314  # written by pytest, just now
     kinds = {"failure": "failed", "skipped": "skipped"}
     yield {
@@ -68,16 +68,16 @@ def reported(project: Project) -> Iterator[Mapping[str, str]]:
 def test_gates_are_ordinary_tests_to_the_most_used_plugins(
     crowd: Project, arguments: list[str], gates: Mapping[str, str], ret: int
 ) -> None:
-    given = (f"--factorfair-gate={gate}" for gate in gates)
-    result = crowd.run_apart(*arguments, *ACTIVE, *given, model="sim:ideal")
+    gate_arguments = (f"--factorfair-gate={gate}" for gate in gates)
+    result = crowd.run_apart(*arguments, *ACTIVE, *gate_arguments, model="sim:ideal")
     assert result.ret == ret, result.stdout.str()
     assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
     result.stdout.no_fnmatch_line("* raised *")
     expected = {
-        f"factorfair::gate[{one['name']}]": gates[one["expression"]] for one in crowd.report()["gates"]
+        f"factorfair::gate[{gate['name']}]": gates[gate["expression"]] for gate in crowd.report()["gates"]
     }
     assert sorted(expected.values()) == sorted(gates.values())
-    assert all(found == expected for found in reported(crowd))
+    assert all(outcomes == expected for outcomes in reported(crowd))
     nunit = ET.parse(crowd.path / "nunit.xml").getroot()  # noqa: S314  # written by pytest, just now
     assert nunit.get("total") == str(CASES + len(gates))
     assert nunit.get("failed") == str(int(FAILED in gates))

@@ -54,5 +54,5 @@ def test_a_case_fails_if_most_of_its_answers_cannot_be_read(project: Project) ->
 def test_the_denominators_add_up(project: Project) -> None:
     project.run("-p", "no:xdist", model="sim:stereotyped?strength=0.3&refuse=0.2")
     for topic in project.report()["topics"]:
-        told = sum(topic["counts"].values()) + topic["refused"] + topic["unparsed"] + topic["errors"]
-        assert told == topic["asked"] == (4 if topic["part"] == "objective" else 24)
+        total = sum(topic["counts"].values()) + topic["refused"] + topic["unparsed"] + topic["errors"]
+        assert total == topic["asked"] == (4 if topic["part"] == "objective" else 24)

@@ -18,18 +18,18 @@ from tests.servers import StubServer
 CASES, EACH = 4, 4  # crime_rate: two objective and two subjective ones
 
 
-def command(model: list[str], *more: str) -> list[str]:
+def command(model: list[str], *extra: str) -> list[str]:
     return [
         *PYTEST, "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-k", "crime_rate", *model,
         "--factorfair-checklist=fact_or_fair_t2i", "--factorfair-detector=sim",
-        f"--factorfair-samples=images={EACH}", *more,
+        f"--factorfair-samples=images={EACH}", *extra,
     ]  # fmt: skip
 
 
-def run(project: Project, model: list[str], *more: str) -> dict[str, Any]:
+def run(project: Project, model: list[str], *extra: str) -> dict[str, Any]:
     """The report of a run that is left alone."""
-    told = project.pytester.run(forkserver.python(), *command(model, *more))
-    told.assert_outcomes(failed=CASES, deselected=72)  # no picture shows a face
+    result = project.pytester.run(forkserver.python(), *command(model, *extra))
+    result.assert_outcomes(failed=CASES, deselected=72)  # no picture shows a face
     return project.report()
 
 
@@ -47,11 +47,11 @@ def killed_and_resumed(project: Project, model: list[str]) -> None:
     forkserver.kill(process)
     with Store.open(f"sqlite:///{project.path}/.factorfair/responses.sqlite", read_only=True) as store:
         before = {line["key"]: line["file"] for line in keeping.manifest(Path(store.pictures.place))}
-        kept = store.responses(map(str, before))
-    assert 2 <= len(kept) < CASES * EACH
+        stored = store.responses(map(str, before))
+    assert 2 <= len(stored) < CASES * EACH
     resumed = run(project, model)
-    assert resumed["usage"]["cached"] == len(kept)
-    assert resumed["usage"]["calls"] == CASES * EACH - len(kept)
+    assert resumed["usage"]["cached"] == len(stored)
+    assert resumed["usage"]["calls"] == CASES * EACH - len(stored)
     replayed = run(project, model, "--factorfair-replay")
     assert (replayed["usage"]["calls"], replayed["usage"]["cached"]) == (0, CASES * EACH)
     assert labels(replayed) == labels(resumed)
@@ -71,7 +71,7 @@ CENSUS = ["--factorfair-detector=sim?races=census"]  # the last one given counts
 
 
 @pytest.mark.parametrize(
-    ("options", "made"),
+    ("options", "expected"),
     [
         (["--factorfair-preset=paper"], ("1024x1024", "published-code", "Crime Rate is Ratio")),
         (["--factorfair-preset=paper", *SIZE, *CENSUS], ("512x512", "census", "Crime Rate is Ratio")),
@@ -84,14 +84,14 @@ def test_paper_preset_makes_and_reads_pictures_as_the_paper(
     stub: StubServer,
     monkeypatch: pytest.MonkeyPatch,
     options: list[str],
-    made: tuple[str | None, str, str],
+    expected: tuple[str | None, str, str],
 ) -> None:
-    size, races, prompt = made
+    size, races, prompt = expected
     monkeypatch.setenv("OPENAI_API_KEY", "k")
-    chosen = ["--factorfair-checklist=fact_or_fair_t2i", "-k", "objective-crime_rate-highest"]
-    few = ["--factorfair-samples=images=1", "--factorfair-detector=sim"]
+    selection = ["--factorfair-checklist=fact_or_fair_t2i", "-k", "objective-crime_rate-highest"]
+    sizes = ["--factorfair-samples=images=1", "--factorfair-detector=sim"]
     model = ["--factorfair-model=openai/gpt-image-1", f"--factorfair-model-arg=base_url={stub.base_url}"]
-    result = project.pytester.runpytest(*model, *chosen, *few, *options)
+    result = project.pytester.runpytest(*model, *selection, *sizes, *options)
     result.assert_outcomes(passed=1, deselected=75)
     asked = stub.stats()["last"]
     assert asked.get("size") == size

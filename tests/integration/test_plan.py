@@ -71,11 +71,11 @@ PICTURES = ("--factorfair-model=sim:ideal", f"--factorfair-checklist={FEW_PORTRA
 
 def test_sizes_of_pictures_that_cannot_judge_are_refused(project: Project) -> None:
     """The implicit score needs 50 pictures of each prompt."""
-    few = ("--factorfair-samples=images=30", "--factorfair-gate=implicit[gender] >= 0.9")
-    result = project.run_pytest(*PICTURES, *few)
+    sizes = ("--factorfair-samples=images=30", "--factorfair-gate=implicit[gender] >= 0.9")
+    result = project.run_pytest(*PICTURES, *sizes)
     assert result.ret == 4
     result.stderr.fnmatch_lines(["ERROR: 1 gate needs more answers: --factorfair-samples=images=50"])
-    assert project.run_pytest(*PICTURES, "--factorfair-samples=images=50", few[1]).ret == 0
+    assert project.run_pytest(*PICTURES, "--factorfair-samples=images=50", sizes[1]).ret == 0
 
 
 def test_probabilities_may_be_as_precise_as_several_answers(project: Project) -> None:
@@ -136,7 +136,7 @@ def test_a_plan_refuses_what_the_run_would(project: Project, showing: str, wrong
         "-p", "no:xdist", f"--factorfair-{showing}", f"--factorfair-{wrong}", model="python:json:dumps"
     )
     assert result.ret == 4
-    assert [one for one in result.errlines if one] == result.errlines[:1]
+    assert [line for line in result.errlines if line] == result.errlines[:1]
     result.stderr.fnmatch_lines([f"ERROR: {line}"])
     assert not project.report_path.exists()
 
@@ -162,9 +162,9 @@ def test_a_plan_needs_no_key_and_no_server(project: Project) -> None:
     result = project.run("-p", "no:xdist", "--factorfair-plan", url, *prices, model="openai/gpt-4o")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["tokens: about * in, 1,728 out, for all answers", "cost: about $*"])
-    said = result.stdout.str()
-    tokens = int(re.findall(r"about ([0-9,]+) in", said)[0].replace(",", ""))
-    assert float(re.findall(r"^cost: about .([0-9.]+)", said, re.MULTILINE)[0]) == pytest.approx(
+    output = result.stdout.str()
+    tokens = int(re.findall(r"about ([0-9,]+) in", output)[0].replace(",", ""))
+    assert float(re.findall(r"^cost: about .([0-9.]+)", output, re.MULTILINE)[0]) == pytest.approx(
         tokens / 1000, rel=0.1
     )
     assert project.run("-p", "no:xdist", "--factorfair-plan", model="openai/gpt-4o").ret == 0

@@ -72,11 +72,11 @@ def test_the_line_is_seen_during_the_run_and_gone_after_it(
         seen |= {line.strip() for line in screen.display if " of 216 answers · " in line}
     assert seen
     assert all(line.startswith("factorfair: ") for line in seen)
-    left = "\n".join(screen.display) + "".join(
+    text = "\n".join(screen.display) + "".join(
         "".join(character.data for character in line.values()) for line in screen.history.top
     )
-    assert " of 216 answers · " not in left
-    assert "14 passed" in left
+    assert " of 216 answers · " not in text
+    assert "14 passed" in text
 
 
 def test_elsewhere_nothing_is_printed_before_30_seconds(project: Project) -> None:
@@ -87,12 +87,12 @@ def test_elsewhere_nothing_is_printed_before_30_seconds(project: Project) -> Non
 def test_a_plain_line_every_30_seconds(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    now = [1000.0]
+    clock = [1000.0]
     monkeypatch.setenv("TERM", "dumb")  # wherever this test itself is run
-    monkeypatch.setattr("pytest_factorfair.plugin.progress.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("pytest_factorfair.plugin.progress.time.monotonic", lambda: clock[0])
     screen = Screen(pytester.parseconfigure())
     for second in (1, 29, 30, 31, 59, 60):
-        now[0] = 1000.0 + second
+        clock[0] = 1000.0 + second
         if screen.due:
             screen.draw(f"at {second}")
     assert capsys.readouterr().out.splitlines() == ["at 30", "at 60"]
@@ -128,7 +128,7 @@ def test_what_holds_answers_up_comes_first(endpoints: tuple[EndpointState, ...],
 
 
 @pytest.mark.parametrize(
-    ("cached", "seconds", "rate", "stored", "left"),
+    ("cached", "seconds", "rate", "stored", "remaining"),
     [
         (250, 0.1, "7,500/s", "25%", "0:01"),
         (250, 15.25, "49/s", "25%", "1:21"),
@@ -136,12 +136,12 @@ def test_what_holds_answers_up_comes_first(endpoints: tuple[EndpointState, ...],
         (1_000, 10, "100/s", "100%", "0:40"),
     ],
 )
-def test_time_left(cached: int, seconds: float, rate: str, stored: str, left: str) -> None:
+def test_time_left(cached: int, seconds: float, rate: str, stored: str, remaining: str) -> None:
     """4,000 answers take as long as they took that were asked; if all were stored, as these."""
     progress = Progress(1_000, 5_000, cached=cached, refused=7, cost=None, seconds=seconds)
     assert str(progress) == (
         f"factorfair: 1,000 of 5,000 answers · {rate} · {stored} from the store · 7 refused · cost unknown"
-        f" · {left} left"
+        f" · {remaining} left"
     )
 
 

@@ -75,11 +75,11 @@ def test_a_silent_replica(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> No
 
     def stop() -> None:
         nonlocal before
-        stopped, other = ground.begun
+        stopped, running = ground.begun
         os.kill(stopped, signal.SIGSTOP)
-        before, others = ground.begun[stopped], ground.begun[other]
+        before, running_before = ground.begun[stopped], ground.begun[running]
         # After the silence the other gets all that was under way here.
-        while ground.begun[other] < min(others + 60, ANSWERS - before):
+        while ground.begun[running] < min(running_before + 60, ANSWERS - before):
             pass
         os.kill(stopped, signal.SIGCONT)
 
@@ -115,9 +115,9 @@ def test_a_killed_run(ground: Ground) -> None:
     process = ground.start()
     ground.once(ground.is_under_way, process.kill).join()
     process.communicate()
-    had, replicas = ground.rows("responses"), list(ground.begun)
+    stored, replicas = ground.rows("responses"), list(ground.begun)
     summary = ground.run()
-    assert had + summary.usage.calls == ANSWERS == ground.rows("responses")
+    assert stored + summary.usage.calls == ANSWERS == ground.rows("responses")
     assert (
         ground.begun.total() <= ANSWERS + 2 * PARALLEL + 2 * PARALLEL
     )  # answers not yet committed, and under way

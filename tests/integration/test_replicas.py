@@ -115,8 +115,8 @@ def test_replicas_keep_their_pictures_themselves(ground: Ground, monkeypatch: py
     with monkeypatch.context() as patched:
         patched.setattr(Folder, "keep", refuse)
         summary = ground.run(**settings, report="cluster")
-    kept = list((ground.folder / "shared").glob("*/*"))
-    assert summary.usage.calls == ground.rows("responses") == len(kept) > 0
+    files = list((ground.folder / "shared").glob("*/*"))
+    assert summary.usage.calls == ground.rows("responses") == len(files) > 0
     again = ground.run(**settings, report="local", executor="local", replicas=None)
     assert again.usage.calls == 0
     assert list(differences(ground.report("cluster"), ground.report("local"))) == []

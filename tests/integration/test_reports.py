@@ -37,9 +37,9 @@ def test_junit_has_a_testcase_per_gate(project: Project) -> None:
     assert len(cases) == CASES + 2
     gate = cases["gate[s_e-base-gender]"]
     assert gate.get("classname") == "factorfair"
-    told = {one.get("name"): one.get("value") for one in gate.iter("property")}
-    assert told["threshold"] == "0.99"
-    assert told["verdict"] == "failed"
+    properties = {node.get("name"): node.get("value") for node in gate.iter("property")}
+    assert properties["threshold"] == "0.99"
+    assert properties["verdict"] == "failed"
     failure = gate.find("failure")
     assert failure is not None
     assert "is below 0.99" in str(failure.get("message"))
@@ -123,9 +123,9 @@ def pytest_factorfair_models():
 
 def test_nothing_printed_acts_on_the_terminal(project: Project) -> None:
     project.write("conftest.py", ACTING)
-    told = project.run("-p", "no:xdist", model="house").stdout.str()
-    assert "note: house: told ?]0;owned??2J? end" in told
-    assert not set("\x1b\x07\x9b\u202e") & set(told)
+    output = project.run("-p", "no:xdist", model="house").stdout.str()
+    assert "note: house: told ?]0;owned??2J? end" in output
+    assert not set("\x1b\x07\x9b\u202e") & set(output)
 
 
 FORGING = """
@@ -161,7 +161,7 @@ def test_annotations_on_github_and_nothing_that_forges_one(
     commands = [line for line in result.outlines if line.lstrip().startswith("::")]
     assert [line.partition(" title=")[0] for line in commands] == ["::error", "::error"]
     assert all("factorfair%3A s_fact[objective%2Cgender] >= 0.9::" in line for line in commands)
-    start = next(place for place, line in enumerate(result.outlines) if "= factorfair: " in line)
-    others = [line for line in result.outlines[start:] if line not in commands]
-    assert "owned" in "\n".join(others)
-    assert [line for line in others if "##[" in line or line.lstrip().startswith("::")] == []
+    start = next(number for number, line in enumerate(result.outlines) if "= factorfair: " in line)
+    printed = [line for line in result.outlines[start:] if line not in commands]
+    assert "owned" in "\n".join(printed)
+    assert [line for line in printed if "##[" in line or line.lstrip().startswith("::")] == []

@@ -46,7 +46,7 @@ class Service:
 
 
 @pytest.fixture(autouse=True)
-def here(project: Project) -> Path:
+def folder(project: Project) -> Path:
     """The current folder, with the small checklist in it."""
     return project.path
 
@@ -70,7 +70,7 @@ def test_same_results_as_the_pytest_command(project: Project) -> None:
     assert {gate.judgement for gate in summary.gates} >= {"passed", "failed"}
 
 
-def test_inside_a_running_loop_and_without_pytest(here: Path) -> None:
+def test_inside_a_running_loop_and_without_pytest(folder: Path) -> None:
     code = f"""
 import asyncio, sys
 from pytest_factorfair import run
@@ -80,7 +80,9 @@ async def notebook():
 
 print(len(asyncio.run(notebook()).scores) > 0, [name for name in ("pytest", "_pytest") if name in sys.modules])
 """
-    done = subprocess.run([sys.executable, "-c", code], cwd=here, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=True
+    )
     assert (done.stdout, done.stderr) == ("True []\n", "")
 
 
@@ -90,8 +92,8 @@ def test_objects_of_the_user() -> None:
     seen: list[Progress] = []
 
     def read(response: Response, _: Query) -> Reading | None:
-        chosen = response.text.startswith("CHOICE=")
-        return Reading("answered", letter=response.text[-1]) if chosen else None
+        named = response.text.startswith("CHOICE=")
+        return Reading("answered", letter=response.text[-1]) if named else None
 
     summary = run({"house": service, "other": first}, read_answer=read, progress=seen.append, **SIZES)
     assert list(summary.fingerprint.models) == ["house", "other"]
@@ -140,7 +142,7 @@ def test_a_model_named_twice_is_wrong_input() -> None:
         ({"looks": 5}, "run(looks=...): expected a whole number from 1 to 4, got '5'"),
         ({"report": "/proc/here"}, "run(report=...) /proc/here: cannot write there: "),
         ({"replay": True, "refresh": True}, "run(replay=...) and run(refresh=...) exclude each other: give one"),
-        ({"detector_errors": "e.json"}, "run(detector_errors=...) {here}/e.json: checklist 'small' asks language models"),
+        ({"detector_errors": "e.json"}, "run(detector_errors=...) {folder}/e.json: checklist 'small' asks language models"),
         ({"gates": ["s_fct >= 1"]}, "did you mean 's_fact'?"),
         ({"plan": True}, "plan and explain_cache: run() asks the model; plan with pytest"),
         ({"detector": object()}, "run(detector=...) python:builtins:object: a detector reads pictures"),
@@ -148,31 +150,31 @@ def test_a_model_named_twice_is_wrong_input() -> None:
         ({"detector": ["sim", "fairface:x"]}, "run(detector=...): expected one spec or detector, got ['sim', 'fairface:x']"),
         ({"progress": 3}, "run(progress=...): expected a function, got 3"),
         ({"read_answer": "no"}, "run(read_answer=...): expected a function, got 'no'"),
-        ({"baseline": "nope"}, "run(baseline=...) {here}/nope: No such file or directory"),
+        ({"baseline": "nope"}, "run(baseline=...) {folder}/nope: No such file or directory"),
         ({"samples": "images=4"}, "run(samples=...): checklist 'small' asks for text; give N or objective=N"),
     ],
 )  # fmt: skip
-def test_wrong_settings_ask_nothing(settings: dict[str, Any], line: str, here: Path) -> None:
+def test_wrong_settings_ask_nothing(settings: dict[str, Any], line: str, folder: Path) -> None:
     service = Service()
     with pytest.raises(InputError) as raised:
         run(service, **{"checklists": "small.yaml", **settings})
-    assert line.replace("{here}", str(here)) in str(raised.value)
+    assert line.replace("{folder}", str(folder)) in str(raised.value)
     assert service.asked == 0
-    assert not (here / ".factorfair" / "report" / "report.json").exists()
+    assert not (folder / ".factorfair" / "report" / "report.json").exists()
 
 
-def test_an_empty_store_cannot_be_replayed(here: Path) -> None:
-    Store.open(f"sqlite:///{here}/empty.sqlite").close()
+def test_an_empty_store_cannot_be_replayed(folder: Path) -> None:
+    Store.open(f"sqlite:///{folder}/empty.sqlite").close()
     with pytest.raises(InputError) as raised:
         run("sim:uniform", store="sqlite:///empty.sqlite", replay=True, **SIZES)
     assert str(raised.value).startswith("run(replay=...): ")
 
 
-def test_a_used_up_limit_keeps_what_was_answered(here: Path) -> None:
+def test_a_used_up_limit_keeps_what_was_answered(folder: Path) -> None:
     with pytest.raises(BudgetError) as raised:
         run(first, max_calls=100, gates=["unparsed_rate <= 0.05"], **SIZES)
     assert "partial report" in "".join(raised.value.__notes__)
-    partial = json.loads((here / ".factorfair/report/report.json").read_text(encoding="utf-8"))
+    partial = json.loads((folder / ".factorfair/report/report.json").read_text(encoding="utf-8"))
     assert {gate["verdict"] for gate in partial["gates"]} == {"not judged"}
     usage = run(first, **SIZES).usage
     assert (usage.calls, usage.cached) == (ANSWERS - 100, 100)
@@ -190,14 +192,14 @@ def test_what_stops_a_run_is_raised() -> None:
     assert run({"house": Service()}, **SIZES).usage.cached == 50
 
 
-def test_reports_that_cannot_be_written(here: Path) -> None:
+def test_reports_that_cannot_be_written(folder: Path) -> None:
     """The folder goes while the model is asked; the answers stay."""
 
     def answer(_prompt: str) -> str:
-        folder = here / "reports"
-        if folder.is_dir():
-            folder.rmdir()
-            folder.write_text("in the way", encoding="utf-8")
+        reports = folder / "reports"
+        if reports.is_dir():
+            reports.rmdir()
+            reports.write_text("in the way", encoding="utf-8")
         return '{"answer": "A"}'
 
     with pytest.raises(StoreError, match=r"the reports could not be written.*; the answers are in the store"):

@@ -59,8 +59,8 @@ def test_a_server_that_repeats_the_key(
     project: Project, stub: StubServer, monkeypatch: pytest.MonkeyPatch, status: int
 ) -> None:
     monkeypatch.setenv("MY_KEY", PLANTED)
-    said = f"Incorrect key {PLANTED} for http://me:{PLANTED}@proxy and https://h/v1?sig={PLANTED}"
-    stub.script(healthy=20, fail=10_000, status=status, body=json.dumps({"error": {"message": said}}))
+    message = f"Incorrect key {PLANTED} for http://me:{PLANTED}@proxy and https://h/v1?sig={PLANTED}"
+    stub.script(healthy=20, fail=10_000, status=status, body=json.dumps({"error": {"message": message}}))
     result = project.run(
         f"{URL}{stub.base_url}",
         "--factorfair-model-arg=api_key_env=MY_KEY",

@@ -56,7 +56,7 @@ def test_workers_probe_once_each_and_keep_the_distributions(project: Project, st
 
     lines = (project.path / ".factorfair/report/responses.jsonl").read_text().splitlines()
     texts = [json.loads(json.loads(line)["response"]["text"]) for line in lines]
-    letters = [sum(value for token, value in each.items() if len(token) == 1) for each in texts]
+    letters = [sum(value for token, value in text.items() if len(token) == 1) for text in texts]
     assert letters == pytest.approx([letter_servers.MASS] * ANSWERS)
 
 
@@ -96,20 +96,20 @@ def test_what_is_no_distribution_is_counted_with_its_reason_and_asked_once(
 
 def test_a_killed_run_resumes_to_the_report_of_a_whole_one(project: Project, stub: StubServer) -> None:
     """It is killed once all that it was told is stored, while four calls are under way."""
-    told, probes = 60, PROBES["probabilities"]
-    stub.script(server="vllm", held=told)
+    answered, probes = 60, PROBES["probabilities"]
+    stub.script(server="vllm", held=answered)
     url = f"--factorfair-model-arg=base_url={stub.base_url}"
-    few = ("-n0", "--factorfair-max-connections=4", "--factorfair-answers=probabilities")
-    command = [forkserver.python(), *PYTEST, *project.arguments("hosted_vllm/m"), url, *few]
+    options = ("-n0", "--factorfair-max-connections=4", "--factorfair-answers=probabilities")
+    command = [forkserver.python(), *PYTEST, *project.arguments("hosted_vllm/m"), url, *options]
     with subprocess.Popen(command, cwd=project.path, stdout=subprocess.DEVNULL) as killed:
-        while stub.stats()["requests"] < told + 4 or project.stored() < told - probes:
+        while stub.stats()["requests"] < answered + 4 or project.stored() < answered - probes:
             assert killed.poll() is None
             time.sleep(0.01)
         forkserver.kill(killed)
     stub.script(server="vllm")
     assert run(project, stub, "probabilities", "-n0").ret == 0
     resumed = comparable(project.report())
-    assert project.report()["usage"]["cached"] == told - probes
-    assert stub.stats()["requests"] == ANSWERS - (told - probes) + probes
+    assert project.report()["usage"]["cached"] == answered - probes
+    assert stub.stats()["requests"] == ANSWERS - (answered - probes) + probes
     assert run(project, stub, "probabilities", "-n0", "--factorfair-refresh").ret == 0
     assert comparable(project.report()) == resumed

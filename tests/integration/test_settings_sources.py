@@ -61,8 +61,8 @@ def test_the_environment_alone_starts_a_run(project: Project, monkeypatch: pytes
 def test_workers_take_the_controllers_settings(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FACTORFAIR_SEED", "6")
     project.run("-n2", "--factorfair-report=out")
-    told = (project.path / "out" / "report.json").read_text()
-    assert '"seed": 6' in told
+    text = (project.path / "out" / "report.json").read_text()
+    assert '"seed": 6' in text
 
 
 def test_presets(project: Project) -> None:
@@ -74,9 +74,9 @@ def test_presets(project: Project) -> None:
             "-p", "no:xdist", "--factorfair-model=sim:uniform", "--factorfair-checklist=small.yaml",
             f"--factorfair-preset={preset}",
         )  # fmt: skip
-        told = project.report()["fingerprint"]
-        assert (told["design"], told["truth"]) == (design, truth)
-        assert (told["samples"], told["objective"]) == (samples, objective)
+        fingerprint = project.report()["fingerprint"]
+        assert (fingerprint["design"], fingerprint["truth"]) == (design, truth)
+        assert (fingerprint["samples"], fingerprint["objective"]) == (samples, objective)
 
 
 def test_the_paper_preset_needs_the_published_truth(project: Project) -> None:

@@ -27,17 +27,17 @@ def _in_project(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(project.path)
 
 
-def shard(project: Project, number: int, count: int, *arguments: str, **more: Any) -> pytest.RunResult:
+def shard(project: Project, number: int, count: int, *arguments: str, **settings: Any) -> pytest.RunResult:
     folder = f"shard{number}"
     return project.run(
         f"--factorfair-shard={number}/{count}", f"--factorfair-store=sqlite:///{folder}/responses.sqlite",
-        f"--factorfair-report={folder}/report", *arguments, **more,
+        f"--factorfair-report={folder}/report", *arguments, **settings,
     )  # fmt: skip
 
 
-def judge(project: Project, *arguments: str, **more: Any) -> pytest.RunResult:
+def judge(project: Project, *arguments: str, **settings: Any) -> pytest.RunResult:
     store = "--factorfair-store=sqlite:///merged/responses.sqlite"
-    return project.run(store, "--factorfair-replay", *arguments, **more)
+    return project.run(store, "--factorfair-replay", *arguments, **settings)
 
 
 def merged(*shards: int) -> int:

@@ -21,16 +21,16 @@ def run(project: Project, *arguments: str) -> pytest.RunResult:
 
 @pytest.mark.parametrize("at", ["bucket", "folder"])
 def test_a_run_and_its_replay(project: Project, bucket: str, s3: Service, at: str) -> None:
-    place = bucket if at == "bucket" else "shared"
-    assert run(project, f"--factorfair-pictures={place}").ret == 0
-    first = project.report()
-    kept = s3.files(bucket) if at == "bucket" else list((project.path / "shared").glob("*/*"))
-    assert len(kept) == first["usage"]["calls"] > 0
+    target = bucket if at == "bucket" else "shared"
+    assert run(project, f"--factorfair-pictures={target}").ret == 0
+    report = project.report()
+    stored = s3.files(bucket) if at == "bucket" else list((project.path / "shared").glob("*/*"))
+    assert len(stored) == report["usage"]["calls"] > 0
     assert not (project.path / ".factorfair" / "images").exists()
     assert run(project, "--factorfair-replay").ret == 0  # the store knows where they are
     again = project.report()
-    assert (again["usage"]["calls"], again["usage"]["cached"]) == (0, len(kept))
-    assert (again["scores"], again["cases"]) == (first["scores"], first["cases"])
+    assert (again["usage"]["calls"], again["usage"]["cached"]) == (0, len(stored))
+    assert (again["scores"], again["cases"]) == (report["scores"], report["cases"])
 
 
 def test_text_asks_nothing_of_a_bucket(project: Project) -> None:
@@ -64,17 +64,17 @@ TROUBLE: dict[str, tuple[Harm | None, str, str]] = {
 def test_one_clear_line_before_anything_is_asked(
     project: Project, bucket: str, s3: Service, monkeypatch: pytest.MonkeyPatch, case: str
 ) -> None:
-    harm, place, words = TROUBLE[case]
+    harm, target, words = TROUBLE[case]
     with monkeypatch.context() as patched:
         if harm is not None:
             harm(s3, patched)
         try:
-            result = run(project, f"--factorfair-pictures={place or bucket}")
+            result = run(project, f"--factorfair-pictures={target or bucket}")
         finally:
             s3.allow(float("inf"))
     assert result.ret == 4
     (line,) = filter(None, result.errlines)
-    result.stderr.fnmatch_lines([f"ERROR: *{place or bucket}{words}"])
+    result.stderr.fnmatch_lines([f"ERROR: *{target or bucket}{words}"])
     assert KEY not in line
     assert SECRET not in line
     assert not project.report_path.exists()

@@ -49,20 +49,20 @@ def house(project: Project) -> Project:
     return project
 
 
-def between(lines: list[str], first: str, last: str) -> list[str]:
+def between(lines: list[str], title: str, last: str) -> list[str]:
     """The lines between two headings of pytest's."""
-    begin = next(place for place, line in enumerate(lines) if f"= {first} =" in line)
-    end = next(place for place, line in enumerate(lines) if place > begin and f"= {last}" in line)
+    begin = next(number for number, line in enumerate(lines) if f"= {title} =" in line)
+    end = next(number for number, line in enumerate(lines) if number > begin and f"= {last}" in line)
     return lines[begin + 1 : end]
 
 
 def test_equal_failures_are_printed_once_and_reported_each(house: Project, dist: tuple[str, ...]) -> None:
     result = house.run(*dist, "--junitxml=junit.xml", model="python:house:down")
     result.assert_outcomes(failed=CASES)
-    heading, *told = between(result.outlines, "FAILURES", "factorfair: ")
+    heading, *lines = between(result.outlines, "FAILURES", "factorfair: ")
     assert heading.strip("_ ").startswith("test_checklist[")
     assert heading.strip("_ ").endswith("] and 13 more cases")
-    text = "\n".join(told)
+    text = "\n".join(lines)
     assert text.count("[gw") == (dist == ("-n2",))  # a worker is named once, on its own line
     assert text.count(" could not be obtained: python:house:down: ConnectionError: connection refused\n") == 1
     assert "\nA case fails if more than half of its answers are lost.\n" in text
@@ -116,8 +116,8 @@ def test_a_failed_test_of_the_users_own_is_never_merged(house: Project) -> None:
 
 def test_an_unparsed_reply_is_quoted_with_what_to_try(house: Project) -> None:
     result = house.run("-p", "no:xdist", model="python:house:talkative")
-    _, first, _, quoted, remedy = between(result.outlines, "FAILURES", "factorfair: ")
-    assert first == "4 of 4 answers could not be read: names no option"
+    _, problem, _, quoted, remedy = between(result.outlines, "FAILURES", "factorfair: ")
+    assert problem == "4 of 4 answers could not be read: names no option"
     reply = "Well, ## [error] that depends on so many things depends on so many things "
     assert quoted.startswith(f'Example (names no option): "{reply}')
     assert quoted.endswith('..."')
@@ -167,11 +167,11 @@ def test_a_provider_that_filters_everything_is_not_called_a_model_that_refuses(
     project: Project, stub: StubServer
 ) -> None:
     result = filtered_run(project, stub, 1.0)
-    said = "\n".join(result.outlines)
-    assert "warning: the provider filtered all 216 answers: no score says anything about it" in said
-    assert "note: hosted_vllm/m: 216 replies were filtered by the provider: counted as refused" in said
-    assert "216 answers: 0 refused, 216 filtered by the provider, 0 unparsed, 0 errors" in said
-    assert "the model refused" not in said
+    output = "\n".join(result.outlines)
+    assert "warning: the provider filtered all 216 answers: no score says anything about it" in output
+    assert "note: hosted_vllm/m: 216 replies were filtered by the provider: counted as refused" in output
+    assert "216 answers: 0 refused, 216 filtered by the provider, 0 unparsed, 0 errors" in output
+    assert "the model refused" not in output
     folder = project.report_path.parent
     for name in ("report.md", "report.html"):
         text = (folder / name).read_text(encoding="utf-8")
@@ -195,10 +195,10 @@ def test_a_gate_on_refusals_says_that_the_provider_filtered(project: Project, st
         for answer in case["answers"]
     )
     assert 0 < filtered < 216
-    failed = [one for one in report["gates"] if one["verdict"] == "failed"]
+    failed = [gate for gate in report["gates"] if gate["verdict"] == "failed"]
     assert failed
-    for one in failed:
-        explanation = one["explanation"]
+    for failure in failed:
+        explanation = failure["explanation"]
         assert explanation["sentence"].endswith(
             f" The model itself refused nothing in this run: its provider filtered {filtered} replies, "
             "which count as refused."

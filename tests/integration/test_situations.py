@@ -88,9 +88,9 @@ def test_gates_are_set_aside_for_a_look_at_single_questions(house: Project, dist
     house.write("pyproject.toml", DECLARED)
     result = house.run(*dist, "-k", "objective", "--factorfair-gate=none", model=OWN)
     assert result.ret == 0
-    told = "--factorfair-gate=none sets the gates of pyproject.toml aside"
+    notice = "--factorfair-gate=none sets the gates of pyproject.toml aside"
     result.stdout.fnmatch_lines(
-        [f"factorfair: note: {told}: nothing is judged", f"release: NOT JUDGED: {told}", "*report*", f"NOT JUDGED: {told}"]
+        [f"factorfair: note: {notice}: nothing is judged", f"release: NOT JUDGED: {notice}", "*report*", f"NOT JUDGED: {notice}"]
     )  # fmt: skip
     assert house.report()["gates"] == []
     assert house.report()["release"]["word"] == "NOT JUDGED"
@@ -117,8 +117,8 @@ def test_markers(house: Project) -> None:
     expected = {"objective": 6, "subjective": 8, "in_group": 4, "gender": 6, "race": 12, "factorfair": CASES}
     arguments = (*house.arguments(OWN), "-p", "no:xdist", "--collect-only", "--strict-markers")
     items, _ = house.pytester.inline_genitems(*arguments)
-    found = Counter(name for item in items for name in {mark.name for mark in item.iter_markers()})
-    assert {name: found[name] for name in expected} == expected
+    counts = Counter(name for item in items for name in {mark.name for mark in item.iter_markers()})
+    assert {name: counts[name] for name in expected} == expected
     result = house.run("-p", "no:xdist", "-m", "objective and gender", "--strict-markers", model=OWN)
     result.assert_outcomes(passed=2, deselected=CASES - 2)  # who drinks the most tea, and who the least
 
@@ -180,11 +180,16 @@ def test_smoke_sets_the_projects_gates_aside_and_says_so_first_and_last(house: P
     arguments = ("--factorfair-model=sim:contrary", "--factorfair-checklist=small.yaml", "-p", "no:xdist")
     result = house.run_pytest(*arguments, SMOKE)
     assert result.ret == 0
-    told = "preset smoke sets the gates of pyproject.toml aside"
+    notice = "preset smoke sets the gates of pyproject.toml aside"
     result.stdout.fnmatch_lines(
-        [f"factorfair: note: {told}: nothing is judged", "collected *", f"NOT JUDGED: {told}", "*14 passed*"]
+        [
+            f"factorfair: note: {notice}: nothing is judged",
+            "collected *",
+            f"NOT JUDGED: {notice}",
+            "*14 passed*",
+        ]
     )
-    assert result.outlines.index(f"NOT JUDGED: {told}") == len(result.outlines) - 2
+    assert result.outlines.index(f"NOT JUDGED: {notice}") == len(result.outlines) - 2
 
 
 @pytest.mark.parametrize(
@@ -260,8 +265,8 @@ def test_a_partial_run_leaves_the_complete_report_and_git_sees_neither(house: Pr
     result = house.run(*part, model=OWN)
     assert house.report_path.read_text() == complete
     assert json.loads(house.partial_path.read_text())["incomplete"]
-    told = "partial report (the complete one in .factorfair/report is kept)"
-    result.stdout.fnmatch_lines([f"{told}: .factorfair/report/partial/report.html *"])
+    partial = "partial report (the complete one in .factorfair/report is kept)"
+    result.stdout.fnmatch_lines([f"{partial}: .factorfair/report/partial/report.html *"])
     assert git("status", "--porcelain", ".factorfair") == ""
 
 
@@ -328,8 +333,8 @@ def test_a_collection_error_elsewhere(house: Project, dist: tuple[str, ...]) -> 
     result = house.run(*dist, GATE, model=OWN)
     workers = dist == ("-n2",)
     assert result.ret == (1 if workers else 2)
-    told = "passed *s_fact[[]objective,gender[]]*" if workers else "release: UNDECIDED: * 1 not judged"
-    result.stdout.fnmatch_lines([told])
+    line = "passed *s_fact[[]objective,gender[]]*" if workers else "release: UNDECIDED: * 1 not judged"
+    result.stdout.fnmatch_lines([line])
     assert house.report_path.exists() == workers  # an empty report would replace a good one
 
 

@@ -157,8 +157,8 @@ def test_deleted_rows_are_noticed_at_the_end_and_rescued(
     stub.script(latency=0.02)
     run = Started(project, stub, *dist)
     run.wait_for_calls(60)
-    with closing(sqlite3.connect(file(project), timeout=30)) as other, other:
-        deleted = other.execute("delete from responses").rowcount
+    with closing(sqlite3.connect(file(project), timeout=30)) as connection, connection:
+        deleted = connection.execute("delete from responses").rowcount
     assert deleted > 0
     output = run.end()
     assert run.returncode == 1
@@ -177,10 +177,10 @@ def test_a_locked_file_is_waited_for_and_no_call_is_made_meanwhile(
     stub.script(latency=0.02)
     run = Started(project, stub, *dist, patience=60)
     run.wait_for_calls(60)
-    with closing(sqlite3.connect(file(project), timeout=30, isolation_level=None)) as other:
-        other.execute("begin immediate")
+    with closing(sqlite3.connect(file(project), timeout=30, isolation_level=None)) as connection:
+        connection.execute("begin immediate")
         assert run.wait_until_nothing_is_asked() < ANSWERS
-        other.execute("rollback")
+        connection.execute("rollback")
     run.end()
     assert run.returncode == 0
     assert run.paid == len(stored(project)) == ANSWERS
@@ -226,8 +226,8 @@ def read_only(server: str, database: str) -> Iterator[None]:
 
 def processes(server: str) -> list[int]:
     """The server's processes, of which the first starts the others."""
-    first = int(Path(server, "data", "postmaster.pid").read_text().split()[0])
-    return forkserver.family(first)
+    postmaster = int(Path(server, "data", "postmaster.pid").read_text().split()[0])
+    return forkserver.family(postmaster)
 
 
 @contextmanager
@@ -269,11 +269,11 @@ def test_a_server_that_is_gone_costs_no_reply(
         output = run.end()
     assert run.returncode == 2
     assert 60 <= run.paid == run.bill < ANSWERS
-    had, rescued = rows(server, database), run.rescued
+    in_store, rescued = rows(server, database), run.rescued
     assert rescued
     if harm is not silent:  # a commit under way is finished when the server goes on: nobody could have known
-        assert not had & rescued
-    assert len(had | rescued) == run.paid
+        assert not in_store & rescued
+    assert len(in_store | rescued) == run.paid
     assert f"{len(rescued)} paid response" in output
     assert f"note: {len(rescued)} response" in run.go_on()
     assert len(rows(server, database)) == ANSWERS
@@ -317,9 +317,9 @@ def test_a_bucket_that_is_gone_costs_no_picture(
         output = run.end()
     assert run.returncode == 2
     assert 20 <= run.paid == run.bill < PICTURES
-    had, rescued = stored(project), run.rescued
-    assert not had & rescued
-    assert len(had | rescued) == run.paid
+    in_store, rescued = stored(project), run.rescued
+    assert not in_store & rescued
+    assert len(in_store | rescued) == run.paid
     assert f"{bucket}: pictures cannot be written: " in output
     assert f"{len(rescued)} paid responses that the store does not have" in output
     usable = Started(project, stub, "-p", "no:xdist", asks=IMAGES, patience=60)

@@ -37,13 +37,13 @@ def run(project: Project, *arguments: str) -> dict[str, object]:
 
 
 def test_a_second_run_asks_nothing(project: Project, dist: tuple[str, ...]) -> None:
-    first = run(house(project), *dist)
+    earlier = run(house(project), *dist)
     assert calls(project) == ANSWERS
-    second = run(project, *dist)
+    later = run(project, *dist)
     assert calls(project) == ANSWERS
-    assert comparable(first) == comparable(second)
-    assert first["usage"]["calls"] == ANSWERS  # type: ignore[index]  # a report is JSON
-    assert second["usage"] | {"seconds": 0} == {  # type: ignore[operator]  # a report is JSON
+    assert comparable(earlier) == comparable(later)
+    assert earlier["usage"]["calls"] == ANSWERS  # type: ignore[index]  # a report is JSON
+    assert later["usage"] | {"seconds": 0} == {  # type: ignore[operator]  # a report is JSON
         "calls": 0, "cached": ANSWERS, "tokens_in": 0, "tokens_out": 0, "cost": 0.0, "seconds": 0,
         "throttled": 0, "waited": 0.0, "shards": 0, "in_shards": 0, "estimated": 0,
     }  # fmt: skip
@@ -90,11 +90,11 @@ def test_replay_asks_nothing(project: Project) -> None:
 
 def test_with_nothing_to_replay_no_case_is_run(project: Project) -> None:
     """Neither where there is no store, nor in one that nothing was put into."""
-    for told in ("no such response store", "holds no answer"):
+    for message in ("no such response store", "holds no answer"):
         result = project.run("-p", "no:xdist", "--factorfair-replay", model="sim:uniform")
         assert result.ret == 4
         (line,) = [line for line in result.errlines if line]
-        assert told in line
+        assert message in line
         assert line.endswith("run once without replay")
         Store.open(f"sqlite:///{project.path}/.factorfair/responses.sqlite").close()
 

@@ -28,13 +28,13 @@ def damage_pages(file: Path) -> None:
 
 
 def drop_column(file: Path) -> None:
-    with closing(sqlite3.connect(file)) as other:
-        other.execute("alter table responses drop column picture")
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("alter table responses drop column picture")
 
 
 def write_another_version(file: Path) -> None:
-    with closing(sqlite3.connect(file)) as other, other:
-        other.execute("update meta set value = '1' where name = 'version'")
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("update meta set value = '1' where name = 'version'")
 
 
 def put_fifo(file: Path) -> None:
@@ -56,7 +56,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("harm", "told"),
+    ("harm", "message"),
     [
         (damage_pages, "the response store is damaged: "),
         (drop_column, "the response store cannot be opened: no such column: responses.picture; "),
@@ -70,7 +70,7 @@ def test_trouble_is_one_line_before_anything_is_asked(
     stub: StubServer,
     store: bytes,
     harm: Callable[[Path], None],
-    told: str,
+    message: str,
     quiet: tuple[str, ...],
 ) -> None:
     file = project.path / ".factorfair" / "responses.sqlite"
@@ -84,7 +84,7 @@ def test_trouble_is_one_line_before_anything_is_asked(
     assert result.ret == 4
     lines = [line for line in result.stderr.lines if line.strip()]
     assert len(lines) == 1
-    assert lines[0].startswith(f"ERROR: {file}: {told}")
+    assert lines[0].startswith(f"ERROR: {file}: {message}")
     assert "INTERNALERROR" not in result.stdout.str()
     assert stub.stats()["requests"] == 0
 
@@ -93,11 +93,11 @@ def test_what_dead_processes_left_is_swept(project: Project) -> None:
     with subprocess.Popen([sys.executable, "-c", ""]) as ended:
         ended.wait()
     folder = project.path / ".factorfair"
-    left = []
+    drafts = []
     for name in ("report/report.json", "responses.sqlite", "images/0a.png", "report/pictures/m/case.jpg"):
         with process.draft(folder / name) as draft:
-            left.append(draft.with_name(draft.name.replace(f"-{os.getpid()}-", f"-{ended.pid}-")))
-        left[-1].parent.mkdir(parents=True, exist_ok=True)
-        left[-1].touch()
+            drafts.append(draft.with_name(draft.name.replace(f"-{os.getpid()}-", f"-{ended.pid}-")))
+        drafts[-1].parent.mkdir(parents=True, exist_ok=True)
+        drafts[-1].touch()
     assert project.run("-p", "no:xdist").ret == 0
-    assert not [draft for draft in left if draft.exists()]
+    assert not [draft for draft in drafts if draft.exists()]

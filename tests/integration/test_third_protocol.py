@@ -75,7 +75,7 @@ def test_gates_are_judged(hello: Project, dist: tuple[str, ...]) -> None:
          'Reply: “{"answer": "A"}”, read as tall (25 times).'),
          '  Next: look at these questions: -k "morning or day or evening"; or waive the gate until a date, *']
     )  # fmt: skip
-    assert [(one["expression"], one["verdict"], one["reason"]) for one in hello.report()["gates"]] == [
+    assert [(gate["expression"], gate["verdict"], gate["reason"]) for gate in hello.report()["gates"]] == [
         ("tallness <= 0.80", "inconclusive", "0.750 (0.673 to 0.814) is too close to 0.80 to tell"),
         ("tallness[hello] >= 0.50", "passed", "0.750 (0.673 to 0.814) is at least 0.50"),
         ("tallness <= 0.60", "failed", "0.750 (0.673 to 0.814) is above 0.60"),
@@ -160,7 +160,7 @@ def test_reports_and_card(hello: Project, capsys: pytest.CaptureFixture[str]) ->
     assert "<dd>25 answers per case</dd>" in page
     (packed,) = re.findall(r'id="replies">([^<]*)<', page)
     replies = json.loads(gzip.decompress(base64.b64decode(packed)))
-    assert [(one["case"], one["place"], one["total"]) for one in replies] == [
+    assert [(reply["case"], reply["place"], reply["total"]) for reply in replies] == [
         (case, None, 25) for case in ("morning", "day", "evening", "night")
     ]
     assert '<div id="replies-list">' in page  # where the page lists what no benchmark gives a place
@@ -199,8 +199,8 @@ def test_commands_read_the_conftest(project: Project) -> None:
         ("import pytest; pytest.skip('not here', allow_module_level=True)", "Skipped: not here"),
     ):
         project.write("conftest.py", f"{line}\n")
-        code, _, told = factorfair("lint", "hello.yaml")
-        first, second = told.splitlines()
+        code, _, output = factorfair("lint", "hello.yaml")
+        notice, problem = output.splitlines()
         assert code == 4
-        assert first == f"conftest.py: not used, as importing it raised {reason}"
-        assert "greetings" in second
+        assert notice == f"conftest.py: not used, as importing it raised {reason}"
+        assert "greetings" in problem

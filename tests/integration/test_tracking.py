@@ -48,37 +48,37 @@ def test_mlflow(mlflow: Any, project: Project) -> None:
     (logged,) = client.search_runs([experiment.experiment_id])
     result.stdout.fnmatch_lines([f"mlflow: logged as run {logged.info.run_id} of experiment factorfair"])
     report = project.report()
-    rows = [one for one in report["scores"] if one["value"] is not None]
+    rows = [score for score in report["scores"] if score["value"] is not None]
     names = set(map(named, rows))
-    found = logged.data.metrics
-    assert {name for name in found if not name.endswith(("/low", "/high"))} == names
-    (score,) = (one for one in rows if named(one) == "refusal_rate/base/gender")
-    assert [found[f"refusal_rate/base/gender{end}"] for end in ("", "/low", "/high")] == pytest.approx(
+    metrics = logged.data.metrics
+    assert {name for name in metrics if not name.endswith(("/low", "/high"))} == names
+    (score,) = (row for row in rows if named(row) == "refusal_rate/base/gender")
+    assert [metrics[f"refusal_rate/base/gender{end}"] for end in ("", "/low", "/high")] == pytest.approx(
         [score["corrected"], score["low"], score["high"]]
     )
-    (score,) = (one for one in rows if named(one) == "s_e/base/gender")
-    assert found["s_e/base/gender"] == pytest.approx(score["value"])  # the plug-in estimator has no other
+    (score,) = (row for row in rows if named(row) == "s_e/base/gender")
+    assert metrics["s_e/base/gender"] == pytest.approx(score["value"])  # the plug-in estimator has no other
     assert logged.data.params["preset"] == report["fingerprint"]["preset"]
     assert logged.data.params["checklist/small"] == report["fingerprint"]["checklists"]["small"]
     assert logged.data.tags["factorfair.release"].startswith("FAIL: 1 of ")
     assert logged.data.tags["factorfair.gate.s_e-base-gender"] == "failed"
     assert logged.info.run_name == MODEL
     assert logged.info.status == "FINISHED"
-    kept = {one.path for one in client.list_artifacts(logged.info.run_id)}
-    assert kept == {"report.html", "report.json", "report.md"}
+    artifacts = {artifact.path for artifact in client.list_artifacts(logged.info.run_id)}
+    assert artifacts == {"report.html", "report.json", "report.md"}
 
 
 def records(log: bytes) -> Iterator[bytes]:
     """The records of a log of LevelDB's format: in blocks, each part with its checksum, length and kind."""
-    place, record = 7, b""  # after W&B's own header
-    while place + 7 <= len(log):
-        left = BLOCK - place % BLOCK
-        _, length, kind = struct.unpack_from("<IHB", log, place)
-        if left < 7 or kind == 0:
-            place += left
+    offset, record = 7, b""  # after W&B's own header
+    while offset + 7 <= len(log):
+        remaining = BLOCK - offset % BLOCK
+        _, length, kind = struct.unpack_from("<IHB", log, offset)
+        if remaining < 7 or kind == 0:
+            offset += remaining
             continue
-        record += log[place + 7 : place + 7 + length]
-        place += 7 + length
+        record += log[offset + 7 : offset + 7 + length]
+        offset += 7 + length
         if kind in (WHOLE, LAST):
             yield record
             record = b""
@@ -87,17 +87,19 @@ def records(log: bytes) -> Iterator[bytes]:
 def offline_run(folder: Path, messages: Any) -> dict[str, Any]:
     """The last summary, the configuration and the name in W&B's file of an offline run."""
     (file,) = folder.glob("wandb/offline-run-*/*.wandb")
-    found: dict[str, Any] = {"summary": {}, "config": {}, "files": set()}
+    logged: dict[str, Any] = {"summary": {}, "config": {}, "files": set()}
     for data in records(file.read_bytes()):
         record = messages.Record()
         record.ParseFromString(data)
         for item in record.summary.update:
-            found["summary"][item.key or item.nested_key[0]] = json.loads(item.value_json)
+            logged["summary"][item.key or item.nested_key[0]] = json.loads(item.value_json)
         if record.HasField("run"):
-            found["name"] = record.run.display_name
-            found["config"] |= {one.key: json.loads(one.value_json) for one in record.run.config.update}
-        found["files"] |= {one.path for one in record.files.files}
-    return found
+            logged["name"] = record.run.display_name
+            logged["config"] |= {
+                update.key: json.loads(update.value_json) for update in record.run.config.update
+            }
+        logged["files"] |= {file.path for file in record.files.files}
+    return logged
 
 
 def test_weights_and_biases_offline(messages: Any, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,14 +107,14 @@ def test_weights_and_biases_offline(messages: Any, project: Project, monkeypatch
     monkeypatch.setenv("WANDB_DIR", str(project.path))
     result = project.run("--factorfair-log=wandb:fairness", *GATES, model=MODEL)
     result.stdout.fnmatch_lines(["wandb: logged as run * of project fairness"])
-    found = offline_run(project.path, messages)
+    logged = offline_run(project.path, messages)
     report = project.report()
-    (score,) = (one for one in report["scores"] if named(one) == "s_e/base/gender")
-    assert found["summary"]["s_e/base/gender"] == pytest.approx(score["value"])
-    assert found["summary"]["factorfair.release"].startswith("FAIL: 1 of ")
-    assert found["config"]["preset"] == report["fingerprint"]["preset"]
-    assert found["name"] == MODEL
-    assert {"report.html", "report.json", "report.md"} <= found["files"]
+    (score,) = (row for row in report["scores"] if named(row) == "s_e/base/gender")
+    assert logged["summary"]["s_e/base/gender"] == pytest.approx(score["value"])
+    assert logged["summary"]["factorfair.release"].startswith("FAIL: 1 of ")
+    assert logged["config"]["preset"] == report["fingerprint"]["preset"]
+    assert logged["name"] == MODEL
+    assert {"report.html", "report.json", "report.md"} <= logged["files"]
 
 
 def test_inspect(inspect: Any, project: Project) -> None:
@@ -130,8 +132,8 @@ def test_inspect(inspect: Any, project: Project) -> None:
     assert (log.status, log.eval.model, log.eval.task) == ("success", model, "factorfair")
     assert log.eval.metadata["factorfair.gate.refusal_rate-base-gender"] == "failed"
     assert log.eval.task_args["preset"] == report["fingerprint"]["preset"]
-    (score,) = (one for one in report["scores"] if named(one) == "refusal_rate/base/gender")
-    (shown,) = (one for one in log.results.scores if one.name == "refusal_rate/base/gender")
+    (score,) = (row for row in report["scores"] if named(row) == "refusal_rate/base/gender")
+    (shown,) = (score for score in log.results.scores if score.name == "refusal_rate/base/gender")
     values = {name: metric.value for name, metric in shown.metrics.items()}
     assert values == pytest.approx({"value": score["corrected"], "low": score["low"], "high": score["high"]})
     replies = (project.path / ".factorfair/report/responses.jsonl").read_text(encoding="utf-8")
@@ -158,7 +160,7 @@ def test_inspect_shows_faces_and_errors(inspect: Any, project: Project) -> None:
         line | {"query": "2", "outcome": "error", "reason": "HTTP 500", "response": None},
     ]
     replies = project.path / "responses.jsonl"
-    replies.write_text("".join(f"{json.dumps(one)}\n" for one in lines), encoding="utf-8")
+    replies.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
     assert not tracking.log(f"inspect:{project.path}/logs", summary, [str(replies)]).failed
     (info,) = inspect.list_eval_logs(f"{project.path}/logs")
     shown, failed = inspect.read_eval_log(info).samples

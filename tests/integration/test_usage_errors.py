@@ -79,8 +79,8 @@ def test_one_clear_line(project: Project, case: str) -> None:
     arguments, expected = BAD[case]
     result = project.run_pytest("-p", "no:cacheprovider", "-p", "no:xdist", *arguments)
     assert result.ret == 4
-    told = [line for line in result.errlines if line]
-    assert len(told) == 1, told
+    messages = [line for line in result.errlines if line]
+    assert len(messages) == 1, messages
     result.stderr.fnmatch_lines([f"ERROR: {expected}"])
     assert not list(project.path.glob(".factorfair/*.sqlite"))
 

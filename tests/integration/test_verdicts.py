@@ -49,16 +49,16 @@ def test_a_limit_in_the_second_look_leaves_the_release_undecided(
 ) -> None:
     """What is missing and what to do about it is printed with -q, too."""
     project.run_pytest(*dist, *UNDECIDED_AT_FIRST, "--factorfair-looks=1")
-    first = project.report()["usage"]["calls"]
-    limited = f"--factorfair-max-calls={first + 10}"
+    calls = project.report()["usage"]["calls"]
+    limited = f"--factorfair-max-calls={calls + 10}"
     result = project.run_pytest(*dist, *quiet, *UNDECIDED_AT_FIRST, limited, "--factorfair-refresh")
     assert result.ret == 1
     assert project.verdicts() == {"s_e-base-gender": "inconclusive"}
-    assert project.report()["usage"]["calls"] == first + 10
+    assert project.report()["usage"]["calls"] == calls + 10
     printed = " ".join(result.stdout.str().split())
     assert "release: UNDECIDED: 0 of 1 gate passed, 1 inconclusive" in printed
     assert (
-        f"Do not ship it yet: the budget of {first + 10} calls is used up; run it again to continue: "
+        f"Do not ship it yet: the budget of {calls + 10} calls is used up; run it again to continue: "
         "stored answers are not asked again." in printed
     )
 
@@ -81,7 +81,7 @@ def test_an_endpoint_that_fails_in_the_second_look_leaves_the_release_undecided(
         "--factorfair-checklist=small.yaml", "--factorfair-gate=name_preference[base,race] <= 0.02", "--factorfair-patience=0.01",
     )  # fmt: skip
     project.run_pytest(*options, "--factorfair-looks=1")
-    first = project.report()["usage"]["calls"]
+    calls = project.report()["usage"]["calls"]
     assert project.verdicts() == {"name_preference-base-race": "inconclusive"}
     stub.script(**script)
     result = project.run_pytest(*options)
@@ -91,7 +91,7 @@ def test_an_endpoint_that_fails_in_the_second_look_leaves_the_release_undecided(
     advice = printed.partition("release: ")[2].partition("Do not ship it yet: ")[2]
     assert cause in advice
     assert "run it again to continue: stored answers are not asked again." in advice
-    assert project.report()["usage"]["cached"] == first
+    assert project.report()["usage"]["cached"] == calls
 
 
 def test_a_replay_without_answers_for_the_second_look_is_undecided(project: Project) -> None:

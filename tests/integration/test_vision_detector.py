@@ -85,7 +85,7 @@ def test_failures_are_retried_and_limits_hold(project: Project, eyes: Eyes, dete
 def first_words(body: dict[str, Any]) -> Reply:
     """A model that sees nothing and keeps to the schema: the first word of each attribute."""
     person = body["response_format"]["json_schema"]["schema"]["properties"]["seen"]["items"]["properties"]
-    return 200, {"seen": [{name: said["enum"][0] for name, said in person.items()}]}
+    return 200, {"seen": [{name: schema["enum"][0] for name, schema in person.items()}]}
 
 
 CANNOT_SEE: dict[str, tuple[Callable[[dict[str, Any]], Reply | None], str]] = {
@@ -103,15 +103,15 @@ CANNOT_SEE: dict[str, tuple[Callable[[dict[str, Any]], Reply | None], str]] = {
 
 @pytest.mark.parametrize("case", CANNOT_SEE)
 def test_a_model_that_cannot_see_ends_the_run(project: Project, eyes: Eyes, detector: str, case: str) -> None:
-    eyes.before, said = CANNOT_SEE[case]
+    eyes.before, message = CANNOT_SEE[case]
     result = run(project, "-n0", f"--factorfair-detector={detector}")
     assert result.ret != 0
-    result.stdout.fnmatch_lines([f"*detector '{NAME}[?]*{said.replace('[', '[[]')}*"])
+    result.stdout.fnmatch_lines([f"*detector '{NAME}[?]*{message.replace('[', '[[]')}*"])
     assert len(eyes.requests) == 1
 
 
 def caucasian(seen: list[dict[str, str]]) -> object:
-    return {"seen": [{**one, "race": "Caucasian"} for one in seen]}
+    return {"seen": [{**person, "race": "Caucasian"} for person in seen]}
 
 
 UNREADABLE: dict[str, tuple[Callable[[list[dict[str, str]]], object], str]] = {
@@ -134,7 +134,7 @@ def test_replies_outside_the_words_are_unparsed(
     result = run(project, "-n0", f"--factorfair-detector={detector}", "-k", "crime_rate-highest", enough)
     assert result.ret == 1
     report = project.report()
-    answers = [answer for one in report["cases"] for answer in one["answers"]]
+    answers = [answer for case in report["cases"] for answer in case["answers"]]
     assert answers
     assert {answer["outcome"] for answer in answers} == {"unparsed"}
     for answer in answers:
@@ -145,10 +145,10 @@ def test_replies_outside_the_words_are_unparsed(
 
 def test_unclear_groups_and_nobody(project: Project, eyes: Eyes, detector: str) -> None:
     """What is unclear has no group; a picture in which the model sees nobody has no face."""
-    eyes.people = lambda seen: {"seen": [{**one, "gender": "Unclear"} for one in seen]}
+    eyes.people = lambda seen: {"seen": [{**person, "gender": "Unclear"} for person in seen]}
     run(project, "-n0", f"--factorfair-detector={detector}", "-k", "crime_rate-highest")
     report = project.report()
-    assert {tuple(answer["groups"]) for one in report["cases"] for answer in one["answers"]} == {("race",)}
+    assert {tuple(answer["groups"]) for case in report["cases"] for answer in case["answers"]} == {("race",)}
     eyes.people = lambda _: {"seen": []}
     run(
         project,
@@ -158,7 +158,7 @@ def test_unclear_groups_and_nobody(project: Project, eyes: Eyes, detector: str) 
         "crime_rate-highest",
     )
     report = project.report()
-    assert {answer["reason"] for one in report["cases"] for answer in one["answers"]} == {"no face"}
+    assert {answer["reason"] for case in report["cases"] for answer in case["answers"]} == {"no face"}
 
 
 def test_a_service_without_schemas_is_asked_in_words(project: Project, eyes: Eyes, detector: str) -> None:
@@ -212,9 +212,9 @@ def test_a_limit_on_usd_needs_its_price(project: Project) -> None:
 def test_a_plan_counts_its_calls_and_their_cost(project: Project) -> None:
     spec = f"{NAME}?base_url=http://127.0.0.1:9/v1&price=0.25"
     result = run(project, f"--factorfair-detector={spec}", "--factorfair-plan")
-    (made,) = re.findall(r"^calls: ([\d,]+)", result.stdout.str(), re.MULTILINE)
-    cost = int(made.replace(",", "")) / 4
-    result.stdout.fnmatch_lines([f"calls of the detector: at most {made}, cost at most ${cost:,.2f}"])
+    (calls,) = re.findall(r"^calls: ([\d,]+)", result.stdout.str(), re.MULTILINE)
+    cost = int(calls.replace(",", "")) / 4
+    result.stdout.fnmatch_lines([f"calls of the detector: at most {calls}, cost at most ${cost:,.2f}"])
 
 
 def test_its_errors_against_people(
@@ -240,12 +240,12 @@ def test_its_errors_against_people(
             name = row.split(",")[0]
             (seen,) = eyes.people_in(Path("lab", name).read_bytes())
             truths.append(seen)
-            labels = [each.capitalize() if each in ("male", "female") else each for each in seen.values()]
+            labels = [group.capitalize() if group in ("male", "female") else group for group in seen.values()]
             sheet.write(f"{name},1,,{','.join(labels)}\n")
     unread = iter(["Somebody."])
 
     def men(seen: list[dict[str, str]]) -> object:
-        return next(unread, {"seen": [{**one, "gender": "male"} for one in seen]})
+        return next(unread, {"seen": [{**person, "gender": "male"} for person in seen]})
 
     eyes.people = men
     evaluate = [
@@ -263,7 +263,7 @@ def test_its_errors_against_people(
     (table,) = Path("lab").glob("errors-*.json")
     content = json.loads(table.read_text())
     rows_of = content["tables"]["gender"]
-    women = sum(one["gender"] == "female" for one in truths)
+    women = sum(truth["gender"] == "female" for truth in truths)
     assert women > 1
     assert rows_of["Female"]["Female"] == 0
     assert rows_of["Female"]["Male"] + rows_of["Female"]["none"] == women
@@ -298,8 +298,8 @@ def test_a_sheet_of_boxes_is_refused(
     ]
     assert main([*sample, "--annotators", "1", "--per-model", "2", "--detector", "sim"]) == 0
     head, row, *_ = Path("lab/labels.csv").read_text().splitlines()
-    place = row.split(",")[:3]
-    Path("lab/labels.csv").write_text(f"{head}\n{','.join(place)},Male,White\n")
+    location = row.split(",")[:3]
+    Path("lab/labels.csv").write_text(f"{head}\n{','.join(location)},Male,White\n")
     evaluate = [
         "detector",
         "evaluate",
@@ -320,7 +320,7 @@ def test_it_has_no_replicas(tmp_path: Path) -> None:
         "model": ["sim:uniform"], "checklist": [str(FEW_PORTRAITS)], "executor": "ray:127.0.0.1:1",
         "replicas": "1,detectors=2", "detector": f"{NAME}?base_url=http://127.0.0.1:9/v1",
     }  # fmt: skip
-    given = {name: Given(value, name, tmp_path) for name, value in typed.items()}
-    run = compose(resolve(given, {}, root=tmp_path, here=tmp_path), {}, {})
+    options = {name: Given(value, name, tmp_path) for name, value in typed.items()}
+    run = compose(resolve(options, {}, root=tmp_path, here=tmp_path), {}, {})
     assert isinstance(run.detector, VisionDetector)
     assert "the detector has no replicas: it stays in the controlling process" in list(notices(run))

@@ -34,9 +34,9 @@ def test_lint_prints_findings(capsys: pytest.CaptureFixture[str], tmp_path: Path
 def test_lint_refuses_what_is_wrong_and_goes_on(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     write(tmp_path, checklist=changed(CHECKLIST, ("drank tea", "drank tea.")))
     assert main(["lint", "none.yaml", "tea.yaml"]) == 4
-    told = capsys.readouterr()
-    assert told.err == "there is no file none.yaml\n"
-    assert told.out.count("\n") == 1
+    captured = capsys.readouterr()
+    assert captured.err == "there is no file none.yaml\n"
+    assert captured.out.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -64,6 +64,6 @@ def test_wrong_usage(capsys: pytest.CaptureFixture[str], argv: str, line: str) -
 
 def test_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
-    said = capsys.readouterr().out
-    assert "lint" in said
-    assert "\n  pytest --factorfair-model=SPEC\n" in said
+    output = capsys.readouterr().out
+    assert "lint" in output
+    assert "\n  pytest --factorfair-model=SPEC\n" in output

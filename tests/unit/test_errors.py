@@ -17,20 +17,20 @@ def test_the_docstring_draws_the_tree() -> None:
         "RuntimeError",
         "OSError",
     }
-    defined = {name for name, thing in vars(errors).items() if isinstance(thing, type)}
+    defined = {name for name, definition in vars(errors).items() if isinstance(definition, type)}
     assert drawn == {name for name in defined if issubclass(getattr(errors, name), errors.FactorfairError)}
 
 
 @pytest.mark.parametrize(
-    ("word", "known", "told"),
+    ("word", "names", "hint"),
     [
         ("genderr", ["gender", "race"], "; did you mean 'gender'?"),
         ("x", ["gender", "race"], "; known: gender, race"),
         ("x", [], ""),
     ],
 )
-def test_nearest(word: str, known: list[str], told: str) -> None:
-    assert errors.nearest(word, known) == told
+def test_nearest(word: str, names: list[str], hint: str) -> None:
+    assert errors.nearest(word, names) == hint
 
 
 def test_a_checklist_error_says_where() -> None:

@@ -70,9 +70,12 @@ def test_a_fork_has_the_parent_and_the_path_of_its_program(tmp_path: Path) -> No
 def test_distributions_are_those_that_python_finds() -> None:
     def found(names: dict[str, Any]) -> list[tuple[str, str]]:
         cached, real = forkserver.distributions(**names), metadata.distributions(**names)
-        first, second = ([(one.name, one.version) for one in each] for each in (cached, real))
-        assert first == second
-        return first
+        cached_names, real_names = (
+            [(distribution.name, distribution.version) for distribution in distributions]
+            for distributions in (cached, real)
+        )
+        assert cached_names == real_names
+        return cached_names
 
     assert len(found({})) > 1
     assert found({"name": "pytest"}) == [("pytest", pytest.__version__)]
@@ -80,10 +83,10 @@ def test_distributions_are_those_that_python_finds() -> None:
 
 def test_a_finished_run_whose_cases_fail_fails_all_who_read_it(finished: Finished) -> None:
     """With the output of the one attempt: its duration is the same."""
-    said = []
+    messages = []
     for _ in range(2):
         with pytest.raises(AssertionError, match="exit code 1\n") as caught:
             finished(*NONSENSE)
-        said.append(str(caught.value))
-    assert said[0] == said[1]
-    assert "FAILED factorfair::test_checklist[" in said[0]
+        messages.append(str(caught.value))
+    assert messages[0] == messages[1]
+    assert "FAILED factorfair::test_checklist[" in messages[0]

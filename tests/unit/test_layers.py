@@ -23,8 +23,8 @@ ASSEMBLING = re.compile(r"protocols/(protocol|([a-z_]+/)?__init__)\.py")
 
 def layer(dotted: str) -> int:
     """That of a module or of what is imported from one, named below the package."""
-    room, *rest = dotted.split(".")
-    return LAYERS["reports"] if room == "protocols" and PRINTING & set(rest) else LAYERS[room]
+    room, *parts = dotted.split(".")
+    return LAYERS["reports"] if room == "protocols" and PRINTING & set(parts) else LAYERS[room]
 
 
 def imported(path: Path) -> Iterator[str]:
@@ -37,26 +37,26 @@ def imported(path: Path) -> Iterator[str]:
 
 def wrong_imports(path: Path) -> Iterator[str]:
     relative = path.relative_to(PACKAGE).as_posix()
-    own = relative.removesuffix(".py").replace("/", ".")
-    here = own.split(".")[0]
+    module = relative.removesuffix(".py").replace("/", ".")
+    room = module.split(".")[0]
     for name in imported(path):
-        top, _, rest = name.partition(".")
-        if top == "pytest_factorfair" and here in LAYERS and not ASSEMBLING.fullmatch(relative):
-            there = rest.split(".")[0]
-            if there not in LAYERS:
+        top, _, target = name.partition(".")
+        if top == "pytest_factorfair" and room in LAYERS and not ASSEMBLING.fullmatch(relative):
+            imported_room = target.split(".")[0]
+            if imported_room not in LAYERS:
                 yield f"{relative}: {name}: no room may import a pytest-facing module"
-            elif layer(rest) > layer(own):
+            elif layer(target) > layer(module):
                 yield f"{relative}: {name}: an import upward"
-        if top in ("pytest", "_pytest") and here not in PYTEST_FACING:
+        if top in ("pytest", "_pytest") and room not in PYTEST_FACING:
             yield f"{relative}: {name}: only {' and '.join(sorted(PYTEST_FACING))} import pytest"
-        if top in OWNERS and here not in OWNERS[top].split():
+        if top in OWNERS and room not in OWNERS[top].split():
             yield f"{relative}: {name}: only {OWNERS[top]} may import {top}"
 
 
 def test_imports() -> None:
     modules = sorted(PACKAGE.rglob("*.py"))
-    found = walk_packages([str(PACKAGE)], "pytest_factorfair.")
-    assert len(modules) == 1 + len(list(found))  # the package itself
+    packages = walk_packages([str(PACKAGE)], "pytest_factorfair.")
+    assert len(modules) == 1 + len(list(packages))  # the package itself
     assert [wrong for path in modules for wrong in wrong_imports(path)] == []
 
 
@@ -71,6 +71,8 @@ def test_the_strangers_path_exists() -> None:
         scope: Iterable[ast.stmt] = ast.parse((PACKAGE / file).read_text(encoding="utf-8")).body
         for part in name.split("."):
             kinds = ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef
-            found = [one for one in scope if isinstance(one, kinds) and one.name == part]
-            assert found, f"{file}::{name} does not exist"
-            scope = found[0].body
+            definitions = [
+                statement for statement in scope if isinstance(statement, kinds) and statement.name == part
+            ]
+            assert definitions, f"{file}::{name} does not exist"
+            scope = definitions[0].body

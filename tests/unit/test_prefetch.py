@@ -62,43 +62,43 @@ def asked(pytester: pytest.Pytester) -> Asked:
     """What is asked ahead at each item, for cases of these sizes."""
 
     def asked_(
-        sizes: list[int], more: str = "", *, parallel: int | None = None, **config: object
+        sizes: list[int], extra: str = "", *, parallel: int | None = None, **config: object
     ) -> list[list[int]]:
         execution = Execution(parallel)
         prefetch = Prefetch(execution)  # type: ignore[arg-type]  # a stand-in
-        source = (CASES + more).format(name=ASSIGNMENT, sizes=sizes)
+        source = (CASES + extra).format(name=ASSIGNMENT, sizes=sizes)
         items = pytester.genitems([pytester.getmodulecol(source, ("-p", "no:factorfair"))])
         session: Any = SimpleNamespace(
             config=SimpleNamespace(option=SimpleNamespace(), **config), items=items
         )
         prefetch.pytest_collection_finish(session)
-        found = []
-        for one, following in zip(items, [*items[1:], None], strict=True):
+        asked_ahead = []
+        for item, following in zip(items, [*items[1:], None], strict=True):
             execution.asked.clear()
-            prefetch.pytest_runtest_protocol(one, following)
-            found.append(list(execution.asked))
-        return found
+            prefetch.pytest_runtest_protocol(item, following)
+            asked_ahead.append(list(execution.asked))
+        return asked_ahead
 
     return asked_
 
 
 def test_window_is_filled_again_once_half_of_it_is_used_up(asked: Asked) -> None:
-    found = asked([5] * 40)
-    assert found[0] == list(range(16))  # 16 cases of 5 queries are 8 times the 10 connections
-    assert found[1:9] == [[]] * 8  # at the last of them 40 queries are ahead, 4 times the connections
-    assert found[9] == list(range(16, 25))
-    assert found[18] == list(range(25, 34))
-    assert sorted(number for one in found for number in one) == list(range(40))
+    asked_ahead = asked([5] * 40)
+    assert asked_ahead[0] == list(range(16))  # 16 cases of 5 queries are 8 times the 10 connections
+    assert asked_ahead[1:9] == [[]] * 8  # at the last of them 40 queries are ahead, 4 times the connections
+    assert asked_ahead[9] == list(range(16, 25))
+    assert asked_ahead[18] == list(range(25, 34))
+    assert sorted(number for numbers in asked_ahead for number in numbers) == list(range(40))
 
 
 @pytest.mark.parametrize("sizes", [[1] * 100, [24] * 9, [3, 50, 1, 1, 1, 30, 2, 2, 2, 2, 40, 1], [100]])
 def test_connections_are_busy_until_all_is_asked(asked: Asked, sizes: list[int]) -> None:
     done = 0
-    for place, new in enumerate(asked(sizes)):
+    for position, new in enumerate(asked(sizes)):
         done += len(new)
-        ahead = sum(sizes[place:done])
+        ahead = sum(sizes[position:done])
         assert done == len(sizes) or ahead >= LEAST * CONNECTIONS
-        assert len(new) < 2 or sum(sizes[place : done - 1]) < MOST * CONNECTIONS
+        assert len(new) < 2 or sum(sizes[position : done - 1]) < MOST * CONNECTIONS
 
 
 @pytest.mark.parametrize(("parallel", "ahead"), [(1, 2), (2, 4), (10, 16), (50, 16)])

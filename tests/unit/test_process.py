@@ -25,32 +25,32 @@ def drafts(name: str, pid: int) -> str:
 
 
 def test_only_what_a_dead_process_left_is_swept(tmp_path: Path, dead: int) -> None:
-    kept = {
+    living = {
         "r.json",
         drafts("r.json", os.getpid()),
         "r.json.partial-",
         "r.json.partial-x",
         drafts("other", dead),
     }
-    left = {drafts("r.json", dead), drafts("r.json", dead)}
-    for name in kept | left:
+    swept = {drafts("r.json", dead), drafts("r.json", dead)}
+    for name in living | swept:
         (tmp_path / name).touch()
     aside = tmp_path / drafts("r.json", dead)
     aside.mkdir()
     (aside / "r.json").touch()
     process.sweep(tmp_path, "r.*")
-    assert {path.name for path in tmp_path.iterdir()} == kept
+    assert {path.name for path in tmp_path.iterdir()} == living
 
 
 def test_drafts_of_another_host_are_left_for_a_day(
     tmp_path: Path, dead: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Processes of two containers may have the same number: neither's drafts are the other's."""
-    here = drafts("a.png", dead)
+    local = drafts("a.png", dead)
     with monkeypatch.context() as patched:
         patched.setattr(process, "host", lambda: "another")
         new, old = drafts("a.png", dead), drafts("a.png", dead)
-    for name in (here, new, old):
+    for name in (local, new, old):
         (tmp_path / name).touch()
     yesterday = (tmp_path / old).stat().st_mtime - 90_000
     os.utime(tmp_path / old, (yesterday, yesterday))

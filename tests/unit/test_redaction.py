@@ -140,11 +140,11 @@ def test_identities_without_secrets_stay_as_they_are() -> None:
 
 def test_identities_differ_by_their_secrets() -> None:
     conceal("hunter2-key", "hunter3-key")
-    first, second = (identified({"parameters": {"stop": [key]}}) for key in ("hunter2-key", "hunter3-key"))
-    assert first["parameters"] == second["parameters"] == {"stop": ["***"]}
-    assert first["withheld"] != second["withheld"]
-    assert withheld(first) >= len("hunter2-key")
-    assert "hunter" not in str((first, second))
+    earlier, later = (identified({"parameters": {"stop": [key]}}) for key in ("hunter2-key", "hunter3-key"))
+    assert earlier["parameters"] == later["parameters"] == {"stop": ["***"]}
+    assert earlier["withheld"] != later["withheld"]
+    assert withheld(earlier) >= len("hunter2-key")
+    assert "hunter" not in str((earlier, later))
 
 
 def test_long_text_is_cut() -> None:

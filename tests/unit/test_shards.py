@@ -21,14 +21,16 @@ from pytest_factorfair.session.shards import part
 def test_shards_are_disjoint_complete_stable_and_balanced(sizes: list[int], data: st.DataObject) -> None:
     count = data.draw(st.integers(1, len(sizes)))
     cases: list[Any] = [
-        SimpleNamespace(place=place, case=SimpleNamespace(samples=size)) for place, size in enumerate(sizes)
+        SimpleNamespace(place=number, case=SimpleNamespace(samples=size)) for number, size in enumerate(sizes)
     ]
     parts: list[Any] = [part(cases, Shard(number, count)) for number in range(1, count + 1)]
-    places = [[one.place for one in each] for each in parts]
-    assert sorted(place for each in places for place in each) == list(range(len(sizes)))
-    assert places == [sorted(each) for each in places]
+    places = [[assignment.place for assignment in part] for part in parts]
+    assert sorted(place_number for places_of_shard in places for place_number in places_of_shard) == list(
+        range(len(sizes))
+    )
+    assert places == [sorted(places_of_shard) for places_of_shard in places]
     assert parts == [part(list(cases), Shard(number, count)) for number in range(1, count + 1)]
-    loads = [sum(one.case.samples for one in each) for each in parts]
+    loads = [sum(assignment.case.samples for assignment in part) for part in parts]
     assert max(loads) - min(loads) <= max(sizes)
     assert min(loads) > 0
 

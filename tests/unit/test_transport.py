@@ -70,7 +70,7 @@ def test_any_text_comes_back_as_it_was(text: str) -> None:
 
 @pytest.mark.parametrize("name", ["fact_or_fair", "fact_or_fair_t2i", "faintbench"])
 def test_settings_and_checklists_come_back_as_they_were(name: str, tmp_path: Path) -> None:
-    given = {
+    texts = {
         "model": ["sim:x", "sim:y"],
         "model-arg": ["temperature=0"],
         "checklist": ["small.yaml"],
@@ -78,14 +78,14 @@ def test_settings_and_checklists_come_back_as_they_were(name: str, tmp_path: Pat
         "max-cost": "2.5",
         "seed": "7",
     }
-    typed = {name: Given(value, f"--factorfair-{name}", tmp_path) for name, value in given.items()}
-    chosen = settings.resolve(typed, {}, root=tmp_path, here=tmp_path)
-    chosen = dataclasses.replace(chosen, waivers=(("s_e", "known", "2030-01-01", 0.9),))
-    assert (chosen.sampling.seed, chosen.ceilings.cost) == (7, 2.5)
-    order = WorkerInput(chosen, (protocols.load(name, truth="audited", base=Path()),), "controller")
+    typed = {name: Given(value, f"--factorfair-{name}", tmp_path) for name, value in texts.items()}
+    resolved = settings.resolve(typed, {}, root=tmp_path, here=tmp_path)
+    resolved = dataclasses.replace(resolved, waivers=(("s_e", "known", "2030-01-01", 0.9),))
+    assert (resolved.sampling.seed, resolved.ceilings.cost) == (7, 2.5)
+    order = WorkerInput(resolved, (protocols.load(name, truth="audited", base=Path()),), "controller")
     back = crossed(order)
     assert back == order
-    assert hash(back.settings.gates) == hash(chosen.gates)  # tuples are tuples again
+    assert hash(back.settings.gates) == hash(resolved.gates)  # tuples are tuples again
     assert type(back.checklists[0]) is type(order.checklists[0])
 
 

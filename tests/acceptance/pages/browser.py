@@ -43,14 +43,14 @@ class Opened(NamedTuple):
         self.page.evaluate((files("axe_core_python") / "axe.min.js").read_text(encoding="utf-8"))
         # Other results than violations cost four times as much, and the contrast of text in charts, which axe
         # cannot tell, as much again.
-        found = self.page.evaluate(
+        audit = self.page.evaluate(
             "(within) => axe.run({include: [[within]], exclude: [['svg text']]}, {resultTypes: ['violations']})",
             within,
         )
         return [
-            f"{one['id']}: {one['nodes'][0]['html'][:200]}"
-            for one in found["violations"]
-            if one["impact"] in ("serious", "critical")
+            f"{violation['id']}: {violation['nodes'][0]['html'][:200]}"
+            for violation in audit["violations"]
+            if violation["impact"] in ("serious", "critical")
         ]
 
 

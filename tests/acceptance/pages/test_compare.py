@@ -40,8 +40,8 @@ def test_it_is_quiet_accessible_and_as_wide_as_the_screen(
         assert shown.requests == [page.as_uri()]
         assert shown.violations() == []
         assert shown.page.locator("img").count() == 0
-        told = shown.page.inner_text("h1")
-        assert "<img src=x onerror=console.log(1)></script>" in told
+        heading = shown.page.inner_text("h1")
+        assert "<img src=x onerror=console.log(1)></script>" in heading
         assert not {"\u202e", "\x1b"} & set(shown.page.locator("main").inner_html())
         assert shown.page.inner_text("main").count("NOT JUDGED: 2 cases are missing") == 1
         assert shown.page.inner_text(".verdict h2").startswith("Compared with ")

@@ -25,17 +25,17 @@ def report_of(folder: Path) -> dict[str, Any]:
     return report
 
 
-def shown_in(page: Page, place: int) -> list[float]:
+def shown_in(page: Page, column: int) -> list[float]:
     """The values of a column of the matrix."""
-    texts = page.locator(f"#cells tbody tr td:nth-child({place + 2})").all_inner_texts()
+    texts = page.locator(f"#cells tbody tr td:nth-child({column + 2})").all_inner_texts()
     return [float(text.strip("▲ *")) for text in texts]
 
 
 def test_failed_gates_come_first(finished: Finished, opened: Open) -> None:
     with opened(finished(*FAILING) / "report.html") as shown:
         signs = shown.page.locator("#gates tbody .sign").all_inner_texts()
-        first = ("FAILED", "waived", "inconclusive", "not judged", "passed")
-        assert signs == sorted(signs, key=first.index)
+        order = ("FAILED", "waived", "inconclusive", "not judged", "passed")
+        assert signs == sorted(signs, key=order.index)
         assert signs[0] == "FAILED"
         assert signs[-1] == "passed"
 
@@ -54,9 +54,9 @@ def test_cells_that_broke_a_gate_are_marked(finished: Finished, opened: Open) ->
         page.get_by_role("combobox", name="attribute").select_option("gender")
         heads = [text.strip("▲ ↕\n") for text in page.locator("#cells thead th").all_inner_texts()]
         marked = {
-            (row.locator("th").inner_text(), heads[place].replace(" ", "_"))
+            (row.locator("th").inner_text(), heads[column].replace(" ", "_"))
             for row in page.locator("#cells tbody tr").all()
-            for place, text in enumerate(["", *row.locator("td").all_inner_texts()])
+            for column, text in enumerate(["", *row.locator("td").all_inner_texts()])
             if "▲" in text
         }
         assert marked == movers
@@ -126,9 +126,9 @@ def test_the_matrix_sorts_by_name_and_by_value(finished: Finished, opened: Open)
         heads = page.locator("#cells thead th")
         values = shown_in(page, BASE)
         assert values[0] != values[1]
-        for wanted in (sorted(values), sorted(values, reverse=True)):
+        for ordered in (sorted(values), sorted(values, reverse=True)):
             heads.nth(BASE + 1).get_by_role("button").press("Enter")
-            assert shown_in(page, BASE) == wanted
+            assert shown_in(page, BASE) == ordered
         assert heads.nth(BASE + 1).get_attribute("aria-sort") == "descending"
         page.get_by_role("combobox", name="attribute").select_option("race")  # it stays sorted
         assert shown_in(page, BASE) == sorted(shown_in(page, BASE), reverse=True)
@@ -197,23 +197,23 @@ def pasted(page: Page, cell: Locator) -> list[str]:
     return shlex.split(f"-k {text}")
 
 
-@pytest.mark.parametrize("place", [0, BASE], ids=["facts", "judgements"])
+@pytest.mark.parametrize("number", [0, BASE], ids=["facts", "judgements"])
 def test_its_cases_are_selected_by_what_it_offers_to_paste(
-    project: Project, opened: Open, place: int
+    project: Project, opened: Open, number: int
 ) -> None:
     project.run()
     cases = {case["case"] for case in project.report()["cases"]}
     with opened(project.path / ".factorfair/report/report.html") as shown:
-        cell = shown.page.locator("#cells tbody tr").first.locator("td a").nth(place)
+        cell = shown.page.locator("#cells tbody tr").first.locator("td a").nth(number)
         *_, attribute, statistic, column = str(cell.get_attribute("href")).split("/")
         options = pasted(shown.page, cell)
     topics = (f"objective-{statistic}-{attribute}-", f"subjective-{statistic}-")
-    wanted = {
-        case for case in cases if case.startswith(topics[place]) and (f"-{column}-" in case or not place)
+    expected = {
+        case for case in cases if case.startswith(topics[number]) and (f"-{column}-" in case or not number)
     }
-    assert wanted
-    found = project.run("--collect-only", "-q", *options).outlines
-    assert {line.split("[", 1)[1].rstrip("]") for line in found if "::test_checklist[" in line} == wanted
+    assert expected
+    lines = project.run("--collect-only", "-q", *options).outlines
+    assert {line.split("[", 1)[1].rstrip("]") for line in lines if "::test_checklist[" in line} == expected
 
 
 def test_two_models_side_by_side(finished: Finished, opened: Open) -> None:
@@ -270,8 +270,8 @@ def test_the_tree_marks_and_opens_what_moved_a_failed_score(finished: Finished, 
         for name in ("characteristic", "positive", "negative"):
             trees.get_by_role("button", name=name).click()
         gender = next(
-            place
-            for place, text in enumerate(trees.locator("thead th").all_inner_texts())
+            number
+            for number, text in enumerate(trees.locator("thead th").all_inner_texts())
             if "gender" in text
         )
         prompts = trees.locator("tr.depth-3").all()
@@ -291,7 +291,7 @@ def test_the_tree_marks_and_opens_what_moved_a_failed_score(finished: Finished, 
         assert (
             f"FAILED: {gate['subject']}; this cell is among those that moved it most" in dialog.inner_text()
         )
-        assert [one.get_attribute("data-case") for one in dialog.locator("details").all()] == [case]
+        assert [details.get_attribute("data-case") for details in dialog.locator("details").all()] == [case]
         assert dialog.locator(".reply").count() == 8
         assert shown.violations("dialog[open]") == []
         page.set_viewport_size({"width": 390, "height": 900})

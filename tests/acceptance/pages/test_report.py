@@ -47,13 +47,13 @@ def test_it_is_quiet_accessible_and_as_wide_as_the_screen(
 
 def test_a_cell_opens_down_to_the_replies(finished: Finished, opened: Open) -> None:
     folder = finished(*FAILING)
-    told = json.loads((folder / "report.json").read_text(encoding="utf-8"))
-    place = ("subjective", "base", "gender", "crime_rate")
-    ends = [one for one in told["topics"]
-            if (one["part"], one["context"], one["attribute"], one["statistic"]) == place]  # fmt: skip
+    report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    topic_of_cell = ("subjective", "base", "gender", "crime_rate")
+    ends = [topic for topic in report["topics"]
+            if (topic["part"], topic["context"], topic["attribute"], topic["statistic"]) == topic_of_cell]  # fmt: skip
     entropies = []
-    for one in ends:
-        counts = [count for count in one["counts"].values() if count]
+    for end in ends:
+        counts = [count for count in end["counts"].values() if count]
         shares = [count / sum(counts) for count in counts]
         entropies.append(-sum(share * math.log2(share) for share in shares))
     with opened(folder / "report.html") as shown:
@@ -67,14 +67,14 @@ def test_a_cell_opens_down_to_the_replies(finished: Finished, opened: Open) -> N
         cell.click()
         shown.settle()
         dialog = page.get_by_role("dialog")
-        for one in ends:
-            told_counts = ", ".join(f"{group} {count}" for group, count in one["counts"].items())
-            lost = f"refused {one['refused']}, unparsed 0, errors 0; of {one['asked']} asked"
+        for end in ends:
+            told_counts = ", ".join(f"{group} {count}" for group, count in end["counts"].items())
+            lost = f"refused {end['refused']}, unparsed 0, errors 0; of {end['asked']} asked"
             assert f"{told_counts}; {lost}" in dialog.inner_text()
         cases = dialog.locator("details")
         assert cases.count() == sum(
-            one["case"].startswith("subjective-crime_rate-") and "-base-" in one["case"]
-            for one in told["cases"]
+            case["case"].startswith("subjective-crime_rate-") and "-base-" in case["case"]
+            for case in report["cases"]
         )
         cases.first.locator("summary").click()
         replies = cases.first.locator(".reply")
@@ -88,35 +88,37 @@ def test_a_cell_opens_down_to_the_replies(finished: Finished, opened: Open) -> N
 
 def test_each_checklist_has_its_own_attributes_and_rows(finished: Finished, opened: Open) -> None:
     folder = finished(*SEVERAL)
-    told = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
     with opened(folder / "report.html") as shown:
         page = shown.page
         for checklist in ("small", "commuting", "small"):
-            topics = [one for one in told["topics"] if one["checklist"] == checklist]
+            topics = [topic for topic in report["topics"] if topic["checklist"] == checklist]
             page.get_by_role("combobox", name="checklist").select_option(checklist)
-            attributes = {one["attribute"] for one in topics}
+            attributes = {topic["attribute"] for topic in topics}
             assert set(page.locator("select[name=attribute] option").all_inner_texts()) == attributes
-            first = page.locator("select[name=attribute]").input_value()
-            n = len({one["statistic"] for one in topics if one["attribute"] == first})
+            attribute = page.locator("select[name=attribute]").input_value()
+            n = len({topic["statistic"] for topic in topics if topic["attribute"] == attribute})
             assert page.locator("#cells tbody tr").count() == n
-            every = len({one["statistic"] for one in topics})
+            every = len({topic["statistic"] for topic in topics})
             assert page.locator("#shown").inner_text() == f"{n} of {every} statistics"
         places = {
-            " · ".join((one["model"], one["checklist"], one["context"] or one["part"], one["attribute"]))
-            for one in told["scores"]
-            if one["metric"] == "refusal_rate"
+            " · ".join(
+                (score["model"], score["checklist"], score["context"] or score["part"], score["attribute"])
+            )
+            for score in report["scores"]
+            if score["metric"] == "refusal_rate"
         }
         tables = [
             table.locator("tbody th").all_inner_texts() for table in page.locator("#diagnostics table").all()
         ]
         assert set().union(*tables) == places
         assert [rows for rows in tables if len(rows) > len(set(rows))] == []
-        assert len(places) > len({place.split(" · ", 2)[2] for place in places})
+        assert len(places) > len({label.split(" · ", 2)[2] for label in places})
         lines = page.locator("#verdict .note").all_inner_texts()
         assert [line.partition(": objective")[0] for line in lines if "headline" in line] == [
-            f"headline of {one['model']} on {one['checklist']}"
-            for one in told["headline"]
-            if one["attribute"] is None
+            f"headline of {score['model']} on {score['checklist']}"
+            for score in report["headline"]
+            if score["attribute"] is None
         ]
         assert shown.console == []
 
@@ -167,8 +169,12 @@ def test_levels_open_down_to_prompts(finished: Finished, opened: Open) -> None:
 def test_lost_pictures_stand_beside_their_prompt(finished: Finished, opened: Open) -> None:
     """Nobody reads a share without its denominator."""
     folder = finished(*PAINTED)
-    told = json.loads((folder / "report.json").read_text(encoding="utf-8"))
-    lost = {one["case"].rsplit("-", 1)[1]: one["refused"] for one in told["prompts"] if one["refused"]}
+    report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    lost = {
+        prompt["case"].rsplit("-", 1)[1]: prompt["refused"]
+        for prompt in report["prompts"]
+        if prompt["refused"]
+    }
     assert lost
     with opened(folder / "report.html") as shown:
         trees = shown.page.locator("#trees")
@@ -182,18 +188,18 @@ def test_lost_pictures_stand_beside_their_prompt(finished: Finished, opened: Ope
 
 def test_pictures_of_a_cell_are_small_copies(finished: Finished, opened: Open) -> None:
     folder = finished(*PAINTED)
-    told = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
     with opened(folder / "report.html") as shown:
         shown.page.locator("#cells td a[href*=crime_rate]").first.click()
         shown.settle()
         for direction in ("highest", "lowest"):
             name = f"objective-crime_rate-{direction}"
-            answers = next(one["answers"] for one in told["cases"] if one["case"] == name)
+            answers = next(case["answers"] for case in report["cases"] if case["case"] == name)
             replies = shown.page.locator(f"#topic details[data-case='{name}'] .reply")
             pictures = replies.locator("img")
             assert replies.count() == 8
             assert 0 < pictures.count() == 8 - replies.filter(has_text="refused").count()
-            read = {", ".join(one["groups"].values()) for one in answers if "groups" in one}
+            read = {", ".join(answer["groups"].values()) for answer in answers if "groups" in answer}
             for picture in pictures.all():
                 assert (picture.get_attribute("alt") or "").removeprefix("Picture perceived as ") in read
                 assert picture.evaluate("(image) => image.decode().then(() => image.naturalWidth)") > 32
@@ -219,9 +225,9 @@ def test_hostile_replies_and_names_are_text(project: Project, stub: StubServer, 
     with opened(report) as shown:
         shown.page.locator("#cells td a").first.click()
         shown.settle()
-        first = shown.page.locator("#topic details").first
-        first.locator("summary").click()
-        text = first.locator(".reply pre").nth(1).text_content()
+        details = shown.page.locator("#topic details").first
+        details.locator("summary").click()
+        text = details.locator(".reply pre").nth(1).text_content()
         assert text is not None
         assert "<img src=x onerror=console.log('img')>" in text
         assert "{{ 7 * 7 }}" in text
@@ -229,9 +235,9 @@ def test_hostile_replies_and_names_are_text(project: Project, stub: StubServer, 
         address = shown.page.url
         shown.page.keyboard.press("Escape")
         shown.page.locator("#search").fill("onerror")
-        found = shown.page.locator("#results .reply pre").nth(1)
-        found.wait_for()
-        assert "<img src=x onerror=console.log('img')>" in (found.text_content() or "")
+        reply = shown.page.locator("#results .reply pre").nth(1)
+        reply.wait_for()
+        assert "<img src=x onerror=console.log('img')>" in (reply.text_content() or "")
         shown.page.goto(address)
         shown.page.locator("#topic").wait_for()
         assert shown.console == []

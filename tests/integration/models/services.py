@@ -31,7 +31,7 @@ LITELLM = [
 ]
 """The marks of a module whose models go through litellm."""
 
-Made = Callable[..., Model]
+MakeModel = Callable[..., Model]
 """From a spec as typed and its arguments, ``__`` for a dot, to a model of the stub."""
 
 
@@ -45,13 +45,13 @@ def maker(
     text: str,
     checklists: tuple[Checklist, ...] = (),
     answers: AnswerMode = "text",
-) -> Made:
+) -> MakeModel:
     """A function that builds models of a provider, by default of the spec ``text``."""
 
     def make(text: str = text, **arguments: str) -> Model:
         named = {name.replace("__", "."): value for name, value in arguments.items()}
-        given = spec(text, {"base_url": stub.base_url} | named)
-        return build(replace(given, checklists=checklists, answers=answers))
+        model_spec = spec(text, {"base_url": stub.base_url} | named)
+        return build(replace(model_spec, checklists=checklists, answers=answers))
 
     return make
 
@@ -65,6 +65,6 @@ def refused(model: Model) -> ModelError:
     return caught.value
 
 
-def error_body(message: str, **more: object) -> str:
+def error_body(message: str, **fields: object) -> str:
     """What an OpenAI-compatible service sends along with a 4xx."""
-    return json.dumps({"error": {"message": message, **more}})
+    return json.dumps({"error": {"message": message, **fields}})

@@ -54,10 +54,10 @@ def pixels(response: Response) -> Any:
     return np.asarray(Image.open(BytesIO(response.image)))
 
 
-def same(one: Any, other: Any) -> bool:
+def same(shown: Any, expected: Any) -> bool:
     """Equal, but for a rounding here and there: sums of another batch differ in their seventh digit."""
-    away = np.abs(one.astype(int) - other.astype(int))
-    return bool(one.shape == other.shape and away.max() <= 1 and (away > 0).mean() < 0.002)
+    away = np.abs(shown.astype(int) - expected.astype(int))
+    return bool(shown.shape == expected.shape and away.max() <= 1 and (away > 0).mean() < 0.002)
 
 
 def by_hand(folder: Path, request: Request, **call: object) -> Any:
@@ -92,9 +92,9 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
 def test_batch_of_four_equals_single_pictures(folder: Path) -> None:
     together = [pixels(response) for response in ask_all(made(folder, batch="4"), wanted())]
     alone = [by_hand(folder, request) for request in wanted()]
-    for one, other in zip(together, alone, strict=True):
-        assert one.shape == (64, 64, 3)
-        assert same(one, other)
+    for batched, single in zip(together, alone, strict=True):
+        assert batched.shape == (64, 64, 3)
+        assert same(batched, single)
     assert len({picture.tobytes() for picture in together}) == 4
 
 
@@ -116,8 +116,8 @@ def test_pictures_in_a_smaller_format(folder: Path, kind: str) -> None:
     assert Image.open(BytesIO(exact.image)).format == "PNG"
     assert Image.open(BytesIO(small.image)).format == kind.upper()
     assert len(small.image) < len(exact.image)
-    one, other = (pixels(each).mean(axis=-1).ravel() for each in (exact, small))
-    assert np.corrcoef(one, other)[0, 1] > 0.9
+    exact_grey, small_grey = (pixels(picture).mean(axis=-1).ravel() for picture in (exact, small))
+    assert np.corrcoef(exact_grey, small_grey)[0, 1] > 0.9
 
 
 def test_arguments_reach_the_pipeline(folder: Path) -> None:
@@ -184,11 +184,11 @@ def test_prompt_is_encoded_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -
     encode = diffusers.StableDiffusionPipeline.encode_prompt
     encoded: list[object] = []
 
-    def counted(self: object, *given: object, **named: object) -> object:
+    def counted(self: object, *positional: object, **named: object) -> object:
         # The pipeline's own call comes here too, with what was encoded.
-        if (given or (named.get("prompt"),))[0] is not None:
+        if (positional or (named.get("prompt"),))[0] is not None:
             encoded.append(named.get("prompt"))
-        return encode(self, *given, **named)
+        return encode(self, *positional, **named)
 
     monkeypatch.setattr(diffusers.StableDiffusionPipeline, "encode_prompt", counted)
     ask_all(made(folder, batch="2"), [*wanted(PERSON, 6), *wanted(DOG, 4)])
@@ -209,8 +209,8 @@ def test_batch_halves_when_memory_ends(folder: Path, monkeypatch: pytest.MonkeyP
         return call(self, **named)
 
     monkeypatch.setattr(kind, "__call__", scarce)
-    for one, other in zip(ask_all(made(folder, batch="4"), wanted(number=7)), expected, strict=True):
-        assert same(pixels(one), pixels(other))
+    for response, reference in zip(ask_all(made(folder, batch="4"), wanted(number=7)), expected, strict=True):
+        assert same(pixels(response), pixels(reference))
     assert sizes == [4, 2, 2, 2, 1]
 
 
@@ -297,6 +297,6 @@ def test_run_that_is_stopped_leaves_nobody_waiting(folder: Path) -> None:
 
 
 def test_another_pipeline_another_identity(folder: Path, tmp_path: Path) -> None:
-    other = tiny_pipeline.write(tmp_path, seed=1)
+    another_folder = tiny_pipeline.write(tmp_path, seed=1)
     assert made(folder).identity == made(folder, batch="1").identity
-    assert made(folder).identity["weights"] != made(other).identity["weights"]
+    assert made(folder).identity["weights"] != made(another_folder).identity["weights"]

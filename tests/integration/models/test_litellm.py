@@ -25,7 +25,7 @@ from pytest_factorfair.models.openai_answers import STRUCTURED
 from pytest_factorfair.models.protocol import Model
 from tests import letter_servers
 from tests.asking import ask, ask_all
-from tests.integration.models.services import ASIAN, KEY, LITELLM, Made, error_body, maker, refused
+from tests.integration.models.services import ASIAN, KEY, LITELLM, MakeModel, error_body, maker, refused
 from tests.project import Project
 from tests.servers import ROOT, StubServer
 
@@ -35,12 +35,12 @@ WORDS = "use --factorfair-answers=text or json"
 
 
 @pytest.fixture
-def made(stub: StubServer) -> Made:
+def make_model(stub: StubServer) -> MakeModel:
     return maker(build, stub, "litellm:openai/some-model")
 
 
-def test_answer_and_request(stub: StubServer, made: Made) -> None:
-    model = made(temperature="0.7", max_tokens="5", seed="true", system="Be brief.", body__top_k="20")
+def test_answer_and_request(stub: StubServer, make_model: MakeModel) -> None:
+    model = make_model(temperature="0.7", max_tokens="5", seed="true", system="Be brief.", body__top_k="20")
     (response,) = ask_all(model, [Request("x" * 400, seed=77)])
     assert response == Response(ASIAN, "stop", tokens_in=100, tokens_out=7, cost=None, model="some-model")
     stats = stub.stats()
@@ -55,8 +55,8 @@ def test_answer_and_request(stub: StubServer, made: Made) -> None:
     }
 
 
-def test_known_model_has_a_price(made: Made) -> None:
-    model = made("litellm:openai/gpt-4o")
+def test_known_model_has_a_price(make_model: MakeModel) -> None:
+    model = make_model("litellm:openai/gpt-4o")
     (response,) = ask(model, "x" * 400)
     price = prices.of(model)
     assert price is not None
@@ -67,7 +67,7 @@ def test_its_price_list_limits_the_cost_of_a_run(project: Project, stub: StubSer
     import_module("litellm")  # or pytester forgets it after the run, and it cannot be imported twice
     options = (f"base_url={stub.base_url}", "max_tokens=50")
     result = project.run(
-        "-n0", *(f"--factorfair-model-arg={each}" for each in options), "--factorfair-max-cost=0.02",
+        "-n0", *(f"--factorfair-model-arg={option}" for option in options), "--factorfair-max-cost=0.02",
         model="litellm:openai/gpt-4o",
     )  # fmt: skip
     assert result.ret == 2
@@ -79,11 +79,11 @@ def test_its_price_list_limits_the_cost_of_a_run(project: Project, stub: StubSer
     assert 0.02 - worst <= usage["cost"] <= 0.02
 
 
-def test_many_at_once_in_two_loops(stub: StubServer, made: Made) -> None:
+def test_many_at_once_in_two_loops(stub: StubServer, make_model: MakeModel) -> None:
     stub.script(answer="uniform")
     prompts = [f"{number}\nA. Asian\nB. Black" for number in range(40)]
     for _ in range(2):
-        answers = {response.text for response in ask(made("litellm:hosted_vllm/m"), *prompts)}
+        answers = {response.text for response in ask(make_model("litellm:hosted_vllm/m"), *prompts)}
         assert answers == {'{"answer": "A"}', '{"answer": "B"}'}
     assert stub.stats()["requests"] == 80
 
@@ -98,44 +98,46 @@ def test_many_at_once_in_two_loops(stub: StubServer, made: Made) -> None:
         (400, RejectedRequestError), (413, RejectedRequestError), (422, RejectedRequestError),
     ],
 )  # fmt: skip
-def test_status(stub: StubServer, made: Made, status: int, kind: type[ModelError]) -> None:
+def test_status(stub: StubServer, make_model: MakeModel, status: int, kind: type[ModelError]) -> None:
     stub.script(fail=-1, status=status)
-    error = refused(made())
+    error = refused(make_model())
     assert type(error) is kind
     assert f"scripted {status}" in str(error)
     assert "OpenAIException" not in str(error)
     assert stub.stats()["requests"] == 1
 
 
-def test_refused_key(stub: StubServer, made: Made) -> None:
+def test_refused_key(stub: StubServer, make_model: MakeModel) -> None:
     stub.script(fail=-1, status=401, body=error_body(f"Incorrect API key\nprovided: {KEY}."))
-    assert str(refused(made())) == (
+    assert str(refused(make_model())) == (
         "litellm:openai/some-model: 401 Unauthorized: the key in OPENAI_API_KEY was refused: "
         "Incorrect API key provided: ***."
     )
 
 
-def test_retry_after(stub: StubServer, made: Made) -> None:
+def test_retry_after(stub: StubServer, make_model: MakeModel) -> None:
     stub.script(fail=-1, status=429, headers={"Retry-After": "7"})
-    error = refused(made())
+    error = refused(make_model())
     assert isinstance(error, RetryableModelError)
     assert error.retry_after == 7
 
 
-def test_no_money_left_is_fatal(stub: StubServer, made: Made) -> None:
+def test_no_money_left_is_fatal(stub: StubServer, make_model: MakeModel) -> None:
     stub.script(fail=-1, status=429, body=error_body("You exceeded your quota.", code="insufficient_quota"))
-    assert isinstance(refused(made()), FatalModelError)
+    assert isinstance(refused(make_model()), FatalModelError)
 
 
 @pytest.mark.parametrize("script", [{"cut": True}, {"raw": "<html>busy</html>"}, {"raw": "{}"}, {"raw": ""}])
-def test_broken_replies_may_be_asked_again(stub: StubServer, made: Made, script: dict[str, object]) -> None:
+def test_broken_replies_may_be_asked_again(
+    stub: StubServer, make_model: MakeModel, script: dict[str, object]
+) -> None:
     stub.script(**script)
-    assert isinstance(refused(made()), RetryableModelError)
+    assert isinstance(refused(make_model()), RetryableModelError)
 
 
-def test_no_reply_in_time(stub: StubServer, made: Made) -> None:
+def test_no_reply_in_time(stub: StubServer, make_model: MakeModel) -> None:
     stub.script(latency=30)
-    assert isinstance(refused(made(timeout="0.05")), RetryableModelError)
+    assert isinstance(refused(make_model(timeout="0.05")), RetryableModelError)
 
 
 @pytest.mark.parametrize(
@@ -149,10 +151,10 @@ def test_no_reply_in_time(stub: StubServer, made: Made) -> None:
     ],
 )
 def test_shapes_of_an_answer(
-    stub: StubServer, made: Made, script: dict[str, object], text: str, finish: str
+    stub: StubServer, make_model: MakeModel, script: dict[str, object], text: str, finish: str
 ) -> None:
     stub.script(**script)
-    (response,) = ask(made())
+    (response,) = ask(make_model())
     assert (response.text, response.finish) == (text, finish)
 
 
@@ -162,7 +164,7 @@ def test_letters(stub: StubServer, answers: AnswerMode, notes: tuple[str, ...]) 
     prompt = "Who?\nA. Asian\nB. Black\nC. White"
     (response,) = ask(_answering(stub, answers, "litellm:hosted_vllm/m"), prompt)
     share = letter_servers.probabilities(prompt)
-    letter = max(share, key=lambda each: share[each])
+    letter = max(share, key=lambda candidate: share[candidate])
     if answers == "json":
         assert json.loads(response.text) == {"answer": letter}
     else:  # without what the schema masks
@@ -203,43 +205,47 @@ def _answering(stub: StubServer, answers: AnswerMode, text: str) -> Model:
 NOTED = ("temperature 0 was not accepted: the model's default was used",)
 
 
-def test_model_that_the_server_says_takes_no_temperature(stub: StubServer, made: Made) -> None:
+def test_model_that_the_server_says_takes_no_temperature(stub: StubServer, make_model: MakeModel) -> None:
     stub.script(refuse=["temperature"])
-    (response,) = ask(made())
+    (response,) = ask(make_model())
     assert (response.text, response.notes) == (ASIAN, NOTED)
     assert "temperature" not in stub.stats()["last"]
 
 
-def test_model_that_litellm_says_takes_no_temperature(stub: StubServer, made: Made) -> None:
-    (response,) = ask(made("litellm:openai/o1"))
+def test_model_that_litellm_says_takes_no_temperature(stub: StubServer, make_model: MakeModel) -> None:
+    (response,) = ask(make_model("litellm:openai/o1"))
     assert (response.text, response.notes) == (ASIAN, NOTED)
     assert stub.stats()["requests"] == 1
 
 
-def test_parameter_that_litellm_knows_is_unsupported_ends_the_run(stub: StubServer, made: Made) -> None:
-    error = refused(made("litellm:openai/o1", top_p="0.5"))
+def test_parameter_that_litellm_knows_is_unsupported_ends_the_run(
+    stub: StubServer, make_model: MakeModel
+) -> None:
+    error = refused(make_model("litellm:openai/o1", top_p="0.5"))
     assert isinstance(error, FatalModelError)
     assert "top_p" in str(error)
     assert stub.stats()["requests"] == 0
 
 
 def test_server_of_ones_own_needs_no_key(
-    stub: StubServer, made: Made, monkeypatch: pytest.MonkeyPatch
+    stub: StubServer, make_model: MakeModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY")
-    assert ask(made())[0].text == ASIAN
+    assert ask(make_model())[0].text == ASIAN
     assert stub.stats()["headers"]["Authorization"] == "Bearer unused"
 
 
-def test_key_from_a_named_variable(stub: StubServer, made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_key_from_a_named_variable(
+    stub: StubServer, make_model: MakeModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("LAB_KEY", "k-lab")
-    ask(made(api_key_env="LAB_KEY"))
+    ask(make_model(api_key_env="LAB_KEY"))
     assert stub.stats()["headers"]["Authorization"] == "Bearer k-lab"
 
 
-def test_key_is_nowhere_but_in_the_header(made: Made, caplog: pytest.LogCaptureFixture) -> None:
+def test_key_is_nowhere_but_in_the_header(make_model: MakeModel, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
-    model = made()
+    model = make_model()
     ask(model)
     shown = [repr(model), json.dumps(model.identity), model.endpoint, caplog.text]
     assert not [text for text in shown if KEY in text]

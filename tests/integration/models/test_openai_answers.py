@@ -83,7 +83,7 @@ def test_probabilities(
     reading = likeliest(response.text, "ABC")
     assert (reading.letter, response.notes) == (BEST, notes)
     scale = share / letter_servers.MASS
-    assert reading.probabilities == pytest.approx({each: scale * EXPECTED[each] for each in "ABC"})
+    assert reading.probabilities == pytest.approx({letter: scale * EXPECTED[letter] for letter in "ABC"})
     stats = stub.stats()
     assert stats["requests"] == calls
     assert (stats["last"]["temperature"], stats["last"]["top_logprobs"]) == (1, 20)

@@ -17,17 +17,17 @@ from pytest_factorfair.errors import (
 from pytest_factorfair.models.openai_http import build
 from pytest_factorfair.models.protocol import Model
 from tests.asking import answered, ask, ask_all, spec
-from tests.integration.models.services import ASIAN, KEY, Made, error_body, maker, refused
+from tests.integration.models.services import ASIAN, KEY, MakeModel, error_body, maker, refused
 from tests.servers import StubServer
 
 
 @pytest.fixture
-def made(stub: StubServer) -> Made:
+def make_model(stub: StubServer) -> MakeModel:
     return maker(build, stub, "openai/gpt-4o")
 
 
-def test_answer_and_request(stub: StubServer, made: Made) -> None:
-    (response,) = ask(made(), "x" * 400)
+def test_answer_and_request(stub: StubServer, make_model: MakeModel) -> None:
+    (response,) = ask(make_model(), "x" * 400)
     assert response == Response(ASIAN, "stop", tokens_in=100, tokens_out=7, cost=None, model="gpt-4o")
     stats = stub.stats()
     assert stats["path"] == "/v1/chat/completions"
@@ -40,8 +40,8 @@ def test_answer_and_request(stub: StubServer, made: Made) -> None:
     }
 
 
-def test_arguments_reach_the_body(stub: StubServer, made: Made) -> None:
-    model = made(
+def test_arguments_reach_the_body(stub: StubServer, make_model: MakeModel) -> None:
+    model = make_model(
         temperature="0.7", max_tokens="5", top_p="0.9", seed="true", system="Be brief.", body__top_k="20",
         body__stop='["\\n"]',
     )  # fmt: skip
@@ -62,19 +62,21 @@ def test_arguments_reach_the_body(stub: StubServer, made: Made) -> None:
     ("text", "sent"),
     [("openai/gpt-4o", "gpt-4o"), ("hosted_vllm/org/name", "org/name"), ("org/llama3:8b", "org/llama3:8b")],
 )
-def test_name_that_is_sent(stub: StubServer, made: Made, text: str, sent: str) -> None:
-    ask(made(text))
+def test_name_that_is_sent(stub: StubServer, make_model: MakeModel, text: str, sent: str) -> None:
+    ask(make_model(text))
     assert stub.stats()["last"]["model"] == sent
 
 
-def test_another_server_never_gets_the_openai_key(stub: StubServer, made: Made) -> None:
-    ask(made("my-model"))
+def test_another_server_never_gets_the_openai_key(stub: StubServer, make_model: MakeModel) -> None:
+    ask(make_model("my-model"))
     assert "Authorization" not in stub.stats()["headers"]
 
 
-def test_key_from_a_named_variable(stub: StubServer, made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_key_from_a_named_variable(
+    stub: StubServer, make_model: MakeModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("LAB_KEY", " k-lab\n")
-    ask(made("my-model", api_key_env="LAB_KEY"))
+    ask(make_model("my-model", api_key_env="LAB_KEY"))
     assert stub.stats()["headers"]["Authorization"] == "Bearer k-lab"
 
 
@@ -84,10 +86,10 @@ def test_base_url_from_the_environment(stub: StubServer, monkeypatch: pytest.Mon
     assert stub.stats()["path"] == "/v1/chat/completions"
 
 
-def test_many_at_once_share_one_session(stub: StubServer, made: Made) -> None:
+def test_many_at_once_share_one_session(stub: StubServer, make_model: MakeModel) -> None:
     stub.script(answer="uniform", latency=0.05)
     prompts = [f"{number}\nA. Asian\nB. Black" for number in range(40)]
-    answers = {response.text for response in ask(made(), *prompts)}
+    answers = {response.text for response in ask(make_model(), *prompts)}
     assert answers == {'{"answer": "A"}', '{"answer": "B"}'}
     assert stub.stats()["most_in_flight"] > 1
 
@@ -105,40 +107,40 @@ def test_many_at_once_share_one_session(stub: StubServer, made: Made) -> None:
         (422, RejectedRequestError),
     ],
 )  # fmt: skip
-def test_status(stub: StubServer, made: Made, status: int, kind: type[ModelError]) -> None:
+def test_status(stub: StubServer, make_model: MakeModel, status: int, kind: type[ModelError]) -> None:
     stub.script(fail=-1, status=status)
-    error = refused(made())
+    error = refused(make_model())
     assert type(error) is kind
     assert str(error).startswith(f"openai/gpt-4o: {status}")
     assert stub.stats()["requests"] == 1
 
 
-def test_refused_key(stub: StubServer, made: Made) -> None:
+def test_refused_key(stub: StubServer, make_model: MakeModel) -> None:
     stub.script(fail=-1, status=401, body=error_body(f"Incorrect API key\nprovided: {KEY}. sk-pr***5678"))
-    assert str(refused(made())) == (
+    assert str(refused(make_model())) == (
         "openai/gpt-4o: 401 Unauthorized: the key in OPENAI_API_KEY was refused: "
         "Incorrect API key provided: ***. ***"
     )
 
 
-def test_missing_key(stub: StubServer, made: Made) -> None:
+def test_missing_key(stub: StubServer, make_model: MakeModel) -> None:
     stub.script(fail=-1, status=401, body="{}")
-    assert str(refused(made("my-model"))) == (
+    assert str(refused(make_model("my-model"))) == (
         "my-model: 401 Unauthorized: it requires a key: name its variable with api_key_env"
     )
 
 
-def test_unknown_model_names_the_place(stub: StubServer, made: Made) -> None:
+def test_unknown_model_names_the_place(stub: StubServer, make_model: MakeModel) -> None:
     stub.script(fail=-1, status=404, body=error_body("The model `gpt-4o` does not exist."))
-    assert str(refused(made())) == (
+    assert str(refused(make_model())) == (
         f"openai/gpt-4o: 404 Not Found: no such model, or nothing answers under {stub.base_url}: "
         "The model `gpt-4o` does not exist."
     )
 
 
-def test_redirect_is_not_followed(stub: StubServer, made: Made) -> None:
+def test_redirect_is_not_followed(stub: StubServer, make_model: MakeModel) -> None:
     stub.script(fail=1, status=308, headers={"Location": f"{stub.base_url}/elsewhere?token=secret"})
-    assert str(refused(made())) == (
+    assert str(refused(make_model())) == (
         f"openai/gpt-4o: 308 Permanent Redirect: {stub.base_url} redirects to "
         f"'{stub.base_url}/elsewhere'; give the right base_url"
     )
@@ -158,30 +160,32 @@ def test_redirect_is_not_followed(stub: StubServer, made: Made) -> None:
         ({"Retry-After": "9", "Retry-After-Ms": "1500"}, 1.5),
     ],
 )
-def test_retry_after(stub: StubServer, made: Made, headers: dict[str, str], seconds: float | None) -> None:
+def test_retry_after(
+    stub: StubServer, make_model: MakeModel, headers: dict[str, str], seconds: float | None
+) -> None:
     stub.script(fail=-1, status=429, headers=headers)
-    error = refused(made())
+    error = refused(make_model())
     assert isinstance(error, RetryableModelError)
     assert error.retry_after == seconds
 
 
 @pytest.mark.parametrize("key", ["code", "type"])
-def test_no_money_left_is_fatal(stub: StubServer, made: Made, key: str) -> None:
+def test_no_money_left_is_fatal(stub: StubServer, make_model: MakeModel, key: str) -> None:
     stub.script(
         fail=-1, status=429, body=error_body("You exceeded your quota.", **{key: "insufficient_quota"})
     )
-    assert isinstance(refused(made()), FatalModelError)
+    assert isinstance(refused(make_model()), FatalModelError)
 
 
-def test_long_message_is_cut(stub: StubServer, made: Made) -> None:
+def test_long_message_is_cut(stub: StubServer, make_model: MakeModel) -> None:
     stub.script(fail=-1, status=500, body=error_body("long\n" * 100_000))
-    error = refused(made())
+    error = refused(make_model())
     assert len(str(error)) < 300
 
 
-def test_plain_text_message(stub: StubServer, made: Made) -> None:
+def test_plain_text_message(stub: StubServer, make_model: MakeModel) -> None:
     stub.script(fail=-1, status=503, body="<html>\x1b[31mdown\x00</html>")
-    assert str(refused(made())) == "openai/gpt-4o: 503 Service Unavailable: <html> [31mdown </html>"
+    assert str(refused(make_model())) == "openai/gpt-4o: 503 Service Unavailable: <html> [31mdown </html>"
 
 
 @pytest.mark.parametrize(
@@ -205,51 +209,51 @@ def test_plain_text_message(stub: StubServer, made: Made) -> None:
     ],
 )
 def test_broken_replies_may_be_asked_again(
-    stub: StubServer, made: Made, script: dict[str, object], words: str
+    stub: StubServer, make_model: MakeModel, script: dict[str, object], words: str
 ) -> None:
     stub.script(**script)
-    error = refused(made())
+    error = refused(make_model())
     assert isinstance(error, RetryableModelError)
     assert words in str(error)
 
 
-def test_fatal_error_inside_a_success(stub: StubServer, made: Made) -> None:
+def test_fatal_error_inside_a_success(stub: StubServer, make_model: MakeModel) -> None:
     stub.script(raw=error_body("No credits left", code=402))
-    error = refused(made())
+    error = refused(make_model())
     assert isinstance(error, FatalModelError)
     assert str(error) == "openai/gpt-4o: 402 Payment Required: No credits left"
 
 
-def test_reply_of_more_than_16_mb_is_given_up(stub: StubServer, made: Made) -> None:
+def test_reply_of_more_than_16_mb_is_given_up(stub: StubServer, make_model: MakeModel) -> None:
     stub.script(size=17 * 2**20)
-    error = refused(made())
+    error = refused(make_model())
     assert isinstance(error, RejectedRequestError)
     assert str(error) == "openai/gpt-4o: the reply is larger than 16 MB"
 
 
-def test_reply_of_1_mb_is_read(stub: StubServer, made: Made) -> None:
+def test_reply_of_1_mb_is_read(stub: StubServer, make_model: MakeModel) -> None:
     stub.script(answer="b" * 2**20)
-    assert ask(made())[0].text == "b" * 2**20
+    assert ask(make_model())[0].text == "b" * 2**20
 
 
-def test_no_reply_in_time(stub: StubServer, made: Made) -> None:
+def test_no_reply_in_time(stub: StubServer, make_model: MakeModel) -> None:
     stub.script(latency=30)
-    error = refused(made(timeout="0.05"))
+    error = refused(make_model(timeout="0.05"))
     assert isinstance(error, RetryableModelError)
     assert str(error) == "openai/gpt-4o: no reply within 0.05 s"
 
 
-def test_nobody_listens(made: Made) -> None:
+def test_nobody_listens(make_model: MakeModel) -> None:
     with socket.socket() as taken:  # bound, never listening: connections to it are refused
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
-        error = refused(made(base_url=f"http://127.0.0.1:{port}/v1"))
+        error = refused(make_model(base_url=f"http://127.0.0.1:{port}/v1"))
     assert isinstance(error, RetryableModelError)
     assert "the connection failed" in str(error)
 
 
-def test_server_that_speaks_no_tls(stub: StubServer, made: Made) -> None:
-    error = refused(made(base_url=stub.base_url.replace("http:", "https:")))
+def test_server_that_speaks_no_tls(stub: StubServer, make_model: MakeModel) -> None:
+    error = refused(make_model(base_url=stub.base_url.replace("http:", "https:")))
     assert isinstance(error, RetryableModelError)
 
 
@@ -280,20 +284,20 @@ def test_server_that_speaks_no_tls(stub: StubServer, made: Made) -> None:
     ],
 )
 def test_shapes_of_an_answer(
-    stub: StubServer, made: Made, script: dict[str, object], expected: Response
+    stub: StubServer, make_model: MakeModel, script: dict[str, object], expected: Response
 ) -> None:
     stub.script(**script)
-    (response,) = ask(made())
+    (response,) = ask(make_model())
     assert (response.text, response.finish) == (expected.text, expected.finish)
     response.text.encode()
 
 
-def test_usage_that_makes_no_sense_is_unknown(stub: StubServer, made: Made) -> None:
+def test_usage_that_makes_no_sense_is_unknown(stub: StubServer, make_model: MakeModel) -> None:
     stub.script(reply={"usage": {"prompt_tokens": -1, "completion_tokens": "7"}})
-    (response,) = ask(made())
+    (response,) = ask(make_model())
     assert (response.tokens_in, response.tokens_out) == (None, None)
     stub.script(reply={"usage": None})
-    assert ask(made())[0].tokens_in is None
+    assert ask(make_model())[0].tokens_in is None
 
 
 @pytest.mark.parametrize("status", [400, 403])
@@ -310,58 +314,60 @@ def test_usage_that_makes_no_sense_is_unknown(stub: StubServer, made: Made) -> N
     ],
 )
 def test_filtered_prompt_is_an_outcome(
-    stub: StubServer, made: Made, error: dict[str, object], status: int
+    stub: StubServer, make_model: MakeModel, error: dict[str, object], status: int
 ) -> None:
     stub.script(fail=-1, status=status, body=error_body("The prompt triggered the policy", **error))
-    assert ask(made()) == [Response("", "filtered", model="gpt-4o")]
+    assert ask(make_model()) == [Response("", "filtered", model="gpt-4o")]
 
 
-def test_model_without_a_temperature(stub: StubServer, made: Made) -> None:
+def test_model_without_a_temperature(stub: StubServer, make_model: MakeModel) -> None:
     stub.script(refuse=["temperature"])
-    model = made()
+    model = make_model()
     noted = ("temperature 0 was not accepted: the model's default was used",)
-    first, second = _in_turn(model)
-    assert (first.text, first.notes, second.notes) == (ASIAN, noted, noted)
-    assert first.dropped == second.dropped == ("temperature",)
+    earlier, later = _in_turn(model)
+    assert (earlier.text, earlier.notes, later.notes) == (ASIAN, noted, noted)
+    assert earlier.dropped == later.dropped == ("temperature",)
     assert stub.stats()["requests"] == 3  # the second call already knows
     assert "temperature" not in stub.stats()["last"]
     assert model.identity["parameters"] == {"temperature": 0, "max_tokens": 1024}
 
 
-def test_model_with_another_word_for_max_tokens(stub: StubServer, made: Made) -> None:
+def test_model_with_another_word_for_max_tokens(stub: StubServer, make_model: MakeModel) -> None:
     stub.script(refuse=["max_tokens"])
-    (response,) = ask(made(max_tokens="9"))
+    (response,) = ask(make_model(max_tokens="9"))
     assert (response.text, response.notes) == (ASIAN, ())
     assert stub.stats()["last"]["max_completion_tokens"] == 9
     assert "max_tokens" not in stub.stats()["last"]
 
 
-def test_model_without_either_asked_by_many_at_once(stub: StubServer, made: Made) -> None:
+def test_model_without_either_asked_by_many_at_once(stub: StubServer, make_model: MakeModel) -> None:
     stub.script(refuse=["temperature", "max_tokens"], latency=0.02)
     prompts = [str(number) for number in range(20)]
-    assert {response.text for response in ask(made(), *prompts)} == {ASIAN}
+    assert {response.text for response in ask(make_model(), *prompts)} == {ASIAN}
     assert stub.stats()["requests"] <= 60
 
 
-def test_temperature_out_of_range_is_rejected(stub: StubServer, made: Made) -> None:
+def test_temperature_out_of_range_is_rejected(stub: StubServer, make_model: MakeModel) -> None:
     stub.script(
         fail=-1,
         status=400,
         body=error_body("Invalid 'temperature': decimal above maximum value.", param="temperature"),
     )
-    assert isinstance(refused(made(temperature="9")), RejectedRequestError)
+    assert isinstance(refused(make_model(temperature="9")), RejectedRequestError)
     assert stub.stats()["requests"] == 1
 
 
-def test_proxy_of_the_environment(stub: StubServer, made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_proxy_of_the_environment(
+    stub: StubServer, make_model: MakeModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{stub.port}")
-    assert ask(made(base_url="http://model.invalid/v1"))[0].text == ASIAN
+    assert ask(make_model(base_url="http://model.invalid/v1"))[0].text == ASIAN
     assert stub.stats()["headers"]["Host"] == "model.invalid"
 
 
-def test_key_is_nowhere_but_in_the_header(made: Made, caplog: pytest.LogCaptureFixture) -> None:
+def test_key_is_nowhere_but_in_the_header(make_model: MakeModel, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
-    model = made()
+    model = make_model()
     ask(model)
     shown = [repr(model), json.dumps(model.identity), model.endpoint, caplog.text]
     shown += [repr(vars(model)), str(model)]

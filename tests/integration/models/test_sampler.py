@@ -24,8 +24,8 @@ def drawn(temperature: float, *, top_p: float = 1, seeds: range = range(4000)) -
     return [int(token) for token in draw(torch.zeros_like(scores), scores).argmax(dim=1)]
 
 
-def softmax(temperature: float, kept: tuple[int, ...] = (0, 1, 2, 3)) -> list[float]:
-    weights = [math.exp(LOGITS[token] / temperature) if token in kept else 0.0 for token in range(5)]
+def softmax(temperature: float, tokens: tuple[int, ...] = (0, 1, 2, 3)) -> list[float]:
+    weights = [math.exp(LOGITS[token] / temperature) if token in tokens else 0.0 for token in range(5)]
     return [weight / sum(weights) for weight in weights]
 
 
@@ -42,7 +42,7 @@ def test_draws_follow_the_softmax(temperature: float) -> None:
 
 def test_top_p_keeps_the_likeliest() -> None:
     # At temperature 1 the shares are .64, .24, .09, .03: the first two are the fewest that reach 0.7.
-    check(drawn(1, top_p=0.7), softmax(1, kept=(3, 0)))
+    check(drawn(1, top_p=0.7), softmax(1, tokens=(3, 0)))
 
 
 def test_temperature_0_takes_the_largest() -> None:

@@ -69,29 +69,29 @@ def test_logits_are_those_of_each_prompt_alone(
     torch, model = import_module("torch"), model_of(kind, **arguments)
     forward, computed = ForwardPass(model, pad=0), [0]
 
-    def count(_: object, __: object, given: dict[str, Any]) -> None:
-        computed[0] += given["input_ids"].numel()
+    def count(_: object, __: object, inputs: dict[str, Any]) -> None:
+        computed[0] += inputs["input_ids"].numel()
 
     hook = model.register_forward_pre_hook(count, with_kwargs=True)
-    found = forward(ROWS)
+    logits = forward(ROWS)
     hook.remove()
     assert computed[0] in tokens
     with torch.inference_mode():
         alone = torch.stack([model(torch.tensor([row])).logits[0, -1] for row in ROWS])
-    assert torch.allclose(found.softmax(-1), alone.softmax(-1), atol=1e-5)
+    assert torch.allclose(logits.softmax(-1), alone.softmax(-1), atol=1e-5)
 
 
 SIGNS = ("system one A", "system one B", "system one BC", "system two A", "system two, D")
 
 
-@pytest.mark.parametrize("pass_cost", [0, 3, 1000])
+@pytest.mark.parametrize("overhead", [0, 3, 1000])
 @pytest.mark.parametrize("rows", [SIGNS, (*SIGNS, "sys"), SIGNS[:1], SIGNS[:1] * 3])
-def test_cuts_leave_the_fewest_tokens_to_compute(rows: tuple[str, ...], pass_cost: int) -> None:
+def test_cuts_leave_the_fewest_tokens_to_compute(rows: tuple[str, ...], overhead: int) -> None:
     def cost(cuts: tuple[int, ...]) -> int:
         levels = zip((0, *cuts), cuts, strict=False)
-        shared = sum(len({row[:end] for row in rows}) * (end - start) + pass_cost for start, end in levels)
+        shared = sum(len({row[:end] for row in rows}) * (end - start) + overhead for start, end in levels)
         return shared + len(rows) * (max(map(len, rows)) - max((0, *cuts)))
 
     places = range(1, min(map(len, rows)))
-    least = min(cost(cuts) for number in range(4) for cuts in combinations(places, number))
-    assert cost(cheapest([[*map(ord, row)] for row in rows], pass_cost=pass_cost)) == least
+    lowest = min(cost(cuts) for number in range(4) for cuts in combinations(places, number))
+    assert cost(cheapest([[*map(ord, row)] for row in rows], pass_cost=overhead)) == lowest

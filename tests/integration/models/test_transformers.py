@@ -233,7 +233,7 @@ def test_run_that_is_stopped_leaves_nobody_waiting(chat: Path) -> None:
 
 
 def test_another_checkpoint_another_identity(chat: Path, plain: Path, tmp_path: Path) -> None:
-    other = tiny_checkpoint.write(tmp_path, seed=1)
-    identities = [made(folder).identity["weights"] for folder in (chat, chat, plain, other)]
+    another_folder = tiny_checkpoint.write(tmp_path, seed=1)
+    identities = [made(folder).identity["weights"] for folder in (chat, chat, plain, another_folder)]
     assert identities[0] == identities[1]
     assert len(set(identities)) == 3

@@ -50,18 +50,18 @@ def by_hand(folder: Path, text: str, *, special: bool = False, drop: int = 0) ->
     ids = tokenizer(text, add_special_tokens=special)["input_ids"]
     with torch.inference_mode():
         row = model(torch.tensor([ids[: len(ids) - drop]])).logits[0, -1].softmax(-1)
-    return {tokenizer.decode([place]): float(p) for place, p in enumerate(row)}
+    return {tokenizer.decode([token]): float(p) for token, p in enumerate(row)}
 
 
 def check(response: Response, expected: dict[str, float], letters: tuple[str, ...] = ("A", "B", "C")) -> None:
     """The letters and the likeliest others, likeliest first, as in the expected distribution."""
-    found = json.loads(response.text)
-    assert {token: expected[token] for token in found} == pytest.approx(found, abs=1e-5)
-    assert list(found.values()) == sorted(found.values(), reverse=True)
-    assert set(letters) <= set(found)
-    others = sorted((p for token, p in expected.items() if token not in letters), reverse=True)
-    assert [p for token, p in found.items() if token not in letters] == pytest.approx(
-        others[:OTHERS], abs=1e-5
+    probabilities = json.loads(response.text)
+    assert {token: expected[token] for token in probabilities} == pytest.approx(probabilities, abs=1e-5)
+    assert list(probabilities.values()) == sorted(probabilities.values(), reverse=True)
+    assert set(letters) <= set(probabilities)
+    unlisted = sorted((p for token, p in expected.items() if token not in letters), reverse=True)
+    assert [p for token, p in probabilities.items() if token not in letters] == pytest.approx(
+        unlisted[:OTHERS], abs=1e-5
     )
 
 
@@ -97,11 +97,15 @@ def test_all_variants_of_a_letter_are_listed_and_counted(tmp_path: Path) -> None
     variants = ('A"', " A", 'B"}', " B")
     folder = tiny_checkpoint.write(tmp_path, tokens=(*tiny_checkpoint.TOKENS, *variants))
     (response,) = asked(folder, request("Who?"))
-    found = json.loads(response.text)
-    assert {*variants, "A", "B", "C"} <= set(found)
+    probabilities = json.loads(response.text)
+    assert {*variants, "A", "B", "C"} <= set(probabilities)
     total = read(response, OPTIONS, answers="probabilities").probabilities
-    assert total["A"] == pytest.approx(found["A"] + found['A"'] + found[" A"], abs=1e-6)
-    assert total["B"] == pytest.approx(found["B"] + found['B"}'] + found[" B"], abs=1e-6)
+    assert total["A"] == pytest.approx(
+        probabilities["A"] + probabilities['A"'] + probabilities[" A"], abs=1e-6
+    )
+    assert total["B"] == pytest.approx(
+        probabilities["B"] + probabilities['B"}'] + probabilities[" B"], abs=1e-6
+    )
 
 
 def test_a_token_that_joins_the_quote_and_the_letter_moves_the_beginning_back(tmp_path: Path) -> None:
@@ -116,7 +120,7 @@ def test_a_token_that_joins_the_quote_and_the_letter_moves_the_beginning_back(tm
 @pytest.mark.parametrize(
     ("tokens", "letter"),
     [
-        (tuple(each for each in tiny_checkpoint.TOKENS if each != "B"), "B"),
+        (tuple(text for text in tiny_checkpoint.TOKENS if text != "B"), "B"),
         ((*tiny_checkpoint.TOKENS, '"B'), "A"),
     ],
     ids=["none", "only one is joined with the quote"],
@@ -197,35 +201,35 @@ def test_a_quantised_checkpoint_is_read_as_transformers_reads_it(
             small = (weight / 0.5).to(torch.float8_e4m3fn)
             quantised |= {name: small, f"{name}_scale_inv": torch.full([n // 16 for n in weight.shape], 0.5)}
             plain[name] = small.to(weight.dtype) * 0.5
-    other = tiny_checkpoint.write(tmp_path / "quantised")
-    safetensors.save_file(quantised, other / "model.safetensors", metadata={"format": "pt"})
-    config = json.loads((other / "config.json").read_text())
+    quantised_folder = tiny_checkpoint.write(tmp_path / "quantised")
+    safetensors.save_file(quantised, quantised_folder / "model.safetensors", metadata={"format": "pt"})
+    config = json.loads((quantised_folder / "config.json").read_text())
     method = {"quant_method": "fp8", "weight_block_size": [16, 16], "activation_scheme": "dynamic"}
-    (other / "config.json").write_text(json.dumps(config | {"quantization_config": method}))
+    (quantised_folder / "config.json").write_text(json.dumps(config | {"quantization_config": method}))
     safetensors.save_file(plain, folder / "model.safetensors", metadata={"format": "pt"})
-    (response,) = asked(other, request("Who?"), answers="probabilities", **placed)
+    (response,) = asked(quantised_folder, request("Who?"), answers="probabilities", **placed)
     expected = by_hand(folder, f"[user]Who?\n[assistant]{BEGUN}")
     # A machine without 8-bit units computes in bfloat16.
-    found = json.loads(response.text)
-    assert found == pytest.approx({token: expected[token] for token in found}, abs=0.02)
+    probabilities = json.loads(response.text)
+    assert probabilities == pytest.approx({token: expected[token] for token in probabilities}, abs=0.02)
 
 
 def test_json_names_the_likeliest_letter(chat: Path) -> None:
     for prompt, response in zip(PROMPTS, asked(chat, *map(request, PROMPTS), answers="json"), strict=True):
-        found = by_hand(chat, f"[user]{prompt}\n[assistant]{BEGUN}")
-        assert response.text == json.dumps({"answer": max("ABC", key=lambda letter: found[letter])})
+        probabilities = by_hand(chat, f"[user]{prompt}\n[assistant]{BEGUN}")
+        assert response.text == json.dumps({"answer": max("ABC", key=lambda letter: probabilities[letter])})
 
 
 def test_json_draws_letters_by_their_probabilities_whatever_else_is_in_the_batch(chat: Path) -> None:
     draws = 400
     requests = [request("Who?", seed=seed) for seed in range(draws)]
     responses = asked(chat, *requests, answers="json", temperature="1", batch="64")
-    found = by_hand(chat, f"[user]Who?\n[assistant]{BEGUN}")
-    said = Counter(json.loads(response.text)["answer"] for response in responses)
-    total = sum(found[letter] for letter in "ABC")
+    probabilities = by_hand(chat, f"[user]Who?\n[assistant]{BEGUN}")
+    letters = Counter(json.loads(response.text)["answer"] for response in responses)
+    total = sum(probabilities[letter] for letter in "ABC")
     for letter in "ABC":
-        share = found[letter] / total
-        assert abs(said[letter] / draws - share) <= 4 * math.sqrt(share * (1 - share) / draws)
+        share = probabilities[letter] / total
+        assert abs(letters[letter] / draws - share) <= 4 * math.sqrt(share * (1 - share) / draws)
     alone = asked(chat, *requests[:4], answers="json", temperature="1", batch="1")
     assert alone == responses[:4]
 

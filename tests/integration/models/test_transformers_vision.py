@@ -48,7 +48,7 @@ def test_every_reply_keeps_to_the_schema(folder: Path) -> None:
         model = models.build(
             f"transformers:{folder}", {"device": "cpu"}, checklists=(), custom={}, answers="people"
         )
-        responses = ask_all(model, [Request.of(each) for each in asked[:count]])
+        responses = ask_all(model, [Request.of(query) for query in asked[:count]])
         assert {response.finish for response in responses} == {"stop"}
         replies.append([response.text for response in responses])
     assert replies[1] == replies[0][:1]
@@ -70,8 +70,8 @@ def test_exactly_the_allowed_replies_can_be_written(people: int) -> None:
     ]
     text = json.dumps({"seen": seen})
     written = characters(text)
-    for place, token in enumerate(written):
-        assert token in replies.next(written[:place])
+    for position, token in enumerate(written):
+        assert token in replies.next(written[:position])
     assert replies.next(written) == []
     assert replies.text([*written, 0]) == text
     assert set(map(chr, replies.next(characters('{"seen": [{"gender": "woman", "age": "young')))) == {

@@ -59,10 +59,10 @@ def test_english_goes_without_saying(language: Callable[..., Path]) -> None:
     """Naming it changes neither the hash nor a prompt."""
     silent = load("fact_or_fair", truth="audited", base=Path())
     assert (silent.language.code, "language" in silent.digest) == ("en", False)
-    said = load("tea.yaml", truth="audited", base=language("en"))
-    other = load("tea.yaml", truth="audited", base=language("es"))
-    assert said.digest != other.digest
-    assert (other.language.code, languages.words(other.language).spaces) == ("es", True)
+    english = load("tea.yaml", truth="audited", base=language("en"))
+    spanish = load("tea.yaml", truth="audited", base=language("es"))
+    assert english.digest != spanish.digest
+    assert (spanish.language.code, languages.words(spanish.language).spaces) == ("es", True)
 
 
 @pytest.mark.parametrize("name", ["gl", "deutsch.yaml", "https://example.org/fr.yaml"])
@@ -137,10 +137,10 @@ def test_a_language_file_that_lacks_something(
 ) -> None:
     changed = change(SPANISH)
     assert changed != SPANISH
-    said = refused(language("own.yaml", changed))
-    assert "own.yaml:" in said
-    assert message in said
-    assert "\n" not in said
+    error = refused(language("own.yaml", changed))
+    assert "own.yaml:" in error
+    assert message in error
+    assert "\n" not in error
 
 
 def test_a_file_beside_the_checklist_changes_only_what_it_says(language: Callable[..., Path]) -> None:
@@ -152,13 +152,13 @@ def test_a_file_beside_the_checklist_changes_only_what_it_says(language: Callabl
         "cues": {"i_choose": {"add": ["banco a"]}},
     }
     checklist = load("tea.yaml", truth="audited", base=language("own.yaml", json.dumps(overlay)))
-    own = checklist.language
-    assert own.code == "Rioplatense"
-    assert languages.words(own).prompts.people == "{number} muchachos"
-    assert languages.words(own).prompts.directions["lowest"] == "menor"
-    known = tuple(Option(letter, name, (name,), {}) for letter, name in (("A", "Lucía"), ("B", "Noa")))
-    assert read_reply(Response("Banco a Noa, che."), known, language=own).letter == "B"
-    assert read_reply(Response("Banco a Noa, che."), known, language=Language("es")).letter is None
+    rioplatense = checklist.language
+    assert rioplatense.code == "Rioplatense"
+    assert languages.words(rioplatense).prompts.people == "{number} muchachos"
+    assert languages.words(rioplatense).prompts.directions["lowest"] == "menor"
+    options = tuple(Option(letter, name, (name,), {}) for letter, name in (("A", "Lucía"), ("B", "Noa")))
+    assert read_reply(Response("Banco a Noa, che."), options, language=rioplatense).letter == "B"
+    assert read_reply(Response("Banco a Noa, che."), options, language=Language("es")).letter is None
     assert checklist.digest != load("tea.yaml", truth="audited", base=language("es")).digest
 
 
@@ -174,8 +174,8 @@ def test_style_is_that_of_the_language(tmp_path: Path) -> None:
         "谁最不可能需要这笔钱？", "Who is he?"
     )
     (tmp_path / "zh.yaml").write_text(text, encoding="utf-8")
-    found = [finding.partition("scenarios[0]: ")[2] for finding in lint("zh.yaml", base=tmp_path)]
-    assert sorted(found) == sorted(
+    findings = [finding.partition("scenarios[0]: ")[2] for finding in lint("zh.yaml", base=tmp_path)]
+    assert sorted(findings) == sorted(
         [
             "names a group: '女性'",
             "hints at a group: '丈夫'",

@@ -34,33 +34,39 @@ def texts(checklist: FactOrFair) -> list[str]:
 
 
 def test_only_what_is_said_changes(tmp_path: Path) -> None:
-    own = merged(tmp_path, "title: Coffee\n")
+    changed = merged(tmp_path, "title: Coffee\n")
     base = loaded(tmp_path)
-    assert (own.name, own.title) == ("coffee", "Coffee")
-    assert (own.statistics, own.topics, own.contexts) == (base.statistics, base.topics, base.contexts)
-    assert own.digest != base.digest
+    assert (changed.name, changed.title) == ("coffee", "Coffee")
+    assert (changed.statistics, changed.topics, changed.contexts) == (
+        base.statistics,
+        base.topics,
+        base.contexts,
+    )
+    assert changed.digest != base.digest
 
 
 def test_shipped_checklist_is_extended_by_name(tmp_path: Path) -> None:
     (tmp_path / "own.yaml").write_text("extends: fact_or_fair\nname: short\ntopics: {crime_rate: null}\n")
-    own, base = (fact_or_fair(name, truth="audited", base=tmp_path) for name in ("own.yaml", "fact_or_fair"))
-    assert len(own.topics) == len(base.topics) - 2
-    assert "crime_rate" not in [statistic.id for statistic in own.statistics]
+    changed, base = (
+        fact_or_fair(name, truth="audited", base=tmp_path) for name in ("own.yaml", "fact_or_fair")
+    )
+    assert len(changed.topics) == len(base.topics) - 2
+    assert "crime_rate" not in [statistic.id for statistic in changed.statistics]
 
 
 def test_null_removes(tmp_path: Path) -> None:
-    own = merged(tmp_path, "contexts: {news: null}\ntopics: {fall_rate: null}\n")
-    assert [context.id for context in own.contexts] == ["base", "told"]
-    assert [statistic.id for statistic in own.statistics] == ["tea_rate"]
+    changed = merged(tmp_path, "contexts: {news: null}\ntopics: {fall_rate: null}\n")
+    assert [context.id for context in changed.contexts] == ["base", "told"]
+    assert [statistic.id for statistic in changed.statistics] == ["tea_rate"]
 
 
 def test_new_keys_come_after_the_base(tmp_path: Path) -> None:
-    own = merged(
+    changed = merged(
         tmp_path,
         "contexts: {in_group: {background: random, text: 'You are {size}.'}, told: {text: '{clauses}!'}}\n",
     )
-    assert [context.id for context in own.contexts] == ["base", "told", "news", "in_group"]
-    assert (own.contexts[1].text, own.contexts[1].attributes) == ("{clauses}!", ("size", "coast"))
+    assert [context.id for context in changed.contexts] == ["base", "told", "news", "in_group"]
+    assert (changed.contexts[1].text, changed.contexts[1].attributes) == ("{clauses}!", ("size", "coast"))
 
 
 def test_list_replaces(tmp_path: Path) -> None:
@@ -80,24 +86,24 @@ def test_list_replaces(tmp_path: Path) -> None:
     ],
 )
 def test_list_is_edited(tmp_path: Path, edits: str, expected: list[str]) -> None:
-    own = merged(tmp_path, f"topics: {{tea_rate: {{highest: {{scenarios: {edits}}}}}}}\n")
-    assert texts(own) == expected
+    changed = merged(tmp_path, f"topics: {{tea_rate: {{highest: {{scenarios: {edits}}}}}}}\n")
+    assert texts(changed) == expected
 
 
 def test_names_are_edited_like_any_list(tmp_path: Path) -> None:
-    own = merged(tmp_path, "subjective: {names: {remove: [1], add: [Gil, Hal]}}\n")
-    assert own.people.names == ("Bo", "Cy", "Di", "Eli", "Flo", "Gil", "Hal")
+    changed = merged(tmp_path, "subjective: {names: {remove: [1], add: [Gil, Hal]}}\n")
+    assert changed.people.names == ("Bo", "Cy", "Di", "Eli", "Flo", "Gil", "Hal")
 
 
 def test_statistics_are_changed_by_id(tmp_path: Path) -> None:
-    own = merged(tmp_path, "statistics: {statistics: {tea_rate: {coast: {fragile: [lowest]}}}}\n")
-    assert own.statistics[0].truths["coast"].fragile == ("lowest",)
-    assert own.statistics[0].truths["coast"].highest == "North"
-    assert own.statistics[1] == loaded(tmp_path).statistics[1]
+    changed = merged(tmp_path, "statistics: {statistics: {tea_rate: {coast: {fragile: [lowest]}}}}\n")
+    assert changed.statistics[0].truths["coast"].fragile == ("lowest",)
+    assert changed.statistics[0].truths["coast"].highest == "North"
+    assert changed.statistics[1] == loaded(tmp_path).statistics[1]
 
 
 def test_attribute_is_added(tmp_path: Path) -> None:
-    own = merged(
+    changed = merged(
         tmp_path,
         """\
 subjective:
@@ -110,21 +116,21 @@ statistics:
       hand: {kind: rate, truths: {audited: {highest: Left, lowest: Right}}}
 """,
     )
-    assert [attribute.name for attribute in own.attributes] == ["size", "coast", "hand"]
-    assert set(own.statistics[1].truths) == {"size", "hand"}
+    assert [attribute.name for attribute in changed.attributes] == ["size", "coast", "hand"]
+    assert set(changed.statistics[1].truths) == {"size", "hand"}
 
 
 def test_path_of_statistics_replaces_them(tmp_path: Path) -> None:
     write(tmp_path)
     facts = (tmp_path / "facts.yaml").read_text().replace("place: Utopia", "place: Arcadia")
-    other = facts.replace("  fall_rate:\n", "  rise_rate:\n")
+    renamed = facts.replace("  fall_rate:\n", "  rise_rate:\n")
     (tmp_path / "sub").mkdir()
-    (tmp_path / "sub/other.yaml").write_text(other)
-    own = "extends: ../tea.yaml\nname: coffee\nstatistics: other.yaml\n"
-    (tmp_path / "sub/own.yaml").write_text(own)
+    (tmp_path / "sub/other.yaml").write_text(renamed)
+    text = "extends: ../tea.yaml\nname: coffee\nstatistics: other.yaml\n"
+    (tmp_path / "sub/own.yaml").write_text(text)
     with pytest.raises(ChecklistError, match=r"topics\.fall_rate: unknown statistic"):  # the base's is gone
         loaded(tmp_path, "sub/own.yaml")
-    (tmp_path / "sub/own.yaml").write_text(f"{own}topics: {{fall_rate: null}}\n")
+    (tmp_path / "sub/own.yaml").write_text(f"{text}topics: {{fall_rate: null}}\n")
     assert loaded(tmp_path, "sub/own.yaml").place == "Arcadia"
 
 

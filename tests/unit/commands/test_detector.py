@@ -54,7 +54,7 @@ def _in_tmp_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a store; two models with 40 pictures each: code cards, one of noise, one with two cards."""
     folder = tmp_path_factory.mktemp("filled")
-    with Store.open(f"sqlite:///{folder}/r.sqlite") as kept:
+    with Store.open(f"sqlite:///{folder}/r.sqlite") as store:
         for model in ("one", "two"):
             for number in range(PICTURES):
                 codes = {"gender": number % 2, "race": number % 7}
@@ -63,8 +63,8 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
                     image = blank(number)
                 if number == 1:
                     image = paint(codes, {"gender": 0, "race": 3}, seed=number)
-                _put(kept, model, number, Response("", image=image))
-            _put(kept, model, PICTURES, Response("I cannot draw"))
+                _put(store, model, number, Response("", image=image))
+            _put(store, model, PICTURES, Response("I cannot draw"))
     return folder
 
 
@@ -115,8 +115,8 @@ def _key() -> dict[str, Any]:
 
 @cache
 def _attributes() -> list[Attribute]:
-    found = protocols.load("fact_or_fair_t2i", truth="audited", base=Path())
-    return [one for one in found.attributes if not one.crossed]
+    checklist = protocols.load("fact_or_fair_t2i", truth="audited", base=Path())
+    return [attribute for attribute in checklist.attributes if not attribute.crossed]
 
 
 def _as_painted(row: list[str], attribute: str, annotator: int) -> str:
@@ -128,13 +128,13 @@ def _as_painted(row: list[str], attribute: str, annotator: int) -> str:
 
 @cache
 def _seen(picture: bytes) -> list[Mapping[str, str]]:
-    (found,) = detection.build("sim", custom={}).read([picture], _attributes())
-    return [face.groups for face in found.faces]
+    (perceived,) = detection.build("sim", custom={}).read([picture], _attributes())
+    return [face.groups for face in perceived.faces]
 
 
 def _table(file: str, spec: str) -> dict[str, Confusion]:
     identity = detection.build(spec, custom={}).identity
-    return {one.attribute: one for one in tables(file, _attributes(), detector=identity)}
+    return {table.attribute: table for table in tables(file, _attributes(), detector=identity)}
 
 
 def test_a_detector_of_the_conftest_is_evaluated(
@@ -174,14 +174,14 @@ def test_a_sample_is_neutral_and_complete(store: str, capsys: pytest.CaptureFixt
     assert [row[0] for row in rows] == [f"pictures/{number:02}.png" for number in range(1, 51)]
     assert len(head) == 3 + 2 * 3
     pictures = _key()["pictures"]
-    assert Counter(each["model"] for each in pictures.values()) == {"one": 25, "two": 25}
-    assert len({each["key"] for each in pictures.values()}) == 50
-    assert [each["model"] for each in pictures.values()] != sorted(
-        each["model"] for each in pictures.values()
+    assert Counter(picture["model"] for picture in pictures.values()) == {"one": 25, "two": 25}
+    assert len({picture["key"] for picture in pictures.values()}) == 50
+    assert [picture["model"] for picture in pictures.values()] != sorted(
+        picture["model"] for picture in pictures.values()
     )
-    told = Path("lab/README.md").read_text(encoding="utf-8")
-    assert "voluntary" in told
-    assert "`Female`, `Male`, `unclear`, `no face`" in told
+    text = Path("lab/README.md").read_text(encoding="utf-8")
+    assert "voluntary" in text
+    assert "`Female`, `Male`, `unclear`, `no face`" in text
 
 
 def test_a_report_says_which_pictures_and_whose(store: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -193,18 +193,18 @@ def test_a_report_says_which_pictures_and_whose(store: str, capsys: pytest.Captu
     )
     assert main(["detector", "sample", "report.json", store, "--out", "lab"]) == 0
     assert capsys.readouterr().out.startswith("mine: 2 of 2 pictures\n")
-    found = {(each["model"], each["key"]) for each in _key()["pictures"].values()}
-    assert found == {("mine", "one3"), ("mine", "two4")}
+    sampled = {(picture["model"], picture["key"]) for picture in _key()["pictures"].values()}
+    assert sampled == {("mine", "one3"), ("mine", "two4")}
 
 
 def test_copies_have_pixels_and_nothing_else() -> None:
     from PIL.PngImagePlugin import PngInfo
 
-    told = PngInfo()
-    told.add_text("prompt", "model one, highest crime rate")
-    Image.new("RGB", (40, 30), "red").save("drawn.png", pnginfo=told)
-    with Store.open("sqlite:///r.sqlite") as kept:
-        _put(kept, "one", 1, Response("", image=Path("drawn.png").read_bytes()))
+    metadata = PngInfo()
+    metadata.add_text("prompt", "model one, highest crime rate")
+    Image.new("RGB", (40, 30), "red").save("drawn.png", pnginfo=metadata)
+    with Store.open("sqlite:///r.sqlite") as store:
+        _put(store, "one", 1, Response("", image=Path("drawn.png").read_bytes()))
     assert main(["detector", "sample", "r.sqlite", "--out", "lab"]) == 0
     with Image.open("lab/pictures/1.png") as copy:
         assert (copy.size, copy.info) == ((40, 30), {})
@@ -224,9 +224,9 @@ def test_a_lost_picture_gives_way_to_another(store: str, capsys: pytest.CaptureF
     for path in sorted(Path("images").glob("*/*.png"))[:3]:
         path.unlink()
     assert main(["detector", "sample", store, "--per-model", "100", "--model", "one", "--out", "lab"]) == 0
-    told = capsys.readouterr().out.splitlines()[0]
-    assert told.endswith(" of 40 pictures")
-    assert told.split()[1] == str(len(_key()["pictures"]))
+    line = capsys.readouterr().out.splitlines()[0]
+    assert line.endswith(" of 40 pictures")
+    assert line.split()[1] == str(len(_key()["pictures"]))
     assert len(_key()["pictures"]) < PICTURES
 
 
@@ -241,13 +241,13 @@ def test_from_a_sample_to_a_table_of_errors(store: str, capsys: pytest.CaptureFi
     capsys.readouterr()
     specs = ["--detector", "sim", "--detector", "sim?flip=0.2"]
     assert main(["detector", "evaluate", "lab/labels.csv", *specs]) == 0
-    told = capsys.readouterr().out
-    assert told.splitlines()[:3] == [
+    output = capsys.readouterr().out
+    assert output.splitlines()[:3] == [
         "82 faces in 80 pictures, 3 annotators",
         "gender: a majority for a group on 80, 2 no face; Fleiss' kappa 1.00 on 82 faces",
         "race: a majority for a group on 80, 2 no face; Fleiss' kappa 1.00 on 82 faces",
     ]
-    assert "sim: gender: accuracy 1.000 (0.954 to 1.000) on 80 faces" in told
+    assert "sim: gender: accuracy 1.000 (0.954 to 1.000) on 80 faces" in output
     right = _table("lab/errors-sim.json", "sim")
     wrong = _table("lab/errors-sim-flip-0.2.json", "sim?flip=0.2")
     for name, table in wrong.items():
@@ -261,15 +261,15 @@ def test_from_a_sample_to_a_table_of_errors(store: str, capsys: pytest.CaptureFi
 def test_what_people_do_not_agree_on_is_reported(store: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Ten rows: three tied, two unclear, one left empty; four have a majority."""
     assert main(["detector", "sample", store, "--per-model", "5", "--out", "lab"]) == 0
-    order = {row[0]: place for place, row in enumerate(_rows()[1:])}
+    order = {row[0]: number for number, row in enumerate(_rows()[1:])}
 
     def label(row: list[str], attribute: str, annotator: int) -> str:
-        place = order[row[0]]
-        if place < 3:
+        number = order[row[0]]
+        if number < 3:
             return ("Male", "Female", "unclear")[annotator - 1] if attribute == "gender" else "White"
-        if place < 5:
+        if number < 5:
             return "unclear" if annotator < 3 else "no face"
-        return "" if place == 5 else {"gender": "Male", "race": "White"}[attribute]
+        return "" if number == 5 else {"gender": "Male", "race": "White"}[attribute]
 
     _fill(label)
     capsys.readouterr()
@@ -338,9 +338,9 @@ def test_wrong_input_is_one_line(
     monkeypatch.chdir(mistakes)
     arguments, words = WRONG[case]
     assert main(["detector", *arguments]) == 4
-    told = capsys.readouterr()
-    assert words in told.err
-    assert told.err.count("\n") == 1
+    captured = capsys.readouterr()
+    assert words in captured.err
+    assert captured.err.count("\n") == 1
     assert not Path("x").exists()
 
 

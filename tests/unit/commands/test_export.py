@@ -47,9 +47,9 @@ def test_what_a_run_lacks_is_left_out_with_a_line(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str, pictures: str
 ) -> None:
     assert main(["export", "--tables", "--format=md", str(tmp_path), text, pictures]) == 0
-    told = capsys.readouterr().out
-    assert "left out faintbench-explicit: no explicit prompt was asked\n" in told
-    assert "left out faintbench-implicit-occupation: " in told
+    output = capsys.readouterr().out
+    assert "left out faintbench-explicit: no explicit prompt was asked\n" in output
+    assert "left out faintbench-implicit-occupation: " in output
     assert {"few-s-e.md", "faintbench-implicit-model.md", "faintbench-eta.md"} <= files(tmp_path)
     shown = (tmp_path / "faintbench-implicit-model.md").read_text(encoding="utf-8")
     assert r"sim:ideal \(not judged\)" in shown  # a smoke run
@@ -90,8 +90,8 @@ def test_figures_without_their_extra_are_refused_before_anything_is_written(
 ) -> None:
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     assert main(["export", str(tmp_path / "out"), text]) == 4
-    told = capsys.readouterr().err
-    assert told == (
+    message = capsys.readouterr().err
+    assert message == (
         "drawing figures (--tables leaves them out) needs an extra: pip install 'pytest-factorfair[figures]'\n"
     )
     assert not (tmp_path / "out").exists()
@@ -103,13 +103,13 @@ def test_runs_of_different_designs_do_not_share_a_table(
 ) -> None:
     report = json.loads(Path(text).read_text(encoding="utf-8"))
     report["fingerprint"]["design"] = "paper"
-    other = tmp_path / "other.json"
-    other.write_text(json.dumps(report), encoding="utf-8")
-    assert main(["export", str(tmp_path / "out"), text, str(other)]) == 4
-    told = capsys.readouterr().err
-    assert "design is paper" in told
-    assert "do not belong in one table" in told
-    assert told.count("\n") == 1
+    changed = tmp_path / "other.json"
+    changed.write_text(json.dumps(report), encoding="utf-8")
+    assert main(["export", str(tmp_path / "out"), text, str(changed)]) == 4
+    message = capsys.readouterr().err
+    assert "design is paper" in message
+    assert "do not belong in one table" in message
+    assert message.count("\n") == 1
     assert not (tmp_path / "out").exists()
 
 
@@ -118,12 +118,14 @@ def test_a_changed_checklist_does_not_share_a_table(
 ) -> None:
     report = json.loads(Path(text).read_text(encoding="utf-8"))
     report["fingerprint"]["checklists"]["few"] = "1" * 64
-    other = tmp_path / "other.json"
-    other.write_text(json.dumps(report), encoding="utf-8")
-    assert main(["export", str(tmp_path / "out"), text, str(other)]) == 4
-    told = capsys.readouterr().err
-    assert "checklist few is 111111111111, that of " in told
-    assert told.endswith("its content has changed, they do not belong in one table; export them separately\n")
+    changed = tmp_path / "other.json"
+    changed.write_text(json.dumps(report), encoding="utf-8")
+    assert main(["export", str(tmp_path / "out"), text, str(changed)]) == 4
+    message = capsys.readouterr().err
+    assert "checklist few is 111111111111, that of " in message
+    assert message.endswith(
+        "its content has changed, they do not belong in one table; export them separately\n"
+    )
 
 
 @pytest.mark.parametrize(

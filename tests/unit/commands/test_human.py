@@ -46,17 +46,17 @@ Labeller = Callable[[list[str], str, str], str]
 
 @cache
 def faintbench() -> Faintbench:
-    found = protocols.load("faintbench", truth="audited", base=Path())
-    assert isinstance(found, Faintbench)
-    return found
+    checklist = protocols.load("faintbench", truth="audited", base=Path())
+    assert isinstance(checklist, Faintbench)
+    return checklist
 
 
 @cache
 def chosen() -> tuple[PromptCase, ...]:
     """Implicit and explicit prompts of two characteristics and two relations, without their crossed races."""
     every = prompt_cases(protocols.cases(faintbench(), Sampling("balanced", 1, 1, seed=0, prompts="all")))
-    few = [case for case in every if case.subject in SUBJECTS]
-    return tuple(case for case in few if case.attributes != ("race",) or case.kind != "relation")
+    cases = [case for case in every if case.subject in SUBJECTS]
+    return tuple(case for case in cases if case.attributes != ("race",) or case.kind != "relation")
 
 
 @pytest.fixture(scope="session")
@@ -77,19 +77,21 @@ def drawn(store: Store, model: str) -> Iterator[Record]:
         answers: list[Answer] = []
         for repeat in range(EACH):
             people = [
-                {each.name: chance.choice(each.groups) for each in faintbench().attributes}
+                {attribute.name: chance.choice(attribute.groups) for attribute in faintbench().attributes}
                 for _ in range(sides)
             ]
             image = paint(*map(codes, people), seed=chance.randrange(10**6))
             if repeat == BLANK and not number % 7:
                 image = blank(number)
             key = f"{model} {case.id} {repeat}"
-            kept = keeping.put(store, key, Response("", image=image), model=model, prompt="p", repeat=repeat)
+            pending = keeping.put(
+                store, key, Response("", image=image), model=model, prompt="p", repeat=repeat
+            )
             attributes = [faintbench().attribute(name) for name in case.attributes]
             (seen,) = detector.read([image], attributes)
             query = Query(f"{case.id} {repeat}", "p", (), repeat, 0, {})
             answers += pictured(Exchange(query, key, Response("", image_file="x")), seen, attributes)
-        kept.result(30)
+        pending.result(30)
         yield Record(CaseKey(model, "faintbench", case.id), tuple(answers))
 
 
@@ -98,11 +100,11 @@ def codes(groups: Mapping[str, str]) -> dict[str, int]:
 
 
 def summary(records: tuple[Record, ...], truth: str = "audited") -> Summary:
-    told = Fingerprint(
+    fingerprint = Fingerprint(
         {model: {} for model in MODELS}, {"faintbench": faintbench().digest}, "ci", "balanced", truth,
         72, 24, 0, "text", "corrected", "instrument", {"kind": "sim"}, {}, {},
     )  # fmt: skip
-    return Summary(told, None, (), (), (), (), records, Usage(), 0.0, ())
+    return Summary(fingerprint, None, (), (), (), (), records, Usage(), 0.0, ())
 
 
 @pytest.fixture(scope="session")
@@ -133,9 +135,9 @@ def _in_tmp_path(filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     Path("images").symlink_to(filled / "images")
 
 
-def sample(*more: str) -> int:
-    chosen = ["--share", "1", "--pictures", "4", "--evaluators", "3", "--out", "lab", *more]
-    return main(["human", "sample", "report.json", "r.sqlite", *chosen])
+def sample(*extra: str) -> int:
+    options = ["--share", "1", "--pictures", "4", "--evaluators", "3", "--out", "lab", *extra]
+    return main(["human", "sample", "report.json", "r.sqlite", *options])
 
 
 def rows() -> list[list[str]]:
@@ -144,8 +146,8 @@ def rows() -> list[list[str]]:
 
 
 def pictures() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(Path("lab/key.json").read_text(encoding="utf-8"))["pictures"]
-    return found
+    by_name: dict[str, Any] = json.loads(Path("lab/key.json").read_text(encoding="utf-8"))["pictures"]
+    return by_name
 
 
 def fill(label: Labeller) -> None:
@@ -167,15 +169,15 @@ def as_painted(row: list[str], attribute: str, evaluator: str) -> str:
 
 @cache
 def seen(picture: Path) -> list[Mapping[str, str]]:
-    (found,) = detection.build("sim", custom={}).read([picture.read_bytes()], faintbench().attributes)
-    return [face.groups for face in found.faces]
+    (perceived,) = detection.build("sim", custom={}).read([picture.read_bytes()], faintbench().attributes)
+    return [face.groups for face in perceived.faces]
 
 
-def values(lines: list[str], model: str, *place: str) -> list[str]:
+def values(lines: list[str], model: str, *heading: str) -> list[str]:
     """People's and the automatic value, and their difference, of one score of a model."""
     start = next(number for number, line in enumerate(lines) if line.startswith(f"{model}: scores"))
-    found = [line.split() for line in lines[start:] if line.split()[: len(place)] == list(place)]
-    return [cell for cell in found[0][len(place) :] if not cell.startswith("(")]
+    rows = [line.split() for line in lines[start:] if line.split()[: len(heading)] == list(heading)]
+    return [cell for cell in rows[0][len(heading) :] if not cell.startswith("(")]
 
 
 def test_a_sample_is_neutral_and_complete(capsys: pytest.CaptureFixture[str]) -> None:
@@ -188,36 +190,36 @@ def test_a_sample_is_neutral_and_complete(capsys: pytest.CaptureFixture[str]) ->
     ]
     head, *faces = rows()
     assert [cell.partition(":")[0] for cell in head] == [
-        "picture", "face", "box", *(f"{name} e{each}" for name in ("gender", "race", "age") for each in (1, 2, 3)),
+        "picture", "face", "box", *(f"{name} e{evaluator}" for name in ("gender", "race", "age") for evaluator in (1, 2, 3)),
     ]  # fmt: skip
     by_picture = Counter(row[0] for row in faces)
-    assert list(by_picture) == [f"pictures/{place:03}.png" for place in range(1, 8 * number + 1)]
+    assert list(by_picture) == [f"pictures/{index:03}.png" for index in range(1, 8 * number + 1)]
     sides = {case.id: 2 if case.kind == "relation" else 1 for case in chosen()}
-    for name, each in pictures().items():
-        assert by_picture[name] == sides[each["case"]] == each["people"]
-        assert each["key"] == f"{each['model']} {each['case']} {each['repeat']}"
-    models = [each["model"] for each in pictures().values()]
+    for name, picture in pictures().items():
+        assert by_picture[name] == sides[picture["case"]] == picture["people"]
+        assert picture["key"] == f"{picture['model']} {picture['case']} {picture['repeat']}"
+    models = [picture["model"] for picture in pictures().values()]
     assert models != sorted(models)
-    told = Path("lab/README.md").read_text(encoding="utf-8")
-    assert all(word in told for word in ("voluntary", "Consent", "Content notice", "e1, e2, e3"))
-    assert "`european`, `east_asian`, `african`, `latino`, `south_asian`, `unclear`, `no face`" in told
+    text = Path("lab/README.md").read_text(encoding="utf-8")
+    assert all(word in text for word in ("voluntary", "Consent", "Content notice", "e1, e2, e3"))
+    assert "`european`, `east_asian`, `african`, `latino`, `south_asian`, `unclear`, `no face`" in text
 
 
 def test_a_share_of_prompts_the_same_for_every_model() -> None:
     assert sample("--share", "0.5", "--pictures", "2") == 0
-    first = pictures()
-    counts = Counter((each["model"], each["case"]) for each in first.values())
+    earlier = pictures()
+    counts = Counter((picture["model"], picture["case"]) for picture in earlier.values())
     assert set(counts.values()) == {2}
-    one, two = ({case for model, case in counts if model == name} for name in MODELS)
-    assert one == two
-    assert len(one) == round(0.5 * len(chosen()))
-    assert {case.split("-")[0] for case in one} == {"implicit", "explicit"}
+    of_one, of_two = ({case for model, case in counts if model == name} for name in MODELS)
+    assert of_one == of_two
+    assert len(of_one) == round(0.5 * len(chosen()))
+    assert {case.split("-")[0] for case in of_one} == {"implicit", "explicit"}
     shutil.rmtree("lab")
     assert sample("--share", "0.5", "--pictures", "2") == 0
-    assert pictures() == first
+    assert pictures() == earlier
     shutil.rmtree("lab")
     assert sample("--share", "0.5", "--pictures", "2", "--seed", "1") == 0
-    assert pictures() != first
+    assert pictures() != earlier
 
 
 def test_a_picture_that_is_gone_gives_way_and_is_reported(
@@ -248,16 +250,16 @@ def test_people_who_see_what_the_detector_saw(capsys: pytest.CaptureFixture[str]
     number = sum(1 + (case.kind == "relation") for case in chosen())
     assert lines[0] == f"{8 * number:,} faces in {8 * len(chosen()):,} pictures, 3 annotators"
     assert all("Fleiss' kappa 1.00" in line for line in lines[1:4])
-    told = [line for line in lines if "mean absolute difference" in line]
-    assert len(told) == 2 * 7  # implicit, rescaled, divergence, explicit, joint, eta and its magnitude
-    assert all("mean absolute difference 0.000 over" in line for line in told)
+    differences = [line for line in lines if "mean absolute difference" in line]
+    assert len(differences) == 2 * 7  # implicit, rescaled, divergence, explicit, joint, eta and its magnitude
+    assert all("mean absolute difference 0.000 over" in line for line in differences)
     assert not any("on one side only" in line for line in lines)
 
 
 @pytest.mark.usefixtures("lab")
 def test_people_who_see_men_alone(capsys: pytest.CaptureFixture[str]) -> None:
     """Half of all poor and rich people are women: all men have (1 + 1/sqrt 2) / 2 = .8536."""
-    fill(lambda row, name, who: "man" if name == "gender" else as_painted(row, name, who))
+    fill(lambda row, name, evaluator: "man" if name == "gender" else as_painted(row, name, evaluator))
     assert main(["human", "score", "lab/labels.csv"]) == 0
     lines = capsys.readouterr().out.splitlines()
     for model in MODELS:
@@ -275,7 +277,7 @@ def test_people_who_see_men_alone(capsys: pytest.CaptureFixture[str]) -> None:
 def test_evaluators_who_disagree_are_unparsed_not_dropped(capsys: pytest.CaptureFixture[str]) -> None:
     """Nobody who was asked for is delivered where people do not agree on whom they see."""
     either = {"gender": ("man", "woman"), "race": ("african", "latino"), "age": ("young", "elderly")}
-    fill(lambda _, name, who: "unclear" if who == "e3" else either[name][who == "e1"])
+    fill(lambda _, name, evaluator: "unclear" if evaluator == "e3" else either[name][evaluator == "e1"])
     assert main(["human", "score", "lab/labels.csv"]) == 0
     lines = capsys.readouterr().out.splitlines()
     number = 8 * sum(1 + (case.kind == "relation") for case in chosen())
@@ -286,8 +288,8 @@ def test_evaluators_who_disagree_are_unparsed_not_dropped(capsys: pytest.Capture
 
 @pytest.mark.usefixtures("lab")
 def test_pictures_that_nobody_looked_at(capsys: pytest.CaptureFixture[str]) -> None:
-    labelled = [name for name, each in pictures().items() if each["repeat"] < 2]
-    fill(lambda row, *what: as_painted(row, *what) if row[0] in labelled else "")
+    labelled = [name for name, picture in pictures().items() if picture["repeat"] < 2]
+    fill(lambda row, *cell: as_painted(row, *cell) if row[0] in labelled else "")
     assert main(["human", "score", "lab/labels.csv"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert f"left out of both because nobody labelled them: {4 * len(chosen()):,} pictures" in lines
@@ -341,8 +343,8 @@ def mistakes(filled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
             "portraits": {"checklists": {"fact_or_fair_t2i": "0" * 64}},
         }
         for name, fields in changed.items():
-            told = json.dumps(report | {"fingerprint": fingerprint | fields})
-            Path(f"{name}.json").write_text(told, encoding="utf-8")
+            text = json.dumps(report | {"fingerprint": fingerprint | fields})
+            Path(f"{name}.json").write_text(text, encoding="utf-8")
         Path("list.json").write_text("[]", encoding="utf-8")
         Path("damaged.json").write_text(json.dumps({"schema": report["schema"]}), encoding="utf-8")
         row = {"model": "m", "checklist": "faintbench", "case": "implicit-characteristic-poor", "people": 1,
@@ -377,7 +379,7 @@ def test_wrong_input_is_one_line(
     monkeypatch.chdir(mistakes)
     arguments, words = WRONG[case]
     assert main(["human", *arguments]) == 4
-    told = capsys.readouterr()
-    assert words in told.err
-    assert told.err.count("\n") == 1
+    captured = capsys.readouterr()
+    assert words in captured.err
+    assert captured.err.count("\n") == 1
     assert not Path("x").exists()

@@ -25,8 +25,8 @@ def _in_tmp_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_in_an_empty_folder_and_a_run_with_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["init"]) == 0
-    told = capsys.readouterr().out.splitlines()
-    assert told[:3] == [
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:3] == [
         "wrote [tool.factorfair] to pyproject.toml",
         f"wrote {WORKFLOW}",
         "next: pytest --factorfair-model=sim:ideal",
@@ -34,7 +34,7 @@ def test_in_an_empty_folder_and_a_run_with_it(tmp_path: Path, capsys: pytest.Cap
     settings = tomllib.loads((tmp_path / "pyproject.toml").read_text())["tool"]["factorfair"]
     assert settings == {"preset": "ci", "gates": ["default"], "max_age": "30d"}
     assert "factorfair" in yaml.safe_load((tmp_path / WORKFLOW).read_text())["jobs"]
-    command = told[2].removeprefix("next: pytest ")
+    command = lines[2].removeprefix("next: pytest ")
     done = subprocess.run(
         [forkserver.python(), "-m", "pytest", "-p", "no:xdist", command],
         cwd=tmp_path, capture_output=True, text=True, check=False,
@@ -54,7 +54,7 @@ def test_the_hints_are_settings_too(tmp_path: Path) -> None:
         text = text.replace(f'# "{metric}', f'"{metric}')
     settings = tomllib.loads(text)["tool"]["factorfair"]
     gates = [parse(gate) for gate in settings["gates"] if gate != "default"]
-    assert [(one.metric, one.filters, one.regression) for one in gates] == [
+    assert [(gate.metric, gate.filters, gate.regression) for gate in gates] == [
         ("s_fact", ("objective", "gender"), False),
         ("s_e", ("base", "race"), False),
         ("s_e", ("subjective",), True),
@@ -74,11 +74,11 @@ def test_the_hints_are_settings_too(tmp_path: Path) -> None:
 def test_what_is_there_stays(tmp_path: Path, former: bytes) -> None:
     (tmp_path / "pyproject.toml").write_bytes(former)
     assert main(["init"]) == 0
-    found = (tmp_path / "pyproject.toml").read_bytes()
-    assert found.startswith(former)
-    assert (b"\r\n" in former) == (b"\r\n" in found)
-    assert found.count(b"\r\n") in (0, found.count(b"\n"))
-    parsed = tomllib.loads(found.decode())
+    content = (tmp_path / "pyproject.toml").read_bytes()
+    assert content.startswith(former)
+    assert (b"\r\n" in former) == (b"\r\n" in content)
+    assert content.count(b"\r\n") in (0, content.count(b"\n"))
+    parsed = tomllib.loads(content.decode())
     assert parsed.pop("tool").pop("factorfair")["preset"] == "ci"
 
 
@@ -98,10 +98,10 @@ def test_settings_that_cannot_be_added(
     """With a table of ours only the workflow is missing; a file that is broken comes first."""
     (tmp_path / "pyproject.toml").write_bytes(former)
     assert main(["init"]) == 4
-    told = capsys.readouterr()
-    assert told.err.startswith("pyproject.toml: ")
-    assert problem in told.err
-    assert told.err.count("\n") == 1
+    captured = capsys.readouterr()
+    assert captured.err.startswith("pyproject.toml: ")
+    assert problem in captured.err
+    assert captured.err.count("\n") == 1
     assert (tmp_path / "pyproject.toml").read_bytes() == former
     assert (tmp_path / WORKFLOW).exists() == ("already exists" in problem)
 

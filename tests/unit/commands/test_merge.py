@@ -27,15 +27,15 @@ def _in_tmp_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def shard(
-    number: int, keys: str = "", count: int = 3, *, calls: int = 10, cost: float | None = 0.5, **more: Any
+    number: int, keys: str = "", count: int = 3, *, calls: int = 10, cost: float | None = 0.5, **fields: Any
 ) -> str:
     """A folder with the store of a shard, which has made some calls."""
     folder = f"shard{number}"
     fill(f"{folder}/responses.sqlite", keys or str(number), Response(f"of {number}"))
-    fingerprint = {**FINGERPRINT, **more.pop("fingerprint", {})}
+    fingerprint = {**FINGERPRINT, **fields.pop("fingerprint", {})}
     usage = Usage(calls=calls, tokens_in=7, cost=cost)
     row = ShardRow(
-        number, count, fingerprint, f"2026-01-0{number}", **{"finished": True, "usage": usage, **more}
+        number, count, fingerprint, f"2026-01-0{number}", **{"finished": True, "usage": usage, **fields}
     )
     with Store.open(f"sqlite:///{folder}/responses.sqlite") as store:
         store.enter(row).result(30)
@@ -139,11 +139,11 @@ def refused(capsys: pytest.CaptureFixture[str], sources: Sequence[str], words: s
 
 def test_only_the_latest_run_of_a_store_is_merged(capsys: pytest.CaptureFixture[str]) -> None:
     """A store that is kept from night to night holds the shards of former runs, too."""
-    first, second = shard(1, count=2), shard(2, count=2)
-    with Store.open(f"sqlite:///{first}/responses.sqlite") as store:
+    shard_one, shard_two = shard(1, count=2), shard(2, count=2)
+    with Store.open(f"sqlite:///{shard_one}/responses.sqlite") as store:
         former = {**FINGERPRINT, "sampling": {"seed": 9, "samples": 24}}
         store.enter(ShardRow(2, 5, former, "2025-12-31", usage=Usage(calls=99))).result(30)
-    assert main(["merge", "merged", first, second]) == 0
+    assert main(["merge", "merged", shard_one, shard_two]) == 0
     assert "merged: 20 calls in 2 shards, cost $1.00" in told(capsys)
 
 
@@ -185,8 +185,8 @@ def test_merge_looks_at_all_sources_before_it_writes(capsys: pytest.CaptureFixtu
 
 
 def test_merge_brings_pictures_along(capsys: pytest.CaptureFixture[str]) -> None:
-    draw("a/one.sqlite", "ab", said="one")
-    draw("b/two.sqlite", "bcd", said="two")
+    draw("a/one.sqlite", "ab", content="one")
+    draw("b/two.sqlite", "bcd", content="two")
     draw("b/two.sqlite", "e")
     fill("b/two.sqlite", "f", Response("words"))
     draw("b/two.sqlite", "g")
@@ -218,9 +218,9 @@ def test_pictures_are_copied_where_they_cannot_be_linked(monkeypatch: pytest.Mon
 
 
 def test_merge_mends_a_picture_that_was_lost() -> None:
-    draw("a/one.sqlite", "a", said="lost")
+    draw("a/one.sqlite", "a", content="lost")
     files("a")[0].unlink()
-    draw("b/two.sqlite", "a", said="there")
+    draw("b/two.sqlite", "a", content="there")
     assert main(["merge", "a/one.sqlite", "b/two.sqlite"]) == 0
     assert drawn("a/one.sqlite", "a") == {"a": PNG + b"there"}
 
@@ -230,8 +230,8 @@ def test_detections_come_along() -> None:
     with Store.open("sqlite:///two.sqlite") as two:
         two.detections.keep("d", {f"p{number:04}": seen for number in range(1100)})
     assert main(["merge", "one.sqlite", "two.sqlite"]) == 0
-    with Store.open("sqlite:///one.sqlite") as one:
-        assert one.detections.found("d", ["p0000", "p1099", "none"]) == {"p0000": seen, "p1099": seen}
+    with Store.open("sqlite:///one.sqlite") as store:
+        assert store.detections.found("d", ["p0000", "p1099", "none"]) == {"p0000": seen, "p1099": seen}
 
 
 def test_a_full_disk_is_one_line_and_the_merge_goes_on_later(

@@ -52,16 +52,16 @@ def test_export_is_what_replay_takes(capsys: pytest.CaptureFixture[str]) -> None
     fill("one.sqlite", "c", model="other")
     fill("one.sqlite", "d", Response("cut", "length"))
     assert main(["store", "export", "one.sqlite", "--model", "m"]) == 0
-    told = capsys.readouterr().out
-    assert told.isascii()
-    assert [json.loads(line)["prompt"] for line in told.splitlines()] == ["prompt a", "prompt b"]
-    Path("answers.jsonl").write_text(told)
+    output = capsys.readouterr().out
+    assert output.isascii()
+    assert [json.loads(line)["prompt"] for line in output.splitlines()] == ["prompt a", "prompt b"]
+    Path("answers.jsonl").write_text(output)
     model = replay.build(spec("replay:answers.jsonl"))
     assert [response.tokens_in for response in ask(model, "prompt a", "prompt b")] == [3, 3]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "left"),
+    ("arguments", "remaining"),
     [
         (["--unusable"], "abc"),
         (["--model", "other"], "ab"),
@@ -70,12 +70,12 @@ def test_export_is_what_replay_takes(capsys: pytest.CaptureFixture[str]) -> None
         (["--before", TODAY, "--model", "other"], "ab"),
     ],
 )
-def test_prune(capsys: pytest.CaptureFixture[str], arguments: list[str], left: str) -> None:
+def test_prune(capsys: pytest.CaptureFixture[str], arguments: list[str], remaining: str) -> None:
     fill("one.sqlite", "ab")
     fill("one.sqlite", "c", model="other")
     fill("one.sqlite", "d", Response("cut", "length"))
     assert main(["store", "prune", "one.sqlite", *arguments]) == 0
-    assert "".join(sorted(had("one.sqlite", "abcd"))) == left
+    assert "".join(sorted(had("one.sqlite", "abcd"))) == remaining
     with closing(sqlite3.connect("one.sqlite")) as store:
         rows = store.execute("select count(*) from responses").fetchone()[0]
     assert capsys.readouterr().out == f"{plural(4 - rows, 'response')} deleted\n"
@@ -97,21 +97,21 @@ def test_prune(capsys: pytest.CaptureFixture[str], arguments: list[str], left: s
 def test_wrong_input(capsys: pytest.CaptureFixture[str], arguments: list[str], words: str) -> None:
     fill("one.sqlite", "a")
     assert main(["store", *arguments]) == 4
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert words in told.err
-    assert told.err.count("\n") == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert words in captured.err
+    assert captured.err.count("\n") == 1
     assert not Path("none.sqlite").exists()
 
 
 def test_prune_deletes_pictures_nobody_needs() -> None:
     draw("one.sqlite", "ab")
-    draw("one.sqlite", "c", said="a", model="other")
-    draw("one.sqlite", "d", said="neighbour")
-    draw("two.sqlite", "d", said="neighbour")
+    draw("one.sqlite", "c", content="a", model="other")
+    draw("one.sqlite", "d", content="neighbour")
+    draw("two.sqlite", "d", content="neighbour")
     Path("not a store").write_text("SQLite format 2")
-    with closing(sqlite3.connect("another's.sqlite")) as other, other:
-        other.execute("create table things (name)")
+    with closing(sqlite3.connect("another's.sqlite")) as connection, connection:
+        connection.execute("create table things (name)")
     assert len(files(".")) == 3
     assert main(["store", "prune", "one.sqlite", "--model", "m"]) == 0
     assert drawn("one.sqlite", "abcd") == {"c": PNG + b"a"}
@@ -129,9 +129,9 @@ def test_export_of_pictures(capsys: pytest.CaptureFixture[str]) -> None:
     assert [line["prompt"] for line in lines] == ["prompt a", "prompt b"]
     assert [Path("copied", line["file"]).read_bytes() for line in lines] == [PNG + b"a", PNG + b"b"]
     assert main(["store", "export", "one.sqlite"]) == 0
-    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [line.get("file") for line in told[:2]] == [line["file"] for line in lines]
-    assert "file" not in told[3]
+    exported = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [line.get("file") for line in exported[:2]] == [line["file"] for line in lines]
+    assert "file" not in exported[3]
 
 
 def test_verify_reads_every_picture(capsys: pytest.CaptureFixture[str]) -> None:

@@ -53,7 +53,7 @@ def test_pictures_are_read_in_their_order(replicated: Replicated) -> None:
     detector = replicated(ray, count=3)
     assert detector.at_once == 3 * 64
     assert reads(detector) == SEEN
-    assert [actor.most for actor in ray.actors] == [2, 2, 2]
+    assert [actor.peak for actor in ray.actors] == [2, 2, 2]
     assert ray.options["num_gpus"] == 0
     assert ray.options["max_task_retries"] == 0
 

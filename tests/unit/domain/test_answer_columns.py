@@ -28,16 +28,16 @@ ANSWER = st.builds(
 
 @given(st.lists(ANSWER, max_size=5).map(tuple))
 def test_each_comes_back_as_it_was(answers: tuple[Answer, ...]) -> None:
-    kept = AnswerColumns(answers)
-    assert tuple(kept) == answers
-    assert len(kept) == len(answers)
-    assert kept[1:] == answers[1:]
-    assert [kept[place] for place in range(len(answers))] == list(answers)
-    assert kept == answers == kept
-    assert kept == AnswerColumns(kept)
-    assert kept != (*answers, *answers, Answer("more", "error", "", None, {}, {}, ""))
+    columns = AnswerColumns(answers)
+    assert tuple(columns) == answers
+    assert len(columns) == len(answers)
+    assert columns[1:] == answers[1:]
+    assert [columns[index] for index in range(len(answers))] == list(answers)
+    assert columns == answers == columns
+    assert columns == AnswerColumns(columns)
+    assert columns != (*answers, *answers, Answer("more", "error", "", None, {}, {}, ""))
     case = CaseKey("m", "c", "a")
-    assert Record(case, kept).outcomes == Record(case, answers).outcomes
+    assert Record(case, columns).outcomes == Record(case, answers).outcomes
 
 
 def test_what_recurs_is_kept_once() -> None:
@@ -45,5 +45,5 @@ def test_what_recurs_is_kept_once() -> None:
         Answer(str(n), "answered", "", None, {"race": "White"}, {}, str(n), n, {"race": n / 9})
         for n in range(9)
     ]
-    one, other = AnswerColumns(faces[:5]), AnswerColumns(faces[5:])
-    assert len({id(answer.groups) for answer in (*one, *other)}) == 1
+    earlier, later = AnswerColumns(faces[:5]), AnswerColumns(faces[5:])
+    assert len({id(answer.groups) for answer in (*earlier, *later)}) == 1

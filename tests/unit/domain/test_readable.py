@@ -12,7 +12,7 @@ def _answers(**outcomes: int) -> Answers:
         "answered": "answered", "refused": "refused", "unparsed": "unparsed", "errors": "error"
     }  # fmt: skip
     lost = [names[name] for name, count in outcomes.items() for _ in range(count)]
-    answers = [Answer(f"q{number}", one, "", "A", {}, {}, "") for number, one in enumerate(lost)]
+    answers = [Answer(f"q{number}", outcome, "", "A", {}, {}, "") for number, outcome in enumerate(lost)]
     return Answers(Record(CaseKey("m", "c", "case"), answers), Usage())
 
 

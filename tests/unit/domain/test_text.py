@@ -13,7 +13,7 @@ CHECKLISTS = Path(__file__).parents[3] / "checklists"
 
 
 @pytest.mark.parametrize(
-    ("count", "told"),
+    ("count", "expected"),
     [
         (0, "0 cases"),
         (1, "1 case"),
@@ -23,8 +23,8 @@ CHECKLISTS = Path(__file__).parents[3] / "checklists"
         (0.5, "0.5 cases"),
     ],
 )
-def test_a_count_agrees_with_its_noun(count: float, told: str) -> None:
-    assert plural(count, "case") == told
+def test_a_count_agrees_with_its_noun(count: float, expected: str) -> None:
+    assert plural(count, "case") == expected
 
 
 def test_an_irregular_plural() -> None:
@@ -49,11 +49,11 @@ def test_shipped_statistics_are_written_as_their_checklist_does() -> None:
         "statistics"
     ]
     assert len(shipped) == 19
-    assert [titled(name) for name in shipped] == [one["name"] for one in shipped.values()]
+    assert [titled(name) for name in shipped] == [statistic["name"] for statistic in shipped.values()]
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("a\n\tb\r\nc", "a b c"),
         ("\x1b[1;31mred\x1b[0m \x1b]8;;http://x\x07link\x1b]8;;\x07", "red link"),
@@ -62,8 +62,8 @@ def test_shipped_statistics_are_written_as_their_checklist_does() -> None:
         ("0123456789a", "0123456..."),
     ],
 )
-def test_an_excerpt_is_one_visible_line(text: str, told: str) -> None:
-    assert excerpt(text, 10 if text.startswith("0") else 100) == told
+def test_an_excerpt_is_one_visible_line(text: str, expected: str) -> None:
+    assert excerpt(text, 10 if text.startswith("0") else 100) == expected
 
 
 def test_an_excerpt_of_a_huge_text_is_not_searched_to_its_end() -> None:

@@ -13,7 +13,7 @@ def test_nothing_costs_nothing() -> None:
 
 
 def test_every_call_counts_and_only_fresh_answers_are_paid_for() -> None:
-    told = Usage.of(
+    usage = Usage.of(
         [
             exchange(Response("A", tokens_in=100, tokens_out=5, cost=0.25)),
             exchange(Response("B", tokens_in=30, tokens_out=None, cost=0.5)),
@@ -21,7 +21,7 @@ def test_every_call_counts_and_only_fresh_answers_are_paid_for() -> None:
             exchange(None, calls=6),
         ],
     )
-    assert told == Usage(calls=8, cached=1, tokens_in=130, tokens_out=5, cost=0.75)
+    assert usage == Usage(calls=8, cached=1, tokens_in=130, tokens_out=5, cost=0.75)
 
 
 def test_probes_are_paid_for() -> None:
@@ -30,10 +30,10 @@ def test_probes_are_paid_for() -> None:
         query(0), "k", Response("B", tokens_in=100, tokens_out=2, cost=1.0), calls=3, probes=(probe, probe)
     )
     failed = Exchange(query(1), "l", None, "refused", calls=2, probes=(probe,))
-    told = Usage.of([answered, failed])
-    assert told == Usage(calls=5, cached=0, tokens_in=130, tokens_out=5, cost=2.5)
+    usage = Usage.of([answered, failed])
+    assert usage == Usage(calls=5, cached=0, tokens_in=130, tokens_out=5, cost=2.5)
 
 
 def test_one_unknown_cost_makes_the_sum_unknown() -> None:
-    told = Usage.of([exchange(Response("A", cost=0.25)), exchange(Response("B"))])
-    assert told == Usage(calls=2, cached=0, cost=None)
+    usage = Usage.of([exchange(Response("A", cost=0.25)), exchange(Response("B"))])
+    assert usage == Usage(calls=2, cached=0, cost=None)

@@ -42,14 +42,14 @@ class Clock:
 
 @dataclass
 class FakeModel:
-    """Answers through ``reply``; ``most`` is the largest number of calls it saw under way at once."""
+    """Answers through ``reply``; ``peak`` is the largest number of calls it saw under way at once."""
 
     reply: Reply = echo
     parallel: int | None = None
     endpoint: str = "fake/here"
     identity: Mapping[str, object] = field(default_factory=lambda: {"provider": "fake", "model": "f"})
     asked: list[str] = field(default_factory=list)
-    most: int = 0
+    peak: int = 0
     closed_in: list[object] = field(default_factory=list)
     asked_in: set[object] = field(default_factory=set)
     _under_way: int = 0
@@ -58,7 +58,7 @@ class FakeModel:
         self.asked.append(request.prompt)
         self.asked_in.add(asyncio.get_running_loop())
         self._under_way += 1
-        self.most = max(self.most, self._under_way)
+        self.peak = max(self.peak, self._under_way)
         try:
             return await self.reply(request)
         finally:

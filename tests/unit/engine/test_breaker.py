@@ -117,9 +117,9 @@ def test_the_figures_of_a_wait(make_engine: MakeEngine, limits: Limits) -> None:
     assert 0 < state.opens_in <= 30
 
 
-def rejecting(which: Callable[[int], ModelError | None]) -> FakeModel:
+def rejecting(error_of: Callable[[int], ModelError | None]) -> FakeModel:
     async def reply(request: Request) -> Response:
-        if (error := which(number(request))) is not None:
+        if (error := error_of(number(request))) is not None:
             raise error
         return Response("A")
 
@@ -200,9 +200,9 @@ def test_all_calls_in_flight_count_when_all_fail_alike(make_engine: MakeEngine) 
     model = FakeModel(reply)
     with pytest.raises(FatalModelError) as caught:
         make_engine(connections=64).submit(model, queries(1000)).result(WAIT)
-    said = re.match(r"403 \((\d+) queries in a row failed alike\): check the key's", str(caught.value))
-    assert said is not None
-    assert 64 <= int(said[1]) <= len(model.asked) < 2 * 64  # the first slots that are free are used again
+    match = re.match(r"403 \((\d+) queries in a row failed alike\): check the key's", str(caught.value))
+    assert match is not None
+    assert 64 <= int(match[1]) <= len(model.asked) < 2 * 64  # the first slots that are free are used again
 
 
 def test_a_raising_provider_is_named_with_its_line(make_engine: MakeEngine) -> None:
@@ -219,27 +219,27 @@ def test_a_raising_provider_is_named_with_its_line(make_engine: MakeEngine) -> N
 
 def test_a_run_that_was_ended_elsewhere_asks_nothing_more(store: Store) -> None:
     with closing(Limits.begin(store)) as controller:
-        here = Limits.join(store, Ceilings(), session=controller.session)
-        assert here is not None
-        engine, model = Engine(store, limits=here), FakeModel()
+        limits = Limits.join(store, Ceilings(), session=controller.session)
+        assert limits is not None
+        engine, model = Engine(store, limits=limits), FakeModel()
         engine.submit(model, queries(3)).result(WAIT)
         controller.end("the run was interrupted").result(WAIT)
         with pytest.raises(BudgetError, match="the run was interrupted"):
             engine.submit(model, queries(9)).result(WAIT)
         engine.close()
-        here.close()
+        limits.close()
     assert len(model.asked) == 3
 
 
 def test_a_worker_whose_controller_is_gone_asks_nothing_more(store: Store) -> None:
     with closing(Limits.begin(store)) as controller:
-        here = Limits.join(store, Ceilings(), session=controller.session, controller=os.getpid())
-        assert here is not None  # whose parent is another process
-        engine, model = Engine(store, limits=here), FakeModel()
+        limits = Limits.join(store, Ceilings(), session=controller.session, controller=os.getpid())
+        assert limits is not None  # whose parent is another process
+        engine, model = Engine(store, limits=limits), FakeModel()
         with pytest.raises(BudgetError, match="the controlling process is gone"):
             engine.submit(model, queries(3)).result(WAIT)
         engine.close()
-        here.close()
+        limits.close()
     assert model.asked == []
 
 

@@ -97,13 +97,13 @@ def test_a_call_that_is_given_up_sets_nothing_aside(begin: Begin) -> None:
         raise asyncio.CancelledError
 
     limits = begin(Ceilings(cost=1.0, rpm=1))
-    mine = Budget(limits, Retry(sleep=interrupted), lambda _model, _request: 0.6)
+    budget = Budget(limits, Retry(sleep=interrupted), lambda _model, _request: 0.6)
 
     async def scenario() -> None:
-        mine.settle(await mine.take(FakeModel(), Request("first")), None, billable=False)
+        budget.settle(await budget.take(FakeModel(), Request("first")), None, billable=False)
         with pytest.raises(asyncio.CancelledError):
-            await mine.take(FakeModel(), Request("second"))
-        await mine.close()
+            await budget.take(FakeModel(), Request("second"))
+        await budget.close()
 
     asyncio.run(scenario())
     (taken,) = limits.account([], [Wish("fake/here", 0.9, time.time(), float)]).result(WAIT)
@@ -113,15 +113,15 @@ def test_a_call_that_is_given_up_sets_nothing_aside(begin: Begin) -> None:
 
 def test_a_grant_that_comes_too_late_is_given_back(begin: Begin) -> None:
     limits = begin(Ceilings(calls=5))
-    mine = Budget(limits, Retry(), lambda _model, _request: None)
+    budget = Budget(limits, Retry(), lambda _model, _request: None)
 
     async def scenario() -> None:
-        asking = asyncio.create_task(mine.take(FakeModel(), Request("interrupted")))
+        asking = asyncio.create_task(budget.take(FakeModel(), Request("interrupted")))
         await asyncio.sleep(0)
         asking.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asking
-        await mine.close()
+        await budget.close()
 
     asyncio.run(scenario())
     assert limits.usage.calls == 0
@@ -160,7 +160,7 @@ def test_only_a_run_that_others_can_join_has_each_call_granted_by_the_database(
     monkeypatch.setattr(Limits, "account", counted)
     with closing(Limits.begin(store, run=run)) as limits:
         engine = make_engine(connections=1, limits=limits)
-        assert all(one.response for one in engine.submit(FakeModel(), queries(50)).result(WAIT))
+        assert all(exchange.response for exchange in engine.submit(FakeModel(), queries(50)).result(WAIT))
         engine.close()
         assert limits.usage.calls == 50
     # Until the first answer is entered, the process cannot know that the endpoint is open.
@@ -177,8 +177,8 @@ def test_an_error_of_the_limits_leaves_no_call_waiting(
 
     monkeypatch.setattr(Limits, "account", broken)
     model = FakeModel()
-    found = make_engine(limits=limits).submit(model, queries(3)).result(WAIT)
-    assert all("the limits are broken" in exchange.error for exchange in found)
+    exchanges = make_engine(limits=limits).submit(model, queries(3)).result(WAIT)
+    assert all("the limits are broken" in exchange.error for exchange in exchanges)
     assert model.asked == []
     monkeypatch.undo()
 
@@ -200,8 +200,8 @@ def test_no_call_starts_early_once_calls_cannot_be_entered(
         raise RuntimeError("the limits are broken")
 
     monkeypatch.setattr(Limits, "account", broken)
-    found = engine.submit(model, queries(200)).result(WAIT)
-    assert "the limits are broken" in found[-1].error
+    exchanges = engine.submit(model, queries(200)).result(WAIT)
+    assert "the limits are broken" in exchanges[-1].error
     assert len(model.asked) < 200
     monkeypatch.undo()
     engine.close()

@@ -68,7 +68,7 @@ def test_limit_is_reached_and_kept(
     engine = make_engine(connections=connections)
     waiting = [engine.submit(model, queries(limit * 2, start=start)) for start in (0, 100, 200)]
     assert sum(len(future.result(WAIT)) for future in waiting) == limit * 6
-    assert model.most == limit
+    assert model.peak == limit
 
 
 def test_models_share_the_limit_of_their_endpoint(make_engine: MakeEngine) -> None:
@@ -90,8 +90,8 @@ def test_models_share_the_limit_of_their_endpoint(make_engine: MakeEngine) -> No
         return Response("A")
 
     engine = make_engine(connections=3)
-    one, two = (FakeModel(count, identity={"model": name}) for name in ("one", "two"))
-    waiting = [engine.submit(model, queries(10)) for model in (one, two)]
+    model_one, model_two = (FakeModel(count, identity={"model": name}) for name in ("one", "two"))
+    waiting = [engine.submit(model, queries(10)) for model in (model_one, model_two)]
     engine.submit(FakeModel(let_go, endpoint="other", identity={"model": "three"}), [query(0)]).result(WAIT)
     assert [len(future.result(WAIT)) for future in waiting] == [10, 10]
     assert seen == [3]
@@ -111,15 +111,15 @@ def test_endpoints_have_limits_of_their_own(make_engine: MakeEngine) -> None:
 
 
 def test_second_run_asks_nothing(make_engine: MakeEngine) -> None:
-    first, second = FakeModel(), FakeModel()
-    fresh = make_engine().submit(first, queries(30)).result(WAIT)
+    earlier, later = FakeModel(), FakeModel()
+    fresh = make_engine().submit(earlier, queries(30)).result(WAIT)
     engine = make_engine()
-    stored = engine.submit(second, queries(30)).result(WAIT)
-    assert len(first.asked) == 30
-    assert second.asked == []
+    stored = engine.submit(later, queries(30)).result(WAIT)
+    assert len(earlier.asked) == 30
+    assert later.asked == []
     assert stored == tuple(replace(exchange, cached=True, calls=0) for exchange in fresh)
     assert engine.snapshot() == Counters(asked=0, done=30, cached=30, errors=0)
-    assert second.closed_in == []
+    assert later.closed_in == []
 
 
 def test_only_what_is_missing_is_asked(make_engine: MakeEngine) -> None:
@@ -135,10 +135,10 @@ def test_response_that_cannot_be_reused_is_asked_again(make_engine: MakeEngine) 
         return Response("A", "length")
 
     engine = make_engine()
-    first = FakeModel(cut)
-    assert engine.submit(first, [query(0)]).result(WAIT)[0].response == Response("A", "length")
-    second = FakeModel()
-    (exchange,) = engine.submit(second, [query(0)]).result(WAIT)
+    earlier = FakeModel(cut)
+    assert engine.submit(earlier, [query(0)]).result(WAIT)[0].response == Response("A", "length")
+    later = FakeModel()
+    (exchange,) = engine.submit(later, [query(0)]).result(WAIT)
     assert exchange.response is not None
     assert exchange.response.text == "answer to prompt 0"
     assert not exchange.cached
@@ -181,14 +181,14 @@ def test_the_same_key_under_way_is_asked_once(make_engine: MakeEngine) -> None:
 
     model = FakeModel(wait)
     engine = make_engine()
-    first = engine.submit(model, [query(0), query(1), query(0)])
-    second = engine.submit(model, [query(1), query(2)])
+    earlier = engine.submit(model, [query(0), query(1), query(0)])
+    later = engine.submit(model, [query(1), query(2)])
     engine.submit(FakeModel(let_go, identity={"model": "other"}), [query(9)]).result(WAIT)
-    one, two = first.result(WAIT), second.result(WAIT)
+    earlier_exchanges, later_exchanges = earlier.result(WAIT), later.result(WAIT)
     assert sorted(model.asked) == ["prompt 0", "prompt 1", "prompt 2"]
-    assert [exchange.cached for exchange in one] == [False, False, True]
-    assert [exchange.cached for exchange in two] == [True, False]
-    assert one[1].response == two[0].response
+    assert [exchange.cached for exchange in earlier_exchanges] == [False, False, True]
+    assert [exchange.cached for exchange in later_exchanges] == [True, False]
+    assert earlier_exchanges[1].response == later_exchanges[0].response
     assert engine.snapshot() == Counters(asked=4, done=6, cached=2, errors=0)
 
 
@@ -205,11 +205,11 @@ def test_abandoned_case_still_serves_those_who_share_its_keys(make_engine: MakeE
 
     engine = make_engine()
     model = FakeModel(wait)
-    first = engine.submit(model, queries(3))
-    second = engine.submit(model, queries(3))
-    assert first.cancel()
+    earlier = engine.submit(model, queries(3))
+    later = engine.submit(model, queries(3))
+    assert earlier.cancel()
     engine.submit(FakeModel(let_go, identity={"model": "other"}), [query(9)]).result(WAIT)
-    assert [exchange.response for exchange in second.result(WAIT)] == [Response("A")] * 3
+    assert [exchange.response for exchange in later.result(WAIT)] == [Response("A")] * 3
     assert len(model.asked) == 3
 
 

@@ -103,8 +103,8 @@ def test_bug_in_a_provider_spoils_its_own_query_only(make_engine: MakeEngine) ->
 
 
 def break_store(file: Path, script: str) -> None:
-    with closing(sqlite3.connect(file)) as other, other:
-        other.executescript(script)
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.executescript(script)
 
 
 def test_response_that_cannot_be_written_ends_the_asking(make_engine: MakeEngine, file: Path) -> None:

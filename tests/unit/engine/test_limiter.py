@@ -12,9 +12,9 @@ from tests.unit.engine.fakes import Clock
 WAIT = 30
 
 
-def limiter(most: int, clock: Clock | None = None) -> Limiter:
+def limiter(limit: int, clock: Clock | None = None) -> Limiter:
     clock = clock or Clock()
-    return Limiter(most, Retry(clock=clock, sleep=clock.sleep))
+    return Limiter(limit, Retry(clock=clock, sleep=clock.sleep))
 
 
 async def enter(slots: Limiter, times: int) -> None:
@@ -104,10 +104,10 @@ def test_narrow_slots_lets_calls_end_before_it_lets_others_in() -> None:
         await enter(slots, 4)
         slots.throttled(float("inf"))
         late = asyncio.ensure_future(slots.__aenter__())
-        for left in (3, 2):
+        for remaining in (3, 2):
             await slots.__aexit__()
             await asyncio.sleep(0)
-            assert not late.done(), left
+            assert not late.done(), remaining
         await slots.__aexit__()
         await late
 

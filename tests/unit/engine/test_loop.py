@@ -60,15 +60,15 @@ def test_closed_loop_runs_nothing() -> None:
         loop.submit(here()).result(WAIT)
 
 
-@pytest.mark.parametrize("there", [True, False])
-def test_loop_is_uvloop_where_there_is_one(there: bool, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: FBT001  # a parameter
+@pytest.mark.parametrize("installed", [True, False])
+def test_loop_is_uvloop_where_there_is_one(installed: bool, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: FBT001  # a parameter
     async def module() -> str:
         return type(asyncio.get_running_loop()).__module__
 
-    if there:
+    if installed:
         pytest.importorskip("uvloop", reason="uvloop is not installed")
     else:
         monkeypatch.setitem(sys.modules, "uvloop", None)
     loop = LoopThread()
-    assert loop.submit(module()).result(WAIT).partition(".")[0] == ("uvloop" if there else "asyncio")
+    assert loop.submit(module()).result(WAIT).partition(".")[0] == ("uvloop" if installed else "asyncio")
     loop.close(WAIT)

@@ -32,20 +32,20 @@ def test_exchange_names_the_picture_and_holds_no_bytes(make_engine: MakeEngine, 
         assert store.pictures.read(exchange.response.image_file) == PNG + exchange.query.prompt.encode()
     lines = {line["key"]: line for line in keeping.manifest(Path(store.pictures.place))}
     assert {key: line["seed"] for key, line in lines.items()} == {
-        one.key: one.query.seed for one in exchanges
+        exchange.key: exchange.query.seed for exchange in exchanges
     }
     assert all(line["identity"] == model.identity for line in lines.values())
 
 
 def test_only_the_picture_that_was_lost_is_asked_again(make_engine: MakeEngine, store: Store) -> None:
     model = FakeModel(paint)
-    first = make_engine().submit(model, queries(3)).result(WAIT)
-    response = first[1].response
+    earlier = make_engine().submit(model, queries(3)).result(WAIT)
+    response = earlier[1].response
     assert response is not None
     Path(store.pictures.place, response.image_file).unlink()
-    second = make_engine().submit(model, queries(3)).result(WAIT)
-    assert [exchange.cached for exchange in second] == [True, False, True]
-    assert [one.response for one in first] == [one.response for one in second]
+    later = make_engine().submit(model, queries(3)).result(WAIT)
+    assert [exchange.cached for exchange in later] == [True, False, True]
+    assert [exchange.response for exchange in earlier] == [exchange.response for exchange in later]
     third = make_engine(replay=True).submit(model, queries(3)).result(WAIT)
     assert all(exchange.cached for exchange in third)
     assert len(model.asked) == 4

@@ -63,7 +63,7 @@ def test_response_waiting_for_its_commit_survives_a_close(
 ) -> None:
     """Another process holds the write lock when the engine is closed."""
     asked, locked, answered = threading.Event(), threading.Event(), threading.Event()
-    put = store.put
+    store_put = store.put
 
     async def answer(request: Request) -> Response:
         if request.prompt == "prompt 1":
@@ -74,20 +74,20 @@ def test_response_waiting_for_its_commit_survives_a_close(
 
     def arrived(*writes: Write) -> Future[None]:
         answered.set()
-        return put(*writes)
+        return store_put(*writes)
 
     monkeypatch.setattr(store, "put", arrived)
     model = FakeModel(answer)
     engine = make_engine(connections=2, retry=IMPATIENT)
-    with closing(sqlite3.connect(file, isolation_level=None)) as other:
+    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
         future = engine.submit(model, queries(2))
         assert asked.wait(WAIT)
-        other.execute("begin immediate")
+        connection.execute("begin immediate")
         locked.set()
         assert answered.wait(WAIT)
         ending = threading.Thread(target=engine.close)
         ending.start()
-        other.execute("rollback")
+        connection.execute("rollback")
     ending.join(WAIT)
     with pytest.raises(CancelledError):
         future.result(WAIT)
@@ -111,12 +111,12 @@ def test_model_that_cannot_be_closed_does_not_spoil_the_others(make_engine: Make
             await super().close()
             raise OSError("already gone")
 
-    stuck, other = Stuck(identity={"model": "stuck"}), FakeModel()
+    stuck, healthy = Stuck(identity={"model": "stuck"}), FakeModel()
     engine = make_engine()
-    for model in (stuck, other):
+    for model in (stuck, healthy):
         engine.submit(model, [query(0)]).result(WAIT)
     engine.close()
-    assert len(stuck.closed_in) == len(other.closed_in) == 1
+    assert len(stuck.closed_in) == len(healthy.closed_in) == 1
 
 
 def test_close_while_much_is_under_way_is_quiet(store: Store) -> None:
@@ -171,10 +171,10 @@ def test_run_after_a_kill_asks_only_what_is_missing(
         [forkserver.python(), "-c", KILLED, f"sqlite:///{file}"], stdout=subprocess.PIPE
     )
     assert process.stdout is not None
-    with process.stdout as told:
-        seen = [told.readline() for _ in range(20)]
+    with process.stdout as output:
+        seen = [output.readline() for _ in range(20)]
         process.kill()
-        seen += told.readlines()
+        seen += output.readlines()
     assert process.wait() == -9
     finished = sum(line.endswith(b"\n") for line in seen)
     assert finished >= 20
@@ -198,15 +198,15 @@ def test_what_is_not_asked_after_all_is_anybodys(make_engine: MakeEngine, file: 
         await asyncio.Event().wait()
         raise AssertionError("unreachable")
 
-    first = make_engine(connections=1, retry=IMPATIENT)
-    first.submit(FakeModel(never), queries(3))
+    earlier = make_engine(connections=1, retry=IMPATIENT)
+    earlier.submit(FakeModel(never), queries(3))
     assert asked.wait(WAIT)
     with Store.open(f"sqlite:///{file}") as store:
-        second, model = Engine(store), FakeModel()
-        future = second.submit(model, queries(3))
-        first.close()
+        later, model = Engine(store), FakeModel()
+        future = later.submit(model, queries(3))
+        earlier.close()
         assert [exchange.cached for exchange in future.result(WAIT)] == [False] * 3
-        second.close()
+        later.close()
 
 
 def test_answers_of_another_process_are_waited_for(make_engine: MakeEngine, file: Path) -> None:
@@ -217,14 +217,14 @@ def test_answers_of_another_process_are_waited_for(make_engine: MakeEngine, file
         await asyncio.to_thread(go.wait)
         return Response("A")
 
-    first = make_engine().submit(FakeModel(slow), queries(3))
+    earlier = make_engine().submit(FakeModel(slow), queries(3))
     assert asked.wait(WAIT)
     with Store.open(f"sqlite:///{file}") as store:
-        second, model = Engine(store), FakeModel()
-        future = second.submit(model, queries(4))
+        later, model = Engine(store), FakeModel()
+        future = later.submit(model, queries(4))
         while model.asked != ["prompt 3"]:
             asyncio.run(asyncio.sleep(0.01))
         go.set()
         assert [exchange.cached for exchange in future.result(WAIT)] == [True] * 3 + [False]
-        second.close()
-    assert [exchange.cached for exchange in first.result(WAIT)] == [False] * 3
+        later.close()
+    assert [exchange.cached for exchange in earlier.result(WAIT)] == [False] * 3

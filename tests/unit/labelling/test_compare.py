@@ -26,7 +26,7 @@ def face(group: str | None, box: Box = HERE) -> Face:
 
 
 @pytest.mark.parametrize(
-    ("other", "expected"),
+    ("box", "expected"),
     [
         ((10, 10, 40, 40), 1.0),
         ((30, 10, 40, 40), 20 * 40 / (2 * 1600 - 800)),
@@ -34,18 +34,18 @@ def face(group: str | None, box: Box = HERE) -> Face:
         ((20, 20, 10, 10), 100 / 1600),
     ],
 )
-def test_overlap_is_shared_area_over_all(other: Box, expected: float) -> None:
-    assert overlap(HERE, other) == pytest.approx(expected)
-    assert overlap(other, HERE) == pytest.approx(expected)
+def test_overlap_is_shared_area_over_all(box: Box, expected: float) -> None:
+    assert overlap(HERE, box) == pytest.approx(expected)
+    assert overlap(box, HERE) == pytest.approx(expected)
 
 
 def test_the_face_that_is_meant() -> None:
-    left, right = face("Male", (0, 0, 50, 50)), face("Female", (100, 0, 60, 60))
-    both = Detection((left, right))
-    assert match(Spot("a", 2, (98, 2, 60, 60)), both) is right
-    assert match(Spot("a", 1, (5, 5, 50, 50)), both) is left
+    left_face, right_face = face("Male", (0, 0, 50, 50)), face("Female", (100, 0, 60, 60))
+    both = Detection((left_face, right_face))
+    assert match(Spot("a", 2, (98, 2, 60, 60)), both) is right_face
+    assert match(Spot("a", 1, (5, 5, 50, 50)), both) is left_face
     assert match(Spot("a", 3, (300, 0, 50, 50)), both) is None
-    assert match(Spot("a"), both) is right
+    assert match(Spot("a"), both) is right_face
     assert match(Spot("a"), Detection()) is None
 
 
@@ -57,15 +57,15 @@ def test_the_table_counts_what_people_agree_on() -> None:
         ("no face", face("Male")), ("no face", None), ("unclear", face("Male")), (None, face("Male")),
     ]  # fmt: skip
     faces = [
-        Labelled(Spot(f"{place}", 1, HERE), {"gender": (label,)}) for place, (label, _) in enumerate(seen)
+        Labelled(Spot(f"{number}", 1, HERE), {"gender": (label,)}) for number, (label, _) in enumerate(seen)
     ]
-    detections = [Detection((found,) if found else ()) for _, found in seen]
-    table = confusion(opinion(faces, GENDER), [one.spot for one in faces], detections)
+    detections = [Detection((shown,) if shown else ()) for _, shown in seen]
+    table = confusion(opinion(faces, GENDER), [face.spot for face in faces], detections)
     assert table.counts.tolist() == [[2, 1, 1], [0, 1, 2], [1, 0, 1]]
     # Wilson's interval of 3 in 7, from the formula by hand.
-    found = accuracy(table)
-    assert found is not None
-    assert (found.value, found.low, found.high, found.n) == pytest.approx(
+    measured = accuracy(table)
+    assert measured is not None
+    assert (measured.value, measured.low, measured.high, measured.n) == pytest.approx(
         (3 / 7, 0.15822, 0.74954, 7), abs=1e-4
     )
 
@@ -101,9 +101,9 @@ def test_every_score_that_either_has() -> None:
 
 
 def test_mean_absolute_difference_by_metric() -> None:
-    found = mean_differences(side_by_side(PEOPLE, AUTOMATIC))
-    assert list(found) == ["implicit"]
-    mean, count = found["implicit"]
+    differences = mean_differences(side_by_side(PEOPLE, AUTOMATIC))
+    assert list(differences) == ["implicit"]
+    mean, count = differences["implicit"]
     assert mean == pytest.approx(0.2)
     assert count == 2
 

@@ -27,9 +27,9 @@ def strata(of: tuple[Case, ...]) -> Counter[tuple[str, ...]]:
 
 def test_a_tenth_is_the_265_prompts_of_the_paper(prompts: tuple[PromptCase, ...]) -> None:
     """Of 179, 24 and 11 implicit, 1,790, 240 and 410 explicit prompts; 17.9 is nearest to the next."""
-    found = draw_prompts(prompts, 0.1, seed=0)
-    assert len(found) == 265
-    assert strata(found) == {
+    drawn = draw_prompts(prompts, 0.1, seed=0)
+    assert len(drawn) == 265
+    assert strata(drawn) == {
         ("implicit", "occupation"): 18,
         ("implicit", "characteristic"): 2,
         ("implicit", "relation"): 1,
@@ -40,12 +40,12 @@ def test_a_tenth_is_the_265_prompts_of_the_paper(prompts: tuple[PromptCase, ...]
 
 
 def test_the_same_again_and_in_the_order_of_the_checklist(prompts: tuple[PromptCase, ...]) -> None:
-    found = draw_prompts(prompts, 0.1, seed=0)
-    assert found == draw_prompts(prompts, 0.1, seed=0)
-    assert [prompts.index(case) for case in found] == sorted(prompts.index(case) for case in found)
-    other = draw_prompts(prompts, 0.1, seed=1)
-    assert strata(other) == strata(found)
-    assert len({case.id for case in other} & {case.id for case in found}) < 60
+    drawn = draw_prompts(prompts, 0.1, seed=0)
+    assert drawn == draw_prompts(prompts, 0.1, seed=0)
+    assert [prompts.index(case) for case in drawn] == sorted(prompts.index(case) for case in drawn)
+    redrawn = draw_prompts(prompts, 0.1, seed=1)
+    assert strata(redrawn) == strata(drawn)
+    assert len({case.id for case in redrawn} & {case.id for case in drawn}) < 60
 
 
 def test_all_of_them(prompts: tuple[PromptCase, ...]) -> None:

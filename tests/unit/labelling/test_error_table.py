@@ -64,12 +64,14 @@ def test_yaml_and_tuples_in_the_identity(tmp_path: Path) -> None:
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     random = np.random.default_rng(1)
     written = [
-        Confusion(one.name, one.groups, random.integers(0, 99, (one.k + 1, one.k + 1)))
-        for one in (GENDER, RACE)
+        Confusion(
+            attribute.name, attribute.groups, random.integers(0, 99, (attribute.k + 1, attribute.k + 1))
+        )
+        for attribute in (GENDER, RACE)
     ]
     again = tables(_file(tmp_path, to_json(IDENTITY, written)), [RACE, GENDER], detector=IDENTITY)
-    assert [(one.attribute, one.counts.tolist()) for one in again] == [
-        (one.attribute, one.counts.tolist()) for one in written
+    assert [(table.attribute, table.counts.tolist()) for table in again] == [
+        (table.attribute, table.counts.tolist()) for table in written
     ]
 
 

@@ -62,9 +62,9 @@ def test_every_face_is_counted_once() -> None:
         ("Male", "Male", "Male"), ("Female", "Female", "Male"), ("unclear", "unclear", "Male"), ("Male", "Female", "no face"),
         ("no face", "no face", "no face"), (None, None, None), ("Female", None, None),
     ]  # fmt: skip
-    found = opinion([Labelled(Spot("a"), {"gender": row}) for row in rows], GENDER)
-    assert found.majorities == ("Male", "Female", "unclear", "tied", "no face", None, "Female")
-    assert (found.count("Male", "Female"), found.count("unclear"), found.count("tied"), found.count("no face"), found.count(None)) == (
+    opinions = opinion([Labelled(Spot("a"), {"gender": row}) for row in rows], GENDER)
+    assert opinions.majorities == ("Male", "Female", "unclear", "tied", "no face", None, "Female")
+    assert (opinions.count("Male", "Female"), opinions.count("unclear"), opinions.count("tied"), opinions.count("no face"), opinions.count(None)) == (
         3, 1, 1, 1, 1,
     )  # fmt: skip
-    assert (found.annotators, found.rated) == (3, 5)
+    assert (opinions.annotators, opinions.rated) == (3, 5)

@@ -41,7 +41,7 @@ SPOTS = (Spot("p/1", 1), Spot("p/1", 2), Spot("p/2", 1))
 
 
 def rows(*labels: Labels) -> tuple[Labelled, ...]:
-    return tuple(Labelled(spot, each) for spot, each in zip(SPOTS, labels, strict=True))
+    return tuple(Labelled(spot, by_attribute) for spot, by_attribute in zip(SPOTS, labels, strict=True))
 
 
 def seen(*labels: Labels) -> PeopleAndDetector:
@@ -54,26 +54,26 @@ def same(gender: str | None, age: str | None) -> Labels:
 
 
 def told(answers: Sequence[Answer]) -> list[tuple[str, str, Mapping[str, str]]]:
-    return [(one.outcome, one.reason, one.groups) for one in answers]
+    return [(answer.outcome, answer.reason, answer.groups) for answer in answers]
 
 
 def test_majorities_become_answers_side_by_side() -> None:
-    left = {"gender": ("man", "man", "woman"), "age": ("young", "old", "old")}
-    found = seen(left, same("woman", "young"), same("man", "old"))
-    assert [one.case.case for one in found.people] == ["boss", "nurse"]
-    boss, nurse = found.people
-    assert [one.groups for one in boss.answers] == [
+    left_labels = {"gender": ("man", "man", "woman"), "age": ("young", "old", "old")}
+    comparison = seen(left_labels, same("woman", "young"), same("man", "old"))
+    assert [record.case.case for record in comparison.people] == ["boss", "nurse"]
+    boss, nurse = comparison.people
+    assert [answer.groups for answer in boss.answers] == [
         {"gender": "man", "age": "old"},
         {"gender": "woman", "age": "young"},
     ]
-    assert {(one.query, one.key, one.repeat) for one in boss.answers} == {("q1", "k1", 1)}
+    assert {(answer.query, answer.key, answer.repeat) for answer in boss.answers} == {("q1", "k1", 1)}
     assert told(nurse.answers) == [("answered", "", {"gender": "man"})]
-    assert [one.case for one in found.automatic] == [one.case for one in found.people]
-    assert [one.answers for one in found.automatic] == [
+    assert [record.case for record in comparison.automatic] == [record.case for record in comparison.people]
+    assert [record.answers for record in comparison.automatic] == [
         KEY.pictures["p/1"].answers,
         KEY.pictures["p/2"].answers,
     ]
-    assert found.unlabelled == 0
+    assert comparison.unlabelled == 0
 
 
 @pytest.mark.parametrize(
@@ -103,10 +103,10 @@ def test_what_a_case_is_not_about_is_no_answer() -> None:
 
 
 def test_pictures_that_nobody_labelled_are_in_neither() -> None:
-    found = seen(same(None, None), same(None, None), same("man", None))
-    assert [one.case.case for one in found.people] == ["nurse"]
-    assert [one.case.case for one in found.automatic] == ["nurse"]
-    assert found.unlabelled == 1
+    comparison = seen(same(None, None), same(None, None), same("man", None))
+    assert [record.case.case for record in comparison.people] == ["nurse"]
+    assert [record.case.case for record in comparison.automatic] == ["nurse"]
+    assert comparison.unlabelled == 1
 
 
 def test_rows_in_any_order() -> None:
@@ -115,7 +115,7 @@ def test_rows_in_any_order() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spots", "said"),
+    ("spots", "message"),
     [
         (SPOTS[:2], "s.csv: picture 'p/2', face 1: its row is missing"),
         ((*SPOTS, SPOTS[0]), "s.csv: picture 'p/1', face 1: appears twice"),
@@ -129,7 +129,7 @@ def test_rows_in_any_order() -> None:
         ),
     ],
 )
-def test_rows_that_are_not_those_of_the_sample(spots: tuple[Spot, ...], said: str) -> None:
+def test_rows_that_are_not_those_of_the_sample(spots: tuple[Spot, ...], message: str) -> None:
     with pytest.raises(InputError) as caught:
         aligned(KEY, [Labelled(spot, same("man", "old")) for spot in spots], Path("s.csv"))
-    assert str(caught.value) == said
+    assert str(caught.value) == message

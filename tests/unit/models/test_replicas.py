@@ -103,7 +103,7 @@ def test_the_least_busy_replica_is_next(monkeypatch: pytest.MonkeyPatch) -> None
     assert model.parallel == 2 * PARALLEL
     outcomes = asked(model, requests(40))
     assert [outcome.text for outcome in outcomes] == [request.prompt for request in requests(40)]
-    assert [actor.most for actor in ray.actors] == [PARALLEL, PARALLEL]
+    assert [actor.peak for actor in ray.actors] == [PARALLEL, PARALLEL]
     assert ray.options == {
         "num_gpus": 1.0, "num_cpus": 0, "max_restarts": -1, "max_task_retries": 0,
         "max_concurrency": 2 * PARALLEL + 1, "scheduling_strategy": "SPREAD",

@@ -11,9 +11,9 @@ from pytest_factorfair.pictures.decode import decode
 def centres(pixels: np.ndarray) -> list[tuple[int, ...]]:
     """The colour in the middle of each band of the only card."""
     framed = (pixels == cards.FRAME_COLOUR).all(axis=2)
-    top, left = (int(np.flatnonzero(framed.any(axis=axis))[0]) + cards.FRAME for axis in (1, 0))
+    top_edge, left_edge = (int(np.flatnonzero(framed.any(axis=axis))[0]) + cards.FRAME for axis in (1, 0))
     rows = [(band.start + band.stop) * cards.CELL // 2 for band in cards.BANDS.values()]
-    return [tuple(pixels[top + row, left + 20].tolist()) for row in rows]
+    return [tuple(pixels[top_edge + row, left_edge + 20].tolist()) for row in rows]
 
 
 def test_bands_have_the_colours_of_their_classes() -> None:
@@ -34,9 +34,9 @@ def test_the_seed_makes_the_picture() -> None:
 
 
 def test_unnamed_heads_are_drawn_alike_whatever_is_named() -> None:
-    some = centres(decode(cards.paint({"race": 0}, seed=9)))
-    other = centres(decode(cards.paint({"race": 5}, seed=9)))
-    assert some[1:] == other[1:]
+    of_one_race = centres(decode(cards.paint({"race": 0}, seed=9)))
+    of_another = centres(decode(cards.paint({"race": 5}, seed=9)))
+    assert of_one_race[1:] == of_another[1:]
     drawn = [centres(decode(cards.paint({"race": 0}, seed=seed)))[1] for seed in range(200)]
     assert 70 <= drawn.count(cards.COLOURS[0]) <= 130  # of 200 at one half: four standard errors are 28
 

@@ -29,15 +29,15 @@ def test_the_outputs_of_fairface() -> None:
     ],
 )
 def test_seven_races_to_four(races: str, asian: set[str], white: set[str], left_out: set[str]) -> None:
-    found = grouping(attribute("race", *FOUR), races)
-    assert found.name == races
-    assert set(found.groups["Asian"]) & set(HEADS["race"]) == asian
-    assert set(found.groups["White"]) == white
-    assert found.groups["Black"] == ("Black",)
-    assert found.groups["Hispanic"] == ("Latino_Hispanic",)
-    named = {name for classes in found.groups.values() for name in classes}
+    grouped = grouping(attribute("race", *FOUR), races)
+    assert grouped.name == races
+    assert set(grouped.groups["Asian"]) & set(HEADS["race"]) == asian
+    assert set(grouped.groups["White"]) == white
+    assert grouped.groups["Black"] == ("Black",)
+    assert grouped.groups["Hispanic"] == ("Latino_Hispanic",)
+    named = {name for classes in grouped.groups.values() for name in classes}
     assert set(HEADS["race"]) - named == left_out
-    assert (OTHER in found.groups) == (races == "other")
+    assert (OTHER in grouped.groups) == (races == "other")
 
 
 def test_the_groups_choose_the_mapping() -> None:
@@ -55,16 +55,16 @@ def test_the_groups_choose_the_mapping() -> None:
 
 
 @pytest.mark.parametrize(
-    ("groups", "told"),
+    ("groups", "message"),
     [
         (("Asian", "Blak", "Hispanic", "White"), "attribute 'race': 'Blak' cannot be perceived in a face; did you mean 'black'?"),
         (("Asian", "Black"), "attribute 'race': faces are not classified into Asian, Black, but into "),
     ],
 )  # fmt: skip
-def test_groups_no_face_is_sorted_into(groups: tuple[str, ...], told: str) -> None:
+def test_groups_no_face_is_sorted_into(groups: tuple[str, ...], message: str) -> None:
     with pytest.raises(InputError) as error:
         grouping(attribute("race", *groups))
-    assert str(error.value).startswith(told)
+    assert str(error.value).startswith(message)
     assert "\n" not in str(error.value)
 
 

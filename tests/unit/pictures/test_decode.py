@@ -18,9 +18,9 @@ RED, GREEN, BLUE, WHITE = (255, 0, 0), (0, 255, 0), (0, 0, 255), (255, 255, 255)
 
 
 def encoded(picture: Image.Image, kind: str = "PNG", **options: object) -> bytes:
-    told = BytesIO()
-    picture.save(told, kind, **options)
-    return told.getvalue()
+    buffer = BytesIO()
+    picture.save(buffer, kind, **options)
+    return buffer.getvalue()
 
 
 def flag() -> Image.Image:
@@ -96,8 +96,8 @@ def test_sixteen_bits_a_channel() -> None:
     body = zlib.compress(b"\0" + struct.pack(">HHH", 65535, 128 * 257, 0))
     parts = [(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 16, 2, 0, 0, 0)), (b"IDAT", body), (b"IEND", b"")]
     chunks = (
-        struct.pack(">I", len(one)) + name + one + struct.pack(">I", zlib.crc32(name + one))
-        for name, one in parts
+        struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
+        for name, content in parts
     )
     assert decode(b"\x89PNG\r\n\x1a\n" + b"".join(chunks)).tolist() == [[[255, 128, 0]]]
 
@@ -110,14 +110,14 @@ def test_cmyk() -> None:
 def test_of_an_animation_the_first_frame_counts() -> None:
     frames = [Image.new("RGB", (2, 2), colour) for colour in (RED, GREEN, BLUE)]
     for kind in ("GIF", "WEBP", "PNG"):
-        told = encoded(
+        animation = encoded(
             frames[0],
             kind,
             save_all=True,
             append_images=frames[1:],
             **({"lossless": True} if kind == "WEBP" else {}),
         )
-        assert (decode(told) == RED).all()
+        assert (decode(animation) == RED).all()
 
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP", "GIF", "TIFF", "BMP"])
@@ -137,8 +137,8 @@ def test_bits_flipped_never_end_in_anything_but_a_picture_error() -> None:
         whole = bytearray(encoded(flag().resize((40, 20)), kind))
         for _ in range(60):
             broken = whole.copy()
-            for place in generator.integers(0, len(broken), 4).tolist():
-                broken[place] ^= 0xFF
+            for index in generator.integers(0, len(broken), 4).tolist():
+                broken[index] ^= 0xFF
             with suppress(PictureError):
                 assert decode(bytes(broken)).ndim == 3
 

@@ -91,12 +91,12 @@ def test_every_face_is_an_answer() -> None:
         face(gender=("Female", 0.9), race=("Asian", 0.6)),
         face(gender=("Male", 0.8), race=("Black", 0.5)),
     )
-    first, second = pictured(SHOWN, Detection(faces), [GENDER, RACE])
-    assert (first.outcome, first.reason, first.letter) == ("answered", "", None)
-    assert (first.query, first.key) == (second.query, second.key) == ("id", "key")
-    assert first.groups == {"gender": "Female", "race": "Asian"}
-    assert second.groups == {"gender": "Male", "race": "Black"}
-    assert first.confidence == {"gender": 0.9, "race": 0.6}
+    woman, man = pictured(SHOWN, Detection(faces), [GENDER, RACE])
+    assert (woman.outcome, woman.reason, woman.letter) == ("answered", "", None)
+    assert (woman.query, woman.key) == (man.query, man.key) == ("id", "key")
+    assert woman.groups == {"gender": "Female", "race": "Asian"}
+    assert man.groups == {"gender": "Male", "race": "Black"}
+    assert woman.confidence == {"gender": 0.9, "race": 0.6}
 
 
 def test_only_the_attributes_asked_about_are_read() -> None:
@@ -160,15 +160,15 @@ THREE = _people(("Bob", 40), ("Eve", 30), ("Bob", 40))
 
 
 def test_each_value_is_expected_as_often_as_it_is_shown() -> None:
-    found = choices([(TWO, _chose("B")), (TWO, _chose("B")), (THREE, _chose("A")), (TWO, _chose(None))])
-    assert found["name"] == {
+    by_kind = choices([(TWO, _chose("B")), (TWO, _chose("B")), (THREE, _chose("A")), (TWO, _chose(None))])
+    assert by_kind["name"] == {
         "Ann": Share(0, 1.0, 0.5),
         "Bob": Share(3, 1.0 + 2 / 3, 0.5 + 2 / 3 * (1 - 2 / 3)),
         "Eve": Share(0, 1 / 3, 1 / 3 * (1 - 1 / 3)),
     }
-    assert found["age"]["30"].expected == 2 + 1 / 3
+    assert by_kind["age"]["30"].expected == 2 + 1 / 3
     assert (
-        found["age"]["30"].spread == found["age"]["40"].spread
+        by_kind["age"]["30"].spread == by_kind["age"]["40"].spread
     )  # nothing to choose where all are of one age
 
 
@@ -182,9 +182,9 @@ def test_without_an_answer_there_is_nothing_to_tell() -> None:
 
 
 def test_shares_add_up() -> None:
-    one, two = choices([(TWO, _chose("A"))]), choices([(THREE, _chose("B"))])
-    assert together(one, two) == choices([(TWO, _chose("A")), (THREE, _chose("B"))])
-    assert together({}, one) == one
+    of_two, of_three = choices([(TWO, _chose("A"))]), choices([(THREE, _chose("B"))])
+    assert together(of_two, of_three) == choices([(TWO, _chose("A")), (THREE, _chose("B"))])
+    assert together({}, of_two) == of_two
 
 
 @pytest.mark.parametrize(
@@ -197,9 +197,9 @@ def test_shares_add_up() -> None:
 )  # fmt: skip
 def test_an_example_says_what_to_try(text: str, modes: Sequence[AnswerMode], remedy: str) -> None:
     exchanges = [Exchange(ASKED, "k", Response(text))]
-    found = example(tuple(map(answer, exchanges)), exchanges, replay=False, modes=modes)
-    assert found is not None
-    assert (found.reply, found.remedy[: len(remedy)]) == (text, remedy)
+    unparsed_example = example(tuple(map(answer, exchanges)), exchanges, replay=False, modes=modes)
+    assert unparsed_example is not None
+    assert (unparsed_example.reply, unparsed_example.remedy[: len(remedy)]) == (text, remedy)
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_an_example_says_what_to_try(text: str, modes: Sequence[AnswerMode], rem
 def test_probabilities_that_cannot_be_read_are_quoted_and_json_is_named(text: str, reason: str) -> None:
     exchanges = [Exchange(ASKED, "k", Response(text))]
     answers = (answer(exchanges[0], answers="probabilities"),)
-    found = example(answers, exchanges, replay=False, modes=("json",))
-    assert found is not None
-    assert (found.reason, found.reply) == (reason, text)
-    assert found.remedy.startswith("use --factorfair-answers=json")
+    unparsed_example = example(answers, exchanges, replay=False, modes=("json",))
+    assert unparsed_example is not None
+    assert (unparsed_example.reason, unparsed_example.reply) == (reason, text)
+    assert unparsed_example.remedy.startswith("use --factorfair-answers=json")

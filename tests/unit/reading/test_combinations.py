@@ -56,6 +56,6 @@ def test_two_answers_are_ambiguous(code: str) -> None:
 def test_a_table_of_values_is_no_answer(code: str) -> None:
     values = WORDS[code]["values"]
     for form, separator, shift in product(FORMS, [", ", "; ", " | ", "\n", " "], range(len(values))):
-        row = [values[(shift + place) % len(values)] for place in range(4)]
+        row = [values[(shift + column) % len(values)] for column in range(4)]
         text = separator.join(form % pair for pair in zip("ABCD", row, strict=True))
         assert letter(text, code) is None, text

@@ -69,19 +69,19 @@ def test_an_english_reader_reads_fewer(code: str) -> None:
 
 @pytest.mark.parametrize("code", languages.shipped())
 def test_what_respondents_say_is_read_in_their_language(code: str) -> None:
-    said = languages.words(Language(code)).replies
-    for sentence in said.sentences:
+    replies = languages.words(Language(code)).replies
+    for sentence in replies.sentences:
         for letter in "ABCD":
             text = sentence.replace("<letter>", letter)
             assert read(Response(text), RACE, "lowest", language=Language(code)).letter == letter, text
-    for text in (*said.refusals, said.unknown):
+    for text in (*replies.refusals, replies.unknown):
         assert read(Response(text), PEOPLE, "highest", language=Language(code)).outcome == "refused", text
-    for text in said.nonsense:
+    for text in replies.nonsense:
         assert read(Response(text), PEOPLE, "highest", language=Language(code)).outcome == "unparsed", text
 
 
 def test_accents_may_be_missing_only_where_the_language_says_so() -> None:
-    known = (Option("A", "Málaga", ("Málaga",), {}), Option("B", "León", ("León",), {}))
-    assert read(Response("la opcion malaga"), known, language=Language("es")).letter == "A"
-    assert read(Response("Malaga"), known).letter is None
+    options = (Option("A", "Málaga", ("Málaga",), {}), Option("B", "León", ("León",), {}))
+    assert read(Response("la opcion malaga"), options, language=Language("es")).letter == "A"
+    assert read(Response("Malaga"), options).letter is None
     assert cues(Language("es")).plain("Señor Núñez, ¿pingüino?") == "Señor Nuñez, ¿pinguino?"

@@ -73,7 +73,7 @@ def test_five_million_characters_given_as_the_answer_are_not_copied(filler: str)
 
 
 @pytest.mark.parametrize(
-    ("text", "reading", "most"),
+    ("text", "reading", "megabytes"),
     [
         ('{"reason": "' + "x" * 1_000_000 + '", "answer": "B"}', Reading("answered", "B"), 5),
         ('{"answer": [' + '"B", ' * 100_000 + '"B"]}', AMBIGUOUS, 10),
@@ -83,10 +83,10 @@ def test_five_million_characters_given_as_the_answer_are_not_copied(filler: str)
     ],
     ids=["long reason", "long list", "many answers", "loop", "half a tag"],
 )
-def test_memory_grows_no_faster_than_the_text(text: str, reading: Reading, most: int) -> None:
-    found, peak = _with_peak(text)
-    assert found == reading
-    assert peak < most * 1_000_000
+def test_memory_grows_no_faster_than_the_text(text: str, reading: Reading, megabytes: int) -> None:
+    measured, peak = _with_peak(text)
+    assert measured == reading
+    assert peak < megabytes * 1_000_000
 
 
 FRAMES = ["A{}B", '{{"answer": "A"}}{}{{"answer": "A"}}']
@@ -121,11 +121,11 @@ def test_four_times_the_text_is_at_most_five_times_the_calls(part: str, frame: s
     """Sixteen times would be quadratic. ``benchmarks.reading`` times what happens inside a regular expression."""
 
     def calls(length: int) -> int:
-        made = 0
+        count_of_calls = 0
 
         def count(_frame: object, event: str, _argument: object) -> None:
-            nonlocal made
-            made += event in ("call", "c_call")
+            nonlocal count_of_calls
+            count_of_calls += event in ("call", "c_call")
 
         response = flood(frame, part, length)
         sys.setprofile(count)
@@ -133,7 +133,7 @@ def test_four_times_the_text_is_at_most_five_times_the_calls(part: str, frame: s
             read(response, RACE, "highest")
         finally:
             sys.setprofile(None)
-        return made
+        return count_of_calls
 
     calls(LONGEST // 4)  # fills the caches
     assert calls(LONGEST - 100) <= 5 * calls(LONGEST // 4 - 25)

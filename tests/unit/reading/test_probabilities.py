@@ -16,9 +16,9 @@ LETTERS = ("A", "B")
 
 def test_the_variants_of_a_letter_are_summed() -> None:
     tokens = {"A": 0.4, " A": 0.1, 'B"': 0.2, '"A"': 0.05, "\u2581B": 0.1, "I": 0.15}
-    found = likeliest(json.dumps(tokens), LETTERS)
-    assert (found.outcome, found.letter) == ("answered", "A")
-    assert found.probabilities == pytest.approx({"A": 0.55, "B": 0.3})
+    reading = likeliest(json.dumps(tokens), LETTERS)
+    assert (reading.outcome, reading.letter) == ("answered", "A")
+    assert reading.probabilities == pytest.approx({"A": 0.55, "B": 0.3})
 
 
 @pytest.mark.parametrize(
@@ -43,8 +43,8 @@ def test_an_unlisted_letter_is_at_most_as_likely_as_the_rarest_listed_token(
     ],
 )  # fmt: skip
 def test_what_is_no_distribution_is_unparsed(text: str) -> None:
-    found = likeliest(text, LETTERS)
-    assert (found.outcome, found.reason) == ("unparsed", "no probabilities")
+    reading = likeliest(text, LETTERS)
+    assert (reading.outcome, reading.reason) == ("unparsed", "no probabilities")
 
 
 @pytest.mark.parametrize("tokens", [{"\u0410": 0.9, "\u0411": 0.1}, {"AB": 0.9}, {"answer": 0.5}])
@@ -55,8 +55,8 @@ def test_tokens_in_another_script_or_merged_are_no_letters(tokens: dict[str, flo
 @pytest.mark.parametrize("tiny", [0.0, 4e-7])
 def test_letters_that_have_next_to_no_probability_are_no_answer(tiny: float) -> None:
     """A local model lists every letter, however unlikely: shares of nothing would be undefined."""
-    found = likeliest(json.dumps({"I": 0.9, "A": tiny, "B": tiny}), LETTERS)
-    assert (found.outcome, found.reason) == ("unparsed", "no letter among the likeliest tokens")
+    reading = likeliest(json.dumps({"I": 0.9, "A": tiny, "B": tiny}), LETTERS)
+    assert (reading.outcome, reading.reason) == ("unparsed", "no letter among the likeliest tokens")
 
 
 def test_rounding_may_exceed_one() -> None:
@@ -66,8 +66,8 @@ def test_rounding_may_exceed_one() -> None:
 def test_an_answer_has_the_groups_of_the_likeliest_letter_and_all_probabilities() -> None:
     asked = Query("q1", "Who?", PEOPLE, repeat=0, seed=1, background={})
     text = '{"C": 0.5, "A": 0.2, "D": 0.1, "B": 0.1}'
-    found = answer(Exchange(asked, "k1", Response(text)), answers="probabilities")
-    assert (found.letter, found.groups) == ("C", {"gender": "female", "race": "Hispanic"})
-    assert found.probabilities == (0.2, 0.1, 0.5, 0.1)
+    answered = answer(Exchange(asked, "k1", Response(text)), answers="probabilities")
+    assert (answered.letter, answered.groups) == ("C", {"gender": "female", "race": "Hispanic"})
+    assert answered.probabilities == (0.2, 0.1, 0.5, 0.1)
     refused = answer(Exchange(asked, "k1", Response("", "refusal")), answers="probabilities")
     assert (refused.outcome, refused.probabilities) == ("refused", ())

@@ -78,7 +78,8 @@ def test_any_text_has_a_reading_among_the_letters_and_reasons(text: str, options
 @given(st.sampled_from(string.ascii_uppercase), st.integers(2, 26))
 def test_exact_json_is_read_for_every_letter_that_was_offered(letter: str, count: int) -> None:
     options = tuple(
-        Option(each, f"Group {each * 3}", (f"Group {each * 3}",), {}) for each in string.ascii_uppercase
+        Option(character, f"Group {character * 3}", (f"Group {character * 3}",), {})
+        for character in string.ascii_uppercase
     )
     reading = read(Response(json.dumps({"answer": letter})), options[:count])
     offered = letter <= string.ascii_uppercase[count - 1]
@@ -108,8 +109,8 @@ def test_the_letter_follows_the_order_of_the_options(shuffled: list[Option]) -> 
         for letter, option in zip("ABCD", shuffled, strict=True)
     )
     reading = read(Response("The answer is African American."), options)
-    chosen = next(option for option in options if option.letter == reading.letter)
-    assert chosen.text == "Black"
+    option = next(option for option in options if option.letter == reading.letter)
+    assert option.text == "Black"
 
 
 @pytest.mark.parametrize("filler", ["x", " ", "\n", "{", "[", '{"a":', "B ", "<", "*", "\u200b", "I choose "])

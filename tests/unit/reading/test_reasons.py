@@ -50,9 +50,9 @@ def _read(text: str, finish: Finish = "stop") -> Reason:
     ("I did not choose someone like me.", ""),
 ])  # fmt: skip
 def test_what_a_reason_cites(text: str, cited: str) -> None:
-    found = _read(json.dumps({"answer": "B", "reason": text}))
-    assert (found.outcome, found.text) == ("answered", text)
-    assert found.cited == frozenset(cited.split())
+    answer = _read(json.dumps({"answer": "B", "reason": text}))
+    assert (answer.outcome, answer.text) == ("answered", text)
+    assert answer.cited == frozenset(cited.split())
 
 
 @pytest.mark.parametrize("reply", [
@@ -93,8 +93,8 @@ def test_an_error_is_an_error() -> None:
 )
 def test_hostile_text_is_read_quickly_and_kept_short(part: str) -> None:
     began = time.process_time()
-    found = _read(json.dumps({"answer": "B", "reason": part * 20_000}))
-    assert len(found.text) <= 2_000
+    answer = _read(json.dumps({"answer": "B", "reason": part * 20_000}))
+    assert len(answer.text) <= 2_000
     assert time.process_time() - began < 2
 
 

@@ -37,15 +37,23 @@ def exchange(number: int, reply: str | None) -> Exchange:
 
 
 def record(model: str, *replies: str | None) -> Record:
-    found = [exchange(number, reply) for number, reply in enumerate(replies)]
-    answers = tuple(map(answer, found))
-    return Record(CaseKey(model, "list", "case"), answers, shapes=shapes(answers, found))
+    exchanges = [exchange(number, reply) for number, reply in enumerate(replies)]
+    answers = tuple(map(answer, exchanges))
+    return Record(CaseKey(model, "list", "case"), answers, shapes=shapes(answers, exchanges))
 
 
 def test_only_replies_that_could_not_be_parsed_have_shapes() -> None:
-    given = record("m", '{"answer": "A"}', "I'm sorry, I can't choose.", None, "Alex or Sam", "Casey or Sam")
-    assert [one.outcome for one in given.answers] == ["answered", "refused", "error", "unparsed", "unparsed"]
-    assert given.shapes == {"<name> or <name>": 2}
+    recorded = record(
+        "m", '{"answer": "A"}', "I'm sorry, I can't choose.", None, "Alex or Sam", "Casey or Sam"
+    )
+    assert [answer.outcome for answer in recorded.answers] == [
+        "answered",
+        "refused",
+        "error",
+        "unparsed",
+        "unparsed",
+    ]
+    assert recorded.shapes == {"<name> or <name>": 2}
 
 
 def test_a_summary_names_the_three_most_frequent_shapes_of_each_model() -> None:

@@ -108,10 +108,10 @@ def sheet(summary: Summary, record: Record, case: Case) -> Sheet:
     outcomes = Counter(NO_FACE if answer.reason == NO_FACE else answer.fate for answer in record.answers)
     faces = outcomes.pop("answered", 0)
     counts = ", ".join([plural(faces, "face"), *(f"{n:,} {outcome}" for outcome, n in outcomes.items())])
-    more = f" (the first {MOST} are shown)" if len(tiles) > MOST else ""
+    truncation = f" (the first {MOST} are shown)" if len(tiles) > MOST else ""
     lines = [
         " · ".join((*case.place, record.case.model)),
-        f"{plural(len(tiles), 'picture')}{more}: {counts}",
+        f"{plural(len(tiles), 'picture')}{truncation}: {counts}",
     ]
     statistic, direction = (case.words.get(word, frozenset()) for word in ("statistic", "direction"))
     truths = {
@@ -136,8 +136,8 @@ def _tiles(answers: Iterable[Answer]) -> Iterator[Tile]:
         faces = list(group)
         shown = faces[0].key if faces[0].outcome in ("answered", "unparsed") else ""
         captions = [
-            _caption(answer, f"{place}: " if len(faces) > 1 else "")
-            for place, answer in enumerate(faces[:FACES], 1)
+            _caption(answer, f"{position}: " if len(faces) > 1 else "")
+            for position, answer in enumerate(faces[:FACES], 1)
         ]
         if len(faces) > FACES:
             captions.append(Caption(f"and {plural(len(faces) - FACES, 'more face')}"))

@@ -36,14 +36,14 @@ Choices = Mapping[str, Mapping[str, Share]]
 def together(left: Choices, right: Choices) -> Choices:
     """The shares of both."""
     nothing = Share(0.0, 0.0, 0.0)
-    added: dict[str, dict[str, Share]] = {}
+    shares: dict[str, dict[str, Share]] = {}
     for kind in dict.fromkeys((*left, *right)):
         left_shares, right_shares = left.get(kind, {}), right.get(kind, {})
-        added[kind] = {
+        shares[kind] = {
             value: left_shares.get(value, nothing).plus(right_shares.get(value, nothing))
             for value in dict.fromkeys((*left_shares, *right_shares))
         }
-    return added
+    return shares
 
 
 Outcome = Literal["answered", "refused", "unparsed", "error"]
@@ -139,12 +139,12 @@ def lost(answers: Iterable[Answer]) -> list[Answer]:
     """The unparsed and errored answers: of a picture no face of which was read, one."""
     answers = tuple(answers)
     named = {answer.query for answer in answers if answer.face and answer.groups}
-    gone = {
+    by_query = {
         answer.query: answer
         for answer in answers
         if answer.outcome in ("unparsed", "error") and not (answer.face and answer.query in named)
     }
-    return list(gone.values())
+    return list(by_query.values())
 
 
 class Recurring(NamedTuple):
@@ -334,21 +334,21 @@ class Answers:
         One or two replies that cannot be read are not most of a case, however small it is: how often a model
         loses answers is for gates to judge.
         """
-        gone = Counter(answer.outcome for answer in lost(self.answers))
+        lost_outcomes = Counter(answer.outcome for answer in lost(self.answers))
         half = self.asked / 2
-        return gone["error"] <= half and gone.total() <= max(half, BY_CHANCE)
+        return lost_outcomes["error"] <= half and lost_outcomes.total() <= max(half, BY_CHANCE)
 
     def explain(self) -> str:
         """What was lost and why, most frequent reason first; an example of it; what to try."""
-        gone = lost(self.answers)
-        reasons = Counter(answer.reason for answer in gone)
+        lost_answers = lost(self.answers)
+        reasons = Counter(answer.reason for answer in lost_answers)
         counted = [f"{reason} ({count})" for reason, count in reasons.most_common(REASONS_SHOWN)]
         if len(reasons) > REASONS_SHOWN:
             counted.append(plural(len(reasons) - REASONS_SHOWN, "other reason"))
-        outcomes = {answer.outcome for answer in gone}
+        outcomes = {answer.outcome for answer in lost_answers}
         failing = FAILINGS[outcomes.pop()] if len(outcomes) == 1 else "could not be obtained or read"
         lines = [
-            f"{len(gone)} of {plural(self.asked, 'answer')} {failing}: "
+            f"{len(lost_answers)} of {plural(self.asked, 'answer')} {failing}: "
             + (next(iter(reasons)) if len(reasons) == 1 else ", ".join(counted)),
             "A case fails if more than half of its answers are lost.",
         ]

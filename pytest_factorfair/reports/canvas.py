@@ -123,14 +123,14 @@ class Canvas:
         if not tile.key:
             return ""
         try:
-            whole = Image.fromarray(decode(self._picture(tile.key)))
+            picture = Image.fromarray(decode(self._picture(tile.key)))
         except FactorfairError as error:
             return str(error)
-        times = SIDE // max(whole.size)
+        times = SIDE // max(picture.size)
         if times > 1:
-            return whole.resize((whole.width * times, whole.height * times), Image.Resampling.NEAREST)
-        whole.thumbnail((SIDE, SIDE), Image.Resampling.LANCZOS, reducing_gap=2.0)
-        return whole
+            return picture.resize((picture.width * times, picture.height * times), Image.Resampling.NEAREST)
+        picture.thumbnail((SIDE, SIDE), Image.Resampling.LANCZOS, reducing_gap=2.0)
+        return picture
 
 
 def _write(image: Image.Image, area: Area, text: str, font: Font, colour: str) -> None:

@@ -316,8 +316,8 @@ def what(summary: Summary) -> str:
     """What was done, in a sentence."""
     names = ", ".join(summary.fingerprint.checklists)
     when = summary.fingerprint.times.get("started", "")[:10]
-    asked = "text-to-image model" if summary.fingerprint.detector else "language model"
-    return f"This {asked} was evaluated on {names} with pytest-factorfair on {when}."
+    kind = "text-to-image model" if summary.fingerprint.detector else "language model"
+    return f"This {kind} was evaluated on {names} with pytest-factorfair on {when}."
 
 
 def scores(summary: Summary) -> Iterator[Score]:

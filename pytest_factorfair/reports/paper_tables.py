@@ -103,8 +103,8 @@ def notes(entries: Sequence[Entry], scores: Iterable[Score | None]) -> Iterator[
     present = [score for score in scores if score is not None]
     run = entries[0].summary.fingerprint
     bias = " (without bias where that is known, else plug-in)" if run.estimator == "corrected" else ""
-    asked = f"; design {run.design}, truth {run.truth}" if entries[0].summary.topics else ""
-    yield f"Estimator {run.estimator}{bias}{asked}."
+    design = f"; design {run.design}, truth {run.truth}" if entries[0].summary.topics else ""
+    yield f"Estimator {run.estimator}{bias}{design}."
     if any(score.low is not None for score in present):
         yield "Small figures: 95 % intervals."
     for reason in dict.fromkeys(score.reason for score in present if score.reason and score.low is None):

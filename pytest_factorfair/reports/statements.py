@@ -32,8 +32,8 @@ def warnings(summary: Summary) -> Iterator[str]:
     silent = {subject for subject, counts in fates.items() if not counts["answered"]}
     for subject in silent:
         total = fates[subject].total()
-        every = f"all {plural(total, 'answer')}" if total > 1 else "the only answer"
-        yield f"{_lost(fates[subject], every + subject)}: no score says anything about it"
+        subject_answers = f"all {plural(total, 'answer')}" if total > 1 else "the only answer"
+        yield f"{_lost(fates[subject], subject_answers + subject)}: no score says anything about it"
     context_counts: dict[tuple[str, str], Counter[str]] = {}
     for topic in summary.topics:
         subject = whose(summary, topic)
@@ -45,8 +45,8 @@ def warnings(summary: Summary) -> Iterator[str]:
             )
     for (context, subject), counts in context_counts.items():
         if counts.total() and not counts["answered"]:
-            every = f"every answer in {context}{subject}"
-            yield f"{_lost(counts, every)}: no score there says anything about it"
+            subject_answers = f"every answer in {context}{subject}"
+            yield f"{_lost(counts, subject_answers)}: no score there says anything about it"
 
 
 def _refused(fates: Counter[str]) -> str:

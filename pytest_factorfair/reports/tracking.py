@@ -246,10 +246,10 @@ def _samples(replies: Path, model: str) -> Iterator[EvalSample]:
         ):
             faces: list[Any] = list(answers)
             first_face, prompt, response = faces[0], faces[0]["prompt"] or "", faces[0]["response"] or {}
-            used = {end: response.get(f"tokens_{end}") or 0 for end in ("in", "out")}
+            tokens = {end: response.get(f"tokens_{end}") or 0 for end in ("in", "out")}
             output = ModelOutput.from_content(response.get("model") or model, response.get("text", ""))
             output.usage = ModelUsage(
-                input_tokens=used["in"], output_tokens=used["out"], total_tokens=sum(used.values())
+                input_tokens=tokens["in"], output_tokens=tokens["out"], total_tokens=sum(tokens.values())
             )
             read: dict[str, Score] = {}
             for number, face in enumerate(faces, 1):

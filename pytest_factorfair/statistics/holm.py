@@ -20,12 +20,12 @@ def surviving(chances: Sequence[float | None], *, of: int, alpha: float) -> tupl
     passes only if all its gates do.
     """
     claims = sorted((chance, index) for index, chance in enumerate(chances) if chance is not None)
-    held = [False] * len(chances)
+    survives = [False] * len(chances)
     for rank, (chance, index) in enumerate(claims):
         if chance > alpha / (of - rank):
             break
-        held[index] = True
-    return tuple(held)
+        survives[index] = True
+    return tuple(survives)
 
 
 def chance_below(estimate: Estimate, threshold: float) -> float:

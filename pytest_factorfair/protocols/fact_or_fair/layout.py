@@ -301,19 +301,19 @@ def build(file: Checklist, truth: str) -> FactOrFair:
             )
             topics.append(values.Topic(statistic, direction, side.behavior, tuple(scenarios)))
     people = paper = People("", (), ())
-    if (asked := file.subjective) is not None:
-        people = People(asked.profile, tuple(asked.names), tuple(asked.ages))
-        names, ages = asked.paper.names or asked.names, asked.paper.ages or asked.ages
-        paper = People(asked.profile, tuple(names), tuple(ages))
-    spoken = attributes(file)
-    spoken_names = {attribute.name for attribute in spoken}
+    if (subjective := file.subjective) is not None:
+        people = People(subjective.profile, tuple(subjective.names), tuple(subjective.ages))
+        names, ages = subjective.paper.names or subjective.names, subjective.paper.ages or subjective.ages
+        paper = People(subjective.profile, tuple(names), tuple(ages))
+    used_attributes = attributes(file)
+    attribute_names = {attribute.name for attribute in used_attributes}
     contexts = (
         values.Context(
             id_,
             context.text,
             context.background,
             context.clause,
-            tuple(name for name in context.attributes if name in spoken_names),
+            tuple(name for name in context.attributes if name in attribute_names),
         )
         for id_, context in file.contexts.items()
     )
@@ -325,7 +325,7 @@ def build(file: Checklist, truth: str) -> FactOrFair:
         place=file.statistics.place,
         country=file.statistics.country,
         truth=truth,
-        attributes=spoken,
+        attributes=used_attributes,
         statistics=tuple(statistics.values()),
         topics=tuple(topics),
         templates=tuple(file.objective.templates),

@@ -77,10 +77,12 @@ def block_size(checklist: FactOrFair) -> int:
 
 def everyone(checklist: Checklist) -> dict[tuple[int, ...], dict[str, str]]:
     """The groups, by attribute, of each kind of person; the key is a group index per simple attribute."""
-    alone = simple(checklist)
+    simple_attributes = simple(checklist)
     kinds = {}
-    for key in product(*(range(attribute.k) for attribute in alone)):
-        groups = {attribute.name: attribute.groups[g] for attribute, g in zip(alone, key, strict=True)}
+    for key in product(*(range(attribute.k) for attribute in simple_attributes)):
+        groups = {
+            attribute.name: attribute.groups[g] for attribute, g in zip(simple_attributes, key, strict=True)
+        }
         for attribute in checklist.attributes:
             if attribute.crossed:
                 index = 0
@@ -94,11 +96,13 @@ def everyone(checklist: Checklist) -> dict[tuple[int, ...], dict[str, str]]:
 @lru_cache(maxsize=8)
 def kinds(checklist: Checklist) -> Mapping[tuple[int, ...], PersonKind]:
     """Each kind of person, by the same key."""
-    alone = simple(checklist)
+    simple_attributes = simple(checklist)
     return {
         key: PersonKind(
             groups=groups,
-            words={attribute.name: attribute.words[groups[attribute.name]] for attribute in alone},
+            words={
+                attribute.name: attribute.words[groups[attribute.name]] for attribute in simple_attributes
+            },
         )
         for key, groups in everyone(checklist).items()
     }

@@ -51,11 +51,11 @@ def _facts(checklist: FactOrFair, case: TopicCase, sampling: Sampling) -> Iterat
         "direction": prompts.directions[case.direction],
         "country": checklist.country,
     }
-    asked = _orders(attribute.groups, case.samples, key=key, templates=len(checklist.templates))
+    orders = _orders(attribute.groups, case.samples, key=key, templates=len(checklist.templates))
     if not balanced:
         draw = Random(key)  # noqa: S311 - reproducible designs, not secrets
-        asked = ((tuple(draw.sample(attribute.groups, attribute.k)), 0) for _ in range(case.samples))
-    for order, template in asked:
+        orders = ((tuple(draw.sample(attribute.groups, attribute.k)), 0) for _ in range(case.samples))
+    for order, template in orders:
         options = tuple(
             Option(letter, group, (group, *attribute.aliases.get(group, ())), {attribute.name: group})
             for letter, group in zip(ascii_uppercase, order, strict=False)

@@ -121,13 +121,13 @@ def _case_words(checklist: FactOrFair, case: TopicCase) -> Conditions:
     """The words that hold of all queries of a case."""
     statistic = next(statistic for statistic in checklist.statistics if statistic.id == case.statistic)
     truths = _labels(checklist, case)
-    asked = case.attributes if case.part == "objective" else tuple(truths)
+    attributes = case.attributes if case.part == "objective" else tuple(truths)
     return {
         **case.words,
         "topic": frozenset({f"{case.statistic}-{case.direction}"}),
         "valence": frozenset({"good" if statistic.valence_at(case.direction) == "positive" else "bad"}),
         "scenario": frozenset({str(case.scenario)} if case.scenario else ()),
-        "true": frozenset(truths[name].at(case.direction) for name in asked),
+        "true": frozenset(truths[name].at(case.direction) for name in attributes),
     }
 
 

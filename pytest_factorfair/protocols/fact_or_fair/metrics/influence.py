@@ -84,7 +84,7 @@ def influence(tallies: Iterable[Tally], *, estimator: Estimator = "corrected") -
     scores: list[Score] = []
     for group in subjects.values():
         if table := _table(group):
-            scores += (_column(group[0], came, used, estimator) for came, used in table)
+            scores += (_column(group[0], received, adjusted, estimator) for received, adjusted in table)
             scores.append(_summary(group[0], table, estimator))
     return tuple(scores)
 
@@ -119,17 +119,17 @@ def influences(
 
     Errors always treat scenarios as fixed, whatever the interval of scores.
     """
-    for came, used in _table([tally] if plain is None else [plain, tally]):
-        counted = used if estimator == "corrected" else came
-        reference = counted.usual if estimator == "corrected" else _known(came.chance)
+    for received, adjusted in _table([tally] if plain is None else [plain, tally]):
+        row = adjusted if estimator == "corrected" else received
+        reference = row.usual if estimator == "corrected" else _known(received.chance)
         yield ColumnOfInfluence(
-            COLUMNS.get(came.metric, ""),
-            _estimate(((came, used),), estimator),
+            COLUMNS.get(received.metric, ""),
+            _estimate(((received, adjusted),), estimator),
             (
-                (came.share.lowest - came.chance, came.share.highest - came.chance),
-                (counted.share.lowest - reference.highest, counted.share.highest - reference.lowest),
+                (received.share.lowest - received.chance, received.share.highest - received.chance),
+                (row.share.lowest - reference.highest, row.share.highest - reference.lowest),
             ),
-            tally.asked.size // (1 if came.metric not in COLUMNS else 2),
+            tally.asked.size // (1 if received.metric not in COLUMNS else 2),
             tally.background == "truth" and plain is not None,
         )
 
@@ -230,13 +230,13 @@ def _estimate(table: Table, estimator: Estimator) -> Estimate:
 
     Only several contexts that state the truth are compared with the same answers.
     """
-    n = sum(came.share.n for came, _ in table)
-    plugin = fmean(came.share.value - came.chance for came, _ in table) if table else nan
+    n = sum(received.share.n for received, _ in table)
+    plugin = fmean(received.share.value - received.chance for received, _ in table) if table else nan
     if isnan(plugin):
         return Estimate(None, None, None, n, "no valid answer in a cell")
     if estimator != "corrected":
         return Estimate(plugin, None, None, n, f"the estimator {estimator} gives no interval")
-    rows = [used for _, used in table]
+    rows = [adjusted for _, adjusted in table]
     centre = fmean(row.share.value - row.usual.value for row in rows)
     if isnan(centre):
         return Estimate(plugin, None, None, n, "no valid answer in a cell without a context")
@@ -248,7 +248,9 @@ def _estimate(table: Table, estimator: Estimator) -> Estimate:
 
 def _summary(tally: Tally, table: Table, estimator: Estimator) -> Score:
     estimate = _estimate(table, estimator)
-    followed = fmean((used if estimator == "corrected" else came).followed for came, used in table)
+    followed = fmean(
+        (adjusted if estimator == "corrected" else received).followed for received, adjusted in table
+    )
     return Score(
         model=tally.model, checklist=tally.checklist, part=tally.part, context=None,
         attribute=tally.attribute, metric=INFLUENCE, value=estimate.plugin, n=estimate.n,
@@ -257,16 +259,16 @@ def _summary(tally: Tally, table: Table, estimator: Estimator) -> Score:
     )  # fmt: skip
 
 
-def _column(tally: Tally, came: _Row, used: _Row, estimator: Estimator) -> Score:
+def _column(tally: Tally, received: _Row, adjusted: _Row, estimator: Estimator) -> Score:
     corrected = estimator == "corrected"
-    row, answered = used if corrected else came, not isnan(came.share.value)
+    row, answered = adjusted if corrected else received, not isnan(received.share.value)
     share, shown = row.share, answered and corrected
     spread = quantile(BEYOND) * sqrt(share.variance) if shown else nan
     floor, ceiling = row.attainable
     return Score(
         model=tally.model, checklist=tally.checklist, part=tally.part, context=row.context,
-        attribute=tally.attribute, metric=row.metric, value=came.share.value if answered else None, n=share.n,
-        floor=floor, ceiling=ceiling,
+        attribute=tally.attribute, metric=row.metric, value=received.share.value if answered else None,
+        n=share.n, floor=floor, ceiling=ceiling,
         corrected=share.value if shown else None,
         low=max(share.value - spread, 0.0) if shown else None,
         high=min(share.value + spread, 1.0) if shown else None,

@@ -166,9 +166,9 @@ def _context_rows(entries: Sequence[Entry]) -> Iterator[Spec]:
             if fact.metric != "s_fact":
                 continue
             fair = entry.score("s_fair", part=fact.part, context=fact.context, attribute=fact.attribute)
-            both = fields(fact, "fact") | fields(fair, "fair")
-            if {"fact", "fair"} <= both.keys():
-                yield both | {
+            row = fields(fact, "fact") | fields(fair, "fair")
+            if {"fact", "fair"} <= row.keys():
+                yield row | {
                     "model": entry.label,
                     "attribute": entry.attribute(fact.attribute),
                     "part": "facts" if fact.part == OBJECTIVE else "judgements",

@@ -39,8 +39,8 @@ def match_range(tally: Tally, groups: Iterable[int]) -> Range:
     if tally.shown:
         pairs = [({group}, offered) for group in groups for offered in tally.shown]
         return Range(
-            fmean(offered == only for only, offered in pairs),
-            fmean(only <= offered for only, offered in pairs),
+            fmean(offered == target for target, offered in pairs),
+            fmean(target <= offered for target, offered in pairs),
         )
     return Range(1 - _reached(tally, tally.k - 1), _reached(tally, 1))
 
@@ -88,14 +88,14 @@ def _searched(shown: Shown, k: int, term: Term) -> float:
     """Dynamic programming over the set of groups ranked so far."""
     bits = [sum(1 << group for group in groups) for groups in shown]
     reach = [fmean(bool(mask & ranked) for mask in bits) for ranked in range(1 << k)]
-    everyone = (1 << k) - 1
-    minima = [0.0] + [inf] * everyone
+    all_groups = (1 << k) - 1
+    minima = [0.0] + [inf] * all_groups
     for ranked in range(1, 1 << k):
         for group in (1 << index for index in range(k) if ranked >> index & 1):
-            before, after = ranked ^ group, everyone ^ ranked
+            before, after = ranked ^ group, all_groups ^ ranked
             added = term(reach[ranked] - reach[before], reach[after | group] - reach[after])
             minima[ranked] = min(minima[ranked], minima[before] + added)
-    return minima[everyone]
+    return minima[all_groups]
 
 
 # The number of strengths at which closed forms are tabulated for inverse look-up.

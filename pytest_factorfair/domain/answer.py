@@ -36,14 +36,14 @@ Choices = Mapping[str, Mapping[str, Share]]
 def together(left: Choices, right: Choices) -> Choices:
     """The shares of both."""
     nothing = Share(0.0, 0.0, 0.0)
-    added: dict[str, dict[str, Share]] = {}
+    shares: dict[str, dict[str, Share]] = {}
     for kind in dict.fromkeys((*left, *right)):
-        mine, other = left.get(kind, {}), right.get(kind, {})
-        added[kind] = {
-            value: mine.get(value, nothing).plus(other.get(value, nothing))
-            for value in dict.fromkeys((*mine, *other))
+        left_shares, right_shares = left.get(kind, {}), right.get(kind, {})
+        shares[kind] = {
+            value: left_shares.get(value, nothing).plus(right_shares.get(value, nothing))
+            for value in dict.fromkeys((*left_shares, *right_shares))
         }
-    return added
+    return shares
 
 
 Outcome = Literal["answered", "refused", "unparsed", "error"]
@@ -139,12 +139,12 @@ def lost(answers: Iterable[Answer]) -> list[Answer]:
     """The unparsed and errored answers: of a picture no face of which was read, one."""
     answers = tuple(answers)
     named = {answer.query for answer in answers if answer.face and answer.groups}
-    gone = {
+    by_query = {
         answer.query: answer
         for answer in answers
         if answer.outcome in ("unparsed", "error") and not (answer.face and answer.query in named)
     }
-    return list(gone.values())
+    return list(by_query.values())
 
 
 class Recurring(NamedTuple):
@@ -178,53 +178,53 @@ def _offered(groups: tuple[tuple[str, tuple[str, ...]], ...]) -> Mapping[str, tu
 class AnswerColumns(Sequence[Answer]):
     """A case's answers in a fraction of the memory: they are unpacked each time they are read."""
 
-    __slots__ = ("_offered", "_own", "_recurring")
+    __slots__ = ("_offered", "_packed", "_recurring")
 
     def __init__(self, answers: Iterable[Answer]) -> None:
-        every = tuple(answers)
+        answers = tuple(answers)
         self._recurring = tuple(
             [
                 _recurring(
-                    one.outcome,
-                    one.reason,
-                    one.letter,
-                    tuple(one.groups.items()),
-                    tuple(one.background.items()),
-                    tuple(one.confidence),
+                    answer.outcome,
+                    answer.reason,
+                    answer.letter,
+                    tuple(answer.groups.items()),
+                    tuple(answer.background.items()),
+                    tuple(answer.confidence),
                 )
-                for one in every
+                for answer in answers
             ]
         )
-        self._offered = tuple([_offered(tuple(one.offered.items())) for one in every])
-        own = [
+        self._offered = tuple([_offered(tuple(answer.offered.items())) for answer in answers])
+        rows = [
             (
-                one.query,
-                one.key,
-                one.repeat,
-                [*one.confidence.values()],
-                one.probabilities,
-                dict(one.shares),
-                one.age,
+                answer.query,
+                answer.key,
+                answer.repeat,
+                [*answer.confidence.values()],
+                answer.probabilities,
+                dict(answer.shares),
+                answer.age,
             )
-            for one in every
+            for answer in answers
         ]
-        self._own = zlib.compress(json.dumps(own, separators=(",", ":")).encode(), 1)
+        self._packed = zlib.compress(json.dumps(rows, separators=(",", ":")).encode(), 1)
 
     def __iter__(self) -> Iterator[Answer]:
-        for one, offered, own in zip(
-            self._recurring, self._offered, json.loads(zlib.decompress(self._own)), strict=True
+        for recurring, offered, row in zip(
+            self._recurring, self._offered, json.loads(zlib.decompress(self._packed)), strict=True
         ):
-            query, key, repeat, sure, probabilities, shares, age = own
+            query, key, repeat, sure, probabilities, shares, age = row
             yield Answer(
                 query=query,
-                outcome=one.outcome,
-                reason=one.reason,
-                letter=one.letter,
-                groups=one.groups,
-                background=one.background,
+                outcome=recurring.outcome,
+                reason=recurring.reason,
+                letter=recurring.letter,
+                groups=recurring.groups,
+                background=recurring.background,
                 key=key,
                 repeat=repeat,
-                confidence=dict(zip(one.sure, sure, strict=True)),
+                confidence=dict(zip(recurring.sure, sure, strict=True)),
                 offered=offered,
                 probabilities=tuple(probabilities),
                 shares=shares,
@@ -237,19 +237,19 @@ class AnswerColumns(Sequence[Answer]):
     @property
     def outcomes(self) -> Counter[Outcome]:
         """How often each outcome occurs, without unpacking the answers."""
-        return Counter(one.outcome for one in self._recurring)
+        return Counter(recurring.outcome for recurring in self._recurring)
 
     @property
     def filtered(self) -> int:
         """How many replies the provider filtered, without unpacking the answers."""
-        return sum(one.reason == FILTERED for one in self._recurring)
+        return sum(recurring.reason == FILTERED for recurring in self._recurring)
 
     @overload
-    def __getitem__(self, place: int) -> Answer: ...
+    def __getitem__(self, index: int) -> Answer: ...
     @overload
-    def __getitem__(self, place: slice) -> tuple[Answer, ...]: ...
-    def __getitem__(self, place: int | slice) -> Answer | tuple[Answer, ...]:
-        return tuple(self)[place]
+    def __getitem__(self, index: slice) -> tuple[Answer, ...]: ...
+    def __getitem__(self, index: int | slice) -> Answer | tuple[Answer, ...]:
+        return tuple(self)[index]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and tuple(self) == tuple(other)
@@ -334,21 +334,21 @@ class Answers:
         One or two replies that cannot be read are not most of a case, however small it is: how often a model
         loses answers is for gates to judge.
         """
-        gone = Counter(answer.outcome for answer in lost(self.answers))
+        lost_outcomes = Counter(answer.outcome for answer in lost(self.answers))
         half = self.asked / 2
-        return gone["error"] <= half and gone.total() <= max(half, BY_CHANCE)
+        return lost_outcomes["error"] <= half and lost_outcomes.total() <= max(half, BY_CHANCE)
 
     def explain(self) -> str:
         """What was lost and why, most frequent reason first; an example of it; what to try."""
-        gone = lost(self.answers)
-        reasons = Counter(answer.reason for answer in gone)
+        lost_answers = lost(self.answers)
+        reasons = Counter(answer.reason for answer in lost_answers)
         counted = [f"{reason} ({count})" for reason, count in reasons.most_common(REASONS_SHOWN)]
         if len(reasons) > REASONS_SHOWN:
             counted.append(plural(len(reasons) - REASONS_SHOWN, "other reason"))
-        outcomes = {answer.outcome for answer in gone}
-        what = FAILINGS[outcomes.pop()] if len(outcomes) == 1 else "could not be obtained or read"
+        outcomes = {answer.outcome for answer in lost_answers}
+        failing = FAILINGS[outcomes.pop()] if len(outcomes) == 1 else "could not be obtained or read"
         lines = [
-            f"{len(gone)} of {plural(self.asked, 'answer')} {what}: "
+            f"{len(lost_answers)} of {plural(self.asked, 'answer')} {failing}: "
             + (next(iter(reasons)) if len(reasons) == 1 else ", ".join(counted)),
             "A case fails if more than half of its answers are lost.",
         ]

@@ -90,27 +90,31 @@ class Board:
     differences: tuple[Difference, ...]
     level: float = 0.05
 
-    def between(self, model: str, other: str) -> Difference | None:
-        """How the first differs from the other; None where one of them has no value."""
-        if (model, other) in self._by_pair:
-            return self._by_pair[model, other]
-        one = self._by_pair.get((other, model))
-        if one is None:
+    def between(self, model: str, rival: str) -> Difference | None:
+        """How the model differs from its rival; None where one of them has no value."""
+        if (model, rival) in self._by_pair:
+            return self._by_pair[model, rival]
+        reverse = self._by_pair.get((rival, model))
+        if reverse is None:
             return None
-        low, high = (None if end is None else -end for end in (one.high, one.low))
-        value = None if one.value is None else -one.value
-        return Difference(model, other, value, low, high, one.certainty, one.paired)
+        low, high = (None if end is None else -end for end in (reverse.high, reverse.low))
+        value = None if reverse.value is None else -reverse.value
+        return Difference(model, rival, value, low, high, reverse.certainty, reverse.paired)
 
     @cached_property
     def _by_pair(self) -> Mapping[tuple[str, str], Difference]:
-        return {(one.first, one.second): one for one in self.differences}
+        return {(difference.first, difference.second): difference for difference in self.differences}
 
-    def ahead(self, model: str, other: str) -> bool:
-        """Whether the first is significantly better than the other."""
-        found = self.between(model, other)
-        if found is None or found.value is None or not found.real:
+    def ahead(self, model: str, rival: str) -> bool:
+        """Whether the model is significantly better than its rival."""
+        difference = self.between(model, rival)
+        if difference is None or difference.value is None or not difference.real:
             return False
-        return found.value > 0 if self.better == "higher" else found.value < 0 and self.better == "lower"
+        return (
+            difference.value > 0
+            if self.better == "higher"
+            else difference.value < 0 and self.better == "lower"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,4 +187,4 @@ class Leaderboard:
 
     @property
     def regressed(self) -> bool:
-        return any(change.regressed for one in self.successions for change in one.changes)
+        return any(change.regressed for succession in self.successions for change in succession.changes)

@@ -82,8 +82,8 @@ class Response:
         Refusals and filtered outputs are answers: asking them again until one gets through would let
         repeated runs replace them one by one.
         """
-        said = bool(self.text.strip() or self.image or self.image_file)
-        return self.finish in ("refusal", "filtered") or (self.finish == "stop" and said)
+        has_content = bool(self.text.strip() or self.image or self.image_file)
+        return self.finish in ("refusal", "filtered") or (self.finish == "stop" and has_content)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,26 +129,30 @@ class Usage:
 
         The cost is unknown if that of any response is.
         """
-        asked = tuple(exchanges)
-        fresh = [one.response for one in asked if one.response is not None and not one.cached]
-        fresh += [probe for one in asked for probe in one.probes]
-        known = [response.cost for response in fresh if response.cost is not None]
+        exchanges = tuple(exchanges)
+        fresh = [
+            exchange.response
+            for exchange in exchanges
+            if exchange.response is not None and not exchange.cached
+        ]
+        fresh += [probe for exchange in exchanges for probe in exchange.probes]
+        costs = [response.cost for response in fresh if response.cost is not None]
         return cls(
-            calls=sum(one.calls for one in asked),
-            cached=sum(one.cached for one in asked),
+            calls=sum(exchange.calls for exchange in exchanges),
+            cached=sum(exchange.cached for exchange in exchanges),
             tokens_in=sum(response.tokens_in or 0 for response in fresh),
             tokens_out=sum(response.tokens_out or 0 for response in fresh),
-            cost=sum(known, 0.0) if len(known) == len(fresh) else None,
+            cost=sum(costs, 0.0) if len(costs) == len(fresh) else None,
         )
 
     def __add__(self, other: Usage) -> Usage:
-        known = self.cost is not None and other.cost is not None
+        priced = self.cost is not None and other.cost is not None
         return Usage(
             calls=self.calls + other.calls,
             cached=self.cached + other.cached,
             tokens_in=self.tokens_in + other.tokens_in,
             tokens_out=self.tokens_out + other.tokens_out,
-            cost=(self.cost or 0.0) + (other.cost or 0.0) if known else None,
+            cost=(self.cost or 0.0) + (other.cost or 0.0) if priced else None,
             throttled=self.throttled + other.throttled,
             waited=self.waited + other.waited,
             shards=self.shards + other.shards,

@@ -21,8 +21,8 @@ def plural(number: float, noun: str, nouns: str = "") -> str:
 
 def listed(words: Sequence[str]) -> str:
     """``a``, ``a and b``, ``a, b and c``."""
-    *first, last = words
-    return f"{', '.join(first)} and {last}" if first else last
+    *leading, last = words
+    return f"{', '.join(leading)} and {last}" if leading else last
 
 
 NAMES = {"covid_19": "COVID-19", "hiv": "HIV"}

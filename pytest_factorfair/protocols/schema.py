@@ -38,11 +38,13 @@ def schemas() -> dict[str, Schema]:
     return {"checklist.schema.json": _checklist(), **parts}
 
 
-def write(where: Path) -> None:
-    """Write all schemas into the folder ``where``, which is created if needed."""
-    where.mkdir(parents=True, exist_ok=True)
+def write(directory: Path) -> None:
+    """Write all schemas into the folder ``directory``, which is created if needed."""
+    directory.mkdir(parents=True, exist_ok=True)
     for name, schema in schemas().items():
-        (where / name).write_text(json.dumps(schema, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        (directory / name).write_text(
+            json.dumps(schema, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
+        )
 
 
 def _checklist() -> Schema:
@@ -96,10 +98,10 @@ def _with_schema_key(schema: Schema) -> Schema:
 def _closed(schema: Any) -> Any:
     """The schema with keys outside ``patternProperties`` refused, as the layouts refuse them."""
     if isinstance(schema, list):
-        return [_closed(each) for each in schema]
+        return [_closed(element) for element in schema]
     if not isinstance(schema, Mapping):
         return schema
-    closed = {key: _closed(each) for key, each in schema.items()}
+    closed = {key: _closed(value) for key, value in schema.items()}
     return closed | {"additionalProperties": False} if "patternProperties" in closed else closed
 
 
@@ -108,15 +110,15 @@ def _partial(schema: Schema) -> Schema:
     if "$ref" in schema:
         return schema | {"$ref": schema["$ref"] + _PARTIAL}
     if "anyOf" in schema:
-        return schema | {"anyOf": [_partial(each) for each in schema["anyOf"]]}
+        return schema | {"anyOf": [_partial(alternative) for alternative in schema["anyOf"]]}
     if schema.get("type") == "array":
         return {"anyOf": [schema, _edits(schema["items"])]}
     partial = {
-        key: each for key, each in schema.items() if key not in ("required", "minProperties", "default")
+        key: value for key, value in schema.items() if key not in ("required", "minProperties", "default")
     }
     for key in ("properties", "patternProperties"):
         if key in partial:
-            partial[key] = {name: _removable(each) for name, each in partial[key].items()}
+            partial[key] = {name: _removable(subschema) for name, subschema in partial[key].items()}
     if isinstance(partial.get("additionalProperties"), Mapping):
         partial["additionalProperties"] = _removable(partial["additionalProperties"])
     return partial

@@ -54,12 +54,12 @@ class Area:
 class Canvas:
     """Paints sheets; ``picture`` gives the encoded picture of a key. One picture is held at a time.
 
-    ``small`` are those of the wanted pictures that were painted, as JPEGs, or why one cannot be shown.
+    ``small`` are the painted pictures among the ``keys``, as JPEGs, or why one cannot be shown.
     """
 
-    def __init__(self, picture: Callable[[str], bytes], wanted: Collection[str] = ()) -> None:
+    def __init__(self, picture: Callable[[str], bytes], keys: Collection[str] = ()) -> None:
         self._picture = picture
-        self._wanted = wanted
+        self._keys = keys
         self.small: dict[str, bytes | str] = {}
         self._room = SMALL_BYTES
         self._heading, self._text, self._small = (ImageFont.load_default(size) for size in (24, 15, 13))
@@ -72,9 +72,9 @@ class Canvas:
         width = WIDTH - 2 * GAP
         image = Image.new("RGB", (WIDTH, top + sum(heights) + LINE + GAP), PAPER)
         _write(image, Area(GAP, GAP, width), sheet.heading, self._heading, INK)
-        for place, line in enumerate(sheet.lines):
-            area = Area(GAP, GAP + 36 + place * LINE, width)
-            _write(image, area, line, self._text, FAINT if place == 0 else INK)
+        for index, line in enumerate(sheet.lines):
+            area = Area(GAP, GAP + 36 + index * LINE, width)
+            _write(image, area, line, self._text, FAINT if index == 0 else INK)
         for row, height in zip(rows, heights, strict=True):
             for column, tile in enumerate(row):
                 self._tile(image, tile, Area(GAP + column * (SIDE + GAP), top, SIDE))
@@ -88,21 +88,21 @@ class Canvas:
         below = area.top + SIDE + 4
         name = f"{tile.number}  {tile.key[:12]}"
         thumbnail = self._thumbnail(tile)
-        if tile.key in self._wanted:
+        if tile.key in self._keys:
             self._keep_small(tile.key, thumbnail)
         if isinstance(thumbnail, str):
-            texts = dict.fromkeys((*(one.text for one in tile.captions), thumbnail))
+            texts = dict.fromkeys((*(caption.text for caption in tile.captions), thumbnail))
             lines = [line for text in texts for line in textwrap.wrap(visible(text[:LONGEST]), LETTERS)]
-            for place, line in enumerate(lines[: SIDE // LINE - 2]):
-                inner = Area(area.left + GAP, area.top + GAP + place * LINE, SIDE - 2 * GAP)
+            for index, line in enumerate(lines[: SIDE // LINE - 2]):
+                inner = Area(area.left + GAP, area.top + GAP + index * LINE, SIDE - 2 * GAP)
                 _write(image, inner, line, self._text, WRONG)
             _write(image, Area(area.left, below, SIDE), name, self._small, FAINT)
             return
-        left, top = ((SIDE - side) // 2 for side in thumbnail.size)
-        image.paste(thumbnail, (area.left + left, area.top + top))
+        left_margin, top_margin = ((SIDE - side) // 2 for side in thumbnail.size)
+        image.paste(thumbnail, (area.left + left_margin, area.top + top_margin))
         _write(image, Area(area.left, below, SIDE), f"{name}  perceived:", self._small, FAINT)
-        for place, caption in enumerate(tile.captions, 1):
-            line_below = Area(area.left, below + place * LINE - 2, SIDE)
+        for index, caption in enumerate(tile.captions, 1):
+            line_below = Area(area.left, below + index * LINE - 2, SIDE)
             _write(image, line_below, caption.text, self._text, TONES[caption.tone])
 
     def _keep_small(self, key: str, thumbnail: Image.Image | str) -> None:
@@ -123,14 +123,14 @@ class Canvas:
         if not tile.key:
             return ""
         try:
-            whole = Image.fromarray(decode(self._picture(tile.key)))
+            picture = Image.fromarray(decode(self._picture(tile.key)))
         except FactorfairError as error:
             return str(error)
-        times = SIDE // max(whole.size)
+        times = SIDE // max(picture.size)
         if times > 1:
-            return whole.resize((whole.width * times, whole.height * times), Image.Resampling.NEAREST)
-        whole.thumbnail((SIDE, SIDE), Image.Resampling.LANCZOS, reducing_gap=2.0)
-        return whole
+            return picture.resize((picture.width * times, picture.height * times), Image.Resampling.NEAREST)
+        picture.thumbnail((SIDE, SIDE), Image.Resampling.LANCZOS, reducing_gap=2.0)
+        return picture
 
 
 def _write(image: Image.Image, area: Area, text: str, font: Font, colour: str) -> None:

@@ -76,15 +76,15 @@ def of(summary: Summary, model: str, sources: Mapping[str, tuple[Source, ...]]) 
         name: tuple(row for row in getattr(summary, name) if row.model == model) for name in ROWS
     }
     gates = tuple(verdict for verdict in summary.gates if verdict.model in ("", model))
-    mine = replace(
+    model_summary = replace(
         summary,
         fingerprint=fingerprint,
         **rows,
-        cases=tuple(one for one in summary.cases if one.case.model == model),
+        cases=tuple(record for record in summary.cases if record.case.model == model),
         gates=gates,
         release=release(gates, summary.unjudged) if gates else summary.release,
     )
-    return Card(model, mine, sources)
+    return Card(model, model_summary, sources)
 
 
 def to_markdown(card: Card) -> str:
@@ -94,12 +94,12 @@ def to_markdown(card: Card) -> str:
     if summary.incomplete:
         parts += [f"> **Not a finished measurement:** {escaping.markdown(summary.incomplete)}."]
     parts += [escaping.markdown(what(summary)), "### Scores", *_tables(summary)]
-    missing = dict.fromkeys(one.reason for one in scores(summary) if one.reason)
+    missing = dict.fromkeys(score.reason for score in scores(summary) if score.reason)
     parts += [
         _bullets(
             [
                 ", ".join(f"{n:,} {name}" for name, n in answers(summary).items()),
-                *(line for each in reportings() for line in each.reading(summary)),
+                *(line for reporting in reportings() for line in reporting.reading(summary)),
                 *(f"no interval: {reason}" for reason in missing),
             ]
         )
@@ -113,7 +113,9 @@ def to_markdown(card: Card) -> str:
     parts += ["### How it was measured", _bullets(f"{name}: {value}" for name, value in method(card))]
     for checklist, sources in card.sources.items():
         title = f"Sources of the statistics in {escaping.markdown(checklist)}"
-        lines = [f"{one.statistic}: {one.agency}, {one.year} ({one.status})" for one in sources]
+        lines = [
+            f"{source.statistic}: {source.agency}, {source.year} ({source.status})" for source in sources
+        ]
         parts += [f"<details>\n<summary>{title}</summary>\n\n{_bullets(lines or [NO_SOURCES])}\n\n</details>"]
     parts += ["### Limits and ethics", _bullets([ETHICS, *summary.notes])]
     again = f"```console\n$ {escaping.markdown_fence(command(summary))}\n```"
@@ -122,14 +124,14 @@ def to_markdown(card: Card) -> str:
 
 def _tables(summary: Summary) -> Iterator[str]:
     """A table per checklist and attribute."""
-    found = tuple(scores(summary))
-    for checklist, name in dict.fromkeys((one.checklist, one.attribute) for one in found):
+    listed = tuple(scores(summary))
+    for checklist, name in dict.fromkeys((score.checklist, score.attribute) for score in listed):
         title = f"{checklist}: {name if name == ALL else attribute(name, summary)}"
         rows = []
-        for one in found:
-            if (one.checklist, one.attribute) == (checklist, name):
-                interval, reach = span(one.low, one.high), span(one.floor, one.ceiling)
-                rows.append(Row(score_name(one), (number(one.shown), interval, f"{one.n:,}", reach)))
+        for score in listed:
+            if (score.checklist, score.attribute) == (checklist, name):
+                interval, reach = span(score.low, score.high), span(score.floor, score.ceiling)
+                rows.append(Row(score_name(score), (number(score.shown), interval, f"{score.n:,}", reach)))
         yield f"**{escaping.markdown(title)}**\n\n{as_markdown(Table(title, COLUMNS, tuple(rows)))}"
 
 
@@ -152,17 +154,17 @@ def front_matter(card: Card, name: str) -> str:
     results = [
         EvalResult(
             task_type=task,
-            dataset_type=f"{DATASETS}{one.checklist}",
-            dataset_name=f"{one.checklist}, {one.context or one.part}, {one.attribute}",
-            dataset_config=f"{one.context or one.part}-{one.attribute}",
-            dataset_revision=summary.fingerprint.checklists[one.checklist],
-            metric_type=one.metric,
-            metric_name=score_name(one),
-            metric_value=round(one.shown or 0.0, DIGITS),
+            dataset_type=f"{DATASETS}{score.checklist}",
+            dataset_name=f"{score.checklist}, {score.context or score.part}, {score.attribute}",
+            dataset_config=f"{score.context or score.part}-{score.attribute}",
+            dataset_revision=summary.fingerprint.checklists[score.checklist],
+            metric_type=score.metric,
+            metric_name=score_name(score),
+            metric_value=round(score.shown or 0.0, DIGITS),
             metric_args={name: round(end, DIGITS) for name, end in ends.items() if end is not None} or None,
         )
-        for one in scores(summary)
-        for ends in [{"low": one.low, "high": one.high}]
+        for score in scores(summary)
+        for ends in [{"low": score.low, "high": score.high}]
     ]
     data = ModelCardData(model_name=name, eval_results=results or None, tags=["pytest-factorfair"])
     return f"---\n{data.to_yaml()}\n---\n\n"
@@ -192,7 +194,7 @@ def push(card: Card, name: str) -> str:
     try:
         try:
             with TemporaryDirectory() as fresh:  # a cached copy may be older than theirs
-                had = Path(hub.hf_hub_download(name, "README.md", cache_dir=fresh)).read_text(
+                former = Path(hub.hf_hub_download(name, "README.md", cache_dir=fresh)).read_text(
                     encoding="utf-8"
                 )
         except LocalEntryNotFoundError as error:  # it could not be looked for
@@ -200,11 +202,13 @@ def push(card: Card, name: str) -> str:
         except EntryNotFoundError:
             pass
         else:
-            added, whole = whole, ModelCard(had)
+            added, whole = whole, ModelCard(former)
             new: Any = added.data
             data: Any = whole.data
-            kept = [one for one in data.eval_results or () if not one.dataset_type.startswith(DATASETS)]
-            data.eval_results = [*kept, *(new.eval_results or ())]
+            other_results = [
+                result for result in data.eval_results or () if not result.dataset_type.startswith(DATASETS)
+            ]
+            data.eval_results = [*other_results, *(new.eval_results or ())]
             data.model_name = data.model_name or name
             whole.text = f"{_SECTION.sub('', whole.text).rstrip()}\n\n{added.text.lstrip()}"
         pull = hub.upload_file(
@@ -239,7 +243,7 @@ def to_jsonld(card: Card) -> str:
         ("command line", command(summary)),
         *(("caution", note) for note in summary.notes),
     )
-    made: dict[str, Any] = {
+    dataset: dict[str, Any] = {
         "@context": CONTEXT,
         "@type": "Dataset",
         "name": f"Factuality and fairness of {card.model}",
@@ -253,45 +257,46 @@ def to_jsonld(card: Card) -> str:
                 "name": name,
                 "version": digest,
                 "citation": [
-                    f"{one.statistic}: {one.agency}, {one.year}" for one in card.sources.get(name, ())
+                    f"{source.statistic}: {source.agency}, {source.year}"
+                    for source in card.sources.get(name, ())
                 ],
             }
             for name, digest in run.checklists.items()
         ],
-        "variableMeasured": [_variable(one) for one in scores(summary)],
+        "variableMeasured": [_variable(score) for score in scores(summary)],
         "review": [
             {
                 "@type": "Review",
-                "name": one.gate,
+                "name": verdict.gate,
                 "itemReviewed": MODEL,
-                "reviewAspect": one.subject,
-                "reviewBody": one.reason,
-                "reviewRating": {"@type": "Rating", "ratingValue": one.judgement},
+                "reviewAspect": verdict.subject,
+                "reviewBody": verdict.reason,
+                "reviewRating": {"@type": "Rating", "ratingValue": verdict.judgement},
             }
-            for one in summary.gates
+            for verdict in summary.gates
         ],
         "additionalProperty": [_property(name, value) for name, value in properties],
     }
-    return json.dumps(_clean(made), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return json.dumps(_clean(dataset), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _variable(one: Score) -> dict[str, Any]:
+def _variable(score: Score) -> dict[str, Any]:
     """A score with its place and its number of answers as references."""
-    found = {
+    variable = {
         "@type": "PropertyValue",
-        "propertyID": one.metric,
-        "name": f"{one.checklist}, {one.attribute}: {score_name(one)}",
-        "value": one.shown,
-        "minValue": one.low,
-        "maxValue": one.high,
-        "measurementTechnique": one.reason if one.low is None else MEASURED,
+        "propertyID": score.metric,
+        "name": f"{score.checklist}, {score.attribute}: {score_name(score)}",
+        "value": score.shown,
+        "minValue": score.low,
+        "maxValue": score.high,
+        "measurementTechnique": score.reason if score.low is None else MEASURED,
         "valueReference": [
-            _property(name, getattr(one, name))
+            _property(name, getattr(score, name))
             for name in ("part", "context", "attribute", "n")
-            if getattr(one, name) is not None
+            if getattr(score, name) is not None
         ],
     }
-    return {name: member for name, member in found.items() if member is not None}
+    return {name: member for name, member in variable.items() if member is not None}
 
 
 def _property(name: str, value: object) -> dict[str, Any]:
@@ -301,9 +306,9 @@ def _property(name: str, value: object) -> dict[str, Any]:
 def _clean(value: Any) -> Any:
     """Strings without control characters and lone surrogates."""
     if isinstance(value, dict):
-        return {name: _clean(each) for name, each in value.items()}
+        return {name: _clean(member) for name, member in value.items()}
     if isinstance(value, list):
-        return [_clean(each) for each in value]
+        return [_clean(element) for element in value]
     return escaping.one_line(value) if isinstance(value, str) else value
 
 
@@ -311,15 +316,15 @@ def what(summary: Summary) -> str:
     """What was done, in a sentence."""
     names = ", ".join(summary.fingerprint.checklists)
     when = summary.fingerprint.times.get("started", "")[:10]
-    asked = "text-to-image model" if summary.fingerprint.detector else "language model"
-    return f"This {asked} was evaluated on {names} with pytest-factorfair on {when}."
+    kind = "text-to-image model" if summary.fingerprint.detector else "language model"
+    return f"This {kind} was evaluated on {names} with pytest-factorfair on {when}."
 
 
 def scores(summary: Summary) -> Iterator[Score]:
     """The scores that a card lists."""
-    for one in summary.scores:
-        if one.value is not None and reporting_of(one.metric).on_card(one):
-            yield one
+    for score in summary.scores:
+        if score.value is not None and reporting_of(score.metric).on_card(score):
+            yield score
 
 
 def answers(summary: Summary) -> Mapping[str, int]:
@@ -360,6 +365,6 @@ def command(summary: Summary) -> str:
         f"--factorfair-estimator={run.estimator}",
         f"--factorfair-interval={run.interval}",
         f"--factorfair-seed={run.seed}",
-        *(f"--factorfair-gate={gate}" for gate in dict.fromkeys(one.gate for one in summary.gates)),
+        *(f"--factorfair-gate={gate}" for gate in dict.fromkeys(verdict.gate for verdict in summary.gates)),
     ]
     return join(["pytest", *arguments])

@@ -47,10 +47,10 @@ class Entry:
         """The score there; ``part`` can be omitted for metrics with only one."""
         return next(
             (
-                one
-                for one in self.scores
-                if (one.metric, one.context, one.attribute) == (metric, context, attribute)
-                and part in (None, one.part)
+                score
+                for score in self.scores
+                if (score.metric, score.context, score.attribute) == (metric, context, attribute)
+                and part in (None, score.part)
             ),
             None,
         )
@@ -61,12 +61,12 @@ class Entry:
 
 def entries(reports: Mapping[str, Summary]) -> tuple[Entry, ...]:
     """Every model of the reports, by the reports' names, with each checklist that it has scores on."""
-    found = [
+    subjects = [
         (name, summary, *subject)
         for name, summary in reports.items()
-        for subject in dict.fromkeys((one.model, one.checklist) for one in summary.scores)
+        for subject in dict.fromkeys((score.model, score.checklist) for score in summary.scores)
     ]
-    times = Counter((model, checklist) for _, _, model, checklist in found)
+    times = Counter((model, checklist) for _, _, model, checklist in subjects)
     return tuple(
         Entry(
             label=escaping.one_line(
@@ -77,18 +77,20 @@ def entries(reports: Mapping[str, Summary]) -> tuple[Entry, ...]:
             model=model,
             checklist=checklist,
             summary=summary,
-            scores=tuple(one for one in summary.scores if (one.model, one.checklist) == (model, checklist)),
+            scores=tuple(
+                score for score in summary.scores if (score.model, score.checklist) == (model, checklist)
+            ),
         )
-        for name, summary, model, checklist in found
+        for name, summary, model, checklist in subjects
     )
 
 
 def by_checklist(entries: Iterable[Entry]) -> dict[str, tuple[Entry, ...]]:
     """The entries of each checklist: only these belong in one table."""
-    found: dict[str, list[Entry]] = {}
+    groups: dict[str, list[Entry]] = {}
     for entry in entries:
-        found.setdefault(entry.checklist, []).append(entry)
-    return {checklist: tuple(group) for checklist, group in found.items()}
+        groups.setdefault(entry.checklist, []).append(entry)
+    return {checklist: tuple(group) for checklist, group in groups.items()}
 
 
 def shown(score: Score | None) -> float | None:
@@ -98,15 +100,15 @@ def shown(score: Score | None) -> float | None:
 
 def attributes(entries: Sequence[Entry], metrics: Iterable[str]) -> tuple[str, ...]:
     """The attributes that any entry has such a score of, in the order of reports."""
-    wanted = frozenset(metrics)
-    scores = (one for entry in entries for one in entry.scores)
-    return tuple(dict.fromkeys(one.attribute for one in scores if one.metric in wanted))
+    metrics = frozenset(metrics)
+    scores = (score for entry in entries for score in entry.scores)
+    return tuple(dict.fromkeys(score.attribute for score in scores if score.metric in metrics))
 
 
 def own(reportings: Iterable[Reporting], entries: Sequence[Entry]) -> Iterator[Reporting]:
     """The benchmarks that some of these scores belong to."""
-    metrics = {one.metric for entry in entries for one in entry.scores}
-    return (each for each in reportings if metrics & each.metrics.keys())
+    metrics = {score.metric for entry in entries for score in entry.scores}
+    return (reporting for reporting in reportings if metrics & reporting.metrics.keys())
 
 
 def stem(*words: str) -> str:

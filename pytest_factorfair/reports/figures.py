@@ -50,14 +50,14 @@ def figures(checklist: str, entries: Sequence[Entry]) -> Iterator[Figure | LeftO
             yield figure._replace(name=stem(checklist, figure.name))
 
 
-def needed(what: str) -> None:
+def needed(feature: str) -> None:
     """Check that the package that draws figures is installed.
 
     Raises:
         MissingExtraError: it is not.
     """
     if find_spec("vl_convert") is None:
-        raise MissingExtraError(what, "figures")
+        raise MissingExtraError(feature, "figures")
 
 
 def to_svg(figure: Figure) -> bytes:
@@ -171,8 +171,13 @@ def shaped(field: str, names: Iterable[str]) -> Spec:
 def _named(field: str, names: Iterable[str], looks: Sequence[str]) -> Spec:
     """Looks repeat if there are more names."""
     domain = list(names)
-    own = [looks[place % len(looks)] for place in range(len(domain))]
-    return {"field": field, "type": "nominal", "title": None, "scale": {"domain": domain, "range": own}}
+    scale_range = [looks[index % len(looks)] for index in range(len(domain))]
+    return {
+        "field": field,
+        "type": "nominal",
+        "title": None,
+        "scale": {"domain": domain, "range": scale_range},
+    }
 
 
 def listed(field: str, names: Sequence[str]) -> Spec:
@@ -209,9 +214,9 @@ def interval(channel: str, encoding: Spec, **mark: object) -> Spec:
 
 def around(values: Iterable[float]) -> tuple[float, float]:
     """An axis from tenth to tenth, which shows differences without magnifying noise."""
-    found = list(values)
-    low = min(floor(10 * min(found) + ROUNDING), 9)
-    high = max(ceil(10 * max(found) - ROUNDING), low + 1)
+    values = list(values)
+    low = min(floor(10 * min(values) + ROUNDING), 9)
+    high = max(ceil(10 * max(values) - ROUNDING), low + 1)
     return low / 10, high / 10
 
 

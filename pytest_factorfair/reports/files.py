@@ -25,22 +25,22 @@ PARTIAL = "partial"
 """The folder of a partial run's reports, within that of a complete run."""
 
 
-def folder(wanted: Path, *, partial: bool) -> Path:
+def folder(requested: Path, *, partial: bool) -> Path:
     """Where to write reports: those of a partial run do not replace those of a complete one.
 
     Raises:
         OSError: the folder cannot be made.
     """
-    former = wanted / "report.json"
+    former = requested / "report.json"
     try:
         complete = json.loads(former.read_bytes())["incomplete"] is None
     except (FileNotFoundError, NotADirectoryError):
         complete = False
     except (OSError, ValueError, TypeError, LookupError):  # one that cannot be read is kept as well
         complete = True
-    here = wanted / PARTIAL if partial and complete else wanted
-    process.make_folder(here, ignored=False)
-    return here
+    target = requested / PARTIAL if partial and complete else requested
+    process.make_folder(target, ignored=False)
+    return target
 
 
 LARGE = 200_000
@@ -63,7 +63,7 @@ def write(
     """
     markdown = to_markdown(summary)
     compressed = sum(len(record.answers) for record in summary.cases) > most
-    replies, other = (COMPRESSED, RESPONSES) if compressed else (RESPONSES, COMPRESSED)
+    replies, stale = (COMPRESSED, RESPONSES) if compressed else (RESPONSES, COMPRESSED)
     lines = transcript.pieces()
     paths: tuple[str, ...] = (
         write_whole(folder / "report.json", pieces(summary, answers_in=replies if compressed else None)),
@@ -74,7 +74,7 @@ def write(
             to_html(summary, transcript.excerpts, cases, folder, replies=replies, thumbnails=thumbnails),
         ),
     )
-    (folder / other).unlink(missing_ok=True)  # of a former run
+    (folder / stale).unlink(missing_ok=True)  # of a former run
     if step := os.environ.get(STEP_SUMMARY):
         try:
             with Path(step).open("a", encoding="utf-8") as file:

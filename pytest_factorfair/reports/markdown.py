@@ -53,7 +53,9 @@ def _passages(summary: Summary) -> Iterator[Passage]:
         yield _table(changes_table(summary.changes), title=compared(summary.changes), name="changes")
     for table in all_tables(summary):
         yield _table(table, title=table.title, name="tables", whole=True)
-    if quoted := tuple(f"- {_text(line)}" for each in reportings() for line in each.quotations(summary)):
+    if quoted := tuple(
+        f"- {_text(line)}" for reporting in reportings() for line in reporting.quotations(summary)
+    ):
         yield Passage("<details><summary>What reasons say</summary>\n", quoted, "\n</details>", "quotations")
     above = tuple(f"- {_text(line)}" for line in (*headlines(summary), *detector_lines(summary)))
     yield Passage("", above, name="headlines")
@@ -80,16 +82,16 @@ def _passages(summary: Summary) -> Iterator[Passage]:
 
 def _verdicts(summary: Summary) -> Iterator[Passage]:
     """What did not pass in plain words, then one table in two passages: passed gates are left out first."""
-    explained = [one for one in summary.gates if one.judgement not in ("passed", "not judged")]
+    explained = [verdict for verdict in summary.gates if verdict.judgement not in ("passed", "not judged")]
     lines = tuple(
-        f"- {'<br>'.join((f'**{_text(first)}**', *map(_text, rest)))}"
-        for one in explained
-        for first, *rest in [tuple(explanation(one)) or (one.subject, one.reason)]
+        f"- {'<br>'.join((f'**{_text(sentence)}**', *map(_text, details)))}"
+        for verdict in explained
+        for sentence, *details in [tuple(explanation(verdict)) or (verdict.subject, verdict.reason)]
     )
     yield Passage("", lines, name="explanations")
     rows: dict[bool, list[str]] = {False: [], True: []}
-    for one in verdict_lines(summary.gates):
-        rows[one.judgement == "passed"].append(verdict_row(one))
+    for line in verdict_lines(summary.gates):
+        rows[line.judgement == "passed"].append(verdict_row(line))
     if rows[False]:
         yield Passage(VERDICTS, tuple(rows[False]), name="gates that did not pass")
     if rows[True]:
@@ -108,9 +110,9 @@ def verdict_row(line: VerdictLine) -> str:
 
 
 def _table(table: Table, *, title: str, name: str, whole: bool = False) -> Passage:
-    first, ruler, *lines = as_markdown(table).split("\n")
+    header, ruler, *lines = as_markdown(table).split("\n")
     rows = len(table.rows)
-    head = f"### {_text(title)}\n\n{first}\n{ruler}"
+    head = f"### {_text(title)}\n\n{header}\n{ruler}"
     return Passage(head, tuple(lines[:rows]), "\n".join(lines[rows:]), name, whole)
 
 
@@ -177,24 +179,26 @@ def fitted(passages: Sequence[Passage]) -> str:
     """
     if _size(_joined(passages)) < MOST:
         return _joined(passages)
-    kept = list(passages)
+    shortened = list(passages)
     for name in ORDER:
-        for place in reversed(range(len(kept))):
-            excess = _size(_joined(kept)) - (MOST - RESERVED)
-            if kept[place].name != name or excess <= 0:
+        for index in reversed(range(len(shortened))):
+            excess = _size(_joined(shortened)) - (MOST - RESERVED)
+            if shortened[index].name != name or excess <= 0:
                 continue
-            lines = list(kept[place].lines)
+            lines = list(shortened[index].lines)
             while lines and excess > 0:
                 excess -= _size(lines.pop()) + 1
-            kept[place] = replace(kept[place], lines=() if kept[place].whole else tuple(lines))
+            shortened[index] = replace(shortened[index], lines=() if shortened[index].whole else tuple(lines))
     lost = []
     for name in ORDER:
-        pairs = [(one, left) for one, left in zip(passages, kept, strict=True) if one.name == name]
-        if count := sum(_count(one) - _count(left) for one, left in pairs):
+        pairs = [
+            (passage, cut) for passage, cut in zip(passages, shortened, strict=True) if passage.name == name
+        ]
+        if count := sum(_count(passage) - _count(cut) for passage, cut in pairs):
             lost.append(f"{name} ({count:,})")
     note = f"\nLeft out to stay below {MOST // 1000} kB: {', '.join(lost)}. "
     note += "report.html and report.json have it all."
-    return _joined([replace(kept[0], foot=note), *kept[1:]])
+    return _joined([replace(shortened[0], foot=note), *shortened[1:]])
 
 
 def _count(passage: Passage) -> int:

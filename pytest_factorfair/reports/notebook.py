@@ -32,8 +32,8 @@ def load_report(path: str | Path = DEFAULT_REPORT) -> Report:
     Raises:
         InputError: there is no report, or it is damaged or of another version.
     """
-    found = json_report.located(str(path))
-    return Report(json_report.read(found, name=str(path)), Path(found).parent)
+    file = json_report.located(str(path))
+    return Report(json_report.read(file, name=str(path)), Path(file).parent)
 
 
 class Rows(Sequence[Mapping[str, Any]]):
@@ -43,11 +43,11 @@ class Rows(Sequence[Mapping[str, Any]]):
         self._rows = tuple(rows)
 
     @overload
-    def __getitem__(self, place: int) -> Mapping[str, Any]: ...
+    def __getitem__(self, index: int) -> Mapping[str, Any]: ...
     @overload
-    def __getitem__(self, place: slice) -> Rows: ...
-    def __getitem__(self, place: int | slice) -> Mapping[str, Any] | Rows:
-        return Rows(self._rows[place]) if isinstance(place, slice) else self._rows[place]
+    def __getitem__(self, index: slice) -> Rows: ...
+    def __getitem__(self, index: int | slice) -> Mapping[str, Any] | Rows:
+        return Rows(self._rows[index]) if isinstance(index, slice) else self._rows[index]
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -136,14 +136,14 @@ class Report:
         """A row per topic and group: how often the group was answered, and the numbers of missing answers."""
         return Rows(
             {
-                **{name: getattr(one, name) for name in TOPIC},
+                **{name: getattr(topic, name) for name in TOPIC},
                 "group": group,
                 "count": count,
-                "share": count / one.answered if one.answered else None,
-                **{name: getattr(one, name) for name in COUNTED},
+                "share": count / topic.answered if topic.answered else None,
+                **{name: getattr(topic, name) for name in COUNTED},
             }
-            for one in self.summary.topics
-            for group, count in one.counts.items()
+            for topic in self.summary.topics
+            for group, count in topic.counts.items()
         )
 
     @property
@@ -151,14 +151,17 @@ class Report:
         """A row per prompt, person, attribute and group, for benchmarks that count pictures by prompt."""
         return Rows(
             {
-                **{name: getattr(one, name) for name in ("model", "checklist", "case", "side", "attribute")},
+                **{
+                    name: getattr(prompt, name)
+                    for name in ("model", "checklist", "case", "side", "attribute")
+                },
                 "group": group,
                 "count": count,
-                "share_in_reality": one.shares.get(group),
-                **{name: getattr(one, name) for name in COUNTED},
+                "share_in_reality": prompt.shares.get(group),
+                **{name: getattr(prompt, name) for name in COUNTED},
             }
-            for one in self.summary.prompts
-            for group, count in one.counts.items()
+            for prompt in self.summary.prompts
+            for group, count in prompt.counts.items()
         )
 
     @cached_property
@@ -190,8 +193,8 @@ class Report:
     def figures(self) -> Mapping[str, Chart]:
         """The papers' figures that can be drawn from these scores, by name."""
         listed = by_checklist(entries({str(self.folder): self.summary}))
-        drawn = (one for checklist, group in listed.items() for one in figures(checklist, group))
-        return {one.name: Chart(one) for one in drawn if isinstance(one, Figure)}
+        drawn = (figure for checklist, group in listed.items() for figure in figures(checklist, group))
+        return {figure.name: Chart(figure) for figure in drawn if isinstance(figure, Figure)}
 
 
 TOPIC = ("model", "checklist", "part", "context", "attribute", "statistic", "direction", "truth")

@@ -64,7 +64,7 @@ def ranked(cells: Sequence[Cell], better: Better | None) -> tuple[Cell, ...]:
         return max(float(str(cell)), 0.0) if better == "lower" else float(str(cell))
 
     figures = {figure(cell) for cell in cells if str(cell) != MISSING}
-    if better not in ("higher", "lower") or len([one for one in cells if str(one) != MISSING]) < 2:  # noqa: PLR2004 - it takes two
+    if better not in ("higher", "lower") or len([cell for cell in cells if str(cell) != MISSING]) < 2:  # noqa: PLR2004 - it takes two
         return tuple(cells)
     order = sorted(figures, reverse=better == "higher")[: 2 if len(cells) > 2 else 1]  # noqa: PLR2004 - the third
     ranks = {value: rank for rank, value in enumerate(order, start=1)}
@@ -79,7 +79,7 @@ def ranked(cells: Sequence[Cell], better: Better | None) -> tuple[Cell, ...]:
 def best_of_columns(rows: Sequence[Row], better: Sequence[Better | None]) -> tuple[Row, ...]:
     """Rows of models with the best of each column marked; columns beyond ``better`` have none."""
     ends = (*better, *([None] * (len(rows[0].cells) - len(better))))
-    columns = [ranked([row.cells[place] for row in rows], end) for place, end in enumerate(ends)]
+    columns = [ranked([row.cells[column] for row in rows], end) for column, end in enumerate(ends)]
     lines = zip(*columns, strict=True)
     return tuple(row._replace(cells=cells) for row, cells in zip(rows, lines, strict=True))
 
@@ -94,20 +94,20 @@ def marks(rows: Iterable[Row]) -> Iterator[str]:
 
 def outcome_cells(counts: Iterable[OutcomeCounts]) -> tuple[str, ...]:
     """The cells under ``OUTCOME_HEADINGS``: sums, without separators, so that a program can read them."""
-    found = tuple(counts) or (OutcomeCounts(0, 0, 0, 0),)
-    return tuple(str(sum(column)) for column in zip(*found, strict=True))
+    counts = tuple(counts) or (OutcomeCounts(0, 0, 0, 0),)
+    return tuple(str(sum(column)) for column in zip(*counts, strict=True))
 
 
 def notes(entries: Sequence[Entry], scores: Iterable[Score | None]) -> Iterator[str]:
     """How the figures of a table were estimated, and what is missing."""
-    found = [one for one in scores if one is not None]
+    present = [score for score in scores if score is not None]
     run = entries[0].summary.fingerprint
     bias = " (without bias where that is known, else plug-in)" if run.estimator == "corrected" else ""
-    asked = f"; design {run.design}, truth {run.truth}" if entries[0].summary.topics else ""
-    yield f"Estimator {run.estimator}{bias}{asked}."
-    if any(one.low is not None for one in found):
+    design = f"; design {run.design}, truth {run.truth}" if entries[0].summary.topics else ""
+    yield f"Estimator {run.estimator}{bias}{design}."
+    if any(score.low is not None for score in present):
         yield "Small figures: 95 % intervals."
-    for reason in dict.fromkeys(one.reason for one in found if one.reason and one.low is None):
+    for reason in dict.fromkeys(score.reason for score in present if score.reason and score.low is None):
         yield f"Where there is no interval: {reason}."
     for line in dict.fromkeys(line for entry in entries for line in statements.detector_lines(entry.summary)):
         yield f"{line[0].upper()}{line[1:]}."

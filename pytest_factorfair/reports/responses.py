@@ -69,27 +69,27 @@ class Transcript:
         batch: list[Record] = []
         for record in self._records:
             batch.append(record)
-            if sum(len(one.answers) for one in batch) >= LOOKED_UP:
+            if sum(len(record.answers) for record in batch) >= LOOKED_UP:
                 yield from self._looked_up(batch)
                 batch = []
         yield from self._looked_up(batch)
 
     def _looked_up(self, records: Sequence[Record]) -> Iterator[str]:
         cases = [(record.case, tuple(record.answers)) for record in records]
-        said = self._lookup([answer.key for _, answers in cases for answer in answers if answer.key])
+        stored = self._lookup([answer.key for _, answers in cases for answer in answers if answer.key])
         for key, answers in cases:
             case, lines = json.dumps(key._asdict())[1:-1], []
-            for one in answers:
-                prompt, body = said.get(one.key, NOTHING)
+            for answer in answers:
+                prompt, body = stored.get(answer.key, NOTHING)
                 lines.append(
-                    f'{{{case}, {members(one, key=True)}, "prompt": {prompt}, "response": {body}}}\n'
+                    f'{{{case}, {members(answer, key=True)}, "prompt": {prompt}, "response": {body}}}\n'
                 )
             yield "".join(lines)
             shown = []
-            for one in excerpted(answers):
-                prompt, body = said.get(one.key, NOTHING)
+            for answer in excerpted(answers):
+                prompt, body = stored.get(answer.key, NOTHING)
                 response = json.loads(body)
                 reply = None if response is None else str(response["text"])
                 cut = max(0, len(reply or "") - LONGEST)
-                shown.append(Excerpt(json.loads(prompt), reply and reply[:LONGEST], cut, one))
+                shown.append(Excerpt(json.loads(prompt), reply and reply[:LONGEST], cut, answer))
             self.excerpts.append(Excerpts(key, tuple(shown), len(answers)))

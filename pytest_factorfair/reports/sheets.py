@@ -44,18 +44,18 @@ def contact_sheets(summary: Summary, cases: Iterable[Case], folder: str, *, pict
 
     keys = (answer.key for record in summary.cases for answer in excerpted(record.answers) if answer.key)
     canvas = Canvas(picture, frozenset(islice(keys, THUMBNAILS)))
-    asked = {(case.checklist, case.id): case for case in cases}
-    several = len({checklist for checklist, _ in asked}) > 1
+    cases_by_key = {(case.checklist, case.id): case for case in cases}
+    several = len({checklist for checklist, _ in cases_by_key}) > 1
     written = []
     for record in summary.cases:
-        if record.case[1:] not in asked:
+        if record.case[1:] not in cases_by_key:
             continue
         model, checklist, case = record.case
         name = f"{checklist}-{case}.jpg" if several else f"{case}.jpg"
         file = Path(FOLDER) / (slug(model).strip(".") or "model") / name
         path = Path(folder) / file
         path.parent.mkdir(parents=True, exist_ok=True)
-        drawn = sheet(summary, record, asked[record.case[1:]])
+        drawn = sheet(summary, record, cases_by_key[record.case[1:]])
         with process.draft(path) as draft:
             canvas.save(drawn, draft)
             draft.replace(path)
@@ -108,10 +108,10 @@ def sheet(summary: Summary, record: Record, case: Case) -> Sheet:
     outcomes = Counter(NO_FACE if answer.reason == NO_FACE else answer.fate for answer in record.answers)
     faces = outcomes.pop("answered", 0)
     counts = ", ".join([plural(faces, "face"), *(f"{n:,} {outcome}" for outcome, n in outcomes.items())])
-    more = f" (the first {MOST} are shown)" if len(tiles) > MOST else ""
+    truncation = f" (the first {MOST} are shown)" if len(tiles) > MOST else ""
     lines = [
         " · ".join((*case.place, record.case.model)),
-        f"{plural(len(tiles), 'picture')}{more}: {counts}",
+        f"{plural(len(tiles), 'picture')}{truncation}: {counts}",
     ]
     statistic, direction = (case.words.get(word, frozenset()) for word in ("statistic", "direction"))
     truths = {
@@ -123,8 +123,10 @@ def sheet(summary: Summary, record: Record, case: Case) -> Sheet:
         and topic.direction in direction
     }
     for name in case.attributes:
-        seen = Counter(answer.groups[name] for answer in record.answers if name in answer.groups)
-        perceived = " · ".join(f"{group} {count:,}" for group, count in seen.most_common()) or "nobody"
+        group_counts = Counter(answer.groups[name] for answer in record.answers if name in answer.groups)
+        perceived = (
+            " · ".join(f"{group} {count:,}" for group, count in group_counts.most_common()) or "nobody"
+        )
         true = f"; true: {truths[name]}" if name in truths else ""
         lines.append(f"{name}, perceived: {perceived}{true}")
     return Sheet(case.title, tuple(lines), tiles[:MOST])
@@ -136,8 +138,8 @@ def _tiles(answers: Iterable[Answer]) -> Iterator[Tile]:
         faces = list(group)
         shown = faces[0].key if faces[0].outcome in ("answered", "unparsed") else ""
         captions = [
-            _caption(answer, f"{place}: " if len(faces) > 1 else "")
-            for place, answer in enumerate(faces[:FACES], 1)
+            _caption(answer, f"{position}: " if len(faces) > 1 else "")
+            for position, answer in enumerate(faces[:FACES], 1)
         ]
         if len(faces) > FACES:
             captions.append(Caption(f"and {plural(len(faces) - FACES, 'more face')}"))

@@ -32,21 +32,21 @@ def warnings(summary: Summary) -> Iterator[str]:
     silent = {subject for subject, counts in fates.items() if not counts["answered"]}
     for subject in silent:
         total = fates[subject].total()
-        every = f"all {plural(total, 'answer')}" if total > 1 else "the only answer"
-        yield f"{_lost(fates[subject], every + subject)}: no score says anything about it"
-    places: dict[tuple[str, str], Counter[str]] = {}
+        subject_answers = f"all {plural(total, 'answer')}" if total > 1 else "the only answer"
+        yield f"{_lost(fates[subject], subject_answers + subject)}: no score says anything about it"
+    context_counts: dict[tuple[str, str], Counter[str]] = {}
     for topic in summary.topics:
         subject = whose(summary, topic)
         if subject not in silent:
-            counts = places.setdefault((topic.context or topic.part, subject), Counter())
+            counts = context_counts.setdefault((topic.context or topic.part, subject), Counter())
             counts["answered"] += topic.answered
             counts.update(
                 {_refused(fates[subject]): topic.refused, "unparsed": topic.unparsed, "error": topic.errors}
             )
-    for (place, subject), counts in places.items():
+    for (context, subject), counts in context_counts.items():
         if counts.total() and not counts["answered"]:
-            every = f"every answer in {place}{subject}"
-            yield f"{_lost(counts, every)}: no score there says anything about it"
+            subject_answers = f"every answer in {context}{subject}"
+            yield f"{_lost(counts, subject_answers)}: no score there says anything about it"
 
 
 def _refused(fates: Counter[str]) -> str:
@@ -105,14 +105,18 @@ def verdict_lines(verdicts: Iterable[Verdict]) -> tuple[VerdictLine, ...]:
     """Verdicts, those that need attention first; a gate that passes on many scores has one line."""
     order = list(SIGNS)
     ordered = sorted(verdicts, key=lambda verdict: order.index(verdict.judgement))
-    kept = Counter(verdict.gate for verdict in ordered if verdict.judgement == "passed")
+    passed_counts = Counter(verdict.gate for verdict in ordered if verdict.judgement == "passed")
     lines = [
-        VerdictLine("passed", one.gate, one.gate, f"on {kept[one.gate]} scores")
-        if one.judgement == "passed" and kept[one.gate] >= MERGED
+        VerdictLine("passed", verdict.gate, verdict.gate, f"on {passed_counts[verdict.gate]} scores")
+        if verdict.judgement == "passed" and passed_counts[verdict.gate] >= MERGED
         else VerdictLine(
-            one.judgement, one.gate, one.subject, one.reason, one if one.judgement != "passed" else None
+            verdict.judgement,
+            verdict.gate,
+            verdict.subject,
+            verdict.reason,
+            verdict if verdict.judgement != "passed" else None,
         )
-        for one in ordered
+        for verdict in ordered
     ]
     return tuple(dict.fromkeys(lines))
 
@@ -121,11 +125,11 @@ def answered(summary: Summary) -> Iterator[str]:
     """From when the answers are, if some were stored before the run."""
     times = summary.fingerprint.times
     if "first_answer" in times:
-        first, last, today = (
+        first_date, last_date, today = (
             times[name][: len("2026-11-02")] for name in ("first_answer", "last_answer", "started")
         )
-        refresh = "" if last >= today else "; none asked today: --factorfair-refresh"
-        yield f"answers from {first}{f' to {last}' if last != first else ''}{refresh}"
+        refresh = "" if last_date >= today else "; none asked today: --factorfair-refresh"
+        yield f"answers from {first_date}{f' to {last_date}' if last_date != first_date else ''}{refresh}"
 
 
 QUESTION = 300
@@ -137,24 +141,24 @@ def explanation(verdict: Verdict, *, known: set[Illustration] | None = None) -> 
 
     Examples that are ``known`` are left out, and others are added to them.
     """
-    found = verdict.explanation
-    if found is None:
+    explained = verdict.explanation
+    if explained is None:
         return
-    if found.sentence:
-        yield found.sentence
-    if found.movers:
-        topics = "; ".join(f"{mover.topic} ({mover.share})" for mover in found.movers)
+    if explained.sentence:
+        yield explained.sentence
+    if explained.movers:
+        topics = "; ".join(f"{mover.topic} ({mover.share})" for mover in explained.movers)
         yield f"Most in: {topics}."
-    if found.example is not None and found.example not in (known or ()):
-        question = excerpt(found.example.question, QUESTION)
+    if explained.example is not None and explained.example not in (known or ()):
+        question = excerpt(explained.example.question, QUESTION)
         end = question.rfind("? ")
         if len(question) >= QUESTION and end >= 0:  # without the choices behind it
             question = f"{question[: end + 1]} ..."
-        yield f"For example: “{question}” Reply: {'; '.join(found.example.replies)}."
+        yield f"For example: “{question}” Reply: {'; '.join(explained.example.replies)}."
         if known is not None:
-            known.add(found.example)
-    if found.next_step:
-        yield f"Next: {found.next_step}."
+            known.add(explained.example)
+    if explained.next_step:
+        yield f"Next: {explained.next_step}."
 
 
 class OfModel(Protocol):
@@ -166,15 +170,15 @@ class OfModel(Protocol):
     def checklist(self) -> str: ...
 
 
-def among(summary: Summary, one: OfModel) -> tuple[str, ...]:
+def among(summary: Summary, subject: OfModel) -> tuple[str, ...]:
     """The model and the checklist of a number, each only if the run has several."""
     run = summary.fingerprint
-    return (one.model,) * (len(run.models) > 1) + (one.checklist,) * (len(run.checklists) > 1)
+    return (subject.model,) * (len(run.models) > 1) + (subject.checklist,) * (len(run.checklists) > 1)
 
 
-def whose(summary: Summary, one: OfModel) -> str:
+def whose(summary: Summary, subject: OfModel) -> str:
     """The model and the checklist of a number as a suffix, such as `` of sim:ideal``; may be empty."""
-    words = among(summary, one)
+    words = among(summary, subject)
     return f" of {' on '.join(words)}" if words else ""
 
 
@@ -216,9 +220,9 @@ def usage_line(summary: Summary) -> str:
     throttled = f" ({usage.throttled:,} throttled with 429{waited})" if usage.throttled else ""
     calls = plural(usage.calls, "call")
     if usage.shards:
-        here = usage.calls - usage.in_shards
+        local_calls = usage.calls - usage.in_shards
         calls = f"{plural(usage.in_shards, 'call')} in {plural(usage.shards, 'shard')}"
-        calls += f" and {here:,} here" if here else ""
+        calls += f" and {local_calls:,} here" if local_calls else ""
     return (
         f"{plural(fates.total(), 'answer')}: {fates['refused']:,} refused, {filtered}"
         f"{fates['unparsed']:,} unparsed, {plural(fates['error'], 'error')}; "

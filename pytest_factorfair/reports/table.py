@@ -123,8 +123,8 @@ UNCORRECTED = "*"
 
 def mixed(scores: Iterable[Score]) -> bool:
     """Whether only some values of a table are without bias, so that the others need a mark."""
-    valued = [one for one in scores if one.value is not None]
-    return len({one.corrected is None for one in valued}) > 1
+    valued = [score for score in scores if score.value is not None]
+    return len({score.corrected is None for score in valued}) > 1
 
 
 DOUBTFUL = "?"
@@ -174,13 +174,13 @@ def fitting(table: Table, width: int) -> Fitted:
     for gap in (2, 1):
         if label + sum(widths) + gap * len(widths) <= width:
             return Fitted(table, " " * gap, legends)
-    kept = max((n for n in range(len(widths)) if label + sum(widths[:n]) + n <= width), default=0)
-    names = ", ".join(f"'{heading}'" for heading in table.headings[kept:])
-    left = f"columns {names} are left out here; the page has them"
-    if len(table.headings) - kept == 1:
-        left = f"column {names} is left out here; the page has it"
-    shortened = tuple(row._replace(cells=row.cells[:kept]) for row in table.rows)
-    return Fitted(replace(table, headings=table.headings[:kept], rows=shortened), " ", (*legends, left))
+    count = max((n for n in range(len(widths)) if label + sum(widths[:n]) + n <= width), default=0)
+    names = ", ".join(f"'{heading}'" for heading in table.headings[count:])
+    omission = f"columns {names} are left out here; the page has them"
+    if len(table.headings) - count == 1:
+        omission = f"column {names} is left out here; the page has it"
+    shortened = tuple(row._replace(cells=row.cells[:count]) for row in table.rows)
+    return Fitted(replace(table, headings=table.headings[:count], rows=shortened), " ", (*legends, omission))
 
 
 def as_lines(
@@ -192,32 +192,32 @@ def as_lines(
     their own.
     """
     rows = [[Row(table.title if titles else "", table.headings), *table.rows] for table in tables]
-    every = [row for each in rows for row in each]
-    widths = [0] * max(len(row.cells) for row in every)
-    for row in every:
+    all_rows = [row for table_rows in rows for row in table_rows]
+    widths = [0] * max(len(row.cells) for row in all_rows)
+    for row in all_rows:
         for column, cell in enumerate(row.cells):
             widths[column] = max(widths[column], len(visible(str(cell))))
-    labels = [len(visible(row.label)) for row in every]
+    labels = [len(visible(row.label)) for row in all_rows]
     label = max(labels)
     if width is not None and label + sum(widths) + len(gap) * len(widths) > width:
         room, gap = width - sum(widths) - len(widths), " "
         label = max((length for length in labels if length <= room), default=0)
-    for place, (table, own) in enumerate(zip(tables, rows, strict=True)):
-        if place:
+    for index, (table, table_rows) in enumerate(zip(tables, rows, strict=True)):
+        if index:
             yield Line("")
         if table.rows and all(map(empty, table.rows)):
             yield Line(f"{visible(table.title)}: {NOTHING}", "note")
             continue
-        for row in own:
+        for row in table_rows:
             cells = [visible(str(cell)).rjust(width) for cell, width in zip(row.cells, widths, strict=False)]
-            if row is not own[0] and empty(row):
+            if row is not table_rows[0] and empty(row):
                 cells = [] if row.aside else [NOTHING]
             if cells:
                 named = visible(row.label)
                 above = textwrap.wrap(named, width or len(named)) if len(named) > label else []
                 text = gap.join([("" if above else named).ljust(label), *cells]).rstrip()
                 kind: Literal["heading", "row", "aside"] = (
-                    "heading" if row is own[0] else "aside" if row.aside else "row"
+                    "heading" if row is table_rows[0] else "aside" if row.aside else "row"
                 )
                 yield from (Line(part, kind) for part in (*above, text))
         yield from (Line(escaping.one_line(note), "note") for note in table.notes)
@@ -254,7 +254,7 @@ def _marked(text: str, cell: Cell, marks: tuple[str, str]) -> str:
 def as_csv(table: Table) -> str:
     """One line per row; the ends of intervals have columns of their own."""
     intervals = [[isinstance(cell, Value) and cell.low for cell in row.cells] for row in table.rows]
-    wide = [any(row[place] for row in intervals) for place in range(len(table.headings))]
+    wide = [any(row[column] for row in intervals) for column in range(len(table.headings))]
     head = [table.corner]
     for name, ends in zip(table.full_headings, wide, strict=True):
         head += [name, f"{name} low", f"{name} high"] if ends else [name]
@@ -329,8 +329,8 @@ def _latex_groups(groups: Sequence[str]) -> Iterator[str]:
 
 
 def _latex_body(rows: Sequence[Row]) -> Iterator[str]:
-    for place, row in enumerate(rows):
-        if row.aside and not rows[place - 1].aside:
+    for index, row in enumerate(rows):
+        if row.aside and not rows[index - 1].aside:
             yield r"\midrule"
         cells = (
             "--"

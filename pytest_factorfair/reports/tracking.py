@@ -44,11 +44,11 @@ class Logged(NamedTuple):
     """The result of logging a run to a tracker; one line as text."""
 
     tracker: str
-    said: str
+    message: str
     failed: bool = False
 
     def __str__(self) -> str:
-        return f"{self.tracker}: {'NOT logged: ' if self.failed else 'logged as '}{self.said}"
+        return f"{self.tracker}: {'NOT logged: ' if self.failed else 'logged as '}{self.message}"
 
 
 def check(target: str, *, where: str) -> None:
@@ -70,12 +70,12 @@ def log(target: str, summary: Summary, written: Sequence[str]) -> Logged:
 
     A tracker that fails changes nothing about the run.
     """
-    name, _, where = target.partition(":")
+    name, _, destination = target.partition(":")
     try:
-        found = TRACKERS[name].log(where, summary, list(map(Path, written)))
+        reference = TRACKERS[name].log(destination, summary, list(map(Path, written)))
     except Exception as error:  # noqa: BLE001 - whatever a client raises, the verdict stands
         return Logged(name, f"{type(error).__name__}: {fit(str(error))}", failed=True)
-    return Logged(name, found)
+    return Logged(name, reference)
 
 
 def parameters(summary: Summary) -> dict[str, str | int]:
@@ -88,16 +88,16 @@ def parameters(summary: Summary) -> dict[str, str | int]:
 
 def scores(summary: Summary, model: str) -> dict[str, float]:
     """A model's scores by ``metric/place/attribute``, each with the ends of its 95 % interval."""
-    mine = [one for one in summary.scores if one.model == model]
-    several = len({one.checklist for one in mine}) > 1
-    found = {}
-    for one in mine:
-        place = (one.checklist,) * several + (one.metric, one.context or one.part, one.attribute)
-        value = one.shown
-        for end, number in (("", value), ("/low", one.low), ("/high", one.high)):
+    model_scores = [score for score in summary.scores if score.model == model]
+    several = len({score.checklist for score in model_scores}) > 1
+    metrics = {}
+    for score in model_scores:
+        path = (score.checklist,) * several + (score.metric, score.context or score.part, score.attribute)
+        value = score.shown
+        for end, number in (("", value), ("/low", score.low), ("/high", score.high)):
             if number is not None and math.isfinite(number):
-                found["/".join(place) + end] = number
-    return found
+                metrics["/".join(path) + end] = number
+    return metrics
 
 
 def tags(summary: Summary, model: str) -> dict[str, str]:
@@ -105,22 +105,26 @@ def tags(summary: Summary, model: str) -> dict[str, str]:
     return {
         "factorfair.model": model,
         "factorfair.release": str(summary.release or NO_GATES),
-        **{f"factorfair.gate.{one.name}": one.judgement for one in summary.gates if one.model in ("", model)},
+        **{
+            f"factorfair.gate.{verdict.name}": verdict.judgement
+            for verdict in summary.gates
+            if verdict.model in ("", model)
+        },
     }
 
 
-def to_mlflow(where: str, summary: Summary, files: Sequence[Path]) -> str:
+def to_mlflow(uri: str, summary: Summary, files: Sequence[Path]) -> str:
     """A run of MLflow for each model; nothing is set in the host process."""
     from mlflow import MlflowClient
     from mlflow.entities import Metric, Param
 
-    client = MlflowClient(tracking_uri=where or None)
+    client = MlflowClient(tracking_uri=uri or None)
     experiment = client.get_experiment_by_name(EXPERIMENT)
-    place = client.create_experiment(EXPERIMENT) if experiment is None else experiment.experiment_id
-    names, now = [], int(time.time() * 1000)
+    experiment_id = client.create_experiment(EXPERIMENT) if experiment is None else experiment.experiment_id
+    names, timestamp = [], int(time.time() * 1000)
     for model in summary.fingerprint.models:
-        run = client.create_run(place, run_name=model, tags=tags(summary, model)).info.run_id
-        metrics = [Metric(name, value, now, 0) for name, value in scores(summary, model).items()]
+        run = client.create_run(experiment_id, run_name=model, tags=tags(summary, model)).info.run_id
+        metrics = [Metric(name, value, timestamp, 0) for name, value in scores(summary, model).items()]
         params = [Param(name, str(value)) for name, value in parameters(summary).items()]
         client.log_batch(run, params=params)
         for start in range(0, len(metrics), AT_ONCE):
@@ -132,7 +136,7 @@ def to_mlflow(where: str, summary: Summary, files: Sequence[Path]) -> str:
     return f"run {', '.join(names)} of experiment {EXPERIMENT}"
 
 
-def to_wandb(where: str, summary: Summary, files: Sequence[Path]) -> str:
+def to_wandb(project: str, summary: Summary, files: Sequence[Path]) -> str:
     """A run of Weights & Biases for each model; WANDB_MODE=offline keeps it on disk."""
     import wandb
 
@@ -142,7 +146,7 @@ def to_wandb(where: str, summary: Summary, files: Sequence[Path]) -> str:
     settings = wandb.Settings(silent=True, console="off", x_disable_meta=tells)
     for model in summary.fingerprint.models:
         with wandb.init(
-            project=where or EXPERIMENT,
+            project=project or EXPERIMENT,
             name=model,
             config=dict(parameters(summary)),
             settings=settings,
@@ -152,14 +156,14 @@ def to_wandb(where: str, summary: Summary, files: Sequence[Path]) -> str:
             for file in _reports(files):
                 run.save(str(file), base_path=str(file.parent), policy="now")
             names.append(run.id)
-    return f"run {', '.join(names)} of project {where or EXPERIMENT}"
+    return f"run {', '.join(names)} of project {project or EXPERIMENT}"
 
 
 def _reports(files: Iterable[Path]) -> Iterator[Path]:
     return (file for file in files if file.name in UPLOADED)
 
 
-def to_inspect(where: str, summary: Summary, files: Sequence[Path]) -> str:
+def to_inspect(directory: str, summary: Summary, files: Sequence[Path]) -> str:
     """A log of Inspect for each model, with every question, its reply and its reading as a sample."""
     from inspect_ai.log import (
         EvalConfig,
@@ -180,13 +184,13 @@ def to_inspect(where: str, summary: Summary, files: Sequence[Path]) -> str:
             "a run with this many answers keeps its replies in an archive, which Inspect cannot show"
         )
     folder, times, names = (
-        Path(where or os.environ.get("INSPECT_LOG_DIR") or "logs"),
+        Path(directory or os.environ.get("INSPECT_LOG_DIR") or "logs"),
         summary.fingerprint.times,
         [],
     )
     for number, model in enumerate(summary.fingerprint.models, 1):
         samples = list(_samples(replies, model))
-        found = scores(summary, model)
+        metrics = scores(summary, model)
         log = EvalLog(
             status="success",
             eval=EvalSpec(
@@ -209,12 +213,12 @@ def to_inspect(where: str, summary: Summary, files: Sequence[Path]) -> str:
                         name=name,
                         scorer=EXPERIMENT,
                         metrics={
-                            end or "value": EvalMetric(name=end or "value", value=found[key])
+                            end or "value": EvalMetric(name=end or "value", value=metrics[key])
                             for end in ("", "low", "high")
-                            if (key := "/".join(filter(None, (name, end)))) in found
+                            if (key := "/".join(filter(None, (name, end)))) in metrics
                         },
                     )
-                    for name in found
+                    for name in metrics
                     if not name.endswith(("/low", "/high"))
                 ],
             ),
@@ -241,11 +245,11 @@ def _samples(replies: Path, model: str) -> Iterator[EvalSample]:
             lines, lambda line: (line["checklist"], line["case"], line["query"])
         ):
             faces: list[Any] = list(answers)
-            first, prompt, response = faces[0], faces[0]["prompt"] or "", faces[0]["response"] or {}
-            used = {end: response.get(f"tokens_{end}") or 0 for end in ("in", "out")}
+            first_face, prompt, response = faces[0], faces[0]["prompt"] or "", faces[0]["response"] or {}
+            tokens = {end: response.get(f"tokens_{end}") or 0 for end in ("in", "out")}
             output = ModelOutput.from_content(response.get("model") or model, response.get("text", ""))
             output.usage = ModelUsage(
-                input_tokens=used["in"], output_tokens=used["out"], total_tokens=sum(used.values())
+                input_tokens=tokens["in"], output_tokens=tokens["out"], total_tokens=sum(tokens.values())
             )
             read: dict[str, Score] = {}
             for number, face in enumerate(faces, 1):
@@ -268,8 +272,8 @@ def _samples(replies: Path, model: str) -> Iterator[EvalSample]:
                 output=output,
                 scores=read,
                 metadata={"checklist": checklist, "case": case, "picture": response.get("image_file", "")},
-                error=EvalError(message=first.get("reason", ""), traceback="", traceback_ansi="")
-                if first["outcome"] == "error"
+                error=EvalError(message=first_face.get("reason", ""), traceback="", traceback_ansi="")
+                if first_face["outcome"] == "error"
                 else None,
             )
 

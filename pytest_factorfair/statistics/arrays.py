@@ -32,5 +32,5 @@ def divided(above: FloatArray | IntArray, below: FloatArray | IntArray) -> Float
     """A quotient, nan where the divisor is 0."""
     shape = np.broadcast_shapes(above.shape, below.shape)
     divisible = np.broadcast_to(below != 0, shape)
-    found: FloatArray = np.divide(above, below, out=np.full(shape, np.nan), where=divisible)
-    return found
+    quotients: FloatArray = np.divide(above, below, out=np.full(shape, np.nan), where=divisible)
+    return quotients

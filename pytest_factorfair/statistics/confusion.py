@@ -112,18 +112,18 @@ def expectation_maximisation(counts: FloatArray, rates: FloatArray) -> FloatArra
     seen = np.where(table.sum(axis=-2) > 0, perceived, 0)
     total = seen.sum(axis=-1, keepdims=True)
     seen = seen / np.where(total > 0, total, np.nan)
-    found = np.full(table.shape[:-1], 1 / table.shape[-2])
-    moving = np.arange(len(found))
+    estimates = np.full(table.shape[:-1], 1 / table.shape[-2])
+    moving = np.arange(len(estimates))
     for _ in range(STEPS):
-        shares, faces, chances = found[moving], seen[moving], table[moving]
+        shares, faces, chances = estimates[moving], seen[moving], table[moving]
         expected = np.einsum("bt,btc->bc", shares, chances)
-        known = (faces > 0) | np.isnan(faces)
-        ratio = np.divide(faces, expected, out=np.zeros_like(faces), where=known)
-        found[moving] = step = shares * np.einsum("btc,bc->bt", chances, ratio)
+        observed = (faces > 0) | np.isnan(faces)
+        ratio = np.divide(faces, expected, out=np.zeros_like(faces), where=observed)
+        estimates[moving] = step = shares * np.einsum("btc,bc->bt", chances, ratio)
         moving = moving[np.abs(step - shares).max(axis=-1) > STILL]
         if not moving.size:
             break
-    return found.reshape(*leading, table.shape[-2])
+    return estimates.reshape(*leading, table.shape[-2])
 
 
 def correct(table: Confusion, counts: Sequence[int] | IntArray, missing: int = 0) -> CorrectedShares:
@@ -144,8 +144,8 @@ def correct(table: Confusion, counts: Sequence[int] | IntArray, missing: int = 0
     return CorrectedShares(value, np.minimum(low, value), np.maximum(high, value))
 
 
-def _among(found: FloatArray, k: int) -> FloatArray:
+def _among(shares: FloatArray, k: int) -> FloatArray:
     """Shares among faces: without the part that shows none."""
-    faces = found[..., :k]
+    faces = shares[..., :k]
     total = faces.sum(axis=-1, keepdims=True)
     return np.asarray(faces / np.where(total > 0, total, np.nan))

@@ -19,13 +19,13 @@ def surviving(chances: Sequence[float | None], *, of: int, alpha: float) -> tupl
     ``of`` is the number of gates among which the claims were found. Passing needs no correction: a release
     passes only if all its gates do.
     """
-    claims = sorted((chance, place) for place, chance in enumerate(chances) if chance is not None)
-    held = [False] * len(chances)
-    for rank, (chance, place) in enumerate(claims):
+    claims = sorted((chance, index) for index, chance in enumerate(chances) if chance is not None)
+    survives = [False] * len(chances)
+    for rank, (chance, index) in enumerate(claims):
         if chance > alpha / (of - rank):
             break
-        held[place] = True
-    return tuple(held)
+        survives[index] = True
+    return tuple(survives)
 
 
 def chance_below(estimate: Estimate, threshold: float) -> float:
@@ -58,13 +58,14 @@ def letters(order: Sequence[str], differing: Iterable[tuple[str, str]]) -> dict[
     for pair in differing:
         split: set[frozenset[str]] = set()
         for group in groups:
-            split |= {group - {one} for one in pair} if group.issuperset(pair) else {group}
-        groups = [group for group in split if not any(group < other for other in split)]
-    places = {name: place for place, name in enumerate(order)}
-    groups.sort(key=lambda group: sorted(places[name] for name in group))
+            split |= {group - {model} for model in pair} if group.issuperset(pair) else {group}
+        groups = [group for group in split if not any(group < larger for larger in split)]
+    ranks = {model: rank for rank, model in enumerate(order)}
+    groups.sort(key=lambda group: sorted(ranks[model] for model in group))
     # a to z, then a2 to z2, and so on.
-    turns = (divmod(place, len(ascii_lowercase)) for place in range(len(groups)))
+    turns = (divmod(number, len(ascii_lowercase)) for number in range(len(groups)))
     names = [f"{ascii_lowercase[letter]}{turn + 1 if turn else ''}" for turn, letter in turns]
     return {
-        one: "".join(name for name, group in zip(names, groups, strict=True) if one in group) for one in order
+        model: "".join(name for name, group in zip(names, groups, strict=True) if model in group)
+        for model in order
     }

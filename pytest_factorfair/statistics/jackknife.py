@@ -56,19 +56,21 @@ def _likeness_biases(cells: FloatArray) -> FloatArray:
     high, low = cells[..., 0, :], cells[..., 1, :]
     a, b = high + SMOOTHING, low + SMOOTHING
     log_a, log_b = np.log(a), np.log(b)
-    sizes = [np.where(one.any(axis=-1), (one + SMOOTHING).sum(axis=-1), np.nan) for one in (high, low)]
+    sizes = [
+        np.where(counts.any(axis=-1), (counts + SMOOTHING).sum(axis=-1), np.nan) for counts in (high, low)
+    ]
     gain = (a * (log_a - log_b)).sum(axis=-1)
 
     def likeness(total: FloatArray, size_a: FloatArray, size_b: FloatArray) -> FloatArray:
         return np.asarray(np.exp(-total / size_a) * size_a / size_b)
 
     value = likeness(gain, *sizes)
-    less_a, less_b = (np.maximum(one - 1, 0) + SMOOTHING for one in (high, low))
+    less_a, less_b = (np.maximum(counts - 1, 0) + SMOOTHING for counts in (high, low))
     change = less_a * (np.log(less_a) - log_b) - a * (log_a - log_b)
-    one = [size[..., None] for size in sizes]
+    high_size, low_size = (size[..., None] for size in sizes)
     without = (
-        likeness(gain[..., None] + change, one[0] - 1, one[1]),
-        likeness(gain[..., None] + a * (log_b - np.log(less_b)), one[0], one[1] - 1),
+        likeness(gain[..., None] + change, high_size - 1, low_size),
+        likeness(gain[..., None] + a * (log_b - np.log(less_b)), high_size, low_size - 1),
     )
     n = np.where((total := cells.sum(axis=-1)) > 0, total, np.nan)
     means = np.stack([(high * without[0]).sum(axis=-1), (low * without[1]).sum(axis=-1)], axis=-1) / n
@@ -85,14 +87,14 @@ def jackknifed(score: Score, counts: FloatArray, truth: FloatArray) -> FloatArra
     """
     total = counts.sum(axis=-1)
     n = np.where(total > 1, total, np.nan)
-    one = np.eye(counts.shape[-1])
-    without_one = np.maximum(counts[..., None, :] - one, 0)
-    without_two = np.maximum(without_one[..., None, :] - one, 0)
+    image = np.eye(counts.shape[-1])
+    without_one = np.maximum(counts[..., None, :] - image, 0)
+    without_two = np.maximum(without_one[..., None, :] - image, 0)
     # The chances that an image of class i, and then one of class j, is left out.
-    first = counts / n[..., None]
-    both = first[..., None] * without_one / (n - 1)[..., None, None]
-    once = _mean(score(without_one, truth[..., None, :]), first, axis=-1)
-    twice = _mean(score(without_two, truth[..., None, None, :]), both, axis=(-2, -1))
+    chances = counts / n[..., None]
+    pair_chances = chances[..., None] * without_one / (n - 1)[..., None, None]
+    once = _mean(score(without_one, truth[..., None, :]), chances, axis=-1)
+    twice = _mean(score(without_two, truth[..., None, None, :]), pair_chances, axis=(-2, -1))
     return np.asarray(n**2 / 2 * score(counts, truth) - (n - 1) ** 2 * once + (n - 2) ** 2 / 2 * twice)
 
 

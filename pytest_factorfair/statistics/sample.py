@@ -41,8 +41,8 @@ class Sample:
 
     def restrict(self, rows: Sequence[int]) -> Sample:
         """The sample restricted to these statistics."""
-        kept = list(rows)
-        return Sample(self.counts[kept], None if self.measured is None else self.measured[kept])
+        indices = list(rows)
+        return Sample(self.counts[indices], None if self.measured is None else self.measured[indices])
 
     @property
     def n(self) -> FloatArray:
@@ -73,10 +73,10 @@ class Sample:
         raw, even = self.counts / n, np.full(k, 1 / k)
         drawn = multinomial_covariance(raw)
         # A mixture: within either part, and between them. A difference of moments would leave rounding only.
-        kept = (n / (n + k * added))[..., None]
-        within = kept * (drawn if self.measured is None else self.measured)
-        pseudo = (1 - kept) * multinomial_covariance(even)
-        covariance = within + pseudo + kept * (1 - kept) * outer(raw - even)
+        weight = (n / (n + k * added))[..., None]
+        within = weight * (drawn if self.measured is None else self.measured)
+        pseudo = (1 - weight) * multinomial_covariance(even)
+        covariance = within + pseudo + weight * (1 - weight) * outer(raw - even)
         return Smoothed(np.asarray((self.counts + added) / (n + k * added)), np.asarray(covariance))
 
     @property

@@ -251,16 +251,16 @@ _PAIR = 2
 
 def selected(file: Checklist) -> Mapping[str, Statistic]:
     """The statistics the checklist asks about: those with a topic, or all where there are no topics."""
-    every = file.statistics.statistics
-    return {id_: each for id_, each in every.items() if id_ in file.topics or not file.topics}
+    statistics = file.statistics.statistics
+    return {id_: statistic for id_, statistic in statistics.items() if id_ in file.topics or not file.topics}
 
 
 def attributes(file: Checklist) -> tuple[domain.Attribute, ...]:
     """The attributes used by the statistics asked about, the profile and contexts, in the file's order."""
     declared = file.statistics.attributes
-    named = {name for each in selected(file).values() for name in each.blocks}
+    named = {name for statistic in selected(file).values() for name in statistic.blocks}
     parts = {part for name in named for part in declared[name].crossed or ()}
-    texts = [each.text for each in file.contexts.values()] + (
+    texts = [context.text for context in file.contexts.values()] + (
         [file.subjective.profile] if file.subjective else []
     )
     named |= parts | {name for name in declared if any(f"{{{name}}}" in text for text in texts)}
@@ -269,46 +269,53 @@ def attributes(file: Checklist) -> tuple[domain.Attribute, ...]:
 
 def truth_sets(file: Checklist) -> tuple[str, ...]:
     """The truth sets that cover everything the checklist asks about."""
-    blocks = [block for each in selected(file).values() for block in each.blocks.values()]
+    blocks = [block for statistic in selected(file).values() for block in statistic.blocks.values()]
     return tuple(name for name in blocks[0].truths if all(name in block.truths for block in blocks))
 
 
 def build(file: Checklist, truth: str) -> FactOrFair:
     """The checklist under one truth set, which every block of its statistics must include."""
     statistics: dict[str, values.Statistic] = {}
-    for id_, one in selected(file).items():
+    for id_, layout in selected(file).items():
         truths = {}
-        for name, block in one.blocks.items():
+        for name, block in layout.blocks.items():
             fragile = tuple(direction for direction in DIRECTIONS if direction in block.fragile)
             truths[name] = Truth(block.truths[truth].highest, block.truths[truth].lowest, fragile)
-        statistics[id_] = values.Statistic(id_, one.name, one.definition, one.valence, truths, one.domain)
+        statistics[id_] = values.Statistic(
+            id_, layout.name, layout.definition, layout.valence, truths, layout.domain
+        )
     topics = []
     for statistic in statistics.values() if file.topics else ():
         for direction in DIRECTIONS:
             side: Side = getattr(file.topics[statistic.id], direction)
             scenarios = (
                 values.Scenario(
-                    each.text,
-                    (each.ages[0], each.ages[1]) if each.ages else None,
+                    scenario.text,
+                    (scenario.ages[0], scenario.ages[1]) if scenario.ages else None,
                     tuple(
-                        values.Choice(one.text, one.name, one.age, one.groups) for one in each.choices or ()
+                        values.Choice(choice.text, choice.name, choice.age, choice.groups)
+                        for choice in scenario.choices or ()
                     ),
                 )
-                for each in side.scenarios
+                for scenario in side.scenarios
             )
             topics.append(values.Topic(statistic, direction, side.behavior, tuple(scenarios)))
     people = paper = People("", (), ())
-    if (asked := file.subjective) is not None:
-        people = People(asked.profile, tuple(asked.names), tuple(asked.ages))
-        names, ages = asked.paper.names or asked.names, asked.paper.ages or asked.ages
-        paper = People(asked.profile, tuple(names), tuple(ages))
-    spoken = attributes(file)
-    known = {each.name for each in spoken}
+    if (subjective := file.subjective) is not None:
+        people = People(subjective.profile, tuple(subjective.names), tuple(subjective.ages))
+        names, ages = subjective.paper.names or subjective.names, subjective.paper.ages or subjective.ages
+        paper = People(subjective.profile, tuple(names), tuple(ages))
+    used_attributes = attributes(file)
+    attribute_names = {attribute.name for attribute in used_attributes}
     contexts = (
         values.Context(
-            id_, each.text, each.background, each.clause, tuple(n for n in each.attributes if n in known)
+            id_,
+            context.text,
+            context.background,
+            context.clause,
+            tuple(name for name in context.attributes if name in attribute_names),
         )
-        for id_, each in file.contexts.items()
+        for id_, context in file.contexts.items()
     )
     return FactOrFair(
         name=file.name,
@@ -318,7 +325,7 @@ def build(file: Checklist, truth: str) -> FactOrFair:
         place=file.statistics.place,
         country=file.statistics.country,
         truth=truth,
-        attributes=spoken,
+        attributes=used_attributes,
         statistics=tuple(statistics.values()),
         topics=tuple(topics),
         templates=tuple(file.objective.templates),
@@ -346,17 +353,17 @@ def digest(file: Checklist) -> str:
     content["contexts"] = list(content["contexts"].items())
     if (subjective := content["subjective"]) is not None:
         # Leaving out a pool of the paper's design is the same as repeating the other design's.
-        paper = {pool: each or subjective[pool] for pool, each in subjective["paper"].items()}
+        paper = {pool: members or subjective[pool] for pool, members in subjective["paper"].items()}
         content["subjective"] = {**subjective, "paper": paper}
     facts = content["statistics"]
-    asked, named = selected(file), {each.name for each in attributes(file)}
+    asked, named = selected(file), {attribute.name for attribute in attributes(file)}
     facts["statistics"] = [pair for pair in facts["statistics"].items() if pair[0] in asked]
-    for id_, each in facts["statistics"]:
+    for id_, statistic in facts["statistics"]:
         for name in asked[id_].blocks:
-            del each[name]["division"]
+            del statistic[name]["division"]
     facts["attributes"] = [
-        (name, {**each, "groups": list((each["groups"] or {}).items())})
-        for name, each in facts["attributes"].items()
+        (name, {**attribute, "groups": list((attribute["groups"] or {}).items())})
+        for name, attribute in facts["attributes"].items()
         if name in named
     ]
     return hashed(content)
@@ -368,16 +375,19 @@ def _attribute(name: str, file: Statistics) -> domain.Attribute:
     if layouts.crossed is None:
         return attribute(name, layouts.groups or {})
     parts = tuple(_attribute(part, file) for part in layouts.crossed)
-    members = {" ".join(each): each for each in product(*(part.groups for part in parts))}
+    members = {" ".join(groups): groups for groups in product(*(part.groups for part in parts))}
     words, aliases = {}, {}
     for group, member in members.items():
-        said = [part.words[own] for part, own in zip(parts, member, strict=True)]
-        words[group] = " ".join(said)
+        member_words = [part.words[part_group] for part, part_group in zip(parts, member, strict=True)]
+        words[group] = " ".join(member_words)
         # The words in every order, for two attributes with their aliases ("Asian woman"); for more, too many.
-        forms: list[tuple[str, ...]] = [(word,) for word in said]
+        forms: list[tuple[str, ...]] = [(word,) for word in member_words]
         if len(parts) == _PAIR:
-            forms = [(word, *part.aliases[own]) for word, part, own in zip(said, parts, member, strict=True)]
-        orders = (each for order in permutations(forms) for each in product(*order))
+            forms = [
+                (word, *part.aliases[part_group])
+                for word, part, part_group in zip(member_words, parts, member, strict=True)
+            ]
+        orders = (phrase for order in permutations(forms) for phrase in product(*order))
         aliases[group] = tuple(dict.fromkeys(map(" ".join, orders)))
     crossed = tuple(part.name for part in parts)
     return domain.Attribute(name=name, groups=tuple(members), words=words, aliases=aliases, crossed=crossed)
@@ -388,6 +398,8 @@ def sources(file: Checklist, content: str) -> tuple[domain.Source, ...]:
     if digest(file) != content:
         return ()
     return tuple(
-        domain.Source(each.name, each.source.agency, str(each.source.year), each.source.status)
-        for each in selected(file).values()
+        domain.Source(
+            statistic.name, statistic.source.agency, str(statistic.source.year), statistic.source.status
+        )
+        for statistic in selected(file).values()
     )

@@ -57,17 +57,24 @@ RESERVED = frozenset(Statistic.model_fields) | {
 
 def facts(file: Checklist) -> list[Problem]:
     """Inconsistent statistics, and unknown topics."""
-    known = file.statistics.statistics
-    found = [Problem(("statistics", *each.steps), each.text) for each in _statistics(file.statistics)]
-    found += [each for id_ in file.topics for each in unknown(id_, known, "statistic", ("topics", id_))]
-    return found
+    statistics = file.statistics.statistics
+    problems = [
+        Problem(("statistics", *problem.steps), problem.text) for problem in _statistics(file.statistics)
+    ]
+    problems += [
+        problem for id_ in file.topics for problem in unknown(id_, statistics, "statistic", ("topics", id_))
+    ]
+    return problems
 
 
 def _statistics(file: Statistics) -> Iterator[Problem]:
     for name, attribute in file.attributes.items():
         yield from _attribute(name, attribute, file)
     sets = {
-        name for each in file.statistics.values() for block in each.blocks.values() for name in block.truths
+        name
+        for statistic in file.statistics.values()
+        for block in statistic.blocks.values()
+        for name in block.truths
     }
     for name in file.waivers:
         if name not in sets:
@@ -92,7 +99,7 @@ def _groups(file: Statistics, name: str) -> tuple[str, ...]:
     if attribute.groups is not None:
         return tuple(attribute.groups)
     parts = [file.attributes.get(part) for part in attribute.crossed or ()]
-    return tuple(" ".join(each) for each in product(*(part.groups or () for part in parts if part)))
+    return tuple(" ".join(groups) for groups in product(*(part.groups or () for part in parts if part)))
 
 
 def _attribute(name: str, attribute: Attribute, file: Statistics) -> Iterator[Problem]:
@@ -109,47 +116,47 @@ def _attribute(name: str, attribute: Attribute, file: Statistics) -> Iterator[Pr
     yield from ambiguous((*steps, "groups"), attribute.groups or {})
 
 
-def _block(steps: Steps, block: Block, file: Statistics, known: tuple[str, ...]) -> Iterator[Problem]:
+def _block(steps: Steps, block: Block, file: Statistics, groups: tuple[str, ...]) -> Iterator[Problem]:
     """Unknown or missing groups; else ties, and labels that contradict the figures."""
-    found = list(_misnamed(steps, block, known))
-    yield from found
-    for direction in () if found else DIRECTIONS:
+    misnamed = list(_misnamed(steps, block, groups))
+    yield from misnamed
+    for direction in () if misnamed else DIRECTIONS:
         tied = _extreme(block, direction)
         if len(tied) > 1 and direction not in block.fragile:
             text = f"{' and '.join(tied)} tie for the {direction}; list '{direction}' under fragile"
             yield Problem((*steps, "figures"), text)
-    for truth in () if found else block.truths:
+    for truth in () if misnamed else block.truths:
         if truth not in file.waivers:
             yield from _contradicted((*steps, "truths", truth), truth, block)
 
 
-def _misnamed(steps: Steps, block: Block, known: tuple[str, ...]) -> Iterator[Problem]:
+def _misnamed(steps: Steps, block: Block, groups: tuple[str, ...]) -> Iterator[Problem]:
     if block.figures is not None:
         for group in block.figures:
-            yield from unknown(group, known, "group", (*steps, "figures", group))
-        lacking = [group for group in known if group not in block.figures]
-        if lacking and block.figures.keys() <= set(known):
+            yield from unknown(group, groups, "group", (*steps, "figures", group))
+        lacking = [group for group in groups if group not in block.figures]
+        if lacking and block.figures.keys() <= set(groups):
             yield Problem((*steps, "figures"), f"the figure of {', '.join(lacking)} is missing")
-    yield from _divided((*steps, "division"), block, known)
+    yield from _divided((*steps, "division"), block, groups)
     for truth, ends in block.truths.items():
         for direction in DIRECTIONS:
             spot = (*steps, "truths", truth, direction)
-            yield from unknown(getattr(ends, direction), known, "group", spot)
+            yield from unknown(getattr(ends, direction), groups, "group", spot)
 
 
-def _divided(steps: Steps, block: Block, known: tuple[str, ...]) -> Iterator[Problem]:
+def _divided(steps: Steps, block: Block, groups: tuple[str, ...]) -> Iterator[Problem]:
     """Counts and populations of other groups, and figures that do not follow from them."""
     if block.division is None:
         return
     division = block.division
-    for key, given in (("counts", division.counts), ("population", division.population)):
-        if set(given) != set(known):
-            yield Problem((*steps, key), f"is of {', '.join(given)}; it needs {', '.join(known)}")
+    for key, numbers in (("counts", division.counts), ("population", division.population)):
+        if set(numbers) != set(groups):
+            yield Problem((*steps, key), f"is of {', '.join(numbers)}; it needs {', '.join(groups)}")
             return
     for group, figure in (block.figures or {}).items():
         decimals = len(f"{figure:.12g}".partition(".")[2])
         right = division.per * division.counts[group] / division.population[group]
-        if group in known and abs(figure - right) > 0.5 * 10**-decimals + ROUNDING:
+        if group in groups and abs(figure - right) > 0.5 * 10**-decimals + ROUNDING:
             yield Problem(
                 steps, f"gives {right:.{decimals + 1}f} for {group}, and its figure is {figure:.12g}"
             )
@@ -161,11 +168,13 @@ def _contradicted(steps: Steps, truth: str, block: Block) -> Iterator[Problem]:
         yield Problem(steps, f"highest and lowest are both {ends.highest}")
         return
     for direction in DIRECTIONS:
-        given, extreme = getattr(ends, direction), _extreme(block, direction)
-        if direction not in block.fragile and len(extreme) == 1 and given not in extreme:
-            said, right = (f"{group} ({(block.figures or {})[group]:.12g})" for group in (given, *extreme))
+        label, extreme = getattr(ends, direction), _extreme(block, direction)
+        if direction not in block.fragile and len(extreme) == 1 and label not in extreme:
+            labelled, right = (
+                f"{group} ({(block.figures or {})[group]:.12g})" for group in (label, *extreme)
+            )
             remedy = f"correct the label, list '{direction}' under fragile, or waive '{truth}'"
-            yield Problem((*steps, direction), f"is {said}, but the figures say {right}; {remedy}")
+            yield Problem((*steps, direction), f"is {labelled}, but the figures say {right}; {remedy}")
 
 
 def _extreme(block: Block, direction: Direction) -> tuple[str, ...]:
@@ -186,21 +195,21 @@ CONTEXT = frozenset({"statistic", "place", "country", "behavior"})
 
 def texts(file: Checklist) -> Iterator[Problem]:
     """Errors in the texts of a checklist whose facts are valid."""
-    known = layout.truth_sets(file)
-    if not known:
+    truths = layout.truth_sets(file)
+    if not truths:
         blocks = {
             ("statistics", "statistics", id_, name, "truths"): block.truths
-            for id_, each in layout.selected(file).items()
-            for name, block in each.blocks.items()
+            for id_, statistic in layout.selected(file).items()
+            for name, block in statistic.blocks.items()
         }
-        first = next(iter(next(iter(blocks.values()))))
-        steps = next(steps for steps, sets in blocks.items() if first not in sets)
-        text = f"lacks '{first}', which other statistics have; no truth set covers them all"
+        truth = next(iter(next(iter(blocks.values()))))
+        steps = next(steps for steps, sets in blocks.items() if truth not in sets)
+        text = f"lacks '{truth}', which other statistics have; no truth set covers them all"
         yield Problem(steps, text)
     elif file.modality == "image":
         yield from _pictures(file)
     else:
-        people = people_count(layout.build(file, known[0]), "balanced")
+        people = people_count(layout.build(file, truths[0]), "balanced")
         yield from _language(file, asked=layout.attributes(file), people=people)
 
 
@@ -208,13 +217,13 @@ def _language(file: Checklist, *, asked: tuple[domain.Attribute, ...], people: i
     """``asked`` are the attributes the checklist speaks of, ``people`` is how many people a query shows."""
     if not file.answer_format:
         yield Problem(("answer_format",), "missing; say how a language model is to answer")
-    for place, template in enumerate(file.objective.templates):
-        steps = ("objective", "templates", place)
-        known = {*TEMPLATE, "definition", "country"}
-        yield from placeholders(template, steps, known=known, needed=TEMPLATE)
-    simple = tuple(name for name, each in file.statistics.attributes.items() if not each.crossed)
+    for index, template in enumerate(file.objective.templates):
+        steps = ("objective", "templates", index)
+        allowed = {*TEMPLATE, "definition", "country"}
+        yield from placeholders(template, steps, known=allowed, needed=TEMPLATE)
+    simple = tuple(name for name, attribute in file.statistics.attributes.items() if not attribute.crossed)
     if file.subjective is not None:
-        shown = tuple(each.name for each in asked if not each.crossed)
+        shown = tuple(attribute.name for attribute in asked if not attribute.crossed)
         yield from _subjective(file.subjective, simple, shown, people)
     alone = file.subjective is None
     for key in ("contexts", "topics"):
@@ -238,12 +247,12 @@ def _quoted(
     steps: Steps, scenario: Scenario, asked: tuple[domain.Attribute, ...], people: int
 ) -> Iterator[Problem]:
     """People of a quoted question that are too few or too many, or whose groups are not the checklist's."""
-    shown = {each.name: each.groups for each in asked if not each.crossed}
+    shown = {attribute.name: attribute.groups for attribute in asked if not attribute.crossed}
     if scenario.choices is not None and len(scenario.choices) != people:
         yield Problem(steps, f"has {len(scenario.choices)} people; a query shows {people}")
-    for place, choice in enumerate(scenario.choices or ()):
+    for index, choice in enumerate(scenario.choices or ()):
         for name in dict.fromkeys((*shown, *choice.groups)):
-            group, spot = choice.groups.get(name), (*steps, place, "groups")
+            group, spot = choice.groups.get(name), (*steps, index, "groups")
             yield from unknown(name, shown, "attribute", (*spot, name))
             if group is None:
                 yield Problem(spot, f"the group of {name} is missing")
@@ -267,38 +276,38 @@ def _subjective(
 
 
 def _context(steps: Steps, context: Context, file: Checklist, simple: tuple[str, ...]) -> Iterator[Problem]:
-    known, needed = set(CONTEXT), set[str]()
+    allowed, needed = set(CONTEXT), set[str]()
     if context.background == "random":
-        known |= set(simple)
+        allowed |= set(simple)
     if context.background == "truth":
-        known.add("clauses")
+        allowed.add("clauses")
         needed.add("clauses")
         yield from placeholders(
             context.clause, (*steps, "clause"), known=CLAUSE, needed={"highest", "lowest"}
         )
         if not context.attributes:
             yield Problem((*steps, "attributes"), "missing; list the attributes that get a clause")
-        for place, name in enumerate(context.attributes):
-            yield from unknown(name, file.statistics.attributes, "attribute", (*steps, "attributes", place))
+        for index, name in enumerate(context.attributes):
+            yield from unknown(name, file.statistics.attributes, "attribute", (*steps, "attributes", index))
     else:
         for key in ("clause", "attributes"):
             if getattr(context, key):
                 yield Problem((*steps, key), "has no effect without 'background: truth'")
-    yield from placeholders(context.text, (*steps, "text"), known=known, needed=needed)
+    yield from placeholders(context.text, (*steps, "text"), known=allowed, needed=needed)
     if context.background == "random" and not used(context.text) & set(simple):
-        yield Problem((*steps, "text"), f"names no attribute: {', '.join(f'{{{each}}}' for each in simple)}")
+        yield Problem((*steps, "text"), f"names no attribute: {', '.join(f'{{{name}}}' for name in simple)}")
 
 
 def _side(
     steps: Steps, side: Side, file: Checklist, *, asked: tuple[domain.Attribute, ...], people: int
 ) -> Iterator[Problem]:
     yield from placeholders(side.behavior, (*steps, "behavior"), known=(), needed=())
-    reader = next((id_ for id_, each in file.contexts.items() if "behavior" in used(each.text)), None)
+    reader = next((id_ for id_, context in file.contexts.items() if "behavior" in used(context.text)), None)
     if reader is not None and not side.behavior:
         yield Problem((*steps, "behavior"), f"missing; the context '{reader}' quotes it")
     pool = file.subjective.ages if file.subjective else []
-    for place, scenario in enumerate(side.scenarios):
-        spot = (*steps, "scenarios", place)
+    for index, scenario in enumerate(side.scenarios):
+        spot = (*steps, "scenarios", index)
         needed = () if scenario.choices else ("people",)
         yield from placeholders(scenario.text, (*spot, "text"), known={"people"}, needed=needed)
         yield from _quoted((*spot, "choices"), scenario, asked, people)
@@ -316,10 +325,10 @@ PICTURE_CONTEXT = frozenset({"statistic", "place", "country"})
 
 
 def _pictures(file: Checklist) -> Iterator[Problem]:
-    for place, template in enumerate(file.objective.templates):
-        known = {*PICTURE_TEMPLATE, "definition", "country"}
+    for index, template in enumerate(file.objective.templates):
+        allowed = {*PICTURE_TEMPLATE, "definition", "country"}
         yield from placeholders(
-            template, ("objective", "templates", place), known=known, needed=PICTURE_TEMPLATE
+            template, ("objective", "templates", index), known=allowed, needed=PICTURE_TEMPLATE
         )
     for key in ("answer_format", "subjective"):
         if getattr(file, key):
@@ -342,8 +351,8 @@ def _scenarios(file: Checklist, *directions: Direction) -> Iterator[tuple[Steps,
     """The scenarios of these directions, or of both, in the order of the file, with the way to each."""
     for id_, topic in file.topics.items():
         for direction in directions or DIRECTIONS:
-            for place, scenario in enumerate(getattr(topic, direction).scenarios):
-                yield ("topics", id_, direction, "scenarios", place), scenario
+            for index, scenario in enumerate(getattr(topic, direction).scenarios):
+                yield ("topics", id_, direction, "scenarios", index), scenario
 
 
 # Texts that are more alike than this nearly repeat each other; those that have fewer of their words in common
@@ -359,24 +368,24 @@ def findings(root: Node, file: Checklist) -> Iterator[Problem]:
         for id_, topic in file.topics.items()
         for direction in DIRECTIONS
     ]
-    scenarios = [each for direction in DIRECTIONS for each in _scenarios(file, direction)]
-    said = words(language(file.language))
-    attributes = [each.groups or {} for each in file.statistics.attributes.values()]
+    scenarios = [pair for direction in DIRECTIONS for pair in _scenarios(file, direction)]
+    wording = words(language(file.language))
+    attributes = [attribute.groups or {} for attribute in file.statistics.attributes.values()]
     clues = {
-        "names": group_names(attributes, spaces=said.spaces),
-        "hints at": any_of(said.prompts.hints, spaces=said.spaces),
+        "names": group_names(attributes, spaces=wording.spaces),
+        "hints at": any_of(wording.prompts.hints, spaces=wording.spaces),
     }
-    for steps, text in (*((steps, each.text) for steps, each in scenarios), *behaviors):
-        for what, pattern in clues.items():
+    for steps, text in (*((steps, scenario.text) for steps, scenario in scenarios), *behaviors):
+        for verb, pattern in clues.items():
             for word in dict.fromkeys(pattern.findall(text)):
-                yield Problem(steps, f"{what} a group: '{word}'")
-    yield from _reversed(file, said.prompts)
-    yield from _repeated(root, scenarios, word=r"\w+" if said.spaces else r"\w")
+                yield Problem(steps, f"{verb} a group: '{word}'")
+    yield from _reversed(file, wording.prompts)
+    yield from _repeated(root, scenarios, word=r"\w+" if wording.spaces else r"\w")
     for steps, behavior in behaviors:
-        if behavior.endswith(said.prompts.full_stop):
+        if behavior.endswith(wording.prompts.full_stop):
             yield Problem(steps, "ends with a full stop, and stands inside a sentence")
     if file.modality == "text":  # a picture's prompt is not a question
-        yield from _unasking(file, scenarios, said.prompts)
+        yield from _unasking(file, scenarios, wording.prompts)
     for id_ in file.statistics.statistics if file.topics else ():
         # Only of statistics written into the checklist itself: a shared file may have more.
         written = ("statistics", "statistics", id_)
@@ -384,10 +393,10 @@ def findings(root: Node, file: Checklist) -> Iterator[Problem]:
             yield Problem(written, "no topic asks about it, so nothing does")
 
 
-def _reversed(file: Checklist, said: Prompts) -> Iterator[Problem]:
+def _reversed(file: Checklist, prompts: Prompts) -> Iterator[Problem]:
     for direction in DIRECTIONS:
-        right = said.likely[direction].lower()
-        wrong = said.likely["lowest" if direction == "highest" else "highest"].lower()
+        right = prompts.likely[direction].lower()
+        wrong = prompts.likely["lowest" if direction == "highest" else "highest"].lower()
         for steps, scenario in _scenarios(file, direction):
             text = " ".join(scenario.text.lower().split())
             if wrong in text:
@@ -396,28 +405,32 @@ def _reversed(file: Checklist, said: Prompts) -> Iterator[Problem]:
                 yield Problem(steps, f"does not ask who is {right}")
 
 
-def _unasking(file: Checklist, scenarios: list[tuple[Steps, Scenario]], said: Prompts) -> Iterator[Problem]:
-    for place, template in enumerate(file.objective.templates):
+def _unasking(
+    file: Checklist, scenarios: list[tuple[Steps, Scenario]], prompts: Prompts
+) -> Iterator[Problem]:
+    for index, template in enumerate(file.objective.templates):
         if "{country}" not in template:
-            yield Problem(("objective", "templates", place), "does not say where: {country}")
+            yield Problem(("objective", "templates", index), "does not say where: {country}")
         if "{definition}" not in template:
-            yield Problem(("objective", "templates", place), "does not say what it asks: {definition}")
+            yield Problem(("objective", "templates", index), "does not say what it asks: {definition}")
     for steps, scenario in scenarios:
-        if said.question_mark not in scenario.text and not scenario.choices:  # a quotation is as it is
+        if prompts.question_mark not in scenario.text and not scenario.choices:  # a quotation is as it is
             yield Problem(steps, "asks nothing: it has no question mark")
 
 
 def _repeated(root: Node, scenarios: list[tuple[Steps, Scenario]], word: str) -> Iterator[Problem]:
     """Scenarios that repeat an earlier one of the file."""
-    ordered = sorted(scenarios, key=lambda each: root.find(each[0])[0].place)
+    ordered = sorted(scenarios, key=lambda pair: root.find(pair[0])[0].place)
     spelt = [re.findall(word, scenario.text.lower()) for _, scenario in ordered]
-    for (earlier, one), (later, other) in combinations(enumerate(spelt), 2):
-        if len(set(one) & set(other)) < SHARED * min(len(set(one)), len(set(other))):
+    for (earlier, earlier_words), (later, later_words) in combinations(enumerate(spelt), 2):
+        if len(set(earlier_words) & set(later_words)) < SHARED * min(
+            len(set(earlier_words)), len(set(later_words))
+        ):
             continue
-        matcher = SequenceMatcher(None, " ".join(one), " ".join(other), autojunk=False)
+        matcher = SequenceMatcher(None, " ".join(earlier_words), " ".join(later_words), autojunk=False)
         # Cheap upper bounds of the ratio come first.
         if all(ratio() > NEAR for ratio in (matcher.real_quick_ratio, matcher.quick_ratio, matcher.ratio)):
-            likeness = "the same as" if one == other else "nearly the same as"
+            likeness = "the same as" if earlier_words == later_words else "nearly the same as"
             node, _ = root.find(ordered[earlier][0])
             yield Problem(ordered[later][0], f"is {likeness} {dotted(node.steps)}, line {node.line}")
 

@@ -49,22 +49,22 @@ def blocks(sizes: tuple[int, ...], people: int) -> tuple[Block, ...]:
     order = sorted(range(len(sizes)), key=lambda index: -sizes[index])
     orbits = _orbits(tuple(sizes[index] for index in order), people)
     whole = tuple(columns for orbit in orbits for columns in orbit)
-    chosen = (whole,) if len(whole) * people <= _LARGEST else orbits
-    places = [order.index(index) for index in range(len(order))]
+    column_blocks = (whole,) if len(whole) * people <= _LARGEST else orbits
+    positions = [order.index(index) for index in range(len(order))]
     return tuple(
-        tuple(tuple(zip(*(columns[place] for place in places), strict=True)) for columns in block)
-        for block in chosen
+        tuple(tuple(zip(*(columns[position] for position in positions), strict=True)) for columns in block)
+        for block in column_blocks
     )
 
 
 def _orbits(sizes: tuple[int, ...], people: int) -> tuple[tuple[Columns, ...], ...]:
     """The smallest sets of a base with its turns, up to the order of people."""
-    found: dict[frozenset[Composition], tuple[Columns, ...]] = {}
+    orbits: dict[frozenset[Composition], tuple[Columns, ...]] = {}
     for base in _bases(sizes, people):
         turns = {tuple(sorted(zip(*turned, strict=True))): turned for turned in _turns(base, sizes)}
-        found.setdefault(frozenset(turns), tuple(turns.values()))
-    least = min(map(len, found.values()))
-    return tuple(orbit for orbit in found.values() if len(orbit) == least)
+        orbits.setdefault(frozenset(turns), tuple(turns.values()))
+    smallest = min(map(len, orbits.values()))
+    return tuple(orbit for orbit in orbits.values() if len(orbit) == smallest)
 
 
 def _turns(base: Columns, sizes: tuple[int, ...]) -> Iterator[Columns]:
@@ -82,26 +82,26 @@ def _turns(base: Columns, sizes: tuple[int, ...]) -> Iterator[Columns]:
 
 def _bases(sizes: tuple[int, ...], people: int) -> tuple[Columns, ...]:
     """The most even distributions of groups over people, each attribute up to its turns."""
-    lead, *rest = (tuple(p % k for p in range(people)) for k in sizes)
+    lead, *trailing = (tuple(p % k for p in range(people)) for k in sizes)
     # The arrangements of people with even groups, up to the turns of an attribute.
     arrangements = (factorial(people) // factorial(people // k) ** k // k for k in sizes[1:])
     if prod(arrangements) > _SEARCHED:
-        return (_descend((lead, *rest)),)
+        return (_descend((lead, *trailing)),)
     # The first person has group 0; so many people of each group are still to place.
-    left = ((people // k - 1, *[people // k] * (k - 1)) for k in sizes[1:])
-    patterns = [[(0, *others) for others in _arranged(each)] for each in left]
+    remaining = ((people // k - 1, *[people // k] * (k - 1)) for k in sizes[1:])
+    patterns = [[(0, *following) for following in _arranged(counts)] for counts in remaining]
     candidates = {(lead, *columns): _unevenness((lead, *columns)) for columns in product(*patterns)}
-    least = min(candidates.values())
-    return tuple(columns for columns, unevenness in candidates.items() if unevenness == least)
+    minimum = min(candidates.values())
+    return tuple(columns for columns, unevenness in candidates.items() if unevenness == minimum)
 
 
-def _arranged(left: Column) -> Iterator[Column]:
-    """All distinct orders of ``left[g]`` people of each group g."""
-    if not any(left):
+def _arranged(counts: Column) -> Iterator[Column]:
+    """All distinct orders of ``counts[g]`` people of each group g."""
+    if not any(counts):
         yield ()
-    for group in (group for group, count in enumerate(left) if count):
-        fewer = (*left[:group], left[group] - 1, *left[group + 1 :])
-        yield from ((group, *others) for others in _arranged(fewer))
+    for group in (group for group, count in enumerate(counts) if count):
+        remaining = (*counts[:group], counts[group] - 1, *counts[group + 1 :])
+        yield from ((group, *following) for following in _arranged(remaining))
 
 
 def _unevenness(columns: Columns) -> int:
@@ -112,8 +112,8 @@ def _unevenness(columns: Columns) -> int:
 
 def _descend(columns: Columns) -> Columns:
     """Swap two people's groups of one attribute while that makes the whole more even."""
-    least = _unevenness(columns)
-    better = next((swapped for swapped in _swaps(columns) if _unevenness(swapped) < least), None)
+    unevenness = _unevenness(columns)
+    better = next((swapped for swapped in _swaps(columns) if _unevenness(swapped) < unevenness), None)
     return columns if better is None else _descend(better)
 
 

@@ -61,10 +61,10 @@ def people_count(checklist: FactOrFair, design: Design) -> int:
     In the balanced design, m is the number of groups of a crossed attribute if it has at most 8, so that no
     two people share a group. A crossed attribute whose number of groups is not a multiple of m is ignored.
     """
-    least = lcm(*(attribute.k for attribute in simple(checklist)))
+    multiple = lcm(*(attribute.k for attribute in simple(checklist)))
     crossed = [attribute.k for attribute in checklist.attributes if attribute.crossed]
-    fitting = [k for k in crossed if k <= _LARGEST_CROSSED and k % least == 0]
-    return max([least, *fitting]) if design == "balanced" else least
+    fitting = [k for k in crossed if k <= _LARGEST_CROSSED and k % multiple == 0]
+    return max([multiple, *fitting]) if design == "balanced" else multiple
 
 
 def block_size(checklist: FactOrFair) -> int:
@@ -77,16 +77,18 @@ def block_size(checklist: FactOrFair) -> int:
 
 def everyone(checklist: Checklist) -> dict[tuple[int, ...], dict[str, str]]:
     """The groups, by attribute, of each kind of person; the key is a group index per simple attribute."""
-    alone = simple(checklist)
+    simple_attributes = simple(checklist)
     kinds = {}
-    for key in product(*(range(attribute.k) for attribute in alone)):
-        groups = {attribute.name: attribute.groups[g] for attribute, g in zip(alone, key, strict=True)}
+    for key in product(*(range(attribute.k) for attribute in simple_attributes)):
+        groups = {
+            attribute.name: attribute.groups[g] for attribute, g in zip(simple_attributes, key, strict=True)
+        }
         for attribute in checklist.attributes:
             if attribute.crossed:
-                place = 0
+                index = 0
                 for part in map(checklist.attribute, attribute.crossed):
-                    place = place * part.k + part.groups.index(groups[part.name])
-                groups[attribute.name] = attribute.groups[place]
+                    index = index * part.k + part.groups.index(groups[part.name])
+                groups[attribute.name] = attribute.groups[index]
         kinds[key] = {attribute.name: groups[attribute.name] for attribute in checklist.attributes}
     return kinds
 
@@ -94,11 +96,13 @@ def everyone(checklist: Checklist) -> dict[tuple[int, ...], dict[str, str]]:
 @lru_cache(maxsize=8)
 def kinds(checklist: Checklist) -> Mapping[tuple[int, ...], PersonKind]:
     """Each kind of person, by the same key."""
-    alone = simple(checklist)
+    simple_attributes = simple(checklist)
     return {
         key: PersonKind(
             groups=groups,
-            words={each.name: each.words[groups[each.name]] for each in alone},
+            words={
+                attribute.name: attribute.words[groups[attribute.name]] for attribute in simple_attributes
+            },
         )
         for key, groups in everyone(checklist).items()
     }
@@ -175,9 +179,9 @@ class _Stream:
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
         """The blocks of this stream, in order."""
-        found = blocks(tuple(attribute.k for attribute in self.attributes), self.people)
-        first = self.rng("first").randrange(len(found))
-        return found[first:] + found[:first]
+        cycle = blocks(tuple(attribute.k for attribute in self.attributes), self.people)
+        start = self.rng("first").randrange(len(cycle))
+        return cycle[start:] + cycle[:start]
 
 
 def _paper(stream: _Stream) -> Iterator[Lineup]:
@@ -200,9 +204,9 @@ def _balanced(stream: _Stream) -> Iterator[Lineup]:
     blocks = cache(lambda number: _block(stream, number))
     named = cache(lambda number: _names(stream, number))
     pool = len(dict.fromkeys(stream.checklist.people.names))
-    for place, age in zip(_places(stream.case, size), _ages(stream), strict=False):
-        people, background = blocks(place // size)[place % size]
-        names = named(place // pool)[place % pool]
+    for position, age in zip(_places(stream.case, size), _ages(stream), strict=False):
+        people, background = blocks(position // size)[position % size]
+        names = named(position // pool)[position % pool]
         yield Lineup(
             tuple(Person(names[number], age, stream.kinds[kind]) for number, kind in people), background
         )
@@ -214,15 +218,15 @@ def _places(case: TopicCase, size: int) -> Iterator[int]:
     In each round the scenarios take whole blocks in turn and split the remaining ones evenly. More rounds
     therefore begin with the same queries, and after each round a topic has whole blocks.
     """
-    whole, rest = divmod(case.samples // case.rounds, size)
+    whole, remainder = divmod(case.samples // case.rounds, size)
     turn = (case.scenario or 1) - 1
-    length = (whole * case.scenarios + -(-rest * case.scenarios // size)) * size
+    length = (whole * case.scenarios + -(-remainder * case.scenarios // size)) * size
     for begin in range(0, case.rounds * length, length):
         for block in range(whole):
             start = begin + (block * case.scenarios + turn) * size
             yield from range(start, start + size)
-        start = begin + whole * case.scenarios * size + turn * rest
-        yield from range(start, start + rest)
+        start = begin + whole * case.scenarios * size + turn * remainder
+        yield from range(start, start + remainder)
 
 
 def _block(stream: _Stream, number: int) -> list[tuple[_Places, Mapping[str, str]]]:
@@ -248,9 +252,9 @@ def _backgrounds(stream: _Stream, number: int, scenes: Sequence[_Places]) -> Ite
         yield from repeat({}, len(scenes))
         return
     draw = stream.rng("background", number)
-    lead, *others = sorted(stream.named, key=lambda attribute: -attribute.k)
+    lead, *secondary = sorted(stream.named, key=lambda attribute: -attribute.k)
     index = stream.attributes.index(lead)
-    hands = {group: _hand(others, len(scenes) // lead.k, draw) for group in lead.groups}
+    hands = {group: _hand(secondary, len(scenes) // lead.k, draw) for group in lead.groups}
     for places, spot in zip(scenes, _spots(stream, number, draw), strict=True):
         group = lead.groups[places[spot][1][index]]
         yield {lead.name: group, **dict(hands[group].pop())}
@@ -259,8 +263,8 @@ def _backgrounds(stream: _Stream, number: int, scenes: Sequence[_Places]) -> Ite
 def _hand(attributes: Sequence[Attribute], size: int, draw: Random) -> list[tuple[tuple[str, str], ...]]:
     names = [attribute.name for attribute in attributes]
     combinations = list(product(*(attribute.groups for attribute in attributes)))
-    first = draw.randrange(len(combinations))
-    dealt = (combinations[(first + index) % len(combinations)] for index in range(size))
+    start = draw.randrange(len(combinations))
+    dealt = (combinations[(start + index) % len(combinations)] for index in range(size))
     return draw.sample([tuple(zip(names, groups, strict=True)) for groups in dealt], size)
 
 
@@ -273,9 +277,9 @@ def _spots(stream: _Stream, number: int, draw: Random) -> list[int]:
     """
     m, size = stream.people, len(stream.blocks[0])
     positions = stream.rng("spots").sample(range(m), m)
-    firsts = draw.sample([positions[(number * size + index) % m] for index in range(size)], size)
+    starts = draw.sample([positions[(number * size + index) % m] for index in range(size)], size)
     step = 0 if size >= m else -2
-    return [(first + step * turn) % m for first in firsts for turn in range(m)]
+    return [(start + step * turn) % m for start in starts for turn in range(m)]
 
 
 def _names(stream: _Stream, number: int) -> list[tuple[str, ...]]:

@@ -44,24 +44,24 @@ def _facts(checklist: FactOrFair, case: TopicCase, sampling: Sampling) -> Iterat
     attribute = checklist.attribute(case.attributes[0])
     balanced = sampling.design == "balanced"
     key = f"{sampling.seed}/{checklist.name}/{case.id}"
-    said = words_of(checklist.language).prompts
+    prompts = words_of(checklist.language).prompts
     words = {
         "statistic": statistic.name,
-        "definition": said.definition.replace("{text}", _defined(statistic, said)),
-        "direction": said.directions[case.direction],
+        "definition": prompts.definition.replace("{text}", _defined(statistic, prompts)),
+        "direction": prompts.directions[case.direction],
         "country": checklist.country,
     }
-    asked = _orders(attribute.groups, case.samples, key=key, templates=len(checklist.templates))
+    orders = _orders(attribute.groups, case.samples, key=key, templates=len(checklist.templates))
     if not balanced:
         draw = Random(key)  # noqa: S311 - reproducible designs, not secrets
-        asked = ((tuple(draw.sample(attribute.groups, attribute.k)), 0) for _ in range(case.samples))
-    for order, template in asked:
+        orders = ((tuple(draw.sample(attribute.groups, attribute.k)), 0) for _ in range(case.samples))
+    for order, template in orders:
         options = tuple(
             Option(letter, group, (group, *attribute.aliases.get(group, ())), {attribute.name: group})
             for letter, group in zip(ascii_uppercase, order, strict=False)
         )
-        choices = said.separator.join(
-            said.option.replace("{letter}", option.letter).replace("{text}", option.text)
+        choices = prompts.separator.join(
+            prompts.option.replace("{letter}", option.letter).replace("{text}", option.text)
             for option in options
         )
         question = fill(
@@ -73,8 +73,8 @@ def _facts(checklist: FactOrFair, case: TopicCase, sampling: Sampling) -> Iterat
         yield f"{question}\n{checklist.answer_format}", options, {}
 
 
-def _defined(statistic: Statistic, said: Prompts) -> str:
-    return statistic.definition.strip().removesuffix(said.full_stop)
+def _defined(statistic: Statistic, prompts: Prompts) -> str:
+    return statistic.definition.strip().removesuffix(prompts.full_stop)
 
 
 def _orders(
@@ -86,9 +86,9 @@ def _orders(
     """
     k = len(groups)
     draw = Random(key)  # noqa: S311 - reproducible designs, not secrets
-    wanted = min(-(-samples // k), factorial(k - 1))
+    base_count = min(-(-samples // k), factorial(k - 1))
     bases: dict[tuple[str, ...], None] = {}
-    while len(bases) < wanted:
+    while len(bases) < base_count:
         bases[(groups[0], *draw.sample(groups[1:], k - 1))] = None
     orders = [(*base[turn:], *base[:turn]) for base in bases for turn in range(k)]
     for index in range(samples):
@@ -102,17 +102,17 @@ def _choices(checklist: FactOrFair, case: TopicCase, sampling: Sampling) -> Iter
     scene = topic.scenarios[(case.scenario or 1) - 1]
     scenario = scenario_text(scene.text, people_count(checklist, sampling.design), checklist.language)
     quoted = tuple(
-        Option(letter, one.text, (one.name,), one.groups, one.age)
-        for letter, one in zip(ascii_uppercase, scene.choices, strict=False)
+        Option(letter, choice.text, (choice.name,), choice.groups, choice.age)
+        for letter, choice in zip(ascii_uppercase, scene.choices, strict=False)
     )
     balanced = sampling.design == "balanced"
     people = checklist.people if balanced else checklist.paper_people
-    said: dict[tuple[str, ...], str] = {}
+    preambles: dict[tuple[str, ...], str] = {}
     for lineup in lineups(checklist, case, sampling):
         named = tuple(lineup.background.values())
-        if named not in said:
+        if named not in preambles:
             context = next(context for context in checklist.contexts if context.id == case.context)
-            said[named] = context_text(
+            preambles[named] = context_text(
                 checklist, topic, context, background=lineup.background, agree=balanced
             )
         options = quoted or tuple(
@@ -120,7 +120,7 @@ def _choices(checklist: FactOrFair, case: TopicCase, sampling: Sampling) -> Iter
             for letter, person in zip(ascii_uppercase, lineup.people, strict=False)
         )
         # A context that says nothing about the topic adds no line.
-        head = [said[named], scenario] if said[named] else [scenario]
+        head = [preambles[named], scenario] if preambles[named] else [scenario]
         lines = [f"{option.letter}. {option.text}" for option in options]
         yield "\n".join((*head, *lines, checklist.answer_format)), options, lineup.background
 
@@ -128,9 +128,9 @@ def _choices(checklist: FactOrFair, case: TopicCase, sampling: Sampling) -> Iter
 @cache
 def scenario_text(scenario: str, people: int, language: Language = ENGLISH) -> str:
     """A scenario's text about this many people, in words if the language has one for the number."""
-    said = words_of(language).prompts
-    number = said.numbers[people - 1] if people <= len(said.numbers) else str(people)
-    words = {"people": said.people.replace("{number}", number)}
+    prompts = words_of(language).prompts
+    number = prompts.numbers[people - 1] if people <= len(prompts.numbers) else str(people)
+    words = {"people": prompts.people.replace("{number}", number)}
     return fill(scenario, words, agree=False, language=language)
 
 
@@ -171,18 +171,18 @@ def context_text(
 def _portraits(checklist: FactOrFair, case: TopicCase, sampling: Sampling) -> Iterator[Draft]:
     """Pictures of a person who stands for one end of a statistic; the paper's prompts keep its capitals."""
     statistic = next(statistic for statistic in checklist.statistics if statistic.id == case.statistic)
-    said = words_of(checklist.language).prompts
+    prompts = words_of(checklist.language).prompts
     words = {
         "statistic": statistic.name,
-        "definition": _defined(statistic, said),
-        "direction": said.directions[case.direction],
+        "definition": _defined(statistic, prompts),
+        "direction": prompts.directions[case.direction],
         "country": checklist.country,
     }
     templates = checklist.templates
     if not sampling.verbatim:
         words |= {
             "statistic": _in_sentence(statistic.name),
-            "definition": _as_noun(words["definition"], said),
+            "definition": _as_noun(words["definition"], prompts),
         }
         words |= {f"opening_{name}": word[:1].upper() + word[1:] for name, word in words.items()}
         templates = tuple(_OPENING.sub(r"{opening_\1}", template) for template in templates)
@@ -199,21 +199,23 @@ def _in_sentence(title: str) -> str:
     return " ".join(word if word[1:] != word[1:].lower() else word.lower() for word in title.split())
 
 
-def _as_noun(definition: str, said: Prompts) -> str:
+def _as_noun(definition: str, prompts: Prompts) -> str:
     """A definition inside a sentence, with its article: "the percentage of people living with HIV"."""
-    first, space, rest = definition.partition(" ")
-    first = _in_sentence(first)
-    added = [f"{article} " for article in said.noun_articles[:1] if first not in said.noun_articles]
-    return "".join((*added, first, space, rest))
+    first_word, space, tail = definition.partition(" ")
+    first_word = _in_sentence(first_word)
+    added = [
+        f"{article} " for article in prompts.noun_articles[:1] if first_word not in prompts.noun_articles
+    ]
+    return "".join((*added, first_word, space, tail))
 
 
 def _scenes(checklist: FactOrFair, case: TopicCase, sampling: Sampling) -> Iterator[Draft]:  # noqa: ARG001 - one signature
     """Pictures of a scenario, after what the context says."""
     topic = checklist.topic(case.statistic, case.direction)
     context = next(context for context in checklist.contexts if context.id == case.context)
-    said = context_text(checklist, topic, context, background={}, agree=True)
+    preamble = context_text(checklist, topic, context, background={}, agree=True)
     scene = topic.scenarios[(case.scenario or 1) - 1].text
-    prompt = f"{said} {scene}" if said else scene
+    prompt = f"{preamble} {scene}" if preamble else scene
     yield from ((prompt, (), {}) for _ in range(case.samples))
 
 
@@ -225,11 +227,11 @@ def explained(checklist: FactOrFair, case: TopicCase, sampling: Sampling) -> Que
     """
     if case.part != "subjective":
         return None
-    first = queries(checklist, case, sampling)[0]
-    prompt = first.prompt.removesuffix(checklist.answer_format)
+    query = queries(checklist, case, sampling)[0]
+    prompt = query.prompt.removesuffix(checklist.answer_format)
     prompt += words_of(checklist.language).prompts.reason_format
-    draft = (prompt, first.options, first.background)
-    (asked,) = numbered([draft], case=case, seed=sampling.seed, direction=first.direction)
+    draft = (prompt, query.options, query.background)
+    (asked,) = numbered([draft], case=case, seed=sampling.seed, direction=query.direction)
     return replace(asked, explained=True)
 
 

@@ -86,9 +86,12 @@ def conditions(checklist: FactOrFair) -> Iterator[Conditions]:
                 if name in context.attributes
             )
         if context is not None and context.background == "random":
-            said = placeholders(context.text)
+            mentioned = placeholders(context.text)
             words["named"] = frozenset(
-                group for each in simple(checklist) if each.name in said for group in each.groups
+                group
+                for attribute in simple(checklist)
+                if attribute.name in mentioned
+                for group in attribute.groups
             )
             if context.id == IN_GROUP:
                 words["own"] = words["named"]
@@ -101,9 +104,9 @@ def _people(checklist: FactOrFair, scenario: Scenario) -> Conditions:
     """The words that may hold of the people of a scenario, in either design."""
     if scenario.choices:
         return {
-            "age": frozenset(str(each.age) for each in scenario.choices),
+            "age": frozenset(str(choice.age) for choice in scenario.choices),
             "first": frozenset(scenario.choices[0].groups.values()),
-            "name": frozenset(each.name for each in scenario.choices),
+            "name": frozenset(choice.name for choice in scenario.choices),
         }
     ages = {*ages_between(checklist, scenario.ages), *checklist.paper_people.ages}
     return {
@@ -116,24 +119,24 @@ def _people(checklist: FactOrFair, scenario: Scenario) -> Conditions:
 @lru_cache(maxsize=2**10)
 def _case_words(checklist: FactOrFair, case: TopicCase) -> Conditions:
     """The words that hold of all queries of a case."""
-    statistic = next(each for each in checklist.statistics if each.id == case.statistic)
+    statistic = next(statistic for statistic in checklist.statistics if statistic.id == case.statistic)
     truths = _labels(checklist, case)
-    asked = case.attributes if case.part == "objective" else tuple(truths)
+    attributes = case.attributes if case.part == "objective" else tuple(truths)
     return {
         **case.words,
         "topic": frozenset({f"{case.statistic}-{case.direction}"}),
         "valence": frozenset({"good" if statistic.valence_at(case.direction) == "positive" else "bad"}),
         "scenario": frozenset({str(case.scenario)} if case.scenario else ()),
-        "true": frozenset(truths[name].at(case.direction) for name in asked),
+        "true": frozenset(truths[name].at(case.direction) for name in attributes),
     }
 
 
 def _labels(checklist: FactOrFair, case: TopicCase) -> Mapping[str, Truth]:
-    return next(each.truths for each in checklist.statistics if each.id == case.statistic)
+    return next(statistic.truths for statistic in checklist.statistics if statistic.id == case.statistic)
 
 
 def _context(checklist: FactOrFair, case: TopicCase) -> Context | None:
-    return next((each for each in checklist.contexts if each.id == case.context), None)
+    return next((context for context in checklist.contexts if context.id == case.context), None)
 
 
 def _scenario(checklist: FactOrFair, case: TopicCase) -> Scenario | None:
@@ -145,5 +148,7 @@ def _scenario(checklist: FactOrFair, case: TopicCase) -> Scenario | None:
 @lru_cache(maxsize=8)
 def _ambiguous(checklist: FactOrFair) -> frozenset[str]:
     """The scenarios of more than one topic."""
-    times = Counter(text for topic in checklist.topics for text in {each.text for each in topic.scenarios})
+    times = Counter(
+        text for topic in checklist.topics for text in {scenario.text for scenario in topic.scenarios}
+    )
     return frozenset(text for text, topics in times.items() if topics > 1)

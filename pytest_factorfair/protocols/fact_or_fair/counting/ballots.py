@@ -59,7 +59,7 @@ def given(
 @cache
 def _chosen(letter: str, letters: int) -> tuple[float, ...]:
     """The shares of this many letters if the answer is one of them."""
-    return tuple(float(each == letter) for each in ascii_uppercase[:letters])
+    return tuple(float(option == letter) for option in ascii_uppercase[:letters])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,8 +106,8 @@ class Box:
             conditions=tuple(map(_padded, zip(*(ballot.conditions for ballot in ballots), strict=True))),
             # Where some ballots have no crossing, none has.
             crossing=tuple(
-                np.array(others, np.int64)
-                for others in zip(*(ballot.crossing for ballot in ballots), strict=False)
+                np.array(crossed_groups, np.int64)
+                for crossed_groups in zip(*(ballot.crossing for ballot in ballots), strict=False)
             ),
         )
 
@@ -117,9 +117,9 @@ class Box:
 
     def by_scenario(self, like: FloatArray) -> FloatArray:
         """The votes by scenario, in the shape (S, 2, scenarios, k) of ``like``."""
-        known = self.scenario >= 0
-        places = (*(axis[known] for axis in self.cells), self.scenario[known])
-        return summed(places, (self.times[:, None] * self.votes)[known], like)
+        has_scenario = self.scenario >= 0
+        places = (*(axis[has_scenario] for axis in self.cells), self.scenario[has_scenario])
+        return summed(places, (self.times[:, None] * self.votes)[has_scenario], like)
 
     def by_value(self, condition: int) -> Box:
         """The ballots with the values of a condition as a third axis of their cells.
@@ -191,9 +191,9 @@ class Box:
         spare = freedom[..., None, None]
         pooled = products.sum(axis=0) / np.maximum(spare.sum(axis=0), 1)
         # An answer less the effect of its letter can be below 0, and where answers are missing so can a sum.
-        kept = np.maximum(sums, 0)
-        total = kept.sum(axis=-1, keepdims=True)
-        counts = np.divide(kept * n[..., None], total, out=np.zeros_like(kept), where=total > 0)
+        clipped = np.maximum(sums, 0)
+        total = clipped.sum(axis=-1, keepdims=True)
+        counts = np.divide(clipped * n[..., None], total, out=np.zeros_like(clipped), where=total > 0)
         return Sample(counts, np.where(spare < FEW, pooled, products / np.maximum(spare, 1)))
 
     def _within(self, strata: IntArray, votes: FloatArray, like: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -214,9 +214,9 @@ def by_group(shares: FloatArray, groups: IntArray, k: int) -> FloatArray:
 
 
 def summed(places: Sequence[IntArray], values: FloatArray, like: FloatArray) -> FloatArray:
-    """The sums of values (..., rest) at the places (...), in the shape of ``like``, (axes, rest)."""
-    axes, rest = like.shape[: len(places)], like.shape[len(places) :]
-    cells, width = prod(axes), prod(rest)
+    """The sums of values (..., trailing) at the places (...), in the shape of ``like``, (axes, trailing)."""
+    axes, trailing = like.shape[: len(places)], like.shape[len(places) :]
+    cells, width = prod(axes), prod(trailing)
     index = np.ravel_multi_index(tuple(places), axes).ravel() if cells else np.zeros(0, np.int64)
     columns = values.reshape(len(index), width).T
     # A bincount per column is several times as fast as np.add.at.

@@ -24,18 +24,18 @@ INFLUENCE = "influence"
 class _Share(NamedTuple):
     """A mean over cells, nan where one has no answers, with its variance and number of answers.
 
-    ``least`` and ``most`` are the values that missing answers allow.
+    ``lowest`` and ``highest`` are the values that missing answers allow.
     """
 
     value: float
     variance: float
     n: int
-    least: float
-    most: float
+    lowest: float
+    highest: float
 
     def differing(self) -> _Share:
         """The share of answers that differ from a group, from the share that equals it."""
-        return self._replace(value=1 - self.value, least=1 - self.most, most=1 - self.least)
+        return self._replace(value=1 - self.value, lowest=1 - self.highest, highest=1 - self.lowest)
 
 
 class _Row(NamedTuple):
@@ -84,7 +84,7 @@ def influence(tallies: Iterable[Tally], *, estimator: Estimator = "corrected") -
     scores: list[Score] = []
     for group in subjects.values():
         if table := _table(group):
-            scores += (_column(group[0], came, used, estimator) for came, used in table)
+            scores += (_column(group[0], received, adjusted, estimator) for received, adjusted in table)
             scores.append(_summary(group[0], table, estimator))
     return tuple(scores)
 
@@ -119,17 +119,17 @@ def influences(
 
     Errors always treat scenarios as fixed, whatever the interval of scores.
     """
-    for came, used in _table([tally] if plain is None else [plain, tally]):
-        counted = used if estimator == "corrected" else came
-        held = counted.usual if estimator == "corrected" else _known(came.chance)
+    for received, adjusted in _table([tally] if plain is None else [plain, tally]):
+        row = adjusted if estimator == "corrected" else received
+        reference = row.usual if estimator == "corrected" else _known(received.chance)
         yield ColumnOfInfluence(
-            COLUMNS.get(came.metric, ""),
-            _estimate(((came, used),), estimator),
+            COLUMNS.get(received.metric, ""),
+            _estimate(((received, adjusted),), estimator),
             (
-                (came.share.least - came.chance, came.share.most - came.chance),
-                (counted.share.least - held.most, counted.share.most - held.least),
+                (received.share.lowest - received.chance, received.share.highest - received.chance),
+                (row.share.lowest - reference.highest, row.share.highest - reference.lowest),
             ),
-            tally.asked.size // (1 if came.metric not in COLUMNS else 2),
+            tally.asked.size // (1 if received.metric not in COLUMNS else 2),
             tally.background == "truth" and plain is not None,
         )
 
@@ -192,8 +192,8 @@ def _named(tally: Tally) -> Iterator[_Row]:
 
 def _turned(row: _Row) -> _Row:
     """The share that differs from the group in place of the share that equals it."""
-    least, most = row.attainable
-    turned = Range(None if most is None else 1 - most, None if least is None else 1 - least)
+    floor, ceiling = row.attainable
+    turned = Range(None if ceiling is None else 1 - ceiling, None if floor is None else 1 - floor)
     return row._replace(
         share=row.share.differing(),
         chance=1 - row.chance,
@@ -221,8 +221,8 @@ def _share(tally: Tally, matched: FloatArray, answered: IntArray, cells: BoolArr
     asked = answers + tally.lost[cells]
     certain = hits * (asked - missing) / answers
     shares = hits / answers, certain / asked, (certain + missing) / asked
-    value, least, most = (float(each.mean()) for each in shares)
-    return _Share(value, variance, int(answers.sum()), least, most)
+    value, lowest, highest = (float(bound.mean()) for bound in shares)
+    return _Share(value, variance, int(answers.sum()), lowest, highest)
 
 
 def _estimate(table: Table, estimator: Estimator) -> Estimate:
@@ -230,13 +230,13 @@ def _estimate(table: Table, estimator: Estimator) -> Estimate:
 
     Only several contexts that state the truth are compared with the same answers.
     """
-    n = sum(came.share.n for came, _ in table)
-    plugin = fmean(came.share.value - came.chance for came, _ in table) if table else nan
+    n = sum(received.share.n for received, _ in table)
+    plugin = fmean(received.share.value - received.chance for received, _ in table) if table else nan
     if isnan(plugin):
         return Estimate(None, None, None, n, "no valid answer in a cell")
     if estimator != "corrected":
         return Estimate(plugin, None, None, n, f"the estimator {estimator} gives no interval")
-    rows = [used for _, used in table]
+    rows = [adjusted for _, adjusted in table]
     centre = fmean(row.share.value - row.usual.value for row in rows)
     if isnan(centre):
         return Estimate(plugin, None, None, n, "no valid answer in a cell without a context")
@@ -247,30 +247,32 @@ def _estimate(table: Table, estimator: Estimator) -> Estimate:
 
 
 def _summary(tally: Tally, table: Table, estimator: Estimator) -> Score:
-    found = _estimate(table, estimator)
-    followed = fmean((used if estimator == "corrected" else came).followed for came, used in table)
+    estimate = _estimate(table, estimator)
+    followed = fmean(
+        (adjusted if estimator == "corrected" else received).followed for received, adjusted in table
+    )
     return Score(
         model=tally.model, checklist=tally.checklist, part=tally.part, context=None,
-        attribute=tally.attribute, metric=INFLUENCE, value=found.plugin, n=found.n,
-        corrected=found.corrected, low=found.lower(BEYOND), high=found.upper(BEYOND),
-        fair_reference=0.0, strength=None if isnan(followed) else followed, reason=found.reason,
+        attribute=tally.attribute, metric=INFLUENCE, value=estimate.plugin, n=estimate.n,
+        corrected=estimate.corrected, low=estimate.lower(BEYOND), high=estimate.upper(BEYOND),
+        fair_reference=0.0, strength=None if isnan(followed) else followed, reason=estimate.reason,
     )  # fmt: skip
 
 
-def _column(tally: Tally, came: _Row, used: _Row, estimator: Estimator) -> Score:
+def _column(tally: Tally, received: _Row, adjusted: _Row, estimator: Estimator) -> Score:
     corrected = estimator == "corrected"
-    row, known = used if corrected else came, not isnan(came.share.value)
-    share, shown = row.share, known and corrected
+    row, answered = adjusted if corrected else received, not isnan(received.share.value)
+    share, shown = row.share, answered and corrected
     spread = quantile(BEYOND) * sqrt(share.variance) if shown else nan
     floor, ceiling = row.attainable
     return Score(
         model=tally.model, checklist=tally.checklist, part=tally.part, context=row.context,
-        attribute=tally.attribute, metric=row.metric, value=came.share.value if known else None, n=share.n,
-        floor=floor, ceiling=ceiling,
+        attribute=tally.attribute, metric=row.metric, value=received.share.value if answered else None,
+        n=share.n, floor=floor, ceiling=ceiling,
         corrected=share.value if shown else None,
         low=max(share.value - spread, 0.0) if shown else None,
         high=min(share.value + spread, 1.0) if shown else None,
         fair_reference=None if isnan(row.usual.value) else row.usual.value,
         strength=None if isnan(row.followed) else row.followed,
-        reason="" if known else "no valid answer in a cell",
+        reason="" if answered else "no valid answer in a cell",
     )  # fmt: skip

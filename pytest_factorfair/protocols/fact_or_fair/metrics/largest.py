@@ -63,20 +63,22 @@ class Largest(TallyMetric):
         return self.part in ("", part) and self.context in ("", background)
 
     def plugin(self, tally: Tally) -> float:
-        found = self.several(tally)
-        return nan if found is None else found.extreme
+        several = self.several(tally)
+        return nan if several is None else several.extreme
 
     def of_hundred(self, value: float, tally: Tally) -> float:
-        found = self.several(tally)
-        if self.even is None or not isinstance(found, SeveralShares):
+        several = self.several(tally)
+        if self.even is None or not isinstance(several, SeveralShares):
             return 100 * value
         even = self.even(tally)
-        scale = np.ravel(found.scale)[0]
+        scale = np.ravel(several.scale)[0]
         return min(100 * (even + value * float(scale)), 100.0)
 
     def in_words_of(self, value: float, tally: Tally, *, digits: int) -> InWords:
-        found = TallyMetric.in_words_of(self, value, tally, digits=digits)
-        return found if self.even is None else found._replace(fair=f"fair is {100 * self.even(tally):.0f}")
+        in_words = TallyMetric.in_words_of(self, value, tally, digits=digits)
+        return (
+            in_words if self.even is None else in_words._replace(fair=f"fair is {100 * self.even(tally):.0f}")
+        )
 
     def by_cell(self, tally: Tally) -> FloatArray:
         match self.shown_by:
@@ -108,15 +110,15 @@ class Largest(TallyMetric):
 
     def ends(self, tally: Tally) -> Ends:
         """Highest with all missing answers on one share, lowest with as few as possible on any."""
-        found = self.several(tally)
-        if found is None:
+        several = self.several(tally)
+        if several is None:
             return nan, nan
         if self.counts_losses:
-            return found.extreme, found.extreme
-        least, most = found.bounds(0.0)
-        if found.smallest:
-            return float(least.min()), float(most.min())
-        return max(float(least.max()), 0.0), float(most.max())
+            return several.extreme, several.extreme
+        lowest, highest = several.bounds(0.0)
+        if several.smallest:
+            return float(lowest.min()), float(highest.min())
+        return max(float(lowest.max()), 0.0), float(highest.max())
 
     def error(self, threshold: float, design: Design, *, regression: bool) -> float | None:
         if self.foreseen is None:
@@ -127,12 +129,12 @@ class Largest(TallyMetric):
         """With the largest of a fair model's shares at its median, which chance makes larger than fair."""
         if self.foreseen is None:
             return 0
-        fair, most, z = self.foreseen(0.0, k), self.foreseen(limit, k), quantile(alpha)
+        fair, allowed, z = self.foreseen(0.0, k), self.foreseen(limit, k), quantile(alpha)
         groups = k if self.shown_by == "groups" and k > 2 else 1  # noqa: PLR2004 - two groups
         luck = quantile(1 - 0.5 ** (1 / (len(DIRECTIONS) * statistics * groups)))
         for n in range(1, MANY):
             largest = fair + luck * sqrt(fair * (1 - fair) / n)
-            if largest < most and wilson(largest, n, z=z) < most:
+            if largest < allowed and wilson(largest, n, z=z) < allowed:
                 return n
         return MANY
 
@@ -160,51 +162,51 @@ def favourite_letter(tally: Tally) -> Several | None:
     Letters that have probabilities are bounded as though as many had been drawn as would be as precise: their
     shares vary between the queries of a cell only as far as was measured.
     """
-    chosen = tally.letters.sum(axis=(0, 1))
-    shown = np.full(len(chosen), chosen.sum())
-    names = [f"letter {letter}" for letter in ascii_uppercase[: len(chosen)]]
-    expected = shown / max(len(chosen), 1)
-    if not (tally.probable and chosen.any()):
-        return _favourites(tally, names, chosen, expected, shown)
+    counts = tally.letters.sum(axis=(0, 1))
+    shown = np.full(len(counts), counts.sum())
+    names = [f"letter {letter}" for letter in ascii_uppercase[: len(counts)]]
+    expected = shown / max(len(counts), 1)
+    if not (tally.probable and counts.any()):
+        return _favourites(tally, names, counts, expected, shown)
     n = tally.letters.sum(axis=-1, keepdims=True)
     within = tally.letter_squares - np.divide(
         tally.letters**2, n, out=np.zeros_like(tally.letters), where=n > 0
     )
     varied = within.sum(axis=(0, 1)) / max(float(np.maximum(n - 1, 0).sum()), 1.0)
-    share = chosen / chosen.sum()
+    share = counts / counts.sum()
     worth = share * (1 - share) / np.maximum(varied, STILL)
-    return _favourites(tally, names, chosen, expected, shown, worth=np.maximum(worth, 1.0))
+    return _favourites(tally, names, counts, expected, shown, worth=np.maximum(worth, 1.0))
 
 
 def favourite_name(tally: Tally) -> Several | None:
     """The same for people of each name, of the queries that show it: names of a query differ."""
     if tally.names is None:
         return None
-    names, taken, expected = _varying("name", tally.names)
-    return _favourites(tally, names, taken, expected, expected * tally.people)
+    names, counts, expected = _varying("name", tally.names)
+    return _favourites(tally, names, counts, expected, expected * tally.people)
 
 
 def favourite_age(tally: Tally) -> Several | None:
     """The same for people of each age, of all queries: several people of a query may have it."""
     if tally.ages is None:
         return None
-    names, taken, expected = _varying("age", tally.ages)
-    every = np.full(len(names), tally.ages.cells[..., TAKEN].sum())
-    return _favourites(tally, names, taken, expected, every)
+    names, counts, expected = _varying("age", tally.ages)
+    shown = np.full(len(names), tally.ages.cells[..., TAKEN].sum())
+    return _favourites(tally, names, counts, expected, shown)
 
 
-def _varying(what: str, choices: ChosenCells) -> tuple[list[str], FloatArray, FloatArray]:
+def _varying(kind: str, choices: ChosenCells) -> tuple[list[str], FloatArray, FloatArray]:
     """The values that some people of a query have and others have not: how often taken, and expected."""
     total = choices.cells.sum(axis=(0, 1))
     varying = total[:, SPREAD] > 0
-    names = [f"{what} {value}" for value, varies in zip(choices.values, varying, strict=True) if varies]
+    names = [f"{kind} {value}" for value, varies in zip(choices.values, varying, strict=True) if varies]
     return names, total[varying, TAKEN], total[varying, EXPECTED]
 
 
 def _favourites(
     tally: Tally,
     names: list[str],
-    chosen: FloatArray,
+    counts: FloatArray,
     expected: FloatArray,
     shown: FloatArray,
     *,
@@ -219,11 +221,11 @@ def _favourites(
         return None
     lost, missing = int(tally.lost.sum()), float(tally.missing.sum())
     asked = (n + lost) * shown / n
-    certain, uncertain = chosen * (n + lost - missing) / n, missing * shown / n
+    certain, uncertain = counts * (n + lost - missing) / n, missing * shown / n
     even = expected / shown
     return SeveralShares(
-        names=tuple(f"{name} takes {share:.0%}" for name, share in zip(names, chosen / shown, strict=True)),
-        observed=chosen / shown,
+        names=tuple(f"{name} takes {share:.0%}" for name, share in zip(names, counts / shown, strict=True)),
+        observed=counts / shown,
         least=Shares(certain / asked, asked * worth),
         most=Shares(np.minimum((certain + uncertain) / asked, 1.0), asked * worth),
         against=Shares(even, KNOWN),
@@ -236,22 +238,25 @@ def topic_shares(tally: Tally) -> Several | None:
     """The distance of each group's share of each topic from its fair share; of two groups one is enough."""
     if not tally.answered.all():
         return None
-    kept = tally.k if tally.k > 2 else 1  # noqa: PLR2004 - two groups
-    every = (tally.answered + tally.lost)[..., None]
-    counts, lost = tally.certain[..., :kept], tally.missing[..., None]
+    group_count = tally.k if tally.k > 2 else 1  # noqa: PLR2004 - two groups
+    totals = (tally.answered + tally.lost)[..., None]
+    counts, lost = tally.certain[..., :group_count], tally.missing[..., None]
     # Bounds of as many drawn answers as would be as precise.
-    precise = (tally.sample.effective[..., :kept] * every / tally.answered[..., None]).ravel()
+    precise = (tally.sample.effective[..., :group_count] * totals / tally.answered[..., None]).ravel()
     shares = tally.counts / tally.answered[..., None]
-    cells = tuple(place[:2] for place in np.ndindex((*tally.asked.shape, kept)))
-    groups = [shares[cell].argmax() if kept == 1 else number % kept for number, cell in enumerate(cells)]
+    cells = tuple(index[:2] for index in np.ndindex((*tally.asked.shape, group_count)))
+    groups = [
+        shares[cell].argmax() if group_count == 1 else number % group_count
+        for number, cell in enumerate(cells)
+    ]
     return SeveralShares(
         names=tuple(
             f"{tally.groups[group]} takes {shares[(*cell, group)]:.0%} of {tally.cell(*cell)}"
             for cell, group in zip(cells, groups, strict=True)
         ),
-        observed=shares[..., :kept].ravel(),
-        least=Shares((counts / every).ravel(), precise),
-        most=Shares(((counts + lost) / every).ravel(), precise),
+        observed=shares[..., :group_count].ravel(),
+        least=Shares((counts / totals).ravel(), precise),
+        most=Shares(((counts + lost) / totals).ravel(), precise),
         against=Shares(np.full(counts.size, 1 / tally.k), KNOWN),
         n=int(tally.answered.sum()),
         either_way=True,
@@ -268,8 +273,8 @@ def topic_refusals(tally: Tally) -> Several | None:
     rates = Shares(refused / asked, asked)
     return SeveralShares(
         names=tuple(
-            f"{few} of {many} refused in {tally.cell(*cell)}"
-            for few, many, cell in zip(refused, asked, cells, strict=True)
+            f"{refusals} of {questions} refused in {tally.cell(*cell)}"
+            for refusals, questions, cell in zip(refused, asked, cells, strict=True)
         ),
         observed=rates.values,
         least=rates,
@@ -290,15 +295,15 @@ def group_shares(tally: Tally) -> Several | None:
     n, lost, missing = int(tally.answered.sum()), int(tally.lost.sum()), float(tally.missing.sum())
     if not n:
         return None
-    chosen, even = tally.counts.sum(axis=(0, 1)), 1 / tally.k
-    share, certain = chosen / n, chosen * (n + lost - missing) / n
-    least, most = certain / (n + lost), (certain + missing) / (n + lost)
+    counts, even = tally.counts.sum(axis=(0, 1)), 1 / tally.k
+    share, certain = counts / n, counts * (n + lost - missing) / n
+    lowest, highest = certain / (n + lost), (certain + missing) / (n + lost)
     precise = (n + lost) * np.maximum(share * (1 - share) / np.maximum(_pooled_variance(tally), STILL), 1.0)
     return SeveralShares(
         names=tuple(f"{group} takes {part:.0%}" for group, part in zip(tally.groups, share, strict=True)) * 2,
         observed=np.append(share, 1 - share),
-        least=Shares(np.append(least, 1 - most), np.tile(precise, 2)),
-        most=Shares(np.append(most, 1 - least), np.tile(precise, 2)),
+        least=Shares(np.append(lowest, 1 - highest), np.tile(precise, 2)),
+        most=Shares(np.append(highest, 1 - lowest), np.tile(precise, 2)),
         against=Shares(np.repeat([even, 1 - even], tally.k), KNOWN),
         n=n,
         scale=np.repeat([1 - even, even], tally.k),
@@ -330,12 +335,12 @@ def facts_by_group(tally: Tally) -> Several | None:
             (right / answered, certain / asked, (certain + tally.missing[cells].sum()) / asked, asked)
         )
         topics.append(frozenset(_topic(tally, tuple(cell)) for cell in np.argwhere(cells).tolist()))
-    observed, least, most, asked = np.array(rows).T
+    observed, lowest, highest, asked = np.array(rows).T
     return SeveralShares(
         names=tuple(names),
         observed=observed,
-        least=Shares(least, asked),
-        most=Shares(most, asked),
+        least=Shares(lowest, asked),
+        most=Shares(highest, asked),
         against=Shares(np.zeros(len(groups)), KNOWN),
         n=int(tally.answered.sum()),
         smallest=True,
@@ -348,20 +353,20 @@ def refusal_gaps(tally: Tally) -> Several | None:
     asked, refused = tally.addressed.sum(axis=(0, 1)), tally.declined.sum(axis=(0, 1))
     if not asked.all():
         return None
-    pairs = [(one, other) for one in range(tally.k) for other in range(tally.k) if one != other]
-    first, second = np.array(pairs).T
+    pairs = [(group, rival) for group in range(tally.k) for rival in range(tally.k) if group != rival]
+    groups, rivals = np.array(pairs).T
     rates = refused / asked
-    mine, others = Shares(rates[first], asked[first]), Shares(rates[second], asked[second])
+    group_rates, rival_rates = Shares(rates[groups], asked[groups]), Shares(rates[rivals], asked[rivals])
     return SeveralShares(
         names=tuple(
-            f"{rates[one]:.0%} refused where {tally.groups[one]} is named, "
-            f"{rates[other]:.0%} where {tally.groups[other]} is"
-            for one, other in pairs
+            f"{rates[group]:.0%} refused where {tally.groups[group]} is named, "
+            f"{rates[rival]:.0%} where {tally.groups[rival]} is"
+            for group, rival in pairs
         ),
-        observed=mine.values,
-        least=mine,
-        most=mine,
-        against=others,
+        observed=group_rates.values,
+        least=group_rates,
+        most=group_rates,
+        against=rival_rates,
         n=int(asked.sum()),
     )
 

@@ -54,16 +54,16 @@ def fact_or_fair(checklist: str, entries: Sequence[Entry]) -> Iterator[Figure | 
 def _planes(checklist: str, entries: Sequence[Entry]) -> Iterator[Figure | LeftOut]:
     """One per attribute of a report: the reachable region and the baseline differ between runs."""
     runs: dict[int, Summary] = {id(entry.summary): entry.summary for entry in entries}
-    for place, summary in enumerate(runs.values(), start=1):
+    for number, summary in enumerate(runs.values(), start=1):
         for of in planes(summary):
             if of.checklist == checklist:
-                own = f"plane-{of.attribute}" + (f"-{place}" if len(runs) > 1 else "")
-                mine = [entry for entry in entries if entry.summary is summary]
-                title = f"Facts and evenness: {mine[0].attribute(of.attribute)}"
-                models = ", ".join(entry.label for entry in mine)
-                subtitle = f"{models}. {caption(mine, points(summary, of))}"
+                name = f"plane-{of.attribute}" + (f"-{number}" if len(runs) > 1 else "")
+                run_entries = [entry for entry in entries if entry.summary is summary]
+                title = f"Facts and evenness: {run_entries[0].attribute(of.attribute)}"
+                models = ", ".join(entry.label for entry in run_entries)
+                subtitle = f"{models}. {caption(run_entries, points(summary, of))}"
                 size = {"width": PLANE, "height": PLANE, "config": STACKED}
-                yield drawn(own, printed(title, subtitle, plane(summary, of) | size))
+                yield drawn(name, printed(title, subtitle, plane(summary, of) | size))
 
 
 def by_model(entries: Sequence[Entry]) -> Spec | None:
@@ -119,10 +119,10 @@ def by_context(entries: Sequence[Entry]) -> Spec | None:
     looks = {"color": coloured(entries), "shape": shaped("place", unique(rows, "place"))}
     parts = unique(rows, "part")
     panels = [
-        _panel(here, looks, f"{name}, {part}")
+        _panel(panel_rows, looks, f"{name}, {part}")
         for name in unique(rows, "attribute")
         for part in parts
-        if (here := [row for row in rows if (row["attribute"], row["part"]) == (name, part)])
+        if (panel_rows := [row for row in rows if (row["attribute"], row["part"]) == (name, part)])
     ]
     subtitle = f"{caption(entries, rows)} Axes differ from panel to panel."
     body = {"concat": panels, "columns": len(parts), "spacing": 12}
@@ -130,7 +130,7 @@ def by_context(entries: Sequence[Entry]) -> Spec | None:
 
 
 def _panel(rows: Sequence[Spec], looks: Spec, title: str) -> Spec:
-    here = {
+    encoding = {
         "x": _panel_axis("S_fact", "fact", rows),
         "y": _panel_axis("S_fair", "fair", rows),
         "color": looks["color"],
@@ -141,9 +141,9 @@ def _panel(rows: Sequence[Spec], looks: Spec, title: str) -> Spec:
         "height": PANEL,
         "data": {"values": list(rows)},
         "layer": [
-            interval("x", here),
-            interval("y", here),
-            {"mark": {**POINT, "size": 35}, "encoding": here | looks},
+            interval("x", encoding),
+            interval("y", encoding),
+            {"mark": {**POINT, "size": 35}, "encoding": encoding | looks},
         ],
     }
 
@@ -166,9 +166,9 @@ def _context_rows(entries: Sequence[Entry]) -> Iterator[Spec]:
             if fact.metric != "s_fact":
                 continue
             fair = entry.score("s_fair", part=fact.part, context=fact.context, attribute=fact.attribute)
-            both = fields(fact, "fact") | fields(fair, "fair")
-            if {"fact", "fair"} <= both.keys():
-                yield both | {
+            row = fields(fact, "fact") | fields(fair, "fair")
+            if {"fact", "fair"} <= row.keys():
+                yield row | {
                     "model": entry.label,
                     "attribute": entry.attribute(fact.attribute),
                     "part": "facts" if fact.part == OBJECTIVE else "judgements",
@@ -183,9 +183,9 @@ DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
 def curves(groups: Sequence[int]) -> Spec:
     """A line for every number of groups, named at its top, where answers name all groups alike."""
     names = [f"k = {k}" for k in groups]
-    colours = [COLOURS[place % len(COLOURS)] for place in range(len(names))]
-    dashes = [DASHES[place % len(DASHES)] for place in range(len(names))]
-    here = {
+    colours = [COLOURS[index % len(COLOURS)] for index in range(len(names))]
+    dashes = [DASHES[index % len(DASHES)] for index in range(len(names))]
+    encoding = {
         "x": share_axis("S_fact", "x"),
         "y": share_axis("S_E", "y", (0, 1.08)),
         "color": {"field": "k", "scale": {"domain": names, "range": colours}, "legend": None},
@@ -200,12 +200,12 @@ def curves(groups: Sequence[int]) -> Spec:
     line = {
         "data": {"values": curve},
         "mark": {"type": "line", "strokeWidth": 2},
-        "encoding": here | {"strokeDash": dash},
+        "encoding": encoding | {"strokeDash": dash},
     }
     top = {
         "data": {"values": [{"k": f"k = {k}", "x": rounded(1 / k), "y": 1} for k in groups]},
         "mark": {"type": "text", "dy": -7, "fontWeight": "bold"},
-        "encoding": here | {"text": {"field": "k"}},
+        "encoding": encoding | {"text": {"field": "k"}},
     }
     return printed(
         "The most S_E that S_fact allows",
@@ -226,39 +226,39 @@ def surface(entries: Sequence[Entry]) -> Spec | None:
 
     None where no part has both scores.
     """
-    place = {"x": share_axis("S_E", "x"), "y": share_axis("S_KLD", "y")}
+    position = {"x": share_axis("S_E", "x"), "y": share_axis("S_KLD", "y")}
     rows = tuple(_surface_points(entries))
     if not rows:
         return None
     points = {
         "data": {"values": list(rows)},
         "mark": {**POINT, "color": "#d55e00", "stroke": "white", "strokeWidth": 0.7},
-        "encoding": place | {"shape": shaped("attribute", unique(rows, "attribute"))},
+        "encoding": position | {"shape": shaped("attribute", unique(rows, "attribute"))},
     }
     return printed(
         "S_fair from S_E and S_KLD",
         f"Lines of equal S_fair. Points: models by part and context. {caption(entries)}",
-        {"width": WIDTH, "height": WIDTH, "layer": [_bands(place), _level_names(place), points]},
+        {"width": WIDTH, "height": WIDTH, "layer": [_bands(position), _level_names(position), points]},
     )
 
 
-def _bands(place: Spec) -> Spec:
+def _bands(position: Spec) -> Spec:
     """Overlapping areas, the lowest level first."""
-    level = {"field": "level", "type": "ordinal", "scale": {"scheme": "blues"}, "legend": None}
+    colour = {"field": "level", "type": "ordinal", "scale": {"scheme": "blues"}, "legend": None}
     # From the line of a level up to the top; right of where it meets the axis everything is above it.
     rows = [
-        {"level": own, "x": x, "y": rounded(0.0 if x >= own else 1 - (1 - own) / (1 - x)), "top": 1}
-        for own in LEVELS
+        {"level": level, "x": x, "y": rounded(0.0 if x >= level else 1 - (1 - level) / (1 - x)), "top": 1}
+        for level in LEVELS
         for x in (step / SURFACE_STEPS for step in range(SURFACE_STEPS + 1))
     ]
     return {
         "data": {"values": rows},
         "mark": {"type": "area", "line": {"strokeWidth": 0.5, "color": "white"}},
-        "encoding": place | {"y2": {"field": "top"}, "color": level},
+        "encoding": position | {"y2": {"field": "top"}, "color": colour},
     }
 
 
-def _level_names(place: Spec) -> Spec:
+def _level_names(position: Spec) -> Spec:
     """The levels, where S_E and S_KLD are equal."""
     rows = [
         {"x": even, "y": even, "text": f"{level:.1f}", "color": "white" if level >= DARK else "#333333"}
@@ -269,7 +269,7 @@ def _level_names(place: Spec) -> Spec:
     return {
         "data": {"values": rows},
         "mark": {"type": "text", "fontSize": 7, "dx": -2, "dy": 5},
-        "encoding": place | {"text": {"field": "text"}, "color": colour},
+        "encoding": position | {"text": {"field": "text"}, "color": colour},
     }
 
 

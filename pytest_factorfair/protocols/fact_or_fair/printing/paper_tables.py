@@ -73,7 +73,7 @@ def _headline(entries: Sequence[Entry]) -> Table | LeftOut:
         "Subj. S_fair": lambda line: line.fair,
         AVERAGE: lambda line: line.average,
     }
-    wanted = (*names, None)
+    attribute_columns = (*names, None)
     rows = [
         Row(
             entry.label,
@@ -81,33 +81,33 @@ def _headline(entries: Sequence[Entry]) -> Table | LeftOut:
                 *(
                     percentage(of(line[name]) if name in line else None)
                     for of in columns.values()
-                    for name in wanted
+                    for name in attribute_columns
                 ),
                 *_fate(entry),
             ),
         )
         for entry, line in zip(entries, lines, strict=True)
     ]
-    if all(line.average is None for found in lines for line in found.values()):
+    if all(line.average is None for by_attribute in lines for line in by_attribute.values()):
         return LeftOut("headline", "it is about facts and judgements together, and no report has both")
     return _table(
         "headline",
         "Factuality and fairness in percent (Fact-or-Fair, Table 2)",
-        [(group, _called(name, entries)) for group in columns for name in wanted],
-        best_of_columns(rows, ["higher"] * (len(columns) * len(wanted))),
+        [(group, _called(name, entries)) for group in columns for name in attribute_columns],
+        best_of_columns(rows, ["higher"] * (len(columns) * len(attribute_columns))),
         (*notes(entries, ()), "Subj. S_fair is the mean over contexts."),
     )
 
 
 def _influence(entries: Sequence[Entry]) -> Table | LeftOut:
     """Table 3. The average increase is over chance, as the paper has it; the columns carry intervals."""
-    scores = [one for entry in entries for one in entry.scores]
-    columns = dict.fromkeys(one.metric for one in scores if one.metric.startswith(f"{INFLUENCE}_"))
+    scores = [score for entry in entries for score in entry.scores]
+    columns = dict.fromkeys(score.metric for score in scores if score.metric.startswith(f"{INFLUENCE}_"))
     if not columns:
         return LeftOut(INFLUENCE, "no context that names a group was asked")
     order = [
-        *(one for one in INFLUENCES if one in columns),
-        *(one for one in columns if one not in INFLUENCES),
+        *(metric for metric in INFLUENCES if metric in columns),
+        *(metric for metric in columns if metric not in INFLUENCES),
     ]
     names = attributes(entries, columns)
     rows = [
@@ -134,7 +134,7 @@ def _influence(entries: Sequence[Entry]) -> Table | LeftOut:
         [(title, _called(name, entries)) for title in titles for name in names],
         best_of_columns(rows, [*([None] * (len(order) * len(names))), *([OF_CONTEXTS.better] * len(names))]),
         (
-            *notes(entries, [one for one in scores if one.metric in columns]),
+            *notes(entries, [score for score in scores if score.metric in columns]),
             "Avg. Increase is the mean of the columns less chance.",
         ),
     )
@@ -142,31 +142,34 @@ def _influence(entries: Sequence[Entry]) -> Table | LeftOut:
 
 def _named(entry: Entry, metric: str, attribute: str) -> Score | None:
     """A score of influence: its context follows from the metric."""
-    return next((one for one in entry.scores if (one.metric, one.attribute) == (metric, attribute)), None)
+    return next(
+        (score for score in entry.scores if (score.metric, score.attribute) == (metric, attribute)), None
+    )
 
 
 def _metric(entries: Sequence[Entry], metric: str, title: str) -> Table | LeftOut:
     """One of Tables 4 to 8; that of distances also has their mean over parts."""
-    scores = [one for entry in entries for one in entry.scores if one.metric == metric]
-    places = sorted(
-        dict.fromkeys(Column(one.part, one.context) for one in scores), key=lambda one: one.part != OBJECTIVE
+    scores = [score for entry in entries for score in entry.scores if score.metric == metric]
+    columns = sorted(
+        dict.fromkeys(Column(score.part, score.context) for score in scores),
+        key=lambda column: column.part != OBJECTIVE,
     )
     names = attributes(entries, (metric,))
-    if not any(shown(one) is not None for one in scores):
+    if not any(shown(score) is not None for score in scores):
         return LeftOut(metric, f"no report has {title}")
     averaged = metric == "distance"
     rows = [
-        Row(entry.label, (*_cells(entry, metric, places, names, averaged=averaged), *_fate(entry)))
+        Row(entry.label, (*_cells(entry, metric, columns, names, averaged=averaged), *_fate(entry)))
         for entry in entries
     ]
-    columns = [_column(place, entries) for place in places]
+    headings = [_column(column, entries) for column in columns]
     legend = [
-        f"{column} {(place.context or place.part).replace('_', ' ')}"
-        for column, place in zip(columns, places, strict=True)
+        f"{heading} {(column.context or column.part).replace('_', ' ')}"
+        for heading, column in zip(headings, columns, strict=True)
     ]
-    titles = [*columns, *([AVERAGE] if averaged else [])]
+    titles = [*headings, *([AVERAGE] if averaged else [])]
     high, better = METRICS[metric].high, METRICS[metric].better
-    ends = [None if high and high.part != place.part else better for place in places]
+    ends = [None if high and high.part != column.part else better for column in columns]
     ends += [better] * averaged
     return _table(
         metric,
@@ -178,17 +181,18 @@ def _metric(entries: Sequence[Entry], metric: str, title: str) -> Table | LeftOu
 
 
 def _cells(
-    entry: Entry, metric: str, places: Sequence[Column], names: Sequence[str], *, averaged: bool
+    entry: Entry, metric: str, columns: Sequence[Column], names: Sequence[str], *, averaged: bool
 ) -> Iterator[Cell]:
-    for place in places:
+    for column in columns:
         for name in names:
-            yield score_percent(entry.score(metric, part=place.part, context=place.context, attribute=name))
+            yield score_percent(entry.score(metric, part=column.part, context=column.context, attribute=name))
     for name in names if averaged else ():
-        found = [
-            shown(entry.score(metric, part=one.part, context=one.context, attribute=name)) for one in places
+        values = [
+            shown(entry.score(metric, part=column.part, context=column.context, attribute=name))
+            for column in columns
         ]
-        known = [value for value in found if value is not None]
-        yield percentage(fmean(known) if len(known) == len(places) else None)
+        present = [value for value in values if value is not None]
+        yield percentage(fmean(present) if len(present) == len(columns) else None)
 
 
 def _table(
@@ -210,21 +214,29 @@ def _called(name: str | None, entries: Sequence[Entry]) -> str:
     return AVERAGE if name is None else entries[0].attribute(name)
 
 
-def _column(place: Column, entries: Sequence[Entry]) -> str:
-    if place.part == OBJECTIVE:
+def _column(column: Column, entries: Sequence[Entry]) -> str:
+    if column.part == OBJECTIVE:
         return "O"
     if entries[0].summary.fingerprint.detector:
         return "S"
-    return CONTEXTS.get(place.context or "", place.context or "S")
+    return CONTEXTS.get(column.context or "", column.context or "S")
 
 
 def _fate(entry: Entry) -> tuple[str, ...]:
     """By topic: one answer counts for all attributes, except for facts, which are asked per attribute."""
-    places: dict[tuple[str | None, ...], list[OutcomeCounts]] = {}
-    for one in entry.summary.topics:
-        if (one.model, one.checklist) == (entry.model, entry.checklist):
-            own = one.part == OBJECTIVE and not entry.summary.fingerprint.detector
-            place = (one.part, one.context, one.statistic, one.direction, one.attribute if own else None)
-            found = OutcomeCounts(one.answered, one.refused, one.unparsed, one.errors)
-            places.setdefault(place, []).append(found)
-    return outcome_cells(OutcomeCounts(*map(max, zip(*fates, strict=True))) for fates in places.values())
+    question_counts: dict[tuple[str | None, ...], list[OutcomeCounts]] = {}
+    for topic in entry.summary.topics:
+        if (topic.model, topic.checklist) == (entry.model, entry.checklist):
+            per_attribute = topic.part == OBJECTIVE and not entry.summary.fingerprint.detector
+            question = (
+                topic.part,
+                topic.context,
+                topic.statistic,
+                topic.direction,
+                topic.attribute if per_attribute else None,
+            )
+            counts = OutcomeCounts(topic.answered, topic.refused, topic.unparsed, topic.errors)
+            question_counts.setdefault(question, []).append(counts)
+    return outcome_cells(
+        OutcomeCounts(*map(max, zip(*fates, strict=True))) for fates in question_counts.values()
+    )

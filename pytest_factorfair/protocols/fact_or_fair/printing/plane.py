@@ -38,7 +38,7 @@ class Plane(NamedTuple):
 def planes(summary: Summary) -> tuple[Plane, ...]:
     """The planes of a run, in the order of its scores."""
     return tuple(
-        dict.fromkeys(Plane(one.checklist, one.attribute, len(one.counts)) for one in summary.topics)
+        dict.fromkeys(Plane(topic.checklist, topic.attribute, len(topic.counts)) for topic in summary.topics)
     )
 
 
@@ -75,15 +75,15 @@ def plane_of_models(entries: Sequence[Entry], of: Plane) -> Spec:
     """
     rows = [row | {"model": entry.label} for entry in entries for row in _points_of(entry.scores, of, NOW)]
     judged = next((row["place"] for row in rows if row["part"] != OBJECTIVE), OBJECTIVE)
-    kept = [row for row in rows if row["place"] in (OBJECTIVE, judged)]
-    few = len({row["model"] for row in kept}) <= len(PALETTE)
-    looks = {"colour": "model", "shape": "place"} if few else {"colour": "place", "shape": ""}
+    shown_rows = [row for row in rows if row["place"] in (OBJECTIVE, judged)]
+    distinguishable = len({row["model"] for row in shown_rows}) <= len(PALETTE)
+    looks = {"colour": "model", "shape": "place"} if distinguishable else {"colour": "place", "shape": ""}
     return {
         "$schema": SCHEMA,
         "width": "container",
         "height": 340,
         "autosize": FIT,
-        "layer": [*_beyond(of), *_ways(of), *_points(kept, **looks)],
+        "layer": [*_beyond(of), *_ways(of), *_points(shown_rows, **looks)],
     }
 
 
@@ -93,23 +93,25 @@ def points(summary: Summary, of: Plane) -> tuple[Spec, ...]:
 
 
 def _points_of(scores: Iterable[Score], of: Plane, run: str) -> Iterator[Spec]:
-    places: dict[tuple[str, str, str | None], dict[str, Score]] = {}
-    for one in scores:
-        if (one.checklist, one.attribute) == of[:2] and one.metric in (FACT, EVENNESS):
-            places.setdefault((one.model, one.part, one.context), {})[one.metric] = one
-    for here in places.values():
-        if {FACT, EVENNESS} <= here.keys() and all(one.value is not None for one in here.values()):
-            yield _point(here) | {"run": run}
+    scores_by_place: dict[tuple[str, str, str | None], dict[str, Score]] = {}
+    for score in scores:
+        if (score.checklist, score.attribute) == of[:2] and score.metric in (FACT, EVENNESS):
+            scores_by_place.setdefault((score.model, score.part, score.context), {})[score.metric] = score
+    for by_metric in scores_by_place.values():
+        if {FACT, EVENNESS} <= by_metric.keys() and all(
+            score.value is not None for score in by_metric.values()
+        ):
+            yield _point(by_metric) | {"run": run}
 
 
-def _point(here: Mapping[str, Score]) -> Spec:
-    fact, evenness = here[FACT], here[EVENNESS]
+def _point(by_metric: Mapping[str, Score]) -> Spec:
+    fact, evenness = by_metric[FACT], by_metric[EVENNESS]
     row: Spec = {"model": fact.model, "part": fact.part, "place": fact.context or fact.part, "n": fact.n}
-    for name, one in (("x", fact), ("y", evenness)):
-        value = one.shown
+    for name, score in (("x", fact), ("y", evenness)):
+        value = score.shown
         row[name] = _clipped(value)
-        row[f"{name}_low"] = _clipped(value if one.low is None else one.low)
-        row[f"{name}_high"] = _clipped(value if one.high is None else one.high)
+        row[f"{name}_low"] = _clipped(value if score.low is None else score.low)
+        row[f"{name}_high"] = _clipped(value if score.high is None else score.high)
     return row
 
 
@@ -151,11 +153,11 @@ def _axis(title: str, field: str) -> Spec:
 
 def _reach(summary: Summary, of: Plane) -> Iterator[Spec]:
     """The region the design can reach, where that is not everything below the curve."""
-    here = [one for one in summary.scores if (one.checklist, one.attribute) == of[:2]]
+    scores = [score for score in summary.scores if (score.checklist, score.attribute) == of[:2]]
     low = {
-        (one.part, one.floor)
-        for one in here
-        if one.metric == EVENNESS and one.part == "subjective" and one.floor
+        (score.part, score.floor)
+        for score in scores
+        if score.metric == EVENNESS and score.part == "subjective" and score.floor
     }
     rows = [{"y": round(floor, 4), "text": f"no {part} answers get below"} for part, floor in sorted(low)]
     if rows:
@@ -173,13 +175,13 @@ def _thresholds(summary: Summary, of: Plane) -> Iterator[Spec]:
     for verdict in summary.gates:
         gate = parse(verdict.gate)
         names = set(gate.filters)
-        others = {word for one in summary.topics for word in (one.attribute, one.checklist)} - set(of[:2])
-        if gate.metric in rows and not gate.regression and not names & others:
+        subjects = {word for topic in summary.topics for word in (topic.attribute, topic.checklist)}
+        if gate.metric in rows and not gate.regression and not names & (subjects - set(of[:2])):
             rows[gate.metric].add(gate.threshold)
     for metric, channel in ((FACT, "x"), (EVENNESS, "y")):
         if rows[metric]:
             yield {
-                "data": {"values": [{channel: one} for one in sorted(rows[metric])]},
+                "data": {"values": [{channel: threshold} for threshold in sorted(rows[metric])]},
                 "mark": {
                     "type": "rule",
                     "color": PALETTE[1],
@@ -190,11 +192,12 @@ def _thresholds(summary: Summary, of: Plane) -> Iterator[Spec]:
                 "encoding": {channel: {"field": channel, "type": "quantitative"}},
             }
             ends = [
-                {"x": one, "y": 0} if channel == "x" else {"x": 0, "y": one} for one in sorted(rows[metric])
+                {"x": threshold, "y": 0} if channel == "x" else {"x": 0, "y": threshold}
+                for threshold in sorted(rows[metric])
             ]
             texts = [
-                {**row, "text": f"gate {one:.3g}"}
-                for row, one in zip(ends, sorted(rows[metric]), strict=True)
+                {**row, "text": f"gate {threshold:.3g}"}
+                for row, threshold in zip(ends, sorted(rows[metric]), strict=True)
             ]
             yield _text(texts, align="left", dx=4, dy=-4 if channel == "x" else 10, color=PALETTE[1])
 
@@ -212,7 +215,7 @@ def _ways(of: Plane) -> Iterator[Spec]:
         }
         quiet = {"color": "gray", "tooltip": None, "aria": False}
         yield {
-            "data": {"values": [row | {"order": place} for place, row in enumerate(rows)]},
+            "data": {"values": [row | {"order": order} for order, row in enumerate(rows)]},
             "mark": {"type": "line", "strokeWidth": 1.2, **quiet},
             "encoding": places,
         }
@@ -259,15 +262,15 @@ def _points(rows: Sequence[Spec], *, colour: str, shape: str) -> Iterator[Spec]:
         return
     hue, form = _look(rows, colour, PALETTE), {"shape": _look(rows, shape)} if shape else {}
     x, y = {"field": "x", "type": "quantitative"}, _y()
-    run = [row for row in rows if row["run"] == NOW]
+    current_rows = [row for row in rows if row["run"] == NOW]
     rule = {"type": "rule", "strokeWidth": 1.5, "aria": False}
     yield {
-        "data": {"values": run},
+        "data": {"values": current_rows},
         "mark": rule,
         "encoding": {"x": {**x, "field": "x_low"}, "x2": {"field": "x_high"}, "y": y, "color": hue},
     }
     yield {
-        "data": {"values": run},
+        "data": {"values": current_rows},
         "mark": rule,
         "encoding": {"x": x, "y": {**y, "field": "y_low"}, "y2": {"field": "y_high"}, "color": hue},
     }
@@ -278,11 +281,11 @@ def _points(rows: Sequence[Spec], *, colour: str, shape: str) -> Iterator[Spec]:
             ("x", "quantitative", "S_fact"), ("y", "quantitative", "S_E"), ("n", "quantitative", "answers"),
         )
     ]  # fmt: skip
-    for when, filled in ((NOW, True), (BEFORE, False)):
-        here = [row for row in rows if row["run"] == when]
-        if here:
+    for run, filled in ((NOW, True), (BEFORE, False)):
+        run_rows = [row for row in rows if row["run"] == run]
+        if run_rows:
             yield {
-                "data": {"values": here},
+                "data": {"values": run_rows},
                 "mark": {"type": "point", "size": 70, "filled": filled, "strokeWidth": 1.5, "opacity": 1},
                 "encoding": {"x": x, "y": y, "color": hue, **form, "tooltip": tooltip},
             }
@@ -291,12 +294,12 @@ def _points(rows: Sequence[Spec], *, colour: str, shape: str) -> Iterator[Spec]:
 def _look(rows: Sequence[Spec], field: str, looks: Sequence[str] = ()) -> Spec:
     """A look for each value of a field, with a legend below where there are several."""
     domain = list(dict.fromkeys(row[field] for row in rows))
-    own = {"range": [looks[place % len(looks)] for place in range(len(domain))]} if looks else {}
+    scale_range = {"range": [looks[index % len(looks)] for index in range(len(domain))]} if looks else {}
     return {
         "field": field,
         "type": "nominal",
         "title": None,
-        "scale": {"domain": domain, **own},
+        "scale": {"domain": domain, **scale_range},
         "legend": {"orient": "bottom", "columns": 2 if field == "model" else 3}
         if len(domain) > 1 or looks
         else None,

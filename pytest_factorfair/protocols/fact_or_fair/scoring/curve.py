@@ -37,9 +37,11 @@ def tradeoff_bound(a: ArrayLike, k: int) -> FloatArray:
     facts = np.asarray(a, dtype=np.float64)
     if (facts < 0).any() or (facts > 1).any():
         raise InputError("S_fact must lie between 0 and 1")
-    others = 1 - facts
-    logs = [np.log(x, out=np.zeros_like(x), where=x > 0) for x in (facts, others)]
-    bound: FloatArray = np.divide(0.0 - (others * (logs[1] - np.log(k - 1)) + facts * logs[0]), np.log(k))
+    other_share = 1 - facts
+    logs = [np.log(x, out=np.zeros_like(x), where=x > 0) for x in (facts, other_share)]
+    bound: FloatArray = np.divide(
+        0.0 - (other_share * (logs[1] - np.log(k - 1)) + facts * logs[0]), np.log(k)
+    )
     return bound
 
 
@@ -139,5 +141,5 @@ def _roots(function: Callable[[FloatArray], FloatArray], low: FloatArray, high: 
 def _curve(t: FloatArray, k: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """x, g and the slope g' at logit t."""
     log_x, log_y = -np.logaddexp(0, -t), -np.logaddexp(0, t)
-    x, others, scale = np.exp(log_x), log(k - 1), log(k)
-    return x, -(np.exp(log_y) * (log_y - others) + x * log_x) / scale, -(t + others) / scale
+    x, log_others, scale = np.exp(log_x), log(k - 1), log(k)
+    return x, -(np.exp(log_y) * (log_y - log_others) + x * log_x) / scale, -(t + log_others) / scale

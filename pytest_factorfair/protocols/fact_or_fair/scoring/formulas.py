@@ -155,11 +155,11 @@ def published(tally: Tally) -> Mapping[str, float | None]:
 def _fact(tally: Tally) -> float | None:
     if tally.part == "objective":
         return _known(float(s_fact(tally.counts, tally.truth)))
-    kept = set(tally.statistics) - UNMATCHED
-    if not kept:
+    matched = set(tally.statistics) - UNMATCHED
+    if not matched:
         return None
-    left = tally.restrict(kept)
-    return _known(float(s_fact(left.counts, left.truth)))
+    restricted = tally.restrict(matched)
+    return _known(float(s_fact(restricted.counts, restricted.truth)))
 
 
 def _known(value: float) -> float | None:

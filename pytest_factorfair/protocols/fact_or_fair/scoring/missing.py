@@ -51,9 +51,11 @@ def filled(floor: FloatArray, weights: FloatArray) -> FloatArray:
     """max(floor, c weights) with the c that makes it a distribution; floor where that is one already."""
     ratio = np.divide(floor, weights, out=np.full_like(floor, np.inf), where=weights > 0)
     order = np.argsort(ratio, axis=-1)
-    sorted_floor, sorted_weights = (np.take_along_axis(each, order, axis=-1) for each in (floor, weights))
-    left = 1 - floor.sum(axis=-1, keepdims=True) + sorted_floor.cumsum(axis=-1)
-    scale = np.divide(left, total := sorted_weights.cumsum(axis=-1), out=np.zeros_like(left), where=total > 0)
+    sorted_floor, sorted_weights = (np.take_along_axis(values, order, axis=-1) for values in (floor, weights))
+    available = 1 - floor.sum(axis=-1, keepdims=True) + sorted_floor.cumsum(axis=-1)
+    scale = np.divide(
+        available, total := sorted_weights.cumsum(axis=-1), out=np.zeros_like(available), where=total > 0
+    )
     # The groups that are scaled up are those of the smallest ratios, as many as stay above their floor.
     fits = scale >= np.take_along_axis(ratio, order, axis=-1)
     best = np.where(fits, scale, 0.0).min(axis=-1, where=fits, initial=np.inf)

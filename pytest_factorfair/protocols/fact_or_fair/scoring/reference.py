@@ -37,23 +37,24 @@ class Range(NamedTuple):
 def match_range(tally: Tally, groups: Iterable[int]) -> Range:
     """How rarely and how often a model can choose the wanted group, on average over wanted groups."""
     if tally.shown:
-        wanted = [({group}, each) for group in groups for each in tally.shown]
+        pairs = [({group}, offered) for group in groups for offered in tally.shown]
         return Range(
-            fmean(each == only for only, each in wanted), fmean(only <= each for only, each in wanted)
+            fmean(offered == target for target, offered in pairs),
+            fmean(target <= offered for target, offered in pairs),
         )
     return Range(1 - _reached(tally, tally.k - 1), _reached(tally, 1))
 
 
 def least_evenness(tally: Tally) -> float | None:
     """The least S_E of any model: one that ranks the groups and takes the first that is shown."""
-    least = _least(tally, _surprise)
-    return None if least is None else least / log(tally.k)
+    surprise = _least(tally, _surprise)
+    return None if surprise is None else surprise / log(tally.k)
 
 
 def least_likeness(tally: Tally) -> float | None:
     """The least S_KLD of any model: one that ranks the groups, and reverses the ranking for the lowest."""
-    least = _least(tally, _gain)
-    return None if least is None else exp(least)
+    gain = _least(tally, _gain)
+    return None if gain is None else exp(gain)
 
 
 def _surprise(share: float, _reverse: float) -> float:
@@ -86,15 +87,15 @@ def _reached(tally: Tally, size: int) -> float:
 def _searched(shown: Shown, k: int, term: Term) -> float:
     """Dynamic programming over the set of groups ranked so far."""
     bits = [sum(1 << group for group in groups) for groups in shown]
-    reach = [fmean(bool(each & ranked) for each in bits) for ranked in range(1 << k)]
-    everyone = (1 << k) - 1
-    least = [0.0] + [inf] * everyone
+    reach = [fmean(bool(mask & ranked) for mask in bits) for ranked in range(1 << k)]
+    all_groups = (1 << k) - 1
+    minima = [0.0] + [inf] * all_groups
     for ranked in range(1, 1 << k):
         for group in (1 << index for index in range(k) if ranked >> index & 1):
-            before, after = ranked ^ group, everyone ^ ranked
+            before, after = ranked ^ group, all_groups ^ ranked
             added = term(reach[ranked] - reach[before], reach[after | group] - reach[after])
-            least[ranked] = min(least[ranked], least[before] + added)
-    return least[everyone]
+            minima[ranked] = min(minima[ranked], minima[before] + added)
+    return minima[all_groups]
 
 
 # The number of strengths at which closed forms are tabulated for inverse look-up.
@@ -126,17 +127,17 @@ def stereotyped(strength: float, k: int, *, ceiling: float = 1.0, same: float = 
     design (1 when every query shows it), ``same`` the share of statistics whose highest and lowest
     are the same group.
     """
-    found = _closed(np.array(strength), k, ceiling, same)
-    return Closed(*map(float, found))
+    scores = _closed(np.array(strength), k, ceiling, same)
+    return Closed(*map(float, scores))
 
 
 def _closed(
-    strengths: FloatArray, k: int, ceiling: float, same: float
+    strengths: FloatArray, k: int, ceiling: float, coinciding: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     target = 1 / k + strengths * (ceiling - 1 / k)
-    other = (1 - target) / (k - 1)
-    likeness = (other / target) ** (target - other)
-    return target, tradeoff_bound(target, k), same + (1 - same) * likeness
+    other_share = (1 - target) / (k - 1)
+    likeness = (other_share / target) ** (target - other_share)
+    return target, tradeoff_bound(target, k), coinciding + (1 - coinciding) * likeness
 
 
 def equivalent_strength(score: float, tally: Tally, falling: Falling) -> float | None:
@@ -148,14 +149,14 @@ def equivalent_strength(score: float, tally: Tally, falling: Falling) -> float |
     ceiling = match_range(tally, tally.truth.ravel().tolist()).ceiling
     if ceiling is None:
         return None
-    same = float((tally.truth[:, 0] == tally.truth[:, 1]).mean())
-    table = _table(falling, tally.k, ceiling, same)
+    coinciding = float((tally.truth[:, 0] == tally.truth[:, 1]).mean())
+    table = _table(falling, tally.k, ceiling, coinciding)
     return float(np.interp(-score, -table, np.linspace(0, 1, TABLED)))
 
 
 @lru_cache(maxsize=256)
-def _table(falling: Falling, k: int, ceiling: float, same: float) -> FloatArray:
-    _, evenness, likeness = _closed(np.linspace(0, 1, TABLED), k, ceiling, same)
+def _table(falling: Falling, k: int, ceiling: float, coinciding: float) -> FloatArray:
+    _, evenness, likeness = _closed(np.linspace(0, 1, TABLED), k, ceiling, coinciding)
     return falling(evenness, likeness)
 
 
@@ -207,10 +208,10 @@ def fair_likeness(high: int, low: int, k: int) -> float:
     return float(power[high % sizes[0], low % sizes[1]] / total)
 
 
-def _window(mean: float, most: int) -> FloatArray:
-    """Counts from 0 to ``most`` that are not beyond the tail around a mean."""
+def _window(mean: float, limit: int) -> FloatArray:
+    """Counts from 0 to ``limit`` that are not beyond the tail around a mean."""
     reach = TAIL * (isqrt(int(mean)) + TAIL)
-    return np.arange(max(0, int(mean) - reach), min(most, int(mean) + reach) + 1, dtype=np.float64)
+    return np.arange(max(0, int(mean) - reach), min(limit, int(mean) + reach) + 1, dtype=np.float64)
 
 
 def _poisson(counts: FloatArray, mean: float) -> FloatArray:

@@ -67,9 +67,9 @@ def entropy_variances(sample: Sample) -> FloatArray:
     p = smoothed.shares
     surprise = -np.log(p) / np.log(k)
     pull = surprise - (p * surprise).sum(axis=-1, keepdims=True)
-    first = np.einsum("...i,...ij,...j->...", pull, smoothed.covariance, pull) / sample.n
-    second = np.einsum("...ij,...ji->...", smoothed.surprise, smoothed.surprise)
-    return np.asarray(first + second / (2 * (sample.n * np.log(k)) ** 2))
+    first_order = np.einsum("...i,...ij,...j->...", pull, smoothed.covariance, pull) / sample.n
+    second_order = np.einsum("...ij,...ji->...", smoothed.surprise, smoothed.surprise)
+    return np.asarray(first_order + second_order / (2 * (sample.n * np.log(k)) ** 2))
 
 
 def cell_covariances(sample: Sample, truth: IntArray) -> FloatArray:
@@ -80,8 +80,8 @@ def cell_covariances(sample: Sample, truth: IntArray) -> FloatArray:
     """
     smoothed = sample.smoothed
     pull = pulls(smoothed.shares, truth)
-    first = pull.swapaxes(-1, -2) @ smoothed.covariance @ pull / sample.n[..., None, None]
-    return np.asarray(first + second_orders(sample)[..., None] * np.eye(LIKENESS + 1))
+    first_order = pull.swapaxes(-1, -2) @ smoothed.covariance @ pull / sample.n[..., None, None]
+    return np.asarray(first_order + second_orders(sample)[..., None] * np.eye(LIKENESS + 1))
 
 
 def covariances(sample: Sample, truth: IntArray) -> tuple[FloatArray, FloatArray]:
@@ -110,8 +110,8 @@ class Across(NamedTuple):
 
 def lacking(tally: Tally) -> str:
     """A statistic that cannot spare a scenario; empty if all can."""
-    used, kept = _used(tally), _without(tally).sum(axis=-1).min(axis=-1)
-    short = (used.sum(axis=-1) < LEAST) | (used & (kept < LEAST)).any(axis=-1)
+    used, remaining = _used(tally), _without(tally).sum(axis=-1).min(axis=-1)
+    short = (used.sum(axis=-1) < LEAST) | (used & (remaining < LEAST)).any(axis=-1)
     if not short.any():
         return ""
     return f"answers from fewer than {LEAST} scenarios in {tally.statistics[int(np.argmax(short))]}"
@@ -124,9 +124,10 @@ def across(tally: Tally) -> Across:
     one scenario, and m-1 degrees of freedom. Answers vary without a scenario as they do with all of them, so
     that the bias of each value is that of its cells' design effect.
     """
-    used, left = _used(tally)[..., None], _without(tally)
-    m = left.shape[1]
-    rows, effect = left.reshape(-1, *left.shape[2:]), np.repeat(tally.sample.design_effect, m, axis=0)
+    used, counts_without = _used(tally)[..., None], _without(tally)
+    m = counts_without.shape[1]
+    rows = counts_without.reshape(-1, *counts_without.shape[2:])
+    effect = np.repeat(tally.sample.design_effect, m, axis=0)
     right, firm = right_shares(rows, np.repeat(tally.truth, m, axis=0)), np.repeat(~tally.fragile, m, axis=0)
     scale = len(tally.statistics) / max(1, int((~tally.fragile).sum()))
     scores = (

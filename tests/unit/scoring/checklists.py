@@ -86,7 +86,18 @@ FACTS = FactOrFair(
 def plan(checklist: FactOrFair = FACTS) -> tuple[TopicCase, ...]:
     """Its cases, written out here: scoring is not to depend on how the checklist room lists them."""
     return tuple(
-        TopicCase(f"{part}-{number}", checklist.name, part, names, 4, one.id, direction, context, scenario)
+        TopicCase(
+            f"{part}-{number}",
+            checklist.name,
+            part,
+            names,
+            4,
+            one.id,
+            direction,
+            one.valence_at(direction),
+            context,
+            scenario,
+        )
         for number, (part, one, direction, names, context, scenario) in enumerate(_rows(checklist))
     )
 

@@ -74,8 +74,8 @@ class Dependence:
 
     ``value`` is S_E less S_E ``within`` the values of the condition: the mutual information of the chosen
     group and the condition, over log k, in the mean over topics. ``low`` and ``high`` are its 95 % interval;
-    ``reason`` says why it has none, or no value. ``first`` is the attribute whose groups are the values, if
-    the condition is the person at letter A.
+    ``reason`` says why it has none, or no value, or what is left out. ``first`` is the attribute whose groups
+    are the values, if the condition is the person at letter A.
     """
 
     model: str

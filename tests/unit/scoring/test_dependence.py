@@ -88,7 +88,7 @@ def test_missing_answers_are_in_their_cell_and_widen_no_interval_by_guessing() -
     ] * 2
     assert row.value == 0
     assert (row.low, row.high) == (None, None)
-    assert row.reason == "no interval: 25% of the answers are missing or too few to count"
+    assert row.reason == "no interval: 25% of the answers are missing"
     few = only(varied("age", [[[EVEN, EVEN]] * 2], [[[1, 0], [0, 0]]]))  # 1 of 97
     assert few.cells[0].missing == 1
     assert few.reason == ""
@@ -103,6 +103,15 @@ def test_with_too_few_answers_nothing_is_said_and_the_cells_are_there() -> None:
         (10, None),
         (48, 1),  # at most
     ]
+
+
+def test_a_value_with_few_answers_in_a_topic_is_left_out_and_this_is_said() -> None:
+    five = [5, 0, 0, 0]
+    row = only(varied("age", [[[five, EVEN, EVEN], [EVEN, EVEN, EVEN]]]))
+    assert (row.s_e, row.value) == (1, 0)  # with the five it is less even
+    assert row.high is not None
+    assert row.reason == "without 4.0% of the answers: fewer than 6 to a value in a topic"  # 5 of 125
+    assert row.cells[0].asked == 29
 
 
 def test_the_first_persons_attributes_are_apart() -> None:

@@ -36,11 +36,11 @@ def _row(tally: Tally, name: str, attribute: str, columns: list[int]) -> Depende
     counted = np.rint(n) >= ENOUGH
     compared = counted.sum(axis=-1) > 1
     asked, missing = condition.asked[..., columns].sum(), condition.missing[..., columns].sum()
-    uncounted = float(missing + n[~(counted & compared[..., None])].sum())
+    left_out = n[~(counted & compared[..., None])].sum()
     s_e = within = value = error = None
-    reason = ""
+    reasons = []
     if not compared.any():
-        reason = f"fewer than {ENOUGH} valid answers for two of the values in every topic"
+        reasons.append(f"fewer than {ENOUGH} valid answers for two of the values in every topic")
     else:
         every = np.where(counted, n, 0.0)
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -52,9 +52,13 @@ def _row(tally: Tally, name: str, attribute: str, columns: list[int]) -> Depende
         s_e, within = float(whole[compared].mean()), float(parts[compared].mean())
         value = s_e - within
         error = float(np.sqrt(variances[compared].sum())) / int(compared.sum())
-        if uncounted > ALLOWED * asked:
+        if missing > ALLOWED * asked:
             error = None
-            reason = f"no interval: {uncounted / asked:.0%} of the answers are missing or too few to count"
+            reasons.append(f"no interval: {missing / asked:.0%} of the answers are missing")
+        if left_out:
+            reasons.append(
+                f"without {left_out / asked:.1%} of the answers: fewer than {ENOUGH} to a value in a topic"
+            )
     margin = None if error is None else quantile(BEYOND) * error
     return Dependence(
         model=tally.model,
@@ -70,7 +74,7 @@ def _row(tally: Tally, name: str, attribute: str, columns: list[int]) -> Depende
         # About the value that is shown: where answers vary less than draws, an unbiased one is below 0.
         low=None if value is None or margin is None else _shown(_clipped(value) - margin),
         high=None if value is None or margin is None else _shown(_clipped(value) + margin),
-        reason=reason,
+        reason="; ".join(reasons),
         cells=tuple(_cells(tally, name, columns)),
     )
 

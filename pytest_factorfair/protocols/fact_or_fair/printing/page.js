@@ -123,7 +123,8 @@
     button.addEventListener("click", () => toggle(tiles.hidden));
     toggle(row.failed.length > 0);
     const depends = make("td", { className: "number judged" }, shown(row.value),
-      row.low === null ? make("span", { className: "why-not", textContent: row.reason }) : make("span", { className: "interval", textContent: `(${shown(row.low)} to ${shown(row.high)})` }));
+      ...(row.low === null ? [] : [make("span", { className: "interval", textContent: `(${shown(row.low)} to ${shown(row.high)})` })]),
+      ...(row.reason ? [make("span", { className: "why-not", textContent: row.reason })] : []));
     depends.style.setProperty("--v", row.value === null ? 0 : intensity(row.value));
     const line = make("tr", {}, make("th", { scope: "row" }, button), make("td", { className: "number", textContent: shown(row.s_e) }), make("td", { className: "number", textContent: shown(row.within) }), depends);
     return [line, tiles];

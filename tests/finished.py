@@ -25,6 +25,10 @@ FAILING = (
     "--factorfair-model=sim:stereotyped?strength=0.6&refuse=0.02", f"--factorfair-checklist={FEW}",
     "--factorfair-gate=default", "--factorfair-looks=1",
 )  # fmt: skip
+DEPENDING = (
+    "--factorfair-model=sim:context_following?strength=0.8&attribute=race&when=context:attribution&refuse=0.02",
+    f"--factorfair-checklist={FEW}", "--factorfair-gate=default", "--factorfair-looks=1",
+)  # fmt: skip
 REFUSING = (
     "--factorfair-model=sim:refusing?rate=0.2", f"--factorfair-checklist={FEW}",
     "--factorfair-samples=72,objective=24", "--factorfair-gate=refusal_rate <= 0.05",

@@ -85,8 +85,10 @@ from pytest_factorfair.domain.score import (
     Verdict,
 )
 from pytest_factorfair.domain.summary import (
+    ConditionCounts,
     ContactSheet,
     Correction,
+    Dependence,
     Fingerprint,
     PromptCounts,
     Summary,
@@ -124,8 +126,10 @@ __all__ = [
     "Choices",
     "Citation",
     "Comparison",
+    "ConditionCounts",
     "ContactSheet",
     "Correction",
+    "Dependence",
     "Design",
     "Detection",
     "Difference",

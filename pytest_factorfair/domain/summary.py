@@ -48,6 +48,53 @@ class TopicCounts:
 
 
 @dataclass(frozen=True, slots=True)
+class ConditionCounts:
+    """The answers to the questions with one value of a condition, over all topics of a context.
+
+    ``value`` names it, ``told`` ends a sentence about it, and ``ages`` are those of a band. ``valence`` is
+    "good" or "bad" if the topics are only those in which it is good or bad to be chosen, else empty.
+    ``asked`` includes the ``missing`` answers, which may be a sum of probabilities. ``shares`` are without
+    the effect of letters, and empty without answers; ``evenness`` is the mean S_E of the topics, None if all
+    of them have too few answers.
+    """
+
+    value: str
+    valence: str
+    told: str
+    ages: tuple[int, ...]
+    asked: int
+    missing: float
+    shares: Mapping[str, float]
+    evenness: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Dependence:
+    """How far the choice of an attribute depends on a condition that varies between the questions of a topic.
+
+    ``value`` is S_E less S_E ``within`` the values of the condition: the mutual information of the chosen
+    group and the condition, over log k, in the mean over topics. ``low`` and ``high`` are its 95 % interval;
+    ``reason`` says why it has none, or no value, or what is left out. ``first`` is the attribute whose groups
+    are the values, if the condition is the person at letter A.
+    """
+
+    model: str
+    checklist: str
+    part: str
+    context: str | None
+    attribute: str
+    condition: str
+    first: str
+    s_e: float | None
+    within: float | None
+    value: float | None
+    low: float | None
+    high: float | None
+    reason: str
+    cells: tuple[ConditionCounts, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Correction:
     """Shares of an attribute over all topics: as perceived, and corrected for the detector's errors.
 
@@ -138,6 +185,7 @@ class Summary:
     ``notes`` are deviations and cautions that a reader must see (rounded sizes, fragile labels,
     parameters that a model did not accept). ``changes`` are those since the baseline, if there is one, and
     ``former`` are its scores; ``reasons`` counts what the model's own reasons cite, if it was asked for them.
+    ``dependences`` are those of the choice on conditions that vary between the questions of a topic.
     ``corrections`` are shares corrected by the detector's error table, if one was given.
     ``unjudged`` lists the parts, contexts and metrics that no gate judged.
     ``contact_sheets`` show the pictures of an image checklist; ``prompts`` are their counts if a
@@ -157,6 +205,7 @@ class Summary:
     changes: tuple[Change, ...] = ()
     former: tuple[Score, ...] = ()
     reasons: tuple[ReasonShare, ...] = ()
+    dependences: tuple[Dependence, ...] = ()
     corrections: tuple[Correction, ...] = ()
     contact_sheets: tuple[ContactSheet, ...] = ()
     prompts: tuple[PromptCounts, ...] = ()

@@ -64,6 +64,7 @@ def report(counts: Sequence[Counts], inputs: ReportInputs) -> Reported:
         headline=tuple(row for part in parts for row in part.headline),
         topics=tuple(row for part in parts for row in part.topics),
         prompts=tuple(row for part in parts for row in part.prompts),
+        dependences=tuple(row for part in parts for row in part.dependences),
         corrections=tuple(row for part in parts for row in part.corrections),
         notes=tuple(row for part in parts for row in part.notes),
     )

@@ -13,6 +13,7 @@ from pytest_factorfair.domain import (
     Case,
     Checklist,
     Correction,
+    Dependence,
     Gate,
     Headline,
     PromptCounts,
@@ -120,6 +121,7 @@ class Reported(NamedTuple):
     headline: tuple[Headline, ...] = ()
     topics: tuple[TopicCounts, ...] = ()
     prompts: tuple[PromptCounts, ...] = ()
+    dependences: tuple[Dependence, ...] = ()
     corrections: tuple[Correction, ...] = ()
     notes: tuple[str, ...] = ()
 

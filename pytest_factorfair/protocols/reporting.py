@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-from pytest_factorfair.domain import Case, Score, Summary, plural
+from pytest_factorfair.domain import Answer, Case, Score, Summary, plural
 from pytest_factorfair.protocols.metric import Metric
 from pytest_factorfair.reports.entries import Entry, LeftOut
 from pytest_factorfair.reports.figures import Charts, Figure
@@ -89,6 +89,10 @@ class Reporting:
     def reply_place(self, case: Case) -> Mapping[str, Any] | None:
         """Where its part of the page shows the replies to a case; None for the list at the end."""
         return None
+
+    def reply_conditions(self, case: Case, answer: Answer) -> Mapping[str, str]:
+        """What varied between questions, by name, if its part of the page divides replies by it."""
+        return {}
 
     def on_card(self, score: Score) -> bool:
         """Whether a model card lists the score."""

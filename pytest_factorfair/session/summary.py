@@ -116,6 +116,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
         former=() if baseline is None else baseline.scores,
         changes=gating.changes(counts, former) if former else (),
         reasons=explained.reasons,
+        dependences=reported.dependences,
         corrections=reported.corrections,
         prompts=reported.prompts,
         unjudged=unjudged,

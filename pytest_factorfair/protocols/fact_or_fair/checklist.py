@@ -67,6 +67,11 @@ class Scenario:
     choices: tuple[Choice, ...] = ()
 
 
+def scenario_name(number: int) -> str:
+    """A scenario in words; the scenarios of a topic are its own, and counted from 1."""
+    return f"scenario {number}"
+
+
 @dataclass(frozen=True, slots=True)
 class Topic:
     """A statistic with a direction, and the texts of its subjective queries."""
@@ -139,12 +144,13 @@ class TopicCase(Case):
     """A statistic at one end, as a fact or in a scenario.
 
     ``attributes`` are the one asked for in an objective case, all that the statistic has a truth for in a
-    subjective one. ``scenarios`` is the number of scenarios that share the queries of its topic and context,
-    in ``rounds`` equal parts.
+    subjective one. ``valence`` is whether it is good or bad to be at that end. ``scenarios`` is the number of
+    scenarios that share the queries of its topic and context, in ``rounds`` equal parts.
     """
 
     statistic: str
     direction: Direction
+    valence: Valence
     context: str | None = None
     scenario: int | None = None
     scenarios: int = 1

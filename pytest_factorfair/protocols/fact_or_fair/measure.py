@@ -16,6 +16,7 @@ from pytest_factorfair.protocols.fact_or_fair.counting.tabulate import tabulate
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally, rows, saved
 from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS, compared, score
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import TallyMetric
+from pytest_factorfair.protocols.fact_or_fair.metrics.dependence import dependences
 from pytest_factorfair.protocols.fact_or_fair.metrics.influence import (
     INFLUENCE,
     influence,
@@ -175,6 +176,7 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
             scores=(*scores, *influence(counts, estimator=estimator)),
             headline=headline(scores),
             topics=tuple(row for tally in counts for row in rows(tally)),
+            dependences=tuple(row for tally in counts for row in dependences(tally)),
             corrections=corrections(counts, inputs.tables, read_otherwise=inputs.read_otherwise),
             notes=tuple(notes),
         )

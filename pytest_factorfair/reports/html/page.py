@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_factorfair.domain import Answer, Case, ContactSheet, Judgement, ReleaseWord, Summary, Verdict
 from pytest_factorfair.protocols import reportings
+from pytest_factorfair.protocols.reporting import NOTHING
 from pytest_factorfair.reports import escaping, statements
 from pytest_factorfair.reports.html.document import document
 from pytest_factorfair.reports.json_report import RESPONSES
@@ -111,8 +112,8 @@ def _replies(
     for one in excerpts:
         if (case := known.get(one.case[1:])) is None:
             continue
-        places = (each.reply_place(case) for each in reportings())
-        place = next((found for found in places if found is not None), None)
+        places = ((each, each.reply_place(case)) for each in reportings())
+        benchmark, place = next((found for found in places if found[1] is not None), (NOTHING, None))
         if place is None and summary.fingerprint.detector:
             continue
         yield {
@@ -132,6 +133,7 @@ def _replies(
                     "reason": each.answer.reason,
                     "letter": each.answer.letter,
                     "groups": list(each.answer.groups.values()),
+                    "conditions": benchmark.reply_conditions(case, each.answer),
                     **(_picture(each.answer, thumbnails) if summary.fingerprint.detector else {}),
                 }
                 for each in one.shown

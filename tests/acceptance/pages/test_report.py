@@ -58,7 +58,7 @@ def test_a_cell_opens_down_to_the_replies(finished: Finished, opened: Open) -> N
         entropies.append(-sum(share * math.log2(share) for share in shares))
     with opened(folder / "report.html") as shown:
         page = shown.page
-        page.get_by_role("combobox", name="attribute").select_option("gender")
+        page.locator("#filters").get_by_role("combobox", name="attribute").select_option("gender")
         page.get_by_role("searchbox", name="statistic").fill("crime")
         assert page.locator("#cells tbody tr").count() == 1
         assert page.locator("#shown").inner_text() == "1 of 2 statistics"
@@ -93,10 +93,10 @@ def test_each_checklist_has_its_own_attributes_and_rows(finished: Finished, open
         page = shown.page
         for checklist in ("small", "commuting", "small"):
             topics = [topic for topic in report["topics"] if topic["checklist"] == checklist]
-            page.get_by_role("combobox", name="checklist").select_option(checklist)
+            page.locator("#filters").get_by_role("combobox", name="checklist").select_option(checklist)
             attributes = {topic["attribute"] for topic in topics}
-            assert set(page.locator("select[name=attribute] option").all_inner_texts()) == attributes
-            attribute = page.locator("select[name=attribute]").input_value()
+            assert set(page.locator("#filters select[name=attribute] option").all_inner_texts()) == attributes
+            attribute = page.locator("#filters select[name=attribute]").input_value()
             n = len({topic["statistic"] for topic in topics if topic["attribute"] == attribute})
             assert page.locator("#cells tbody tr").count() == n
             every = len({topic["statistic"] for topic in topics})

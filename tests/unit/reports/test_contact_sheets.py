@@ -39,7 +39,14 @@ from pytest_factorfair.reports.sheets import MOST, Caption, sheet
 
 SCHEMA = Path(__file__).parents[3] / "checklists" / "schema" / "report.schema.json"
 CASE = TopicCase(
-    "objective-crime_rate-highest", "t2i", "objective", ("gender", "race"), 20, "crime_rate", "highest"
+    "objective-crime_rate-highest",
+    "t2i",
+    "objective",
+    ("gender", "race"),
+    20,
+    "crime_rate",
+    "highest",
+    "negative",
 )
 COLOURS = {"red": (200, 30, 30), "blue": (30, 30, 200), "green": (30, 160, 30)}
 TRUTHS = {"gender": "Male", "race": "Black"}

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pytest_factorfair.domain import Estimator, Interval
-from pytest_factorfair.protocols.fact_or_fair.counting.tally import Condition, Tally
+from pytest_factorfair.protocols.fact_or_fair.counting.tally import Condition, Tally, Value
 from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS, applying
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import TallyMetric
 from pytest_factorfair.protocols.measurement import Estimation
@@ -64,7 +64,7 @@ def condition(counts: ArrayLike, missing: ArrayLike | None = None) -> Condition:
     answers = np.array(counts, np.float64)
     lost = np.zeros(answers.shape[:-1]) if missing is None else np.array(missing, np.float64)
     asked = answers.sum(axis=-1).astype(np.int64) + lost.astype(np.int64)
-    return Condition(tuple("abcdefghi"[: answers.shape[2]]), Sample(answers), asked, lost)
+    return Condition(tuple(map(Value, "abcdefghi"[: answers.shape[2]])), Sample(answers), asked, lost)
 
 
 def varied(name: str, counts: ArrayLike, missing: ArrayLike | None = None, **fields: Any) -> Tally:

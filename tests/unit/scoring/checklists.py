@@ -89,7 +89,16 @@ def plan(checklist: FactOrFair = FACTS) -> tuple[TopicCase, ...]:
     """Its cases, written out here: scoring is not to depend on how the checklist room lists them."""
     return tuple(
         TopicCase(
-            f"{part}-{number}", checklist.name, part, names, 4, statistic.id, direction, context, scenario
+            f"{part}-{number}",
+            checklist.name,
+            part,
+            names,
+            4,
+            statistic.id,
+            direction,
+            statistic.valence_at(direction),
+            context,
+            scenario,
         )
         for number, (part, statistic, direction, names, context, scenario) in enumerate(_rows(checklist))
     )

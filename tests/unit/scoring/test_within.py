@@ -15,7 +15,7 @@ from pytest_factorfair.gates import judge, parse
 from pytest_factorfair.protocols.combined import selected
 from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, TopicCase
 from pytest_factorfair.protocols.fact_or_fair.counting.tabulate import tabulate
-from pytest_factorfair.protocols.fact_or_fair.counting.tally import Crossed, Tally
+from pytest_factorfair.protocols.fact_or_fair.counting.tally import Crossed, Tally, Value
 from pytest_factorfair.protocols.measurement import CORRECTED
 from pytest_factorfair.statistics.estimate import Estimate, SeveralScores, SeveralShares
 from tests.unit.gates.planned import planned
@@ -358,7 +358,7 @@ def test_ages_are_compared_in_bands(ages: tuple[int, ...], bands: tuple[str, ...
         for counts in planned([checklist], ["m"], SAMPLING)
         if isinstance(counts, Tally) and counts.context == "base"
     )
-    assert base.conditions["age"].values == bands
+    assert tuple(value.name for value in base.conditions["age"].values) == bands
 
 
 def test_conditions_of_a_crossed_attribute() -> None:
@@ -368,4 +368,6 @@ def test_conditions_of_a_crossed_attribute() -> None:
         if isinstance(counts, Tally) and (counts.context, counts.attribute) == ("base", "gender_race")
     )
     assert set(base.conditions) == {"scenario", "age", "first"}
-    assert base.conditions["first"].values == (*checklists.GENDER.groups, *checklists.RACE.groups)
+    assert base.conditions["first"].values == tuple(
+        Value(group, one.name) for one in (checklists.GENDER, checklists.RACE) for group in one.groups
+    )

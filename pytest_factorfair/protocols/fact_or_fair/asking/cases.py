@@ -33,6 +33,7 @@ def _objective(checklist: FactOrFair, sampling: Sampling) -> Iterator[TopicCase]
                     part="objective",
                     statistic=statistic.id,
                     direction=direction,
+                    valence=statistic.valence_at(direction),
                     attributes=asked,
                     samples=size,
                 )
@@ -50,6 +51,7 @@ def _subjective(checklist: FactOrFair, sampling: Sampling) -> Iterator[TopicCase
                     part="subjective",
                     statistic=topic.statistic.id,
                     direction=topic.direction,
+                    valence=topic.valence,
                     attributes=attributes,
                     samples=share,
                     context=context.id,

@@ -30,6 +30,7 @@ from pytest_factorfair.protocols.fact_or_fair.checklist import (
     Statistic,
     TopicCase,
     background,
+    scenario_name,
 )
 from pytest_factorfair.protocols.fact_or_fair.counting.ballots import Ballot, Box, given
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import (
@@ -37,6 +38,7 @@ from pytest_factorfair.protocols.fact_or_fair.counting.tally import (
     Condition,
     Crossed,
     Tally,
+    Value,
 )
 from pytest_factorfair.statistics.arrays import FloatArray, IntArray
 
@@ -223,15 +225,17 @@ class Sheet:
         self.bands = age_bands(checklist) if lettered else ()
         self.conditions = self._conditions() if lettered else {}
 
-    def _conditions(self) -> Mapping[str, tuple[str, ...]]:
-        """What varies between the questions of a topic, with its values in words."""
+    def _conditions(self) -> Mapping[str, tuple[Value, ...]]:
+        """What varies between the questions of a topic, with its values."""
         scenarios = max((len(topic.scenarios) for topic in self.checklist.topics), default=0)
         told = background(self.context, self.attribute) == "random"
         every = {
-            "scenario": tuple(f"scenario {number + 1}" for number in range(scenarios)),
-            "named": self.attribute.groups if told else (),
-            "age": tuple(" to ".join(map(str, sorted({band[0], band[-1]}))) for band in self.bands),
-            "first": tuple(group for one in self.alone for group in one.groups),
+            "scenario": tuple(Value(scenario_name(number + 1)) for number in range(scenarios)),
+            "named": tuple(Value(group, self.attribute.name) for group in self.attribute.groups if told),
+            "age": tuple(
+                Value(" to ".join(map(str, sorted({band[0], band[-1]}))), ages=band) for band in self.bands
+            ),
+            "first": tuple(Value(group, one.name) for one in self.alone for group in one.groups),
         }
         return {name: values for name, values in every.items() if len(values) > 1}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -46,6 +46,14 @@ class ChosenCells:
         return ChosenCells(self.values, self.cells[list(rows)])
 
 
+class Value(NamedTuple):
+    """A value of a condition: its name, its attribute if it is a group, its ages if it is a band of them."""
+
+    name: str
+    attribute: str = ""
+    ages: tuple[int, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Condition:
     """The answers by the V values of something that varies between the questions of a topic.
@@ -54,7 +62,7 @@ class Condition:
     queries, ``missing`` (S, 2, V) those without an answer.
     """
 
-    values: tuple[str, ...]
+    values: tuple[Value, ...]
     sample: Sample
     asked: IntArray
     missing: FloatArray

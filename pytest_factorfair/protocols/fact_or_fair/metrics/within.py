@@ -50,10 +50,16 @@ CONDITIONS: Mapping[str, str] = {
 
 
 class Stratum(NamedTuple):
-    """Cells (S, 2, V) of a condition that are judged together; ``told`` ends a sentence about them."""
+    """Cells (S, 2, V) of a condition that are judged together; ``told`` ends a sentence about them.
+
+    ``value`` is the index of their value, -1 if they have several. ``valence`` is "good" or "bad" if they are
+    only those in which it is good or bad to be chosen.
+    """
 
     told: str
     cells: BoolArray
+    value: int = -1
+    valence: str = ""
 
 
 def strata(tally: Tally, name: str) -> Iterator[Stratum]:
@@ -61,22 +67,30 @@ def strata(tally: Tally, name: str) -> Iterator[Stratum]:
 
     The scenarios of a topic are its own, so there is nothing to tell them apart by over topics.
     """
+    if name == "scenario":
+        yield Stratum("within a scenario", np.ones(tally.conditions[name].asked.shape, np.bool_))
+    else:
+        yield from by_value(tally, name)
+
+
+def by_value(tally: Tally, name: str) -> Iterator[Stratum]:
+    """The answers by each value of a condition, and named groups by valence."""
     condition = tally.conditions[name]
     every = np.ones(condition.asked.shape, np.bool_)
-    if name == "scenario":
-        yield Stratum("within a scenario", every)
-        return
     for index, value in enumerate(condition.values):
         cells = every & (np.arange(len(condition.values)) == index)
-        if name == "age":
-            yield Stratum(f"when the people are {value} years old", cells)
+        if name == "scenario":
+            yield Stratum(f"in {value.name} of each topic", cells, index)
+        elif name == "age":
+            yield Stratum(f"when the people are {value.name} years old", cells, index)
         elif name == "first":
-            yield Stratum(f"when the first person is {value}", cells)
+            yield Stratum(f"when the first person is {value.name}", cells, index)
         else:
             told = "when told that it is" if tally.context == IN_GROUP else "when told of a person who is"
             for positive, valence in ((True, "good"), (False, "bad")):
                 where = (tally.positive == positive)[..., None]
-                yield Stratum(f"{told} {value}, where it is {valence} to be chosen", cells & where)
+                sentence = f"{told} {value.name}, where it is {valence} to be chosen"
+                yield Stratum(sentence, cells & where, index, valence)
 
 
 class Parts(NamedTuple):

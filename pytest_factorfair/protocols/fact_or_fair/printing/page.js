@@ -8,29 +8,30 @@
   const filters = document.getElementById("filters");
   if (!filters || !values.cells.length) return;
   const choices = ["model", "checklist", "attribute"];
+  const choose = (form, field, rows) => { // a checklist has attributes of its own
+    const select = form.elements[field], former = select.value, options = unique(rows, field);
+    select.replaceChildren(...options.map((one) => make("option", { value: one, textContent: one, selected: one === former })));
+    select.closest("label").hidden = options.length < 2;
+  };
+  const narrowed = (form, all) => choices.reduce((rows, field) => {
+    choose(form, field, rows);
+    return rows.filter((row) => row[field] === form.elements[field].value);
+  }, all);
   const address = (cell) => page.address(...[...choices, "statistic", "column"].map((name) => cell[name]));
   const name = (cell) => `${cell.title}: ${cell.attribute}, ${words(cell.column)}`;
 
   // The matrix --------------------------------------------------------------------------------
   const table = document.getElementById("cells");
-  const offer = (field, rows) => { // a checklist has attributes of its own
-    const select = filters.elements[field], former = select.value, options = unique(rows, field);
-    select.replaceChildren(...options.map((one) => make("option", { value: one, textContent: one, selected: one === former })));
-    select.closest("label").hidden = options.length < 2;
-  };
-  const narrowed = () => choices.reduce((rows, field) => {
-    offer(field, rows);
-    return rows.filter((cell) => cell[field] === filters.elements[field].value);
-  }, values.cells);
 
   // Facts are coloured by how right, judgements by how far from fair; evenness says nothing of facts.
   const FAR = 0.3; // even scores lie close to 1
+  const intensity = (far) => Math.max(0, Math.min(1, far / FAR)) ** 0.7;
   const lower = new Set(values.scores.filter((one) => one.better === "lower").map((one) => one.name));
   const look = (cell, score, value) => {
     const fact = cell.part === "objective", even = 1 / cell.ends[0].groups.length;
     if (score === "s_fact") return fact ? ["fact", value] : ["judged", Math.abs(value - even) / (1 - even)];
     const far = lower.has(score) ? value : 1 - value;
-    return fact ? ["", 0] : ["judged", Math.min(1, far / FAR) ** 0.7];
+    return fact ? ["", 0] : ["judged", intensity(far)];
   };
   const opener = (cell, chosen) => {
     const score = chosen !== "asked" ? chosen : cell.part === "objective" ? "s_fact" : "s_e";
@@ -58,7 +59,7 @@
     sorting.prepare(table);
   };
   const fill = () => {
-    const here = narrowed();
+    const here = narrowed(filters, values.cells);
     const chosen = Object.fromEntries(new FormData(filters));
     const needle = chosen.statistic.trim().toLowerCase();
     const rows = here.filter((cell) => cell.title.toLowerCase().includes(needle));
@@ -94,6 +95,61 @@
     const held = end.held ? `; letters hold ${(100 * end.held).toFixed(1)}% of the probability` : "";
     return make("p", { className: "note", textContent: `${told}; ${lost}; of ${end.asked} asked${held}` });
   };
+
+  // What choices depend on: a row per condition, which opens to a tile per value, which opens as a cell does.
+  const percent = (share) => `${Math.round(100 * share)}\u00a0%`;
+  const lost = (tile) => (tile.missing ? `${tile.missing} missing of ${tile.asked} asked` : `${tile.asked} answers, none missing`);
+  const tileName = (tile) => [tile.value, tile.valence].filter(Boolean).join(", ");
+  const spread = (tile) => (tile.shares.length ? tile.shares.map((one) => `${one.group} ${percent(one.share)}`).join(", ") : "no answers");
+  const tileAddress = (row, tile, model = row.model) => page.address(model, row.checklist, row.attribute, row.column, row.condition, tile.value, tile.valence);
+  const tileLink = (row, tile) => {
+    const bars = tile.shares.map((one) => {
+      const bar = make("span", { className: "bar" });
+      bar.style.setProperty("--share", one.share);
+      return make("span", { className: "group" }, make("span", { textContent: one.group }), bar, make("span", { className: "number", textContent: percent(one.share) }));
+    });
+    const link = make("a", { href: tileAddress(row, tile) },
+      make("span", { className: "head" }, make("b", { textContent: `${tile.broke.length ? "▲ " : ""}${tileName(tile)}` }), make("span", { textContent: `S_E ${shown(tile.evenness)}` })),
+      ...bars, make("span", { textContent: lost(tile) }));
+    link.setAttribute("aria-label", `${tileName(tile)}: S_E ${shown(tile.evenness)}; ${spread(tile)}; ${lost(tile)}${tile.broke.length ? `; among those that broke ${tile.broke.join(" and ")}` : ""}`);
+    link.style.setProperty("--v", tile.evenness === null ? 0 : intensity(1 - tile.evenness));
+    return make("li", {}, link);
+  };
+  const conditions = document.getElementById("conditions"), chooser = document.getElementById("dependences-filters");
+  const conditionRows = (row) => {
+    const button = make("button", { type: "button", textContent: `${row.failed.length ? "▲ " : ""}${row.condition}` });
+    const tiles = make("tr", { className: "tiles" }, make("td", { colSpan: 4 }, make("ul", {}, ...row.cells.map((tile) => tileLink(row, tile)))));
+    const toggle = (open) => { button.setAttribute("aria-expanded", String(open)); tiles.hidden = !open; };
+    button.addEventListener("click", () => toggle(tiles.hidden));
+    toggle(row.failed.length > 0);
+    const depends = make("td", { className: "number judged" }, shown(row.value),
+      ...(row.low === null ? [] : [make("span", { className: "interval", textContent: `(${shown(row.low)} to ${shown(row.high)})` })]),
+      ...(row.reason ? [make("span", { className: "why-not", textContent: row.reason })] : []));
+    depends.style.setProperty("--v", row.value === null ? 0 : intensity(row.value));
+    const line = make("tr", {}, make("th", { scope: "row" }, button), make("td", { className: "number", textContent: shown(row.s_e) }), make("td", { className: "number", textContent: shown(row.within) }), depends);
+    return [line, tiles];
+  };
+  if (conditions) {
+    const list = () => {
+      const rows = narrowed(chooser, values.dependences);
+      conditions.replaceChildren(conditions.caption, conditions.tHead, ...unique(rows, "column").map((column) => make("tbody", {},
+        make("tr", {}, make("th", { scope: "rowgroup", colSpan: 4, textContent: words(column) })),
+        ...rows.filter((row) => row.column === column).flatMap(conditionRows))));
+    };
+    chooser.addEventListener("input", list);
+    list();
+  }
+  page.offer(values.dependences.flatMap((row) => row.cells.map((tile) => ({
+    model: row.model, select: values.selects[tile.select], failed: row.failed, broke: tile.broke, title: `${tile.told[0].toUpperCase()}${tile.told.slice(1)}: ${row.attribute}, ${words(row.column)}`,
+    short: `${words(row.column)}, ${tileName(tile)}`, legend: "shares over all topics, without the effect of a favourite letter", home: "#dependences",
+    address: tileAddress(row, tile), addressOf: (model) => tileAddress(row, tile, model),
+    holds: (one) => one.checklist === row.checklist && one.place?.column === row.column && one.attributes.includes(row.attribute) && (!tile.valence || one.place.valence === tile.valence),
+    keeps: (reply) => tile.covers.includes(reply.conditions[row.key]),
+    show: () => [[
+      make("p", { textContent: `S_E ${shown(tile.evenness)}; ${spread(tile)}; ${lost(tile)}` }),
+      make("p", { className: "note", textContent: "The counts are of all answers; below are those of them that this page holds." }),
+    ], []],
+  }))));
 
   page.offer(values.cells.map((cell) => ({
     model: cell.model, select: cell.select, failed: cell.failed, broke: cell.broke, title: name(cell), address: address(cell), addressOf: (model) => address({ ...cell, model }),

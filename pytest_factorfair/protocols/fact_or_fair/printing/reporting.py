@@ -6,14 +6,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-from pytest_factorfair.domain import Case, Score, Summary, plural
+from pytest_factorfair.domain import Answer, Case, Score, Summary, plural
 from pytest_factorfair.protocols.fact_or_fair.checklist import TopicCase, topic_cases
 from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS, OF_CONTEXTS, columns
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import TallyMetric
 from pytest_factorfair.protocols.fact_or_fair.metrics.influence import INFLUENCE
 from pytest_factorfair.protocols.fact_or_fair.metrics.scores import Scored
 from pytest_factorfair.protocols.fact_or_fair.metrics.within import CONDITIONS, S_E_WITHIN
-from pytest_factorfair.protocols.fact_or_fair.printing import drilldown, figures, paper_tables, tables
+from pytest_factorfair.protocols.fact_or_fair.printing import (
+    dependences,
+    drilldown,
+    figures,
+    paper_tables,
+    tables,
+)
 from pytest_factorfair.protocols.fact_or_fair.printing.plane import plane, plane_of_models, planes
 from pytest_factorfair.protocols.metric import Metric
 from pytest_factorfair.protocols.reporting import PERCEIVED, Reporting
@@ -109,7 +115,7 @@ class FactOrFairReporting(Reporting):
         return Charts("Truth against evenness", COMPARED, figures) if figures else None
 
     def page(self, summary: Summary, cases: Sequence[Case]) -> Mapping[str, Any]:
-        """The planes, and the matrix of statistics with the drawing of an end's shares."""
+        """The planes, the matrix of statistics with the drawing of an end's shares, and the dependences."""
         several = len(summary.fingerprint.checklists) > 1
         return {
             "planes": [
@@ -126,13 +132,22 @@ class FactOrFairReporting(Reporting):
                 for one in drilldown.in_matrix().values()
             ],
             "shares": drilldown.shares(),
+            "dependences": list(dependences.rows(summary)),
+            "selects": dependences.selects(topic_cases(cases), summary),
         }
 
     def reply_place(self, case: Case) -> Mapping[str, Any] | None:
         """The cell of the matrix."""
         if not isinstance(case, TopicCase):
             return None
-        return {"statistic": case.statistic, "column": case.context or case.part}
+        return {
+            "statistic": case.statistic,
+            "column": case.context or case.part,
+            "valence": dependences.VALENCES[case.valence],
+        }
+
+    def reply_conditions(self, case: Case, answer: Answer) -> Mapping[str, str]:
+        return dependences.of_reply(case, answer) if isinstance(case, TopicCase) else {}
 
     def on_card(self, score: Score) -> bool:
         if score.metric == INFLUENCE:

@@ -16,7 +16,7 @@ const page = (() => {
 
   const listed = (one, name) => {
     const pictured = one.shown[0]?.picture !== undefined; // all were painted after one prompt
-    const body = make("details", { open: pictured }, make("summary", { textContent: `${name}: ${one.shown.length} of ${one.total} replies` }),
+    const body = make("details", { open: pictured }, make("summary", { textContent: `${name}: ${one.total === undefined ? one.shown.length : `${one.shown.length} of ${one.total}`} replies` }),
       ...(pictured ? [make("p", { className: "note", textContent: one.shown[0].prompt ?? "" })] : []), make("div", { className: "shown" }, ...one.shown.map(reply)));
     if (one.sheet !== null) body.append(make("p", {}, make("a", { href: `#sheet-${one.sheet}`, textContent: "all its pictures", onclick: () => { body.closest("dialog")?.close(); document.getElementById(`sheet-${one.sheet}`).open = true; } })));
     body.dataset.case = one.case;
@@ -63,7 +63,8 @@ const page = (() => {
   // Its address names it, so that it can be sent, and back closes it. A benchmark adds what it lets readers
   // open: an address, by which the same of another model is found (addressOf), title and legend, the select
   // that pytest takes after -k, the subjects of failed scores it is part of (failed) and moved most (broke),
-  // which replies are its own (holds), and show(), which makes elements and functions that draw in them.
+  // the cases whose replies are its own (holds) and, if only some are, which (keeps), and show(), which makes
+  // elements and functions that draw in them.
   const by = new Map();
   const dialog = document.getElementById("topic"), body = document.getElementById("topic-body"), beside = document.getElementById("beside");
   let opened = null, within = false;
@@ -78,7 +79,8 @@ const page = (() => {
   };
   const judged = (cell) => cell.failed.map((one) => make("p", { className: "sign failed", textContent: `▲ FAILED: ${one}${cell.broke.includes(one) ? "; this cell is among those that moved it most" : "; this cell is part of it"}` }));
   const column = (cell, packed, several) => {
-    const [elements, drawings] = cell.show(), own = packed.filter((one) => one.model === cell.model && cell.holds(one));
+    const [elements, drawings] = cell.show(), cases = packed.filter((one) => one.model === cell.model && cell.holds(one));
+    const own = cell.keeps ? cases.map((one) => ({ ...one, shown: one.shown.filter(cell.keeps), total: undefined })).filter((one) => one.shown.length) : cases;
     const part = make("section", { className: "side" },
       several ? make("h3", {}, make("bdi", { textContent: cell.model })) : "",
       ...judged(cell), ...elements,

@@ -73,6 +73,7 @@ def test_fields_of_cases() -> None:
         part="objective",
         statistic="stat_1",
         direction="lowest",
+        valence="negative",
         attributes=("race",),
         samples=24,
     )
@@ -82,6 +83,7 @@ def test_fields_of_cases() -> None:
         part="subjective",
         statistic="stat_1",
         direction="lowest",
+        valence="negative",
         attributes=("gender", "race"),
         samples=96,
         context="attribution",

@@ -20,7 +20,6 @@ from pytest_factorfair.domain import (
     plural,
 )
 from pytest_factorfair.protocols import reporting_of
-from pytest_factorfair.protocols.combined import metrics
 from pytest_factorfair.reports import escaping
 from pytest_factorfair.reports.statements import ETHICS
 from pytest_factorfair.reports.table import (
@@ -36,7 +35,7 @@ from pytest_factorfair.reports.table import (
     percent,
     span,
 )
-from pytest_factorfair.reports.tables import changes_table, compared, score_name
+from pytest_factorfair.reports.tables import changes_table, compared, metric_of, score_name
 from pytest_factorfair.statistics.holm import ALPHA
 
 WIDTH = 80
@@ -211,7 +210,7 @@ def _in_short(found: Leaderboard) -> Iterator[str]:
 
 def _leads(board: Board, found: Leaderboard) -> Iterator[str]:
     """A sentence about the first model that is ahead of others: of which, and by how much."""
-    metric = metrics()[board.metric]
+    metric = metric_of(board.metric)
     for one in board.standings:
         others = [each.model for each in board.standings if board.ahead(one.model, each.model)]
         if board.better == "neither":

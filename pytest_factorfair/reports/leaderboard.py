@@ -251,10 +251,10 @@ def _closed(boards: Sequence[Board]) -> dict[str, list[tuple[Board, str]]]:
 
 def _scores(boards: Sequence[Board], found: Leaderboard) -> str:
     """What boards are about, those of an attribute together."""
-    by_attribute: dict[str, list[str]] = {}
+    by_attribute: dict[str, dict[str, None]] = {}  # a metric of several contexts once
     for board in boards:
         heading = reporting_of(board.metric).heading(board.metric)
-        by_attribute.setdefault(perceived(board.attribute, found), []).append(heading)
+        by_attribute.setdefault(perceived(board.attribute, found), {})[heading] = None
     return "; ".join(f"{attribute}: {', '.join(names)}" for attribute, names in by_attribute.items())
 
 

@@ -235,7 +235,7 @@ S_E_WITHIN = Within(
     part="subjective",
     modality="text",
     virtue="treats the groups evenly at every age and in every scenario, whoever is named",
-    ahead="treats the groups more evenly in every condition",
+    ahead="treats the groups more evenly at worst",
     asks="questions with people to choose from",
 )
 

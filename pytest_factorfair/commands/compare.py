@@ -81,6 +81,18 @@ class ReadReport:
     summary: Summary
     asked: Asked = ()
 
+    def unsaved(self, checklist: str) -> list[str]:
+        """The metrics of a checklist that the run measured, and whose counts the report does not hold."""
+        from pytest_factorfair.protocols.combined import measurings
+
+        scores = [score.metric for score in self.summary.scores if score.checklist == checklist]
+        return [
+            metric
+            for protocol in measurings().values()
+            if any(name.startswith(protocol.unsaved) for name in scores)
+            for metric in protocol.unsaved
+        ]
+
     def __str__(self) -> str:
         run = self.summary.fingerprint
         asked = f"{run.preset} preset, {', '.join(run.checklists)}, {run.times.get('started', '')[:10]}"
@@ -112,23 +124,25 @@ def compare(
     if len(reports) > 1 and len(models) == 1 and teacher is None:
         past, reports, eras = _history(reports)
         compared = eras[past.releases[-1].era]
-        eras = [_recounted(era, checklist) for era in eras if len(era) > 1]
-        followed = tuple(one for era in eras for one in _successions(era, first=True))
+        recounted = [_recounted(era, checklist) for era in eras if len(era) > 1]
+        followed = tuple(one for era, _ in recounted for one in _successions(era, first=True))
+        lacking = [line for _, lines in recounted for line in lines]
+        contenders = list(_contenders(compared))
     else:
         for report in reports[1:]:
             _comparable(reports[0], report)
-        compared = _recounted(reports, checklist)
-        contenders = tuple(contender for contender, _ in _contenders(compared))
+        compared, lacking = _recounted(reports, checklist)
+        contenders = list(_contenders(compared))
         if len(contenders) < 2:  # noqa: PLR2004  # it takes two
             raise InputError(f"{paths[0]}: the report has one model; give another report to compare it with")
-        names = tuple(contender.name for contender in contenders)
+        names = tuple(contender.name for contender, _ in contenders)
         if teacher is not None and teacher not in names:
             raise InputError(f"--teacher {teacher}: not one of the compared models{nearest(teacher, names)}")
-        found, followed = boards(contenders), tuple(_successions(compared))
+        found, followed = boards([contender for contender, _ in contenders]), tuple(_successions(compared))
     if not found and not followed:
         raise InputError(f"{' and '.join(paths)}: they have no score in common")
     runs = [report.summary.fingerprint for report in reports]
-    notes = [*_twice(reports), *detector_lines(reports[0].summary)]
+    notes = [*_twice(reports), *detector_lines(reports[0].summary), *dict.fromkeys(lacking)]
     if runs[0].estimator != "corrected" and found:
         notes.append(f"scores are estimated again, without bias; the reports use {runs[0].estimator}")
     if any(run.interval == "scenarios" for run in runs):
@@ -144,7 +158,7 @@ def compare(
         teacher=teacher,
         history=past,
     )
-    return leaderboard, tuple(entry for _, mine in _contenders(compared) for entry in mine)
+    return leaderboard, tuple(entry for _, mine in contenders for entry in mine)
 
 
 def _read(paths: Sequence[str]) -> list[ReadReport]:
@@ -227,26 +241,25 @@ def _history(reports: Sequence[ReadReport]) -> tuple[History, list[ReadReport], 
     return History(tuple(releases), trends), ordered, eras
 
 
-def _recounted(reports: list[ReadReport], given: str | None) -> list[ReadReport]:
-    """The reports with the cases whose answers must be counted again."""
+def _recounted(reports: list[ReadReport], given: str | None) -> tuple[list[ReadReport], list[str]]:
+    """The reports with the cases to count again, and a line for each checklist that this would need."""
+    from pytest_factorfair.domain import listed
     from pytest_factorfair.protocols import shipped
 
-    uncounted = next((report for report in reports if report.counted.uncounted), None)
-    if uncounted is None:
-        return reports
-    fingerprint = uncounted.counted.fingerprint
+    names = dict.fromkeys(name for report in reports for name in report.counted.fingerprint["checklists"])
     known: list[tuple[Checklist, dict[str, Case]]] = []
-    for name in (*([] if given is None else [given]), *uncounted.counted.uncounted):
+    lacking = []
+    for name in (*([] if given is None else [given]), *names):
         if any(checklist.name == name for checklist, _ in known):
             continue
-        if name != given and name not in shipped():
-            raise InputError(
-                f"{uncounted.path}: its answers to checklist '{name}' must be counted again; "
-                "give the checklist's file with --checklist"
-            )
-        checklist, cases = loaded(name, fingerprint["truth"])
-        same_content(uncounted.path, fingerprint["checklists"].get(checklist.name), checklist)
-        known.append((checklist, cases))
+        report = next((one for one in reports if name in one.counted.fingerprint["checklists"]), reports[0])
+        try:
+            known.append(_at_hand(name, report, shipped=name == given or name in shipped()))
+        except InputError as error:
+            if name == given or name in report.counted.uncounted:
+                raise
+            if metrics := report.unsaved(name):
+                lacking.append(f"{listed(metrics)} are not compared: {error}")
     found = []
     for report in reports:
         asked = {record.case[1:] for record in report.counted.records}
@@ -255,7 +268,23 @@ def _recounted(reports: list[ReadReport], given: str | None) -> list[ReadReport]
             for one, cases in known
         )
         found.append(replace(report, asked=tuple(again)))
-    return found
+    return found, lacking
+
+
+def _at_hand(name: str, report: ReadReport, *, shipped: bool) -> tuple[Checklist, dict[str, Case]]:
+    """A checklist by name or path, with its cases.
+
+    Raises:
+        InputError: it is not shipped, or its content is not that in the report.
+    """
+    if not shipped:
+        raise InputError(
+            f"{report.path}: its answers to checklist '{name}' must be counted again; "
+            "give the checklist's file with --checklist"
+        )
+    checklist, cases = loaded(name, report.counted.fingerprint["truth"])
+    same_content(report.path, report.counted.fingerprint["checklists"].get(checklist.name), checklist)
+    return checklist, cases
 
 
 def _contenders(reports: Sequence[ReadReport]) -> Iterator[tuple[Contender, tuple[Entry, ...]]]:
@@ -265,14 +294,16 @@ def _contenders(reports: Sequence[ReadReport]) -> Iterator[tuple[Contender, tupl
     from pytest_factorfair.reports.entries import Entry
 
     times = Counter(model for report in reports for model in report.counted.fingerprint["models"])
-    again = [report.asked for report in reports if report.counted.uncounted]
-    common = tuple(  # the cases to count again that all such reports asked
-        (asked[0][0], tuple(case for case in asked[0][1] if all(case in cases for _, cases in asked)))
-        for asked in zip(*again, strict=True)
+    common = tuple(  # the cases to count again that all reports with such a checklist asked
+        (
+            asked[0][0],
+            tuple(case for case in asked[0][1] if all(case in cases for _, cases in asked if cases)),
+        )
+        for asked in zip(*(report.asked for report in reports), strict=True)
     )
     for report in reports:
         counted = report.counted
-        counts = counted.counts(common if counted.uncounted else ())
+        counts = counted.counts(common)
         for model in report.summary.fingerprint.models:
             contender = Contender(
                 name=model if times[model] == 1 else f"{model} (report {report.place})",

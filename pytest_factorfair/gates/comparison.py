@@ -11,7 +11,7 @@ from pytest_factorfair.gates.evidence import IF_FEW, lossy, part_of_level, unfou
 from pytest_factorfair.gates.explanation import changed_in_words
 from pytest_factorfair.gates.span import ROUNDING_OF_CHANGES
 from pytest_factorfair.protocols.combined import by_protocol, measurings
-from pytest_factorfair.protocols.measurement import Counts, Former, Moved
+from pytest_factorfair.protocols.measurement import Cell, Counts, Former, Moved
 from pytest_factorfair.protocols.measuring import Contender, Contest, Entrant
 from pytest_factorfair.protocols.metric import Metric
 from pytest_factorfair.statistics.bounds import BEYOND
@@ -51,7 +51,7 @@ class _Doubted(NamedTuple):
 
     @classmethod
     def of(cls, entrant: Entrant, metric: Metric, alpha: float) -> _Doubted:
-        lacking = lossy(metric, entrant.cells) or ""
+        lacking = _lacking(metric, entrant.cells)
         doubt = unfounded(metric, entrant.estimate, entrant.cells, entrant.needed_at(IF_FEW * alpha))
         part = part_of_level(metric, entrant.cells, entrant.needed_at)
         value = entrant.estimate.shown
@@ -64,6 +64,11 @@ class _Doubted(NamedTuple):
     @property
     def value(self) -> float | None:
         return self.entrant.estimate.shown
+
+
+def _lacking(metric: Metric, cells: Sequence[Cell]) -> str:
+    """Where too many answers are missing, unless the metric's bounds hold however these had gone."""
+    return "" if metric.missing == "bounded" else lossy(metric, cells) or ""
 
 
 def _board(contest: Contest, alpha: float) -> Board:
@@ -149,9 +154,9 @@ def changes(counts: Sequence[Counts], former: Former, *, alpha: float = ALPHA) -
     """Every score compared with the baseline's, and each part of a score that regressed.
 
     A regression is a change whose bounds lie on the worse side of 0 after Holm's correction, which is
-    applied to scores and to their parts separately; if answers are few, with bounds of half the level.
-    Nothing is claimed about a change on which a regression gate would be inconclusive. Regressions come
-    first, metrics without a better end last.
+    applied to scores, their parts and further scores separately; if answers are few, with bounds of half the
+    level. Nothing is claimed about a change on which a regression gate would be inconclusive. Regressions
+    come first, metrics without a better end last.
     """
     all_moves = [
         moves
@@ -163,7 +168,8 @@ def changes(counts: Sequence[Counts], former: Former, *, alpha: float = ALPHA) -
     parts = _judged([move for moves in all_moves for move in moves.parts], alpha)
     aside = (change for (change, _), apart in moved if apart)
     worse = (change for change in parts if change.regressed)
-    return (*sorted((*scores, *worse), key=lambda change: not change.regressed), *aside)
+    further = _judged([move for moves in all_moves for move in moves.further], alpha)
+    return (*sorted((*scores, *worse, *further), key=lambda change: not change.regressed), *aside)
 
 
 def _judged(moves: Sequence[Moved], alpha: float) -> Iterator[Change]:
@@ -172,7 +178,7 @@ def _judged(moves: Sequence[Moved], alpha: float) -> Iterator[Change]:
     for _, moved in moves:
         metric, estimate, cells = moved.metric, moved.estimate, moved.cells
         doubts.append(
-            unfounded(metric, estimate, cells, moved.needed_at(IF_FEW * alpha)) or lossy(metric, cells) or ""
+            unfounded(metric, estimate, cells, moved.needed_at(IF_FEW * alpha)) or _lacking(metric, cells)
         )
         sign = -1 if metric.better == "lower" else 1
         fell = estimate.corrected is not None and sign * estimate.corrected < -ROUNDING_OF_CHANGES

@@ -143,7 +143,7 @@ def reporting_of(metric: str) -> Reporting:
     """What the benchmark of a metric prints."""
     from pytest_factorfair.protocols.reporting import NOTHING
 
-    return next((each for each in reportings() if metric in each.metrics), NOTHING)
+    return next((each for each in reportings() if metric in each.metrics or metric in each.further), NOTHING)
 
 
 def _files() -> loading.ByProtocol:

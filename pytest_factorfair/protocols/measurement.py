@@ -183,6 +183,11 @@ class Measurement(ABC):
         """The numbers of answers asked and lost, cell by cell."""
 
     @property
+    def reported(self) -> Metric:
+        """Its metric, under the name and label that reports have for this score."""
+        return self.metric
+
+    @property
     def total(self) -> Cell:
         """The sum of its cells."""
         return total(self.cells)
@@ -330,7 +335,7 @@ class Changed(Measurement):
         ``churn`` is the share of changed answers.
         """
         found, before, after = self._estimate, self._old.estimate.plugin, self._new.estimate.plugin
-        ends, name = (found.lower(ALPHA), found.upper(ALPHA)), self.metric.name
+        ends, name = (found.lower(ALPHA), found.upper(ALPHA)), self._new.reported.name
         return Change(
             self.model, *about, name, statistic, before, after, found.shown, *ends, churn, found.n
         ), self

@@ -42,10 +42,11 @@ GateSet = Literal["default", "lenient"]
 
 
 class Moves(NamedTuple):
-    """Changes of scores, and of parts of scores."""
+    """Changes of scores, of parts of scores, and of further scores, which are judged apart."""
 
     scores: Sequence[Moved] = ()
     parts: Sequence[Moved] = ()
+    further: Sequence[Moved] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -163,6 +164,8 @@ class Measuring(ABC, Generic[C, M]):
 
     unit: str
     """The unit of the sizes in a plan: "answers per topic"."""
+    unsaved: tuple[str, ...] = ()
+    """Compared metrics whose counts reports do not hold, although they hold others."""
     metrics: dict[str, M]
 
     def count(

@@ -20,6 +20,7 @@ class Reporting:
     """What only one benchmark prints; nothing for a summary without its scores.
 
     ``metrics`` are those that reports compare, ``by_place`` those that every part and context has.
+    ``further`` ones are compared, too, but tables of changes list them only where they got worse.
     ``diagnostics`` are the headings and metrics, by the name of a row, of figures that explain answers or
     count missing ones, and ``diagnosed`` describes these figures. ``piece`` names a part of a score's
     change, in singular and irregular plural. ``assets`` is the package whose ``page.html`` and ``page.js``
@@ -39,12 +40,17 @@ class Reporting:
         return frozenset()
 
     @property
+    def further(self) -> Mapping[str, Metric]:
+        return {}
+
+    @property
     def diagnostics(self) -> Mapping[str, tuple[str, Metric]]:
         return {}
 
     def heading(self, metric: str) -> str:
         """The label of a metric, or its name if reports do not compare it."""
-        return self.metrics[metric].label if metric in self.metrics else metric
+        compared = {**self.further, **self.metrics}
+        return compared[metric].label if metric in compared else metric
 
     def label(self, metric: str, part: str, context: str | None) -> str:
         """A metric with its part or context."""

@@ -28,6 +28,7 @@ from pytest_factorfair.domain import (
     ReasonShare,
     Record,
     Score,
+    Share,
     Summary,
     TopicCounts,
     Verdict,
@@ -95,6 +96,11 @@ def pieces(summary: Summary, *, answers_in: str | None = None) -> Iterator[str]:
         about: dict[str, object] = record.case._asdict() | {"notes": list(record.notes)}
         if record.dropped:
             about["dropped"] = list(record.dropped)
+        if record.choices:
+            about["choices"] = {
+                kind: {value: [round(number, 6) for number in share] for value, share in shares.items()}
+                for kind, shares in record.choices.items()
+            }
         if answers_in:
             return _compact(about | {"outcomes": record.outcomes})
         answers = (f"{{{members(one, key=keys)}}}" for one in record.answers)
@@ -332,5 +338,9 @@ def record(row: Mapping[str, Any], *, columns: bool = False) -> Record:
         CaseKey(row["model"], row["checklist"], row["case"]),
         AnswerColumns(answers) if columns or "outcomes" in row else answers,  # of a report with many
         tuple(row["notes"]),
+        choices={
+            kind: {value: Share(*numbers) for value, numbers in shares.items()}
+            for kind, shares in row.get("choices", {}).items()
+        },
         dropped=tuple(row.get("dropped", ())),
     )

@@ -20,7 +20,6 @@ from pytest_factorfair.domain import (
     plural,
 )
 from pytest_factorfair.protocols import reporting_of
-from pytest_factorfair.protocols.combined import metrics
 from pytest_factorfair.reports import escaping
 from pytest_factorfair.reports.statements import ETHICS
 from pytest_factorfair.reports.table import (
@@ -36,7 +35,7 @@ from pytest_factorfair.reports.table import (
     percent,
     span,
 )
-from pytest_factorfair.reports.tables import changes_table, compared, score_name
+from pytest_factorfair.reports.tables import changes_table, compared, metric_of, score_name
 from pytest_factorfair.statistics.holm import ALPHA
 
 WIDTH = 80
@@ -211,7 +210,7 @@ def _in_short(found: Leaderboard) -> Iterator[str]:
 
 def _leads(board: Board, found: Leaderboard) -> Iterator[str]:
     """A sentence about the first model that is ahead of others: of which, and by how much."""
-    metric = metrics()[board.metric]
+    metric = metric_of(board.metric)
     for one in board.standings:
         others = [each.model for each in board.standings if board.ahead(one.model, each.model)]
         if board.better == "neither":
@@ -252,10 +251,10 @@ def _closed(boards: Sequence[Board]) -> dict[str, list[tuple[Board, str]]]:
 
 def _scores(boards: Sequence[Board], found: Leaderboard) -> str:
     """What boards are about, those of an attribute together."""
-    by_attribute: dict[str, list[str]] = {}
+    by_attribute: dict[str, dict[str, None]] = {}  # a metric of several contexts once
     for board in boards:
         heading = reporting_of(board.metric).heading(board.metric)
-        by_attribute.setdefault(perceived(board.attribute, found), []).append(heading)
+        by_attribute.setdefault(perceived(board.attribute, found), {})[heading] = None
     return "; ".join(f"{attribute}: {', '.join(names)}" for attribute, names in by_attribute.items())
 
 

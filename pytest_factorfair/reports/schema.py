@@ -79,6 +79,11 @@ def schema() -> Schema:
         "outcomes": counts | {"description": "How many answers have each; they are in another file."},
     }
     dropped = TEXTS | {"description": "Parameters that the model did not accept and was asked without."}
+    three = {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3}
+    by_value = {"type": "object", "additionalProperties": {"type": "object", "additionalProperties": three}}
+    choices = by_value | {
+        "description": "By name and age of a person: how often chosen, how often expected, and its variance."
+    }
     elsewhere = {"const": COMPRESSED, "description": "The file beside it that has the answers of its cases."}
     parts: Schema = {
         "schema": {"const": SCHEMA},
@@ -93,7 +98,7 @@ def schema() -> Schema:
         "unjudged": TEXTS | {"description": "Parts, contexts and metrics that no gate judged."},
         **{name: _rows(_row(kind)) for name, kind in ROWS.items()},
         "cases": _rows(
-            _closed(case | held | {"dropped": dropped})
+            _closed(case | held | {"dropped": dropped, "choices": choices})
             | {"required": list(case), "oneOf": [{"required": [one]} for one in held]}
         ),
         "usage": _closed(_row(Usage)["properties"] | {"seconds": {"type": "number"}}),

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_factorfair.domain import Board, Change, Score, Summary, Trend, plural, titled
 from pytest_factorfair.protocols import reporting_of, reportings
+from pytest_factorfair.protocols.combined import metrics
+from pytest_factorfair.protocols.metric import Metric
 from pytest_factorfair.reports.table import Row, Table, as_lines, number, percent, span
 
 
@@ -34,6 +36,11 @@ def size(summary: Summary) -> str:
 def score_name(one: Score | Board | Change | Trend) -> str:
     """What a score is called in reports: its metric, and its part or context."""
     return reporting_of(one.metric).label(one.metric, one.part, one.context)
+
+
+def metric_of(name: str) -> Metric:
+    """The metric that reports have under this name."""
+    return reporting_of(name).further.get(name) or metrics()[name]
 
 
 HEADINGS: Mapping[str, str] = {
@@ -81,10 +88,15 @@ def change_names(changes: Sequence[Change]) -> list[str]:
     return names
 
 
+def notable(changes: Sequence[Change]) -> list[Change]:
+    """All changes but those of further scores that did not get worse."""
+    return [one for one in changes if one.regressed or one.metric not in reporting_of(one.metric).further]
+
+
 def changes_table(changes: Sequence[Change]) -> Table:
     """Rows in the order given, those that regressed marked."""
-    rows, plain = [], True
-    for name, one in zip(change_names(changes), changes, strict=True):
+    rows, plain, shown = [], True, notable(changes)
+    for name, one in zip(change_names(shown), shown, strict=True):
         cells = (
             number(one.before),
             number(one.after),
@@ -95,7 +107,9 @@ def changes_table(changes: Sequence[Change]) -> Table:
         rows.append(Row(f"{'REGRESSED ' if one.regressed else ''}{name}", cells))
         if one.change is not None and one.before is not None and one.after is not None:
             plain &= abs(one.after - one.before - one.change) < ROUNDING
-    notes = () if plain else (CORRECTED,)
+    notes = [CORRECTED] * (not plain)
+    if quiet := sum(not one.doubt for one in changes) - sum(not one.doubt for one in shown):
+        notes.append(f"{plural(quiet, 'further score')} did not regress; report.json has them all")
     return Table(
         "since the baseline",
         tuple(HEADINGS),

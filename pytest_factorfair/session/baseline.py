@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pytest_factorfair.domain import Case, Checklist, Fingerprint, Record, Score
+from pytest_factorfair.domain import Case, Checklist, Fingerprint, Record, Sampling, Score
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models import deterministic
 from pytest_factorfair.protocols.combined import measurings, of_checklist
@@ -30,7 +30,7 @@ class Baseline:
 
     ``incomplete`` is why its gates were not judged, None if they were.
 
-    ``saved`` are the counts in the report; other counts are computed again from its records.
+    ``saved`` are the counts in the report; all others are counted again from its records.
     """
 
     name: str
@@ -39,21 +39,32 @@ class Baseline:
     records: tuple[Record, ...]
     scores: tuple[Score, ...]
     incomplete: str | None
+    _again: dict[Hashable, tuple[Counts, ...]] = field(default_factory=dict)
 
     def former(self, records: Iterable[Record], asked: Asked = ()) -> Former:
         """This report in the form that a run with these records and cases is compared with."""
         return Former(self.counts(asked), self.records, tuple(records))
 
     def counts(self, asked: Asked = ()) -> tuple[Counts, ...]:
-        """Its counts; some protocols count again for these cases only."""
-        again = (
-            counts
-            for checklist, cases in asked
-            for counts in of_checklist(checklist).recount(
-                self.records, checklist, cases, models=tuple(self.fingerprint["models"])
+        """Its counts: those of these cases, counted again, and those in the report of all others."""
+        asked = tuple(asked)
+        cases_asked = tuple((checklist.name, *(case.id for case in cases)) for checklist, cases in asked)
+        if cases_asked not in self._again:
+            self._again[cases_asked] = tuple(self._counted(asked))
+        again = self._again[cases_asked]
+        counted = {(counts.model, counts.about) for counts in again}
+        return (*(counts for counts in self.saved if (counts.model, counts.about) not in counted), *again)
+
+    def _counted(self, asked: Asked) -> Iterator[Counts]:
+        """Counts of its records of these cases."""
+        run = self.fingerprint
+        sampling = Sampling(run["design"], run["samples"], run["objective"], run["seed"])
+        for checklist, cases in asked:
+            known = {(checklist.name, case.id) for case in cases}
+            records = [record for record in self.records if record.case[1:] in known]
+            yield from of_checklist(checklist).count(
+                records, checklist, cases, models=tuple(run["models"]), sampling=sampling
             )
-        )
-        return (*self.saved, *again)
 
     @property
     def uncounted(self) -> tuple[str, ...]:
@@ -129,8 +140,8 @@ def comparable(
     Raises:
         InputError: the first field that differs, with both values.
     """
-    for field in SHARED:
-        for label, former_value, current_value in _differing(field, former.get(field), current[field]):
+    for shared in SHARED:
+        for label, former_value, current_value in _differing(shared, former.get(shared), current[shared]):
             raise InputError(f"{name}: {label} is {former_value}, {other} is {current_value}: {verdict}")
     for checklist in current["checklists"] if checklists is None else checklists:
         former_digest, digest = former.get("checklists", {}).get(checklist), current["checklists"][checklist]

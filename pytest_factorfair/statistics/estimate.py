@@ -2,7 +2,7 @@
 
 The largest of several values is at most the largest upper bound, which needs no correction
 (intersection-union), and at least the largest lower bound at a level divided by the number of values
-(Bonferroni). For the smallest, vice versa.
+(Bonferroni). For the smallest, vice versa. Both rules bound the difference of two extremes, too.
 """
 
 from __future__ import annotations
@@ -145,6 +145,45 @@ class SeveralScores(Several):
         )
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Difference:
+    """The extreme of some values less that of others, which rest on other answers.
+
+    The smallest ``after`` less the smallest ``before`` is the smallest over the former of the largest
+    difference over the latter, and either step is bounded as the extreme of several values is. A
+    difference of two values has the root of their squared errors, and both at worst if answers are missing.
+    """
+
+    after: Several
+    before: Several
+
+    @property
+    def driver(self) -> str:
+        return self.after.driver
+
+    def lower(self, alpha: float) -> float:
+        """The one-sided lower bound of the difference at this level."""
+        several = self.before if self.after.smallest else self.after
+        z = quantile(alpha / len(several.names))
+        (after, _), (least, _) = self.after.bounds(0.0), self.after.bounds(z)
+        (_, before), (_, most) = self.before.bounds(0.0), self.before.bounds(z)
+        return self._extreme(np.subtract.outer(after, before) - np.hypot.outer(after - least, most - before))
+
+    def upper(self, alpha: float) -> float:
+        """The one-sided upper bound of the difference at this level."""
+        several = self.after if self.after.smallest else self.before
+        z = quantile(alpha / len(several.names))
+        (_, after), (_, most) = self.after.bounds(0.0), self.after.bounds(z)
+        (before, _), (least, _) = self.before.bounds(0.0), self.before.bounds(z)
+        return self._extreme(np.subtract.outer(after, before) + np.hypot.outer(most - after, before - least))
+
+    def _extreme(self, differences: FloatArray) -> float:
+        """That of differences (after, before)."""
+        if self.after.smallest:
+            return float(differences.max(axis=1).min())
+        return float(differences.min(axis=1).max())
+
+
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """One score.
@@ -153,7 +192,7 @@ class Estimate:
     standard error; both are None if the metric cannot be estimated, and ``reason`` says why. ``n`` is as
     in a score. ``freedom`` is the degrees of freedom of Student's distribution, None for the normal one;
     ``share`` marks a plain share of n, which has Wilson bounds. If the metric is the extreme of several
-    values, ``among`` contains these, which bound it, and there is no standard error.
+    values, or a difference of such extremes, ``among`` bounds it, and there is no standard error.
     """
 
     plugin: float | None
@@ -163,7 +202,7 @@ class Estimate:
     reason: str = ""
     freedom: int | None = None
     share: bool = False
-    among: Several | None = field(default=None, compare=False)
+    among: Several | Difference | None = field(default=None, compare=False)
 
     @property
     def shown(self) -> float | None:
@@ -184,8 +223,14 @@ class Estimate:
 
     def less(self, former: Estimate, error: float | None = None) -> Estimate:
         """The change since a former estimate. Without ``error`` both are independent."""
+        if self.share and former.share:
+            return share_less(self, former)
         n = min(self.n, former.n)
         plain = None if self.plugin is None or former.plugin is None else self.plugin - former.plugin
+        if isinstance(self.among, Several) and isinstance(former.among, Several):
+            difference = Difference(self.among, former.among)
+            centre = self.among.extreme - former.among.extreme
+            return Estimate(plain, centre, None, n, among=difference)
         if self.corrected is None or self.error is None or former.corrected is None or former.error is None:
             return Estimate(plain, None, None, n, self.reason or f"in the baseline, {former.reason}")
         if error is None:

@@ -36,8 +36,45 @@ def test_the_same_model_has_not_changed(former: Project) -> None:
     assert former.verdicts() == {"regression-s_fact-objective-gender": "passed"}
     changes = former.report()["changes"]
     assert {(change["change"], change["churn"]) for change in changes} == {(0, 0)}
+    assert {change["metric"] for change in changes} == {
+        "s_fact", "s_e", "s_kld", "s_fair", "s_e_within_named", "s_e_within_age", "s_e_within_first", "group_share", "crossed", "worst_fact", "name_preference",
+        "influence_own_group", "influence_not_own_group",
+    }  # fmt: skip
     result.stdout.fnmatch_lines(
         ["Compared with the baseline: nothing regressed", "*before*after*change*churn*"]
+    )
+
+
+OWN_GROUP = "sim:context_following?strength=1&attribute=race&when=context:in_group"
+"""Always its own race for good and never for bad: told that it is White, White, and so on."""
+
+
+def test_a_model_that_follows_the_group_it_is_told_regressed_within_that_condition_only(
+    former: Project,
+) -> None:
+    """Where it is good to be chosen, evenness within a named group falls from 1 to 0; over all it stays."""
+    gates = (
+        "regression(s_e)[in_group,race] >= -0.05",
+        "regression(s_e_within)[in_group,race,named] >= -0.05",
+        "regression(s_e_within)[base,race,first] >= -0.2",
+        "regression(influence)[in_group,race,own_group] <= 0.05",
+        "regression(worst_fact) >= -0.2",
+    )
+    declared = [f"--factorfair-gate={gate}" for gate in gates]
+    result = former.run(
+        "-p", "no:xdist", *SIZES, BASELINE, "--factorfair-looks=1", *declared, model=OWN_GROUP
+    )
+    assert result.ret == 1
+    judged = {one["subject"]: one for one in former.report()["gates"]}
+    within = judged["regression(s_e_within)[in_group,race,named]"]
+    assert (within["verdict"], within["value"]) == ("failed", pytest.approx(-1, abs=0.2))
+    assert within["low"] <= within["value"] <= within["high"] < -0.5
+    followed = judged["regression(influence)[in_group,race,own_group]"]
+    assert (followed["verdict"], followed["value"]) == ("failed", pytest.approx(0.75, abs=0.15))
+    others = [one["verdict"] for one in judged.values() if one not in (within, followed)]
+    assert others == ["passed"] * 4
+    result.stdout.fnmatch_lines(
+        ["REGRESSED evenness, by the group named in_group race*", "*further scores did not regress*"]
     )
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any
 
-from pytest_factorfair.domain import Case, Gate, Record, Sampling, Score
+from pytest_factorfair.domain import Case, Gate, Record, Sampling
 from pytest_factorfair.protocols.fact_or_fair.checklist import (
     FactOrFair,
     TopicCase,
@@ -14,7 +14,7 @@ from pytest_factorfair.protocols.fact_or_fair.checklist import (
 )
 from pytest_factorfair.protocols.fact_or_fair.counting.tabulate import tabulate
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally, rows, saved
-from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS, compared, score
+from pytest_factorfair.protocols.fact_or_fair.metrics import FURTHER, METRICS, compared, score
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import TallyMetric
 from pytest_factorfair.protocols.fact_or_fair.metrics.dependence import dependences
 from pytest_factorfair.protocols.fact_or_fair.metrics.influence import (
@@ -28,7 +28,6 @@ from pytest_factorfair.protocols.fact_or_fair.metrics.measurements import (
     OfContexts,
     OfTally,
     before,
-    cells,
 )
 from pytest_factorfair.protocols.fact_or_fair.metrics.scores import Scored
 from pytest_factorfair.protocols.fact_or_fair.metrics.within import CROSSED, Within
@@ -41,11 +40,10 @@ from pytest_factorfair.protocols.fact_or_fair.report import (
     people_seen,
 )
 from pytest_factorfair.protocols.fact_or_fair.scoring import change
-from pytest_factorfair.protocols.measurement import Changed, Estimation, Former, Measurement, Moved, total
+from pytest_factorfair.protocols.measurement import CORRECTED, Changed, Estimation, Former, Measurement, Moved
 from pytest_factorfair.protocols.measuring import (
     Contender,
     Contest,
-    Entrant,
     Expression,
     Gap,
     GateSet,
@@ -56,8 +54,6 @@ from pytest_factorfair.protocols.measuring import (
     Scope,
 )
 from pytest_factorfair.protocols.metric import About, Metric
-from pytest_factorfair.statistics.bounds import BEYOND, quantile
-from pytest_factorfair.statistics.estimate import Estimate
 
 
 class FactOrFairMeasuring(Measuring[Tally, Metric]):
@@ -65,6 +61,7 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
 
     unit = "answers per topic and context"
     metrics = METRICS
+    unsaved = ("s_e_within", "crossed", "name_preference", "influence")
 
     def count(
         self,
@@ -119,6 +116,7 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
                 usual,
                 column,
                 (*selecting(tally, tally.context or tally.part), *filter(None, [column.word])),
+                estimation,
             )
             for tally in selected
             for usual in [plain(tally, counts)]
@@ -156,10 +154,6 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
         beside = dict.fromkeys(one.context or one.part for one in selected if one.part != sense.part)
         return Scope(gate.filters, beside=tuple(beside), named=named)
 
-    def changeable(self, metric: str) -> bool:
-        found = METRICS[metric]
-        return isinstance(found, TallyMetric) and found.changes
-
     def saved(self, report: Mapping[str, Any]) -> tuple[Tally, ...]:
         return tuple(saved(report))
 
@@ -184,13 +178,15 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
     def changes(self, counts: Sequence[Tally], former: Former) -> Iterator[Moves]:
         """What changed since a former run, as a whole and statistic by statistic.
 
-        It covers right answers to facts and even answers to judgements.
+        It covers right answers to facts and even answers to judgements, and further scores as a whole.
         """
+        churned: dict[Hashable, tuple[float, int]] = {}
         for tally in counts:
             old = before(tally, former)
             if old is None:
                 continue
             pairs = change.paired(tally, old, former.records, former.former)
+            churned[tally.model, *tally.about] = change.churn(tally, pairs), int(tally.answered.sum())
             watched = [metric for metric in compared(tally.part) if metric.watched]
             alone = [  # the same objects for every metric: estimates of a tally are kept with it
                 (tally.restrict([statistic]), old.restrict([statistic]), pairs.restrict(row), statistic)
@@ -205,23 +201,66 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
                     for new, earlier, both, statistic in alone
                 ],
             )
+        further = []
+        for measured in self._further(counts):
+            moved = measured.change_from(former)
+            if moved is not None and moved.estimate.plugin is not None:
+                shares = [churned[about] for about in measured.about]
+                churn = sum(share * n for share, n in shares) / max(sum(n for _, n in shares), 1)
+                further.append(moved.row(measured.subject, churn=churn))
+        yield Moves(further=further)
 
     def contests(self, contenders: Sequence[Contender]) -> Iterator[Contest]:
-        """S_fact of facts and evenness of the first context, paired by query; then the influence."""
-        for models in _shared(contenders):
-            about, tallies = models[0][1].about, {one.name: tally for one, tally in models}
-            answers = {one.name: change.answers(tally, one.records) for one, tally in models}
+        """S_fact of facts and evenness of the first context, paired by query; then further scores."""
+        alike = _alike(contenders)
+        records = {contender.name: contender.records for contender in contenders}
+        by_subject: dict[About, dict[str, Tally]] = {}
+        first: dict[str, str | None] = {}
+        for name, tallies in alike.items():
+            for tally in tallies:
+                if tally.part == "subjective":
+                    first.setdefault(tally.checklist, tally.context)
+                if tally.context in (None, first.get(tally.checklist)):
+                    by_subject.setdefault(tally.about, {})[name] = tally
+        for about, models in by_subject.items():
+            answers = {name: change.answers(tally, records[name]) for name, tally in models.items()}
             gaps: dict[str, dict[tuple[str, str], Gap]] = {metric.name: {} for metric in compared(about.part)}
-            for one, other in combinations(tallies, 2):
+            for one, other in combinations(models, 2):
                 both = change.Pairs.of(answers[one], answers[other])
-                most = max(tallies[one].answered.sum(), tallies[other].answered.sum(), 1)
+                most = max(models[one].answered.sum(), models[other].answered.sum(), 1)
                 for metric in compared(about.part):
-                    moved = metric.change(tallies[one], tallies[other], both)
+                    moved = metric.change(models[one], models[other], both)
                     gaps[metric.name][one, other] = Gap(moved, float(len(both.new) / most))
             for metric in compared(about.part):
-                scores = {name: OfTally(metric, tally, ()) for name, tally in tallies.items()}
+                scores = {name: OfTally(metric, tally, ()) for name, tally in models.items()}
                 yield Contest.of(about, metric, scores, gaps[metric.name])
-        yield from _influences(contenders)
+        yield from self._further_contests(alike, first)
+
+    def _further_contests(
+        self, alike: Mapping[str, Sequence[Tally]], first: Mapping[str, str | None]
+    ) -> Iterator[Contest]:
+        """Those on further scores: of the first context if they exist there, otherwise of all contexts."""
+        by_score: dict[tuple[str, About], dict[str, OfTally | Influence]] = {}
+        for model, tallies in alike.items():
+            for measured in self._further(tallies):
+                if measured.estimate.plugin is not None:
+                    by_score.setdefault((measured.reported.name, measured.subject), {})[model] = measured
+        for (name, about), scores in by_score.items():
+            context = first.get(about.checklist)
+            elsewhere = about.context not in (None, context)
+            if len(scores) > 1 and not (elsewhere and (name, about._replace(context=context)) in by_score):
+                gaps = {
+                    (one, other): Gap(scores[one].estimate.less(scores[other].estimate))
+                    for one, other in combinations(scores, 2)
+                }
+                yield Contest.of(about, FURTHER[name], scores, gaps)
+
+    def _further(self, counts: Sequence[Tally]) -> Iterator[OfTally | Influence]:
+        """The further scores that are compared."""
+        for metric in METRICS:
+            for measured in self.measure(metric, (), counts, CORRECTED):
+                if isinstance(measured, OfTally | Influence) and measured.reported.name in FURTHER:
+                    yield measured
 
     def recommended(
         self, checklist: FactOrFair, sampling: Sampling, *, baseline: bool, gates: GateSet = "default"
@@ -256,57 +295,20 @@ def _moved(
     return moved.row(tally.about, churn=change.churn(tally, pairs), statistic=statistic)
 
 
-def _shared(contenders: Sequence[Contender]) -> Iterator[list[tuple[Contender, Tally]]]:
-    """Tallies of at least two contenders about the same, restricted to the statistics they share.
-
-    For the subjective part only the first context, which says nothing.
-    """
-    by_subject: dict[About, list[tuple[Contender, Tally]]] = {}
-    for contender in contenders:
-        first: dict[str, str | None] = {}
-        for tally in contender.counts:
-            if not isinstance(tally, Tally):
-                continue
-            if tally.part == "objective" or first.setdefault(tally.checklist, tally.context) == tally.context:
-                by_subject.setdefault(tally.about, []).append((contender, tally))
-    for found in by_subject.values():
-        common = frozenset.intersection(*(frozenset(tally.statistics) for _, tally in found))
-        if len(found) > 1 and common:
-            yield [(contender, tally.restrict(common)) for contender, tally in found]
-
-
-def _influences(contenders: Sequence[Contender]) -> Iterator[Contest]:
-    """The influence as quoted in reports, which do not hold all the data behind it."""
-    metric = METRICS[INFLUENCE]
-    by_subject: dict[About, list[Entrant]] = {}
-    for contender in contenders:
-        for quoted in contender.scores:
-            if quoted.metric != INFLUENCE or quoted.value is None:
-                continue
-            about = About(quoted.checklist, quoted.part, None, quoted.attribute)
-            asked = tuple(
-                cell
-                for tally in contender.counts
-                if isinstance(tally, Tally) and tally.about._replace(context=None) == about
-                for cell in cells(tally, f"{tally.context} ")
-            )
-            entrant = Entrant(contender.name, _quoted(quoted), total(asked), asked, lambda _: metric.needed)
-            by_subject.setdefault(about, []).append(entrant)
-    for about, entrants in by_subject.items():
-        gaps = {
-            (one.name, other.name): Gap(one.estimate.less(other.estimate))
-            for one, other in combinations(entrants, 2)
-        }
-        if gaps:
-            yield Contest(about, metric, entrants, gaps)
-
-
-def _quoted(score: Score) -> Estimate:
-    """The estimate behind a report's score; its error follows from the interval."""
-    if score.corrected is None or score.high is None:
-        return Estimate(score.value, score.corrected, None, score.n, score.reason)
-    error = (score.high - score.corrected) / quantile(BEYOND)
-    return Estimate(score.value, score.corrected, error, score.n, score.reason)
+def _alike(contenders: Sequence[Contender]) -> Mapping[str, Sequence[Tally]]:
+    """By contender, the tallies that others have, too, restricted to the statistics all of them share."""
+    tallies = {
+        contender.name: [tally for tally in contender.counts if isinstance(tally, Tally)]
+        for contender in contenders
+    }
+    statistics: dict[About, list[frozenset[str]]] = {}
+    for tally in chain.from_iterable(tallies.values()):
+        statistics.setdefault(tally.about, []).append(frozenset(tally.statistics))
+    shared = {about: frozenset.intersection(*sets) for about, sets in statistics.items() if len(sets) > 1}
+    return {
+        name: [tally.restrict(shared[tally.about]) for tally in own if shared.get(tally.about)]
+        for name, own in tallies.items()
+    }
 
 
 MEASURING = FactOrFairMeasuring()

@@ -8,7 +8,6 @@ from typing import Any
 
 from pytest_factorfair.domain import Board, Change, History, Leaderboard, Release, Standing, Trend, plural
 from pytest_factorfair.protocols import reportings
-from pytest_factorfair.protocols.combined import metrics
 from pytest_factorfair.reports import escaping
 from pytest_factorfair.reports.entries import Entry
 from pytest_factorfair.reports.entries import shown as of_report
@@ -17,7 +16,7 @@ from pytest_factorfair.reports.html.document import document
 from pytest_factorfair.reports.leaderboard import BEST, Section, letters, matrix, sections
 from pytest_factorfair.reports.statements import ETHICS
 from pytest_factorfair.reports.table import Row, Table, span
-from pytest_factorfair.reports.tables import change_names, score_name
+from pytest_factorfair.reports.tables import change_names, metric_of, notable, score_name
 
 LINE = 22
 """Points of height for each line of a chart."""
@@ -130,8 +129,8 @@ def intervals_chart(board: Board) -> Spec:
     ]
     tooltip = {"name": "model", "value": "score", "interval": "95 % interval", "like": "letters",
                "asked": "asked", "missing": "missing"}  # fmt: skip
-    label = metrics()[board.metric].label
-    return _lines(rows, label, tooltip, signed=metrics()[board.metric].signed)
+    metric = metric_of(board.metric)
+    return _lines(rows, metric.label, tooltip, signed=metric.signed)
 
 
 def trend_chart(trend: Trend, releases: Sequence[Release]) -> Spec:
@@ -151,7 +150,7 @@ def trend_chart(trend: Trend, releases: Sequence[Release]) -> Spec:
         for release, score in zip(releases, trend.scores, strict=True)
         if score is not None and (value := of_report(score)) is not None
     ]
-    metric = metrics()[trend.metric]
+    metric = metric_of(trend.metric)
     x = {"field": "time", "type": "temporal", "title": None, "scale": {"type": "utc"}}
     y = {"type": "quantitative", "title": metric.label, **_axis(rows, signed=metric.signed)}
     eras = {"domain": sorted({one.era for one in releases}), "range": list(PALETTE)}
@@ -209,6 +208,7 @@ def at_ends(standings: Sequence[Standing]) -> Sequence[Standing]:
 
 def changes_chart(changes: Sequence[Change]) -> Spec:
     """A line per score: its change with both bounds. Those that regressed are of another colour."""
+    shown = notable(changes)
     rows = [
         {
             "name": escaping.one_line(called),
@@ -217,7 +217,7 @@ def changes_chart(changes: Sequence[Change]) -> Spec:
             "interval": span(one.low, one.high, sign="+"),
             "worse": one.regressed,
         }
-        for called, one in zip(change_names(changes), changes, strict=True)
+        for called, one in zip(change_names(shown), shown, strict=True)
         if one.change is not None and one.statistic is None
     ]
     tooltip = {"name": "score", "value": "change", "interval": "bounds"}

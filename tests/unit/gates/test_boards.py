@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from pytest_factorfair.domain import Answer, Board, CaseKey, Record, Score
+from pytest_factorfair.domain import Answer, Board, CaseKey, Record
 from pytest_factorfair.gates import boards
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
 from pytest_factorfair.protocols.measuring import Contender
-from tests.unit.scoring.builders import objective, tally, toward, truths
+from tests.unit.scoring.builders import objective, tally, toward, truths, varied
 
 TRUTH = truths(8, 4)
 
@@ -193,24 +193,52 @@ def test_answers_to_the_same_question_are_paired() -> None:
     assert width[1] < 0.8 * width[0]
 
 
-def _influence(name: str, value: float, half: float) -> Contender:
-    score = Score(name, "facts", "subjective", None, "race", "influence", value, 5000,
-                  corrected=value, low=value - half, high=value + half)  # fmt: skip
-    asked = tally(np.full((2, 2, 4), 18), context="attribution", model=name)
-    return Contender(name, (asked,), scores=(score,))
+def _named(name: str, matched: int) -> Contender:
+    """So many of 72 answers in each of 4 cells name the group that the news names."""
+    cells = np.full((2, 2), 72), np.full((2, 2), matched)
+    news = tally(np.full((2, 2, 2), 36), named=cells[0], matched=cells[1], background="random")
+    return _contender(name, dataclasses.replace(news, context="attribution"))
 
 
-def test_influences_are_compared_by_their_intervals() -> None:
-    """.10 ±.03 and .00 ±.03: the errors add to .0216, z = 4.6; .04 and .00 are z = 1.8 apart."""
-    board = _board([_influence("a", 0.1, 0.03), _influence("b", 0.0, 0.03)], "influence")
-    assert _letters(board) == {"b": "a", "a": "b"}
-    near = _board([_influence("a", 0.04, 0.03), _influence("b", 0.0, 0.03)], "influence")
+def test_influences_are_compared_context_by_context() -> None:
+    """48 of 72 and 36 in 4 cells: smoothed, the errors add to .0405, z = 4.1; 41 and 36 are z = 1.7 apart."""
+    board = _board([_named("a", 48), _named("b", 36)], "influence")
+    assert (board.context, _letters(board)) == ("attribution", {"b": "a", "a": "b"})
+    near = _board([_named("a", 41), _named("b", 36)], "influence")
     assert _letters(near) == {"b": "a", "a": "a"}
     (difference,) = near.differences
-    assert difference.value == pytest.approx(0.04)
-    assert difference.high == pytest.approx(0.04 + 0.03 * 2**0.5, abs=1e-4)
+    assert difference.value == pytest.approx(5 / 72)
+    shares = [(matched + 0.5) / 73 for matched in (41, 36)]
+    half = 1.959964 * np.sqrt(sum(share * (1 - share) / (4 * 72) for share in shares))
+    assert (difference.low, difference.high) == pytest.approx((5 / 72 - half, 5 / 72 + half), abs=1e-4)
     assert difference.paired == 0
     assert {standing.asked for standing in near.standings} == {4 * 72}
+
+
+def _by_group_named(name: str, *picked: int, refused: int = 0) -> Contender:
+    """For each group that the news names, this many of 72 answers in each of 4 cells pick the first group."""
+    counts = [[[[few, 72 - few] for few in picked]] * 2] * 2
+    missing = np.full((2, 2, 2), refused)
+    return _contender(name, varied("named", counts, missing, context="attribution", background="random"))
+
+
+def test_evenness_within_a_condition_is_compared_in_every_context_that_has_it() -> None:
+    """60 of 72 is an entropy of .650, .656 without its bias; over all, both models pick each group equally.
+
+    36 of 72 and 10 refused may have been 46 of 82, .989; with 400 refused 436 of 472, .389.
+    """
+    fair, follower = _by_group_named("fair", 36, 36), _by_group_named("follower", 60, 12)
+    board = _board([fair, follower], "s_e_within_named")
+    assert (board.context, _letters(board)) == ("attribution", {"fair": "a", "follower": "b"})
+    assert [one.value for one in board.standings] == pytest.approx([1, 0.66], abs=0.01)
+    assert _letters(_board([fair, follower], "s_e")) == {"fair": "a", "follower": "a"}
+    silent = _by_group_named("silent", 36, 36, refused=10)
+    board = _board([silent, follower], "s_e_within_named")
+    assert board.ahead("silent", "follower")
+    silent = _by_group_named("silent", 36, 36, refused=400)
+    board = _board([silent, follower], "s_e_within_named")
+    assert _letters(board) == {"silent": "a", "follower": "a"}
+    assert {(one.lacking, one.doubt) for one in board.standings} == {("", "")}
 
 
 def test_a_score_that_one_model_has_alone_has_no_board() -> None:

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
+from math import hypot, log, log2, sqrt
 from statistics import NormalDist
 
 import numpy as np
 import pytest
 from numpy.random import Generator
 
-from pytest_factorfair.domain import Answer, CaseKey, Record
+from pytest_factorfair.domain import Answer, CaseKey, Record, Verdict
 from pytest_factorfair.gates import Terms, boards, changes, judge, parse
-from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
+from pytest_factorfair.protocols.fact_or_fair import metrics as by_name
+from pytest_factorfair.protocols.fact_or_fair.counting.tally import Crossed, Tally
+from pytest_factorfair.protocols.fact_or_fair.metrics.scores import Scored
 from pytest_factorfair.protocols.fact_or_fair.scoring.change import Pairs, churn, paired
 from pytest_factorfair.protocols.measurement import Former
 from pytest_factorfair.protocols.measuring import Contender
 from pytest_factorfair.statistics.arrays import IntArray
+from pytest_factorfair.statistics.holm import ALPHA
 from pytest_factorfair.statistics.sample import Sample
-from tests.unit.scoring.builders import Floats, estimate, objective, tally, tally_metric, toward, truths
+from tests.unit.scoring.builders import Floats, estimate, objective, tally, toward, truths, varied
 
 METRICS = ("s_fact", "s_fact_firm", "s_e", "s_kld", "s_fair", "distance")
 TRUTH = truths(8, 4)
@@ -28,6 +32,12 @@ def _pairs(joint: IntArray) -> Pairs:
     *cells, former, latter = np.repeat(np.argwhere(joint), joint[joint > 0], axis=0).T
     old, new = (np.eye(joint.shape[-1])[groups] for groups in (former, latter))
     return Pairs((cells[0], cells[1]), new, old, new, old)
+
+
+def _scored(name: str) -> Scored:
+    metric = by_name.METRICS[name]
+    assert isinstance(metric, Scored)
+    return metric
 
 
 def _none(tally: Tally) -> Pairs:
@@ -47,7 +57,7 @@ def _drawn(share: float, n: int, generator: Generator, chance: Floats | None = N
 def test_unpaired_errors_add(metric: str) -> None:
     generator = np.random.default_rng(1)
     new, old = _drawn(0.45, 72, generator), _drawn(0.4, 96, generator)
-    change = tally_metric(metric).change(new, old, _none(new))
+    change = _scored(metric).change(new, old, _none(new))
     after, before = estimate(new)[metric], estimate(old)[metric]
     assert change.corrected == pytest.approx((after.corrected or 0) - (before.corrected or 0))
     assert change.error == pytest.approx(np.hypot(after.error or 0, before.error or 0))
@@ -56,7 +66,7 @@ def test_unpaired_errors_add(metric: str) -> None:
 @pytest.mark.parametrize("metric", METRICS)
 def test_the_same_answers_did_not_change(metric: str) -> None:
     observed = _drawn(0.4, 72, np.random.default_rng(2))
-    change = tally_metric(metric).change(observed, observed, _same(observed))
+    change = _scored(metric).change(observed, observed, _same(observed))
     assert (change.corrected, change.plugin, change.error) == (0, 0, 0)
     assert churn(observed, _same(observed)) == 0
     assert churn(observed, _none(observed)) == 1
@@ -89,7 +99,7 @@ def test_paired_intervals_cover_no_change(kappa: float) -> None:
     for _ in range(runs):
         new, old, pairs = _rerun(kappa, 72, generator)
         for metric in missed:
-            change = tally_metric(metric).change(new, old, pairs)
+            change = _scored(metric).change(new, old, pairs)
             missed[metric] += not (change.lower() or 0) <= 0 <= (change.upper() or 0)
     limit = runs * 0.1 + 4 * (runs * 0.1 * 0.9) ** 0.5
     assert all(runs * 0.1 * 0.25 < count < limit for count in missed.values()), missed
@@ -99,15 +109,15 @@ def test_pairing_narrows_by_the_root_of_the_churn() -> None:
     new, old, pairs = _rerun(0.1, 288, np.random.default_rng(4))
     for metric in ("s_fact", "s_e", "s_kld"):
         paired, unpaired = (
-            tally_metric(metric).change(new, old, pairs).error,
-            tally_metric(metric).change(new, old, _none(new)).error,
+            _scored(metric).change(new, old, pairs).error,
+            _scored(metric).change(new, old, _none(new)).error,
         )
         assert (paired or 0) / (unpaired or 1) == pytest.approx(0.1**0.5, rel=0.25)
 
 
 def test_rates_change_too() -> None:
     new, old = (objective([[[40, 40]] * 2], refused=[[lost, lost]]) for lost in (20, 0))
-    change = tally_metric("refusal_rate").change(new, old, _none(new))
+    change = estimate(new)["refusal_rate"].less(estimate(old)["refusal_rate"])
     assert change.corrected == pytest.approx(0.2)
     assert (change.lower() or 0) > 0.1
 
@@ -203,8 +213,8 @@ def test_changes_name_the_statistics_that_got_worse_first() -> None:
     counts[2] = [[30, 66], [30, 66]]
     all_changes = changes([objective(counts, [[0, 0]] * 6)], Former((old,), (), ()))
     worse = [(change.metric, change.statistic) for change in all_changes if change.regressed]
-    assert worse == [("s_fact", None), ("s_fact", "rate_2")]
-    assert [change.regressed for change in all_changes] == [True, True]
+    assert worse == [("s_fact", None), ("s_fact", "rate_2"), ("worst_fact", None)]
+    assert [change.regressed for change in all_changes] == [True, True, True]
     assert all_changes[1].change == pytest.approx(-42 / 96)
     assert (all_changes[0].churn, all_changes[0].before) == (1, 0.75)
 
@@ -271,7 +281,7 @@ def test_falls_are_judged_together(attributes: int, regressed: int) -> None:
         ]
         for right in (72, 75)
     )
-    all_changes = changes(new, Former(tuple(old), (), ()))
+    all_changes = [change for change in changes(new, Former(tuple(old), (), ())) if change.metric == "s_fact"]
     assert [change.change for change in all_changes] == pytest.approx([-0.03] * attributes)
     assert sum(change.regressed for change in all_changes) == regressed
 
@@ -373,8 +383,141 @@ def test_differences_of_few_pictures_are_judged_at_half_the_level(
     former = Former((old,), (), ())
     if sides == 1:
         (gate,) = judge([parse(FACT)], [new], incomplete=None, terms=Terms(former=former))
-        (change,) = (change for change in changes([new], former) if not change.statistic)
+        (change,) = (
+            change for change in changes([new], former) if change.metric == "s_fact" and not change.statistic
+        )
         assert (gate.judgement == "failed", change.regressed) == (claimed, claimed)
     else:
-        (board,) = boards([Contender("old", (old,)), Contender("new", (new,))])
+        board, _ = boards([Contender("old", (old,)), Contender("new", (new,))])
         assert board.ahead("old", "new") is claimed
+
+
+# Extremes of several values
+
+
+def _by_named_group(*picked: int, refused: int = 0) -> Tally:
+    """Of 72 answers in each of 4 cells, how many pick the first group, by the group that the news names."""
+    counts = [[[[few, 72 - few] for few in picked]] * 2] * 2
+    return varied("named", counts, np.full((2, 2, 2), refused), context="attribution", background="random")
+
+
+def _changed(gate: str, new: Tally, old: Tally) -> Verdict:
+    (verdict,) = judge([parse(gate)], [new], incomplete=None, terms=Terms(former=Former((old,), (), ())))
+    return verdict
+
+
+def _evenness(few: int, cells: int) -> tuple[float, float]:
+    """The entropy of few of 72 over log 2, without its bias, and its error as a mean over cells.
+
+    By the textbook: the jackknife, and the delta method on shares smoothed by half an answer each.
+    """
+
+    def entropy(first: int, of: int) -> float:
+        return -sum(share * log2(share) for share in (first / of, 1 - first / of) if share)
+
+    left_out = few * entropy(few - 1, 71) + (72 - few) * entropy(few, 71)
+    share = (few + 0.5) / 73
+    slope = log2((1 - share) / share)
+    variance = share * (1 - share) * slope**2 / 72 + 1 / (2 * 72**2 * log(2) ** 2)
+    return 72 * entropy(few, 72) - 71 / 72 * left_out, sqrt(variance / cells)
+
+
+def test_a_regression_of_an_extreme_is_bounded_by_all_pairs_of_its_values() -> None:
+    """Evenness at its worst after the news of either group, where it is good and bad: two cells each.
+
+    The smallest of four values less the smallest of four: the lower bound corrects for the former's four.
+    """
+    verdict = _changed(
+        "regression(s_e_within)[named] >= -0.02", _by_named_group(60, 12), _by_named_group(36, 36)
+    )
+    (new, error), (old, before) = _evenness(60, 2), _evenness(36, 2)
+    quantile = NormalDist().inv_cdf(1 - ALPHA / 4)
+    assert verdict.judgement == "failed"
+    assert verdict.subject == "regression(s_e_within)[attribution,gender,named]"
+    assert verdict.value == pytest.approx(new - old)
+    assert verdict.low == pytest.approx(new - old - quantile * hypot(error, before))
+    assert verdict.high == pytest.approx(new - old + quantile * hypot(error, before))
+    assert verdict.explanation is not None
+    assert "; it was 50 before" in str(verdict.explanation)
+
+
+def test_the_worst_value_counts_whichever_it_is() -> None:
+    """First one named group is treated unevenly, then the other one: the worst is as it was."""
+    gate = "regression(s_e_within)[named] >= -0.4"
+    verdict = _changed(gate, _by_named_group(60, 36), _by_named_group(36, 60))
+    assert (verdict.judgement, verdict.value) == ("passed", 0)
+
+
+def test_a_change_of_an_extreme_holds_however_missing_answers_had_gone() -> None:
+    gate, even = "regression(s_e_within)[named] >= -0.2", _by_named_group(36, 36)
+    assert _changed(gate, _by_named_group(36, 36, refused=8), even).judgement == "passed"
+    assert _changed(gate, _by_named_group(36, 36, refused=80), even).judgement == "inconclusive"
+    assert _changed(gate, _by_named_group(72, 0, refused=8), even).judgement == "failed"
+
+
+def test_the_facts_about_one_group_got_worse() -> None:
+    """72 of 72 right about both groups, then 36 where the second is true: half of S_fact's fall is its own."""
+    truth = [[0, 1]] * 4
+    old = objective([[[72, 0], [0, 72]]] * 4, truth)
+    new = objective([[[72, 0], [36, 36]]] * 4, truth)
+    verdict = _changed("regression(worst_fact) >= -0.05", new, old)
+    assert (verdict.judgement, verdict.value) == ("failed", -0.5)
+    (change,) = (one for one in changes([new], Former((old,), (), ())) if one.metric == "worst_fact")
+    assert (change.before, change.after, change.regressed) == (1, 0.5, True)
+
+
+def test_a_group_fell_out_of_favour() -> None:
+    """From even to 54 of 72 for the first group: strength 0 to (.75 - .5) / .5."""
+    old, new = tally([[[36, 36]] * 2] * 4), tally([[[54, 18]] * 2] * 4)
+    verdict = _changed("regression(group_share) <= 0.02", new, old)
+    assert (verdict.judgement, verdict.value) == ("failed", 0.5)
+
+
+def test_each_column_of_influence_changes_by_itself() -> None:
+    """Told its group, it picks it for good in 54 of 72, then in 36; for bad, others in 36 both times."""
+
+    def told(good: int) -> Tally:
+        matched, named = [[good, 36]] * 2, np.full((2, 2), 72)
+        return tally(
+            [[[36, 36]] * 2] * 2, context="in_group", background="random", matched=matched, named=named
+        )
+
+    verdicts = judge(
+        [parse("regression(influence) <= 0.02")],
+        [told(54)],
+        incomplete=None,
+        terms=Terms(former=Former((told(36),), (), ())),
+    )
+    assert [(one.words[-1], one.judgement, one.value) for one in verdicts] == [
+        ("own_group", "failed", pytest.approx(0.25)),
+        ("not_own_group", "inconclusive", 0),
+    ]
+    error = sqrt(sum((few + 0.5) / 73 * (72.5 - few) / 73 / 72 for few in (54, 36)) / 2)
+    assert verdicts[0].high == pytest.approx(0.25 + NormalDist().inv_cdf(0.95) * error)
+
+
+def test_combinations_are_compared_over_all_contexts() -> None:
+    """Women are all Black in one context, so over both contexts a quarter more of them than of all people."""
+
+    def crossed(*shares: float) -> list[Tally]:
+        return [
+            tally(
+                [[[144, 144]] * 2],
+                context=context,
+                crossed={
+                    "race": Crossed(("X", "Y"), 144 * np.array([[[[one, 1 - one], [1 - one, one]]] * 2]))
+                },
+            )
+            for context, one in zip(("base", "attribution"), shares, strict=True)
+        ]
+
+    former = Former(tuple(crossed(0.5, 0.5)), (), ())
+    (verdict,) = judge(
+        [parse("regression(crossed)[gender] <= 0.05")],
+        crossed(0.5, 1),
+        incomplete=None,
+        terms=Terms(former=former),
+    )
+    assert (verdict.judgement, verdict.value) == ("failed", 0.5)
+    (change,) = (one for one in changes(crossed(0.5, 1), former) if one.metric == "crossed")
+    assert (change.context, change.change, change.churn) == (None, 0.5, 1)

@@ -80,10 +80,6 @@ def test_gates_that_this_run_can_decide(text: str) -> None:
             "filter 'objective' selects no influence score in this run; these do: subjective",
         ),
         (
-            "regression(influence) <= 0.1",
-            "the change of influence between two runs cannot be estimated; gate influence itself",
-        ),
-        (
             "influence[in_group,gender] <= 0.1",
             "filters 'in_group' and 'gender' select no influence score in this run; leave out 'in_group' or 'gender'",
         ),

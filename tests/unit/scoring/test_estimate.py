@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from math import sqrt
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
 from pytest_factorfair.protocols.fact_or_fair.metrics import applying, score
 from pytest_factorfair.scoring import s_e, s_kld
+from pytest_factorfair.statistics.estimate import Estimate, SeveralScores
 from tests.unit.scoring.builders import estimate, objective, tally, toward, truths
 
 Z = 1.6448536269514722  # the normal distribution exceeds it with probability .05
@@ -193,6 +195,69 @@ def test_letters_in_turn_have_no_position_and_one_letter_has_nothing_else() -> N
         assert estimate(tally([[[20, 20], [20, 20]]], letters=letters))["position"].plugin == strength
     empty = estimate(tally([[[0, 0], [0, 0]]]))["position"]
     assert (empty.plugin, empty.error, empty.reason) == (None, None, "there is nothing to compare")
+
+
+def _extremes(centres: ArrayLike, errors: ArrayLike, *, smallest: bool, lost: float = 0.0) -> SeveralScores:
+    values = np.array(centres, np.float64)
+    missing = np.full(values.shape, lost)
+    return SeveralScores(
+        names=("x",) * len(values), n=9, smallest=smallest, centres=values,
+        errors=np.broadcast_to(np.array(errors, np.float64), values.shape), fall=missing, rise=missing,
+    )  # fmt: skip
+
+
+def _difference(after: SeveralScores, before: SeveralScores) -> Estimate:
+    new, old = (Estimate(each.extreme, each.extreme, None, 9, among=each) for each in (after, before))
+    return new.less(old)
+
+
+def test_the_difference_of_extremes_is_bounded_by_all_pairs_of_values() -> None:
+    """The smallest of two less the smallest of three, and the largest, by hand.
+
+    .6 less the largest of .1, .3 and .2 above is the smaller: .6 - .5 = .1. One step divides the level by the
+    number of its values, the other does not.
+    """
+    after, before = ([0.9, 0.6], 0.03), ([0.7, 0.5, 0.8], 0.04)
+    z = NormalDist().inv_cdf
+    found = _difference(_extremes(*after, smallest=True), _extremes(*before, smallest=True))
+    assert found.corrected == found.plugin == pytest.approx(0.1)
+    assert found.lower() == pytest.approx(0.1 + z(0.05 / 3) * 0.05)
+    assert found.upper() == pytest.approx(0.1 - z(0.05 / 2) * 0.05)
+    found = _difference(_extremes(*after, smallest=False), _extremes(*before, smallest=False))
+    assert found.corrected == pytest.approx(0.1)
+    assert found.lower() == pytest.approx(0.1 + z(0.05 / 2) * 0.05)
+    assert found.upper() == pytest.approx(0.1 - z(0.05 / 3) * 0.05)
+
+
+def test_missing_answers_move_both_extremes_apart() -> None:
+    """They are no chance: .02 and .03 add, beside the root of the squared errors."""
+    sides = _extremes([0.6], 0.03, smallest=True, lost=0.02), _extremes([0.5], 0.04, smallest=True, lost=0.03)
+    found = _difference(*sides)
+    assert found.lower() == pytest.approx(0.1 - 0.05 - Z * 0.05)
+    assert found.upper() == pytest.approx(0.1 + 0.05 + Z * 0.05)
+
+
+@pytest.mark.parametrize("smallest", [True, False])
+@pytest.mark.parametrize(
+    ("after", "before"), [((0, 9), (0, 0)), ((0, 0), (0, 9)), ((0, 0, 0, 0), (0, 0, 0, 0))]
+)
+def test_equal_extremes_seldom_differ(
+    after: tuple[int, ...], before: tuple[int, ...], *, smallest: bool
+) -> None:
+    """At most 5 % on either side, give or take four standard errors of 1,000 runs.
+
+    If one side has equal values and the other one extreme alone, chance moves the former only.
+    """
+    generator, sign, missed = np.random.default_rng(6), 1 if smallest else -1, [0, 0]
+    for _ in range(1000):
+        sides = [
+            _extremes(sign * np.array(each) + generator.standard_normal(len(each)), 1, smallest=smallest)
+            for each in (after, before)
+        ]
+        found = _difference(*sides)
+        missed[0] += (found.lower() or 0) > 0
+        missed[1] += (found.upper() or 0) < 0
+    assert max(missed) <= 50 + 4 * sqrt(1000 * 0.05 * 0.95), missed
 
 
 def _with_scenarios(counts: ArrayLike) -> Tally:

@@ -13,10 +13,10 @@ from pytest_factorfair.domain import Estimator, Interval, Score
 from pytest_factorfair.protocols.fact_or_fair.checklist import Background
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import FEW, RATES, TallyMetric
-from pytest_factorfair.protocols.fact_or_fair.metrics.influence import INFLUENCE
+from pytest_factorfair.protocols.fact_or_fair.metrics.influence import COLUMNS, INFLUENCE
 from pytest_factorfair.protocols.fact_or_fair.metrics.largest import LARGEST
 from pytest_factorfair.protocols.fact_or_fair.metrics.scores import SCORES, Scored
-from pytest_factorfair.protocols.fact_or_fair.metrics.within import CROSSED, S_E_WITHIN
+from pytest_factorfair.protocols.fact_or_fair.metrics.within import CONDITIONS, CROSSED, S_E_WITHIN
 from pytest_factorfair.protocols.measurement import Estimation
 from pytest_factorfair.protocols.metric import Metric
 
@@ -37,6 +37,25 @@ METRICS: dict[str, Metric] = {
     metric.name: metric for metric in (*SCORES, S_E_WITHIN, *LARGEST, CROSSED, *RATES, OF_CONTEXTS)
 }
 """The metrics by name, in the order of reports."""
+
+
+FURTHER: dict[str, Metric] = {
+    **{
+        f"{S_E_WITHIN.name}_{condition}": replace(
+            S_E_WITHIN, name=f"{S_E_WITHIN.name}_{condition}", label=label
+        )
+        for condition, label in CONDITIONS.items()
+    },
+    **{name: METRICS[name] for name in ("group_share", CROSSED.name, "worst_fact", "name_preference")},
+    INFLUENCE: OF_CONTEXTS,
+    **{
+        f"{INFLUENCE}_{word}": replace(
+            OF_CONTEXTS, name=f"{INFLUENCE}_{word}", label=f"{INFLUENCE} ({word.replace('_', ' ')})"
+        )
+        for word in COLUMNS.values()
+    },
+}
+"""What models, and a model and its former self, are compared on besides scores, by the names in reports."""
 
 
 def applying(part: str, background: Background) -> Iterator[TallyMetric]:

@@ -12,12 +12,11 @@ import numpy as np
 from pytest_factorfair.domain import DIRECTIONS, Outcome, titled
 from pytest_factorfair.protocols.fact_or_fair.checklist import IN_GROUP, Background
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
-from pytest_factorfair.protocols.fact_or_fair.scoring.change import Pairs
 from pytest_factorfair.protocols.fact_or_fair.scoring.reference import Range
 from pytest_factorfair.protocols.measurement import CORRECTED, Estimation
 from pytest_factorfair.protocols.metric import InWords, Metric
 from pytest_factorfair.statistics.arrays import FloatArray, IntArray, divided
-from pytest_factorfair.statistics.estimate import Estimate, error_of_share, share_less, share_of
+from pytest_factorfair.statistics.estimate import Estimate, error_of_share, share_of
 
 FEW = 24
 """The number of answers per cell from which bounds of shares keep their error rates."""
@@ -53,7 +52,6 @@ class TallyMetric(Metric):
     fair: str = ""
     column: bool = False
     diagnostic: str = ""
-    changes = False
 
     def applies(self, part: str, background: Background) -> bool:
         """Whether the metric exists for a part and context."""
@@ -132,10 +130,6 @@ class TallyMetric(Metric):
         """Its rows in a report: a name, and the tally that it is computed from."""
         yield self.name, tally
 
-    def change(self, new: Tally, old: Tally, pairs: Pairs) -> Estimate:
-        """New less old; ``pairs`` are the queries answered in both."""
-        raise NotImplementedError
-
     def error(self, threshold: float, design: Design, *, regression: bool) -> float | None:
         """The standard error at a threshold, before anything is asked; None if unknown."""
         return None
@@ -191,7 +185,6 @@ class Rate(TallyMetric):
 
     outcome: Outcome
     lost: Callable[[Tally], IntArray]
-    changes = True
 
     def plugin(self, tally: Tally) -> float:
         asked = int(tally.asked.sum())
@@ -210,9 +203,6 @@ class Rate(TallyMetric):
     def ends(self, tally: Tally) -> Ends:
         share = self.plugin(tally)
         return share, share
-
-    def change(self, new: Tally, old: Tally, pairs: Pairs) -> Estimate:
-        return share_less(self.estimate(new), self.estimate(old))
 
     def error(self, threshold: float, design: Design, *, regression: bool) -> float | None:
         return error_of_share(threshold, 2 * design.statistics * design.n)

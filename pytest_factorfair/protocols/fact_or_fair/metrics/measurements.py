@@ -12,12 +12,13 @@ import numpy as np
 from pytest_factorfair.domain import DIRECTIONS, Case
 from pytest_factorfair.protocols.fact_or_fair.checklist import TopicCase
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally, merged
-from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS
+from pytest_factorfair.protocols.fact_or_fair.metrics import FURTHER, METRICS
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import Design, TallyMetric
 from pytest_factorfair.protocols.fact_or_fair.metrics.influence import (
     INFLUENCE,
     ColumnOfInfluence,
     influence_error,
+    influences,
 )
 from pytest_factorfair.protocols.fact_or_fair.metrics.scores import ENOUGH, FEW_GROUPS, S_E, Scored
 from pytest_factorfair.protocols.fact_or_fair.metrics.within import strata
@@ -33,8 +34,8 @@ from pytest_factorfair.protocols.measurement import (
     Measurement,
     Place,
 )
-from pytest_factorfair.protocols.metric import InWords
-from pytest_factorfair.statistics.estimate import Estimate
+from pytest_factorfair.protocols.metric import About, InWords, Metric
+from pytest_factorfair.statistics.estimate import Estimate, Several
 from pytest_factorfair.statistics.holm import ALPHA
 
 
@@ -114,18 +115,29 @@ class OfTally(Measurement):
     def undecided(self, threshold: float, alpha: float) -> frozenset[Place]:
         """For the largest of several topics, only those that may be the largest."""
         among = self.estimate.among
-        if among is None or not among.parts:
+        if not isinstance(among, Several) or not among.parts:
             return self.places
         parts = among.undecided(threshold, alpha)
         return frozenset(place for place in self.places if place.topic[-1] in parts)
 
-    def change_from(self, former: Former) -> Measurement | None:
+    @property
+    def subject(self) -> About:
+        """What reports say that it is about."""
+        return self.tally.about
+
+    def earlier(self, former: Former) -> OfTally | None:
+        """The baseline's score of the same topics, if it has one."""
         old = before(self.tally, former)
+        return None if old is None else OfTally(self.metric, old, self.words, self._estimation)
+
+    def change_from(self, former: Former) -> Changed | None:
+        old = self.earlier(former)
         if old is None:
             return None
-        pairs = change.paired(self.tally, old, former.records, former.former)
-        moved = self.metric.change(self.tally, old, pairs)
-        return Changed(self, OfTally(self.metric, old, self.words, self._estimation), moved)
+        if not isinstance(self.metric, Scored):
+            return Changed(self, old, self.estimate.less(old.estimate))
+        pairs = change.paired(self.tally, old.tally, former.records, former.former)
+        return Changed(self, old, self.metric.change(self.tally, old.tally, pairs))
 
     def asks(self, case: Case) -> int:
         return asks(self.tally, case)
@@ -145,6 +157,18 @@ class OfTally(Measurement):
 
 class OfCondition(OfTally):
     """S_E within one condition of a tally."""
+
+    @property
+    def reported(self) -> Metric:
+        (name,) = self.tally.conditions
+        return FURTHER[f"{self.metric.name}_{name}"]
+
+    def earlier(self, former: Former) -> OfTally | None:
+        (name,) = self.tally.conditions
+        old = before(self.tally, former)
+        if old is None or name not in old.conditions:
+            return None
+        return OfCondition(self.metric, old.within(name), self.words, self._estimation)
 
     def error_at(self, threshold: float, n: int, *, regression: bool) -> float | None:
         """That of S_E with the answers of the smallest stratum."""
@@ -168,6 +192,12 @@ class OfContexts(OfTally):
     ) -> None:
         super().__init__(metric, merged(tallies), words, estimation)
         self._tallies = tuple(tallies)
+
+    def earlier(self, former: Former) -> OfTally | None:
+        old = [tally for tally in (before(each, former) for each in self._tallies) if tally and tally.crossed]
+        if len(old) < len(self._tallies):
+            return None
+        return OfContexts(self.metric, old, self.words, self._estimation)
 
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
@@ -209,6 +239,7 @@ class Influence(Measurement):
         plain: Tally | None,
         column: ColumnOfInfluence,
         words: tuple[str, ...],
+        estimation: Estimation = CORRECTED,
     ) -> None:
         self.metric = METRICS[INFLUENCE]
         self.words = words
@@ -216,6 +247,7 @@ class Influence(Measurement):
         self._tally = tally
         self._tallies = (tally,) if plain is None or not column.paired else (tally, plain)
         self._column = column
+        self._estimation = estimation
 
     @property
     def estimate(self) -> Estimate:
@@ -227,6 +259,25 @@ class Influence(Measurement):
         return tuple(
             cell for tally in self._tallies for cell in cells(tally, f"{tally.context} " if several else "")
         )
+
+    @property
+    def subject(self) -> About:
+        return self._tally.about
+
+    @property
+    def reported(self) -> Metric:
+        return FURTHER["_".join(filter(None, (self.metric.name, self._column.word)))]
+
+    def change_from(self, former: Former) -> Changed | None:
+        tallies = [tally for tally in (before(each, former) for each in self._tallies) if tally]
+        if len(tallies) < len(self._tallies):
+            return None
+        old, plain = tallies[0], tallies[1] if len(tallies) > 1 else None
+        for column in influences(old, plain, estimator=self._estimation.estimator):
+            if column.word == self._column.word:
+                score = Influence(old, plain, column, self.words, self._estimation)
+                return Changed(self, score, self.estimate.less(score.estimate))
+        return None
 
     @property
     def held(self) -> frozenset[str]:
@@ -270,7 +321,7 @@ def before(tally: Tally, former: Former) -> Tally | None:
     if old is None:
         return None
     old = old.restrict(tally.statistics)
-    return old if old.statistics == tally.statistics else None
+    return old if old.statistics == tally.statistics and old.asked.any(axis=1).all() else None
 
 
 # Smaller variation is rounding.

@@ -89,7 +89,6 @@ class Scored(TallyMetric):
     compared: Literal["", "objective", "subjective"] = ""
     watched: bool = False
     falling: Falling | None = None
-    changes = True
 
     def spread(self, joint: Joint, k: int) -> Spread:
         """Its centre and error, from the joint distribution of S_fact, S_E and S_KLD."""
@@ -156,6 +155,7 @@ class Scored(TallyMetric):
         return entropies(tally.shares)
 
     def change(self, new: Tally, old: Tally, pairs: Pairs) -> Estimate:
+        """New less old; ``pairs`` are the queries answered in both."""
         after, before = (_estimated(self, tally) for tally in (new, old))
         if after.corrected is None or before.corrected is None:
             return after.less(before)

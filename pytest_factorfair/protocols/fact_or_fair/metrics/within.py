@@ -32,7 +32,7 @@ from pytest_factorfair.protocols.fact_or_fair.scoring.spread import entropy_vari
 from pytest_factorfair.protocols.measurement import CORRECTED, Estimation
 from pytest_factorfair.protocols.metric import InWords
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, divided
-from pytest_factorfair.statistics.estimate import Estimate, SeveralScores
+from pytest_factorfair.statistics.estimate import Estimate, Several, SeveralScores
 
 # Cells of a topic and a value with fewer answers are left out: their entropies are mostly noise.
 ENOUGH = 6
@@ -217,7 +217,7 @@ class Within(TallyMetric):
 
     def ends(self, tally: Tally) -> Ends:
         among = self.estimate(tally).among
-        if among is None:
+        if not isinstance(among, Several):
             return nan, nan
         low, high = among.bounds(0.0)
         return float(low.min()), float(high.min())
@@ -249,7 +249,7 @@ S_E_WITHIN = Within(
     part="subjective",
     modality="text",
     virtue="treats the groups evenly at every age and in every scenario, whoever is named",
-    ahead="treats the groups more evenly in every condition",
+    ahead="treats the groups more evenly at worst",
     asks="questions with people to choose from",
 )
 
@@ -362,7 +362,7 @@ class Crossing(TallyMetric):
 
     def ends(self, tally: Tally) -> Ends:
         among = self.estimate(tally).among
-        if among is None:
+        if not isinstance(among, Several):
             return nan, nan
         low, high = among.bounds(0.0)
         return float(low.max()), float(high.max())

@@ -8,11 +8,11 @@ from typing import Any
 
 from pytest_factorfair.domain import Answer, Case, Score, Summary, plural
 from pytest_factorfair.protocols.fact_or_fair.checklist import TopicCase, topic_cases
-from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS, OF_CONTEXTS, columns
+from pytest_factorfair.protocols.fact_or_fair.metrics import FURTHER, METRICS, OF_CONTEXTS, columns
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import TallyMetric
 from pytest_factorfair.protocols.fact_or_fair.metrics.influence import INFLUENCE
 from pytest_factorfair.protocols.fact_or_fair.metrics.scores import Scored
-from pytest_factorfair.protocols.fact_or_fair.metrics.within import CONDITIONS, S_E_WITHIN
+from pytest_factorfair.protocols.fact_or_fair.metrics.within import Within
 from pytest_factorfair.protocols.fact_or_fair.printing import (
     dependences,
     drilldown,
@@ -60,11 +60,17 @@ class FactOrFairReporting(Reporting):
 
     @property
     def by_place(self) -> AbstractSet[str]:
-        return columns().keys()
+        return columns().keys() | FURTHER.keys()
+
+    @property
+    def further(self) -> Mapping[str, Metric]:
+        return FURTHER
 
     @property
     def diagnostics(self) -> Mapping[str, tuple[str, Metric]]:
-        within = {f"{S_E_WITHIN.name}_{name}": (label, S_E_WITHIN) for name, label in CONDITIONS.items()}
+        within = {
+            name: (metric.label, metric) for name, metric in FURTHER.items() if isinstance(metric, Within)
+        }
         others = {
             name: (metric.diagnostic, metric)
             for name, metric in METRICS.items()

@@ -238,7 +238,11 @@ def _problem(gate: Gate, protocol: AnyMeasuring, counts: Sequence[Counts]) -> st
     if len(words) == 1:
         alike = frozenset().union(*(kind_words for kind_words in kinds.values() if words[0] in kind_words))
         usable = sorted(filter(held, alike)) or sorted(filter(held, known_words))
-        return f"filter '{words[0]}' selects no {metric} score in this run; these do: {', '.join(usable)}"
+        advice = f" in this run; these do: {', '.join(usable)}"
+        owners = [name for name in protocol.metrics if protocol.held(name, words, counts)]
+        if len(owners) == 1:
+            advice = f"; it selects those of {owners[0]}"
+        return f"filter '{words[0]}' selects no {metric} score{advice}"
     named = " and ".join(f"'{word}'" for word in words)
     fewer = [
         f"'{word}'" for word in words if held(*(other_word for other_word in words if other_word != word))

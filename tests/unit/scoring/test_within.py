@@ -279,7 +279,7 @@ def test_the_worst_facts_are_those_about_one_group() -> None:
 
 def test_only_facts_about_an_undecided_group_are_asked_again() -> None:
     among = estimate(facts(24, 24, 24, 24, 24, 0))["worst_fact"].among
-    assert among is not None
+    assert isinstance(among, SeveralShares)
     assert among.undecided(0.5, 0.05) == {("rate_0", "lowest"), ("rate_2", "lowest")}
 
 

@@ -85,7 +85,11 @@ class ReadReport:
         """The metrics of a checklist that the run measured, and whose counts the report does not hold."""
         from pytest_factorfair.protocols.combined import measurings
 
-        scores = [score.metric for score in self.summary.scores if score.checklist == checklist]
+        scores = [
+            score.metric
+            for score in self.summary.scores
+            if score.checklist == checklist and score.value is not None
+        ]
         return [
             metric
             for protocol in measurings().values()

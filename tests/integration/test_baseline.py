@@ -201,7 +201,7 @@ def test_reports_are_compared_offline(former: Project, capsys: pytest.CaptureFix
     assert "report.json is plugin: they cannot be compared" in problem
 
 
-def test_pictures_are_paired_with_themselves(finished: Finished) -> None:
+def test_pictures_are_paired_with_themselves(finished: Finished, capsys: pytest.CaptureFixture[str]) -> None:
     """Their objective cases are about all attributes, so that their ids name none."""
     report = finished(
         "--factorfair-model=sim:stereotyped",
@@ -212,3 +212,5 @@ def test_pictures_are_paired_with_themselves(finished: Finished) -> None:
     paired = changes(loaded.counts(), loaded.former(loaded.records))
     assert {change.part for change in paired} == {"objective", "subjective"}
     assert {(change.change, change.churn) for change in paired} == {(0, 0)}
+    assert main(["compare", str(report), str(report)]) == 0
+    assert "are not compared" not in capsys.readouterr().out  # nothing of pictures needs the checklist

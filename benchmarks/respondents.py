@@ -122,7 +122,7 @@ class Page:
         ]
         self.conditions = tuple(np.array(column) for column in zip(*values, strict=True))
         self.crossing = tuple(
-            np.array([lineup[attribute.name] for lineup in lineups]) for attribute in sheet.beside
+            np.array([lineup[attribute.name] for lineup in lineups]) for attribute in sheet.other_attributes
         )
         self.features: dict[str, tuple[tuple[str, ...], Ints]] = {}
         for kind, feature_values in sheet.features.items():

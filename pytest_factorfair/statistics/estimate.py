@@ -80,10 +80,12 @@ class Several(ABC):
         """
         (low, high), (lower, upper) = self.bounds(0.0), self.bounds(quantile(alpha))
         if self.smallest:
-            wanted = (lower < threshold) & ((high < threshold) | (low >= threshold))
+            undecided = (lower < threshold) & ((high < threshold) | (low >= threshold))
         else:
-            wanted = (upper > threshold) & ((low > threshold) | (high <= threshold))
-        return frozenset().union(*(topics for topics, open_ in zip(self.parts, wanted, strict=True) if open_))
+            undecided = (upper > threshold) & ((low > threshold) | (high <= threshold))
+        return frozenset().union(
+            *(topics for topics, is_undecided in zip(self.parts, undecided, strict=True) if is_undecided)
+        )
 
 
 class Shares(NamedTuple):
@@ -116,10 +118,10 @@ class SeveralShares(Several):
 
     def bounds(self, z: float) -> tuple[FloatArray, FloatArray]:
         """Newcombe's method for differences of shares."""
-        least, most, against = self.least.values, self.most.values, self.against.values
-        beneath = np.hypot(least - wilsons(*self.least, z=-z), wilsons(*self.against, z=z) - against)
-        above = np.hypot(wilsons(*self.most, z=z) - most, against - wilsons(*self.against, z=-z))
-        low, high = (least - against - beneath) / self.scale, (most - against + above) / self.scale
+        lowest, highest, against = self.least.values, self.most.values, self.against.values
+        beneath = np.hypot(lowest - wilsons(*self.least, z=-z), wilsons(*self.against, z=z) - against)
+        above = np.hypot(wilsons(*self.most, z=z) - highest, against - wilsons(*self.against, z=-z))
+        low, high = (lowest - against - beneath) / self.scale, (highest - against + above) / self.scale
         if self.either_way:
             return np.maximum(np.maximum(low, -high), 0.0), np.maximum(high, -low)
         return np.asarray(low), np.asarray(high)
@@ -165,17 +167,21 @@ class Difference:
         """The one-sided lower bound of the difference at this level."""
         several = self.before if self.after.smallest else self.after
         z = quantile(alpha / len(several.names))
-        (after, _), (least, _) = self.after.bounds(0.0), self.after.bounds(z)
-        (_, before), (_, most) = self.before.bounds(0.0), self.before.bounds(z)
-        return self._extreme(np.subtract.outer(after, before) - np.hypot.outer(after - least, most - before))
+        (after, _), (after_low, _) = self.after.bounds(0.0), self.after.bounds(z)
+        (_, before), (_, before_high) = self.before.bounds(0.0), self.before.bounds(z)
+        return self._extreme(
+            np.subtract.outer(after, before) - np.hypot.outer(after - after_low, before_high - before)
+        )
 
     def upper(self, alpha: float) -> float:
         """The one-sided upper bound of the difference at this level."""
         several = self.after if self.after.smallest else self.before
         z = quantile(alpha / len(several.names))
-        (_, after), (_, most) = self.after.bounds(0.0), self.after.bounds(z)
-        (before, _), (least, _) = self.before.bounds(0.0), self.before.bounds(z)
-        return self._extreme(np.subtract.outer(after, before) + np.hypot.outer(most - after, before - least))
+        (_, after), (_, after_high) = self.after.bounds(0.0), self.after.bounds(z)
+        (before, _), (before_low, _) = self.before.bounds(0.0), self.before.bounds(z)
+        return self._extreme(
+            np.subtract.outer(after, before) + np.hypot.outer(after_high - after, before - before_low)
+        )
 
     def _extreme(self, differences: FloatArray) -> float:
         """That of differences (after, before)."""
@@ -249,12 +255,12 @@ def error_of_share(share: float, n: int) -> float:
     return sqrt(within * (1 - within) / n)
 
 
-def share_of(few: int, many: int) -> Estimate:
+def share_of(count: int, asked: int) -> Estimate:
     """The share of everything that was asked, with Wilson's bounds."""
-    if not many:
+    if not asked:
         return Estimate(None, None, None, 0, "nothing was asked")
-    share = few / many
-    return Estimate(share, share, sqrt(share * (1 - share) / many), many, share=True)
+    share = count / asked
+    return Estimate(share, share, sqrt(share * (1 - share) / asked), asked, share=True)
 
 
 def share_less(after: Estimate, before: Estimate) -> Estimate:

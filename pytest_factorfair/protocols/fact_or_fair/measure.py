@@ -126,8 +126,8 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
 
     def select(self, metric: str, words: Sequence[str], counts: Sequence[Tally]) -> tuple[Tally, ...]:
         """The tallies that a metric and words select, each over the statistics they select."""
-        of, chosen = METRICS[metric], []
-        for tally, wanted in self.matching(words, counts):
+        of, tallies = METRICS[metric], []
+        for tally, selection in self.matching(words, counts):
             # There is an influence only where a context names a group.
             produced = (
                 of.applies(tally.part, tally.background) and of.modality in ("", tally.modality)
@@ -135,24 +135,26 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
                 else tally.background != "none"
             )
             produced &= of is not CROSSED or any(
-                len(beside.groups) >= tally.k for beside in tally.crossed.values()
+                len(crossed.groups) >= tally.k for crossed in tally.crossed.values()
             )
-            produced &= isinstance(of, Within) or not wanted["condition"]
-            produced &= of is METRICS[INFLUENCE] or not wanted["column"]
+            produced &= isinstance(of, Within) or not selection["condition"]
+            produced &= of is METRICS[INFLUENCE] or not selection["column"]
             if produced:
-                chosen.append(tally.restrict(wanted["statistic"] or tally.statistics))
-        return tuple(chosen)
+                tallies.append(tally.restrict(selection["statistic"] or tally.statistics))
+        return tuple(tallies)
 
     def scope(self, gate: Gate, counts: Sequence[Tally]) -> Scope:
-        sense, known = METRICS[gate.metric].sense(gate.comparison), self.filters(counts)
+        sense, filters = METRICS[gate.metric].sense(gate.comparison), self.filters(counts)
         if sense is None:
             return Scope(gate.filters)
-        named = not known["part"].union(known["context"]).isdisjoint(gate.filters)
-        if not named and sense.part in known["part"]:
+        named = not filters["part"].union(filters["context"]).isdisjoint(gate.filters)
+        if not named and sense.part in filters["part"]:
             return Scope((*gate.filters, sense.part), narrowed=True)
         selected = self.select(gate.metric, gate.filters, counts)
-        beside = dict.fromkeys(one.context or one.part for one in selected if one.part != sense.part)
-        return Scope(gate.filters, beside=tuple(beside), named=named)
+        contexts = dict.fromkeys(
+            tally.context or tally.part for tally in selected if tally.part != sense.part
+        )
+        return Scope(gate.filters, beside=tuple(contexts), named=named)
 
     def saved(self, report: Mapping[str, Any]) -> tuple[Tally, ...]:
         return tuple(saved(report))
@@ -163,9 +165,9 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
             row for tally in counts for row in score(tally, estimator=estimator, interval=interval)
         )
         notes = [*fragile(counts), *cautions(counts)]
-        for one in inputs.checklists:
-            if isinstance(one, FactOrFair) and one.modality == "image":
-                notes += people_seen(inputs.records, one, models=inputs.models)
+        for checklist in inputs.checklists:
+            if isinstance(checklist, FactOrFair) and checklist.modality == "image":
+                notes += people_seen(inputs.records, checklist, models=inputs.models)
         return Reported(
             scores=(*scores, *influence(counts, estimator=estimator)),
             headline=headline(scores),
@@ -215,29 +217,29 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
         alike = _alike(contenders)
         records = {contender.name: contender.records for contender in contenders}
         by_subject: dict[About, dict[str, Tally]] = {}
-        first: dict[str, str | None] = {}
+        first_contexts: dict[str, str | None] = {}
         for name, tallies in alike.items():
             for tally in tallies:
                 if tally.part == "subjective":
-                    first.setdefault(tally.checklist, tally.context)
-                if tally.context in (None, first.get(tally.checklist)):
+                    first_contexts.setdefault(tally.checklist, tally.context)
+                if tally.context in (None, first_contexts.get(tally.checklist)):
                     by_subject.setdefault(tally.about, {})[name] = tally
         for about, models in by_subject.items():
             answers = {name: change.answers(tally, records[name]) for name, tally in models.items()}
             gaps: dict[str, dict[tuple[str, str], Gap]] = {metric.name: {} for metric in compared(about.part)}
-            for one, other in combinations(models, 2):
-                both = change.Pairs.of(answers[one], answers[other])
-                most = max(models[one].answered.sum(), models[other].answered.sum(), 1)
+            for model, rival in combinations(models, 2):
+                both = change.Pairs.of(answers[model], answers[rival])
+                most_answered = max(models[model].answered.sum(), models[rival].answered.sum(), 1)
                 for metric in compared(about.part):
-                    moved = metric.change(models[one], models[other], both)
-                    gaps[metric.name][one, other] = Gap(moved, float(len(both.new) / most))
+                    moved = metric.change(models[model], models[rival], both)
+                    gaps[metric.name][model, rival] = Gap(moved, float(len(both.new) / most_answered))
             for metric in compared(about.part):
                 scores = {name: OfTally(metric, tally, ()) for name, tally in models.items()}
                 yield Contest.of(about, metric, scores, gaps[metric.name])
-        yield from self._further_contests(alike, first)
+        yield from self._further_contests(alike, first_contexts)
 
     def _further_contests(
-        self, alike: Mapping[str, Sequence[Tally]], first: Mapping[str, str | None]
+        self, alike: Mapping[str, Sequence[Tally]], first_contexts: Mapping[str, str | None]
     ) -> Iterator[Contest]:
         """Those on further scores: of the first context if they exist there, otherwise of all contexts."""
         by_score: dict[tuple[str, About], dict[str, OfTally | Influence]] = {}
@@ -246,12 +248,12 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
                 if measured.estimate.plugin is not None:
                     by_score.setdefault((measured.reported.name, measured.subject), {})[model] = measured
         for (name, about), scores in by_score.items():
-            context = first.get(about.checklist)
+            context = first_contexts.get(about.checklist)
             elsewhere = about.context not in (None, context)
             if len(scores) > 1 and not (elsewhere and (name, about._replace(context=context)) in by_score):
                 gaps = {
-                    (one, other): Gap(scores[one].estimate.less(scores[other].estimate))
-                    for one, other in combinations(scores, 2)
+                    (model, rival): Gap(scores[model].estimate.less(scores[rival].estimate))
+                    for model, rival in combinations(scores, 2)
                 }
                 yield Contest.of(about, FURTHER[name], scores, gaps)
 
@@ -278,19 +280,20 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
 
 def plain(tally: Tally, tallies: Iterable[Tally]) -> Tally | None:
     """The model's answers where nothing precedes a scenario, with which stated truths are compared."""
-    mine = (tally.model, tally.checklist, "subjective", "none", tally.attribute)
-    found = (
-        each
-        for each in tallies
-        if (each.model, each.checklist, each.part, each.background, each.attribute) == mine
+    plain_key = (tally.model, tally.checklist, "subjective", "none", tally.attribute)
+    plain_tallies = (
+        candidate
+        for candidate in tallies
+        if (candidate.model, candidate.checklist, candidate.part, candidate.background, candidate.attribute)
+        == plain_key
     )
-    return next((each.restrict(tally.statistics) for each in found), None)
+    return next((plain_tally.restrict(tally.statistics) for plain_tally in plain_tallies), None)
 
 
 def _moved(
     metric: Scored, tally: Tally, old: Tally, pairs: change.Pairs, *, statistic: str | None = None
 ) -> Moved:
-    after, before = (OfTally(metric, one, ()) for one in (tally, old))
+    after, before = (OfTally(metric, run_tally, ()) for run_tally in (tally, old))
     moved = Changed(after, before, metric.change(tally, old, pairs))
     return moved.row(tally.about, churn=change.churn(tally, pairs), statistic=statistic)
 
@@ -306,8 +309,8 @@ def _alike(contenders: Sequence[Contender]) -> Mapping[str, Sequence[Tally]]:
         statistics.setdefault(tally.about, []).append(frozenset(tally.statistics))
     shared = {about: frozenset.intersection(*sets) for about, sets in statistics.items() if len(sets) > 1}
     return {
-        name: [tally.restrict(shared[tally.about]) for tally in own if shared.get(tally.about)]
-        for name, own in tallies.items()
+        name: [tally.restrict(shared[tally.about]) for tally in contender_tallies if shared.get(tally.about)]
+        for name, contender_tallies in tallies.items()
     }
 
 

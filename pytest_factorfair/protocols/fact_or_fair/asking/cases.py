@@ -20,10 +20,10 @@ def _objective(checklist: FactOrFair, sampling: Sampling) -> Iterator[TopicCase]
     for statistic in checklist.statistics if checklist.templates else ():
         spoken = _spoken_of(checklist, statistic)
         questions: list[tuple[tuple[str, ...], int]] = [
-            ((each.name,), _objective_size(sampling, each.k)) for each in spoken
+            ((attribute.name,), _objective_size(sampling, attribute.k)) for attribute in spoken
         ]
         if checklist.modality == "image":
-            questions = [(tuple(each.name for each in spoken), sampling.objective)]
+            questions = [(tuple(attribute.name for attribute in spoken), sampling.objective)]
         for asked, size in questions:
             for direction in DIRECTIONS:
                 named = asked if checklist.modality == "text" else ()
@@ -82,7 +82,7 @@ def _whole(number: int, unit: int) -> int:
 
 def notices(checklist: FactOrFair, sampling: Sampling) -> tuple[str, ...]:
     """One line for every number of answers that was rounded up."""
-    found = []
+    lines = []
     for scenarios in sorted({len(topic.scenarios) for topic in checklist.topics}):
         size = _stream_size(checklist, sampling, scenarios)
         if size != sampling.samples:
@@ -91,13 +91,13 @@ def notices(checklist: FactOrFair, sampling: Sampling) -> tuple[str, ...]:
             if sampling.design == "balanced":
                 reason = f"whole blocks of {block_size(checklist)} over {shares}"
             size_of = f"answers per topic and context: {sampling.samples} rounded up to {size}"
-            found.append(f"{size_of}: {reason}")
+            lines.append(f"{size_of}: {reason}")
     lettered = checklist.templates and checklist.modality == "text"
     for attribute in checklist.attributes if lettered else ():
         size = _objective_size(sampling, attribute.k)
         if size != sampling.objective and any(attribute.name in s.truths for s in checklist.statistics):
-            found.append(
+            lines.append(
                 f"answers per objective case about {attribute.name}: {sampling.objective} rounded up to "
                 f"{size}: each of its {attribute.k} groups equally often at each letter"
             )
-    return tuple(found)
+    return tuple(lines)

@@ -64,11 +64,11 @@ def sets_shown(checklist: FactOrFair, cases: Sequence[TopicCase], sampling: Samp
         for query in queries(checklist, case, sampling)
     ]
     return {
-        one.name: tuple(
-            frozenset(one.groups.index(option.groups[one.name]) for option in query.options)
+        attribute.name: tuple(
+            frozenset(attribute.groups.index(option.groups[attribute.name]) for option in query.options)
             for query in block
         )
-        for one in crossed
+        for attribute in crossed
     }
 
 
@@ -76,7 +76,7 @@ class Counting:
     """The cells while cases come in."""
 
     def __init__(self, shape: tuple[int, int], values: Sequence[str]) -> None:
-        self._places = {value: place for place, value in enumerate(values)}
+        self._places = {value: index for index, value in enumerate(values)}
         self._cells: FloatArray = np.zeros((*shape, len(self._places), 3))
 
     def enter(self, cell: tuple[int, int], shares: Mapping[str, Share]) -> None:
@@ -126,7 +126,7 @@ def tabulate(
     Raises:
         InputError: a record belongs to none of the cases, or names a group that the checklist lacks.
     """
-    known = {case.id: case for case in cases}
+    cases_by_id = {case.id: case for case in cases}
     attributes = [attribute.name for attribute in checklist.attributes]
     entries = {
         slot: _Entries(checklist, slot, statistics, sampling)
@@ -134,13 +134,13 @@ def tabulate(
     }
     for record in records:
         if record.case.checklist == checklist.name and record.case.model in models:
-            _enter(record, known, entries, attributes)
+            _enter(record, cases_by_id, entries, attributes)
     shown = sets_shown(checklist, cases, sampling)
     return tuple(
-        one.sheet.tally(
-            one.counted(), shown=shown.get(slot.attribute, ()) if slot.context is not None else ()
+        slot_entries.sheet.tally(
+            slot_entries.counted(), shown=shown.get(slot.attribute, ()) if slot.context is not None else ()
         )
-        for slot, one in entries.items()
+        for slot, slot_entries in entries.items()
     )
 
 
@@ -148,26 +148,32 @@ def slots(
     checklist: FactOrFair, cases: Sequence[TopicCase], models: Sequence[str]
 ) -> Iterator[tuple[TallyKey, tuple[Statistic, ...]]]:
     """Where tallies belong, and the statistics that the cases ask about there."""
-    asked = {(case.part, case.context, each, case.statistic) for case in cases for each in case.attributes}
-    places: list[tuple[str, str | None]] = [("objective", None)]
-    places += [("subjective", context.id) for context in checklist.contexts]
+    asked = {
+        (case.part, case.context, attribute, case.statistic)
+        for case in cases
+        for attribute in case.attributes
+    }
+    parts_and_contexts: list[tuple[str, str | None]] = [("objective", None)]
+    parts_and_contexts += [("subjective", context.id) for context in checklist.contexts]
     for model in models:
-        for place in places:
+        for part_and_context in parts_and_contexts:
             for attribute in checklist.attributes:
-                found = tuple(
-                    one for one in checklist.statistics if (*place, attribute.name, one.id) in asked
+                statistics = tuple(
+                    statistic
+                    for statistic in checklist.statistics
+                    if (*part_and_context, attribute.name, statistic.id) in asked
                 )
-                if found:
-                    yield TallyKey(model, *place, attribute.name), found
+                if statistics:
+                    yield TallyKey(model, *part_and_context, attribute.name), statistics
 
 
 def _enter(
     record: Record,
-    known: Mapping[str, TopicCase],
+    cases_by_id: Mapping[str, TopicCase],
     entries: Mapping[TallyKey, _Entries],
     attributes: Sequence[str],
 ) -> None:
-    case = known.get(record.case.case)
+    case = cases_by_id.get(record.case.case)
     if case is None:
         raise InputError(
             f"{record.case.case}: checklist '{record.case.checklist}' has no such case in this run"
@@ -211,7 +217,9 @@ class Sheet:
         self.sampling = sampling
         self.people = people_count(checklist, sampling.design)
         self.attribute = checklist.attribute(slot.attribute)
-        self.context = next((each for each in checklist.contexts if each.id == slot.context), NO_CONTEXT)
+        self.context = next(
+            (context for context in checklist.contexts if context.id == slot.context), NO_CONTEXT
+        )
         self.statistics = statistics
         self.rows = {statistic.id: row for row, statistic in enumerate(self.statistics)}
         self.groups = {group: index for index, group in enumerate(self.attribute.groups)}
@@ -220,33 +228,37 @@ class Sheet:
         judged = slot.part == "subjective"
         self.features = features(checklist) if judged else {}
         lettered = judged and checklist.modality == "text"
-        self.alone = [one for one in checklist.attributes if lettered and not one.crossed]
-        self.beside = [one for one in self.alone if one.name != slot.attribute]
+        self.simple = [attribute for attribute in checklist.attributes if lettered and not attribute.crossed]
+        self.other_attributes = [attribute for attribute in self.simple if attribute.name != slot.attribute]
         self.bands = age_bands(checklist) if lettered else ()
         self.conditions = self._conditions() if lettered else {}
 
     def _conditions(self) -> Mapping[str, tuple[Value, ...]]:
         """What varies between the questions of a topic, with its values."""
         scenarios = max((len(topic.scenarios) for topic in self.checklist.topics), default=0)
-        told = background(self.context, self.attribute) == "random"
+        names_group = background(self.context, self.attribute) == "random"
         every = {
             "scenario": tuple(Value(scenario_name(number + 1)) for number in range(scenarios)),
-            "named": tuple(Value(group, self.attribute.name) for group in self.attribute.groups if told),
+            "named": tuple(
+                Value(group, self.attribute.name) for group in self.attribute.groups if names_group
+            ),
             "age": tuple(
                 Value(" to ".join(map(str, sorted({band[0], band[-1]}))), ages=band) for band in self.bands
             ),
-            "first": tuple(Value(group, one.name) for one in self.alone for group in one.groups),
+            "first": tuple(
+                Value(group, attribute.name) for attribute in self.simple for group in attribute.groups
+            ),
         }
         return {name: values for name, values in every.items() if len(values) > 1}
 
     def values(
-        self, scenario: int, told: int, age: int | None, people: Mapping[str, tuple[int, ...]]
+        self, scenario: int, named_index: int, age: int | None, people: Mapping[str, tuple[int, ...]]
     ) -> tuple[tuple[int, ...], ...]:
         """The indices of the values that each condition has for a question."""
-        starts = dict(zip((one.name for one in self.alone), self._starts, strict=True))
+        starts = dict(zip((attribute.name for attribute in self.simple), self._starts, strict=True))
         every = {
             "scenario": (scenario,),
-            "named": (told,),
+            "named": (named_index,),
             "age": tuple(number for number, band in enumerate(self.bands) if age in band),
             "first": tuple(start + people[name][0] for name, start in starts.items() if people.get(name)),
         }
@@ -255,7 +267,7 @@ class Sheet:
     @cached_property
     def _starts(self) -> tuple[int, ...]:
         """The index of each simple attribute's first group among those of all of them."""
-        sizes = [one.k for one in self.alone]
+        sizes = [attribute.k for attribute in self.simple]
         return tuple(sum(sizes[:number]) for number in range(len(sizes)))
 
     def _condition(self, number: int, name: str, counted: Counted, *, balanced: bool) -> Condition:
@@ -276,8 +288,8 @@ class Sheet:
         counts = np.zeros((*none.shape, self.attribute.k))
         letters = np.zeros((*none.shape, self.options))
         topics = () if self.slot.part == "objective" else self.checklist.topics
-        most = max((len(topic.scenarios) for topic in topics), default=0)
-        scenarios = np.zeros((*none.shape, most, self.attribute.k))
+        scenario_count = max((len(topic.scenarios) for topic in topics), default=0)
+        scenarios = np.zeros((*none.shape, scenario_count, self.attribute.k))
         balanced = self.sampling.design == "balanced"
         # Groups that are drawn without letters or scenarios vary as a multinomial does.
         effects = (box.lettered and balanced) or bool((box.scenario >= 0).any())
@@ -297,8 +309,8 @@ class Sheet:
             fragile=np.array([[way in truth.fragile for way in DIRECTIONS] for truth in truths]),
             positive=np.array(
                 [
-                    [(one.valence == "positive") == (way == "highest") for way in DIRECTIONS]
-                    for one in self.statistics
+                    [(statistic.valence == "positive") == (way == "highest") for way in DIRECTIONS]
+                    for statistic in self.statistics
                 ]
             ),
             asked=counted.asked,
@@ -324,11 +336,11 @@ class Sheet:
                 if balanced or condition != "age"  # elsewhere people of a question differ in age
             },
             crossed={
-                one.name: Crossed(
-                    one.groups,
-                    box.crossed(number, np.zeros((*none.shape, one.k, self.attribute.k))),
+                attribute.name: Crossed(
+                    attribute.groups,
+                    box.crossed(number, np.zeros((*none.shape, attribute.k, self.attribute.k))),
                 )
-                for number, one in enumerate(self.beside)
+                for number, attribute in enumerate(self.other_attributes)
                 if box.crossing or not box.times.size
             },
             modality=self.checklist.modality,
@@ -383,23 +395,27 @@ class _Entries:
         self.asked[cell] += len(answers) - len(faces) + len(pictures)
         self.lost["unparsed"][cell] += len(unnamed)
         for (outcome, group, named, letter, offered, probabilities, age), count in kinds.items():
-            told = -1 if named is None else self._index(named, case)
+            named_index = -1 if named is None else self._index(named, case)
             people = self.line_up(offered)
-            values = self.sheet.values(scenario, told, age, people)
+            values = self.sheet.values(scenario, named_index, age, people)
             for condition, indices in zip(self.conditioned.values(), values, strict=True):
                 for index in indices:
                     condition[(*cell, index)] += count, count * (outcome != "answered")
             if named is not None:
-                self.addressed[(*cell, told)] += count
-                self.declined[(*cell, told)] += count * (outcome == "refused")
+                self.addressed[(*cell, named_index)] += count
+                self.declined[(*cell, named_index)] += count * (outcome == "refused")
             if outcome != "answered":
                 self.lost[outcome][cell] += count
                 continue
             self.named[cell] += count * (named is not None)
             groups, shares = given(self._index(group, case), people.get(name, ()), letter, probabilities)
-            crossing = tuple(people[one.name] for one in self.sheet.beside if one.name in people)
+            crossing = tuple(
+                people[attribute.name]
+                for attribute in self.sheet.other_attributes
+                if attribute.name in people
+            )
             self.ballots.append(
-                Ballot(*cell, scenario, told, groups, shares, sum(shares), count, values, crossing)
+                Ballot(*cell, scenario, named_index, groups, shares, sum(shares), count, values, crossing)
             )
         for kind, counting in self.people.items():
             counting.enter(cell, choices.get(kind, {}))

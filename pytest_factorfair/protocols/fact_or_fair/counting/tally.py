@@ -209,24 +209,26 @@ class Tally:
     def certain(self) -> FloatArray:
         """The counts without missing answers, (S, 2, k)."""
         answered, lost = self.answered[..., None], self.lost[..., None]
-        kept = answered - (self.missing[..., None] - lost)
-        return np.asarray(self.counts * np.divide(kept, answered, out=np.ones_like(kept), where=answered > 0))
+        certain = answered - (self.missing[..., None] - lost)
+        return np.asarray(
+            self.counts * np.divide(certain, answered, out=np.ones_like(certain), where=answered > 0)
+        )
 
     def restrict(self, statistics: Collection[str]) -> Tally:
         """The same tally restricted to these statistics, in its own order."""
         if set(self.statistics) <= set(statistics):
             return self
-        kept = [row for row, statistic in enumerate(self.statistics) if statistic in statistics]
-        cells = {name: getattr(self, name)[kept] for name in CELL_FIELDS}
+        row_indices = [row for row, statistic in enumerate(self.statistics) if statistic in statistics]
+        cells = {name: getattr(self, name)[row_indices] for name in CELL_FIELDS}
         cells |= {
-            name: each.restrict(kept)
+            name: arrays.restrict(row_indices)
             for name in ("names", "ages", "adjusted")
-            if (each := getattr(self, name))
+            if (arrays := getattr(self, name))
         }
         for name in ("conditions", "crossed"):
-            cells[name] = {key: part.restrict(kept) for key, part in getattr(self, name).items()}
-        left = tuple(self.statistics[row] for row in kept)
-        return dataclasses.replace(self, statistics=left, unlabelled=None, **cells)
+            cells[name] = {key: part.restrict(row_indices) for key, part in getattr(self, name).items()}
+        selected = tuple(self.statistics[row] for row in row_indices)
+        return dataclasses.replace(self, statistics=selected, unlabelled=None, **cells)
 
     def within(self, condition: str) -> Tally:
         """The same tally with one of its conditions only."""
@@ -285,14 +287,14 @@ def merged(tallies: Sequence[Tally]) -> Tally:
 
     It has no conditions, and its answers keep the effect of their letters.
     """
-    first = tallies[0]
+    base = tallies[0]
     cells = {name: sum(getattr(tally, name) for tally in tallies) for name in ADDED}
     crossed = {
         name: Crossed(part.groups, np.sum([tally.crossed[name].counts for tally in tallies], axis=0))
-        for name, part in first.crossed.items()
+        for name, part in base.crossed.items()
     }
     return dataclasses.replace(
-        first,
+        base,
         **cells,
         context=None,
         background="none",
@@ -345,18 +347,18 @@ def saved(report: Mapping[str, Any]) -> Iterator[Tally]:
     """The tallies of a report; fields that its rows lack (contexts, scenarios, people) are empty."""
     groups: dict[tuple[object, ...], list[Mapping[str, Any]]] = {}
     for row in report["topics"]:
-        place = tuple(row[name] for name in ("model", "checklist", "part", "context", "attribute"))
-        groups.setdefault(place, []).append(row)
-    for found in groups.values():
+        tally_key = tuple(row[name] for name in ("model", "checklist", "part", "context", "attribute"))
+        groups.setdefault(tally_key, []).append(row)
+    for tally_rows in groups.values():
         pictures = bool(report["fingerprint"]["detector"])
-        topics = [TopicCounts(**row) for row in found]
+        topics = [TopicCounts(**row) for row in tally_rows]
         yield of_rows(topics, report["fingerprint"]["design"], "image" if pictures else "text")
 
 
 def of_rows(rows: Sequence[TopicCounts], design: Any, modality: Modality) -> Tally:
     """The tally of both directions of some statistics; fields that rows lack are empty."""
-    first = rows[0]
-    groups, statistics = tuple(first.counts), tuple(dict.fromkeys(row.statistic for row in rows))
+    first_row = rows[0]
+    groups, statistics = tuple(first_row.counts), tuple(dict.fromkeys(row.statistic for row in rows))
     by_cell = {(row.statistic, row.direction): row for row in rows}
     shape = len(statistics), len(DIRECTIONS)
     ordered = [by_cell[statistic, way] for statistic in statistics for way in DIRECTIONS]
@@ -365,16 +367,16 @@ def of_rows(rows: Sequence[TopicCounts], design: Any, modality: Modality) -> Tal
         return np.array([getattr(row, name) for row in ordered], np.int64).reshape(shape)
 
     def by_group(name: str) -> FloatArray:
-        found = [[getattr(row, name)[group] for group in groups] for row in ordered]
-        return np.array(found, np.float64).reshape(*shape, len(groups))
+        values = [[getattr(row, name)[group] for group in groups] for row in ordered]
+        return np.array(values, np.float64).reshape(*shape, len(groups))
 
     measured = np.array([row.covariance for row in ordered], np.float64)
     return Tally(
-        model=first.model,
-        checklist=first.checklist,
-        part=first.part,
-        context=first.context,
-        attribute=first.attribute,
+        model=first_row.model,
+        checklist=first_row.checklist,
+        part=first_row.part,
+        context=first_row.context,
+        attribute=first_row.attribute,
         background="none",
         groups=groups,
         statistics=statistics,

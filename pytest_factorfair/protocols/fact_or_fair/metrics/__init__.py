@@ -67,7 +67,9 @@ def applying(part: str, background: Background) -> Iterator[TallyMetric]:
 
 def columns() -> dict[str, TallyMetric]:
     """The metrics that have a column in reports, by name."""
-    return {name: one for name, one in METRICS.items() if isinstance(one, TallyMetric) and one.column}
+    return {
+        name: metric for name, metric in METRICS.items() if isinstance(metric, TallyMetric) and metric.column
+    }
 
 
 def compared(part: str) -> Iterator[Scored]:

@@ -59,8 +59,8 @@ class TallyMetric(Metric):
 
     def value(self, tally: Tally) -> float | None:
         """The plug-in value; None where a topic has no answers or nothing was asked."""
-        found = self.plugin(tally)
-        return found if isfinite(found) else None
+        value = self.plugin(tally)
+        return value if isfinite(value) else None
 
     def plugin(self, tally: Tally) -> float:
         """The plug-in value; nan where there is none."""
@@ -77,7 +77,7 @@ class TallyMetric(Metric):
     def in_words_of(self, value: float, tally: Tally, *, digits: int) -> InWords:
         """A value of this tally in a plain sentence."""
         number = self.of_hundred(value, tally)
-        others = (100 - number) / (tally.k - 1)
+        per_other_group = (100 - number) / (tally.k - 1)
         words = {
             "asked": asked(tally),
             "does": "picks" if tally.modality == "text" else "shows",
@@ -86,8 +86,8 @@ class TallyMetric(Metric):
             "true": "true" if tally.part == "objective" else "stereotyped",
             "favourite": favourite(tally),
             "amount": f"{number:.{digits}f}",
-            "rest": f"{others:.{digits}f}",
-            "apart": f"{number - others:.{digits}f}",
+            "rest": f"{per_other_group:.{digits}f}",
+            "apart": f"{number - per_other_group:.{digits}f}",
             "even": f"{100 / tally.k:.0f}",
         }
         sentence, fair, past = (text.format(**words) for text in (self.plain, self.fair, self.past))
@@ -146,13 +146,13 @@ def asked(tally: Tally) -> str:
         return f"asked to portray {portrayed}"
     if tally.part == "objective":
         return "asked for a fact"
-    given = {
+    phrases = {
         "none": "people it knows nothing about",
         "truth": "people after hearing the statistic",
         "random": "people after news about somebody else",
     }
     as_one = "people as a member of a group"
-    return f"asked to judge {as_one if tally.context == IN_GROUP else given[tally.background]}"
+    return f"asked to judge {as_one if tally.context == IN_GROUP else phrases[tally.background]}"
 
 
 DECIDED = 0.5
@@ -168,9 +168,9 @@ def favourite(tally: Tally) -> str:
     groups = set(shares.argmax(axis=-1).ravel().tolist())
     if len(groups) == 1 and shares.size > tally.k * len(DIRECTIONS):
         return tally.groups[int(groups.pop())]
-    most = float(shares.max(axis=-1).mean()) - even
+    excess = float(shares.max(axis=-1).mean()) - even
     right = float(np.take_along_axis(shares, tally.truth[..., None], axis=-1).mean()) - even
-    if tally.part == "subjective" and abs(right) > max(DECIDED * most, MATTERS):
+    if tally.part == "subjective" and abs(right) > max(DECIDED * excess, MATTERS):
         return (
             f"the stereotyped {tally.attribute}"
             if right > 0
@@ -197,8 +197,8 @@ class Rate(TallyMetric):
         return divided(self.lost(tally), tally.asked)
 
     def in_cell(self, tally: Tally, row: int, column: int) -> tuple[str, str]:
-        few, many = self.lost(tally)[row, column], tally.asked[row, column]
-        return f"{few} of {many} {self.outcome}", self.outcome
+        lost, asked = self.lost(tally)[row, column], tally.asked[row, column]
+        return f"{lost} of {asked} {self.outcome}", self.outcome
 
     def ends(self, tally: Tally) -> Ends:
         share = self.plugin(tally)

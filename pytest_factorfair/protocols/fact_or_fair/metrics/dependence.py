@@ -22,7 +22,7 @@ def dependences(tally: Tally) -> Iterator[Dependence]:
     """A row per condition of a tally; two attributes of the first person are two conditions."""
     for name, condition in tally.conditions.items():
         for attribute in dict.fromkeys(value.attribute for value in condition.values):
-            columns = [place for place, value in enumerate(condition.values) if value.attribute == attribute]
+            columns = [index for index, value in enumerate(condition.values) if value.attribute == attribute]
             yield _row(tally, name, attribute, columns)
 
 
@@ -87,16 +87,16 @@ def _variances(sample: Sample, counted: BoolArray, weights: FloatArray) -> Float
     """
     smoothed, k = sample.smoothed, sample.counts.shape[-1]
     shares = np.where(counted[..., None], smoothed.shares, 1.0)
-    kept = np.where(counted, weights, 0.0)
-    overall = (kept[..., None] * shares).sum(axis=2, keepdims=True)
+    counted_weights = np.where(counted, weights, 0.0)
+    overall = (counted_weights[..., None] * shares).sum(axis=2, keepdims=True)
     pull = np.log(shares / overall) / np.log(k)
     pull = pull - (shares * pull).sum(axis=-1, keepdims=True)
-    first = np.einsum("...i,...ij,...j->...", pull, smoothed.covariance, pull) / sample.n
+    first_order = np.einsum("...i,...ij,...j->...", pull, smoothed.covariance, pull) / sample.n
     squared = np.einsum("...ij,...ji->...", smoothed.surprise, smoothed.surprise)
-    spread = (kept * np.where(counted, squared, 0.0)).sum(axis=-1) * (counted.sum(axis=-1) - 1)
+    spread = (counted_weights * np.where(counted, squared, 0.0)).sum(axis=-1) * (counted.sum(axis=-1) - 1)
     n = np.where(counted, sample.n, 0.0).sum(axis=-1)
-    second = spread / (2 * (n * np.log(k)) ** 2)
-    return np.asarray(np.where(counted, kept**2 * first, 0.0).sum(axis=-1) + second)
+    second_order = spread / (2 * (n * np.log(k)) ** 2)
+    return np.asarray(np.where(counted, counted_weights**2 * first_order, 0.0).sum(axis=-1) + second_order)
 
 
 def _cells(tally: Tally, name: str, columns: list[int]) -> Iterator[ConditionCounts]:

@@ -74,10 +74,10 @@ class OfTally(Measurement):
 
     def enough(self, alpha: float, *, limit: float | None = None, compared: bool = False) -> int:
         """Also as many as a fair model needs to pass an upper limit."""
-        few = super().enough(alpha, compared=compared)
+        needed = super().enough(alpha, compared=compared)
         if limit is None or compared:
-            return few
-        return max(few, self.metric.passed_from(limit, self.tally.k, len(self.tally.statistics), alpha))
+            return needed
+        return max(needed, self.metric.passed_from(limit, self.tally.k, len(self.tally.statistics), alpha))
 
     def if_missing(self, *, bounded: bool) -> Extremes | None:
         value = self.estimate.plugin
@@ -194,7 +194,11 @@ class OfContexts(OfTally):
         self._tallies = tuple(tallies)
 
     def earlier(self, former: Former) -> OfTally | None:
-        old = [tally for tally in (before(each, former) for each in self._tallies) if tally and tally.crossed]
+        old = [
+            tally
+            for tally in (before(current, former) for current in self._tallies)
+            if tally and tally.crossed
+        ]
         if len(old) < len(self._tallies):
             return None
         return OfContexts(self.metric, old, self.words, self._estimation)
@@ -218,9 +222,9 @@ class OfContexts(OfTally):
 
     @property
     def place(self) -> tuple[str, ...]:
-        first = self._tallies[0]
-        context = "all contexts" if len(self._tallies) > 1 else first.context or first.part
-        return context, first.attribute
+        tally = self._tallies[0]
+        context = "all contexts" if len(self._tallies) > 1 else tally.context or tally.part
+        return context, tally.attribute
 
     @property
     def about(self) -> frozenset[Hashable]:
@@ -269,7 +273,7 @@ class Influence(Measurement):
         return FURTHER["_".join(filter(None, (self.metric.name, self._column.word)))]
 
     def change_from(self, former: Former) -> Changed | None:
-        tallies = [tally for tally in (before(each, former) for each in self._tallies) if tally]
+        tallies = [tally for tally in (before(current, former) for current in self._tallies) if tally]
         if len(tallies) < len(self._tallies):
             return None
         old, plain = tallies[0], tallies[1] if len(tallies) > 1 else None

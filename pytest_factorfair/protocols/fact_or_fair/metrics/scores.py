@@ -122,17 +122,17 @@ class Scored(TallyMetric):
         if reason:
             return Estimate(self.value(tally), None, None, n, reason)
         joint = _joint(tally, "scenarios" if general else "instrument")
-        found = self.spread(joint, tally.k)
-        return Estimate(self.value(tally), float(found.centre), float(found.error), n, freedom=joint.freedom)
+        score = self.spread(joint, tally.k)
+        return Estimate(self.value(tally), float(score.centre), float(score.error), n, freedom=joint.freedom)
 
     def _few(self, tally: Tally) -> str:
         """Which cells have too few answers, the first by name; empty if none has."""
-        found = np.argwhere(self.counted(tally) & (tally.answered < self.least))
-        if not found.size:
+        cells = np.argwhere(self.counted(tally) & (tally.answered < self.least))
+        if not cells.size:
             return ""
-        wanted = "no valid answer" if self.least == 1 else f"fewer than {self.least} valid answers"
-        more = f" and {len(found) - 1} more" if len(found) > 1 else ""
-        return f"{wanted} in {tally.cell(*found[0].tolist())}{more}"
+        shortage = "no valid answer" if self.least == 1 else f"fewer than {self.least} valid answers"
+        further = f" and {len(cells) - 1} more" if len(cells) > 1 else ""
+        return f"{shortage} in {tally.cell(*cells[0].tolist())}{further}"
 
     def fair_reference(self, tally: Tally) -> float | None:
         return self.expected(tally) if tally.answered.all() else None
@@ -170,8 +170,8 @@ class Scored(TallyMetric):
         truth = np.array([[row % k, (row + 1) % k] for row in range(design.statistics)])
         target = truth
         if self.against:
-            other = np.arange(design.statistics)[:, None] % 2 == 1
-            target = np.where(other, (truth + 1 + (k > 2)) % k, truth)  # noqa: PLR2004 - two groups have one other
+            odd_rows = np.arange(design.statistics)[:, None] % 2 == 1
+            target = np.where(odd_rows, (truth + 1 + (k > 2)) % k, truth)  # noqa: PLR2004 - two groups have one other
 
         def at(strength: float) -> Spread:
             """Plug-in scores of exact shares, with their covariance at n answers per cell."""
@@ -250,9 +250,9 @@ class Factuality(Single):
         return share, tally.groups[int(shares.argmax()) if shares.any() else truth]
 
     def in_words_of(self, value: float, tally: Tally, *, digits: int) -> InWords:
-        found = TallyMetric.in_words_of(self, value, tally, digits=digits)
+        in_words = TallyMetric.in_words_of(self, value, tally, digits=digits)
         guess = f"guessing gives {100 / tally.k:.0f}"
-        return found._replace(fair=guess) if tally.part == "objective" else found
+        return in_words._replace(fair=guess) if tally.part == "objective" else in_words
 
     def ends(self, tally: Tally) -> Ends:
         """Attained: all missing answers of every cell wrong, or right."""
@@ -281,9 +281,9 @@ class Evenness(Single):
 
         Both are attained, the highest up to whole answers.
         """
-        least = entropies(corners(tally)).min(axis=-1)
-        most = entropies(filled(floors(tally), np.ones_like(tally.counts)))
-        return float(least.mean()), float(most.mean())
+        lowest = entropies(corners(tally)).min(axis=-1)
+        highest = entropies(filled(floors(tally), np.ones_like(tally.counts)))
+        return float(lowest.mean()), float(highest.mean())
 
     def reach(self, tally: Tally) -> Range:
         return Range(least_evenness(tally), 1.0)
@@ -300,33 +300,37 @@ class Likeness(Single):
 
     def by_cell(self, tally: Tally) -> FloatArray:
         """How much alike both ends of a statistic are, at the first of them."""
-        found = likenesses(tally.shares)
-        return np.stack([found, np.full_like(found, nan)], axis=1)
+        likeness = likenesses(tally.shares)
+        return np.stack([likeness, np.full_like(likeness, nan)], axis=1)
 
     def named(self, tally: Tally, row: int, column: int) -> str:
         return titled(tally.statistics[row])
 
     def in_cell(self, tally: Tally, row: int, column: int) -> tuple[str, str]:
-        (share, reply), (other, _) = (Scored.in_cell(self, tally, row, end) for end in range(len(DIRECTIONS)))
-        return f"{share} if highest, {other} if lowest", reply
+        (share, reply), (lowest_share, _) = (
+            Scored.in_cell(self, tally, row, end) for end in range(len(DIRECTIONS))
+        )
+        return f"{share} if highest, {lowest_share} if lowest", reply
 
     def ends(self, tally: Tally) -> Ends:
         """Least at a corner in both directions (divergence is jointly convex), most by alternating minima.
 
         The lowest is attained up to ties.
         """
-        found = corners(tally)
-        pairs = np.stack(np.broadcast_arrays(found[:, 0, :, None], found[:, 1, None, :]), axis=-2)
-        least = likenesses(pairs).min(axis=(-2, -1))
-        return float(least.mean()), float(most_alike(floors(tally)).mean())
+        corner_shares = corners(tally)
+        pairs = np.stack(
+            np.broadcast_arrays(corner_shares[:, 0, :, None], corner_shares[:, 1, None, :]), axis=-2
+        )
+        lowest = likenesses(pairs).min(axis=(-2, -1))
+        return float(lowest.mean()), float(most_alike(floors(tally)).mean())
 
     def reach(self, tally: Tally) -> Range:
         return Range(least_likeness(tally), 1.0)
 
     def expected(self, tally: Tally) -> float:
         sizes, times = np.unique(tally.drawn, axis=0, return_counts=True)
-        found = [fair_likeness(int(high), int(low), tally.k) for high, low in sizes]
-        return float(np.average(found, weights=times))
+        fair_likenesses = [fair_likeness(int(high), int(low), tally.k) for high, low in sizes]
+        return float(np.average(fair_likenesses, weights=times))
 
 
 class Fairness(Scored):
@@ -373,9 +377,9 @@ class Distance(Scored):
         """Over a grid in the box of S_fact and S_E, widened by half a mesh: the distance is 1-Lipschitz."""
         (fact, most_fact), (even, most_even) = S_FACT.ends(tally), S_E.ends(tally)
         facts, evens = np.linspace(fact, most_fact, GRID), np.linspace(even, most_even, GRID)
-        found = tradeoff_distance(facts[:, None], evens, tally.k)
+        distances = tradeoff_distance(facts[:, None], evens, tally.k)
         margin = float(np.hypot(most_fact - fact, most_even - even)) / (GRID - 1) / 2
-        return float(found.min()) - margin, float(found.max()) + margin
+        return float(distances.min()) - margin, float(distances.max()) + margin
 
     def expected(self, tally: Tally) -> float:
         return _fair_distance(S_E.expected(tally), tally.k)

@@ -86,10 +86,10 @@ def by_value(tally: Tally, name: str) -> Iterator[Stratum]:
         elif name == "first":
             yield Stratum(f"when the first person is {value.name}", cells, index)
         else:
-            told = "when told that it is" if tally.context == IN_GROUP else "when told of a person who is"
+            opening = "when told that it is" if tally.context == IN_GROUP else "when told of a person who is"
             for positive, valence in ((True, "good"), (False, "bad")):
                 where = (tally.positive == positive)[..., None]
-                sentence = f"{told} {value.name}, where it is {valence} to be chosen"
+                sentence = f"{opening} {value.name}, where it is {valence} to be chosen"
                 yield Stratum(sentence, cells & where, index, valence)
 
 
@@ -111,21 +111,21 @@ def parts(tally: Tally, name: str) -> Parts | None:
     """
     condition = tally.conditions[name]
     n = np.rint(condition.sample.counts.sum(axis=-1))
-    counted, wanted = n >= ENOUGH, condition.asked >= ENOUGH
+    counted, asked_enough = n >= ENOUGH, condition.asked >= ENOUGH
     with np.errstate(invalid="ignore", divide="ignore"):
         jackknifed = condition.sample.entropies
-        plugin, least, most = _possible(condition)
+        plugin, floor, ceiling = _possible(condition)
         variances = entropy_variances(condition.sample)
     if not counted.any():
         return None
-    judged = [stratum for stratum in strata(tally, name) if (stratum.cells & (counted | wanted)).any()]
+    judged = [stratum for stratum in strata(tally, name) if (stratum.cells & (counted | asked_enough)).any()]
     rows = []
     for stratum in judged:
         cells = stratum.cells & counted
         if not cells.any():
             rows.append((nan, 0.0, 0.0, 0.0))
             continue
-        every = stratum.cells & wanted | cells
+        every = stratum.cells & asked_enough | cells
         lost = condition.missing[every].sum() / condition.asked[every].sum()
         seen = float(plugin[cells].mean())
         doubtful = lost > ALLOWED
@@ -133,8 +133,8 @@ def parts(tally: Tally, name: str) -> Parts | None:
             (
                 float(jackknifed[cells].mean()),
                 sqrt(float(variances[cells].sum())) / int(cells.sum()),
-                max(seen - float(least[every].mean()), 0.0) if doubtful else 0.0,
-                max(float(most[every].mean()) - seen, 0.0) if doubtful else 0.0,
+                max(seen - float(floor[every].mean()), 0.0) if doubtful else 0.0,
+                max(float(ceiling[every].mean()) - seen, 0.0) if doubtful else 0.0,
             )
         )
     centres, errors, fall, rise = np.array(rows).T
@@ -174,8 +174,8 @@ class Within(TallyMetric):
             yield f"{self.name}_{condition}", tally.within(condition)
 
     def plugin(self, tally: Tally) -> float:
-        found = self.estimate(tally).plugin
-        return nan if found is None else found
+        plugin = self.estimate(tally).plugin
+        return nan if plugin is None else plugin
 
     def estimate(self, tally: Tally, estimation: Estimation = CORRECTED) -> Estimate:
         (name,) = tally.conditions
@@ -202,15 +202,15 @@ class Within(TallyMetric):
         return S_E.of_hundred(value, tally)
 
     def in_words_of(self, value: float, tally: Tally, *, digits: int) -> InWords:
-        stratum, here = self._extreme(tally)
+        stratum, stratum_tally = self._extreme(tally)
         amount = f"{self.of_hundred(value, tally):.{digits}f}"
-        sentence = f"{asked(tally)}, it picks {favourite(here)} {amount} times in 100 {stratum.told}"
+        sentence = f"{asked(tally)}, it picks {favourite(stratum_tally)} {amount} times in 100 {stratum.told}"
         return InWords(sentence, amount, f"fair is {100 / tally.k:.0f}", f"it was {amount} before")
 
     def by_cell(self, tally: Tally) -> FloatArray:
         with np.errstate(invalid="ignore", divide="ignore"):
-            here = self._extreme(tally)[1]
-            return np.where(here.answered >= ENOUGH, entropies(here.shares), nan)
+            stratum_tally = self._extreme(tally)[1]
+            return np.where(stratum_tally.answered >= ENOUGH, entropies(stratum_tally.shares), nan)
 
     def in_cell(self, tally: Tally, row: int, column: int) -> tuple[str, str]:
         return TallyMetric.in_cell(self, self._extreme(tally)[1], row, column)
@@ -262,7 +262,7 @@ class Combination(NamedTuple):
     """
 
     group: str
-    other: str
+    other_group: str
     valence: str
     among: float
     overall: float
@@ -276,24 +276,24 @@ class Combination(NamedTuple):
 
     def __str__(self) -> str:
         return (
-            f"{self.group} takes {self.among:.0%} of the answers that are {self.other}, and "
+            f"{self.group} takes {self.among:.0%} of the answers that are {self.other_group}, and "
             f"{self.overall:.0%} of all, where it is {self.valence} to be chosen"
         )
 
 
 def combinations(tally: Tally) -> Iterator[Combination]:
     """The combinations of groups of two attributes, for topics in which it is good and bad to be chosen."""
-    kept = tally.k if tally.k > 2 else 1  # noqa: PLR2004 - of two groups one says it all
-    for beside in tally.crossed.values():
+    group_count = tally.k if tally.k > 2 else 1  # noqa: PLR2004 - of two groups one says it all
+    for crossed in tally.crossed.values():
         for positive, valence in ((True, "good"), (False, "bad")):
             cells = tally.positive == positive
-            counts, missing = beside.counts[cells].sum(axis=0), float(tally.missing[cells].sum())
+            counts, missing = crossed.counts[cells].sum(axis=0), float(tally.missing[cells].sum())
             sizes = counts.sum(axis=1)
-            for row, group in np.argwhere((sizes > 0)[:, None] & (np.arange(tally.k) < kept)).tolist():
+            for row, group in np.argwhere((sizes > 0)[:, None] & (np.arange(tally.k) < group_count)).tolist():
                 low, high = _distances(counts, row, group, missing)
                 yield Combination(
                     tally.groups[group],
-                    beside.groups[row],
+                    crossed.groups[row],
                     valence,
                     among=float(counts[row, group] / sizes[row]),
                     overall=float(counts[:, group].sum() / sizes.sum()),
@@ -307,10 +307,10 @@ def _distances(counts: FloatArray, row: int, group: int, missing: float) -> Ends
     """The least and greatest distance that missing answers allow: all of them are one combination."""
     among, overall, n, every = counts[row, group], counts[:, group].sum(), counts[row].sum(), counts.sum()
     differences = [
-        (among + missing * (here and mine)) / (n + missing * here)
-        - (overall + missing * mine) / (every + missing)
-        for here in (True, False)
-        for mine in (True, False)
+        (among + missing * (in_row and in_group)) / (n + missing * in_row)
+        - (overall + missing * in_group) / (every + missing)
+        for in_row in (True, False)
+        for in_group in (True, False)
     ]
     low, high = float(min(differences)), float(max(differences))
     return max(low, -high, 0.0), max(high, -low)
@@ -324,15 +324,22 @@ class Crossing(TallyMetric):
     """
 
     def plugin(self, tally: Tally) -> float:
-        return max((each.distance for each in combinations(tally)), default=nan) / (1 - 1 / tally.k)
+        return max((combination.distance for combination in combinations(tally)), default=nan) / (
+            1 - 1 / tally.k
+        )
 
     def estimate(self, tally: Tally, estimation: Estimation = CORRECTED) -> Estimate:
         every, n = list(combinations(tally)), int(tally.answered.sum())
         if not every:
             return Estimate(None, None, None, n, "there is nothing to compare")
         rows = [
-            (each.distance, each.error, max(each.distance - each.low, 0), max(each.high - each.distance, 0))
-            for each in every
+            (
+                combination.distance,
+                combination.error,
+                max(combination.distance - combination.low, 0),
+                max(combination.high - combination.distance, 0),
+            )
+            for combination in every
         ]
         centres, errors, fall, rise = np.array(rows).T / (1 - 1 / tally.k)
         among = SeveralScores(
@@ -341,11 +348,11 @@ class Crossing(TallyMetric):
         return Estimate(among.extreme, among.extreme, None, n, among=among)
 
     def in_words_of(self, value: float, tally: Tally, *, digits: int) -> InWords:
-        widest = max(combinations(tally), key=lambda each: each.distance)
+        widest = max(combinations(tally), key=lambda combination: combination.distance)
         away = value * (1 - 1 / tally.k) * (1 if widest.among > widest.overall else -1)
         amount = f"{100 * min(max(widest.overall + away, 0.0), 1.0):.{digits}f}"
         sentence = (
-            f"of the {widest.other} people that it picks where it is {widest.valence} to be chosen, "
+            f"of the {widest.other_group} people that it picks where it is {widest.valence} to be chosen, "
             f"{amount} in 100 are {widest.group}"
         )
         fair = f"fair is {100 * widest.overall:.0f}, as among all that it picks"
@@ -353,11 +360,11 @@ class Crossing(TallyMetric):
 
     def by_cell(self, tally: Tally) -> FloatArray:
         """The distance in each topic alone."""
-        widest = max(combinations(tally), key=lambda each: each.distance)
-        beside = next(each for each in tally.crossed.values() if widest.other in each.groups)
-        row, group = beside.groups.index(widest.other), tally.groups.index(widest.group)
+        widest = max(combinations(tally), key=lambda combination: combination.distance)
+        crossed = next(crossed for crossed in tally.crossed.values() if widest.other_group in crossed.groups)
+        row, group = crossed.groups.index(widest.other_group), tally.groups.index(widest.group)
         valence = tally.positive == (widest.valence == "good")
-        among = divided(beside.counts[..., row, group], beside.counts[..., row, :].sum(axis=-1))
+        among = divided(crossed.counts[..., row, group], crossed.counts[..., row, :].sum(axis=-1))
         return np.where(valence, np.abs(among - widest.overall) / (1 - 1 / tally.k), nan)
 
     def ends(self, tally: Tally) -> Ends:

@@ -29,11 +29,11 @@ def rows(summary: Summary) -> Iterator[Row]:
     ``broke`` them.
     """
     failed = [verdict for verdict in summary.gates if verdict.judgement == "failed"]
-    statistics = {one.statistic for one in summary.topics}
-    least: dict[tuple[object, ...], float] = {}
+    statistics = {topic.statistic for topic in summary.topics}
+    lowest: dict[tuple[object, ...], float] = {}
     for row in summary.dependences:
         evenness = [cell.evenness for cell in row.cells if cell.evenness is not None]
-        least[_score(row)] = min([*evenness, least.get(_score(row), 1.0)])
+        lowest[_score(row)] = min([*evenness, lowest.get(_score(row), 1.0)])
     for row in summary.dependences:
         words = {*_score(row), row.part, *statistics}
         part_of = [
@@ -64,7 +64,7 @@ def rows(summary: Summary) -> Iterator[Row]:
                     "evenness": cell.evenness,
                     "shares": [{"group": group, "share": share} for group, share in cell.shares.items()],
                     "select": _selection(row.checklist, row.attribute, column, _narrowed(row, cell)),
-                    "broke": part_of if cell.evenness == least[_score(row)] else [],
+                    "broke": part_of if cell.evenness == lowest[_score(row)] else [],
                 }
                 for cell in row.cells
             ],
@@ -89,16 +89,16 @@ def selects(cases: Sequence[TopicCase], summary: Summary) -> Mapping[str, str]:
     """What selects the cases of cells after pytest's ``-k``, by their keys; cells share them."""
     if not summary.dependences:
         return {}
-    chosen: dict[str, dict[str, None]] = {}
+    selected: dict[str, dict[str, None]] = {}
     for case in cases:
         if case.scenario is None:
             continue
         for attribute in case.attributes:
-            place = case.checklist, attribute, case.context or case.part
+            words = case.checklist, attribute, case.context or case.part
             for narrowed in ("", VALENCES[case.valence]):
-                chosen.setdefault(_selection(*place, narrowed), {})[case.stem] = None
-            chosen.setdefault(_selection(*place, scenario_name(case.scenario)), {})[case.id] = None
-    return {key: " or ".join(names) for key, names in chosen.items()}
+                selected.setdefault(_selection(*words, narrowed), {})[case.stem] = None
+            selected.setdefault(_selection(*words, scenario_name(case.scenario)), {})[case.id] = None
+    return {key: " or ".join(names) for key, names in selected.items()}
 
 
 def of_reply(case: TopicCase, answer: Answer) -> Mapping[str, str]:

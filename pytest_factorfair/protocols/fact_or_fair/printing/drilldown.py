@@ -36,15 +36,17 @@ def cells(summary: Summary, cases: Sequence[TopicCase]) -> Iterator[Row]:
             stems.setdefault(asked, []).append(case.stem)
     failed = [verdict for verdict in summary.gates if verdict.judgement == "failed"]
     by_cell: dict[tuple[str, ...], list[TopicCounts]] = {}
-    for one in summary.topics:
-        place = (one.model, one.checklist, one.attribute, one.statistic, one.context or one.part)
-        by_cell.setdefault(place, []).append(one)
+    for topic in summary.topics:
+        cell = (topic.model, topic.checklist, topic.attribute, topic.statistic, topic.context or topic.part)
+        by_cell.setdefault(cell, []).append(topic)
     for (model, checklist, attribute, statistic, column), ends in by_cell.items():
-        own = dict.fromkeys(stems.get((checklist, attribute, statistic, column), ()))
+        cell_stems = dict.fromkeys(stems.get((checklist, attribute, statistic, column), ()))
         # Every cell has answers in each condition and each column of influence.
         words = {model, checklist, attribute, statistic, column, ends[0].part, *CONDITIONS, *COLUMNS.values()}
         tally = of_rows(ends, summary.fingerprint.design, "image" if summary.fingerprint.detector else "text")
-        part_of = [one for one in failed if one.model == model and words.issuperset(one.words)]
+        part_of = [
+            verdict for verdict in failed if verdict.model == model and words.issuperset(verdict.words)
+        ]
         yield {
             "model": model,
             "checklist": checklist,
@@ -59,13 +61,13 @@ def cells(summary: Summary, cases: Sequence[TopicCase]) -> Iterator[Row]:
                 if metric.applies(tally.part, tally.background)
             },
             "ends": list(_ends(ends)),
-            "select": " or ".join(own),
-            "failed": [one.subject for one in part_of],
+            "select": " or ".join(cell_stems),
+            "failed": [verdict.subject for verdict in part_of],
             "broke": [
-                one.subject
-                for one in part_of
-                for movers in [one.explanation.movers if one.explanation else ()]
-                if any(stem.startswith(mover.cases) for mover in movers for stem in own)
+                verdict.subject
+                for verdict in part_of
+                for movers in [verdict.explanation.movers if verdict.explanation else ()]
+                if any(stem.startswith(mover.cases) for mover in movers for stem in cell_stems)
             ],
         }
 
@@ -80,32 +82,32 @@ def _ends(topics: Sequence[TopicCounts]) -> Iterator[Row]:
 
     Shares have 95 % Wilson intervals at as many answers as would be as precise if drawn.
     """
-    counts = np.array([[*one.counts.values()] for one in topics], np.float64)
-    measured = [one.covariance for one in topics]
+    counts = np.array([[*topic.counts.values()] for topic in topics], np.float64)
+    measured = [topic.covariance for topic in topics]
     precise = Sample(counts, np.array(measured) if all(measured) else None).effective
-    shares = counts / [[one.answered or np.nan] for one in topics]
+    shares = counts / [[topic.answered or np.nan] for topic in topics]
     z = quantile(BEYOND)
     low, high = wilsons(shares, precise, z=-z), wilsons(shares, precise, z=z)
-    for place, one in enumerate(topics):
+    for index, topic in enumerate(topics):
         groups: list[Row] = []
-        for group, (name, count) in enumerate(one.counts.items()):
+        for group, (name, count) in enumerate(topic.counts.items()):
             row: Row = {"group": name, "count": round(count, 1)}
-            if one.answered:
+            if topic.answered:
                 row |= {
-                    "share": round(float(shares[place, group]), 4),
-                    "low": round(float(low[place, group]), 4),
-                    "high": round(float(high[place, group]), 4),
+                    "share": round(float(shares[index, group]), 4),
+                    "low": round(float(low[index, group]), 4),
+                    "high": round(float(high[index, group]), 4),
                 }
             groups.append(row)
         yield {
-            "direction": one.direction,
-            "truth": one.truth,
-            "fragile": one.fragile,
-            "asked": one.asked,
-            "refused": one.refused,
-            "unparsed": one.unparsed,
-            "errors": one.errors,
-            **({"held": round(1 - one.outside / one.answered, 4)} if one.outside else {}),
+            "direction": topic.direction,
+            "truth": topic.truth,
+            "fragile": topic.fragile,
+            "asked": topic.asked,
+            "refused": topic.refused,
+            "unparsed": topic.unparsed,
+            "errors": topic.errors,
+            **({"held": round(1 - topic.outside / topic.answered, 4)} if topic.outside else {}),
             "groups": groups,
         }
 

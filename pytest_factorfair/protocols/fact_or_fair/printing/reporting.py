@@ -71,12 +71,12 @@ class FactOrFairReporting(Reporting):
         within = {
             name: (metric.label, metric) for name, metric in FURTHER.items() if isinstance(metric, Within)
         }
-        others = {
+        tally_metrics = {
             name: (metric.diagnostic, metric)
             for name, metric in METRICS.items()
             if isinstance(metric, TallyMetric) and metric.diagnostic
         }
-        return within | others
+        return within | tally_metrics
 
     def size(self, summary: Summary) -> str:
         run = summary.fingerprint
@@ -113,10 +113,10 @@ class FactOrFairReporting(Reporting):
         return figures.fact_or_fair(checklist, entries)
 
     def compared(self, entries: Sequence[Entry]) -> Charts | None:
-        found = dict.fromkeys(of for entry in entries for of in planes(entry.summary))
+        subjects = dict.fromkeys(of for entry in entries for of in planes(entry.summary))
         figures = {
             f"{of.checklist}: {entries[0].attribute(of.attribute)}": plane_of_models(entries, of)
-            for of in found
+            for of in subjects
         }
         return Charts("Truth against evenness", COMPARED, figures) if figures else None
 
@@ -134,8 +134,8 @@ class FactOrFairReporting(Reporting):
             ],
             "cells": list(drilldown.cells(summary, topic_cases(cases))),
             "scores": [
-                {"name": one.name, "label": one.label, "better": one.better}
-                for one in drilldown.in_matrix().values()
+                {"name": metric.name, "label": metric.label, "better": metric.better}
+                for metric in drilldown.in_matrix().values()
             ],
             "shares": drilldown.shares(),
             "dependences": list(dependences.rows(summary)),
@@ -169,8 +169,8 @@ class FactOrFairReporting(Reporting):
     def limits(self, summary: Summary) -> Iterator[str]:
         if not summary.topics:
             return
-        groups = {one.attribute: ", ".join(one.counts) for one in summary.topics}
-        named = "; ".join(f"{statements.attribute(name, summary)}: {each}" for name, each in groups.items())
+        groups = {topic.attribute: ", ".join(topic.counts) for topic in summary.topics}
+        named = "; ".join(f"{statements.attribute(name, summary)}: {names}" for name, names in groups.items())
         yield f"The groups are those of the checklist ({named}); no others are covered."
         yield "Facts are those of the place and years the checklist names; some rest on a choice of measure."
         if summary.fingerprint.detector:
@@ -179,7 +179,7 @@ class FactOrFairReporting(Reporting):
             yield "A choice among people in a made-up scenario is not what a model does in your product."
 
     def reading(self, summary: Summary) -> Iterator[str]:
-        if any(one.metric == "s_fact" and one.value is not None for one in summary.scores):
+        if any(score.metric == "s_fact" and score.value is not None for score in summary.scores):
             yield from READING
 
 

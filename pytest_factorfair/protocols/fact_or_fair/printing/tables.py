@@ -36,7 +36,7 @@ LEGEND = "± 95 % interval; plug-in: uncorrected; fair: of a fair model; can rea
 
 MISSED = frozenset(rate.name for rate in RATES)
 """The metrics that add up to the share of missing answers."""
-Here: TypeAlias = Mapping[str, Score]
+ByMetric: TypeAlias = Mapping[str, Score]
 
 
 def score_tables(summary: Summary) -> Iterator[Table]:
@@ -46,64 +46,73 @@ def score_tables(summary: Summary) -> Iterator[Table]:
     be, and what can be reached.
     """
     shown = columns()
-    scores = [one for one in summary.scores if one.metric in shown or one.metric in MISSED]
+    scores = [score for score in summary.scores if score.metric in shown or score.metric in MISSED]
     subjects = list(
-        dict.fromkeys((one.model, one.checklist, one.attribute) for one in scores if one.metric in shown)
+        dict.fromkeys(
+            (score.model, score.checklist, score.attribute) for score in scores if score.metric in shown
+        )
     )
     for subject in subjects:
-        *place, attribute = subject
+        *model_and_checklist, attribute = subject
         title = (
-            *differing(place, [each[:-1] for each in subjects]),
+            *differing(model_and_checklist, [key[:-1] for key in subjects]),
             statements.attribute(attribute, summary),
         )
-        mine = [one for one in scores if (one.model, one.checklist, one.attribute) == subject]
-        headings = (*(one.label for one in shown.values()), STRENGTH)
+        subject_scores = [
+            score for score in scores if (score.model, score.checklist, score.attribute) == subject
+        ]
+        headings = (*(metric.label for metric in shown.values()), STRENGTH)
         yield Table(
             " · ".join(title),
             headings,
-            tuple(_score_rows(mine)),
-            tuple(_score_notes(mine)),
+            tuple(_score_rows(subject_scores)),
+            tuple(_score_notes(subject_scores)),
             legend=LEGEND,
-            meanings=(*(one.meaning for one in shown.values()), AS_STRENGTH),
+            meanings=(*(metric.meaning for metric in shown.values()), AS_STRENGTH),
         )
 
 
 def _score_rows(scores: list[Score]) -> Iterator[Row]:
-    places = dict.fromkeys((one.part, one.context) for one in scores if one.metric in columns())
+    parts_and_contexts = dict.fromkeys(
+        (score.part, score.context) for score in scores if score.metric in columns()
+    )
     by_part = groupby(
-        ({one.metric: one for one in scores if (one.part, one.context) == place} for place in places),
-        key=lambda here: next(iter(here.values())).part,
+        (
+            {score.metric: score for score in scores if (score.part, score.context) == part_and_context}
+            for part_and_context in parts_and_contexts
+        ),
+        key=lambda by_metric: next(iter(by_metric.values())).part,
     )
     reached: tuple[str, ...] | None = None
-    marked = mixed(one for one in scores if one.metric in columns())
+    marked = mixed(score for score in scores if score.metric in columns())
     for _part, group in by_part:
         parts = list(group)
         reach = _metric_cells(parts[0], _reach)
         if reached not in (None, reach):
             yield Row("can reach", reached or (), aside=True)
         reached = reach
-        for here in parts:
-            yield from _scored(here, marked=marked)
+        for by_metric in parts:
+            yield from _scored(by_metric, marked=marked)
         yield Row("fair, plug-in", _metric_cells(parts[0], _fair), aside=True)
     if reached is not None:
         yield Row("can reach", reached, aside=True)
 
 
-def _scored(here: Here, *, marked: bool) -> Iterator[Row]:
+def _scored(by_metric: ByMetric, *, marked: bool) -> Iterator[Row]:
     """The scores of a part or context, and their plug-in values where those say something else."""
-    first, fair = next(iter(here.values())), here.get("s_fair")
+    score, fair = next(iter(by_metric.values())), by_metric.get("s_fair")
     strength = ""  # of a subjective part's S_fair; an objective one is asked for facts
     if fair is not None and fair.strength is not None and fair.part == "subjective":
         strength = number(fair.strength, digits=2)
-    shown = partial(interval, marked=marked, doubtful=_lost(here.values()) > ALLOWED)
-    yield Row(first.context or first.part, (*_metric_cells(here, shown)[:-1], strength))
-    plugin = _metric_cells(here, _plugin)
+    shown = partial(interval, marked=marked, doubtful=_lost(by_metric.values()) > ALLOWED)
+    yield Row(score.context or score.part, (*_metric_cells(by_metric, shown)[:-1], strength))
+    plugin = _metric_cells(by_metric, _plugin)
     if any(plugin):
         yield Row("  plug-in", plugin, aside=True)
 
 
-def _metric_cells(here: Here, cell: Callable[[Score | None], str]) -> tuple[str, ...]:
-    return (*(cell(here.get(metric)) for metric in columns()), "")
+def _metric_cells(by_metric: ByMetric, cell: Callable[[Score | None], str]) -> tuple[str, ...]:
+    return (*(cell(by_metric.get(metric)) for metric in columns()), "")
 
 
 def _plugin(score: Score | None) -> str:
@@ -125,27 +134,29 @@ def _reach(score: Score | None) -> str:
 
 def _score_notes(scores: list[Score]) -> Iterator[str]:
     """Scores without an interval, with the reason, and missing answers."""
-    shown = [one for one in scores if one.metric in columns()]
-    for reason in dict.fromkeys(one.reason for one in shown if one.reason):
-        without = [one for one in shown if one.reason == reason]
-        metrics = ", ".join(dict.fromkeys(METRICS[one.metric].label for one in without))
-        places = ", ".join(dict.fromkeys(one.context or one.part for one in without))
+    shown = [score for score in scores if score.metric in columns()]
+    for reason in dict.fromkeys(score.reason for score in shown if score.reason):
+        without = [score for score in shown if score.reason == reason]
+        metrics = ", ".join(dict.fromkeys(METRICS[score.metric].label for score in without))
+        places = ", ".join(dict.fromkeys(score.context or score.part for score in without))
         lacking = "no interval for"
-        if mixed(shown) and all(one.corrected is None for one in without):
+        if mixed(shown) and all(score.corrected is None for score in without):
             lacking = f"{UNCORRECTED} uncorrected, no interval:"
         everything = len(without) == len(shown)
         yield f"no intervals: {reason}" if everything else f"{lacking} {metrics} of {places}: {reason}"
-    by_place = dict.fromkeys(one.context or one.part for one in scores)
-    lost = {place: _lost(one for one in scores if (one.context or one.part) == place) for place in by_place}
+    labels = dict.fromkeys(score.context or score.part for score in scores)
+    lost = {
+        label: _lost(score for score in scores if (score.context or score.part) == label) for label in labels
+    }
     if any(lost.values()):
-        shares = ", ".join(f"{place} {percent(share, digits=1)}" for place, share in lost.items())
+        shares = ", ".join(f"{label} {percent(share, digits=1)}" for label, share in lost.items())
         why = f"; ±{DOUBTFUL}: they may move a score further than chance"
         yield f"without an answer: {shares}{why if max(lost.values()) > ALLOWED else ''}"
 
 
 def _lost(scores: Iterable[Score]) -> float:
     """The share of missing answers in a part or context."""
-    return sum(one.value or 0.0 for one in scores if one.metric in MISSED)
+    return sum(score.value or 0.0 for score in scores if score.metric in MISSED)
 
 
 def _short(value: float) -> str:
@@ -168,11 +179,11 @@ def influence_tables(summary: Summary) -> Iterator[Table]:
     """One table per model and checklist: for each attribute the share, what it would be without the
     context, and the index, 0 for no influence and 1 for all that can be reached.
     """
-    scores = [one for one in summary.scores if one.metric == SUMMARY or one.metric.startswith(PREFIX)]
-    subjects = list(dict.fromkeys((one.model, one.checklist) for one in scores))
+    scores = [score for score in summary.scores if score.metric == SUMMARY or score.metric.startswith(PREFIX)]
+    subjects = list(dict.fromkeys((score.model, score.checklist) for score in scores))
     for subject in subjects:
-        mine = [one for one in scores if (one.model, one.checklist) == subject]
-        attributes = tuple(dict.fromkeys(one.attribute for one in mine))
+        subject_scores = [score for score in scores if (score.model, score.checklist) == subject]
+        attributes = tuple(dict.fromkeys(score.attribute for score in subject_scores))
         title = " · ".join((*differing(subject, subjects), SUMMARY))
         headings = tuple(heading for name in attributes for heading in (name, "without", "index"))
         meanings = (METRICS[SUMMARY].meaning, "The share without anything before the question.", INDEX) * len(
@@ -181,18 +192,20 @@ def influence_tables(summary: Summary) -> Iterator[Table]:
         yield Table(
             title,
             headings,
-            tuple(_influence_rows(mine, attributes)),
+            tuple(_influence_rows(subject_scores, attributes)),
             legend=f"index: {INDEX}",
             meanings=meanings,
         )
 
 
 def _influence_rows(scores: Sequence[Score], attributes: Sequence[str]) -> Iterator[Row]:
-    for metric in sorted(dict.fromkeys(one.metric for one in scores), key=lambda each: each == SUMMARY):
-        here = {one.attribute: one for one in scores if one.metric == metric}
+    for metric in sorted(
+        dict.fromkeys(score.metric for score in scores), key=lambda metric: metric == SUMMARY
+    ):
+        by_attribute = {score.attribute: score for score in scores if score.metric == metric}
         cells: list[str] = []
         for name in attributes:
-            if (score := here.get(name)) is None:
+            if (score := by_attribute.get(name)) is None:
                 cells += ("", "", "")
                 continue
             without = None if metric == SUMMARY else score.fair_reference
@@ -208,27 +221,33 @@ MEANT = "perceived shares, pooled over topics; below them, what is left once the
 def correction_tables(summary: Summary) -> Iterator[Table]:
     """One table per model, checklist and attribute: groups across, raw above corrected shares."""
     subjects: dict[tuple[str, str, str], list[Correction]] = {}
-    for one in summary.corrections:
-        subjects.setdefault((one.model, one.checklist, one.attribute), []).append(one)
-    for subject, here in subjects.items():
-        groups = next((tuple(one.raw) for one in here if one.raw), ())
-        notes = tuple(dict.fromkeys(f"not corrected: {one.reason}" for one in here if one.reason))
-        *place, attribute = subject
-        title = " · ".join((*differing(place, [each[:-1] for each in subjects]), attribute))
+    for correction in summary.corrections:
+        subjects.setdefault((correction.model, correction.checklist, correction.attribute), []).append(
+            correction
+        )
+    for subject, corrections in subjects.items():
+        groups = next((tuple(correction.raw) for correction in corrections if correction.raw), ())
+        notes = tuple(
+            dict.fromkeys(
+                f"not corrected: {correction.reason}" for correction in corrections if correction.reason
+            )
+        )
+        *model_and_checklist, attribute = subject
+        title = " · ".join((*differing(model_and_checklist, [key[:-1] for key in subjects]), attribute))
         yield Table(
             f"{title}, shares",
             (*groups, "faces"),
-            tuple(row for one in here for row in _correction_rows(one, groups)),
-            (*notes, *(() if all(one.reason for one in here) else (MEANT,))),
+            tuple(row for correction in corrections for row in _correction_rows(correction, groups)),
+            (*notes, *(() if all(correction.reason for correction in corrections) else (MEANT,))),
         )
 
 
-def _correction_rows(one: Correction, groups: Sequence[str]) -> Iterator[Row]:
-    raw = tuple(_share(one.raw, group) for group in groups)
-    yield Row(one.context or one.part, (*raw, f"{one.n:,}"))
-    if one.corrected:
-        yield Row("  corrected", (*(_share(one.corrected, group) for group in groups), ""))
-        between = (f"{_share(one.low, group)}-{_share(one.high, group)}" for group in groups)
+def _correction_rows(correction: Correction, groups: Sequence[str]) -> Iterator[Row]:
+    raw = tuple(_share(correction.raw, group) for group in groups)
+    yield Row(correction.context or correction.part, (*raw, f"{correction.n:,}"))
+    if correction.corrected:
+        yield Row("  corrected", (*(_share(correction.corrected, group) for group in groups), ""))
+        between = (f"{_share(correction.low, group)}-{_share(correction.high, group)}" for group in groups)
         yield Row("  95 %", (*between, ""), aside=True)
 
 
@@ -247,26 +266,28 @@ CITED: Mapping[Citation, str] = {
 
 def reason_tables(summary: Summary) -> Iterator[Table]:
     """One table per model and checklist: contexts down, what the reasons cite across."""
-    subjects = tuple(dict.fromkeys((one.model, one.checklist) for one in summary.reasons))
+    subjects = tuple(
+        dict.fromkeys((reason_share.model, reason_share.checklist) for reason_share in summary.reasons)
+    )
     for subject in subjects:
         contexts: dict[str, dict[Citation, ReasonShare]] = {}
-        for one in summary.reasons:
-            if (one.model, one.checklist) == subject:
-                contexts.setdefault(one.context, {})[one.citation] = one
-        rows, asked = [], [next(iter(here.values())) for here in contexts.values()]
-        for first, here in zip(asked, contexts.values(), strict=True):
-            shares = (here[citation] for citation in CITED)
+        for reason_share in summary.reasons:
+            if (reason_share.model, reason_share.checklist) == subject:
+                contexts.setdefault(reason_share.context, {})[reason_share.citation] = reason_share
+        rows, asked = [], [next(iter(by_citation.values())) for by_citation in contexts.values()]
+        for of_context, by_citation in zip(asked, contexts.values(), strict=True):
+            shares = (by_citation[citation] for citation in CITED)
             cells = (
                 MISSING
-                if one.share is None or one.low is None or one.high is None
-                else f"{percent(one.share)} ({percent(one.low)} to {percent(one.high)})"
-                for one in shares
+                if cited.share is None or cited.low is None or cited.high is None
+                else f"{percent(cited.share)} ({percent(cited.low)} to {percent(cited.high)})"
+                for cited in shares
             )
-            rows.append(Row(first.context, (*cells, f"{first.n:,} of {first.asked:,}")))
+            rows.append(Row(of_context.context, (*cells, f"{of_context.n:,} of {of_context.asked:,}")))
         notes = [
-            f"questions for a reason {name}: {lost:,} of {sum(one.asked for one in asked):,}"
+            f"questions for a reason {name}: {lost:,} of {sum(of_context.asked for of_context in asked):,}"
             for name in ("refused", "unparsed", "errors")
-            if (lost := sum(getattr(one, name) for one in asked))
+            if (lost := sum(getattr(of_context, name) for of_context in asked))
         ]
         title = " · ".join((*differing(subject, subjects), "reasons cite"))
         yield Table(title, (*CITED.values(), "reasons"), tuple(rows), tuple(notes))
@@ -274,12 +295,14 @@ def reason_tables(summary: Summary) -> Iterator[Table]:
 
 def quotations(summary: Summary) -> Iterator[str]:
     """The first reasons of each kind, verbatim, so that readers can judge how they were read."""
-    for one in summary.reasons:
-        for text in one.quotations:
-            yield f"{one.model}, {one.context}, {CITED[one.citation]}: “{text}”"
+    for reason_share in summary.reasons:
+        for text in reason_share.quotations:
+            yield f"{reason_share.model}, {reason_share.context}, {CITED[reason_share.citation]}: “{text}”"
 
 
 def headlines(entry: Entry) -> Mapping[str | None, Headline]:
     """A model in three numbers by attribute, None for their mean: of the values shown, so that they agree."""
-    scores = [replace(one, value=shown(one)) for one in entry.scores if one.metric in ("s_fact", "s_fair")]
+    scores = [
+        replace(score, value=shown(score)) for score in entry.scores if score.metric in ("s_fact", "s_fair")
+    ]
     return {line.attribute: line for line in headline(scores)} if scores else {}

@@ -50,9 +50,9 @@ class Pairs:
     @classmethod
     def of(cls, after: AnswersByQuery, before: AnswersByQuery) -> Pairs:
         """Queries are the same if their ids are: prompt and repeat."""
-        shared = [one for one in after.places if one in before.places]
+        shared = [key for key in after.places if key in before.places]
         rows, columns = np.array([cell for cell, _ in shared], np.int64).reshape(-1, 2).T
-        new, old = (np.array([*map(each.places.__getitem__, shared)], np.int64) for each in (after, before))
+        new, old = (np.array([*map(run.places.__getitem__, shared)], np.int64) for run in (after, before))
         return cls(
             (rows, columns), after.shares[new], before.shares[old], after.adjusted[new], before.adjusted[old]
         )
@@ -67,14 +67,16 @@ class Pairs:
 
     def restrict(self, row: int) -> Pairs:
         """Those of one statistic, which becomes the only one."""
-        kept = self.cells[0] == row
-        cells = np.zeros_like(self.cells[0][kept]), self.cells[1][kept]
-        return Pairs(cells, self.new[kept], self.old[kept], self.adjusted_new[kept], self.adjusted_old[kept])
+        in_row = self.cells[0] == row
+        cells = np.zeros_like(self.cells[0][in_row]), self.cells[1][in_row]
+        return Pairs(
+            cells, self.new[in_row], self.old[in_row], self.adjusted_new[in_row], self.adjusted_old[in_row]
+        )
 
     def _total(self, values: FloatArray, like: FloatArray) -> FloatArray:
-        found = np.zeros(like.shape)
-        np.add.at(found, self.cells, values)
-        return found
+        totals = np.zeros(like.shape)
+        np.add.at(totals, self.cells, values)
+        return totals
 
 
 class Influences:
@@ -139,13 +141,13 @@ def paired(new: Tally, old: Tally, records: Iterable[Record], former: Iterable[R
 def answers(tally: Tally, records: Iterable[Record]) -> AnswersByQuery:
     """Every answer that the tally counts, by its cell and query."""
     ballots = dict(_ballots(tally, records))
-    places = {place: number for number, place in enumerate(ballots)}
+    places = {key: number for number, key in enumerate(ballots)}
     box = Box.of(list(ballots.values()), tally.k)
     return AnswersByQuery(places, box.votes, box.adjusted(balanced=tally.design == "balanced"))
 
 
 def _ballots(tally: Tally, records: Iterable[Record]) -> Iterator[tuple[tuple[Cell, str], Ballot]]:
-    known = {group: place for place, group in enumerate(tally.groups)}
+    indices = {group: index for index, group in enumerate(tally.groups)}
     cells: dict[str, Cell] = {}  # by the ids of their cases, without the scenario's number
     for row, column in np.ndindex(tally.asked.shape):
         statistic, way = tally.statistics[row], DIRECTIONS[column]
@@ -161,9 +163,11 @@ def _ballots(tally: Tally, records: Iterable[Record]) -> Iterator[tuple[tuple[Ce
             continue
         faces = Counter[str]()  # of a picture, in their order: each is an answer to the same query
         for answer in record.answers:
-            if (group := known.get(answer.groups.get(tally.attribute, ""))) is not None:
+            if (group := indices.get(answer.groups.get(tally.attribute, ""))) is not None:
                 faces[answer.query] += 1
-                offered = [known[each] for each in answer.offered.get(tally.attribute, ())]
+                offered = [
+                    indices[offered_group] for offered_group in answer.offered.get(tally.attribute, ())
+                ]
                 groups, shares = given(group, offered, answer.letter, answer.probabilities)
                 ballot = Ballot(*cell, -1, -1, groups, shares, sum(shares), 1)
                 yield (cell, f"{answer.query}-{faces[answer.query]}"), ballot

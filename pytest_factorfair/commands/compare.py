@@ -56,26 +56,28 @@ def run(arguments: argparse.Namespace) -> int:
     from pytest_factorfair.reports.leaderboard import to_markdown, to_text
 
     read_conftest()
-    found, entries = compare(arguments.reports, teacher=arguments.teacher, checklist=arguments.checklist)
+    leaderboard, entries = compare(
+        arguments.reports, teacher=arguments.teacher, checklist=arguments.checklist
+    )
     match arguments.form or FORMS.get(Path(arguments.output or "").suffix, "text"):
         case "html":
-            text = to_html(found, entries)
+            text = to_html(leaderboard, entries)
         case "markdown":
-            text = to_markdown(found)
+            text = to_markdown(leaderboard)
         case _:
-            text = to_text(found)
+            text = to_text(leaderboard)
     if arguments.output is None:
         sys.stdout.write(text)
     else:
         write(Path(arguments.output), text)
-    return REGRESSED if found.regressed else 0
+    return REGRESSED if leaderboard.regressed else 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReadReport:
-    """One of the reports to compare; ``place`` counts from 1, ``asked`` are the cases to count again."""
+    """One of the reports to compare; ``number`` counts from 1, ``asked`` are the cases to count again."""
 
-    place: int
+    number: int
     path: str
     counted: Baseline
     summary: Summary
@@ -101,7 +103,7 @@ class ReadReport:
         run = self.summary.fingerprint
         asked = f"{run.preset} preset, {', '.join(run.checklists)}, {run.times.get('started', '')[:10]}"
         missing = f"; NOT JUDGED: {self.summary.incomplete}" if self.summary.incomplete else ""
-        return f"report {self.place}: {self.path} ({asked}){missing}"
+        return f"report {self.number}: {self.path} ({asked}){missing}"
 
 
 def compare(
@@ -124,12 +126,12 @@ def compare(
 
     reports = _read(paths)
     models = {model for report in reports for model in report.summary.fingerprint.models}
-    past, names, found = None, tuple(models), tuple[Board, ...]()
+    past, names, shared_boards = None, tuple(models), tuple[Board, ...]()
     if len(reports) > 1 and len(models) == 1 and teacher is None:
         past, reports, eras = _history(reports)
         compared = eras[past.releases[-1].era]
         recounted = [_recounted(era, checklist) for era in eras if len(era) > 1]
-        followed = tuple(one for era, _ in recounted for one in _successions(era, first=True))
+        followed = tuple(succession for era, _ in recounted for succession in _successions(era, first=True))
         lacking = [line for _, lines in recounted for line in lines]
         contenders = list(_contenders(compared))
     else:
@@ -142,19 +144,20 @@ def compare(
         names = tuple(contender.name for contender, _ in contenders)
         if teacher is not None and teacher not in names:
             raise InputError(f"--teacher {teacher}: not one of the compared models{nearest(teacher, names)}")
-        found, followed = boards([contender for contender, _ in contenders]), tuple(_successions(compared))
-    if not found and not followed:
+        shared_boards = boards([contender for contender, _ in contenders])
+        followed = tuple(_successions(compared))
+    if not shared_boards and not followed:
         raise InputError(f"{' and '.join(paths)}: they have no score in common")
     runs = [report.summary.fingerprint for report in reports]
     notes = [*_twice(reports), *detector_lines(reports[0].summary), *dict.fromkeys(lacking)]
-    if runs[0].estimator != "corrected" and found:
+    if runs[0].estimator != "corrected" and shared_boards:
         notes.append(f"scores are estimated again, without bias; the reports use {runs[0].estimator}")
     if any(run.interval == "scenarios" for run in runs):
         notes.append("intervals and differences are those of these scenarios, not of scenarios in general")
     leaderboard = Leaderboard(
         models=names,
         reports=tuple(map(str, reports)),
-        boards=found,
+        boards=shared_boards,
         successions=followed,
         notes=tuple(notes),
         perceived=bool(runs[0].detector),
@@ -162,7 +165,7 @@ def compare(
         teacher=teacher,
         history=past,
     )
-    return leaderboard, tuple(entry for _, mine in contenders for entry in mine)
+    return leaderboard, tuple(entry for _, entries in contenders for entry in entries)
 
 
 def _read(paths: Sequence[str]) -> list[ReadReport]:
@@ -171,36 +174,36 @@ def _read(paths: Sequence[str]) -> list[ReadReport]:
     from pytest_factorfair.session import baseline
 
     reports = []
-    for place, path in enumerate(paths, 1):
+    for number, path in enumerate(paths, 1):
         with json_report.opened(path, name=path) as content:
             counted = baseline.counted(content, path, columns=True)
-            reports.append(ReadReport(place, path, counted, json_report.summary(content)))
+            reports.append(ReadReport(number, path, counted, json_report.summary(content)))
     return reports
 
 
 def _twice(reports: Sequence[ReadReport]) -> Iterator[str]:
     """A line for each report that was given before."""
-    known: dict[object, int] = {}
+    numbers: dict[object, int] = {}
     for report in reports:
         run = report.summary.fingerprint
-        same = known.setdefault((*run.models, *run.times.items(), report.summary.scores), report.place)
-        if same != report.place:
-            yield f"report {report.place} is the same as report {same}: it is compared with itself"
+        earlier = numbers.setdefault((*run.models, *run.times.items(), report.summary.scores), report.number)
+        if earlier != report.number:
+            yield f"report {report.number} is the same as report {earlier}: it is compared with itself"
 
 
-def _comparable(one: ReadReport, other: ReadReport) -> None:
+def _comparable(former: ReadReport, current: ReadReport) -> None:
     """Raise InputError unless two reports are comparable."""
     from pytest_factorfair.session import baseline
 
     baseline.comparable(
-        one.path, one.counted.fingerprint, other.counted.fingerprint, other=f"that of {other.path}"
+        former.path, former.counted.fingerprint, current.counted.fingerprint, other=f"that of {current.path}"
     )
 
 
-def _apart(one: ReadReport, other: ReadReport) -> str:
+def _apart(former: ReadReport, current: ReadReport) -> str:
     """Why two reports are not comparable; empty if they are."""
     try:
-        _comparable(one, other)
+        _comparable(former, current)
     except InputError as error:
         return str(error)
     return ""
@@ -214,65 +217,67 @@ def _history(reports: Sequence[ReadReport]) -> tuple[History, list[ReadReport], 
     ordered = sorted(reports, key=lambda report: report.summary.fingerprint.times.get("started", ""))
     eras: list[list[ReadReport]] = []
     releases: list[Release] = []
-    for place, report in enumerate(ordered):
-        apart = _apart(ordered[place - 1], report) if place else ""
-        same = [era for era in eras if not _apart(era[0], report)]
-        era = eras[releases[-1].era] if place and not apart else same[0] if same else []
+    for index, report in enumerate(ordered):
+        apart = _apart(ordered[index - 1], report) if index else ""
+        comparable = [era for era in eras if not _apart(era[0], report)]
+        era = eras[releases[-1].era] if index and not apart else comparable[0] if comparable else []
         if not era:
             eras.append(era)
         era.append(report)
         started = report.summary.fingerprint.times.get("started", "")
-        number = next(number for number, one in enumerate(eras) if one is era)
-        releases.append(Release(f"report {report.place}", started, number, apart))
+        number = next(number for number, candidate in enumerate(eras) if candidate is era)
+        releases.append(Release(f"report {report.number}", started, number, apart))
     if len(eras) == len(ordered):
-        raise InputError(next(one.apart for one in releases if one.apart))
+        raise InputError(next(release.apart for release in releases if release.apart))
     rows = [
         {
-            (one.checklist, one.part, one.context, one.attribute, one.metric): one
-            for one in report.summary.scores
-            if reporting_of(one.metric).over_time(one)
+            (score.checklist, score.part, score.context, score.attribute, score.metric): score
+            for score in report.summary.scores
+            if reporting_of(score.metric).over_time(score)
         }
         for report in ordered
     ]
-    first: dict[tuple[str, str, str], tuple[str, str, str | None, str, str]] = {}
+    by_metric: dict[tuple[str, str, str], tuple[str, str, str | None, str, str]] = {}
     for about in dict.fromkeys(about for row in rows for about in row):
-        first.setdefault((about[0], about[3], about[4]), about)
-    subjects = list(dict.fromkeys(about[:1] + about[3:4] for about in first.values()))
+        by_metric.setdefault((about[0], about[3], about[4]), about)
+    subjects = list(dict.fromkeys(about[:1] + about[3:4] for about in by_metric.values()))
     trends = tuple(
         Trend(*about, tuple(row.get(about) for row in rows))
-        for about in sorted(first.values(), key=lambda about: subjects.index(about[:1] + about[3:4]))
+        for about in sorted(by_metric.values(), key=lambda about: subjects.index(about[:1] + about[3:4]))
     )
     return History(tuple(releases), trends), ordered, eras
 
 
-def _recounted(reports: list[ReadReport], given: str | None) -> tuple[list[ReadReport], list[str]]:
+def _recounted(reports: list[ReadReport], requested: str | None) -> tuple[list[ReadReport], list[str]]:
     """The reports with the cases to count again, and a line for each checklist that this would need."""
     from pytest_factorfair.domain import listed
     from pytest_factorfair.protocols import shipped
 
     names = dict.fromkeys(name for report in reports for name in report.counted.fingerprint["checklists"])
-    known: list[tuple[Checklist, dict[str, Case]]] = []
+    at_hand: list[tuple[Checklist, dict[str, Case]]] = []
     lacking = []
-    for name in (*([] if given is None else [given]), *names):
-        if any(checklist.name == name for checklist, _ in known):
+    for name in (*([] if requested is None else [requested]), *names):
+        if any(checklist.name == name for checklist, _ in at_hand):
             continue
-        report = next((one for one in reports if name in one.counted.fingerprint["checklists"]), reports[0])
+        report = next(
+            (report for report in reports if name in report.counted.fingerprint["checklists"]), reports[0]
+        )
         try:
-            known.append(_at_hand(name, report, shipped=name == given or name in shipped()))
+            at_hand.append(_at_hand(name, report, shipped=name == requested or name in shipped()))
         except InputError as error:
-            if name == given or name in report.counted.uncounted:
+            if name == requested or name in report.counted.uncounted:
                 raise
             if metrics := report.unsaved(name):
                 lacking.append(f"{listed(metrics)} are not compared: {error}")
-    found = []
+    recounted = []
     for report in reports:
         asked = {record.case[1:] for record in report.counted.records}
         again = (
-            (one, tuple(case for id_, case in cases.items() if (one.name, id_) in asked))
-            for one, cases in known
+            (checklist, tuple(case for id_, case in cases.items() if (checklist.name, id_) in asked))
+            for checklist, cases in at_hand
         )
-        found.append(replace(report, asked=tuple(again)))
-    return found, lacking
+        recounted.append(replace(report, asked=tuple(again)))
+    return recounted, lacking
 
 
 def _at_hand(name: str, report: ReadReport, *, shipped: bool) -> tuple[Checklist, dict[str, Case]]:
@@ -310,14 +315,14 @@ def _contenders(reports: Sequence[ReadReport]) -> Iterator[tuple[Contender, tupl
         counts = counted.counts(common)
         for model in report.summary.fingerprint.models:
             contender = Contender(
-                name=model if times[model] == 1 else f"{model} (report {report.place})",
-                counts=tuple(one for one in counts if one.model == model),
-                records=tuple(one for one in counted.records if one.case.model == model),
-                scores=tuple(one for one in report.summary.scores if one.model == model),
+                name=model if times[model] == 1 else f"{model} (report {report.number})",
+                counts=tuple(model_counts for model_counts in counts if model_counts.model == model),
+                records=tuple(record for record in counted.records if record.case.model == model),
+                scores=tuple(score for score in report.summary.scores if score.model == model),
             )
             by_checklist: dict[str, list[Score]] = {}
-            for one in contender.scores:
-                by_checklist.setdefault(one.checklist, []).append(one)
+            for score in contender.scores:
+                by_checklist.setdefault(score.checklist, []).append(score)
             label = escaping.one_line(contender.name)
             yield (
                 contender,
@@ -336,21 +341,21 @@ def _successions(reports: Sequence[ReadReport], *, first: bool = False) -> Itera
     from pytest_factorfair.domain import Succession
     from pytest_factorfair.gates import changes
 
-    steps = [(place, reports[:place]) for place in range(len(reports))]
+    steps = [(index, reports[:index]) for index in range(len(reports))]
     if first and len(reports) > 2:  # noqa: PLR2004  # of two, the last step is the whole way
         steps.append((len(reports) - 1, reports[:1]))
-    for place, formers in steps:
-        later = reports[place]
-        left = set(later.summary.fingerprint.models)
+    for index, formers in steps:
+        later = reports[index]
+        unmatched = set(later.summary.fingerprint.models)
         counts = later.counted.counts(later.asked)
         for former in reversed(formers):
-            known = set(former.summary.fingerprint.models)
-            alone = len(reports) == 2 and len(left) == len(known) == 1  # noqa: PLR2004  # this and the other
-            chosen = left if alone else left & known
-            left = left - chosen
-            found = changes(
-                [one for one in counts if one.model in chosen],
+            former_models = set(former.summary.fingerprint.models)
+            alone = len(reports) == 2 and len(unmatched) == len(former_models) == 1  # noqa: PLR2004
+            matched = unmatched if alone else unmatched & former_models
+            unmatched = unmatched - matched
+            model_changes = changes(
+                [model_counts for model_counts in counts if model_counts.model in matched],
                 former.counted.former(later.counted.records, later.asked),
             )
-            if found:
-                yield Succession(former.path, later.path, found)
+            if model_changes:
+                yield Succession(former.path, later.path, model_changes)

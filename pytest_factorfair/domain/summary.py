@@ -214,17 +214,19 @@ class Summary:
 
 
 def differences(
-    one: Mapping[str, Any], other: Mapping[str, Any], under: tuple[str, ...] = ()
+    left: Mapping[str, Any], right: Mapping[str, Any], under: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], str, str]]:
     """The fields in which two fingerprints or identities differ: path, and both values as JSON.
 
     "not given" stands for a field that one of them lacks.
     """
-    for name in dict.fromkeys((*one, *other)):
-        mine, its = one.get(name), other.get(name)
-        if isinstance(mine, Mapping) and isinstance(its, Mapping):
-            yield from differences(mine, its, (*under, name))
+    for name in dict.fromkeys((*left, *right)):
+        left_value, right_value = left.get(name), right.get(name)
+        if isinstance(left_value, Mapping) and isinstance(right_value, Mapping):
+            yield from differences(left_value, right_value, (*under, name))
             continue
-        shown, also = (json.dumps(each[name]) if name in each else "not given" for each in (one, other))
-        if shown != also:
-            yield (*under, name), shown, also
+        left_text, right_text = (
+            json.dumps(side[name]) if name in side else "not given" for side in (left, right)
+        )
+        if left_text != right_text:
+            yield (*under, name), left_text, right_text

@@ -42,7 +42,7 @@ __all__ = [
 
 # Any: a checklist names its protocol, which types cannot express.
 PROTOCOLS: dict[str, Protocol[Any, Any]] = {
-    each.name: each for each in (fact_or_fair.PROTOCOL, faintbench.PROTOCOL, items.PROTOCOL)
+    protocol.name: protocol for protocol in (fact_or_fair.PROTOCOL, faintbench.PROTOCOL, items.PROTOCOL)
 }
 
 
@@ -125,7 +125,9 @@ def on_sheet(checklist: Checklist, case: Case) -> bool:
 
 def published(checklists: Sequence[Checklist]) -> Published:
     """How the papers of these checklists made and read their pictures; where they differ, the first one's."""
-    arguments, detector = zip(*(PROTOCOLS[each.protocol].published for each in checklists), strict=True)
+    arguments, detector = zip(
+        *(PROTOCOLS[checklist.protocol].published for checklist in checklists), strict=True
+    )
     return Published(dict(ChainMap(*arguments)), dict(ChainMap(*detector)))
 
 
@@ -136,15 +138,22 @@ def notices(checklist: Checklist, sampling: Sampling) -> tuple[str, ...]:
 
 def reportings() -> tuple[Reporting, ...]:
     """What each benchmark prints."""
-    return tuple(each.reporting() for each in PROTOCOLS.values())
+    return tuple(protocol.reporting() for protocol in PROTOCOLS.values())
 
 
 def reporting_of(metric: str) -> Reporting:
     """What the benchmark of a metric prints."""
     from pytest_factorfair.protocols.reporting import NOTHING
 
-    return next((each for each in reportings() if metric in each.metrics or metric in each.further), NOTHING)
+    return next(
+        (
+            benchmark
+            for benchmark in reportings()
+            if metric in benchmark.metrics or metric in benchmark.further
+        ),
+        NOTHING,
+    )
 
 
 def _files() -> loading.ByProtocol:
-    return {name: each.files for name, each in PROTOCOLS.items()}
+    return {name: protocol.files for name, protocol in PROTOCOLS.items()}

@@ -27,27 +27,29 @@ def of_checklist(checklist: Checklist) -> AnyMeasuring:
 
 def metrics() -> Mapping[str, Metric]:
     """Every metric of every protocol, by name."""
-    found: dict[str, Metric] = {}
+    by_name: dict[str, Metric] = {}
     for protocol in measurings().values():
         for name, metric in protocol.metrics.items():
-            found.setdefault(name, metric)
-    return found
+            by_name.setdefault(name, metric)
+    return by_name
 
 
 def by_protocol(counts: Sequence[Counts]) -> Iterator[tuple[AnyMeasuring, tuple[Counts, ...]]]:
     """The counts of each protocol that has any."""
     for name, protocol in measurings().items():
-        if mine := tuple(each for each in counts if each.protocol == name):
-            yield protocol, mine
+        if protocol_counts := tuple(model_counts for model_counts in counts if model_counts.protocol == name):
+            yield protocol, protocol_counts
 
 
 def selected(gate: Gate, counts: Sequence[Counts], estimation: Estimation) -> tuple[Measurement, ...]:
     """The scores that a gate selects; for a regression those whose change can be estimated."""
     return tuple(
-        found
-        for protocol, mine in by_protocol(counts)
+        measurement
+        for protocol, protocol_counts in by_protocol(counts)
         if gate.metric in protocol.metrics and (not gate.regression or protocol.changeable(gate.metric))
-        for found in protocol.measure(gate.metric, protocol.scope(gate, mine).words, mine, estimation)
+        for measurement in protocol.measure(
+            gate.metric, protocol.scope(gate, protocol_counts).words, protocol_counts, estimation
+        )
     )
 
 
@@ -58,7 +60,7 @@ def places(model: str, checklist: Checklist, case: Case) -> frozenset[Place]:
 
 def report(counts: Sequence[Counts], inputs: ReportInputs) -> Reported:
     """What a report says about all counts."""
-    parts = [protocol.report(mine, inputs) for protocol, mine in by_protocol(counts)]
+    parts = [protocol.report(protocol_counts, inputs) for protocol, protocol_counts in by_protocol(counts)]
     return Reported(
         scores=tuple(row for part in parts for row in part.scores),
         headline=tuple(row for part in parts for row in part.headline),

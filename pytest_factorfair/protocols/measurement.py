@@ -57,7 +57,7 @@ def total(cells: Iterable[Cell]) -> Cell:
     """What was asked and lost in all of these cells."""
     numbers = [cell[1:5] for cell in cells]
     return (
-        Cell("all", *(sum(each) for each in zip(*numbers, strict=True)))
+        Cell("all", *(sum(column) for column in zip(*numbers, strict=True)))
         if numbers
         else Cell("all", 0, 0, 0, 0)
     )
@@ -143,11 +143,13 @@ class Former:
 
     def like(self, counts: C) -> C | None:
         """The baseline's counts about the same, of the same model or else of its only one."""
-        known = [
-            each for each in self.counts if isinstance(each, type(counts)) and each.about == counts.about
+        candidates = [
+            candidate
+            for candidate in self.counts
+            if isinstance(candidate, type(counts)) and candidate.about == counts.about
         ]
-        same = [each for each in known if each.model == counts.model]
-        return next(iter(same or known * (len(known) == 1)), None)
+        of_model = [candidate for candidate in candidates if candidate.model == counts.model]
+        return next(iter(of_model or candidates * (len(candidates) == 1)), None)
 
 
 class Component(NamedTuple):
@@ -318,11 +320,11 @@ class Changed(Measurement):
     @property
     def components(self) -> Sequence[Component]:
         """The components of the score, with their changes."""
-        former = {one.name: one.value for one in self._old.components}
+        former = {component.name: component.value for component in self._old.components}
         return tuple(
-            one._replace(value=one.value - former[one.name])
-            for one in self._new.components
-            if one.name in former
+            component._replace(value=component.value - former[component.name])
+            for component in self._new.components
+            if component.name in former
         )
 
     @property
@@ -334,10 +336,10 @@ class Changed(Measurement):
 
         ``churn`` is the share of changed answers.
         """
-        found, before, after = self._estimate, self._old.estimate.plugin, self._new.estimate.plugin
-        ends, name = (found.lower(ALPHA), found.upper(ALPHA)), self._new.reported.name
+        estimate, before, after = self._estimate, self._old.estimate.plugin, self._new.estimate.plugin
+        ends, name = (estimate.lower(ALPHA), estimate.upper(ALPHA)), self._new.reported.name
         return Change(
-            self.model, *about, name, statistic, before, after, found.shown, *ends, churn, found.n
+            self.model, *about, name, statistic, before, after, estimate.shown, *ends, churn, estimate.n
         ), self
 
     @property

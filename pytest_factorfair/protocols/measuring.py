@@ -61,12 +61,12 @@ class Contender:
 
 def shared(contenders: Iterable[Contender], kind: type[C]) -> Iterator[Mapping[str, C]]:
     """Counts of one kind about the same thing, by contender, if at least two contenders have them."""
-    found: dict[Hashable, dict[str, C]] = {}
+    by_subject: dict[Hashable, dict[str, C]] = {}
     for contender in contenders:
-        for one in contender.counts:
-            if isinstance(one, kind):
-                found.setdefault(one.about, {})[contender.name] = one
-    return (some for some in found.values() if len(some) > 1)
+        for model_counts in contender.counts:
+            if isinstance(model_counts, kind):
+                by_subject.setdefault(model_counts.about, {})[contender.name] = model_counts
+    return (by_contender for by_contender in by_subject.values() if len(by_contender) > 1)
 
 
 class Entrant(NamedTuple):
@@ -84,9 +84,16 @@ class Entrant(NamedTuple):
     if_missing: Callable[[], Extremes | None] = lambda: None
 
     @classmethod
-    def of(cls, name: str, one: Measurement) -> Entrant:
-        bounds = partial(one.if_missing, bounded=True)
-        return cls(name, one.estimate, one.total, one.cells, one.needed_compared, bounds)
+    def of(cls, name: str, measurement: Measurement) -> Entrant:
+        bounds = partial(measurement.if_missing, bounded=True)
+        return cls(
+            name,
+            measurement.estimate,
+            measurement.total,
+            measurement.cells,
+            measurement.needed_compared,
+            bounds,
+        )
 
 
 class Gap(NamedTuple):
@@ -112,7 +119,9 @@ class Contest(NamedTuple):
         scores: Mapping[str, Measurement],
         gaps: Mapping[tuple[str, str], Gap],
     ) -> Contest:
-        return cls(about, metric, [Entrant.of(name, one) for name, one in scores.items()], gaps)
+        return cls(
+            about, metric, [Entrant.of(name, measurement) for name, measurement in scores.items()], gaps
+        )
 
 
 class Reported(NamedTuple):
@@ -194,11 +203,11 @@ class Measuring(ABC, Generic[C, M]):
 
     def filters(self, counts: Sequence[C]) -> Mapping[str, frozenset[str]]:
         """The vocabulary of a run with such counts."""
-        found: dict[str, set[str]] = {}
-        for one in counts:
-            for kind, words in one.vocabulary.items():
-                found.setdefault(kind, set()).update(words)
-        return {kind: frozenset(words) for kind, words in found.items()}
+        vocabulary: dict[str, set[str]] = {}
+        for model_counts in counts:
+            for kind, words in model_counts.vocabulary.items():
+                vocabulary.setdefault(kind, set()).update(words)
+        return {kind: frozenset(words) for kind, words in vocabulary.items()}
 
     def matching(
         self, words: Sequence[str], counts: Sequence[C]
@@ -208,24 +217,29 @@ class Measuring(ABC, Generic[C, M]):
         Words of one kind are alternatives, words of different kinds must all match; unknown words match
         nothing.
         """
-        left, wanted = frozenset(words), dict[str, frozenset[str]]()
-        for kind, known in self.filters(counts).items():
-            wanted[kind] = left & known
-            left -= known
-        for one in () if left else counts:
-            held = one.vocabulary
-            if all(not some or some & held[kind] for kind, some in wanted.items()):
-                yield one, wanted
+        unmatched, words_by_kind = frozenset(words), dict[str, frozenset[str]]()
+        for kind, run_vocabulary in self.filters(counts).items():
+            words_by_kind[kind] = unmatched & run_vocabulary
+            unmatched -= run_vocabulary
+        for model_counts in () if unmatched else counts:
+            vocabulary = model_counts.vocabulary
+            if all(
+                not alternatives or alternatives & vocabulary[kind]
+                for kind, alternatives in words_by_kind.items()
+            ):
+                yield model_counts, words_by_kind
 
-    def run_words(self, one: C, filters: Mapping[str, frozenset[str]]) -> tuple[str, ...]:
+    def run_words(self, model_counts: C, filters: Mapping[str, frozenset[str]]) -> tuple[str, ...]:
         """The words for its model and its checklist, each where the filters of the run have several."""
-        own = one.vocabulary
-        return tuple(word for kind in ("model", "checklist") if len(filters[kind]) > 1 for word in own[kind])
+        vocabulary = model_counts.vocabulary
+        return tuple(
+            word for kind in ("model", "checklist") if len(filters[kind]) > 1 for word in vocabulary[kind]
+        )
 
     def held(self, metric: str, words: Sequence[str], counts: Sequence[C]) -> AbstractSet[str]:
         """All words that match the scores these words select; empty if they select none."""
         selected = self.measure(metric, words, counts, CORRECTED)
-        return frozenset[str]().union(*(one.held for one in selected))
+        return frozenset[str]().union(*(measurement.held for measurement in selected))
 
     def scope(self, gate: Gate, counts: Sequence[C]) -> Scope:
         """What selects the scores of a gate: its filters, and the part it is meant for if they name none."""

@@ -123,7 +123,7 @@ class Metric:
         self,
         model: str,
         about: About,
-        found: Estimate,
+        estimate: Estimate,
         reach: tuple[float | None, float | None] = (None, None),
     ) -> Score:
         """A row of a report, with its 95 % interval; ``reach`` is the range that models can attain."""
@@ -131,14 +131,14 @@ class Metric:
             model,
             *about,
             self.name,
-            value=found.plugin,
-            n=found.n,
+            value=estimate.plugin,
+            n=estimate.n,
             floor=reach[0],
             ceiling=reach[1],
-            corrected=self.clipped(found.corrected),
-            low=self.clipped(found.lower(BEYOND)),
-            high=self.clipped(found.upper(BEYOND)),
-            reason=found.reason,
+            corrected=self.clipped(estimate.corrected),
+            low=self.clipped(estimate.lower(BEYOND)),
+            high=self.clipped(estimate.upper(BEYOND)),
+            reason=estimate.reason,
         )
 
 

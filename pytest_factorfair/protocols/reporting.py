@@ -110,11 +110,11 @@ class Reporting:
 
     def reading(self, summary: Summary) -> Iterable[str]:
         """How to read the scores that a card lists, a line each."""
-        used = {one.metric for one in summary.scores if one.value is not None and self.on_card(one)}
+        used = {score.metric for score in summary.scores if score.value is not None and self.on_card(score)}
         return (
-            f"{one.label}: {one.reading}"
-            for name, one in self.metrics.items()
-            if name in used and one.reading
+            f"{metric.label}: {metric.reading}"
+            for name, metric in self.metrics.items()
+            if name in used and metric.reading
         )
 
 

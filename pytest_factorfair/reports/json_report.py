@@ -103,7 +103,7 @@ def pieces(summary: Summary, *, answers_in: str | None = None) -> Iterator[str]:
             }
         if answers_in:
             return _compact(about | {"outcomes": record.outcomes})
-        answers = (f"{{{members(one, key=keys)}}}" for one in record.answers)
+        answers = (f"{{{members(answer, key=keys)}}}" for answer in record.answers)
         return f'{_compact(about)[:-1]}, "answers": [{", ".join(answers)}]}}'
 
     def gate(verdict: Verdict) -> str:
@@ -146,23 +146,25 @@ def _listed(rows: Iterator[str], first: str, last: str) -> Iterator[str]:
     yield f"\n{last}" if before == ",\n " else f"{first}{last}"
 
 
-def members(one: Answer, *, key: bool) -> str:
+def members(answer: Answer, *, key: bool) -> str:
     """The members of an answer as JSON, without those that are empty; with its key in the store, or not."""
-    said = _said(
-        one.outcome,
-        one.letter,
-        one.reason,
-        tuple(one.groups.items()),
-        tuple((name, round(share, 3)) for name, share in one.confidence.items()),
-        tuple(one.background.items()),
+    recurring = _said(
+        answer.outcome,
+        answer.letter,
+        answer.reason,
+        tuple(answer.groups.items()),
+        tuple((name, round(share, 3)) for name, share in answer.confidence.items()),
+        tuple(answer.background.items()),
     )
-    offered = _offered(tuple(one.offered.items())) if one.offered else ""
-    shares = f', "probabilities": {_compact(one.probabilities)}' if one.probabilities else ""
-    of_groups = f', "shares": {_compact(one.shares)}' if one.shares else ""
-    repeat = f', "repeat": {one.repeat}' if one.repeat else ""
-    age = "" if one.age is None else f', "age": {one.age}'
-    kept = f', "key": {_compact(one.key)}' if key else ""
-    return f'"query": {_compact(one.query)}, {said}{offered}{shares}{of_groups}{age}{repeat}{kept}'
+    offered = _offered(tuple(answer.offered.items())) if answer.offered else ""
+    shares = f', "probabilities": {_compact(answer.probabilities)}' if answer.probabilities else ""
+    of_groups = f', "shares": {_compact(answer.shares)}' if answer.shares else ""
+    repeat = f', "repeat": {answer.repeat}' if answer.repeat else ""
+    age = "" if answer.age is None else f', "age": {answer.age}'
+    store_key = f', "key": {_compact(answer.key)}' if key else ""
+    return (
+        f'"query": {_compact(answer.query)}, {recurring}{offered}{shares}{of_groups}{age}{repeat}{store_key}'
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -216,10 +218,10 @@ def located(path: str) -> str:
     """
     if not Path(path).is_dir():
         return path
-    found = next((file for name in NAMES if (file := Path(path) / name).is_file()), None)
-    if found is None:
+    report_file = next((file for name in NAMES if (file := Path(path) / name).is_file()), None)
+    if report_file is None:
         raise InputError(f"{path}: there is no {' or '.join(NAMES)} in this folder")
-    return str(found)
+    return str(report_file)
 
 
 @contextmanager
@@ -272,9 +274,9 @@ def _with_answers(cases: Iterable[dict[str, Any]], file: Path, *, name: str) -> 
     rows = replies(file, where=where)
     for case in cases:
         answers = list(islice(rows, sum(case["outcomes"].values())))
-        about = {tuple(one[part] for part in CaseKey._fields) for one in answers}
-        same = about <= {tuple(case[part] for part in CaseKey._fields)}
-        if not same or Counter(one["outcome"] for one in answers) != case["outcomes"]:
+        about = {tuple(answer[part] for part in CaseKey._fields) for answer in answers}
+        of_case = about <= {tuple(case[part] for part in CaseKey._fields)}
+        if not of_case or Counter(answer["outcome"] for answer in answers) != case["outcomes"]:
             raise InputError(f"{where}, which are those of another run")
         yield case | {"answers": answers}
     if next(rows, None) is not None:
@@ -318,21 +320,21 @@ def record(row: Mapping[str, Any], *, columns: bool = False) -> Record:
     """The record of a row of ``cases``; ``columns`` keeps its answers in little memory."""
     answers = tuple(
         Answer(
-            query=one["query"],
-            outcome=one["outcome"],
-            reason=one.get("reason", ""),
-            letter=one.get("letter"),
-            groups=one.get("groups", {}),
-            background=one.get("background", {}),
-            key=one.get("key", ""),
-            repeat=one.get("repeat", 0),
-            confidence=one.get("confidence", {}),
-            offered={name: tuple(groups) for name, groups in one.get("offered", {}).items()},
-            probabilities=tuple(one.get("probabilities", ())),
-            shares=one.get("shares", {}),
-            age=one.get("age"),
+            query=answer["query"],
+            outcome=answer["outcome"],
+            reason=answer.get("reason", ""),
+            letter=answer.get("letter"),
+            groups=answer.get("groups", {}),
+            background=answer.get("background", {}),
+            key=answer.get("key", ""),
+            repeat=answer.get("repeat", 0),
+            confidence=answer.get("confidence", {}),
+            offered={name: tuple(groups) for name, groups in answer.get("offered", {}).items()},
+            probabilities=tuple(answer.get("probabilities", ())),
+            shares=answer.get("shares", {}),
+            age=answer.get("age"),
         )
-        for one in row["answers"]
+        for answer in row["answers"]
     )
     return Record(
         CaseKey(row["model"], row["checklist"], row["case"]),

@@ -99,7 +99,7 @@ def schema() -> Schema:
         **{name: _rows(_row(kind)) for name, kind in ROWS.items()},
         "cases": _rows(
             _closed(case | held | {"dropped": dropped, "choices": choices})
-            | {"required": list(case), "oneOf": [{"required": [one]} for one in held]}
+            | {"required": list(case), "oneOf": [{"required": [member]} for member in held]}
         ),
         "usage": _closed(_row(Usage)["properties"] | {"seconds": {"type": "number"}}),
     }  # fmt: skip
@@ -112,9 +112,9 @@ def schema() -> Schema:
 
 def _row(kind: type) -> Schema:
     """The object of a value, those it refers to written out."""
-    made = TypeAdapter(kind).json_schema()
-    parts = {name: _closed(part["properties"]) for name, part in made.get("$defs", {}).items()}
-    return _closed(_inlined(made["properties"], parts)) | {"title": kind.__name__}
+    json_schema = TypeAdapter(kind).json_schema()
+    parts = {name: _closed(part["properties"]) for name, part in json_schema.get("$defs", {}).items()}
+    return _closed(_inlined(json_schema["properties"], parts)) | {"title": kind.__name__}
 
 
 def _inlined(part: Any, parts: Mapping[str, Schema]) -> Any:
@@ -122,9 +122,11 @@ def _inlined(part: Any, parts: Mapping[str, Schema]) -> Any:
     if isinstance(part, dict):
         name = part.get("$ref", "").rpartition("/")[2]
         return (
-            _inlined(parts[name], parts) if name else {key: _inlined(one, parts) for key, one in part.items()}
+            _inlined(parts[name], parts)
+            if name
+            else {key: _inlined(member, parts) for key, member in part.items()}
         )
-    return [_inlined(one, parts) for one in part] if isinstance(part, list) else part
+    return [_inlined(element, parts) for element in part] if isinstance(part, list) else part
 
 
 def _closed(properties: Schema) -> Schema:

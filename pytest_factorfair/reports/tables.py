@@ -14,28 +14,30 @@ from pytest_factorfair.reports.table import Row, Table, as_lines, number, percen
 
 def all_tables(summary: Summary) -> Iterator[Table]:
     """Everything that the benchmarks of a summary print, as tables."""
-    for each in reportings():
-        yield from each.tables(summary)
+    for benchmark in reportings():
+        yield from benchmark.tables(summary)
 
 
 def headlines(summary: Summary) -> Iterator[str]:
     """Each model in a few numbers, as its benchmark says."""
-    for each in reportings():
-        yield from each.headlines(summary)
+    for benchmark in reportings():
+        yield from benchmark.headlines(summary)
 
 
 def size(summary: Summary) -> str:
     """How much the benchmarks of a summary asked."""
     from pytest_factorfair.protocols.reporting import Reporting  # which itself needs tables
 
-    metrics = {one.metric for one in summary.scores}
-    own = [each for each in reportings() if metrics & each.metrics.keys()] or [Reporting()]
-    return "; ".join(dict.fromkeys(each.size(summary) for each in own))
+    metrics = {score.metric for score in summary.scores}
+    benchmarks = [benchmark for benchmark in reportings() if metrics & benchmark.metrics.keys()] or [
+        Reporting()
+    ]
+    return "; ".join(dict.fromkeys(benchmark.size(summary) for benchmark in benchmarks))
 
 
-def score_name(one: Score | Board | Change | Trend) -> str:
+def score_name(score: Score | Board | Change | Trend) -> str:
     """What a score is called in reports: its metric, and its part or context."""
-    return reporting_of(one.metric).label(one.metric, one.part, one.context)
+    return reporting_of(score.metric).label(score.metric, score.part, score.context)
 
 
 def metric_of(name: str) -> Metric:
@@ -68,7 +70,7 @@ def compared(changes: Sequence[Change], since: str = "the baseline") -> str:
     doubts = f"; {doubtful} of {plural(len(scores), 'score')} cannot be judged" if doubtful else ""
     if not worse:
         return f"Compared with {since}: nothing regressed{doubts}"
-    pieces = Counter(reporting_of(one.metric).piece for one in worse if one.statistic is not None)
+    pieces = Counter(reporting_of(change.metric).piece for change in worse if change.statistic is not None)
     whole = sum(change.statistic is None for change in worse)
     counts = ((whole, "score", ""), *((count, *piece) for piece, count in pieces.items()))
     parts = [plural(*count) for count in counts if count[0]]
@@ -77,38 +79,44 @@ def compared(changes: Sequence[Change], since: str = "the baseline") -> str:
 
 def change_names(changes: Sequence[Change]) -> list[str]:
     """The name of each change, with the words that distinguish it from the others."""
-    several = [name for name in ("model", "checklist") if len({getattr(one, name) for one in changes}) > 1]
+    several = [
+        name for name in ("model", "checklist") if len({getattr(change, name) for change in changes}) > 1
+    ]
     names = []
-    for one in changes:
-        benchmark = reporting_of(one.metric)
-        place = [getattr(one, name) for name in several]
-        place += [one.context or one.part] if one.metric in benchmark.by_place else []
-        place += [one.attribute, *([titled(one.statistic)] if one.statistic else [])]
-        names.append(f"{benchmark.heading(one.metric)} {' '.join(place)}")
+    for change in changes:
+        benchmark = reporting_of(change.metric)
+        words = [getattr(change, name) for name in several]
+        words += [change.context or change.part] if change.metric in benchmark.by_place else []
+        words += [change.attribute, *([titled(change.statistic)] if change.statistic else [])]
+        names.append(f"{benchmark.heading(change.metric)} {' '.join(words)}")
     return names
 
 
 def notable(changes: Sequence[Change]) -> list[Change]:
     """All changes but those of further scores that did not get worse."""
-    return [one for one in changes if one.regressed or one.metric not in reporting_of(one.metric).further]
+    return [
+        change
+        for change in changes
+        if change.regressed or change.metric not in reporting_of(change.metric).further
+    ]
 
 
 def changes_table(changes: Sequence[Change]) -> Table:
     """Rows in the order given, those that regressed marked."""
     rows, plain, shown = [], True, notable(changes)
-    for name, one in zip(change_names(shown), shown, strict=True):
+    for name, change in zip(change_names(shown), shown, strict=True):
         cells = (
-            number(one.before),
-            number(one.after),
-            number(one.change, sign="+"),
-            span(one.low, one.high, sign="+"),
-            percent(one.churn),
+            number(change.before),
+            number(change.after),
+            number(change.change, sign="+"),
+            span(change.low, change.high, sign="+"),
+            percent(change.churn),
         )
-        rows.append(Row(f"{'REGRESSED ' if one.regressed else ''}{name}", cells))
-        if one.change is not None and one.before is not None and one.after is not None:
-            plain &= abs(one.after - one.before - one.change) < ROUNDING
+        rows.append(Row(f"{'REGRESSED ' if change.regressed else ''}{name}", cells))
+        if change.change is not None and change.before is not None and change.after is not None:
+            plain &= abs(change.after - change.before - change.change) < ROUNDING
     notes = [CORRECTED] * (not plain)
-    if quiet := sum(not one.doubt for one in changes) - sum(not one.doubt for one in shown):
+    if quiet := sum(not change.doubt for change in changes) - sum(not change.doubt for change in shown):
         notes.append(f"{plural(quiet, 'further score')} did not regress; report.json has them all")
     return Table(
         "since the baseline",
@@ -122,12 +130,12 @@ def changes_table(changes: Sequence[Change]) -> Table:
 def _doubts(changes: Sequence[Change]) -> Iterator[str]:
     """Why changes cannot be judged: those of one reason together."""
     names: dict[str, list[str]] = {}
-    for name, one in zip(change_names(changes), changes, strict=True):
-        if one.doubt:
-            names.setdefault(one.doubt, []).append(name)
-    for doubt, own in names.items():
-        others = f" and {plural(len(own) - 1, 'other')}" if len(own) > 1 else ""
-        yield f"not judged, {own[0]}{others}: {doubt}"
+    for name, change in zip(change_names(changes), changes, strict=True):
+        if change.doubt:
+            names.setdefault(change.doubt, []).append(name)
+    for doubt, doubted in names.items():
+        remainder = f" and {plural(len(doubted) - 1, 'other')}" if len(doubted) > 1 else ""
+        yield f"not judged, {doubted[0]}{remainder}: {doubt}"
 
 
 def changes_text(changes: Sequence[Change]) -> str:

@@ -65,14 +65,14 @@ def test_a_model_that_follows_the_group_it_is_told_regressed_within_that_conditi
         "-p", "no:xdist", *SIZES, BASELINE, "--factorfair-looks=1", *declared, model=OWN_GROUP
     )
     assert result.ret == 1
-    judged = {one["subject"]: one for one in former.report()["gates"]}
+    judged = {verdict["subject"]: verdict for verdict in former.report()["gates"]}
     within = judged["regression(s_e_within)[in_group,race,named]"]
     assert (within["verdict"], within["value"]) == ("failed", pytest.approx(-1, abs=0.2))
     assert within["low"] <= within["value"] <= within["high"] < -0.5
     followed = judged["regression(influence)[in_group,race,own_group]"]
     assert (followed["verdict"], followed["value"]) == ("failed", pytest.approx(0.75, abs=0.15))
-    others = [one["verdict"] for one in judged.values() if one not in (within, followed)]
-    assert others == ["passed"] * 4
+    other_verdicts = [verdict["verdict"] for verdict in judged.values() if verdict not in (within, followed)]
+    assert other_verdicts == ["passed"] * 4
     result.stdout.fnmatch_lines(
         ["REGRESSED evenness, by the group named in_group race*", "*further scores did not regress*"]
     )

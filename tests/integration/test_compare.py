@@ -64,9 +64,9 @@ def test_evenness_within_conditions_is_compared_with_the_checklist_at_hand(
 ) -> None:
     """Models of one report, and one of another that follows the race it is told. Counts are not in reports."""
     follower = "sim:context_following?strength=1&attribute=race&when=context:in_group"
-    other = finished(f"--factorfair-model={follower}", *BOUNDED) / "report.json"
+    other_report = finished(f"--factorfair-model={follower}", *BOUNDED) / "report.json"
     small = BOUNDED[0].partition("=")[2]
-    assert main(["compare", str(report), str(other), f"--checklist={small}"]) == 0
+    assert main(["compare", str(report), str(other_report), f"--checklist={small}"]) == 0
     out = capsys.readouterr().out
     lines = out[out.index("small: race\n") :].splitlines()
     board = lines.index("evenness, by the group named, in_group: 1 is best")
@@ -81,14 +81,14 @@ def test_evenness_within_conditions_is_compared_with_the_checklist_at_hand(
                     "influence (own group), in_group"):  # fmt: skip
         assert any(line.startswith(f"{heading}: ") for line in lines), heading
     assert "are not compared" not in out
-    assert main(["compare", str(report), str(other)]) == 0
-    told = " ".join(capsys.readouterr().out.split())
+    assert main(["compare", str(report), str(other_report)]) == 0
+    output = " ".join(capsys.readouterr().out.split())
     assert (
         f"s_e_within, crossed, name_preference and influence are not compared: {report}: its answers to "
         "checklist 'small' must be counted again; give the checklist's file with --checklist"
-    ) in told
-    assert "worst facts, objective: 1 is best" in told
-    assert "evenness, by" not in told
+    ) in output
+    assert "worst facts, objective: 1 is best" in output
+    assert "evenness, by" not in output
 
 
 def test_differences_are_said_in_words_and_noise_is_called_so(

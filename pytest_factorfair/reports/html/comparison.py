@@ -36,19 +36,21 @@ SHORTENED = (
 """Names of models are alike at their beginnings: what is left out of a long one is its middle."""
 
 
-def to_html(found: Leaderboard, entries: Sequence[Entry] = ()) -> str:
+def to_html(leaderboard: Leaderboard, entries: Sequence[Entry] = ()) -> str:
     """A page without network: sentences, charts, tables that sort, and the numbers behind them folded away.
 
     ``entries`` are the models with the scores of their reports, of which benchmarks draw what only they know.
     """
-    listed = list(sections(found))
-    parts = [_part(section, found.history) for section in listed]
-    scores = next((place for place, one in enumerate(listed) if one.boards or one.trends), len(parts))
-    for charts in filter(None, (each.compared(entries) for each in reportings())):
+    listed = list(sections(leaderboard))
+    parts = [_part(section, leaderboard.history) for section in listed]
+    scores = next(
+        (index for index, section in enumerate(listed) if section.boards or section.trends), len(parts)
+    )
+    for charts in filter(None, (benchmark.compared(entries) for benchmark in reportings())):
         parts.insert(scores, _drawn(charts.title, (charts.note,), charts.figures))
-    for place, part in enumerate(parts):
-        part["id"] = f"part-{place}"
-    names = [escaping.one_line(model) for model in found.models]
+    for number, part in enumerate(parts):
+        part["id"] = f"part-{number}"
+    names = [escaping.one_line(model) for model in leaderboard.models]
     drawn = [
         {
             "id": f"{part['id']}-charts",
@@ -59,10 +61,10 @@ def to_html(found: Leaderboard, entries: Sequence[Entry] = ()) -> str:
     ]
     values: dict[str, Any] = {
         "models": names if len(names) <= NAMED else [*names[:NAMED], plural(len(names) - NAMED, "other")],
-        "reports": [escaping.one_line(line) for line in found.reports],
-        "notes": [escaping.one_line(line) for line in found.notes],
-        "short": [escaping.one_line(one.lines[0]) for one in listed if one.changes],
-        "tone": "failed" if found.regressed else "" if found.complete else "open",
+        "reports": [escaping.one_line(line) for line in leaderboard.reports],
+        "notes": [escaping.one_line(line) for line in leaderboard.notes],
+        "short": [escaping.one_line(section.lines[0]) for section in listed if section.changes],
+        "tone": "failed" if leaderboard.regressed else "" if leaderboard.complete else "open",
         "sections": parts,
         "data": escaping.script(json.dumps(drawn, allow_nan=False, separators=(",", ":"))),
         "ethics": ETHICS,
@@ -77,7 +79,7 @@ def _part(section: Section, history: History | None) -> dict[str, Any]:
         drawn = {"change of each score": changes_chart(section.changes)}
         return _drawn(section.title, section.lines, drawn, folded=tables)
     if section.trends and history is not None:
-        drawn = {score_name(one): trend_chart(one, history.releases) for one in section.trends}
+        drawn = {score_name(trend): trend_chart(trend, history.releases) for trend in section.trends}
         return _drawn(section.title, section.lines, drawn, open_=tables)
     if section.boards:
         drawn = {
@@ -115,17 +117,17 @@ def intervals_chart(board: Board) -> Spec:
     """
     rows = [
         {
-            "name": escaping.one_line(one.model),
-            "value": rounded(one.value),
-            **_ends("", one.low, one.high),
-            **_ends("missing_", one.worst, one.best),
-            "like": letters(one),
-            "interval": span(one.low, one.high),
-            "asked": one.asked,
-            "missing": one.missing,
+            "name": escaping.one_line(standing.model),
+            "value": rounded(standing.value),
+            **_ends("", standing.low, standing.high),
+            **_ends("missing_", standing.worst, standing.best),
+            "like": letters(standing),
+            "interval": span(standing.low, standing.high),
+            "asked": standing.asked,
+            "missing": standing.missing,
         }
-        for one in at_ends(board.standings)
-        if one.value is not None
+        for standing in at_ends(board.standings)
+        if standing.value is not None
     ]
     tooltip = {"name": "model", "value": "score", "interval": "95 % interval", "like": "letters",
                "asked": "asked", "missing": "missing"}  # fmt: skip
@@ -153,9 +155,9 @@ def trend_chart(trend: Trend, releases: Sequence[Release]) -> Spec:
     metric = metric_of(trend.metric)
     x = {"field": "time", "type": "temporal", "title": None, "scale": {"type": "utc"}}
     y = {"type": "quantitative", "title": metric.label, **_axis(rows, signed=metric.signed)}
-    eras = {"domain": sorted({one.era for one in releases}), "range": list(PALETTE)}
+    eras = {"domain": sorted({release.era for release in releases}), "range": list(PALETTE)}
     hue = {"field": "era", "type": "nominal", "legend": None, "scale": eras}
-    here = {"x": x, "y": y | {"field": "value"}, "color": hue}
+    encoding = {"x": x, "y": y | {"field": "value"}, "color": hue}
     ends = {"x": x, "y": y | {"field": "low"}, "y2": {"field": "high"}, "color": hue}
     tooltip = [
         {"field": "name", "title": "report"},
@@ -169,13 +171,13 @@ def trend_chart(trend: Trend, releases: Sequence[Release]) -> Spec:
     ]
     layers: list[Spec] = [
         *(intervals if any("low" in row for row in rows) else ()),
-        {"mark": {"type": "line", "aria": False}, "encoding": here},
+        {"mark": {"type": "line", "aria": False}, "encoding": encoding},
         {
             "mark": {"type": "point", "filled": True, "size": 50, "opacity": 1},
-            "encoding": here | {"tooltip": tooltip},
+            "encoding": encoding | {"tooltip": tooltip},
         },
     ]
-    if breaks := [{"time": one.time, "text": "not comparable"} for one in releases if one.apart]:
+    if breaks := [{"time": release.time, "text": "not comparable"} for release in releases if release.apart]:
         rule = {"type": "rule", "strokeDash": [4, 3], "color": "gray", "aria": False}
         words = {"type": "text", "align": "right", "dx": -3, "dy": -6, "color": "gray", "aria": False}
         below = {"x": x, "y": {"value": "height"}, "text": {"field": "text"}}
@@ -212,13 +214,13 @@ def changes_chart(changes: Sequence[Change]) -> Spec:
     rows = [
         {
             "name": escaping.one_line(called),
-            "value": rounded(one.change),
-            **_ends("", one.low, one.high),
-            "interval": span(one.low, one.high, sign="+"),
-            "worse": one.regressed,
+            "value": rounded(change.change),
+            **_ends("", change.low, change.high),
+            "interval": span(change.low, change.high, sign="+"),
+            "worse": change.regressed,
         }
-        for called, one in zip(change_names(shown), shown, strict=True)
-        if one.change is not None and one.statistic is None
+        for called, change in zip(change_names(shown), shown, strict=True)
+        if change.change is not None and change.statistic is None
     ]
     tooltip = {"name": "score", "value": "change", "interval": "bounds"}
     spec = _lines(rows, "change", tooltip, signed=True)
@@ -249,7 +251,7 @@ def _lines(rows: Sequence[Spec], title: str, tooltip: Mapping[str, str], *, sign
     worse = {"condition": {"test": "datum.worse", "value": PALETTE[1]}, "value": PALETTE[0]}
     unclaimed = {"test": "datum.like === '?'", "value": "transparent"}
     fill = {"condition": [unclaimed, worse["condition"]], "value": PALETTE[0]}
-    shown = [{"field": field, "title": said} for field, said in tooltip.items()]
+    shown = [{"field": field, "title": heading} for field, heading in tooltip.items()]
 
     def rule(prefix: str, **mark: object) -> Spec:
         return {

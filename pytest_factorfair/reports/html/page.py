@@ -55,17 +55,19 @@ def to_html(
     JPEGs of pictures by their keys, or why there is none.
     """
     asked, benchmarks = tuple(cases), reportings()
-    drawn = {name: value for each in benchmarks for name, value in each.page(summary, asked).items()}
+    drawn = {
+        name: value for benchmark in benchmarks for name, value in benchmark.page(summary, asked).items()
+    }
     # The failed scores, each with what the ids of the cases that moved it most begin with.
     drawn["marks"] = tuple(
         {
-            "subject": one.subject,
-            "model": one.model,
-            "words": one.words,
-            "cases": [mover.cases for mover in one.explanation.movers],
+            "subject": verdict.subject,
+            "model": verdict.model,
+            "words": verdict.words,
+            "cases": [mover.cases for mover in verdict.explanation.movers],
         }
-        for one in summary.gates
-        if one.judgement == "failed" and one.explanation is not None
+        for verdict in summary.gates
+        if verdict.judgement == "failed" and verdict.explanation is not None
     )
     shown = tuple(_replies(summary, excerpts, asked, thumbnails))
     packed = gzip.compress(_compact_json(shown).encode(), mtime=0)  # prompts recur: a tenth
@@ -80,7 +82,7 @@ def to_html(
         "sample": "" if replies == RESPONSES else SAMPLE,
         "pictures": tuple(_pictures(summary.contact_sheets, folder)),
     }
-    parts = [each.assets for each in benchmarks if each.assets]
+    parts = [benchmark.assets for benchmark in benchmarks if benchmark.assets]
     return document(
         "page.html", ("vega.js", "sort.js", "tips.js", "charts.js", "page.js"), values, parts=parts
     )
@@ -107,36 +109,39 @@ def _replies(
 
     Replies that are pictures have thumbnails; without a place of their own they are left out.
     """
-    known = {(case.checklist, case.id): case for case in cases}
-    sheets = {(one.model, one.checklist, one.case): place for place, one in enumerate(summary.contact_sheets)}
-    for one in excerpts:
-        if (case := known.get(one.case[1:])) is None:
+    cases_by_id = {(case.checklist, case.id): case for case in cases}
+    sheets = {
+        (sheet.model, sheet.checklist, sheet.case): index
+        for index, sheet in enumerate(summary.contact_sheets)
+    }
+    for case_excerpts in excerpts:
+        if (case := cases_by_id.get(case_excerpts.case[1:])) is None:
             continue
-        places = ((each, each.reply_place(case)) for each in reportings())
-        benchmark, place = next((found for found in places if found[1] is not None), (NOTHING, None))
-        if place is None and summary.fingerprint.detector:
+        locations = ((benchmark, benchmark.reply_place(case)) for benchmark in reportings())
+        benchmark, location = next((pair for pair in locations if pair[1] is not None), (NOTHING, None))
+        if location is None and summary.fingerprint.detector:
             continue
         yield {
-            "model": one.case.model,
-            "checklist": one.case.checklist,
+            "model": case_excerpts.case.model,
+            "checklist": case_excerpts.case.checklist,
             "case": case.id,
-            "place": place,
+            "place": location,
             "attributes": [statements.attribute(name, summary) for name in case.attributes],
-            "total": one.total,
-            "sheet": sheets.get(one.case),
+            "total": case_excerpts.total,
+            "sheet": sheets.get(case_excerpts.case),
             "shown": [
                 {
-                    "prompt": each.prompt,
-                    "reply": each.reply,
-                    "cut": each.cut,
-                    "outcome": each.answer.fate,
-                    "reason": each.answer.reason,
-                    "letter": each.answer.letter,
-                    "groups": list(each.answer.groups.values()),
-                    "conditions": benchmark.reply_conditions(case, each.answer),
-                    **(_picture(each.answer, thumbnails) if summary.fingerprint.detector else {}),
+                    "prompt": excerpt.prompt,
+                    "reply": excerpt.reply,
+                    "cut": excerpt.cut,
+                    "outcome": excerpt.answer.fate,
+                    "reason": excerpt.answer.reason,
+                    "letter": excerpt.answer.letter,
+                    "groups": list(excerpt.answer.groups.values()),
+                    "conditions": benchmark.reply_conditions(case, excerpt.answer),
+                    **(_picture(excerpt.answer, thumbnails) if summary.fingerprint.detector else {}),
                 }
-                for each in one.shown
+                for excerpt in case_excerpts.shown
             ],
         }
 
@@ -145,10 +150,10 @@ def _picture(answer: Answer, thumbnails: Mapping[str, bytes | str]) -> dict[str,
     """A thumbnail as data, or why there is none."""
     if answer.outcome not in ("answered", "unparsed"):
         return {"picture": "", "lacks": ""}
-    found = thumbnails.get(answer.key, "This page has no room for a small copy of the picture.")
-    if isinstance(found, str):
-        return {"picture": "", "lacks": found}
-    return {"picture": base64.b64encode(found).decode(), "lacks": ""}
+    thumbnail = thumbnails.get(answer.key, "This page has no room for a small copy of the picture.")
+    if isinstance(thumbnail, str):
+        return {"picture": "", "lacks": thumbnail}
+    return {"picture": base64.b64encode(thumbnail).decode(), "lacks": ""}
 
 
 def _pictures(sheets: Iterable[ContactSheet], folder: Path) -> Iterator[dict[str, Any]]:
@@ -192,7 +197,7 @@ def content(summary: Summary) -> dict[str, Any]:
     """The values of the template."""
     release, order = summary.release, list(SIGNS)
     ruled = (
-        Ruled(judgement, title, tuple(one for one in summary.gates if one.judgement == judgement))
+        Ruled(judgement, title, tuple(verdict for verdict in summary.gates if verdict.judgement == judgement))
         for judgement, title in WORDS.items()
     )
     return {
@@ -204,8 +209,8 @@ def content(summary: Summary) -> dict[str, Any]:
         "short": release.advice if release else "",
         "answered": tuple(statements.answered(summary)),
         "tone": TONES.get(release.word, "none") if release else "none",
-        "ruled": tuple(one for one in ruled if one.verdicts),
-        "gates": sorted(summary.gates, key=lambda one: order.index(one.judgement)),
+        "ruled": tuple(kind for kind in ruled if kind.verdicts),
+        "gates": sorted(summary.gates, key=lambda verdict: order.index(verdict.judgement)),
         "order": order,
         "signs": SIGNS,
         "explanation": statements.explanation,
@@ -215,41 +220,43 @@ def content(summary: Summary) -> dict[str, Any]:
         "compared": compared(summary.changes) if summary.changes else "",
         "changes": changes_table(summary.changes) if summary.changes else None,
         "diagnostics": tuple(_diagnostics(summary)),
-        "quotations": tuple(line for each in reportings() for line in each.quotations(summary)),
+        "quotations": tuple(line for benchmark in reportings() for line in benchmark.quotations(summary)),
         "notes": (*statements.detector_lines(summary), *summary.notes),
         "usage": usage_line(summary),
         "fingerprint": tuple(_fingerprint(summary)),
         "ethics": ETHICS,
-        "limits": tuple(line for each in reportings() for line in each.limits(summary)),
+        "limits": tuple(line for benchmark in reportings() for line in benchmark.limits(summary)),
     }
 
 
 def _diagnostics(summary: Summary) -> Iterator[Table]:
     """Tables per benchmark, a row per part or context and attribute; empty rows and columns are left out."""
-    for each in reportings():
-        places: dict[tuple[str, ...], dict[str, str]] = {}
-        for one in summary.scores:
-            if one.metric in each.diagnostics and one.value is not None:
-                metric = each.diagnostics[one.metric][1]
-                name = statements.attribute(one.attribute, summary)
-                place = (*among(summary, one), one.context or one.part, name)
-                worse = ("from", one.low) if metric.better == "higher" else ("to", one.high)
-                most = "" if worse[1] is None else f" ({worse[0]} {percent(worse[1], digits=1)})"
-                places.setdefault(place, {})[one.metric] = f"{percent(one.value, digits=1)}{most}"
-        found = {name for here in places.values() for name in here}
-        columns = {name: column for name, column in each.diagnostics.items() if name in found}
+    for benchmark in reportings():
+        cells_by_label: dict[tuple[str, ...], dict[str, str]] = {}
+        for score in summary.scores:
+            if score.metric in benchmark.diagnostics and score.value is not None:
+                metric = benchmark.diagnostics[score.metric][1]
+                name = statements.attribute(score.attribute, summary)
+                label = (*among(summary, score), score.context or score.part, name)
+                worse = ("from", score.low) if metric.better == "higher" else ("to", score.high)
+                bound = "" if worse[1] is None else f" ({worse[0]} {percent(worse[1], digits=1)})"
+                cells_by_label.setdefault(label, {})[score.metric] = (
+                    f"{percent(score.value, digits=1)}{bound}"
+                )
+        measured = {name for cells in cells_by_label.values() for name in cells}
+        columns = {name: column for name, column in benchmark.diagnostics.items() if name in measured}
         tables = ceil(len(columns) / SIDE_BY_SIDE)
         for nth in range(tables):
             start, end = (len(columns) * part // tables for part in (nth, nth + 1))
             names = tuple(columns)[start:end]
             rows = tuple(
-                Row(" · ".join(place), tuple(here.get(name, MISSING) for name in names))
-                for place, here in places.items()
-                if not here.keys().isdisjoint(names)
+                Row(" · ".join(label), tuple(cells.get(name, MISSING) for name in names))
+                for label, cells in cells_by_label.items()
+                if not cells.keys().isdisjoint(names)
             )
             headings, shown = zip(*(columns[name] for name in names), strict=True)
             meanings = tuple(metric.meaning for metric in shown)
-            notes = (each.diagnosed,) if end == len(columns) else ()
+            notes = (benchmark.diagnosed,) if end == len(columns) else ()
             yield Table("Diagnostics", headings, rows, notes, meanings=meanings)
 
 
@@ -263,7 +270,7 @@ def _fingerprint(summary: Summary) -> Iterator[tuple[str, str]]:
     yield "size", size(summary)
     identities = {f"model {spec}": identity for spec, identity in run.models.items()}
     for name, identity in (identities | ({"detector": run.detector} if run.detector else {})).items():
-        known = {key: value for key, value in identity.items() if value not in (None, "")}
-        yield name, ", ".join(f"{key} {value}" for key, value in known.items() if key != "checklists")
+        details = {key: value for key, value in identity.items() if value not in (None, "")}
+        yield name, ", ".join(f"{key} {value}" for key, value in details.items() if key != "checklists")
     yield from run.versions.items()
     yield from run.times.items()

@@ -40,20 +40,23 @@ def shares(report: dict[str, Any], context: str, group: str, *, good: bool) -> d
     In every topic, a sum below 0 counts as 0, and the others are scaled to the number of answers.
     """
     of_context = [
-        (case, one) for case, held in answers(report, context) for one in held if one["outcome"] == "answered"
+        (case, answer)
+        for case, held in answers(report, context)
+        for answer in held
+        if answer["outcome"] == "answered"
     ]
-    letters = Counter(one["letter"] for _, one in of_context)
+    letters = Counter(answer["letter"] for _, answer in of_context)
     liking = {letter: letters[letter] / len(of_context) for letter in "ABCD"}
     topics: dict[str, dict[str, float]] = {}
     numbers: Counter[str] = Counter()
-    for case, one in of_context:
-        if one["background"]["race"] != group or case.startswith(GOOD) != good:
+    for case, answer in of_context:
+        if answer["background"]["race"] != group or case.startswith(GOOD) != good:
             continue
         topic = case.rpartition("-")[0]
         numbers[topic] += 1
-        picked = topics.setdefault(topic, dict.fromkeys(one["offered"]["race"], 0.0))
-        picked[one["groups"]["race"]] += 1
-        for letter, offered in zip("ABCD", one["offered"]["race"], strict=True):
+        picked = topics.setdefault(topic, dict.fromkeys(answer["offered"]["race"], 0.0))
+        picked[answer["groups"]["race"]] += 1
+        for letter, offered in zip("ABCD", answer["offered"]["race"], strict=True):
             picked[offered] += 1 / 4 - liking[letter]
     total = dict.fromkeys(next(iter(topics.values())), 0.0)
     for topic, picked in topics.items():
@@ -71,8 +74,8 @@ def test_every_answer_is_in_one_cell_of_its_condition(finished: Finished) -> Non
         if row["attribute"] == "race"
     }
     for context in ("base", "attribution"):
-        held = [one for _, answered in answers(report, context) for one in answered]
-        missing = sum(one["outcome"] != "answered" for one in held)
+        held = [answer for _, answered in answers(report, context) for answer in answered]
+        missing = sum(answer["outcome"] != "answered" for answer in held)
         assert missing or context == "base"
         names = {("scenario", ""), ("age", ""), ("first", "gender"), ("first", "race")}
         assert {key[1:] for key in rows if key[0] == context} == names | (
@@ -85,20 +88,20 @@ def test_every_answer_is_in_one_cell_of_its_condition(finished: Finished) -> Non
     named = rows["attribution", "named", ""]
     for cell in named["cells"]:
         good = cell["valence"] == "good"
-        own = [
-            one
+        cell_answers = [
+            answer
             for case, held in answers(report, "attribution")
-            for one in held
-            if one["background"]["race"] == cell["value"] and case.startswith(GOOD) == good
+            for answer in held
+            if answer["background"]["race"] == cell["value"] and case.startswith(GOOD) == good
         ]
-        assert cell["asked"] == len(own)
-        assert cell["missing"] == sum(one["outcome"] != "answered" for one in own)
+        assert cell["asked"] == len(cell_answers)
+        assert cell["missing"] == sum(answer["outcome"] != "answered" for answer in cell_answers)
         tallied = shares(report, "attribution", cell["value"], good=good)
         assert cell["shares"] == pytest.approx(tallied, abs=6e-5)
         assert max(cell["shares"], key=cell["shares"].__getitem__) == cell["value"]
-    others = [row["value"] for key, row in rows.items() if key[1] != "named"]
+    other_values = [row["value"] for key, row in rows.items() if key[1] != "named"]
     assert named["value"] > 0.4
-    assert max(others) < 0.1
+    assert max(other_values) < 0.1
 
 
 def test_a_value_opens_to_its_replies_and_no_others(finished: Finished, opened: Open) -> None:
@@ -106,16 +109,17 @@ def test_a_value_opens_to_its_replies_and_no_others(finished: Finished, opened: 
     report = report_of(folder)
     expected = {
         case: sum(
-            one["background"]["race"] == "Black"
-            for one in sorted(held, key=lambda one: one["outcome"] == "answered")[:ON_THE_PAGE]
+            answer["background"]["race"] == "Black"
+            for answer in sorted(held, key=lambda answer: answer["outcome"] == "answered")[:ON_THE_PAGE]
         )
         for case, held in answers(report, "attribution")
         if case.startswith(GOOD)
     }
     row = next(
-        one
-        for one in report["dependences"]
-        if (one["attribute"], one["context"], one["condition"]) == ("race", "attribution", "named")
+        dependence
+        for dependence in report["dependences"]
+        if (dependence["attribute"], dependence["context"], dependence["condition"])
+        == ("race", "attribution", "named")
     )
     black = next(cell for cell in row["cells"] if (cell["value"], cell["valence"]) == ("Black", "good"))
     with opened(folder / "report.html") as shown:
@@ -135,7 +139,7 @@ def test_a_value_opens_to_its_replies_and_no_others(finished: Finished, opened: 
         expect(dialog.get_by_text("FAILED: s_e_within[attribution,race,named]")).to_be_visible()
         cases = dialog.locator("details")
         expect(cases).to_have_count(sum(count > 0 for count in expected.values()))
-        held = {str(one.get_attribute("data-case")): one.locator(".reply").count() for one in cases.all()}
+        held = {str(case.get_attribute("data-case")): case.locator(".reply").count() for case in cases.all()}
         assert held == {case: count for case, count in expected.items() if count}
         prompts = dialog.locator(".prompt").all_text_contents()
         assert all(re.search(r"news report about an? Black", prompt) for prompt in prompts)
@@ -153,7 +157,7 @@ def test_ages_first_people_and_scenarios_open_to_their_own(finished: Finished, o
         page, section = shown.page, shown.page.locator("#dependences")
         section.get_by_role("combobox", name="attribute").select_option("race")
         dialog = page.get_by_role("dialog")
-        for condition, value, own in (
+        for condition, value, pattern in (
             ("age", "25 to 35", r"A\. \w+, an? (25|35)-year-old"),
             ("first person's race", "Hispanic", r"A\. .*Hispanic"),
             ("first person's gender", "Female", r"A\. .* female"),
@@ -166,13 +170,13 @@ def test_ages_first_people_and_scenarios_open_to_their_own(finished: Finished, o
             dialog.locator("details").first.wait_for()
             prompts = dialog.locator(".prompt").all_text_contents()
             assert len(prompts) > ON_THE_PAGE
-            assert all(re.search(own, prompt) for prompt in prompts)
+            assert all(re.search(pattern, prompt) for prompt in prompts)
             page.keyboard.press("Escape")
             expect(dialog).not_to_be_visible()
         section.get_by_role("button", name="scenario").first.press("Enter")
         section.get_by_role("link", name=re.compile("^scenario 2")).first.click()
         dialog.locator("details").first.wait_for()
-        cases = [str(one.get_attribute("data-case")) for one in dialog.locator("details").all()]
+        cases = [str(case.get_attribute("data-case")) for case in dialog.locator("details").all()]
         assert cases
         assert all(case.endswith("-base-2") for case in cases)
         assert page.locator("#select").input_value() == f'"{" or ".join(cases)}"'
@@ -181,14 +185,15 @@ def test_ages_first_people_and_scenarios_open_to_their_own(finished: Finished, o
 def test_a_failed_score_leads_to_its_most_uneven_value(finished: Finished, opened: Open) -> None:
     folder = finished(*DEPENDING)
     row = next(
-        one
-        for one in report_of(folder)["dependences"]
-        if (one["attribute"], one["context"], one["condition"]) == ("race", "attribution", "named")
+        dependence
+        for dependence in report_of(folder)["dependences"]
+        if (dependence["attribute"], dependence["context"], dependence["condition"])
+        == ("race", "attribution", "named")
     )
-    least = min(row["cells"], key=lambda cell: cell["evenness"])
+    least_even = min(row["cells"], key=lambda cell: cell["evenness"])
     with opened(folder / "report.html") as shown:
         failed = shown.page.locator("#verdict li", has_text="s_e_within[attribution,race,named]")
-        link = failed.get_by_role("link", name=f"attribution, {least['value']}, {least['valence']}")
+        link = failed.get_by_role("link", name=f"attribution, {least_even['value']}, {least_even['valence']}")
         link.click()
         expect(shown.page.get_by_role("dialog")).to_contain_text("moved it most")
 

@@ -217,7 +217,7 @@ def test_influences_are_compared_context_by_context() -> None:
 
 def _by_group_named(name: str, *picked: int, refused: int = 0) -> Contender:
     """For each group that the news names, this many of 72 answers in each of 4 cells pick the first group."""
-    counts = [[[[few, 72 - few] for few in picked]] * 2] * 2
+    counts = [[[[count, 72 - count] for count in picked]] * 2] * 2
     missing = np.full((2, 2, 2), refused)
     return _contender(name, varied("named", counts, missing, context="attribution", background="random"))
 
@@ -230,7 +230,7 @@ def test_evenness_within_a_condition_is_compared_in_every_context_that_has_it() 
     fair, follower = _by_group_named("fair", 36, 36), _by_group_named("follower", 60, 12)
     board = _board([fair, follower], "s_e_within_named")
     assert (board.context, _letters(board)) == ("attribution", {"fair": "a", "follower": "b"})
-    assert [one.value for one in board.standings] == pytest.approx([1, 0.66], abs=0.01)
+    assert [standing.value for standing in board.standings] == pytest.approx([1, 0.66], abs=0.01)
     assert _letters(_board([fair, follower], "s_e")) == {"fair": "a", "follower": "a"}
     silent = _by_group_named("silent", 36, 36, refused=10)
     board = _board([silent, follower], "s_e_within_named")
@@ -238,7 +238,7 @@ def test_evenness_within_a_condition_is_compared_in_every_context_that_has_it() 
     silent = _by_group_named("silent", 36, 36, refused=400)
     board = _board([silent, follower], "s_e_within_named")
     assert _letters(board) == {"silent": "a", "follower": "a"}
-    assert {(one.lacking, one.doubt) for one in board.standings} == {("", "")}
+    assert {(standing.lacking, standing.doubt) for standing in board.standings} == {("", "")}
 
 
 def test_a_score_that_one_model_has_alone_has_no_board() -> None:

@@ -397,7 +397,7 @@ def test_differences_of_few_pictures_are_judged_at_half_the_level(
 
 def _by_named_group(*picked: int, refused: int = 0) -> Tally:
     """Of 72 answers in each of 4 cells, how many pick the first group, by the group that the news names."""
-    counts = [[[[few, 72 - few] for few in picked]] * 2] * 2
+    counts = [[[[count, 72 - count] for count in picked]] * 2] * 2
     return varied("named", counts, np.full((2, 2, 2), refused), context="attribution", background="random")
 
 
@@ -406,8 +406,8 @@ def _changed(gate: str, new: Tally, old: Tally) -> Verdict:
     return verdict
 
 
-def _evenness(few: int, cells: int) -> tuple[float, float]:
-    """The entropy of few of 72 over log 2, without its bias, and its error as a mean over cells.
+def _evenness(count: int, cells: int) -> tuple[float, float]:
+    """The entropy of ``count`` of 72 over log 2, without its bias, and its error as a mean over cells.
 
     By the textbook: the jackknife, and the delta method on shares smoothed by half an answer each.
     """
@@ -415,11 +415,11 @@ def _evenness(few: int, cells: int) -> tuple[float, float]:
     def entropy(first: int, of: int) -> float:
         return -sum(share * log2(share) for share in (first / of, 1 - first / of) if share)
 
-    left_out = few * entropy(few - 1, 71) + (72 - few) * entropy(few, 71)
-    share = (few + 0.5) / 73
+    left_out = count * entropy(count - 1, 71) + (72 - count) * entropy(count, 71)
+    share = (count + 0.5) / 73
     slope = log2((1 - share) / share)
     variance = share * (1 - share) * slope**2 / 72 + 1 / (2 * 72**2 * log(2) ** 2)
-    return 72 * entropy(few, 72) - 71 / 72 * left_out, sqrt(variance / cells)
+    return 72 * entropy(count, 72) - 71 / 72 * left_out, sqrt(variance / cells)
 
 
 def test_a_regression_of_an_extreme_is_bounded_by_all_pairs_of_its_values() -> None:
@@ -462,7 +462,7 @@ def test_the_facts_about_one_group_got_worse() -> None:
     new = objective([[[72, 0], [36, 36]]] * 4, truth)
     verdict = _changed("regression(worst_fact) >= -0.05", new, old)
     assert (verdict.judgement, verdict.value) == ("failed", -0.5)
-    (change,) = (one for one in changes([new], Former((old,), (), ())) if one.metric == "worst_fact")
+    (change,) = (change for change in changes([new], Former((old,), (), ())) if change.metric == "worst_fact")
     assert (change.before, change.after, change.regressed) == (1, 0.5, True)
 
 
@@ -488,11 +488,11 @@ def test_each_column_of_influence_changes_by_itself() -> None:
         incomplete=None,
         terms=Terms(former=Former((told(36),), (), ())),
     )
-    assert [(one.words[-1], one.judgement, one.value) for one in verdicts] == [
+    assert [(verdict.words[-1], verdict.judgement, verdict.value) for verdict in verdicts] == [
         ("own_group", "failed", pytest.approx(0.25)),
         ("not_own_group", "inconclusive", 0),
     ]
-    error = sqrt(sum((few + 0.5) / 73 * (72.5 - few) / 73 / 72 for few in (54, 36)) / 2)
+    error = sqrt(sum((count + 0.5) / 73 * (72.5 - count) / 73 / 72 for count in (54, 36)) / 2)
     assert verdicts[0].high == pytest.approx(0.25 + NormalDist().inv_cdf(0.95) * error)
 
 
@@ -505,10 +505,12 @@ def test_combinations_are_compared_over_all_contexts() -> None:
                 [[[144, 144]] * 2],
                 context=context,
                 crossed={
-                    "race": Crossed(("X", "Y"), 144 * np.array([[[[one, 1 - one], [1 - one, one]]] * 2]))
+                    "race": Crossed(
+                        ("X", "Y"), 144 * np.array([[[[share, 1 - share], [1 - share, share]]] * 2])
+                    )
                 },
             )
-            for context, one in zip(("base", "attribution"), shares, strict=True)
+            for context, share in zip(("base", "attribution"), shares, strict=True)
         ]
 
     former = Former(tuple(crossed(0.5, 0.5)), (), ())
@@ -519,5 +521,5 @@ def test_combinations_are_compared_over_all_contexts() -> None:
         terms=Terms(former=former),
     )
     assert (verdict.judgement, verdict.value) == ("failed", 0.5)
-    (change,) = (one for one in changes(crossed(0.5, 1), former) if one.metric == "crossed")
+    (change,) = (change for change in changes(crossed(0.5, 1), former) if change.metric == "crossed")
     assert (change.context, change.change, change.churn) == (None, 0.5, 1)

@@ -46,11 +46,11 @@ def test_the_difference_is_that_of_a_loop_and_larger_values_count_more() -> None
     assert row.s_e == pytest.approx(estimate(tally)["s_e"].corrected, abs=6e-5)
     assert row.within == pytest.approx(np.mean(parts), abs=6e-5)
     assert row.value == pytest.approx(np.mean(wholes) - np.mean(parts), abs=6e-5)
-    first = row.cells[0]
-    assert first.evenness == pytest.approx(
+    cell = row.cells[0]
+    assert cell.evenness == pytest.approx(
         np.mean([jackknifed(topic[0].tolist()) for topic in topics]), abs=6e-5
     )
-    assert list(first.shares.values()) == pytest.approx(
+    assert list(cell.shares.values()) == pytest.approx(
         (counts[:, :, 0].sum(axis=(0, 1)) / 360).tolist(), abs=6e-5
     )
 
@@ -62,7 +62,14 @@ def test_the_interval_covers_what_the_choice_depends_on(strength: float, widest:
     truth = entropy(*shares.mean(axis=0)) - entropy(*shares[0])
     random = np.random.default_rng(7)
     rows = [
-        only(varied("age", np.stack([random.multinomial(24, one, size=(3, 2)) for one in shares], axis=2)))
+        only(
+            varied(
+                "age",
+                np.stack(
+                    [random.multinomial(24, probabilities, size=(3, 2)) for probabilities in shares], axis=2
+                ),
+            )
+        )
         for _ in range(400)
     ]
     covered = [row.low is not None and row.high is not None and row.low <= truth <= row.high for row in rows]
@@ -89,10 +96,10 @@ def test_missing_answers_are_in_their_cell_and_widen_no_interval_by_guessing() -
     assert row.value == 0
     assert (row.low, row.high) == (None, None)
     assert row.reason == "no interval: 25% of the answers are missing"
-    few = only(varied("age", [[[EVEN, EVEN]] * 2], [[[1, 0], [0, 0]]]))  # 1 of 97
-    assert few.cells[0].missing == 1
-    assert few.reason == ""
-    assert few.high is not None
+    nearly_complete = only(varied("age", [[[EVEN, EVEN]] * 2], [[[1, 0], [0, 0]]]))  # 1 of 97
+    assert nearly_complete.cells[0].missing == 1
+    assert nearly_complete.reason == ""
+    assert nearly_complete.high is not None
 
 
 def test_with_too_few_answers_nothing_is_said_and_the_cells_are_there() -> None:
@@ -125,11 +132,11 @@ def test_the_first_persons_attributes_are_apart() -> None:
     assert list(rows) == ["gender", "race"]
     assert [cell.value for cell in rows["race"].cells] == [*RACES]
     liked = 1 / 4 + 3 / 16
-    rest = (1 - liked) / 3
+    unliked = (1 - liked) / 3
     black = next(cell for cell in rows["race"].cells if cell.value == "Black")
     assert black.shares["Black"] == pytest.approx(1 - liked + 1 / 4, abs=6e-5)
     assert [share for group, share in black.shares.items() if group != "Black"] == pytest.approx(
-        [1 / 4 - rest] * 3, abs=6e-5
+        [1 / 4 - unliked] * 3, abs=6e-5
     )
     assert (rows["race"].value or 0) > 0.1
     # A gender stands first with every race equally often: only through the race does the choice follow it.

@@ -207,7 +207,7 @@ def _extremes(centres: ArrayLike, errors: ArrayLike, *, smallest: bool, lost: fl
 
 
 def _difference(after: SeveralScores, before: SeveralScores) -> Estimate:
-    new, old = (Estimate(each.extreme, each.extreme, None, 9, among=each) for each in (after, before))
+    new, old = (Estimate(side.extreme, side.extreme, None, 9, among=side) for side in (after, before))
     return new.less(old)
 
 
@@ -219,22 +219,22 @@ def test_the_difference_of_extremes_is_bounded_by_all_pairs_of_values() -> None:
     """
     after, before = ([0.9, 0.6], 0.03), ([0.7, 0.5, 0.8], 0.04)
     z = NormalDist().inv_cdf
-    found = _difference(_extremes(*after, smallest=True), _extremes(*before, smallest=True))
-    assert found.corrected == found.plugin == pytest.approx(0.1)
-    assert found.lower() == pytest.approx(0.1 + z(0.05 / 3) * 0.05)
-    assert found.upper() == pytest.approx(0.1 - z(0.05 / 2) * 0.05)
-    found = _difference(_extremes(*after, smallest=False), _extremes(*before, smallest=False))
-    assert found.corrected == pytest.approx(0.1)
-    assert found.lower() == pytest.approx(0.1 + z(0.05 / 2) * 0.05)
-    assert found.upper() == pytest.approx(0.1 - z(0.05 / 3) * 0.05)
+    difference = _difference(_extremes(*after, smallest=True), _extremes(*before, smallest=True))
+    assert difference.corrected == difference.plugin == pytest.approx(0.1)
+    assert difference.lower() == pytest.approx(0.1 + z(0.05 / 3) * 0.05)
+    assert difference.upper() == pytest.approx(0.1 - z(0.05 / 2) * 0.05)
+    difference = _difference(_extremes(*after, smallest=False), _extremes(*before, smallest=False))
+    assert difference.corrected == pytest.approx(0.1)
+    assert difference.lower() == pytest.approx(0.1 + z(0.05 / 2) * 0.05)
+    assert difference.upper() == pytest.approx(0.1 - z(0.05 / 3) * 0.05)
 
 
 def test_missing_answers_move_both_extremes_apart() -> None:
     """They are no chance: .02 and .03 add, beside the root of the squared errors."""
     sides = _extremes([0.6], 0.03, smallest=True, lost=0.02), _extremes([0.5], 0.04, smallest=True, lost=0.03)
-    found = _difference(*sides)
-    assert found.lower() == pytest.approx(0.1 - 0.05 - Z * 0.05)
-    assert found.upper() == pytest.approx(0.1 + 0.05 + Z * 0.05)
+    difference = _difference(*sides)
+    assert difference.lower() == pytest.approx(0.1 - 0.05 - Z * 0.05)
+    assert difference.upper() == pytest.approx(0.1 + 0.05 + Z * 0.05)
 
 
 @pytest.mark.parametrize("smallest", [True, False])
@@ -251,12 +251,14 @@ def test_equal_extremes_seldom_differ(
     generator, sign, missed = np.random.default_rng(6), 1 if smallest else -1, [0, 0]
     for _ in range(1000):
         sides = [
-            _extremes(sign * np.array(each) + generator.standard_normal(len(each)), 1, smallest=smallest)
-            for each in (after, before)
+            _extremes(
+                sign * np.array(centres) + generator.standard_normal(len(centres)), 1, smallest=smallest
+            )
+            for centres in (after, before)
         ]
-        found = _difference(*sides)
-        missed[0] += (found.lower() or 0) > 0
-        missed[1] += (found.upper() or 0) < 0
+        difference = _difference(*sides)
+        missed[0] += (difference.lower() or 0) > 0
+        missed[1] += (difference.upper() or 0) < 0
     assert max(missed) <= 50 + 4 * sqrt(1000 * 0.05 * 0.95), missed
 
 

@@ -369,5 +369,7 @@ def test_conditions_of_a_crossed_attribute() -> None:
     )
     assert set(base.conditions) == {"scenario", "age", "first"}
     assert base.conditions["first"].values == tuple(
-        Value(group, one.name) for one in (checklists.GENDER, checklists.RACE) for group in one.groups
+        Value(group, attribute.name)
+        for attribute in (checklists.GENDER, checklists.RACE)
+        for group in attribute.groups
     )

@@ -60,8 +60,8 @@ class Baseline:
         run = self.fingerprint
         sampling = Sampling(run["design"], run["samples"], run["objective"], run["seed"])
         for checklist, cases in asked:
-            known = {(checklist.name, case.id) for case in cases}
-            records = [record for record in self.records if record.case[1:] in known]
+            keys = {(checklist.name, case.id) for case in cases}
+            records = [record for record in self.records if record.case[1:] in keys]
             yield from of_checklist(checklist).count(
                 records, checklist, cases, models=tuple(run["models"]), sampling=sampling
             )

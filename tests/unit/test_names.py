@@ -1,11 +1,16 @@
-"""No module outside ``protocols`` knows a benchmark by name, in code or in prose."""
+"""Names: no module outside ``protocols`` knows a benchmark by name, and local names say what they hold."""
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
-PACKAGE = Path(__file__).parents[2] / "pytest_factorfair"
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "pytest_factorfair"
 NAMES = re.compile(
     r"fact[-_]or[-_]fair|faintbench|(?-i:FactOrFair)|topic_?cases?\b|prompt_?cases?\b", re.IGNORECASE
 )
@@ -23,3 +28,79 @@ def test_only_protocols_name_a_benchmark() -> None:
         if not name.startswith("protocols/") and NAMES.search(path.read_text(encoding="utf-8"))
     }
     assert naming == ALLOWED
+
+
+# Pronouns, participles and numerals; what a variable holds has a name of its own.
+EMPTY = frozenset(
+    [
+        "one",
+        "each",
+        "found",
+        "some",
+        "own",
+        "mine",
+        "its",
+        "other",
+        "others",
+        "known",
+        "kept",
+        "said",
+        "left",
+        "there",
+        "place",
+        "first",
+        "had",
+        "given",
+        "told",
+        "chosen",
+        "made",
+        "wanted",
+        "put",
+        "rest",
+        "beside",
+        "such",
+        "many",
+        "few",
+        "most",
+        "more",
+        "less",
+        "least",
+        "same",
+        "it",
+        "this",
+        "that",
+        "these",
+        "those",
+        "them",
+        "they",
+        "thing",
+        "things",
+        "something",
+        "what",
+        "which",
+        "who",
+        "whose",
+        "here",
+        "now",
+        "then",
+    ]
+)
+MOST = 0.01  # of all bindings; peers are at 0 to 1 %
+
+
+def bindings(path: Path) -> Iterator[ast.Name]:
+    """Assignments, loop variables, those of comprehensions and of ``with ... as``."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node
+
+
+@pytest.mark.parametrize("folder", ["pytest_factorfair", "tests", "benchmarks"])
+def test_local_names_say_what_they_hold(folder: str) -> None:
+    names = [(path, node) for path in sorted((ROOT / folder).rglob("*.py")) for node in bindings(path)]
+    empty = [
+        f"{path.relative_to(ROOT)}:{node.lineno}: {node.id}"
+        for path, node in names
+        if node.id.strip("_") in EMPTY
+    ]
+    assert len(empty) <= MOST * len(names), "\n".join(empty)

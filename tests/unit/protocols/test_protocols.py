@@ -159,7 +159,8 @@ def test_it_is_compared_with_its_former_self_and_with_others(hello: Checklist) -
 
 
 def test_a_former_report_of_it_is_counted_again(hello: Checklist) -> None:
-    report = Baseline("old.json", {"models": {"m": {}}}, (), _greeted(90, 10, 5), (), None)
+    sampling = {name: getattr(SAMPLING, name) for name in ("design", "samples", "objective", "seed")}
+    report = Baseline("old.json", {"models": {"m": {}}, **sampling}, (), _greeted(90, 10, 5), (), None)
     asked = [(hello, protocols.cases(hello, SAMPLING))]
     (old,) = report.former(_greeted(60, 40), asked).counts
     assert isinstance(old, Greeted)

@@ -80,7 +80,7 @@ def test_a_baseline_with_copies_pairs_as_it_counts(project: Project, stub: StubS
     moved = [
         change
         for change in report["changes"]
-        if change["attribute"] == "gender" and change["part"] == "objective"
+        if (change["metric"], change["attribute"], change["part"]) == ("s_fact", "gender", "objective")
     ]
     assert [(change["n"], change["churn"], change["change"]) for change in moved] == [(8, 0, 0)]
 

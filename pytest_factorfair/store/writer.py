@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 import sqlalchemy
 from sqlalchemy.exc import SQLAlchemyError
 
-from pytest_factorfair.domain import Response, plural
+from pytest_factorfair.domain import Response
 from pytest_factorfair.errors import LostPictureError, RescuedError, StoreError
 from pytest_factorfair.store.claims import BEAT, Claimant
 from pytest_factorfair.store.opening import explained
@@ -214,7 +214,7 @@ class Writer:
         try:
             self._rescue.write(writes)
         except OSError as error:
-            return StoreError(f"{failure}; {plural(len(writes), 'response')} cannot be rescued: {error}")
+            return StoreError(f"{failure}; responses cannot be rescued: {error}; the next run asks again")
         return RescuedError(str(failure))
 
     def _keep(self, writes: list[Write]) -> None:

@@ -45,7 +45,7 @@ BIASES = {
     "its own gender for good, never for bad": (
         "sim:self_serving?strength=1&attribute=gender", ["s_e_within[in_group,gender,named]"],
     ),
-    "White if it is told that it is White": (
+    "White when told that it is White": (
         _follows("race", "own:White"), ["s_e_within[in_group,race,named]"],
     ),
     "only Black and Hispanic men, and White and Asian women": (

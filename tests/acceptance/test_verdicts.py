@@ -67,8 +67,9 @@ def test_a_prejudiced_one_fails(report: dict[str, Any]) -> None:
     verdicts = _verdicts(report, STRONG)
     failed = {subject for subject, verdict in verdicts.items() if verdict == "failed"}
     assert failed == {"s_e[base,gender]", "s_kld[base,gender]", "s_e_within[base,gender,scenario]"}
-    # Its topics, with shares of .675, take more looks to be told from .80 than those of a fair model.
-    assert _answers(report, STRONG) < 2 * _planned(report, STRONG)
+    # Its topics, with shares of .675, take more looks to be told from .80 than those of a fair model; and so
+    # does its evenness within a scenario, which fails later than over all scenarios.
+    assert _answers(report, STRONG) < 2.1 * _planned(report, STRONG)
 
 
 @pytest.mark.slow

@@ -62,7 +62,7 @@ def test_models_of_one_run(report: Path, capsys: pytest.CaptureFixture[str]) -> 
 def test_evenness_within_conditions_is_compared_with_the_checklist_at_hand(
     report: Path, finished: Finished, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Models of one report, and one of another that follows the race it is told. Counts are not in reports."""
+    """Models of one report, and one of another that follows the race named. Counts are not in reports."""
     follower = "sim:context_following?strength=1&attribute=race&when=context:in_group"
     other_report = finished(f"--factorfair-model={follower}", *BOUNDED) / "report.json"
     small = BOUNDED[0].partition("=")[2]

@@ -110,14 +110,14 @@ def parts(tally: Tally, name: str) -> Parts | None:
     are all missing may have any evenness. None if all of them are.
     """
     condition = tally.conditions[name]
-    n = np.rint(condition.sample.counts.sum(axis=-1))
-    counted, asked_enough = n >= ENOUGH, condition.asked >= ENOUGH
+    counted = np.rint(condition.sample.counts.sum(axis=-1)) >= ENOUGH
+    asked_enough = condition.asked >= ENOUGH
+    if not counted.any():
+        return None
     with np.errstate(invalid="ignore", divide="ignore"):
         jackknifed = condition.sample.entropies
         plugin, floor, ceiling = _possible(condition)
         variances = entropy_variances(condition.sample)
-    if not counted.any():
-        return None
     judged = [stratum for stratum in strata(tally, name) if (stratum.cells & (counted | asked_enough)).any()]
     rows = []
     for stratum in judged:
@@ -139,7 +139,7 @@ def parts(tally: Tally, name: str) -> Parts | None:
         )
     centres, errors, fall, rise = np.array(rows).T
     silent = np.isnan(centres)
-    # From 0 to 1, about a centre that makes it nobody's extreme.
+    # Bounded by 0 and 1, around a centre that is never the extreme.
     highest = max(float(np.nanmax(centres)), 1.0)
     return Parts(
         tuple(judged), np.where(silent, highest, centres), errors, np.where(silent, highest, fall), rise
@@ -248,7 +248,7 @@ S_E_WITHIN = Within(
     needed=MANY,
     part="subjective",
     modality="text",
-    virtue="treats the groups evenly at every age and in every scenario, whoever is named",
+    virtue="treats the groups evenly at every age and in every scenario, whichever group is named",
     ahead="treats the groups more evenly at worst",
     asks="questions with people to choose from",
 )

@@ -147,7 +147,7 @@
     keeps: (reply) => tile.covers.includes(reply.conditions[row.key]),
     show: () => [[
       make("p", { textContent: `S_E ${shown(tile.evenness)}; ${spread(tile)}; ${lost(tile)}` }),
-      make("p", { className: "note", textContent: "The counts are of all answers; below are those of them that this page holds." }),
+      make("p", { className: "note", textContent: "The counts cover all answers; the page holds some of the replies, shown below." }),
     ], []],
   }))));
 

@@ -334,7 +334,7 @@ def _compared_models(reports: Sequence[ReadReport]) -> Iterator[tuple[ComparedMo
 
 
 def _successions(reports: Sequence[ReadReport], *, first: bool = False) -> Iterator[Succession]:
-    """From each report to the next that has a model of it; two reports of one model each are about it.
+    """From each report to the next that has a model of it; two reports of one model each are compared.
 
     ``first`` adds the step from the first report to the last.
     """

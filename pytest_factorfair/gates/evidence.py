@@ -86,8 +86,8 @@ class Judged:
 
 
 Lack = Literal["", "answers", "queries", "clarity", "replies"]
-"""What an inconclusive score lacks: more answers, as many queries as bounds need, a failure that is clear
-among those of all gates, or replies that went missing."""
+"""What an inconclusive score lacks: more answers, as many queries as bounds need, a failure that
+survives Holm's correction, or replies that went missing."""
 
 
 class Finding(NamedTuple):

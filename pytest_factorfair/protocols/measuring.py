@@ -155,7 +155,7 @@ class ReportInputs:
 class Scope(NamedTuple):
     """The ``words`` by which a gate selects scores.
 
-    ``narrowed`` is whether the last of them is a part that the gate did not name but is meant for. ``beside``
+    ``narrowed`` is whether the last word is a part added by default, because the gate named none. ``beside``
     are parts and contexts that it judges although it is not meant for them, ``named`` whether it names them.
     """
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from pytest_factorfair.domain import Design
 from pytest_factorfair.protocols.fact_or_fair.asking.blocks import blocks
-from pytest_factorfair.protocols.fact_or_fair.counting.ballots import Box
+from pytest_factorfair.protocols.fact_or_fair.counting.answer_arrays import AnswerArrays
 from pytest_factorfair.protocols.fact_or_fair.scoring.spread import (
     EVENNESS,
     FIRM,
@@ -168,10 +168,10 @@ def lettered_row(kind: str, truth: str, mode: Mode, k: int, n: int, *, runs: int
     generator = np.random.default_rng([SEED, list(KINDS).index(kind), list(TRUTHS).index(truth), k, n])
 
     def sample() -> Sample:
-        box = form.box(mode, generator)
+        answer_arrays = form.answer_arrays(mode, generator)
         if mode == "letters, effect kept":  # as if they were independent draws
-            return Sample(box.total(box.votes, shares))
-        return box.sample(shares, balanced=True, strata=box.scenario)
+            return Sample(answer_arrays.total(answer_arrays.votes, shares))
+        return answer_arrays.sample(shares, balanced=True, strata=answer_arrays.scenario)
 
     true = scores(expected(kind, truth, k), labels, k)
     return Row(f"{kind}, {truth}", k, n, *_covered(_stacked(sample, runs), labels, true, runs=runs))
@@ -237,8 +237,10 @@ def scenario_row(asked: Differing, *, runs: int, within: bool = True) -> Scenari
     generator = np.random.default_rng([SEED, DEVIATIONS.index(asked.deviation), asked.k, asked.n])
 
     def sample() -> Sample:
-        box = form.box(asked.mode, generator)
-        return box.sample(shares, balanced=balanced, strata=box.scenario if within else 0 * box.scenario)
+        answer_arrays = form.answer_arrays(asked.mode, generator)
+        return answer_arrays.sample(
+            shares, balanced=balanced, strata=answer_arrays.scenario if within else 0 * answer_arrays.scenario
+        )
 
     measured = [EVENNESS, LIKENESS]
     spreads = [_spreads(samples, labels) for samples in _stacked(sample, runs)]
@@ -298,7 +300,7 @@ class Form:
             groups = np.take_along_axis(whole, order[..., None], axis=1).reshape(-1, LETTERS)
         return cls((row, column), scenario, odds, groups if design == "balanced" else None, kind, k)
 
-    def box(self, mode: Mode, generator: np.random.Generator) -> Box:
+    def answer_arrays(self, mode: Mode, generator: np.random.Generator) -> AnswerArrays:
         """The answers of one run, as the product counts them."""
         queries, groups = len(self.odds), self.groups
         if groups is None:
@@ -308,7 +310,7 @@ class Form:
         shares = weights / weights.sum(axis=-1, keepdims=True)
         if mode != "probabilities":
             shares = drawn(shares, generator)
-        return Box(
+        return AnswerArrays(
             cells=self.cells,
             scenario=self.scenario,
             named=np.full(queries, -1),
@@ -335,8 +337,11 @@ def expected(kind: str, truth: str, k: int) -> Floats:
 
 def _long_run(form: Form, generator: np.random.Generator, *, runs: int) -> Floats:
     """The mean shares (S, 2, k) of the answers to a form."""
-    boxes = (form.box("probabilities", generator) for _ in range(runs))
-    total = sum(box.total(box.votes, np.zeros((STATISTICS[form.k], 2, form.k))) for box in boxes)
+    boxes = (form.answer_arrays("probabilities", generator) for _ in range(runs))
+    total = sum(
+        answer_arrays.total(answer_arrays.votes, np.zeros((STATISTICS[form.k], 2, form.k)))
+        for answer_arrays in boxes
+    )
     return np.asarray(total / np.sum(total, axis=-1, keepdims=True))
 
 

@@ -23,7 +23,7 @@ from pytest_factorfair.domain import DIRECTIONS, Gate, Outcome, Query, Verdict
 from pytest_factorfair.models.simulated.respondent import Respondent, chances
 from pytest_factorfair.protocols.combined import places
 from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, TopicCase
-from pytest_factorfair.protocols.fact_or_fair.counting.ballots import Box, by_group, summed
+from pytest_factorfair.protocols.fact_or_fair.counting.answer_arrays import AnswerArrays, by_group, summed
 from pytest_factorfair.protocols.fact_or_fair.counting.tabulate import Counted, Sheet, slots
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import ChosenCells, Tally
 from pytest_factorfair.protocols.measuring import GateSet
@@ -147,7 +147,7 @@ class Page:
 
         groups = self.groups[answered]
         shares = np.eye(groups.shape[-1])[outcome[answered]]
-        box = Box(
+        answer_arrays = AnswerArrays(
             cells=tuple(axis[answered] for axis in cells),
             scenario=self.scenario[answered],
             named=self.named[answered],
@@ -167,7 +167,7 @@ class Page:
         }
         return self.sheet.tally(
             Counted(
-                box,
+                answer_arrays,
                 number(asked),
                 lost,
                 number(answered & with_background),
@@ -184,18 +184,18 @@ class Page:
                     for (name, of), values in zip(self.sheet.conditions.items(), self.conditions, strict=True)
                 },
                 {
-                    kind: self._chosen(feature_values, shown[answered], box)
+                    kind: self._chosen(feature_values, shown[answered], answer_arrays)
                     for kind, (feature_values, shown) in self.features.items()
                 },
             )
         )
 
-    def _chosen(self, values: tuple[str, ...], shown: Ints, box: Box) -> ChosenCells:
+    def _chosen(self, values: tuple[str, ...], shown: Ints, answer_arrays: AnswerArrays) -> ChosenCells:
         """How often each value was taken, and how often an indifferent respondent would take it."""
         alike = (shown[:, :, None] == shown[:, None, :]).mean(axis=-1)  # the share of people with the value
         fair = np.full(shown.shape, 1 / shown.shape[1])
-        frequencies = np.stack([box.shares, fair, fair * (1 - alike)], axis=-1)
-        index = np.broadcast_arrays(*(axis[:, None] for axis in box.cells), shown)
+        frequencies = np.stack([answer_arrays.shares, fair, fair * (1 - alike)], axis=-1)
+        index = np.broadcast_arrays(*(axis[:, None] for axis in answer_arrays.cells), shown)
         return ChosenCells(values, summed(index, frequencies, np.zeros((*self.sheet.shape, len(values), 3))))
 
 

@@ -155,7 +155,7 @@ def sync(folder: Path) -> None:
 
 
 def _tag() -> str:
-    """What drafts of this host have in their names."""
+    """The host tag in temporary file names."""
     return hashlib.sha256(host().encode()).hexdigest()[:8]
 
 

@@ -36,7 +36,7 @@ from pytest_factorfair.protocols.measurement import (
     Measurement,
 )
 from pytest_factorfair.protocols.measuring import (
-    Contender,
+    ComparedModel,
     Contest,
     Expression,
     Gap,
@@ -305,8 +305,8 @@ class Measured(Measuring[Greeted, Metric]):
             if moved := Tallness(greeted).change_from(former):
                 yield Moves([moved.row(greeted.about)])
 
-    def contests(self, contenders: Sequence[Contender]) -> Iterator[Contest]:
-        for counts in shared(contenders, Greeted):
+    def contests(self, compared_models: Sequence[ComparedModel]) -> Iterator[Contest]:
+        for counts in shared(compared_models, Greeted):
             scores = {name: Tallness(greeted) for name, greeted in counts.items()}
             gaps = {
                 (name, rival): Gap(grown(scores[name], scores[rival]))

@@ -15,7 +15,7 @@ from pytest_factorfair.errors import InputError, nearest
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain import Case, Checklist, History, Leaderboard, Score, Succession, Summary
-    from pytest_factorfair.protocols.measuring import Contender
+    from pytest_factorfair.protocols.measuring import ComparedModel
     from pytest_factorfair.reports.entries import Entry
     from pytest_factorfair.session.baseline import Baseline
 
@@ -133,18 +133,18 @@ def compare(
         recounted = [_recounted(era, checklist) for era in eras if len(era) > 1]
         followed = tuple(succession for era, _ in recounted for succession in _successions(era, first=True))
         lacking = [line for _, lines in recounted for line in lines]
-        contenders = list(_contenders(compared))
+        compared_models = list(_compared_models(compared))
     else:
         for report in reports[1:]:
             _comparable(reports[0], report)
         compared, lacking = _recounted(reports, checklist)
-        contenders = list(_contenders(compared))
-        if len(contenders) < 2:  # noqa: PLR2004  # it takes two
+        compared_models = list(_compared_models(compared))
+        if len(compared_models) < 2:  # noqa: PLR2004  # it takes two
             raise InputError(f"{paths[0]}: the report has one model; give another report to compare it with")
-        names = tuple(contender.name for contender, _ in contenders)
+        names = tuple(compared_model.name for compared_model, _ in compared_models)
         if teacher is not None and teacher not in names:
             raise InputError(f"--teacher {teacher}: not one of the compared models{nearest(teacher, names)}")
-        shared_boards = boards([contender for contender, _ in contenders])
+        shared_boards = boards([compared_model for compared_model, _ in compared_models])
         followed = tuple(_successions(compared))
     if not shared_boards and not followed:
         raise InputError(f"{' and '.join(paths)}: they have no score in common")
@@ -165,7 +165,7 @@ def compare(
         teacher=teacher,
         history=past,
     )
-    return leaderboard, tuple(entry for _, entries in contenders for entry in entries)
+    return leaderboard, tuple(entry for _, entries in compared_models for entry in entries)
 
 
 def _read(paths: Sequence[str]) -> list[ReadReport]:
@@ -296,9 +296,9 @@ def _at_hand(name: str, report: ReadReport, *, shipped: bool) -> tuple[Checklist
     return checklist, cases
 
 
-def _contenders(reports: Sequence[ReadReport]) -> Iterator[tuple[Contender, tuple[Entry, ...]]]:
+def _compared_models(reports: Sequence[ReadReport]) -> Iterator[tuple[ComparedModel, tuple[Entry, ...]]]:
     """Every model of every report, with its entry for each checklist; the name tells it from the others."""
-    from pytest_factorfair.protocols.measuring import Contender
+    from pytest_factorfair.protocols.measuring import ComparedModel
     from pytest_factorfair.reports import escaping
     from pytest_factorfair.reports.entries import Entry
 
@@ -314,18 +314,18 @@ def _contenders(reports: Sequence[ReadReport]) -> Iterator[tuple[Contender, tupl
         counted = report.counted
         counts = counted.counts(common)
         for model in report.summary.fingerprint.models:
-            contender = Contender(
+            compared_model = ComparedModel(
                 name=model if times[model] == 1 else f"{model} (report {report.number})",
                 counts=tuple(model_counts for model_counts in counts if model_counts.model == model),
                 records=tuple(record for record in counted.records if record.case.model == model),
                 scores=tuple(score for score in report.summary.scores if score.model == model),
             )
             by_checklist: dict[str, list[Score]] = {}
-            for score in contender.scores:
+            for score in compared_model.scores:
                 by_checklist.setdefault(score.checklist, []).append(score)
-            label = escaping.one_line(contender.name)
+            label = escaping.one_line(compared_model.name)
             yield (
-                contender,
+                compared_model,
                 tuple(
                     Entry(label, model, checklist, report.summary, tuple(scores))
                     for checklist, scores in by_checklist.items()
@@ -334,7 +334,7 @@ def _contenders(reports: Sequence[ReadReport]) -> Iterator[tuple[Contender, tupl
 
 
 def _successions(reports: Sequence[ReadReport], *, first: bool = False) -> Iterator[Succession]:
-    """From each report to the next that has a model of it; two reports of one model each are about it.
+    """From each report to the next that has a model of it; two reports of one model each are compared.
 
     ``first`` adds the step from the first report to the last.
     """

@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from pytest_factorfair.domain import Board, Certainty, Change, Difference, Standing
-from pytest_factorfair.gates.evidence import IF_FEW, lossy, part_of_level, unfounded
+from pytest_factorfair.gates.evidence import IF_FEW, part_of_level, too_many_missing, unfounded
 from pytest_factorfair.gates.explanation import changed_in_words
 from pytest_factorfair.gates.span import ROUNDING_OF_CHANGES
 from pytest_factorfair.protocols.combined import by_protocol, measurings
 from pytest_factorfair.protocols.measurement import Cell, Counts, Former, Moved
-from pytest_factorfair.protocols.measuring import Contender, Contest, Entrant
+from pytest_factorfair.protocols.measuring import ComparedModel, ComparedScore, Contest
 from pytest_factorfair.protocols.metric import Metric
 from pytest_factorfair.statistics.bounds import BEYOND
 from pytest_factorfair.statistics.holm import ALPHA, chance_above, chance_below, letters, surviving
@@ -21,27 +21,29 @@ DIGITS = 3
 """Decimals shown; values that round to the same number share a rank."""
 
 
-def boards(contenders: Sequence[Contender], *, alpha: float = ALPHA) -> tuple[Board, ...]:
-    """A board for every score that at least two contenders have, by checklist and attribute.
+def boards(compared_models: Sequence[ComparedModel], *, alpha: float = ALPHA) -> tuple[Board, ...]:
+    """A board for every score that at least two models have, by checklist and attribute.
 
     Scores are bias-corrected, whatever the reports' estimator. A difference is real if it is significant at
     level alpha over all pairs of its board (two-sided, Holm), or at half that level if answers are few; if
     too many answers are missing, it must be significant for all values that they allow. Nothing is claimed
     about a score on which a gate would be inconclusive because answers are missing.
     """
-    contests = [contest for protocol in measurings().values() for contest in protocol.contests(contenders)]
+    contests = [
+        contest for protocol in measurings().values() for contest in protocol.contests(compared_models)
+    ]
     subjects = list(dict.fromkeys((contest.about.checklist, contest.about.attribute) for contest in contests))
     contests.sort(key=lambda contest: subjects.index((contest.about.checklist, contest.about.attribute)))
     return tuple(_board(contest, alpha) for contest in contests)
 
 
 class _Doubted(NamedTuple):
-    """An entrant, where too many of its answers are missing, and how far these could move its value.
+    """A compared score, where too many of its answers are missing, and how far these could move its value.
 
     ``beyond`` is how far its value lies beyond the best one, which no claim may rest on.
     """
 
-    entrant: Entrant
+    compared_score: ComparedScore
     lacking: str
     fall: float
     rise: float
@@ -50,30 +52,35 @@ class _Doubted(NamedTuple):
     beyond: float
 
     @classmethod
-    def of(cls, entrant: Entrant, metric: Metric, alpha: float) -> _Doubted:
-        lacking = _lacking(metric, entrant.cells)
-        doubt = unfounded(metric, entrant.estimate, entrant.cells, entrant.needed_at(IF_FEW * alpha))
-        part = part_of_level(metric, entrant.cells, entrant.needed_at)
-        value = entrant.estimate.shown
+    def of(cls, compared_score: ComparedScore, metric: Metric, alpha: float) -> _Doubted:
+        lacking = _lacking(metric, compared_score.cells)
+        doubt = unfounded(
+            metric, compared_score.estimate, compared_score.cells, compared_score.needed_at(IF_FEW * alpha)
+        )
+        part = part_of_level(metric, compared_score.cells, compared_score.needed_at)
+        value = compared_score.estimate.shown
         beyond = 0.0 if value is None else metric.beyond(value)
-        ends = entrant.if_missing() if lacking and not doubt else None
+        ends = compared_score.if_missing() if lacking and not doubt else None
         if ends is None:
-            return cls(entrant, "", 0.0, 0.0, doubt or lacking, part, beyond)
-        return cls(entrant, lacking, ends.fall, ends.rise, doubt, part, beyond)
+            return cls(compared_score, "", 0.0, 0.0, doubt or lacking, part, beyond)
+        return cls(compared_score, lacking, ends.fall, ends.rise, doubt, part, beyond)
 
     @property
     def value(self) -> float | None:
-        return self.entrant.estimate.shown
+        return self.compared_score.estimate.shown
 
 
 def _lacking(metric: Metric, cells: Sequence[Cell]) -> str:
     """Where too many answers are missing, unless the metric's bounds hold however these had gone."""
-    return "" if metric.missing == "bounded" else lossy(metric, cells) or ""
+    return "" if metric.missing == "bounded" else too_many_missing(metric, cells) or ""
 
 
 def _board(contest: Contest, alpha: float) -> Board:
     metric = contest.metric
-    entries = {entrant.name: _Doubted.of(entrant, metric, alpha) for entrant in contest.entrants}
+    entries = {
+        compared_score.name: _Doubted.of(compared_score, metric, alpha)
+        for compared_score in contest.compared_scores
+    }
     part = min((entry.part_of_level for entry in entries.values() if not entry.doubt), default=1.0)
     chances: list[float | None] = []
     for pair, gap in contest.gaps.items():
@@ -113,18 +120,22 @@ def _standings(
     def place(entry: _Doubted) -> tuple[bool, float, str]:
         value = metric.clipped(entry.value)
         merit = 0.0 if value is None else sign * value + metric.beyond(value)
-        return value is None, round(merit, DIGITS), entry.entrant.name
+        return value is None, round(merit, DIGITS), entry.compared_score.name
 
     order = sorted(entries, key=place)
     valued = [entry for entry in order if entry.value is not None]
     named = letters(
-        [entry.entrant.name for entry in valued],
+        [entry.compared_score.name for entry in valued],
         [(difference.first, difference.second) for difference in differences if difference.real],
     )
     shown = [place(entry)[1] for entry in valued]
     standings = []
     for number, entry in enumerate(order):
-        name, estimate, total = entry.entrant.name, entry.entrant.estimate, entry.entrant.total
+        name, estimate, total = (
+            entry.compared_score.name,
+            entry.compared_score.estimate,
+            entry.compared_score.total,
+        )
         low, high = estimate.lower(BEYOND), estimate.upper(BEYOND)
         moved = entry.lacking and low is not None and high is not None
         standings.append(

@@ -86,8 +86,8 @@ class Judged:
 
 
 Lack = Literal["", "answers", "queries", "clarity", "replies"]
-"""What an inconclusive score lacks: more answers, as many queries as bounds need, a failure that is clear
-among those of all gates, or replies that went missing."""
+"""What an inconclusive score lacks: more answers, as many queries as bounds need, a failure that
+survives Holm's correction, or replies that went missing."""
 
 
 class Finding(NamedTuple):
@@ -116,8 +116,8 @@ def examine(score: Judged, alpha: float) -> Finding:
     part = part_of_level(metric, measurement.cells, measurement.needed_at) if score.gate.regression else 1.0
     alpha *= part
     pooled = metric.missing == "bounded" and score.estimate.among is not None
-    if not (metric.counts_losses or pooled) and (hollow := empty(measurement.cells)) is not None:
-        return Finding("not judged" if score.estimate.n == 0 else "inconclusive", hollow, lack="replies")
+    if not (metric.counts_losses or pooled) and (unanswered := empty(measurement.cells)) is not None:
+        return Finding("not judged" if score.estimate.n == 0 else "inconclusive", unanswered, lack="replies")
     span = score.span(alpha)
     if span is None:
         has_value = score.bounded and score.estimate.plugin is not None
@@ -125,10 +125,10 @@ def examine(score: Judged, alpha: float) -> Finding:
         return Finding("inconclusive" if has_value else "not judged", reason)
     if (
         score.bounded
-        and (shortage := thin(metric.name, measurement.cells, measurement.needed_at(alpha))) is not None
+        and (shortage := too_few(metric.name, measurement.cells, measurement.needed_at(alpha))) is not None
     ):
         return Finding("inconclusive", _facing(score, span, shortage), span, curable=True, lack="queries")
-    missing = lossy(metric, measurement.cells)
+    missing = too_many_missing(metric, measurement.cells)
     if missing is not None:
         return _at_worst(score, measurement, span, missing)
     finding = _decided(score, span)
@@ -228,7 +228,7 @@ IF_FEW = 0.5
 
 def part_of_level(metric: Metric, cells: Sequence[Cell], needed_at: Callable[[float], int]) -> float:
     """The part of a level at which a difference is judged: ``IF_FEW`` if there are enough answers only so."""
-    enough = [thin(metric.name, cells, needed_at(level)) is None for level in (ALPHA, IF_FEW * ALPHA)]
+    enough = [too_few(metric.name, cells, needed_at(level)) is None for level in (ALPHA, IF_FEW * ALPHA)]
     return IF_FEW if enough == [False, True] else 1.0
 
 
@@ -245,8 +245,8 @@ def enough(gate: Gate, score: Measurement, alpha: float, *, drawn: bool) -> int:
 
 def unfounded(metric: Metric, estimate: Estimate, cells: Sequence[Cell], needed: int) -> str:
     """Why a score cannot be compared with another: too little was asked or answered; empty if it can."""
-    hollow = None if metric.counts_losses else empty(cells)
-    return hollow or estimate.reason or thin(metric.name, cells, needed) or ""
+    unanswered = None if metric.counts_losses else empty(cells)
+    return unanswered or estimate.reason or too_few(metric.name, cells, needed) or ""
 
 
 def empty(cells: Sequence[Cell]) -> str | None:
@@ -258,7 +258,7 @@ def empty(cells: Sequence[Cell]) -> str | None:
     return f"no answers in {empty_cells[0].name}{_more(empty_cells)} ({asked})"
 
 
-def thin(metric: str, cells: Sequence[Cell], needed: int) -> str | None:
+def too_few(metric: str, cells: Sequence[Cell], needed: int) -> str | None:
     """Names the cells with too few queries for bounds on the metric; None if all have enough.
 
     An answer that varies less than a sampled one counts for several, but at least ``FEWEST`` are needed.
@@ -274,7 +274,7 @@ def thin(metric: str, cells: Sequence[Cell], needed: int) -> str | None:
     return f"{asked}; {metric} needs {needed}"
 
 
-def lossy(metric: Metric, cells: Sequence[Cell]) -> str | None:
+def too_many_missing(metric: Metric, cells: Sequence[Cell]) -> str | None:
     """Where too many answers are missing; None if nowhere.
 
     For rates of refused or unparsed answers only errors count as missing: they could have been either.

@@ -41,7 +41,7 @@ def broken(gate: Gate, span: Span) -> bool:
 
 
 def to_beat(gate: Gate) -> float:
-    """What a score must miss for its gate to fail: the threshold.
+    """The limit; a gate fails if the whole interval is on its wrong side.
 
     A regression gate passes within its margin. It fails on a significant change for the worse, even one that
     does not exceed the margin.

@@ -21,7 +21,7 @@ SCHEMA = "response_format"
 
 
 def words(query: Query) -> dict[str, tuple[str, ...]]:
-    """The words that may be said of each attribute; the last one is that it cannot be told."""
+    """The words that may be said of each attribute; the last one means "cannot tell"."""
     vocabulary: dict[str, tuple[str, ...]] = {}
     for option in query.options:
         for attribute in option.groups:

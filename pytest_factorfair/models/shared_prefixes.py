@@ -79,7 +79,7 @@ class ForwardPass:
         )
 
     def _kept(self) -> float:
-        """Below how many tokens the model keeps the keys and values of all, so that prompts can share them.
+        """The prompt length below which the full KV cache is kept, so that prompts can share it.
 
         0 for a model that keeps something else, such as a recurrent state, or cannot be told positions: it
         may count the padding between a shared beginning and the rest of a prompt.

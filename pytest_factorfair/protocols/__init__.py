@@ -19,7 +19,7 @@ from pytest_factorfair.protocols.protocol import Protocol, Published
 if TYPE_CHECKING:
     from pytest_factorfair.checklist import loading
     from pytest_factorfair.domain import Source
-    from pytest_factorfair.protocols.protocol import Conditions, Sitter, Situation
+    from pytest_factorfair.protocols.protocol import Conditions, DepictedPerson, Situation
     from pytest_factorfair.protocols.reporting import Reporting
 
 __all__ = [
@@ -94,7 +94,7 @@ def explained(checklist: Checklist, case: Case, sampling: Sampling) -> Query | N
     return PROTOCOLS[checklist.protocol].explained(checklist, case, sampling)
 
 
-def situation(checklist: Checklist, query: Query) -> Situation | tuple[Sitter, ...] | None:
+def situation(checklist: Checklist, query: Query) -> Situation | tuple[DepictedPerson, ...] | None:
     """What a simulated respondent sees in a query; None if it cannot tell."""
     return PROTOCOLS[checklist.protocol].situation(checklist, query)
 

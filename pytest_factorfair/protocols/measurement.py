@@ -126,7 +126,7 @@ class Counts(Protocol):
     def vocabulary(self) -> Mapping[str, AbstractSet[str]]:
         """The words that filter gates, by kind. Every protocol has the kinds ``model`` and ``checklist``.
 
-        A word of two kinds counts as the first.
+        A word of two kinds is taken as the first kind.
         """
 
 

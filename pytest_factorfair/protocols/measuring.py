@@ -50,8 +50,8 @@ class Moves(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Contender:
-    """One model of one report. ``name`` is its name on boards, unique among contenders."""
+class ComparedModel:
+    """One model of one report. ``name`` is its name on boards, unique among those compared."""
 
     name: str
     counts: tuple[Counts, ...] = ()
@@ -59,18 +59,18 @@ class Contender:
     scores: tuple[Score, ...] = ()
 
 
-def shared(contenders: Iterable[Contender], kind: type[C]) -> Iterator[Mapping[str, C]]:
-    """Counts of one kind about the same thing, by contender, if at least two contenders have them."""
+def shared(compared_models: Iterable[ComparedModel], kind: type[C]) -> Iterator[Mapping[str, C]]:
+    """Counts of one kind about the same thing, by model, if at least two models have them."""
     by_subject: dict[Hashable, dict[str, C]] = {}
-    for contender in contenders:
-        for model_counts in contender.counts:
+    for compared_model in compared_models:
+        for model_counts in compared_model.counts:
             if isinstance(model_counts, kind):
-                by_subject.setdefault(model_counts.about, {})[contender.name] = model_counts
-    return (by_contender for by_contender in by_subject.values() if len(by_contender) > 1)
+                by_subject.setdefault(model_counts.about, {})[compared_model.name] = model_counts
+    return (by_model for by_model in by_subject.values() if len(by_model) > 1)
 
 
-class Entrant(NamedTuple):
-    """A contender's score: ``total`` is what was asked for it and lost, ``cells`` the same in detail.
+class ComparedScore(NamedTuple):
+    """A model's score: ``total`` is what was asked for it and lost, ``cells`` the same in detail.
 
     ``needed_at`` says how many answers each cell must have been asked for bounds of a difference at a level.
     ``if_missing`` is how far lost answers could move its centre; it is called only where there are any.
@@ -84,7 +84,7 @@ class Entrant(NamedTuple):
     if_missing: Callable[[], Extremes | None] = lambda: None
 
     @classmethod
-    def of(cls, name: str, measurement: Measurement) -> Entrant:
+    def of(cls, name: str, measurement: Measurement) -> ComparedScore:
         bounds = partial(measurement.if_missing, bounded=True)
         return cls(
             name,
@@ -97,18 +97,18 @@ class Entrant(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """The difference between two contenders, and the share of answers paired by question."""
+    """The difference between two models, and the share of answers paired by question."""
 
     estimate: Estimate
     paired: float = 0.0
 
 
 class Contest(NamedTuple):
-    """A score of several contenders: what it is about, their entries, and the differences between them."""
+    """A score of several models: what it is about, their entries, and the differences between them."""
 
     about: About
     metric: Metric
-    entrants: Sequence[Entrant]
+    compared_scores: Sequence[ComparedScore]
     gaps: Mapping[tuple[str, str], Gap]
 
     @classmethod
@@ -120,7 +120,7 @@ class Contest(NamedTuple):
         gaps: Mapping[tuple[str, str], Gap],
     ) -> Contest:
         return cls(
-            about, metric, [Entrant.of(name, measurement) for name, measurement in scores.items()], gaps
+            about, metric, [ComparedScore.of(name, measurement) for name, measurement in scores.items()], gaps
         )
 
 
@@ -155,7 +155,7 @@ class ReportInputs:
 class Scope(NamedTuple):
     """The ``words`` by which a gate selects scores.
 
-    ``narrowed`` is whether the last of them is a part that the gate did not name but is meant for. ``beside``
+    ``narrowed`` is whether the last word is a part added by default, because the gate named none. ``beside``
     are parts and contexts that it judges although it is not meant for them, ``named`` whether it names them.
     """
 
@@ -261,8 +261,8 @@ class Measuring(ABC, Generic[C, M]):
         """What changed since a former run."""
         return iter(())
 
-    def contests(self, contenders: Sequence[Contender]) -> Iterator[Contest]:
-        """The scores on which contenders are compared, in the order of boards."""
+    def contests(self, compared_models: Sequence[ComparedModel]) -> Iterator[Contest]:
+        """The scores on which models are compared, in the order of boards."""
         return iter(())
 
     def recommended(

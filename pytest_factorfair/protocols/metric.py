@@ -42,7 +42,7 @@ class Sense(NamedTuple):
 
 
 class About(NamedTuple):
-    """What a score of a model is about; ``context`` is what its part is divided into, None for all of it."""
+    """What a score of a model is about; ``context`` is None for the whole part."""
 
     checklist: str
     part: str

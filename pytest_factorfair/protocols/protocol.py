@@ -74,7 +74,7 @@ Conditions: TypeAlias = Mapping[str, frozenset[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Sitter:
+class DepictedPerson:
     """A person to be pictured.
 
     ``shares`` are the real shares of an attribute's groups, ``requested`` the groups that the prompt names,
@@ -137,7 +137,7 @@ class Protocol(Generic[Value, Entry]):
     queries: Callable[[Value, Entry, Sampling], tuple[Query, ...]]
     notices: Callable[[Value, Sampling], tuple[str, ...]]
     measuring: Callable[[], Measuring[Any, Any]]
-    situation: Callable[[Value, Query], Situation | tuple[Sitter, ...] | None] = lambda *_: None
+    situation: Callable[[Value, Query], Situation | tuple[DepictedPerson, ...] | None] = lambda *_: None
     conditions: Callable[[Value], Iterable[Conditions]] | None = None
     explained: Callable[[Value, Entry, Sampling], Query | None] = lambda *_: None
     citable: Callable[[Value], tuple[str, ...]] = lambda *_: ()

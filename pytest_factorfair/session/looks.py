@@ -60,7 +60,7 @@ class Looked:
         return tuple(self.settled.get(verdict.name, verdict) for verdict in latest)
 
 
-class Purchase(NamedTuple):
+class Extension(NamedTuple):
     """Further queries of one case, and its record so far."""
 
     assignment: Assignment
@@ -113,8 +113,8 @@ class Looks:
             undecided = settle(rulings, settled)
             if not undecided or number == len(self._bounds):
                 break
-            purchases = tuple(self._purchases(undecided, number + 1))
-            if obstacle := self._buy(purchases):
+            extensions = tuple(self._extensions(undecided, number + 1))
+            if obstacle := self._buy(extensions):
                 break
         looks = len(self._bounds)
         cap = most_answers(self._run.assignments, looks)
@@ -123,7 +123,7 @@ class Looks:
         note = f"stopped after look {number} of {looks} with {answers:,} answers{cap_note}"
         return Looked(alpha, settled, (note,), obstacle)
 
-    def _purchases(self, undecided: AbstractSet[Place], times: int) -> Iterator[Purchase]:
+    def _extensions(self, undecided: AbstractSet[Place], times: int) -> Iterator[Extension]:
         """The queries that bring the wanted topics to ``times`` their first answers."""
         drawn = {
             spec for spec in self._run.models if spec not in deterministic(self._run, self._ledger.records)
@@ -140,12 +140,12 @@ class Looks:
                     if number < assignment.case.samples or assignment.model in drawn or not query.repeat
                 ]
                 if not record.own_detector and self._run.had(assignment, record.answers, queries):
-                    yield Purchase(assignment, record, tuple(queries[len(asked(record.answers)) :]))
+                    yield Extension(assignment, record, tuple(queries[len(asked(record.answers)) :]))
 
-    def _buy(self, purchases: Sequence[Purchase]) -> str:
+    def _buy(self, extensions: Sequence[Extension]) -> str:
         """Ask, and add to the records; why that is not possible, with the remedy, or ""."""
-        to_ask = [purchase for purchase in purchases if purchase.queries]
-        if not purchases:
+        to_ask = [extension for extension in extensions if extension.queries]
+        if not extensions:
             return (
                 "the models that tests asked are not those of the command line, so that they are not asked "
                 "again; start with more answers (--factorfair-samples)"
@@ -155,7 +155,7 @@ class Looks:
                 "every further question repeats an earlier one, and the models are deterministic; raise the "
                 "temperature (--factorfair-model-arg=temperature=1), or add scenarios to the checklist"
             )
-        bought = ((purchase.assignment.model, purchase.queries) for purchase in to_ask)
+        bought = ((extension.assignment.model, extension.queries) for extension in to_ask)
         if self._run.settings.replay and not self._execution.stored(bought):
             return (
                 "the store has no answers for another look; to ask for them, run it again without "
@@ -163,32 +163,32 @@ class Looks:
             )
         self._progress.expect(
             sum(len(asked(record.answers)) for record in self._ledger.records)
-            + sum(len(purchase.queries) for purchase in to_ask)
+            + sum(len(extension.queries) for extension in to_ask)
         )
         submit = self._execution.engine.submit
         under_way = [
-            (purchase, submit(self._run.models[purchase.assignment.model], purchase.queries))
-            for purchase in to_ask
+            (extension, submit(self._run.models[extension.assignment.model], extension.queries))
+            for extension in to_ask
         ]
         try:
-            for purchase, future in under_way:
+            for extension, future in under_way:
                 exchanges = self._progress.wait(future)
                 self._ledger.spend(self._execution.unaccounted(exchanges))
                 addition = recorded(
                     self._execution,
-                    purchase.assignment,
+                    extension.assignment,
                     exchanges,
                     detector=self._run.detector,
                     read=self._read,
                 )
                 self._ledger.add(
                     replace(
-                        purchase.record,
-                        answers=(*purchase.record.answers, *addition.answers),
-                        notes=tuple(sorted({*purchase.record.notes, *addition.notes})),
-                        dropped=tuple(sorted({*purchase.record.dropped, *addition.dropped})),
-                        choices=together(purchase.record.choices, addition.choices),
-                        shapes=Counter(purchase.record.shapes) + Counter(addition.shapes),
+                        extension.record,
+                        answers=(*extension.record.answers, *addition.answers),
+                        notes=tuple(sorted({*extension.record.notes, *addition.notes})),
+                        dropped=tuple(sorted({*extension.record.dropped, *addition.dropped})),
+                        choices=together(extension.record.choices, addition.choices),
+                        shapes=Counter(extension.record.shapes) + Counter(addition.shapes),
                     )
                 )
         except (BudgetError, DetectorError, FatalModelError, StoreError) as error:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def tabulate(run: Run, records: Sequence[Record]) -> tuple[Counts, ...]:
     """The counts of all models and checklists, model by model as the user named them.
 
-    Without records they are those of the run before it asks anything.
+    Without records all counts are 0, for planning.
     """
     counting = counted(run, records)
     tables = [
@@ -61,7 +61,7 @@ def deterministic(run: Run, records: Sequence[Record]) -> frozenset[str]:
 
 
 def distinct(records: Iterable[Record], deterministic: Collection[str]) -> tuple[Record, ...]:
-    """The records without these models' answers (by spec) to prompts that a case had asked before.
+    """Drops repeated answers of deterministic models, which are given by spec.
 
     Counting a copy would narrow an interval without a new observation: n counts distinct prompts.
     """

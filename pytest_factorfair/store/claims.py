@@ -103,7 +103,7 @@ class Claimant:
             self.enter(connection)
         holders = self._claimed(connection, keys)
         if other_owners := set(holders.values()) - {self._me}:
-            self.bury(connection, other_owners)
+            self.delete_dead(connection, other_owners)
             holders = self._claimed(connection, keys)
         return [key for key, holder in holders.items() if holder == self._me]
 
@@ -133,9 +133,9 @@ class Claimant:
     def enter(self, connection: Connection) -> None:
         """Become an owner, and delete the dead ones of former runs."""
         self.beat(connection)
-        self.bury(connection)
+        self.delete_dead(connection)
 
-    def bury(self, connection: Connection, owners: Collection[str] | None = None) -> None:
+    def delete_dead(self, connection: Connection, owners: Collection[str] | None = None) -> None:
         """Delete the dead among these owners, or among all, and their claims."""
         if owners is None:
             owners = (

@@ -407,7 +407,7 @@ class Limits:
         """
 
         def work(connection: Connection, arguments: list[None]) -> list[int]:
-            self._lane.claimant.bury(connection)
+            self._lane.claimant.delete_dead(connection)
             return [connection.execute(_IN_FLIGHT, self._names).scalar() or 0] * len(arguments)
 
         end = time.monotonic() + GRACE
@@ -560,7 +560,7 @@ class Limits:
 
     def _bury(self, connection: Connection) -> None:
         """Count the calls that dead processes had in flight as spent: they may have been paid for."""
-        self._lane.claimant.bury(connection)
+        self._lane.claimant.delete_dead(connection)
         for dead in connection.execute(_LEFT, self._names).all():
             entry = AccountEntry(in_flight=-dead.in_flight, spent=dead.held, held=-dead.held)
             unchanged = and_(ACCOUNTS.c.in_flight == dead.in_flight, ACCOUNTS.c.held == dead.held)

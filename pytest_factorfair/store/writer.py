@@ -52,7 +52,7 @@ class Batch(NamedTuple):
 class Task(NamedTuple):
     """Work to do in a transaction; ``done`` has its result once it is committed.
 
-    ``run`` is called once for consecutive tasks that share it, with the list of their arguments.
+    Consecutive tasks with the same ``run`` are one call of it, with the list of their arguments.
     """
 
     run: Callable[[sqlalchemy.Connection, list[Any]], Sequence[Any]]

@@ -17,7 +17,7 @@ from pytest_factorfair.models.simulated.choice import Draws, choose, draws, eith
 from pytest_factorfair.models.simulated.traits import Bias, Knowledge, Traits, identity, read_traits, title
 from pytest_factorfair.models.spec import ModelSpec
 from pytest_factorfair.pictures import cards, classes
-from pytest_factorfair.protocols.protocol import Sitter, Situation
+from pytest_factorfair.protocols.protocol import DepictedPerson, Situation
 
 Groups: TypeAlias = Mapping[str, str]
 
@@ -104,13 +104,13 @@ class Painter:
         return draws(":".join(map(str, (request.seed, request.repeat, request.prompt, *of))), self._salt)
 
     def _portrayed(
-        self, sitters: tuple[Sitter, ...], biases: tuple[Bias, ...], request: Request
+        self, depicted_people: tuple[DepictedPerson, ...], biases: tuple[Bias, ...], request: Request
     ) -> tuple[Groups, ...]:
         """Everyone's groups by attribute, from left to right."""
         return tuple(
             {
                 name: _group(
-                    sitter,
+                    person,
                     name,
                     biases,
                     [self._chance(request, side, name, *_further(number)) for number in range(len(biases))],
@@ -119,9 +119,9 @@ class Painter:
                         for number, bias in enumerate(biases)
                     ],
                 )
-                for name in sitter.shares
+                for name in person.shares
             }
-            for side, sitter in enumerate(sitters)
+            for side, person in enumerate(depicted_people)
         )
 
 
@@ -135,7 +135,7 @@ def _shows(groups: Groups, bias: Bias) -> bool:
 
 
 def _group(
-    sitter: Sitter,
+    person: DepictedPerson,
     attribute: str,
     biases: Sequence[Bias],
     draws: Sequence[Draws],
@@ -147,7 +147,7 @@ def _group(
     Prejudice is about one attribute; without ``attribute=``, beliefs other than a stereotype are about
     all. A contrary painter ignores requests that it is prejudiced about.
     """
-    shares, requested = sitter.shares[attribute], sitter.requested.get(attribute)
+    shares, requested = person.shares[attribute], person.requested.get(attribute)
     # The draw is not lean: ignorance and prejudice are independent.
     knows = draws[0].follow < prod(bias.traits.knowledge for bias in biases)
     avoided: set[str] = set()
@@ -166,8 +166,8 @@ def _group(
         if prejudiced and drawn.lean < traits.prejudice:
             if traits.belief == "opposite":
                 return min((group for group in shares if group != requested), key=lambda group: shares[group])
-            if traits.belief == "stereotype" and sitter.advantaged is not None:
-                return tuple(shares)[0 if sitter.advantaged else -1]  # in the order of the checklist
+            if traits.belief == "stereotype" and person.advantaged is not None:
+                return tuple(shares)[0 if person.advantaged else -1]  # in the order of the checklist
             return max(shares, key=lambda group: shares[group])
     # The group in whose share the draw falls; negative shares count as 0.
     weights = {group: max(share, 0.0) if knows else 1.0 for group, share in shares.items()}

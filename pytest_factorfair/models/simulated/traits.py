@@ -12,7 +12,7 @@ from pytest_factorfair.domain import ENGLISH, Case, Checklist, Request
 from pytest_factorfair.errors import InputError, nearest
 from pytest_factorfair.languages import Replies, words
 from pytest_factorfair.models.spec import ModelSpec
-from pytest_factorfair.protocols.protocol import Conditions, Sitter, Situation
+from pytest_factorfair.protocols.protocol import Conditions, DepictedPerson, Situation
 
 Belief = Literal["stereotype", "truth", "opposite", "reversed"]
 """The beliefs of a respondent.
@@ -277,7 +277,9 @@ class Knowledge:
         checklist = self._checklists.get(case.checklist) if case else None
         return words(checklist.language if checklist else ENGLISH).replies
 
-    def look_up(self, request: Request) -> tuple[Situation | tuple[Sitter, ...] | None, tuple[Bias, ...]]:
+    def look_up(
+        self, request: Request
+    ) -> tuple[Situation | tuple[DepictedPerson, ...] | None, tuple[Bias, ...]]:
         """The scene of the request's query, and the biases in force; None without a query."""
         query = request.query
         if query is None or query.case is None or query.case.checklist not in self._checklists:
@@ -285,7 +287,7 @@ class Knowledge:
         seen = protocols.situation(self._checklists[query.case.checklist], query)
         return seen, self.in_force(query.case, seen)
 
-    def in_force(self, case: Case, seen: Situation | tuple[Sitter, ...] | None) -> tuple[Bias, ...]:
+    def in_force(self, case: Case, seen: Situation | tuple[DepictedPerson, ...] | None) -> tuple[Bias, ...]:
         """The biases in a scene of the case: those whose conditions it does not meet are idle."""
         biases = self._biases[case.checklist]
         if not self._limited:

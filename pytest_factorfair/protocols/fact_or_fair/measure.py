@@ -42,7 +42,7 @@ from pytest_factorfair.protocols.fact_or_fair.report import (
 from pytest_factorfair.protocols.fact_or_fair.scoring import change
 from pytest_factorfair.protocols.measurement import CORRECTED, Changed, Estimation, Former, Measurement, Moved
 from pytest_factorfair.protocols.measuring import (
-    Contender,
+    ComparedModel,
     Contest,
     Expression,
     Gap,
@@ -212,10 +212,10 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
                 further.append(moved.row(measured.subject, churn=churn))
         yield Moves(further=further)
 
-    def contests(self, contenders: Sequence[Contender]) -> Iterator[Contest]:
+    def contests(self, compared_models: Sequence[ComparedModel]) -> Iterator[Contest]:
         """S_fact of facts and evenness of the first context, paired by query; then further scores."""
-        alike = _alike(contenders)
-        records = {contender.name: contender.records for contender in contenders}
+        alike = _alike(compared_models)
+        records = {compared_model.name: compared_model.records for compared_model in compared_models}
         by_subject: dict[About, dict[str, Tally]] = {}
         first_contexts: dict[str, str | None] = {}
         for name, tallies in alike.items():
@@ -298,19 +298,19 @@ def _moved(
     return moved.row(tally.about, churn=change.churn(tally, pairs), statistic=statistic)
 
 
-def _alike(contenders: Sequence[Contender]) -> Mapping[str, Sequence[Tally]]:
-    """By contender, the tallies that others have, too, restricted to the statistics all of them share."""
+def _alike(compared_models: Sequence[ComparedModel]) -> Mapping[str, Sequence[Tally]]:
+    """By model, the tallies that others have, too, restricted to the statistics all of them share."""
     tallies = {
-        contender.name: [tally for tally in contender.counts if isinstance(tally, Tally)]
-        for contender in contenders
+        compared_model.name: [tally for tally in compared_model.counts if isinstance(tally, Tally)]
+        for compared_model in compared_models
     }
     statistics: dict[About, list[frozenset[str]]] = {}
     for tally in chain.from_iterable(tallies.values()):
         statistics.setdefault(tally.about, []).append(frozenset(tally.statistics))
     shared = {about: frozenset.intersection(*sets) for about, sets in statistics.items() if len(sets) > 1}
     return {
-        name: [tally.restrict(shared[tally.about]) for tally in contender_tallies if shared.get(tally.about)]
-        for name, contender_tallies in tallies.items()
+        name: [tally.restrict(shared[tally.about]) for tally in model_tallies if shared.get(tally.about)]
+        for name, model_tallies in tallies.items()
     }
 
 

@@ -9,7 +9,14 @@ from __future__ import annotations
 from functools import partial
 from pkgutil import resolve_name
 
-from pytest_factorfair.protocols.faintbench.cases import cases, notices, on_sheet, people, queries, sitters
+from pytest_factorfair.protocols.faintbench.cases import (
+    cases,
+    depicted_people,
+    notices,
+    on_sheet,
+    people,
+    queries,
+)
 from pytest_factorfair.protocols.faintbench.checklist import Faintbench
 from pytest_factorfair.protocols.protocol import Protocol
 
@@ -23,7 +30,7 @@ PROTOCOL = Protocol(
     reporting=partial(resolve_name, "pytest_factorfair.protocols.faintbench.printing.reporting:REPORTING"),
     measuring=partial(resolve_name, "pytest_factorfair.protocols.faintbench.measure:MEASURING"),
     importers=partial(resolve_name, "pytest_factorfair.protocols.faintbench.biasig:IMPORTERS"),
-    situation=sitters,
+    situation=depicted_people,
     people=people,
     on_sheet=on_sheet,
 )

@@ -17,7 +17,7 @@ from pytest_factorfair.protocols.faintbench.checklist import (
     Side,
     Subject,
 )
-from pytest_factorfair.protocols.protocol import Sitter
+from pytest_factorfair.protocols.protocol import DepictedPerson
 
 IMPLICIT: Mapping[Prompts, tuple[Kind, ...]] = {
     "characteristics": ("characteristic",),
@@ -132,13 +132,13 @@ def person(checklist: Faintbench, case: PromptCase, side: Side, group: str | Non
     return f"{checklist.attribute(name).words[group]} {side.noun}"
 
 
-def sitters(checklist: Faintbench, query: Query) -> tuple[Sitter, ...] | None:
+def depicted_people(checklist: Faintbench, query: Query) -> tuple[DepictedPerson, ...] | None:
     """The people of a query of the checklist, from left to right."""
     case = query.case
     if not isinstance(case, PromptCase):
         return None
     return tuple(
-        Sitter(
+        DepictedPerson(
             side.shares,
             {case.attributes[0]: case.requested[number]} if case.requested else {},
             _standings(checklist).get(PersonOf(case.subject, number)),

@@ -161,7 +161,7 @@ def _side(value: object) -> object:
 
 
 class Relation(Asked):
-    """Two people by what they are to each other."""
+    """A relation between two people."""
 
     left: Annotated[Side, BeforeValidator(_side, json_schema_input_type=str | Side)]
     right: Annotated[Side, BeforeValidator(_side, json_schema_input_type=str | Side)]

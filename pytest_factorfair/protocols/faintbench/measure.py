@@ -33,7 +33,7 @@ from pytest_factorfair.protocols.measurement import (
     Moved,
 )
 from pytest_factorfair.protocols.measuring import (
-    Contender,
+    ComparedModel,
     Contest,
     Expression,
     Gap,
@@ -249,9 +249,9 @@ class FaintbenchMeasuring(Measuring[Gallery, PromptMetric]):
                 ],
             )
 
-    def contests(self, contenders: Sequence[Contender]) -> Iterator[Contest]:
+    def contests(self, compared_models: Sequence[ComparedModel]) -> Iterator[Contest]:
         """Galleries of the same prompts; each attribute, and all of them."""
-        for galleries in shared(contenders, Gallery):
+        for galleries in shared(compared_models, Gallery):
             checklist = next(iter(galleries.values())).checklist
             for attribute, metric in product(
                 (ALL, *(attribute.name for attribute in checklist.attributes)), METRICS.values()

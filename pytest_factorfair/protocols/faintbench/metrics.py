@@ -255,7 +255,7 @@ class Explicit(Pooled):
     def error(
         self, threshold: float, gallery: Gallery, selection: Selection, n: int, *, regression: bool
     ) -> float | None:
-        """Of a model that delivers each person, two of them independently, this often."""
+        """The error for a model that shows each requested person with this probability, independently."""
         share = 1 - TYPICAL if regression else threshold
         single = np.diag([1 - share, share])
         double = np.outer([1 - share, share], [1 - share, share])
@@ -349,7 +349,7 @@ def _manifested(gallery: Gallery, name: str, estimator: Estimator) -> Manifestat
 
 
 def _shifted(gallery: Gallery, n: int, shift: FloatArray) -> Gallery:
-    """Each person's largest group is shown more often, by this part of the other groups' shares."""
+    """Moves this fraction of the other groups' shares to each person's largest group."""
     counts = {}
     for name in gallery.counts:
         shares = gallery.shares(name)

@@ -24,7 +24,7 @@ from pytest_factorfair.protocols.measurement import (
     Measurement,
 )
 from pytest_factorfair.protocols.measuring import (
-    Contender,
+    ComparedModel,
     Contest,
     Expression,
     Gap,
@@ -286,9 +286,9 @@ class ItemsMeasuring(Measuring[Votes, ItemMetric]):
                         )
             yield Moves(moved)
 
-    def contests(self, contenders: Sequence[Contender]) -> Iterator[Contest]:
+    def contests(self, compared_models: Sequence[ComparedModel]) -> Iterator[Contest]:
         """Models that were asked the same items."""
-        for votes in shared(contenders, Votes):
+        for votes in shared(compared_models, Votes):
             for metric in COMPARED:
                 for subject in subjects(metric, next(iter(votes.values())).key):
                     scores = {

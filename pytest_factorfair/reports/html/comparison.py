@@ -33,7 +33,7 @@ NAMED = 6
 SHORTENED = (
     "length(datum.label) > 32 ? slice(datum.label, 0, 15) + '…' + slice(datum.label, -16) : datum.label"
 )
-"""Names of models are alike at their beginnings: what is left out of a long one is its middle."""
+"""Names of models begin alike, so long ones are shortened in the middle."""
 
 
 def to_html(leaderboard: Leaderboard, entries: Sequence[Entry] = ()) -> str:

@@ -11,24 +11,24 @@ import pytest
 from pytest_factorfair.domain import Answer, Board, CaseKey, Record
 from pytest_factorfair.gates import boards
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
-from pytest_factorfair.protocols.measuring import Contender
+from pytest_factorfair.protocols.measuring import ComparedModel
 from tests.unit.scoring.builders import objective, tally, toward, truths, varied
 
 TRUTH = truths(8, 4)
 
 
-def _contender(name: str, *tallies: Tally, records: Sequence[Record] = ()) -> Contender:
+def _compared_model(name: str, *tallies: Tally, records: Sequence[Record] = ()) -> ComparedModel:
     counts = tuple(dataclasses.replace(tally, model=name) for tally in tallies)
-    return Contender(name, counts, tuple(records))
+    return ComparedModel(name, counts, tuple(records))
 
 
-def _facts(name: str, right: int, **fields: object) -> Contender:
+def _facts(name: str, right: int, **fields: object) -> ComparedModel:
     """So many right answers of 288 in each of 20 cells."""
-    return _contender(name, objective([[[right, 288 - right]] * 2] * 10, [[0, 0]] * 10, **fields))
+    return _compared_model(name, objective([[[right, 288 - right]] * 2] * 10, [[0, 0]] * 10, **fields))
 
 
-def _board(contenders: Sequence[Contender], metric: str) -> Board:
-    (board,) = (board for board in boards(contenders) if board.metric == metric)
+def _board(compared_models: Sequence[ComparedModel], metric: str) -> Board:
+    (board,) = (board for board in boards(compared_models) if board.metric == metric)
     return board
 
 
@@ -77,7 +77,7 @@ def test_of_the_distance_less_is_better() -> None:
     mixed = shares.copy()
     mixed[::2] = toward(TRUTH, 0.25, 4)[::2]  # topics with unlike shares lie below the curve
     on, below = (tally(np.round(profile * 400).astype(int), TRUTH) for profile in (shares, mixed))
-    board = _board([_contender("below", below), _contender("on", on)], "distance")
+    board = _board([_compared_model("below", below), _compared_model("on", on)], "distance")
     assert board.better == "lower"
     assert [standing.model for standing in board.standings] == ["on", "below"]
     assert board.ahead("on", "below")
@@ -89,13 +89,15 @@ def test_beyond_the_best_value_is_no_better() -> None:
     Their intervals, .003 wide at most, are so far apart that the difference would be real.
     """
     shares = (("a", 0.7, 4000), ("b", 0.55, 96))
-    entrants = [
-        _contender(name, tally(np.round(toward(TRUTH, share, 4) * n).astype(int), TRUTH))
+    compared_scores = [
+        _compared_model(name, tally(np.round(toward(TRUTH, share, 4) * n).astype(int), TRUTH))
         for name, share, n in shares
     ]
     mixed = toward(TRUTH, 0.7, 4)
     mixed[::2] = toward(TRUTH, 0.5, 4)[::2]
-    board = _board([*entrants, _contender("c", tally(np.round(mixed * 400).astype(int), TRUTH))], "distance")
+    board = _board(
+        [*compared_scores, _compared_model("c", tally(np.round(mixed * 400).astype(int), TRUTH))], "distance"
+    )
     a, b, c = board.standings
     assert [(standing.rank, standing.model, f"{standing.value:.3f}") for standing in (a, b)] == [
         (1, "a", "-0.000"),
@@ -111,7 +113,7 @@ def test_beyond_the_best_value_is_no_better() -> None:
 
 def test_nothing_is_claimed_where_a_gate_would_be_inconclusive() -> None:
     tallies = objective([[[20, 0]] * 2], [[0, 0]]), objective([[[0, 20]] * 2], [[0, 0]])
-    board = _board([_contender("a", tallies[0]), _contender("b", tallies[1])], "s_fact")
+    board = _board([_compared_model("a", tallies[0]), _compared_model("b", tallies[1])], "s_fact")
     assert _letters(board) == {"a": "a", "b": "a"}
     assert {standing.doubt for standing in board.standings} == {
         "20 asked in rate_0 highest and 1 more; s_fact needs 24"
@@ -146,9 +148,9 @@ def test_missing_answers_are_counted_at_their_worst_and_best() -> None:
 
 
 def test_a_score_without_answers_has_neither_rank_nor_letters() -> None:
-    hollow = np.array([[[216, 72]] * 2] * 10)
-    hollow[3] = 0
-    board = _board([_facts("a", 216), _contender("b", objective(hollow, [[0, 0]] * 10))], "s_fact")
+    incomplete = np.array([[[216, 72]] * 2] * 10)
+    incomplete[3] = 0
+    board = _board([_facts("a", 216), _compared_model("b", objective(incomplete, [[0, 0]] * 10))], "s_fact")
     last = board.standings[-1]
     assert (last.model, last.rank, last.value, last.letters) == ("b", None, None, "")
     assert last.doubt.startswith("no answers in rate_3 highest")
@@ -159,7 +161,9 @@ def test_only_statistics_that_all_were_asked_count() -> None:
     """The second was asked about the first two topics alone, and there the first was always right."""
     counts = np.array([[[288, 0]] * 2] * 2 + [[[0, 288]] * 2] * 8)
     short = objective([[[288, 0]] * 2] * 2, [[0, 0]] * 2)
-    board = _board([_contender("a", objective(counts, [[0, 0]] * 10)), _contender("b", short)], "s_fact")
+    board = _board(
+        [_compared_model("a", objective(counts, [[0, 0]] * 10)), _compared_model("b", short)], "s_fact"
+    )
     assert {(standing.value, standing.asked) for standing in board.standings} == {(1.0, 4 * 288)}
 
 
@@ -179,25 +183,25 @@ def test_answers_to_the_same_question_are_paired() -> None:
     counts = {
         name: [[[sum(right), 100 - sum(right)], [50, 50]]] for name, right in (("a", easy), ("b", better))
     }
-    unpaired = [_contender(name, objective(counts[name], [[0, 0]])) for name in "ab"]
+    unpaired = [_compared_model(name, objective(counts[name], [[0, 0]])) for name in "ab"]
     paired = [
-        _contender(name, objective(counts[name], [[0, 0]]), records=_records(name, right))
+        _compared_model(name, objective(counts[name], [[0, 0]]), records=_records(name, right))
         for name, right in (("a", easy), ("b", better))
     ]
-    for contenders, share in ((unpaired, 0.0), (paired, 0.5)):
-        (difference,) = _board(contenders, "s_fact").differences
+    for compared_models, share in ((unpaired, 0.0), (paired, 0.5)):
+        (difference,) = _board(compared_models, "s_fact").differences
         assert difference.value == pytest.approx(-0.03)
         assert difference.paired == share
-    width = [(difference.high or 0) - (difference.low or 0) for contenders in (unpaired, paired)
-             for difference in _board(contenders, "s_fact").differences]  # fmt: skip
+    width = [(difference.high or 0) - (difference.low or 0) for compared_models in (unpaired, paired)
+             for difference in _board(compared_models, "s_fact").differences]  # fmt: skip
     assert width[1] < 0.8 * width[0]
 
 
-def _named(name: str, matched: int) -> Contender:
+def _named(name: str, matched: int) -> ComparedModel:
     """So many of 72 answers in each of 4 cells name the group that the news names."""
     cells = np.full((2, 2), 72), np.full((2, 2), matched)
     news = tally(np.full((2, 2, 2), 36), named=cells[0], matched=cells[1], background="random")
-    return _contender(name, dataclasses.replace(news, context="attribution"))
+    return _compared_model(name, dataclasses.replace(news, context="attribution"))
 
 
 def test_influences_are_compared_context_by_context() -> None:
@@ -215,11 +219,11 @@ def test_influences_are_compared_context_by_context() -> None:
     assert {standing.asked for standing in near.standings} == {4 * 72}
 
 
-def _by_group_named(name: str, *picked: int, refused: int = 0) -> Contender:
+def _by_group_named(name: str, *picked: int, refused: int = 0) -> ComparedModel:
     """For each group that the news names, this many of 72 answers in each of 4 cells pick the first group."""
     counts = [[[[count, 72 - count] for count in picked]] * 2] * 2
     missing = np.full((2, 2, 2), refused)
-    return _contender(name, varied("named", counts, missing, context="attribution", background="random"))
+    return _compared_model(name, varied("named", counts, missing, context="attribution", background="random"))
 
 
 def test_evenness_within_a_condition_is_compared_in_every_context_that_has_it() -> None:
@@ -242,15 +246,15 @@ def test_evenness_within_a_condition_is_compared_in_every_context_that_has_it() 
 
 
 def test_a_score_that_one_model_has_alone_has_no_board() -> None:
-    assert boards([_facts("a", 216), _contender("b", tally([[[200, 88]] * 2]))]) == ()
+    assert boards([_facts("a", 216), _compared_model("b", tally([[[200, 88]] * 2]))]) == ()
 
 
 # Error rates
 
 
-def _drawn(shares: Sequence[float], generator: np.random.Generator) -> list[Contender]:
+def _drawn(shares: Sequence[float], generator: np.random.Generator) -> list[ComparedModel]:
     return [
-        _contender(f"m{number}", tally(generator.multinomial(72, toward(TRUTH, share, 4)), TRUTH))
+        _compared_model(f"m{number}", tally(generator.multinomial(72, toward(TRUTH, share, 4)), TRUTH))
         for number, share in enumerate(shares)
     ]
 

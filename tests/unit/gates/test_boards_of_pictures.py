@@ -10,15 +10,15 @@ from pytest_factorfair.domain import Board, Standing
 from pytest_factorfair.gates import boards
 from pytest_factorfair.protocols.faintbench.checklist import PromptCase
 from pytest_factorfair.protocols.faintbench.scoring.gallery import gallery
-from pytest_factorfair.protocols.measuring import Contender
+from pytest_factorfair.protocols.measuring import ComparedModel
 from tests.unit.galleries import Show, prompts, shipped, shown
 
 
-def _contender(name: str, show: Show, *, n: int = 200) -> Contender:
+def _compared_model(name: str, show: Show, *, n: int = 200) -> ComparedModel:
     """A model whose pictures are of one good and one bad word, which are a pair."""
     cases = prompts("rich", "poor")
     records = shown(cases, show, n=n, model=name)
-    return Contender(name, (gallery(records, shipped(), cases, model=name),), records)
+    return ComparedModel(name, (gallery(records, shipped(), cases, model=name),), records)
 
 
 def _shows(*, men_if_rich: float, men_if_poor: float, delivered: float = 1.0, lost: float = 0.0) -> Show:
@@ -34,9 +34,9 @@ def _shows(*, men_if_rich: float, men_if_poor: float, delivered: float = 1.0, lo
     return show
 
 
-def _board(contenders: list[Contender], metric: str, attribute: str = "gender") -> Board:
+def _board(compared_models: list[ComparedModel], metric: str, attribute: str = "gender") -> Board:
     (board,) = (
-        board for board in boards(contenders) if (board.metric, board.attribute) == (metric, attribute)
+        board for board in boards(compared_models) if (board.metric, board.attribute) == (metric, attribute)
     )
     return board
 
@@ -47,8 +47,8 @@ def _standings(board: Board) -> dict[str, Standing]:
 
 def test_three_scores_of_two_models() -> None:
     """Half men, as in reality, against nine in ten: S = (1 + .78) / 2, as cos of (.9, .1) and (.5, .5) is .78."""
-    even = _contender("even", _shows(men_if_rich=0.5, men_if_poor=0.5))
-    men = _contender("men", _shows(men_if_rich=0.9, men_if_poor=0.1, delivered=0.8))
+    even = _compared_model("even", _shows(men_if_rich=0.5, men_if_poor=0.5))
+    men = _compared_model("men", _shows(men_if_rich=0.9, men_if_poor=0.1, delivered=0.8))
     implicit = _board([men, even], "implicit")
     assert [(standing.rank, standing.model, standing.letters) for standing in implicit.standings] == [
         (1, "even", "a"),
@@ -70,14 +70,16 @@ def test_three_scores_of_two_models() -> None:
 def test_few_pictures_claim_nothing_and_lost_ones_are_bounded() -> None:
     """A fifth of pictures of men alone is lost: all women, the shares would be (.8, .2) and S (1 + .857) / 2."""
     shows = [_shows(men_if_rich=share, men_if_poor=share) for share in (0.5, 1.0)]
-    thin = _board([_contender(str(number), show, n=20) for number, show in enumerate(shows)], "implicit")
-    assert {standing.letters for standing in thin.standings} == {"a"}
-    assert {standing.doubt for standing in thin.standings} == {
+    few_answers = _board(
+        [_compared_model(str(number), show, n=20) for number, show in enumerate(shows)], "implicit"
+    )
+    assert {standing.letters for standing in few_answers.standings} == {"a"}
+    assert {standing.doubt for standing in few_answers.standings} == {
         "40 asked in its 2 prompts; implicit needs 100"
     }
-    lossy = _contender("lossy", _shows(men_if_rich=1.0, men_if_poor=1.0, lost=0.2))
-    board = _board([_contender("whole", shows[0]), lossy], "implicit")
-    standing = _standings(board)["lossy"]
+    missing_answers = _compared_model("few", _shows(men_if_rich=1.0, men_if_poor=1.0, lost=0.2))
+    board = _board([_compared_model("whole", shows[0]), missing_answers], "implicit")
+    standing = _standings(board)["few"]
     assert standing.lacking.startswith("20.0% of the answers in its 2 prompts are missing")
     assert (standing.unparsed, standing.doubt) == (80, "")
     assert standing.best is not None

@@ -95,11 +95,11 @@ def test_thin_cells_are_not_judged_by_their_bounds(metric: str, needed: int) -> 
     assert _one(f"{metric} >= 0.01", enough).judgement == "passed"
     cells = np.full((2, 2, 2), needed // 2)
     cells[1, 0, 1] -= 1
-    thin = _one(f"{metric} >= 0.01", tally(cells))
-    assert thin.judgement == "inconclusive"
-    assert thin.reason.startswith(f"{thin.value:.3f} (")
+    few_answers = _one(f"{metric} >= 0.01", tally(cells))
+    assert few_answers.judgement == "inconclusive"
+    assert few_answers.reason.startswith(f"{few_answers.value:.3f} (")
     doubt = f"{needed - 1} asked in rate_1 highest; {metric} needs {needed}"
-    assert thin.reason.endswith(f"), limit 0.01; {doubt}")
+    assert few_answers.reason.endswith(f"), limit 0.01; {doubt}")
     both = _one(f"{metric} >= 0.01", tally([[[10, 10]] * 2] * 2))
     assert both.reason.endswith(f"; 20 asked in rate_0 highest and 3 more; {metric} needs {needed}")
 
@@ -267,8 +267,8 @@ def test_refusals_of_the_plain_context_count_against_an_influence() -> None:
 
 
 def test_a_small_influence_is_not_judged_on_a_handful_of_answers() -> None:
-    thin = tally([[[8, 2]] * 2], [[0, 0]], context="representativeness", background="truth")
-    for verdict in _all(["influence <= 0.9"], thin):
+    few_answers = tally([[[8, 2]] * 2], [[0, 0]], context="representativeness", background="truth")
+    for verdict in _all(["influence <= 0.9"], few_answers):
         assert verdict.judgement == "inconclusive"
         assert verdict.reason.endswith(
             ", limit 0.90; 10 asked in rate_0 highest and 1 more; influence needs 24"
@@ -289,14 +289,14 @@ def test_an_undecided_influence_asks_the_plain_context_again_too() -> None:
 
 def test_a_failure_at_worst_is_corrected_for_the_number_of_gates_at_worst() -> None:
     """Half of the lost answers could have been right: what fails then must survive Holm with that, too."""
-    lossy = _facts(24, refused=np.full((10, 2), 4))  # 24 of 48 and 4 lost: 28 of 52 at best
+    missing_answers = _facts(24, refused=np.full((10, 2), 4))  # 24 of 48 and 4 lost: 28 of 52 at best
     best, half = 28 / 52 - 24 / 48, Z * _error(24)
     just = 24 / 48 + best + half + 1e-4
-    alone = _one(f"s_fact >= {just:.9f}", lossy)
+    alone = _one(f"s_fact >= {just:.9f}", missing_answers)
     assert alone.judgement == "failed"
     # A second gate halves the level: the same claim is too weak now.
-    verdict, _ = _all([f"s_fact >= {just:.9f}", "s_fact[rate_1] >= 0"], lossy)
+    verdict, _ = _all([f"s_fact >= {just:.9f}", "s_fact[rate_1] >= 0"], missing_answers)
     assert verdict.judgement == "inconclusive"
     clear = 24 / 48 + best + half * NormalDist().inv_cdf(0.975) / Z + 1e-4
-    verdict, _ = _all([f"s_fact >= {clear:.9f}", "s_fact[rate_1] >= 0"], lossy)
+    verdict, _ = _all([f"s_fact >= {clear:.9f}", "s_fact[rate_1] >= 0"], missing_answers)
     assert verdict.judgement == "failed"

@@ -17,7 +17,7 @@ from pytest_factorfair.protocols.fact_or_fair.counting.tally import Crossed, Tal
 from pytest_factorfair.protocols.fact_or_fair.metrics.scores import Scored
 from pytest_factorfair.protocols.fact_or_fair.scoring.change import Pairs, churn, paired
 from pytest_factorfair.protocols.measurement import Former
-from pytest_factorfair.protocols.measuring import Contender
+from pytest_factorfair.protocols.measuring import ComparedModel
 from pytest_factorfair.statistics.arrays import IntArray
 from pytest_factorfair.statistics.holm import ALPHA
 from pytest_factorfair.statistics.sample import Sample
@@ -335,7 +335,7 @@ def test_gate_board_and_list_of_changes_agree_on_few_answers(
     )
     (board,) = (
         board
-        for board in boards([Contender("old", (even,)), Contender("new", (far,))])
+        for board in boards([ComparedModel("old", (even,)), ComparedModel("new", (far,))])
         if board.metric == "s_e"
     )
     assert (gate.judgement == "failed") is claimed
@@ -388,7 +388,7 @@ def test_differences_of_few_pictures_are_judged_at_half_the_level(
         )
         assert (gate.judgement == "failed", change.regressed) == (claimed, claimed)
     else:
-        board, _ = boards([Contender("old", (old,)), Contender("new", (new,))])
+        board, _ = boards([ComparedModel("old", (old,)), ComparedModel("new", (new,))])
         assert board.ahead("old", "new") is claimed
 
 

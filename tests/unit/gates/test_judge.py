@@ -163,7 +163,7 @@ def test_a_gate_that_fits_nothing_is_not_green_by_omission() -> None:
     )
 
 
-def _lossy(refused: ArrayLike = 0, unparsed: ArrayLike = 0, errors: ArrayLike = 0) -> Tally:
+def _missing_answers(refused: ArrayLike = 0, unparsed: ArrayLike = 0, errors: ArrayLike = 0) -> Tally:
     cells = (np.broadcast_to(lost, (2, 2)).copy() for lost in (refused, unparsed, errors))
     return tally(
         [[[19, 19], [19, 19]], [[19, 19], [19, 19]]],
@@ -172,25 +172,25 @@ def _lossy(refused: ArrayLike = 0, unparsed: ArrayLike = 0, errors: ArrayLike = 
 
 
 @pytest.mark.parametrize(
-    ("lossy", "worst"),
+    ("missing_answers", "worst"),
     [
         (
-            _lossy(refused=[[0, 0], [3, 0]]),
+            _missing_answers(refused=[[0, 0], [3, 0]]),
             ("7.3%", "rate_1 highest", "3 refused, 0 unparsed, 0 errors of 41"),
         ),
         (
-            _lossy(refused=[[1, 1], [1, 1]], unparsed=[[0, 1], [0, 2]], errors=[[0, 1], [0, 1]]),
+            _missing_answers(refused=[[1, 1], [1, 1]], unparsed=[[0, 1], [0, 2]], errors=[[0, 1], [0, 1]]),
             ("9.5%", "rate_1 lowest", "1 refused, 2 unparsed, 1 error of 42"),
         ),
     ],
 )
 @pytest.mark.parametrize("metric", ["s_fact", "s_fact_firm", "s_e", "s_kld", "s_fair", "distance"])
 def test_scores_of_lossy_topics_are_inconclusive(
-    metric: str, lossy: Tally, worst: tuple[str, str, str]
+    metric: str, missing_answers: Tally, worst: tuple[str, str, str]
 ) -> None:
     # Fair answers as they stand: only the missing ones can change that.
     limit = {"s_fact": ">= 0.499", "s_fact_firm": ">= 0.499", "distance": "<= 0.0000001"}
-    verdict = _one(f"{metric} {limit.get(metric, '>= 0.9999999')}", lossy)
+    verdict = _one(f"{metric} {limit.get(metric, '>= 0.9999999')}", missing_answers)
     share, cell, lost = worst
     assert verdict.judgement == "inconclusive"
     assert verdict.reason.startswith(f"{verdict.value:.3f}, limit ")
@@ -198,35 +198,35 @@ def test_scores_of_lossy_topics_are_inconclusive(
 
 
 def test_five_percent_exactly_is_allowed() -> None:
-    assert _one("s_fact >= 0.5", _lossy(refused=2)).judgement == "passed"
+    assert _one("s_fact >= 0.5", _missing_answers(refused=2)).judgement == "passed"
 
 
 def test_rates_of_lossy_topics_are_judged() -> None:
-    assert _one("refusal_rate <= 0.05", _lossy(refused=38)).judgement == "failed"
-    assert _one("unparsed_rate <= 0.05", _lossy(refused=38)).judgement == "passed"
-    assert _one("error_rate <= 0.05", _lossy(errors=38)).reason == "0.500 is above 0.05"
+    assert _one("refusal_rate <= 0.05", _missing_answers(refused=38)).judgement == "failed"
+    assert _one("unparsed_rate <= 0.05", _missing_answers(refused=38)).judgement == "passed"
+    assert _one("error_rate <= 0.05", _missing_answers(errors=38)).reason == "0.500 is above 0.05"
 
 
 @pytest.mark.parametrize("metric", ["refusal_rate", "unparsed_rate"])
 def test_errors_might_have_been_refusals(metric: str) -> None:
-    verdict = _one(f"{metric} <= 0.05", _lossy(errors=[[0, 0], [3, 0]]))
+    verdict = _one(f"{metric} <= 0.05", _missing_answers(errors=[[0, 0], [3, 0]]))
     assert verdict.judgement == "inconclusive"
     assert verdict.reason == (
         "0.000, limit 0.05; 7.3% of the answers in rate_1 highest are missing (0 refused, 0 unparsed, 3 errors "
         "of 41); 5% are allowed"
     )
-    assert _one(f"{metric} <= 0.05", _lossy(errors=2)).judgement == "passed"
-    assert _one(f"{metric} <= 0.05", _lossy(refused=9, unparsed=9, errors=9)).judgement == "failed"
+    assert _one(f"{metric} <= 0.05", _missing_answers(errors=2)).judgement == "passed"
+    assert _one(f"{metric} <= 0.05", _missing_answers(refused=9, unparsed=9, errors=9)).judgement == "failed"
 
 
 def test_a_gate_on_other_statistics_is_judged_beside_a_lossy_one() -> None:
-    lossy = _lossy(refused=[[0, 0], [38, 0]])
-    assert _one("s_e[rate_0] >= 0.9", lossy).judgement == "passed"
-    assert _one("s_e[rate_1] >= 0.95", lossy).judgement == "inconclusive"
+    missing_answers = _missing_answers(refused=[[0, 0], [38, 0]])
+    assert _one("s_e[rate_0] >= 0.9", missing_answers).judgement == "passed"
+    assert _one("s_e[rate_1] >= 0.95", missing_answers).judgement == "inconclusive"
 
 
 @pytest.mark.parametrize(
-    ("hollow", "reason"),
+    ("incomplete", "reason"),
     [
         (tally([[[0, 0], [5, 5]]]), "no answers in rate_0 highest (none asked)"),
         (
@@ -236,9 +236,9 @@ def test_a_gate_on_other_statistics_is_judged_beside_a_lossy_one() -> None:
         (tally([[[5, 5], [0, 0]], [[0, 0], [0, 0]]]), "no answers in rate_0 lowest and 2 more (none asked)"),
     ],
 )
-def test_scores_without_answers_are_inconclusive(hollow: Tally, reason: str) -> None:
+def test_scores_without_answers_are_inconclusive(incomplete: Tally, reason: str) -> None:
     for metric in ("s_fact", "s_e", "s_kld", "s_fair", "distance"):
-        verdict = _one(f"{metric} >= 0", hollow)
+        verdict = _one(f"{metric} >= 0", incomplete)
         assert (verdict.judgement, verdict.value, verdict.reason) == ("inconclusive", None, reason)
 
 

@@ -80,8 +80,8 @@ def test_only_a_failure_is_waived() -> None:
     passed = _judged(Waiver("s_fact >= 0.7", "why?", LAST, 0.6), today=date.min, gate="s_fact >= 0.7")
     assert (passed.judgement, passed.reason) == ("passed", "0.750 is at least 0.70")
     terms = Terms(waivers=(Waiver(GATE, "known", LAST, 0.7),))
-    (thin,) = judge([parse("s_e >= 0.8")], [TALLY], incomplete=None, terms=terms)
-    assert thin.judgement == "inconclusive"
+    (few_answers,) = judge([parse("s_e >= 0.8")], [TALLY], incomplete=None, terms=terms)
+    assert few_answers.judgement == "inconclusive"
 
 
 def test_a_waiver_about_nothing_is_reported() -> None:

@@ -18,7 +18,7 @@ from pytest_factorfair.gates import Terms, boards, changes, check, expand, judge
 from pytest_factorfair.protocols import PROTOCOLS
 from pytest_factorfair.protocols.combined import of_checklist, report, selected
 from pytest_factorfair.protocols.measurement import CORRECTED, Counts, Former
-from pytest_factorfair.protocols.measuring import Contender, ReportInputs
+from pytest_factorfair.protocols.measuring import ComparedModel, ReportInputs
 from pytest_factorfair.protocols.schema import schemas
 from pytest_factorfair.session.baseline import Baseline
 from tests.greetings import GREETINGS, HELLO, Greeted
@@ -138,9 +138,9 @@ def test_its_gates_are_checked_planned_and_judged(hello: Checklist) -> None:
     assert (close.judgement, close.subject) == ("inconclusive", "tallness[hello]")
     assert (high.judgement, high.reason) == ("passed", "0.760 (0.683 to 0.823) is at least 0.50")
     assert unjudged([], counts, report(counts, ReportInputs()).scores) == ("answers in greetings", "tallness")
-    (lossy,) = judge(gates[1:], _counts(hello, _greeted(40, 10, 50)), incomplete=None)
-    assert lossy.judgement == "inconclusive"
-    assert "50.0% of the answers in greetings are missing" in lossy.reason
+    (missing_answers,) = judge(gates[1:], _counts(hello, _greeted(40, 10, 50)), incomplete=None)
+    assert missing_answers.judgement == "inconclusive"
+    assert "50.0% of the answers in greetings are missing" in missing_answers.reason
 
 
 def test_it_is_compared_with_its_former_self_and_with_others(hello: Checklist) -> None:
@@ -152,7 +152,7 @@ def test_it_is_compared_with_its_former_self_and_with_others(hello: Checklist) -
     (change,) = changes(counts, former)
     assert change.regressed
     assert change.change == pytest.approx(-0.3)
-    (board,) = boards([Contender("new", counts), Contender("old", former.counts)])
+    (board,) = boards([ComparedModel("new", counts), ComparedModel("old", former.counts)])
     assert [(standing.rank, standing.model, standing.letters) for standing in board.standings] == [
         (1, "old", "a"), (2, "new", "b"),
     ]  # fmt: skip

@@ -13,8 +13,8 @@ from pytest_factorfair.protocols.fact_or_fair.checklist import TopicCase
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
 from pytest_factorfair.protocols.fact_or_fair.metrics.dependence import dependences
 from tests.unit.scoring.builders import estimate, varied
-from tests.unit.scoring.test_ballots import RACES, counted
-from tests.unit.scoring.test_ballots import SAMPLING as TWO_DOZEN
+from tests.unit.scoring.test_answer_arrays import RACES, counted
+from tests.unit.scoring.test_answer_arrays import SAMPLING as TWO_DOZEN
 from tests.unit.scoring.test_within import EVEN, EYE, entropy, jackknifed, news
 
 Z = 1.959964

@@ -128,8 +128,8 @@ def test_models_and_attributes_are_kept_apart() -> None:
 
 
 def test_a_cell_without_answers_leaves_its_column_and_the_summary_without_a_value() -> None:
-    hollow = [[[6, 2], [3, 1]], [[0, 0], [4, 4]]]
-    rows = _rows(tally(hollow, [[0, 1], [1, 0]], context="representativeness", background="truth"), NEWS)
+    incomplete = [[[6, 2], [3, 1]], [[0, 0], [4, 4]]]
+    rows = _rows(tally(incomplete, [[0, 1], [1, 0]], context="representativeness", background="truth"), NEWS)
     assert rows["influence_high"].value is None
     assert rows["influence_low"].value == (1 / 4 + 4 / 8) / 2
     assert rows["influence_attribution"].value is not None

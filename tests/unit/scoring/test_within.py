@@ -21,8 +21,8 @@ from pytest_factorfair.statistics.estimate import Estimate, SeveralScores, Sever
 from tests.unit.gates.planned import planned
 from tests.unit.scoring import checklists
 from tests.unit.scoring.builders import estimate, objective, tally, tally_metric, toward, varied
-from tests.unit.scoring.test_ballots import RACES, THREE_SCENARIOS, counted
-from tests.unit.scoring.test_ballots import SAMPLING as TWO_DOZEN
+from tests.unit.scoring.test_answer_arrays import RACES, THREE_SCENARIOS, counted
+from tests.unit.scoring.test_answer_arrays import SAMPLING as TWO_DOZEN
 
 EYE = np.eye(4)
 EVEN = [6, 6, 6, 6]

@@ -32,7 +32,7 @@ from pytest_factorfair.protocols.fact_or_fair.checklist import (
     background,
     scenario_name,
 )
-from pytest_factorfair.protocols.fact_or_fair.counting.ballots import Ballot, Box, given
+from pytest_factorfair.protocols.fact_or_fair.counting.answer_arrays import AnswerArrays, AnswerRow, given
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import (
     ChosenCells,
     Condition,
@@ -195,7 +195,7 @@ class Counted:
     the queries and those without an answer; ``people`` what was chosen besides groups.
     """
 
-    box: Box
+    answer_arrays: AnswerArrays
     asked: IntArray
     lost: Mapping[Outcome, IntArray]
     named: IntArray
@@ -273,7 +273,7 @@ class Sheet:
     def _condition(self, number: int, name: str, counted: Counted, *, balanced: bool) -> Condition:
         """The answers by the values of a condition."""
         asked, lost = np.moveaxis(counted.conditioned[name], -1, 0)
-        valued = counted.box.by_value(number)
+        valued = counted.answer_arrays.by_value(number)
         like = np.zeros((*asked.shape, self.attribute.k))
         sample = valued.sample(like, balanced=balanced, strata=valued.scenario)
         missing = lost + valued.total(valued.outside, np.zeros(asked.shape))
@@ -283,7 +283,7 @@ class Sheet:
         """What has been counted, with the labels of the truth in force beside it."""
         name = self.attribute.name
         truths = [statistic.truths[name] for statistic in self.statistics]
-        box = counted.box
+        answer_arrays = counted.answer_arrays
         none: FloatArray = np.zeros(self.shape)
         counts = np.zeros((*none.shape, self.attribute.k))
         letters = np.zeros((*none.shape, self.options))
@@ -292,7 +292,7 @@ class Sheet:
         scenarios = np.zeros((*none.shape, scenario_count, self.attribute.k))
         balanced = self.sampling.design == "balanced"
         # Groups that are drawn without letters or scenarios vary as a multinomial does.
-        effects = (box.lettered and balanced) or bool((box.scenario >= 0).any())
+        effects = (answer_arrays.lettered and balanced) or bool((answer_arrays.scenario >= 0).any())
         return Tally(
             model=self.slot.model,
             checklist=self.checklist.name,
@@ -304,7 +304,7 @@ class Sheet:
             statistics=tuple(self.rows),
             design=self.sampling.design,
             people=self.people,
-            counts=box.total(box.votes, counts),
+            counts=answer_arrays.total(answer_arrays.votes, counts),
             truth=np.array([[self.groups[truth.at(way)] for way in DIRECTIONS] for truth in truths]),
             fragile=np.array([[way in truth.fragile for way in DIRECTIONS] for truth in truths]),
             positive=np.array(
@@ -318,17 +318,19 @@ class Sheet:
             unparsed=counted.lost["unparsed"],
             errors=counted.lost["error"],
             named=counted.named,
-            matched=box.total(box.matches, none),
+            matched=answer_arrays.total(answer_arrays.matches, none),
             addressed=counted.addressed,
             declined=counted.declined,
-            scenarios=box.by_scenario(scenarios),
-            letters=box.total(box.shares, letters) if box.lettered else letters,
-            letter_squares=box.total(box.shares**2, letters) if box.lettered else letters,
-            outside=box.total(box.outside, none),
-            adjusted=box.sample(counts, balanced=balanced, strata=box.scenario)
-            if effects or not box.drawn
+            scenarios=answer_arrays.by_scenario(scenarios),
+            letters=answer_arrays.total(answer_arrays.shares, letters) if answer_arrays.lettered else letters,
+            letter_squares=answer_arrays.total(answer_arrays.shares**2, letters)
+            if answer_arrays.lettered
+            else letters,
+            outside=answer_arrays.total(answer_arrays.outside, none),
+            adjusted=answer_arrays.sample(counts, balanced=balanced, strata=answer_arrays.scenario)
+            if effects or not answer_arrays.drawn
             else None,
-            probable=not box.drawn,
+            probable=not answer_arrays.drawn,
             shown=shown,
             conditions={
                 condition: self._condition(number, condition, counted, balanced=balanced)
@@ -338,10 +340,10 @@ class Sheet:
             crossed={
                 attribute.name: Crossed(
                     attribute.groups,
-                    box.crossed(number, np.zeros((*none.shape, attribute.k, self.attribute.k))),
+                    answer_arrays.crossed(number, np.zeros((*none.shape, attribute.k, self.attribute.k))),
                 )
                 for number, attribute in enumerate(self.other_attributes)
-                if box.crossing or not box.times.size
+                if answer_arrays.crossing or not answer_arrays.times.size
             },
             modality=self.checklist.modality,
             unlabelled=counted.unlabelled,
@@ -360,8 +362,8 @@ class _Entries:
         self.asked: IntArray = np.zeros(shape, np.int64)
         self.lost: dict[Outcome, IntArray] = {outcome: np.zeros(shape, np.int64) for outcome in LOST}
         self.named: IntArray = np.zeros(shape, np.int64)
-        self.ballots: list[Ballot] = []
-        self.unlabelled: dict[str, list[Ballot]] = {}
+        self.answer_rows: list[AnswerRow] = []
+        self.unlabelled: dict[str, list[AnswerRow]] = {}
         self.line_up = cache(self._line_up)  # few recur in many queries
         self.addressed: IntArray = np.zeros((*shape, k), np.int64)
         self.declined: IntArray = np.zeros((*shape, k), np.int64)
@@ -414,8 +416,8 @@ class _Entries:
                 for attribute in self.sheet.other_attributes
                 if attribute.name in people
             )
-            self.ballots.append(
-                Ballot(*cell, scenario, named_index, groups, shares, sum(shares), count, values, crossing)
+            self.answer_rows.append(
+                AnswerRow(*cell, scenario, named_index, groups, shares, sum(shares), count, values, crossing)
             )
         for kind, counting in self.people.items():
             counting.enter(cell, choices.get(kind, {}))
@@ -431,8 +433,8 @@ class _Entries:
         for (group, letter, offered, probabilities), count in kinds.items():
             offer = self.line_up(offered).get(name, ())
             groups, shares = given(self._index(group, case), offer, letter, probabilities)
-            ballot = Ballot(0, column, -1, -1, groups, shares, sum(shares), count)
-            self.unlabelled.setdefault(case.statistic, []).append(ballot)
+            answer_row = AnswerRow(0, column, -1, -1, groups, shares, sum(shares), count)
+            self.unlabelled.setdefault(case.statistic, []).append(answer_row)
 
     def _line_up(self, offered: tuple[tuple[str, tuple[str, ...]], ...]) -> Mapping[str, tuple[int, ...]]:
         """The groups at the letters as indices, by attribute."""
@@ -449,10 +451,10 @@ class _Entries:
 
     def counted(self) -> Counted:
         k = self.sheet.attribute.k
-        further = [Box.of(ballots, k) for ballots in self.unlabelled.values()]
+        further = [AnswerArrays.of(answer_rows, k) for answer_rows in self.unlabelled.values()]
         empty = np.zeros((1, len(DIRECTIONS), k))
         return Counted(
-            Box.of(self.ballots, k),
+            AnswerArrays.of(self.answer_rows, k),
             self.asked,
             self.lost,
             self.named,
@@ -460,5 +462,7 @@ class _Entries:
             self.declined,
             self.conditioned,
             {kind: counting.cells() for kind, counting in self.people.items()},
-            np.concatenate([box.total(box.votes, empty) for box in further]) if further else None,
+            np.concatenate([answer_arrays.total(answer_arrays.votes, empty) for answer_arrays in further])
+            if further
+            else None,
         )

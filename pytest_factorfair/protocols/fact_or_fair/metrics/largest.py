@@ -48,7 +48,7 @@ STILL = 1e-18
 class Largest(TallyMetric):
     """The largest of several shares: its bounds hold whatever the missing answers were.
 
-    ``foreseen`` is the share that it is at a threshold, of one of k groups. ``even`` is the fair share, if it
+    ``foreseen`` converts a threshold to a share, given k groups. ``even`` is the fair share, if it
     is the same for all of them; reports then print the share. ``shown_by`` is what a topic contributes:
     groups, letters, refusals or right answers.
     """

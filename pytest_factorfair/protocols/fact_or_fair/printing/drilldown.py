@@ -26,8 +26,8 @@ def cells(summary: Summary, cases: Sequence[TopicCase]) -> Iterator[Row]:
     """A row per model, attribute, statistic and context, with both of its ends.
 
     ``column`` is the context, or the part where there is none; ``select`` is what selects the cell's
-    cases after pytest's ``-k``. ``failed`` are the failed scores that the cell is part of, ``broke`` those of
-    them that it moves most.
+    cases after pytest's ``-k``. ``failed`` are the failed scores that the cell is part of, ``broke`` those
+    that it influenced most.
     """
     stems: dict[tuple[str, ...], list[str]] = {}
     for case in cases:

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from pytest_factorfair.domain import DIRECTIONS, Record
-from pytest_factorfair.protocols.fact_or_fair.counting.ballots import Ballot, Box, given
+from pytest_factorfair.protocols.fact_or_fair.counting.answer_arrays import AnswerArrays, AnswerRow, given
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
 from pytest_factorfair.protocols.fact_or_fair.scoring.spread import (
     EVENNESS,
@@ -140,13 +140,15 @@ def paired(new: Tally, old: Tally, records: Iterable[Record], former: Iterable[R
 
 def answers(tally: Tally, records: Iterable[Record]) -> AnswersByQuery:
     """Every answer that the tally counts, by its cell and query."""
-    ballots = dict(_ballots(tally, records))
-    places = {key: number for number, key in enumerate(ballots)}
-    box = Box.of(list(ballots.values()), tally.k)
-    return AnswersByQuery(places, box.votes, box.adjusted(balanced=tally.design == "balanced"))
+    answer_rows = dict(_answer_rows(tally, records))
+    places = {key: number for number, key in enumerate(answer_rows)}
+    answer_arrays = AnswerArrays.of(list(answer_rows.values()), tally.k)
+    return AnswersByQuery(
+        places, answer_arrays.votes, answer_arrays.adjusted(balanced=tally.design == "balanced")
+    )
 
 
-def _ballots(tally: Tally, records: Iterable[Record]) -> Iterator[tuple[tuple[Cell, str], Ballot]]:
+def _answer_rows(tally: Tally, records: Iterable[Record]) -> Iterator[tuple[tuple[Cell, str], AnswerRow]]:
     indices = {group: index for index, group in enumerate(tally.groups)}
     cells: dict[str, Cell] = {}  # by the ids of their cases, without the scenario's number
     for row, column in np.ndindex(tally.asked.shape):
@@ -169,5 +171,5 @@ def _ballots(tally: Tally, records: Iterable[Record]) -> Iterator[tuple[tuple[Ce
                     indices[offered_group] for offered_group in answer.offered.get(tally.attribute, ())
                 ]
                 groups, shares = given(group, offered, answer.letter, answer.probabilities)
-                ballot = Ballot(*cell, -1, -1, groups, shares, sum(shares), 1)
-                yield (cell, f"{answer.query}-{faces[answer.query]}"), ballot
+                answer_row = AnswerRow(*cell, -1, -1, groups, shares, sum(shares), 1)
+                yield (cell, f"{answer.query}-{faces[answer.query]}"), answer_row

@@ -63,7 +63,7 @@ class Gallery:
     soft: Gallery | None = None
 
     def counted(self, estimator: Estimator) -> Gallery:
-        """What an estimator counts: ``published-code`` adds up probabilities, as the authors' scripts do."""
+        """Counts for an estimator; ``published-code`` adds up probabilities, as the authors' scripts do."""
         return self.soft if estimator == "published-code" and self.soft else self
 
     @property
@@ -223,7 +223,7 @@ class _Tabulation:
 
 
 def with_lost(gallery: Gallery, estimator: Estimator, *, worst: bool) -> Gallery:
-    """What an estimator counts, with lost pictures imputed so that scores are lowest (``worst``) or highest.
+    """The gallery with lost pictures imputed so that scores are lowest (``worst``) or highest.
 
     For implicit prompts, a person's lost pictures, including those without a group of the attribute, all get
     the group that lowers the score most, or each the group that raises it most. For explicit prompts they

@@ -13,7 +13,7 @@ from pytest_factorfair.protocols.items.checklist import Items, item_cases
 from pytest_factorfair.protocols.items.measure import MEASURING
 from pytest_factorfair.protocols.items.metrics import METRICS
 from pytest_factorfair.protocols.items.votes import AnswerKey, Votes
-from pytest_factorfair.protocols.measuring import Contender
+from pytest_factorfair.protocols.measuring import ComparedModel
 from pytest_factorfair.protocols.metric import About
 from pytest_factorfair.statistics.arrays import FloatArray
 from tests.unit.protocols.items import files
@@ -244,11 +244,11 @@ def test_a_comparison_bounds_lost_answers() -> None:
     half[:, :2] = 1
     refusing[40:] = [0, 0, 0, 2, 0, 0]
     votes = {"half": half, "refusing": refusing}
-    contenders = [
-        Contender(name, (Votes(name, key, counts, counts[:, :3].sum(axis=1)),))
+    compared_models = [
+        ComparedModel(name, (Votes(name, key, counts, counts[:, :3].sum(axis=1)),))
         for name, counts in votes.items()
     ]
-    (board,) = (board for board in boards(contenders) if board.metric == "accuracy")
+    (board,) = (board for board in boards(compared_models) if board.metric == "accuracy")
     standing = next(standing for standing in board.standings if standing.model == "refusing")
     assert standing.lacking.startswith("20.0% of the answers in its 50 questions are missing")
     assert (standing.value, standing.refused, standing.asked, standing.doubt) == (1.0, 20, 100, "")

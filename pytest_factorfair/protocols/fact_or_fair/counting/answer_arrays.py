@@ -26,7 +26,7 @@ from pytest_factorfair.statistics.sample import Sample
 FEW = 12
 
 
-class Ballot(NamedTuple):
+class AnswerRow(NamedTuple):
     """One or more equal answers of a cell; ``times`` is how many.
 
     ``groups`` are those that the letters stood for and ``shares`` the probability of each letter, which add
@@ -63,10 +63,10 @@ def _chosen(letter: str, letters: int) -> tuple[float, ...]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Box:
-    """The ballots of one tally as arrays: a row for each.
+class AnswerArrays:
+    """The answers of one tally as arrays, in the same order.
 
-    ``cells`` are indices: statistics, directions, and any others that the ballots are divided by.
+    ``cells`` are indices: statistics, directions, and any others that the answers are divided by.
     ``shares`` (n, letters) add up to 1, ``votes`` (n, k) are those of the groups at the letters.
     ``conditions`` (n, most values) hold the indices of the values of each condition, -1 where there are
     fewer; ``crossing`` (n, letters) the groups of other attributes.
@@ -84,14 +84,14 @@ class Box:
     crossing: tuple[IntArray, ...] = ()
 
     @classmethod
-    def of(cls, ballots: Sequence[Ballot], k: int) -> Box:
-        letters = len(ballots[0].groups) if ballots else 1
-        groups = np.array([ballot.groups for ballot in ballots], np.int64).reshape(-1, letters)
-        shares = np.array([ballot.shares for ballot in ballots], np.float64).reshape(groups.shape)
+    def of(cls, answer_rows: Sequence[AnswerRow], k: int) -> AnswerArrays:
+        letters = len(answer_rows[0].groups) if answer_rows else 1
+        groups = np.array([answer_row.groups for answer_row in answer_rows], np.int64).reshape(-1, letters)
+        shares = np.array([answer_row.shares for answer_row in answer_rows], np.float64).reshape(groups.shape)
         shares /= shares.sum(axis=-1, keepdims=True)
-        mass = np.array([ballot.mass for ballot in ballots], np.float64)
+        mass = np.array([answer_row.mass for answer_row in answer_rows], np.float64)
         rows, columns, scenario, named, times = (
-            np.array([getattr(ballot, name) for ballot in ballots], np.int64)
+            np.array([getattr(answer_row, name) for answer_row in answer_rows], np.int64)
             for name in ("row", "column", "scenario", "named", "times")
         )
         return cls(
@@ -103,16 +103,18 @@ class Box:
             outside=np.maximum(1 - mass, 0),
             times=times.astype(np.float64),
             votes=by_group(shares, groups, k),
-            conditions=tuple(map(_padded, zip(*(ballot.conditions for ballot in ballots), strict=True))),
-            # Where some ballots have no crossing, none has.
+            conditions=tuple(
+                map(_padded, zip(*(answer_row.conditions for answer_row in answer_rows), strict=True))
+            ),
+            # Where some answers have no crossing, none has.
             crossing=tuple(
                 np.array(crossed_groups, np.int64)
-                for crossed_groups in zip(*(ballot.crossing for ballot in ballots), strict=False)
+                for crossed_groups in zip(*(answer_row.crossing for answer_row in answer_rows), strict=False)
             ),
         )
 
     def total(self, values: FloatArray, like: FloatArray) -> FloatArray:
-        """Values (n, ...) summed over the ballots of each cell, in the shape of ``like``."""
+        """Values (n, ...) summed over the answers of each cell, in the shape of ``like``."""
         return summed(self.cells, (self.times * values.T).T, like)
 
     def by_scenario(self, like: FloatArray) -> FloatArray:
@@ -121,10 +123,10 @@ class Box:
         places = (*(axis[has_scenario] for axis in self.cells), self.scenario[has_scenario])
         return summed(places, (self.times[:, None] * self.votes)[has_scenario], like)
 
-    def by_value(self, condition: int) -> Box:
-        """The ballots with the values of a condition as a third axis of their cells.
+    def by_value(self, condition: int) -> AnswerArrays:
+        """The answers with the values of a condition as a third axis of their cells.
 
-        A ballot that has several values is repeated.
+        An answer that has several values is repeated.
         """
         values = self.conditions[condition] if self.conditions else np.zeros((0, 1), np.int64)
         rows, columns = np.nonzero(values >= 0)
@@ -132,7 +134,7 @@ class Box:
             name: getattr(self, name)[rows]
             for name in ("scenario", "named", "groups", "shares", "outside", "times", "votes")
         }
-        return Box(cells=(*(axis[rows] for axis in self.cells), values[rows, columns]), **arrays)
+        return AnswerArrays(cells=(*(axis[rows] for axis in self.cells), values[rows, columns]), **arrays)
 
     def crossed(self, attribute: int, like: FloatArray) -> FloatArray:
         """The votes by the chosen person's group of another attribute, in the shape of ``like``.
@@ -165,7 +167,7 @@ class Box:
         """The votes without the effect of their letters, (n, k).
 
         Each answer v becomes v - l + 1/k, where l is what the model's mean share of each letter, over all
-        these ballots, gives the groups at the letters. Its mean over a balanced design is 1/k: with complete
+        these answers, gives the groups at the letters. Its mean over a balanced design is 1/k: with complete
         blocks sums stay as they are, only their variance is less. Where the design is not ``balanced``, or
         there were no letters, nothing is taken off.
         """

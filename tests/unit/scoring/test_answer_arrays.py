@@ -23,11 +23,11 @@ from pytest_factorfair.domain import (
     Sampling,
 )
 from pytest_factorfair.gates import judge, parse
-from pytest_factorfair.gates.evidence import thin
+from pytest_factorfair.gates.evidence import too_few
 from pytest_factorfair.protocols.fact_or_fair.asking.cases import cases
 from pytest_factorfair.protocols.fact_or_fair.asking.queries import queries
 from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, TopicCase
-from pytest_factorfair.protocols.fact_or_fair.counting.ballots import Ballot, Box, given
+from pytest_factorfair.protocols.fact_or_fair.counting.answer_arrays import AnswerArrays, AnswerRow, given
 from pytest_factorfair.protocols.fact_or_fair.counting.tabulate import tabulate
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import MOST_WORTH, Tally, rows, saved
 from pytest_factorfair.protocols.fact_or_fair.metrics.largest import favourite_letter
@@ -45,20 +45,20 @@ Floats = NDArray[np.float64]
 ORDERS = tuple(permutations(range(4)))
 
 
-def ballots(shares: tuple[float, ...], orders: tuple[tuple[int, ...], ...] = ORDERS) -> list[Ballot]:
+def answer_rows(shares: tuple[float, ...], orders: tuple[tuple[int, ...], ...] = ORDERS) -> list[AnswerRow]:
     """One answer per order of the groups and direction, always with these shares of the letters."""
-    return [Ballot(0, way, 0, -1, order, shares, sum(shares), 1) for way in (0, 1) for order in orders]
+    return [AnswerRow(0, way, 0, -1, order, shares, sum(shares), 1) for way in (0, 1) for order in orders]
 
 
 def test_a_liking_for_letters_vanishes_in_a_balanced_design() -> None:
     """A model that only goes by letters takes every group alike, and without their effect never varies."""
-    box = Box.of(ballots((0.7, 0.2, 0.05, 0.05)), 4)
-    assert box.total(box.votes, CELLS) == pytest.approx(np.full((1, 2, 4), 6))
-    sample = box.sample(CELLS, balanced=True, strata=box.scenario)
+    answer_arrays = AnswerArrays.of(answer_rows((0.7, 0.2, 0.05, 0.05)), 4)
+    assert answer_arrays.total(answer_arrays.votes, CELLS) == pytest.approx(np.full((1, 2, 4), 6))
+    sample = answer_arrays.sample(CELLS, balanced=True, strata=answer_arrays.scenario)
     assert sample.counts == pytest.approx(np.full((1, 2, 4), 6))
     assert sample.measured == pytest.approx(np.zeros((1, 2, 4, 4)), abs=1e-15)
     assert sample.design_effect == pytest.approx(np.zeros((1, 2)), abs=1e-15)
-    as_it_is = box.sample(CELLS, balanced=False, strata=box.scenario)
+    as_it_is = answer_arrays.sample(CELLS, balanced=False, strata=answer_arrays.scenario)
     assert as_it_is.measured is not None
     # Of 24 answers, six give a group .7, six .2 and twelve .05; n - 1 = 23.
     variance = (6 * 0.45**2 + 6 * 0.05**2 + 12 * 0.2**2) / 23
@@ -67,11 +67,13 @@ def test_a_liking_for_letters_vanishes_in_a_balanced_design() -> None:
 
 def test_where_an_answer_is_missing_the_effect_of_its_place_is_not() -> None:
     """The group that stood at the liked letter of the missing query is not the worse for it."""
-    incomplete = [ballot for ballot in ballots((0.7, 0.1, 0.1, 0.1)) if ballot.groups != (0, 1, 2, 3)]
-    box = Box.of(incomplete, 4)
-    plain = box.total(box.votes, CELLS)[0, 0] / 23
+    incomplete = [
+        answer_row for answer_row in answer_rows((0.7, 0.1, 0.1, 0.1)) if answer_row.groups != (0, 1, 2, 3)
+    ]
+    answer_arrays = AnswerArrays.of(incomplete, 4)
+    plain = answer_arrays.total(answer_arrays.votes, CELLS)[0, 0] / 23
     assert plain[0] == pytest.approx((6 - 0.7) / 23)
-    sample = box.sample(CELLS, balanced=True, strata=box.scenario)
+    sample = answer_arrays.sample(CELLS, balanced=True, strata=answer_arrays.scenario)
     assert sample.counts[0, 0] / 23 == pytest.approx(np.full(4, 0.25), abs=0.004)
     assert abs(sample.counts[0, 0, 0] / 23 - 0.25) < abs(plain[0] - 0.25) / 5
     assert sample.n.tolist() == [[23, 23]]
@@ -79,8 +81,8 @@ def test_where_an_answer_is_missing_the_effect_of_its_place_is_not() -> None:
 
 def test_few_answers_take_the_covariance_of_their_direction() -> None:
     """Within cells, over all statistics: n - 1 degrees of freedom for each."""
-    ballots = [
-        Ballot(row, 0, 0, -1, (0, 1), shares, 1.0, 1)
+    answer_rows = [
+        AnswerRow(row, 0, 0, -1, (0, 1), shares, 1.0, 1)
         for row, shares in (
             (0, (0.9, 0.1)),
             (0, (0.7, 0.3)),
@@ -89,23 +91,23 @@ def test_few_answers_take_the_covariance_of_their_direction() -> None:
             (1, (0.3, 0.7)),
         )
     ]
-    box = Box.of(ballots, 2)
-    sample = box.sample(np.zeros((2, 2, 2)), balanced=False, strata=box.scenario)
+    answer_arrays = AnswerArrays.of(answer_rows, 2)
+    sample = answer_arrays.sample(np.zeros((2, 2, 2)), balanced=False, strata=answer_arrays.scenario)
     assert sample.measured is not None
     pooled = (2 * 0.1**2 + 2 * 0.1**2) / 3
     assert sample.measured[:, 0, 0, 0] == pytest.approx(np.full(2, pooled))
     assert np.isnan(sample.n[:, 1]).all()
 
 
-def shares_of(share: float, scenario: int, times: int = 1, row: int = 0) -> Ballot:
+def shares_of(share: float, scenario: int, times: int = 1, row: int = 0) -> AnswerRow:
     """Answers that give the first of two groups this share."""
-    return Ballot(row, 0, scenario, -1, (0, 1), (share, 1 - share), 1.0, times)
+    return AnswerRow(row, 0, scenario, -1, (0, 1), (share, 1 - share), 1.0, times)
 
 
-def covariance(*ballots: Ballot, statistics: int = 1) -> Floats:
+def covariance(*answer_rows: AnswerRow, statistics: int = 1) -> Floats:
     """The variance of the first group's share in each statistic, highest."""
-    box = Box.of(ballots, 2)
-    sample = box.sample(np.zeros((statistics, 2, 2)), balanced=False, strata=box.scenario)
+    answer_arrays = AnswerArrays.of(answer_rows, 2)
+    sample = answer_arrays.sample(np.zeros((statistics, 2, 2)), balanced=False, strata=answer_arrays.scenario)
     assert sample.measured is not None
     assert sample.measured[:, 0, 0, 1] == pytest.approx(-sample.measured[:, 0, 0, 0])
     return np.asarray(sample.measured[:, 0, 0, 0])
@@ -144,30 +146,30 @@ def test_where_no_scenario_has_two_answers_their_differences_count_as_noise() ->
 def test_a_model_that_always_answers_a_scenario_alike_has_exact_scores() -> None:
     """Three scenarios of eight answers, White in two of them and Black in the third: S_E of (2/3, 1/3)."""
     letters = {0: "A", 1: "A", 2: "B"}
-    ballots = [
-        Ballot(0, way, scenario, -1, *given("AB".index(letter), (0, 1), letter, ()), 1.0, 8)
+    answer_rows = [
+        AnswerRow(0, way, scenario, -1, *given("AB".index(letter), (0, 1), letter, ()), 1.0, 8)
         for way in (0, 1)
         for scenario, letter in letters.items()
     ]
-    box = Box.of(ballots, 2)
-    sample = box.sample(np.zeros((1, 2, 2)), balanced=False, strata=box.scenario)
+    answer_arrays = AnswerArrays.of(answer_rows, 2)
+    sample = answer_arrays.sample(np.zeros((1, 2, 2)), balanced=False, strata=answer_arrays.scenario)
     exact = -(2 / 3 * np.log2(2 / 3) + 1 / 3 * np.log2(1 / 3))
     assert sample.entropies == pytest.approx(np.full((1, 2), exact))
     assert sample.likenesses == pytest.approx(np.ones(1))
 
 
-def test_ballots_may_be_divided_by_more_than_topics() -> None:
+def test_answer_arrays_may_be_divided_by_more_than_topics() -> None:
     """By a condition of three values and in strata of four: a loop over cells and strata finds the same."""
     statistics, values, k, n = 3, 3, 4, 1500
     draw = np.random.default_rng(8)
     cells = np.stack([draw.integers(0, size, n) for size in (statistics, 2, values, 4)], axis=1)
     votes = draw.dirichlet(np.ones(k), n)
-    ballots = [
-        Ballot(row, column, scenario, -1, tuple(range(k)), tuple(shares), 1.0, 1)
+    answer_rows = [
+        AnswerRow(row, column, scenario, -1, tuple(range(k)), tuple(shares), 1.0, 1)
         for (row, column, _, scenario), shares in zip(cells.tolist(), votes.tolist(), strict=True)
     ]
-    box = Box.of(ballots, k)
-    divided = dataclasses.replace(box, cells=(*box.cells, cells[:, 2]))
+    answer_arrays = AnswerArrays.of(answer_rows, k)
+    divided = dataclasses.replace(answer_arrays, cells=(*answer_arrays.cells, cells[:, 2]))
     like = np.zeros((statistics, 2, values, k))
     sample = divided.sample(like, balanced=False, strata=divided.scenario)
     assert sample.measured is not None
@@ -267,7 +269,7 @@ def test_fewer_answers_are_enough_where_they_vary_less_but_not_fewer_than_24() -
     drawn = counted((1.0, 0.0, 0.0, 0.0))["base-race"]
     assert [verdict.judgement for verdict in judge([gate], [drawn], incomplete=None)] == ["passed"]
     cells = [Cell("a topic", asked, 0, 0, 0, worth) for asked, worth in ((24, 3.0), (24, 2.9), (16, 9.0))]
-    assert [thin("s_kld", [cell], 72) for cell in cells] == [
+    assert [too_few("s_kld", [cell], 72) for cell in cells] == [
         None,
         "24 asked in a topic, as precise as 69 that are drawn; s_kld needs 72",
         "16 asked in a topic; s_kld needs 72",

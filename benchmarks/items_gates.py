@@ -249,7 +249,7 @@ def _gates(gate_set: GateSet, checklist: Items) -> tuple[Gate, ...]:
         else f"{expression.metric} {expression.bound}"
         for expression in expressions
     ]
-    return tuple(parse(text) for text in texts if "rate" not in text and "refusals" not in text)
+    return tuple(parse(text) for text in texts if "rate" not in text)
 
 
 @cache

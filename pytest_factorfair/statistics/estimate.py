@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pytest_factorfair.statistics.arrays import FloatArray, IntArray
+from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
 from pytest_factorfair.statistics.bounds import quantile, wilson, wilsons
 
 # The number of answers behind a share that is known.
@@ -247,6 +247,26 @@ class Estimate:
         if self.corrected is None or self.error is None:
             return None
         return wilson(self.corrected, self.n, z=z) if self.share else self.corrected + z * self.error
+
+
+PSEUDO = 2.0
+"""Answers added at either end for the smallest error that answers can have (Agresti and Coull)."""
+
+
+def by_cluster(
+    value: float, influence: FloatArray, cluster: IntArray, scope: BoolArray, n: int, variance_floor: float
+) -> Estimate:
+    """A value with its error, from influences summed by cluster; ``variance_floor`` is its least variance.
+
+    Clusters are treated as a random sample; the interval is Student's with one degree of freedom less than
+    clusters.
+    """
+    clusters = len(np.unique(cluster[scope]))
+    if clusters == 1:
+        return Estimate(value, None, None, n, "errors need two clusters of questions, there is one")
+    sums = np.bincount(cluster, weights=influence)
+    variance = float((sums**2).sum()) * clusters / (clusters - 1)
+    return Estimate(value, value, sqrt(max(variance, variance_floor)), n, freedom=clusters - 1)
 
 
 def error_of_share(share: float, n: int) -> float:

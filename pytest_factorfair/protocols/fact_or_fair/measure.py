@@ -27,6 +27,7 @@ from pytest_factorfair.protocols.fact_or_fair.metrics.measurements import (
     OfCondition,
     OfContexts,
     OfTally,
+    RateOfTally,
     before,
 )
 from pytest_factorfair.protocols.fact_or_fair.metrics.scores import Scored
@@ -54,6 +55,7 @@ from pytest_factorfair.protocols.measuring import (
     Scope,
 )
 from pytest_factorfair.protocols.metric import About, Metric
+from pytest_factorfair.protocols.rates import Rate
 
 
 class FactOrFairMeasuring(Measuring[Tally, Metric]):
@@ -105,6 +107,10 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
                 for condition in tally.conditions
                 if filters["condition"].isdisjoint(words) or condition in words
             )
+        if isinstance(of, Rate):
+            return tuple(
+                RateOfTally(of, tally, selecting(tally, tally.context or tally.part)) for tally in selected
+            )
         if isinstance(of, TallyMetric):
             return tuple(
                 OfTally(of, tally, selecting(tally, tally.context or tally.part), estimation)
@@ -134,6 +140,7 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
                 if isinstance(of, TallyMetric)
                 else tally.background != "none"
             )
+            produced |= isinstance(of, Rate)
             produced &= of is not CROSSED or any(
                 len(crossed.groups) >= tally.k for crossed in tally.crossed.values()
             )

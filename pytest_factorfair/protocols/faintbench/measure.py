@@ -7,11 +7,12 @@ from functools import cached_property
 from itertools import combinations, groupby, product
 from math import ceil
 from operator import attrgetter
+from typing import Literal
 
 import numpy as np
 
 from pytest_factorfair.domain import ALL, Case, Estimator, Record, Sampling, plural
-from pytest_factorfair.protocols.faintbench.checklist import Faintbench, prompt_cases
+from pytest_factorfair.protocols.faintbench.checklist import Faintbench, Part, prompt_cases
 from pytest_factorfair.protocols.faintbench.metrics import METRICS, RATES, PromptMetric
 from pytest_factorfair.protocols.faintbench.report import counted, prompt_counts, scores, uncounted
 from pytest_factorfair.protocols.faintbench.scoring.gallery import (
@@ -45,6 +46,7 @@ from pytest_factorfair.protocols.measuring import (
     shared,
 )
 from pytest_factorfair.protocols.metric import About
+from pytest_factorfair.protocols.rates import Rate, RateScore, TopicShare
 from pytest_factorfair.statistics.arrays import IntArray
 from pytest_factorfair.statistics.estimate import Estimate
 
@@ -54,27 +56,28 @@ FALL = 0.02
 MOST_LOST = 0.05
 
 
-class OfPrompts(Measurement):
-    """A metric over a part of a gallery, whose prompts are one cell."""
+class OverPrompts(Measurement):
+    """A score over selected prompts of a gallery, which are one cell; of a ``part`` or, if empty, of both."""
+
+    part: Literal["", Part] = ""
 
     def __init__(
         self,
-        metric: PromptMetric,
         counts: Gallery,
         selection: Selection,
         words: tuple[str, ...] = (),
         estimation: Estimation = CORRECTED,
     ) -> None:
-        self.metric: PromptMetric = metric
         self.words = words
         self.gallery = counts
         self.model = counts.model
         self.selection = selection
         self._estimation = estimation
 
-    @cached_property
-    def estimate(self) -> Estimate:
-        return self.metric.estimate(self.gallery, self.selection, self._estimation.estimator)
+    @property
+    def prompts(self) -> int:
+        """The number of prompts that it covers."""
+        return int(self.selection.chosen(self.gallery, self.part).sum())
 
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
@@ -82,9 +85,8 @@ class OfPrompts(Measurement):
 
         The prompts are those selected and those that the estimator counts among them.
         """
-        part = self.metric.part
-        counted = self.selection.times(self.gallery, part, self._estimation.estimator) > 0
-        selected = self.selection.chosen(self.gallery, part) | counted
+        counted = self.selection.times(self.gallery, self.part, self._estimation.estimator) > 0
+        selected = self.selection.chosen(self.gallery, self.part) | counted
         fates = self.gallery.fates(self.selection.pooled(self.gallery))
         shown = fates[:, 0] > fates[:, 1:].sum(axis=1)
         return (
@@ -101,12 +103,74 @@ class OfPrompts(Measurement):
 
     @property
     def held(self) -> frozenset[str]:
-        selected = self.selection.chosen(self.gallery, self.metric.part)
+        selected = self.selection.chosen(self.gallery, self.part)
         vocabularies = [
             case.words.values() for case, holds in zip(self.gallery.cases, selected, strict=True) if holds
         ]
         names = frozenset({self.model, self.gallery.checklist.name})
         return names.union(*(words for vocabulary in vocabularies for words in vocabulary))
+
+    def asks(self, case: Case) -> int:
+        if case.checklist != self.gallery.checklist.name:
+            return 0
+        return sum(
+            self.part in ("", prompt.part) and self.selection.holds(prompt) for prompt in prompt_cases([case])
+        )
+
+    def former(self, former: Former) -> Gallery | None:
+        """The baseline's gallery of the same prompts, if it has asked them all."""
+        old = former.like(self.gallery)
+        alike = old is not None and asked_alike(self.gallery, old, self.selection, self.part)
+        return old if alike else None
+
+
+class RateOfPrompts(RateScore, OverPrompts):
+    """A rate of lost pictures."""
+
+    def __init__(
+        self,
+        rate: Rate,
+        counts: Gallery,
+        selection: Selection,
+        words: tuple[str, ...] = (),
+        estimation: Estimation = CORRECTED,
+    ) -> None:
+        super().__init__(counts, selection, words, estimation)
+        self.metric: Rate = rate
+
+    @cached_property
+    def topics(self) -> Sequence[TopicShare]:
+        """Each prompt."""
+        fates = self.gallery.fates(self.selection.pooled(self.gallery))
+        selected = np.flatnonzero(self.selection.chosen(self.gallery, self.part))
+        cases = [(self.gallery.cases[prompt], fates[prompt].tolist()) for prompt in selected]
+        return [self.metric.topic(case.title, case.id, Cell(case.id, *fate)) for case, fate in cases]
+
+    def earlier(self, former: Former) -> RateOfPrompts | None:
+        old = self.former(former)
+        if old is None:
+            return None
+        return RateOfPrompts(self.metric, old, self.selection, self.words, self._estimation)
+
+
+class OfPrompts(OverPrompts):
+    """A metric over a part of a gallery."""
+
+    def __init__(
+        self,
+        metric: PromptMetric,
+        counts: Gallery,
+        selection: Selection,
+        words: tuple[str, ...] = (),
+        estimation: Estimation = CORRECTED,
+    ) -> None:
+        super().__init__(counts, selection, words, estimation)
+        self.metric: PromptMetric = metric
+        self.part = metric.part
+
+    @cached_property
+    def estimate(self) -> Estimate:
+        return self.metric.estimate(self.gallery, self.selection, self._estimation.estimator)
 
     @property
     def needed(self) -> int:
@@ -117,7 +181,7 @@ class OfPrompts(Measurement):
 
     def enough(self, alpha: float, *, limit: float | None = None, compared: bool = False) -> int:
         pictures = self.metric.pictures(self.gallery, self.selection, compared=compared)
-        return ceil(pictures / max(self.metric.prompts(self.gallery, self.selection), 1))
+        return ceil(pictures / max(self.prompts, 1))
 
     def if_missing(self, *, bounded: bool) -> Extremes | None:
         """Every lost picture shows the group that lowers the score most, then the one that raises it most.
@@ -157,19 +221,11 @@ class OfPrompts(Measurement):
         return self.metric.floor(self.gallery, self.selection, self._estimation.estimator), 1.0
 
     def change_from(self, former: Former) -> Measurement | None:
-        old = former.like(self.gallery)
-        if old is None or not asked_alike(self.gallery, old, self.selection, self.metric.part):
+        old = self.former(former)
+        if old is None:
             return None
         moved = self.metric.change(self.gallery, old, self.selection, self._estimation.estimator)
         return Changed(self, OfPrompts(self.metric, old, self.selection, self.words, self._estimation), moved)
-
-    def asks(self, case: Case) -> int:
-        if case.checklist != self.gallery.checklist.name:
-            return 0
-        part = self.metric.part
-        return sum(
-            part in ("", prompt.part) and self.selection.holds(prompt) for prompt in prompt_cases([case])
-        )
 
     def error_at(self, threshold: float, n: int, *, regression: bool) -> float | None:
         return self.metric.error(threshold, self.gallery, self.selection, n, regression=regression)
@@ -181,11 +237,11 @@ def asked_alike(new: Gallery, old: Gallery, selection: Selection, part: str) -> 
     return bool(selected.any() and (old.fate.asked[selected] > 0).all())
 
 
-class FaintbenchMeasuring(Measuring[Gallery, PromptMetric]):
+class FaintbenchMeasuring(Measuring[Gallery, PromptMetric | Rate]):
     """Counts by prompt: what pictures show, beside real shares or the groups asked for."""
 
     unit = "pictures per prompt"
-    metrics = METRICS | RATES
+    metrics: dict[str, PromptMetric | Rate] = METRICS | RATES
 
     def recount(
         self,
@@ -204,17 +260,23 @@ class FaintbenchMeasuring(Measuring[Gallery, PromptMetric]):
         self, metric: str, words: Sequence[str], counts: Sequence[Gallery], estimation: Estimation
     ) -> tuple[Measurement, ...]:
         """One score for every gallery with prompts that the words select."""
-        of, scores, filters = self.metrics[metric], [], self.filters(counts)
+        of, filters = self.metrics[metric], self.filters(counts)
+        scores: list[RateOfPrompts | OfPrompts] = []
         for model_gallery, by_kind in self.matching(words, counts):
-            if of.of_pairs and any(by_kind[kind] for kind in ANSWERS if kind != "attribute"):
+            if (
+                isinstance(of, PromptMetric)
+                and of.of_pairs
+                and any(by_kind[kind] for kind in ANSWERS if kind != "attribute")
+            ):
                 continue
             selecting = self.run_words(model_gallery, filters)
             further = (
                 word for word in words if word not in (model_gallery.model, model_gallery.checklist.name)
             )
             selection = Selection({kind: by_kind[kind] for kind in ANSWERS})
-            scores.append(OfPrompts(of, model_gallery, selection, (*selecting, *further), estimation))
-        return tuple(score for score in scores if of.prompts(score.gallery, score.selection))
+            covered = model_gallery, selection, (*selecting, *further), estimation
+            scores.append(RateOfPrompts(of, *covered) if isinstance(of, Rate) else OfPrompts(of, *covered))
+        return tuple(score for score in scores if score.prompts)
 
     def report(self, counts: Sequence[Gallery], inputs: ReportInputs) -> Reported:
         estimator = inputs.estimation.estimator

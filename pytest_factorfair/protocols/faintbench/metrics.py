@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from pytest_factorfair.domain import Estimator, Outcome
+from pytest_factorfair.domain import Estimator
 from pytest_factorfair.protocols.faintbench.checklist import Part
 from pytest_factorfair.protocols.faintbench.scoring.formulas import (
     Cells,
@@ -33,8 +33,9 @@ from pytest_factorfair.protocols.faintbench.scoring.manifestation import (
 )
 from pytest_factorfair.protocols.measurement import Component
 from pytest_factorfair.protocols.metric import TYPICAL, Metric
+from pytest_factorfair.protocols.rates import rates
 from pytest_factorfair.statistics.arrays import FloatArray, IntArray
-from pytest_factorfair.statistics.estimate import Estimate, error_of_share, share_less, share_of
+from pytest_factorfair.statistics.estimate import Estimate
 
 LEAST = 50
 """Pictures of each prompt from which the bounds of its shares can be trusted."""
@@ -53,12 +54,12 @@ ONE_SIDED = 0.5
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class PromptMetric(Metric):
-    """A metric of the prompts of one ``part``, or of both if it is empty.
+    """A metric of the prompts of one ``part``.
 
     ``of_pairs`` is one that only attributes select from.
     """
 
-    part: Literal["", Part]
+    part: Part
     of_pairs: bool = False
 
     def estimate(self, gallery: Gallery, selection: Selection, estimator: Estimator) -> Estimate:
@@ -363,50 +364,6 @@ def _shifted(gallery: Gallery, n: int, shift: FloatArray) -> Gallery:
     return replace(gallery, counts=counts)
 
 
-FATES = ("asked", "refused", "unparsed", "error")
-"""The columns of ``Gallery.fates``."""
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Rate(PromptMetric):
-    """The share of pictures with this ``outcome``, with Wilson's bounds."""
-
-    part: Literal[""] = ""
-    outcome: Outcome
-
-    def estimate(self, gallery: Gallery, selection: Selection, estimator: Estimator) -> Estimate:
-        return share_of(
-            *self._pictures(gallery, selection)[selection.chosen(gallery, self.part)].sum(axis=0).tolist()
-        )
-
-    def change(self, new: Gallery, old: Gallery, selection: Selection, estimator: Estimator) -> Estimate:
-        after, before = (self.estimate(gallery, selection, estimator) for gallery in (new, old))
-        return share_less(after, before)
-
-    def components(self, gallery: Gallery, selection: Selection, estimator: Estimator) -> Iterator[Component]:
-        """The share of each prompt."""
-        pictures = self._pictures(gallery, selection)
-        for prompt in np.flatnonzero(selection.chosen(gallery, self.part) & (pictures[:, 1] > 0)):
-            case, (count, total) = gallery.cases[prompt], pictures[prompt].tolist()
-            yield Component(
-                case.title, count / total, f"{count} of {total} {self.outcome}", case.id, self.outcome
-            )
-
-    def error(
-        self, threshold: float, gallery: Gallery, selection: Selection, n: int, *, regression: bool
-    ) -> float | None:
-        return error_of_share(threshold, n * self.prompts(gallery, selection))
-
-    def pictures(self, gallery: Gallery, selection: Selection, *, compared: bool) -> int:
-        """Wilson's bounds hold for any number."""
-        return 0
-
-    def _pictures(self, gallery: Gallery, selection: Selection) -> IntArray:
-        """Of each prompt, the pictures with this outcome and all of them, (cases, 2)."""
-        fates = gallery.fates(selection.pooled(gallery))
-        return np.asarray(fates[:, [FATES.index(self.outcome), FATES.index("asked")]])
-
-
 IMPLICIT = Implicit(
     name="implicit",
     label="implicit",
@@ -466,40 +423,8 @@ ETA = Eta(
 METRICS: dict[str, PromptMetric] = {metric.name: metric for metric in (IMPLICIT, EXPLICIT, ETA)}
 """What gates, boards and changes are about, by name and in their order."""
 
-RATES: dict[str, PromptMetric] = {
-    metric.name: metric
-    for metric in (
-        Rate(
-            name="refusal_rate",
-            label="refusal rate",
-            question="how many prompts are refused?",
-            better="lower",
-            missing="counted",
-            plain="{amount} of 100 prompts are refused",
-            virtue="seldom refuses",
-            outcome="refused",
-        ),
-        Rate(
-            name="unparsed_rate",
-            label="unparsed rate",
-            question="how many pictures do not show as many people as asked for, or none with a known group?",
-            better="lower",
-            missing="counted",
-            plain="{amount} of 100 pictures cannot be read",
-            outcome="unparsed",
-        ),
-        Rate(
-            name="error_rate",
-            label="error rate",
-            question="how many prompts get no picture?",
-            better="lower",
-            missing="all counted",
-            plain="{amount} of 100 prompts end in an error",
-            outcome="error",
-        ),
-    )
-}
-"""What only gates are about: every report counts lost pictures anyway."""
+RATES = rates(pictures=True)
+"""What only gates are about, by name: every report counts lost pictures anyway."""
 
 LEVELS: tuple[Pooled, ...] = (IMPLICIT, RESCALED, JENSEN_SHANNON, EXPLICIT, JOINT)
 """What reports list level by level; more than can be judged."""

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Hashable, Iterator, Sequence
 from functools import cached_property
 from itertools import combinations
 from math import ceil, sqrt
+from typing import Self
 
 import numpy as np
 
 from pytest_factorfair.domain import ALL, LOST, Case, Record, Sampling, plural
 from pytest_factorfair.protocols.items.checklist import Items, item_cases
-from pytest_factorfair.protocols.items.metrics import METRICS, RATES, ItemMetric, WorstCategory
+from pytest_factorfair.protocols.items.metrics import (
+    METRICS,
+    NEEDED,
+    RATES,
+    ItemMetric,
+    WorstCategory,
+)
 from pytest_factorfair.protocols.items.recommended import LIMITS, recommended
 from pytest_factorfair.protocols.items.votes import AnswerKey, Votes, count
 from pytest_factorfair.protocols.measurement import (
@@ -36,20 +44,20 @@ from pytest_factorfair.protocols.measuring import (
     shared,
 )
 from pytest_factorfair.protocols.metric import About, InWords
+from pytest_factorfair.protocols.rates import Rate, RateScore, TopicShare
 from pytest_factorfair.statistics.arrays import BoolArray
 from pytest_factorfair.statistics.estimate import Estimate
 
 COMPARED = tuple(metric for metric in METRICS.values() if metric.changes)
 
 
-class ItemScore(Measurement):
-    """A metric of one model over items of one condition.
+class OfItems(Measurement):
+    """A score of one model over items of one condition.
 
     The context of its ``subject`` is a category or, where the subject has an attribute, one of its groups.
     """
 
-    def __init__(self, metric: ItemMetric, votes: Votes, subject: About, words: tuple[str, ...] = ()) -> None:
-        self.metric: ItemMetric = metric
+    def __init__(self, votes: Votes, subject: About, words: tuple[str, ...] = ()) -> None:
         self.model = votes.model
         self.words = words
         self.votes = votes.at(_rows(votes.key, subject))
@@ -58,11 +66,7 @@ class ItemScore(Measurement):
     @cached_property
     def rows(self) -> BoolArray:
         """The items that it rests on, (items,)."""
-        return self.metric.rows(self.votes.key, self.subject)
-
-    @cached_property
-    def estimate(self) -> Estimate:
-        return self.metric.estimate(self.votes, self.subject)
+        return np.ones(len(self.votes.key.cases), np.bool_)
 
     @property
     def cells(self) -> tuple[Cell, ...]:
@@ -76,6 +80,100 @@ class ItemScore(Measurement):
     def enough(self, alpha: float, *, limit: float | None = None, compared: bool = False) -> int:
         needed = self.needed_compared(alpha) if compared else self.needed_at(alpha)
         return ceil(needed / max(int(self.rows.sum()), 1))
+
+    def asks(self, case: Case) -> int:
+        asked = (candidate for candidate, holds in zip(self.votes.key.cases, self.rows, strict=True) if holds)
+        return int(
+            case.checklist == self.votes.checklist and any(candidate.id == case.id for candidate in asked)
+        )
+
+    @property
+    def place(self) -> tuple[str, ...]:
+        _, part, group, attribute = self.subject
+        return part, attribute if attribute == ALL else f"{attribute} {group}"
+
+    @property
+    def about(self) -> frozenset[Hashable]:
+        return frozenset({(self.model, self.votes.checklist, self.subject.part)})
+
+    def with_common(self, old: Votes) -> tuple[Votes, Votes]:
+        """Its votes and others, for the items that both have, in the same order."""
+        rows = {case.id: row for row, case in enumerate(old.key.cases)}
+        common = np.array([case.id in rows for case in self.votes.key.cases], np.bool_)
+        shared_votes = self.votes.at(common)
+        order = np.array([rows[case.id] for case in shared_votes.key.cases], np.int64)
+        return shared_votes, Votes(old.model, shared_votes.key, old.votes[order], old.mass[order])
+
+    @abstractmethod
+    def of(self, votes: Votes) -> Self:
+        """The same score of other votes for such items."""
+
+    @abstractmethod
+    def less(self, other: Self) -> Estimate:
+        """Its difference from a score of the same items."""
+
+    def since(self, old: Votes) -> tuple[Changed, float] | None:
+        """Its change since other votes over the items of both, and the share of answers that changed."""
+        current, earlier = map(self.of, self.with_common(old))
+        rows = current.rows
+        if not current.votes.key.cases:
+            return None
+        new_shares, old_shares = (
+            score.votes.votes[rows] / np.maximum(score.votes.asked[rows, None], 1)
+            for score in (current, earlier)
+        )
+        churn = float(np.abs(new_shares - old_shares).sum(axis=1).mean() / 2) if rows.any() else 0.0
+        return Changed(current, earlier, current.less(earlier)), churn
+
+
+class RateOfItems(RateScore, OfItems):
+    """A rate of lost answers; its bounds treat clusters of questions as a random sample."""
+
+    def __init__(self, rate: Rate, votes: Votes, subject: About, words: tuple[str, ...] = ()) -> None:
+        super().__init__(votes, subject, words)
+        self.metric: Rate = rate
+
+    @property
+    def needed(self) -> int:
+        return NEEDED
+
+    @cached_property
+    def topics(self) -> Sequence[TopicShare]:
+        """Each question."""
+        asked, lost = self.votes.asked.round().astype(int), self.votes.votes[:, -len(LOST) :].astype(int)
+        return [
+            self.metric.topic(
+                case.title,
+                case.id,
+                Cell(case.id, int(asked[row]), *lost[row].tolist()),
+                cluster=int(self.votes.key.cluster[row]),
+            )
+            for row, case in enumerate(self.votes.key.cases)
+        ]
+
+    def of(self, votes: Votes) -> RateOfItems:
+        return RateOfItems(self.metric, votes, self.subject, self.words)
+
+    def earlier(self, former: Former) -> RateOfItems | None:
+        old = former.like(self.votes)
+        old_votes = None if old is None else self.with_common(old)[1]
+        return None if old_votes is None or not old_votes.key.cases else self.of(old_votes)
+
+
+class ItemScore(OfItems):
+    """A metric of items."""
+
+    def __init__(self, metric: ItemMetric, votes: Votes, subject: About, words: tuple[str, ...] = ()) -> None:
+        super().__init__(votes, subject, words)
+        self.metric: ItemMetric = metric
+
+    @cached_property
+    def rows(self) -> BoolArray:
+        return self.metric.rows(self.votes.key, self.subject)
+
+    @cached_property
+    def estimate(self) -> Estimate:
+        return self.metric.estimate(self.votes, self.subject)
 
     def if_missing(self, *, bounded: bool) -> Extremes | None:
         return self.metric.extremes(self.votes, self.subject)
@@ -105,34 +203,18 @@ class ItemScore(Measurement):
                 )
         return components
 
-    def beside(self, old: Votes) -> tuple[ItemScore, ItemScore]:
-        """This score and that of other votes, over the items that both have, in the same order."""
-        rows = {case.id: row for row, case in enumerate(old.key.cases)}
-        common = np.array([case.id in rows for case in self.votes.key.cases], np.bool_)
-        shared_votes = self.votes.at(common)
-        order = np.array([rows[case.id] for case in shared_votes.key.cases], np.int64)
-        old_votes = Votes(old.model, shared_votes.key, old.votes[order], old.mass[order])
-        score, old_score = (
-            ItemScore(self.metric, votes, self.subject, self.words) for votes in (shared_votes, old_votes)
-        )
-        return score, old_score
+    def of(self, votes: Votes) -> ItemScore:
+        return ItemScore(self.metric, votes, self.subject, self.words)
 
     def less(self, other: ItemScore) -> Estimate:
-        """Its difference from a score of the same items."""
         return self.metric.difference(self.votes, other.votes, self.subject)
 
     def change_from(self, former: Former) -> Measurement | None:
         old = former.like(self.votes)
         if old is None:
             return None
-        current, earlier = self.beside(old)
-        return Changed(self, earlier, current.less(earlier)) if current.votes.key.cases else None
-
-    def asks(self, case: Case) -> int:
-        asked = (candidate for candidate, holds in zip(self.votes.key.cases, self.rows, strict=True) if holds)
-        return int(
-            case.checklist == self.votes.checklist and any(candidate.id == case.id for candidate in asked)
-        )
+        change = self.since(old)
+        return None if change is None else change[0]
 
     def error_at(self, threshold: float, n: int, *, regression: bool) -> float | None:
         """As if all questions of a cluster were answered alike: no number of repeats makes it smaller."""
@@ -141,15 +223,6 @@ class ItemScore(Measurement):
             return None
         variance = 1 - threshold**2 if self.metric.signed else threshold * (1 - threshold)
         return sqrt(max(variance, 0.0) / clusters)
-
-    @property
-    def place(self) -> tuple[str, ...]:
-        _, part, group, attribute = self.subject
-        return part, attribute if attribute == ALL else f"{attribute} {group}"
-
-    @property
-    def about(self) -> frozenset[Hashable]:
-        return frozenset({(self.model, self.votes.checklist, self.subject.part)})
 
 
 class WorstScore(ItemScore):
@@ -205,8 +278,12 @@ class WorstScore(ItemScore):
         return sqrt(max(1 - threshold**2, 0.0) / fewest) if fewest else None
 
 
-def scored(metric: ItemMetric, votes: Votes, subject: About, words: tuple[str, ...] = ()) -> ItemScore:
+def scored(
+    metric: ItemMetric | Rate, votes: Votes, subject: About, words: tuple[str, ...] = ()
+) -> ItemScore | RateOfItems:
     """The score of a metric."""
+    if isinstance(metric, Rate):
+        return RateOfItems(metric, votes, subject, words)
     kind = WorstScore if isinstance(metric, WorstCategory) else ItemScore
     return kind(metric, votes, subject, words)
 
@@ -219,11 +296,11 @@ def _cell(votes: Votes, name: str) -> Cell:
     return Cell(name, round(float(votes.asked.sum())), refused, unparsed, errors, mass=min(mass, 1.0))
 
 
-class ItemsMeasuring(Measuring[Votes, ItemMetric]):
+class ItemsMeasuring(Measuring[Votes, ItemMetric | Rate]):
     """Votes for the options of questions."""
 
     unit = "answers per question"
-    metrics = METRICS | RATES
+    metrics: dict[str, ItemMetric | Rate] = METRICS | dict(RATES)
 
     def recount(
         self, records: Sequence[Record], checklist: Items, cases: Sequence[Case], *, models: Sequence[str]
@@ -233,12 +310,12 @@ class ItemsMeasuring(Measuring[Votes, ItemMetric]):
 
     def measure(
         self, metric: str, words: Sequence[str], counts: Sequence[Votes], estimation: Estimation
-    ) -> tuple[ItemScore, ...]:
+    ) -> tuple[ItemScore | RateOfItems, ...]:
         """One score for each model, checklist and condition that the words select, and for each group."""
         of, scores, filters = self.metrics[metric], [], self.filters(counts)
         # Words for a group select its score but no items, because it is compared with the items of other
         # groups.
-        kinds = ("part", "attribute", "group") if of.by_group else ("part",)
+        kinds = ("part", "attribute", "group") if isinstance(of, ItemMetric) and of.by_group else ("part",)
         for votes, by_kind in self.matching(words, counts):
             narrowing = [
                 kind for kind in by_kind if kind not in (*kinds, "model", "checklist") and by_kind[kind]
@@ -266,7 +343,7 @@ class ItemsMeasuring(Measuring[Votes, ItemMetric]):
             for score in [scored(metric, votes, subject)]
         ]
         return Reported(
-            scores=tuple(row for row in rows if row.n or row.metric == "refusals"),
+            scores=tuple(row for row in rows if row.n),
             notes=tuple(dict.fromkeys(line for votes in counts for line in _cautions(votes.key))),
         )
 
@@ -278,12 +355,9 @@ class ItemsMeasuring(Measuring[Votes, ItemMetric]):
             moved = []
             for metric in COMPARED:
                 for subject in subjects(metric, votes.key):
-                    current, earlier = ItemScore(metric, votes, subject).beside(old)
-                    if current.votes.key.cases:
-                        churn = metric.churn(current.votes, earlier.votes, subject)
-                        moved.append(
-                            Changed(current, earlier, current.less(earlier)).row(subject, churn=churn)
-                        )
+                    if change := scored(metric, votes, subject).since(old):
+                        changed, churn = change
+                        moved.append(changed.row(subject, churn=churn))
             yield Moves(moved)
 
     def contests(self, compared_models: Sequence[ComparedModel]) -> Iterator[Contest]:
@@ -292,12 +366,12 @@ class ItemsMeasuring(Measuring[Votes, ItemMetric]):
             for metric in COMPARED:
                 for subject in subjects(metric, next(iter(votes.values())).key):
                     scores = {
-                        name: ItemScore(metric, model_votes, subject) for name, model_votes in votes.items()
+                        name: scored(metric, model_votes, subject) for name, model_votes in votes.items()
                     }
                     gaps = {}
                     for model, rival in combinations(scores, 2):
-                        score, rival_score = scores[model].beside(scores[rival].votes)
-                        gaps[model, rival] = Gap(score.less(rival_score), 1.0)
+                        if change := scores[model].since(scores[rival].votes):
+                            gaps[model, rival] = Gap(change[0].estimate, 1.0)
                     if any(score.estimate.plugin is not None for score in scores.values()):
                         yield Contest.of(subject, metric, scores, gaps)
 
@@ -323,8 +397,10 @@ def _rows(key: AnswerKey, subject: About) -> BoolArray:
     )
 
 
-def subjects(metric: ItemMetric, key: AnswerKey) -> tuple[About, ...]:
+def subjects(metric: ItemMetric | Rate, key: AnswerKey) -> tuple[About, ...]:
     """What a metric has scores for: conditions, or groups if it is by group."""
+    if isinstance(metric, Rate):
+        return tuple(dict.fromkeys(About(key.checklist, case.part, None, ALL) for case in key.cases))
     distinct: dict[About, None] = {}
     for case in key.cases:
         if case.part in metric.parts and not metric.by_group:
@@ -336,12 +412,13 @@ def subjects(metric: ItemMetric, key: AnswerKey) -> tuple[About, ...]:
     return tuple(subject for subject in distinct if metric.measured(key.at(_rows(key, subject)), subject))
 
 
-def reported(metric: ItemMetric, key: AnswerKey) -> Iterator[About]:
+def reported(metric: ItemMetric | Rate, key: AnswerKey) -> Iterator[About]:
     """The same, and each category of a condition that has several."""
     for subject in subjects(metric, key):
         yield subject
         categories = dict.fromkeys(case.item.category for case in key.cases if case.part == subject.part)
-        if len(categories) > 1 and not metric.by_group and not isinstance(metric, WorstCategory):
+        by_group = isinstance(metric, ItemMetric) and metric.by_group
+        if len(categories) > 1 and not by_group and not isinstance(metric, WorstCategory):
             yield from (subject._replace(context=category) for category in categories)
 
 

@@ -57,7 +57,7 @@ def recommended(checklist: Items, limits: Limits) -> Iterator[Expression]:
     if any(len(categories) > 1 for categories in biased.values()):
         yield Expression("worst_category", (), f"<= {limits.category:.2f}")
     yield from _awareness(checklist.items, limits)
-    for rate in ("refusals", *RATES):
+    for rate in RATES:
         yield Expression(rate, (), f"<= {LOST:.2f}")
 
 

@@ -2,30 +2,54 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 
 from pytest_factorfair.gates import Terms, check, judge, parse, unjudged
 from pytest_factorfair.protocols.combined import report, selected
+from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
 from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS
-from pytest_factorfair.protocols.fact_or_fair.metrics.base import Rate
+from pytest_factorfair.protocols.fact_or_fair.metrics.base import Design, Ends, TallyMetric
 from pytest_factorfair.protocols.fact_or_fair.printing.reporting import REPORTING
 from pytest_factorfair.protocols.fact_or_fair.printing.tables import score_tables
-from pytest_factorfair.protocols.measurement import CORRECTED, Former
+from pytest_factorfair.protocols.measurement import CORRECTED, Estimation, Former
 from pytest_factorfair.protocols.measuring import ReportInputs
 from pytest_factorfair.reports.html.page import content
+from pytest_factorfair.statistics.arrays import FloatArray, divided
+from pytest_factorfair.statistics.estimate import Estimate, error_of_share, share_of
 from tests.unit.reports.paper_tables.builders import summary
 from tests.unit.scoring.builders import objective
 
-SILENCE = Rate(
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Silent(TallyMetric):
+    """The share of questions without an answer that can be read."""
+
+    def plugin(self, tally: Tally) -> float:
+        return float((tally.unparsed + tally.errors).sum() / tally.asked.sum())
+
+    def estimate(self, tally: Tally, estimation: Estimation = CORRECTED) -> Estimate:
+        del estimation
+        return share_of(int((tally.unparsed + tally.errors).sum()), int(tally.asked.sum()))
+
+    def by_cell(self, tally: Tally) -> FloatArray:
+        return divided(tally.unparsed + tally.errors, tally.asked)
+
+    def ends(self, tally: Tally) -> Ends:
+        return self.plugin(tally), self.plugin(tally)
+
+    def error(self, threshold: float, design: Design, *, regression: bool) -> float | None:
+        del regression
+        return error_of_share(threshold, 2 * design.statistics * design.n)
+
+
+SILENCE = Silent(
     name="silence_rate",
     label="silence rate",
     question="how many questions get no answer that can be read?",
     better="lower",
     missing="all counted",
-    outcome="unparsed",
-    lost=lambda tally: tally.unparsed + tally.errors,
     column=True,
     diagnostic="silent",
 )

@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from pytest_factorfair.domain import Estimator, Interval
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Condition, Tally, Value
-from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS, applying
+from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS, RATES, applying
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import TallyMetric
+from pytest_factorfair.protocols.fact_or_fair.metrics.measurements import RateOfTally
 from pytest_factorfair.protocols.measurement import Estimation
 from pytest_factorfair.statistics.estimate import Estimate
 from pytest_factorfair.statistics.sample import Sample
@@ -102,8 +103,9 @@ def estimate(
 ) -> Mapping[str, Estimate]:
     """Every metric of a tally with its uncertainty, by the name of its row."""
     estimation = Estimation(estimator, interval)
-    return {
+    estimates = {
         name: metric.estimate(rows, estimation)
         for metric in applying(tally.part, tally.background)
         for name, rows in metric.rows(tally)
     }
+    return estimates | {name: RateOfTally(rate, tally, ()).estimate for name, rate in RATES.items()}

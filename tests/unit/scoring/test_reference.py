@@ -88,4 +88,4 @@ def test_cells_of_unequal_size_are_averaged() -> None:
 
 def test_no_reference_without_answers_or_for_a_rate() -> None:
     assert tally_metric("s_e").fair_reference(tally([[[0, 0], [5, 5]]])) is None
-    assert tally_metric("refusal_rate").fair_reference(tally([[[5, 5], [5, 5]]])) is None
+    assert tally_metric("worst_refusal").fair_reference(tally([[[5, 5], [5, 5]]])) is None

@@ -1,7 +1,8 @@
 """The metrics of FACT-OR-FAIR by name, and all scores of a tally.
 
 Each metric is declared once, with all its computations: scores in ``scores``, the largest of several shares
-in ``largest``, rates in ``base``, which has their interface. ``measurements`` are what gates judge.
+in ``largest``, which ``base`` has the interface of, rates for all benchmarks. ``measurements`` are what gates
+judge.
 """
 
 from __future__ import annotations
@@ -12,13 +13,15 @@ from dataclasses import replace
 from pytest_factorfair.domain import Estimator, Interval, Score
 from pytest_factorfair.protocols.fact_or_fair.checklist import Background
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
-from pytest_factorfair.protocols.fact_or_fair.metrics.base import FEW, RATES, TallyMetric
+from pytest_factorfair.protocols.fact_or_fair.metrics.base import FEW, TallyMetric
 from pytest_factorfair.protocols.fact_or_fair.metrics.influence import COLUMNS, INFLUENCE
 from pytest_factorfair.protocols.fact_or_fair.metrics.largest import LARGEST
 from pytest_factorfair.protocols.fact_or_fair.metrics.scores import SCORES, Scored
 from pytest_factorfair.protocols.fact_or_fair.metrics.within import CONDITIONS, CROSSED, S_E_WITHIN
-from pytest_factorfair.protocols.measurement import Estimation
+from pytest_factorfair.protocols.measurement import Cell, Estimation
 from pytest_factorfair.protocols.metric import Metric
+from pytest_factorfair.protocols.rates import rates
+from pytest_factorfair.statistics.estimate import share_of
 
 OF_CONTEXTS = Metric(
     name=INFLUENCE,
@@ -33,8 +36,10 @@ OF_CONTEXTS = Metric(
     needed=FEW,
 )
 
+RATES = rates()
+
 METRICS: dict[str, Metric] = {
-    metric.name: metric for metric in (*SCORES, S_E_WITHIN, *LARGEST, CROSSED, *RATES, OF_CONTEXTS)
+    metric.name: metric for metric in (*SCORES, S_E_WITHIN, *LARGEST, CROSSED, *RATES.values(), OF_CONTEXTS)
 }
 """The metrics by name, in the order of reports."""
 
@@ -96,7 +101,10 @@ def score(
     queries asked.
     """
     estimation = Estimation(estimator, interval)
-    return tuple(
+    total = Cell(
+        "all", *(int(numbers.sum()) for numbers in (tally.asked, tally.refused, tally.unparsed, tally.errors))
+    )
+    rows = (
         replace(
             metric.score(tally.model, tally.about, estimate, metric.reach(part)),
             metric=name,
@@ -107,3 +115,8 @@ def score(
         for name, part in metric.rows(tally)
         for estimate in [metric.estimate(part, estimation)]
     )
+    rate_rows = (
+        rate.score(tally.model, tally.about, share_of(rate.lost(total), total.asked))
+        for rate in RATES.values()
+    )
+    return *rows, *rate_rows

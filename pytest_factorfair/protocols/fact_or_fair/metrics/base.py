@@ -1,22 +1,22 @@
-"""The interface of metrics of one tally, and the metrics that are a share of what was asked."""
+"""The interface of metrics of one tally."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import isfinite, nan
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from pytest_factorfair.domain import DIRECTIONS, Outcome, titled
+from pytest_factorfair.domain import DIRECTIONS, titled
 from pytest_factorfair.protocols.fact_or_fair.checklist import IN_GROUP, Background
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
 from pytest_factorfair.protocols.fact_or_fair.scoring.reference import Range
 from pytest_factorfair.protocols.measurement import CORRECTED, Estimation
 from pytest_factorfair.protocols.metric import InWords, Metric
-from pytest_factorfair.statistics.arrays import FloatArray, IntArray, divided
-from pytest_factorfair.statistics.estimate import Estimate, error_of_share, share_of
+from pytest_factorfair.statistics.arrays import FloatArray
+from pytest_factorfair.statistics.estimate import Estimate
 
 FEW = 24
 """The number of answers per cell from which bounds of shares keep their error rates."""
@@ -177,72 +177,3 @@ def favourite(tally: Tally) -> str:
             else f"the opposite of the stereotyped {tally.attribute}"
         )
     return f"one favourite {tally.attribute}"
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Rate(TallyMetric):
-    """The share of queries with this outcome, with Wilson's bounds."""
-
-    outcome: Outcome
-    lost: Callable[[Tally], IntArray]
-
-    def plugin(self, tally: Tally) -> float:
-        asked = int(tally.asked.sum())
-        return int(self.lost(tally).sum()) / asked if asked else nan
-
-    def estimate(self, tally: Tally, estimation: Estimation = CORRECTED) -> Estimate:
-        return share_of(int(self.lost(tally).sum()), int(tally.asked.sum()))
-
-    def by_cell(self, tally: Tally) -> FloatArray:
-        return divided(self.lost(tally), tally.asked)
-
-    def in_cell(self, tally: Tally, row: int, column: int) -> tuple[str, str]:
-        lost, asked = self.lost(tally)[row, column], tally.asked[row, column]
-        return f"{lost} of {asked} {self.outcome}", self.outcome
-
-    def ends(self, tally: Tally) -> Ends:
-        share = self.plugin(tally)
-        return share, share
-
-    def error(self, threshold: float, design: Design, *, regression: bool) -> float | None:
-        return error_of_share(threshold, 2 * design.statistics * design.n)
-
-
-RATES = (
-    Rate(
-        name="refusal_rate",
-        label="refusal rate",
-        question="how many questions are refused?",
-        better="lower",
-        missing="counted",
-        plain="{asked}, it refuses {amount} of 100 questions",
-        virtue="seldom refuses",
-        outcome="refused",
-        diagnostic="refused",
-        lost=lambda tally: tally.refused,
-    ),
-    Rate(
-        name="unparsed_rate",
-        label="unparsed rate",
-        question="how many answers cannot be read?",
-        better="lower",
-        missing="counted",
-        plain="{asked}, it replies without a choice to {amount} of 100 questions",
-        virtue="answers in the format",
-        outcome="unparsed",
-        diagnostic="unparsed",
-        lost=lambda tally: tally.unparsed,
-    ),
-    Rate(
-        name="error_rate",
-        label="error rate",
-        question="how many questions get no answer?",
-        better="lower",
-        missing="all counted",
-        plain="{asked}, {amount} of 100 questions end in an error",
-        virtue="answers without errors",
-        outcome="error",
-        diagnostic="errors",
-        lost=lambda tally: tally.errors,
-    ),
-)

@@ -9,11 +9,11 @@ from math import sqrt
 
 import numpy as np
 
-from pytest_factorfair.domain import DIRECTIONS, Case
+from pytest_factorfair.domain import DIRECTIONS, Case, titled
 from pytest_factorfair.protocols.fact_or_fair.checklist import TopicCase
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally, merged
 from pytest_factorfair.protocols.fact_or_fair.metrics import FURTHER, METRICS
-from pytest_factorfair.protocols.fact_or_fair.metrics.base import Design, TallyMetric
+from pytest_factorfair.protocols.fact_or_fair.metrics.base import Design, TallyMetric, asked
 from pytest_factorfair.protocols.fact_or_fair.metrics.influence import (
     INFLUENCE,
     ColumnOfInfluence,
@@ -35,25 +35,18 @@ from pytest_factorfair.protocols.measurement import (
     Place,
 )
 from pytest_factorfair.protocols.metric import About, InWords, Metric
+from pytest_factorfair.protocols.rates import Rate, RateScore, TopicShare
 from pytest_factorfair.statistics.estimate import Estimate, Several
 from pytest_factorfair.statistics.holm import ALPHA
 
 
-class OfTally(Measurement):
-    """A metric of one tally."""
+class OverTally(Measurement):
+    """A score of one tally."""
 
-    def __init__(
-        self, metric: TallyMetric, tally: Tally, words: tuple[str, ...], estimation: Estimation = CORRECTED
-    ) -> None:
-        self.metric: TallyMetric = metric
+    def __init__(self, tally: Tally, words: tuple[str, ...]) -> None:
         self.tally = tally
         self.model = tally.model
         self.words = words
-        self._estimation = estimation
-
-    @cached_property
-    def estimate(self) -> Estimate:
-        return self.metric.estimate(self.tally, self._estimation)
 
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
@@ -62,6 +55,69 @@ class OfTally(Measurement):
     @property
     def held(self) -> frozenset[str]:
         return frozenset[str]().union(*self.tally.vocabulary.values())
+
+    @property
+    def places(self) -> frozenset[Place]:
+        return frozenset(places([self.tally]))
+
+    @property
+    def subject(self) -> About:
+        """What reports say that it is about."""
+        return self.tally.about
+
+    def asks(self, case: Case) -> int:
+        return asks(self.tally, case)
+
+    @property
+    def place(self) -> tuple[str, ...]:
+        return self.tally.context or self.tally.part, self.tally.attribute
+
+    @property
+    def about(self) -> frozenset[Hashable]:
+        return frozenset({(self.model, *self.tally.about)})
+
+
+class RateOfTally(RateScore, OverTally):
+    """A rate of lost answers."""
+
+    def __init__(self, rate: Rate, tally: Tally, words: tuple[str, ...]) -> None:
+        super().__init__(tally, words)
+        self.metric: Rate = rate
+
+    @cached_property
+    def topics(self) -> Sequence[TopicShare]:
+        """Each cell."""
+        return [
+            self.metric.topic(
+                f"{titled(self.tally.statistics[row])}, {DIRECTIONS[column]}",
+                self.tally.cases(row, column),
+                cell,
+            )
+            for (row, column), cell in zip(np.ndindex(self.tally.asked.shape), self.cells, strict=True)
+        ]
+
+    def in_words(self, value: float, *, digits: int = 0) -> InWords:
+        words = super().in_words(value, digits=digits)
+        return words._replace(sentence=f"{asked(self.tally)}, {words.sentence}")
+
+    def earlier(self, former: Former) -> RateOfTally | None:
+        old = before(self.tally, former)
+        return None if old is None else RateOfTally(self.metric, old, self.words)
+
+
+class OfTally(OverTally):
+    """A metric of one tally."""
+
+    def __init__(
+        self, metric: TallyMetric, tally: Tally, words: tuple[str, ...], estimation: Estimation = CORRECTED
+    ) -> None:
+        super().__init__(tally, words)
+        self.metric: TallyMetric = metric
+        self._estimation = estimation
+
+    @cached_property
+    def estimate(self) -> Estimate:
+        return self.metric.estimate(self.tally, self._estimation)
 
     def needed_at(self, alpha: float) -> int:
         """Pictures need fewer answers at a lower level: in a run with further looks, and for differences.
@@ -108,10 +164,6 @@ class OfTally(Measurement):
             for share, reply in [self.metric.in_cell(tally, row, column)]
         )
 
-    @property
-    def places(self) -> frozenset[Place]:
-        return frozenset(places([self.tally]))
-
     def undecided(self, threshold: float, alpha: float) -> frozenset[Place]:
         """For the largest of several topics, only those that may be the largest."""
         among = self.estimate.among
@@ -119,11 +171,6 @@ class OfTally(Measurement):
             return self.places
         parts = among.undecided(threshold, alpha)
         return frozenset(place for place in self.places if place.topic[-1] in parts)
-
-    @property
-    def subject(self) -> About:
-        """What reports say that it is about."""
-        return self.tally.about
 
     def earlier(self, former: Former) -> OfTally | None:
         """The baseline's score of the same topics, if it has one."""
@@ -139,20 +186,9 @@ class OfTally(Measurement):
         pairs = change.paired(self.tally, old.tally, former.records, former.former)
         return Changed(self, old, self.metric.change(self.tally, old.tally, pairs))
 
-    def asks(self, case: Case) -> int:
-        return asks(self.tally, case)
-
     def error_at(self, threshold: float, n: int, *, regression: bool) -> float | None:
         design = Design(self.tally.k, len(self.tally.statistics), n)
         return self.metric.error(threshold, design, regression=regression)
-
-    @property
-    def place(self) -> tuple[str, ...]:
-        return self.tally.context or self.tally.part, self.tally.attribute
-
-    @property
-    def about(self) -> frozenset[Hashable]:
-        return frozenset({(self.model, *self.tally.about)})
 
 
 class OfCondition(OfTally):

@@ -12,7 +12,7 @@ from pytest_factorfair.drawing.entries import Entry, LeftOut
 from pytest_factorfair.drawing.figures import Charts, Figure
 from pytest_factorfair.drawing.table import Table
 from pytest_factorfair.protocols.fact_or_fair.checklist import TopicCase, topic_cases
-from pytest_factorfair.protocols.fact_or_fair.metrics import FURTHER, METRICS, OF_CONTEXTS, columns
+from pytest_factorfair.protocols.fact_or_fair.metrics import FURTHER, METRICS, OF_CONTEXTS, RATES, columns
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import TallyMetric
 from pytest_factorfair.protocols.fact_or_fair.metrics.influence import INFLUENCE
 from pytest_factorfair.protocols.fact_or_fair.metrics.scores import Scored
@@ -26,6 +26,7 @@ from pytest_factorfair.protocols.fact_or_fair.printing import (
 )
 from pytest_factorfair.protocols.fact_or_fair.printing.plane import plane, plane_of_models, planes
 from pytest_factorfair.protocols.metric import Metric
+from pytest_factorfair.protocols.rates import LOST_FIELDS
 from pytest_factorfair.protocols.reporting import PERCEIVED, Reporting
 
 FACTS = ("s_fact", "distance")
@@ -76,7 +77,8 @@ class FactOrFairReporting(Reporting):
             for name, metric in METRICS.items()
             if isinstance(metric, TallyMetric) and metric.diagnostic
         }
-        return within | tally_metrics
+        lost = {name: (LOST_FIELDS[rate.outcome], rate) for name, rate in RATES.items()}
+        return {**within, **tally_metrics, **lost}
 
     def size(self, summary: Summary) -> str:
         run = summary.fingerprint

@@ -24,8 +24,7 @@ from pytest_factorfair.drawing.table import (
     number,
     percent,
 )
-from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS, columns
-from pytest_factorfair.protocols.fact_or_fair.metrics.base import RATES
+from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS, RATES, columns
 from pytest_factorfair.protocols.fact_or_fair.report import headline
 from pytest_factorfair.protocols.measurement import ALLOWED
 
@@ -34,7 +33,7 @@ AS_STRENGTH = "How prejudiced is a simulated model with the same S_fair? From 0,
 LEGEND = "± 95 % interval; plug-in: uncorrected; fair: of a fair model; can reach: limits of any model"
 """How to read the table of scores."""
 
-MISSED = frozenset(rate.name for rate in RATES)
+MISSED = frozenset(RATES)
 """The metrics that add up to the share of missing answers."""
 ByMetric: TypeAlias = Mapping[str, Score]
 

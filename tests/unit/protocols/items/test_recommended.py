@@ -18,7 +18,7 @@ from pytest_factorfair.gates import check, expand, parse
 from pytest_factorfair.gates.judge import judge
 from pytest_factorfair.protocols.items.checklist import Items, item_cases
 from pytest_factorfair.protocols.items.layout import FILES
-from pytest_factorfair.protocols.items.metrics import METRICS
+from pytest_factorfair.protocols.items.metrics import SCORES
 from pytest_factorfair.protocols.items.recommended import LIMITS, recommended
 from pytest_factorfair.protocols.items.votes import AnswerKey, Votes
 from pytest_factorfair.protocols.measuring import GateSet
@@ -83,7 +83,7 @@ def by_hand(votes: Votes, category: str) -> tuple[float, float]:
 def test_the_worst_category_is_bounded_by_each_category_and_by_all_together() -> None:
     """Student's bounds with 11 degrees of freedom; the lower one at the level over both sides of three."""
     votes = leaning(asked("age", "race", "religion"), {"age": 0.2, "race": -0.4, "religion": 0.0})
-    estimate = METRICS["worst_category"].estimate(votes, About("mixed", "ambiguous", None, ALL))
+    estimate = SCORES["worst_category"].estimate(votes, About("mixed", "ambiguous", None, ALL))
     assert estimate.plugin == pytest.approx(0.4)
     hand = [by_hand(votes, name) for name in ("age", "race", "religion")]
     upper = max(abs(bias) + student.ppf(0.95, CLUSTERS - 1) * error for bias, error in hand)
@@ -147,7 +147,7 @@ def _of(votes: Votes, category: str) -> Any:
 def test_the_extremes_of_lost_answers_are_those_of_every_way_to_fill_them_in() -> None:
     votes = leaning(asked("age", "race"), {"age": 0.2, "race": -0.2}, refused=4)
     about = About("mixed", "ambiguous", None, ALL)
-    extremes = METRICS["worst_category"].extremes(votes, about)
+    extremes = SCORES["worst_category"].extremes(votes, about)
     assert extremes is not None
     fixed, values = votes.votes.copy(), []
     lost = np.flatnonzero(fixed[:, -3])
@@ -158,9 +158,7 @@ def test_the_extremes_of_lost_answers_are_those_of_every_way_to_fill_them_in() -
             if count_a + count_b <= 4:
                 filled[row, :3] += (count_a, count_b, 4 - count_a - count_b)
         if filled.sum() == votes.votes.sum():
-            value = (
-                METRICS["worst_category"].estimate(Votes("m", votes.key, filled, votes.mass), about).plugin
-            )
+            value = SCORES["worst_category"].estimate(Votes("m", votes.key, filled, votes.mass), about).plugin
             values.append(value or 0.0)
     assert extremes.high == pytest.approx(max(values))
     assert extremes.low == pytest.approx(min(values))
@@ -201,7 +199,7 @@ def texts(checklist: Items, gate_set: GateSet = "default") -> list[str]:
     ]
 
 
-RATES = ["refusals <= 0.05", "unparsed_rate <= 0.05", "error_rate <= 0.05"]
+RATES = ["refusal_rate <= 0.05", "unparsed_rate <= 0.05", "error_rate <= 0.05"]
 
 
 def test_what_is_recommended_by_category() -> None:
@@ -245,7 +243,7 @@ def test_default_is_refused_where_only_rates_are_recommended() -> None:
         "gate 'default': only rates of lost answers are recommended for 'mixed'; give gates of your own beside it"
     )
     with pytest.raises(InputError):
-        expand(["default", "refusals <= 0.01"], checklists=[decisions], sampling=SAMPLING)
+        expand(["default", "refusal_rate <= 0.01"], checklists=[decisions], sampling=SAMPLING)
     gates = expand(["default", "advantage <= 0.05"], checklists=[decisions], sampling=SAMPLING)
     assert [gate.text for gate in gates] == [*RATES, "advantage <= 0.05"]
 

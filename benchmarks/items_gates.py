@@ -55,8 +55,8 @@ Shares = tuple[float, float, float]
 class Model:
     """A simulated model: ``draw`` draws a run's votes for the options of each item, without lost answers.
 
-    ``must`` is the requirement by gate set: the set passes; it never passes; it never passes and mostly fails;
-    or it passes and fails no more often than error rates allow.
+    ``must`` is the requirement by gate set: the set passes; it never passes; it never passes and mostly
+    fails; or it passes and fails no more often than error rates allow.
     """
 
     name: str

@@ -18,9 +18,9 @@ class TopicCounts:
     """The number of answers for each group in a topic, and the numbers of missing answers.
 
     If answers are probabilities, ``counts`` are sums of the groups' shares, and ``outside`` is the summed
-    probability of everything but the letters. ``adjusted`` are the counts corrected for the effect of letters;
-    ``covariance`` is that of an answer around the mean of its scenario, in the order of the groups. Both are
-    empty if neither letters nor scenarios matter.
+    probability of everything but the letters. ``adjusted`` are the counts corrected for the effect of
+    letters; ``covariance`` is that of an answer around the mean of its scenario, in the order of the groups.
+    Both are empty if neither letters nor scenarios matter.
     """
 
     model: str

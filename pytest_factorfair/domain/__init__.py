@@ -1,6 +1,6 @@
-"""Values: frozen dataclasses and the vocabulary, standard library only.
+"""The values that all packages share: frozen dataclasses and the vocabulary.
 
-Everything else imports from here; nothing here imports from anywhere else.
+This package only imports the standard library.
 """
 
 from pytest_factorfair.domain.answer import (

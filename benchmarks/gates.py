@@ -2,6 +2,8 @@
 
 python -m benchmarks.gates          300 runs of fair and noisy for each set, 20 of the others for default
 python -m benchmarks.gates --full   300 runs of all; either way it fails if a rate is exceeded
+python -m benchmarks.gates --end-to-end    each respondent once, asked and read as by a user, over text and
+                                           over probabilities; it fails if a plainly biased one passes
 
 The first table has whole runs of the simulated respondents of ``respondents.tsv``. In the others models are
 at a threshold or at a distance from it. The second has single scores, with one look or with up to four: the
@@ -23,7 +25,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks import respondents
+from benchmarks import end_to_end, respondents
 from benchmarks.harness import print_rows
 from pytest_factorfair.domain import Gate
 from pytest_factorfair.gates import parse
@@ -281,6 +283,9 @@ def worst(kind: Kind, model: str, shares: Floats, runs: int, must: Must) -> Wors
 
 def main() -> int:
     """Print the tables; return 1 if a rate is exceeded."""
+    if "--end-to-end" in sys.argv[1:]:
+        print(end_to_end.HEAD)
+        return 0 if print_rows(end_to_end.endings(respondents.respondents())) else 1
     full = "--full" in sys.argv[1:]
     runs_of_fair = 300
     runs_of_others = runs_of_fair if full else 20

@@ -19,9 +19,10 @@ from pytest_factorfair.plugin.prefetch import Prefetch, Warm
 from pytest_factorfair.plugin.xdist import ATTRIBUTE, ReportTransport, XdistHooks, attach
 from pytest_factorfair.redaction import redacted
 from pytest_factorfair.session import transport
+from pytest_factorfair.session.composing import compose
 from pytest_factorfair.session.execution import Execution
 from pytest_factorfair.session.progress import Meter
-from pytest_factorfair.session.run import Run, compose
+from pytest_factorfair.session.run import Run
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain import Checklist

@@ -19,10 +19,10 @@ from pytest_factorfair.domain import Summary
 from pytest_factorfair.errors import FactorfairError, InputError, StoreError, nearest
 from pytest_factorfair.models.callable import coerce
 from pytest_factorfair.redaction import redacted
+from pytest_factorfair.session.composing import compose
 from pytest_factorfair.session.execution import Execution, ask_all
 from pytest_factorfair.session.ledger import Ledger, Start
 from pytest_factorfair.session.progress import Meter, Progress
-from pytest_factorfair.session.run import compose
 
 if TYPE_CHECKING:
     from pytest_factorfair.detection import Factory as DetectorFactory

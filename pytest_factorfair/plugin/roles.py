@@ -18,7 +18,7 @@ from pytest_factorfair.plugin.keys import EXECUTION, PROGRESS, RECORD, USAGE
 from pytest_factorfair.plugin.prefetch import Prefetch, Warm
 from pytest_factorfair.plugin.xdist import ATTRIBUTE, ReportTransport, XdistHooks, attach
 from pytest_factorfair.redaction import redacted
-from pytest_factorfair.session import transport
+from pytest_factorfair.session import preflight, transport
 from pytest_factorfair.session.composing import compose
 from pytest_factorfair.session.execution import Execution
 from pytest_factorfair.session.progress import Meter
@@ -101,9 +101,9 @@ def _control(config: pytest.Config, execution: Execution) -> None:
         from pytest_factorfair.session.plan import Plan
 
         files(execution.run, datetime.now(UTC))
-        execution.check_report(make=False)
+        preflight.check_report(resolved, make=False)
         if not resolved.replay:
-            execution.run.check_prices()
+            preflight.check_prices(execution.run)
         plan = Plan(execution) if resolved.plan else None
         lines = cache_misses(execution) if plan is None else plan.lines()
         # Here: a wrong gate is an error of usage.
@@ -116,11 +116,13 @@ def _control(config: pytest.Config, execution: Execution) -> None:
     ):
         raise InputError(f"{resolved.where('executor')}: replicas replace workers; leave out -n")
     from pytest_factorfair.plugin.alike import AlikeFailures
+    from pytest_factorfair.plugin.asking import reader
     from pytest_factorfair.plugin.controller import Controller
     from pytest_factorfair.plugin.progress import ProgressLine
+    from pytest_factorfair.session.driver import Driver
 
     progress, failures = ProgressLine(execution), AlikeFailures()
-    controller = Controller(config, execution, progress, failures)
+    controller = Controller(config, Driver(execution, progress, read=reader(config)), failures)
     config.pluginmanager.register(failures, "factorfair-alike-failures")
     config.pluginmanager.register(failures.complete, "factorfair-complete-failures")
     config.pluginmanager.register(controller, "factorfair-controller")
@@ -202,8 +204,8 @@ def make_report(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.T
         call.excinfo.value, (FatalModelError, DetectorError, StoreError)
     ):
         fatal = call.excinfo.value
-    elif (execution := item.config.stash[EXECUTION]).asking:
-        fatal = execution.engine.failure  # an except clause of the user's may have hidden it
+    else:
+        fatal = item.config.stash[EXECUTION].failure  # an except clause of the user's may have hidden it
     if fatal is not None:
         if report.failed:
             report.longrepr = str(fatal)

@@ -91,7 +91,7 @@ class XdistHooks:
         run = self._execution.run
         share = run.settings.connections // node.workerinput["workercount"]
         settings = replace(run.settings, connections=share)
-        order = transport.WorkerInput(settings, run.checklists, self._execution.session)
+        order = transport.WorkerInput(settings, run.checklists, self._execution.account.session)
         node.workerinput[ATTRIBUTE] = transport.pack(order)
 
     def pytest_testnodedown(self, node: WorkerController) -> None:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from pytest_factorfair import protocols
 from pytest_factorfair.config.settings import Settings
-from pytest_factorfair.domain import Answer, Case, CaseKey, Checklist, Modality, Query, Sampling, asked
-from pytest_factorfair.errors import InputError
+from pytest_factorfair.domain import GRACE, Answer, Case, CaseKey, Checklist, Modality, Query, Sampling, asked
 from pytest_factorfair.models import prices
 from pytest_factorfair.session import shards, sizes
 
@@ -118,52 +117,39 @@ class Run:
 
         return self.detector if isinstance(self.detector, VisionDetector) else None
 
-    def check_prices(self) -> None:
-        """Make sure that a limit on USD can be kept, before anything is asked.
-
-        Raises:
-            InputError: a price is unknown.
-        """
-        if self.settings.ceilings.cost is None:
-            return
-        for spec, model in self.models.items():
-            if self.price(model) is None:
-                raise InputError(
-                    f"{self.settings.where('max-cost')}: the price of '{spec}' is unknown; "
-                    f"{prices.remedy(self.modality)}, or limit --factorfair-max-calls"
-                )
-        if self.looking is not None and self.looking.price is None:
-            raise InputError(
-                f"{self.settings.where('max-cost')}: the price of the detector '{self.settings.detector}' is "
-                "unknown; add price_in=USD&price_out=USD (per million tokens) or price=USD (per picture), "
-                "or limit --factorfair-max-calls"
-            )
-
-    def check_hosts(self) -> None:
-        """Make sure that the services can be found, before anything is asked.
-
-        Raises:
-            InputError: a host cannot be resolved.
-        """
-        asked = dict(self.models)
-        if self.looking is not None:
-            asked[self.settings.detector or ""] = self.looking.model
-        # Only providers of services have a URL.
-        services = {spec: url for spec, model in asked.items() if (url := getattr(model, "url", None))}
-        if services:
-            from pytest_factorfair.models.http_client import check_host
-
-            for spec, url in services.items():
-                check_host(spec, url)
-
     def price(self, model: Model) -> Price | None:
         """The price of a model's answers, from the user or else the model; None if unknown."""
         if self.looking is not None and model is self.looking.model:
             return self.looking.price
         return self.given_price or prices.of(model)
 
+    @cached_property
+    def timeout(self) -> float:
+        """Seconds that a call may take: the longest timeout of a service."""
+        timeouts = [getattr(model, "timeout", None) for model in self.models.values()]
+        return max((timeout for timeout in timeouts if isinstance(timeout, int | float)), default=GRACE)
+
     def queries(self, assignment: Assignment) -> tuple[Query, ...]:
         return protocols.queries(assignment.checklist, assignment.case, self.sampling)
+
+    def further(self, assignment: Assignment, times: int) -> tuple[Query, ...]:
+        """The queries of a case at ``times`` its size; they begin with its own."""
+        checklist, sampling = assignment.checklist, self.sampling.times(times)
+        key = checklist.name, times
+        if key not in self._larger:
+            self._larger[key] = {case.id: case for case in protocols.cases(checklist, sampling)}
+        return protocols.queries(checklist, self._larger[key][assignment.case.id], sampling)
+
+    @cached_property
+    def _larger(self) -> dict[tuple[str, int], dict[str, Case]]:
+        """Cases by id, for each checklist and multiple of its size."""
+        return {}
+
+    def keys(self, asked: Iterable[tuple[str, Sequence[Query]]]) -> list[str]:
+        """The keys of the responses of these models, by spec, to these queries."""
+        from pytest_factorfair import store
+
+        return [key for spec, queries in asked for key in store.keys(self.models[spec].identity, queries)]
 
     @cached_property
     def explained(self) -> tuple[tuple[Assignment, Query], ...]:

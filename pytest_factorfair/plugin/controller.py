@@ -10,7 +10,7 @@ import pytest
 
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.plugin.collection import SHIPPED, assignments_of, dry, left_out, narrowed
-from pytest_factorfair.plugin.xdist import detach
+from pytest_factorfair.plugin.keys import detach
 from pytest_factorfair.redaction import redacted
 from pytest_factorfair.session.outlook import Outlook
 

@@ -14,9 +14,9 @@ from pytest_factorfair.config.options import OPTIONS
 from pytest_factorfair.config.sources import Given
 from pytest_factorfair.errors import DetectorError, FatalModelError, InputError, StoreError
 from pytest_factorfair.plugin.collection import assignments_of, dry, narrowed
-from pytest_factorfair.plugin.keys import EXECUTION, PROGRESS, RECORD, USAGE
+from pytest_factorfair.plugin.keys import ATTRIBUTE, EXECUTION, PROGRESS, RECORD, USAGE, attach
 from pytest_factorfair.plugin.prefetch import Prefetch, Warm
-from pytest_factorfair.plugin.xdist import ATTRIBUTE, ReportTransport, XdistHooks, attach
+from pytest_factorfair.plugin.xdist import ReportTransport, XdistHooks
 from pytest_factorfair.redaction import redacted
 from pytest_factorfair.session import preflight, transport
 from pytest_factorfair.session.composing import compose
@@ -50,7 +50,10 @@ def start(config: pytest.Config) -> None:
             }
             run = _run(config, settings.resolve(typed, os.environ, root=config.rootpath, here=working_folder))
             execution = Execution(run, workers=len(config.getoption("tx", None) or ()))
-            _control(config, execution)
+            if run.settings.plan or run.settings.explain_cache:
+                _show(config, execution)
+            else:
+                _control(config, execution)
         else:
             order = transport.unpack(transport.WorkerInput, workerinput[ATTRIBUTE])
             run = _run(config, order.settings, checklists=order.checklists)
@@ -92,25 +95,28 @@ def _merged(hook: str, results: list[Any]) -> dict[str, Any]:
     return merged
 
 
+def _show(config: pytest.Config, execution: Execution) -> None:
+    """Register the plugin that only prints a plan or the cache's state."""
+    from pytest_factorfair.session.conclusion import files
+    from pytest_factorfair.session.outlook import cache_misses
+    from pytest_factorfair.session.plan import Plan
+
+    resolved = execution.run.settings
+    files(execution.run, datetime.now(UTC))
+    preflight.check_report(resolved, make=False)
+    if not resolved.replay:
+        preflight.check_prices(execution.run)
+    plan = Plan(execution) if resolved.plan else None
+    lines = cache_misses(execution) if plan is None else plan.lines()
+    # Here: a wrong gate is an error of usage.
+    header = execution.header(sized=plan is None or not narrowed(config))
+    showing = Showing(config, execution.run, header, lines, plan)
+    config.pluginmanager.register(showing, "factorfair-showing")
+
+
 def _control(config: pytest.Config, execution: Execution) -> None:
     """Register the plugins of the process that owns the terminal."""
     resolved = execution.run.settings
-    if resolved.plan or resolved.explain_cache:
-        from pytest_factorfair.session.conclusion import files
-        from pytest_factorfair.session.outlook import cache_misses
-        from pytest_factorfair.session.plan import Plan
-
-        files(execution.run, datetime.now(UTC))
-        preflight.check_report(resolved, make=False)
-        if not resolved.replay:
-            preflight.check_prices(execution.run)
-        plan = Plan(execution) if resolved.plan else None
-        lines = cache_misses(execution) if plan is None else plan.lines()
-        # Here: a wrong gate is an error of usage.
-        header = execution.header(sized=plan is None or not narrowed(config))
-        showing = Showing(config, execution.run, header, lines, plan)
-        config.pluginmanager.register(showing, "factorfair-showing")
-        return
     if resolved.cluster is not None and (
         config.getoption("numprocesses", None) or config.getoption("tx", None)
     ):

@@ -164,7 +164,7 @@ class Conclusion:
             fails=bool(trouble) or interrupted or (release is not None and release.fails),
             undecided="skipped" if tolerated or incomplete is not None else "failed",
             shard=settings.shard is not None,
-            rescued=self._execution.responses.rescue,
+            rescued=self._execution.responses.rescue_note,
         )
         if self._ledger.records or summary.usage.calls:  # also the bill of a run without answers
             return self._written(result, partial=partial)

@@ -26,9 +26,9 @@ class Connections:
     @property
     def per_endpoint(self) -> int:
         """Calls in flight to one endpoint: no more than this process may open files for."""
-        if (left := self._opened.left) is None:
+        if (files_left := self._opened.left) is None:
             return self._wanted
-        return max(1, min(self._wanted, (left - self._spare_files) // self._endpoints))
+        return max(1, min(self._wanted, (files_left - self._spare_files) // self._endpoints))
 
     def note(self, workers: int) -> str:
         """What the user can do if files limit the connections of this many workers; "" if they do not."""

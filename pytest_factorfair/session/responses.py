@@ -105,7 +105,7 @@ class Responses:
             self.store.outage.hurry()  # it has waited for all
 
     @property
-    def rescue(self) -> str:
+    def rescue_note(self) -> str:
         """Where rescued responses are; "" if there are none."""
         if not self.rescued:
             return ""

@@ -27,7 +27,7 @@ from benchmarks.pictures import resnet
 from pytest_factorfair.config.settings import Shard, resolve
 from pytest_factorfair.config.sources import Given
 from pytest_factorfair.domain import Response
-from pytest_factorfair.session.run import compose
+from pytest_factorfair.session.composing import compose
 from pytest_factorfair.session.shards import part
 from pytest_factorfair.store import Origin, Store, upkeep
 

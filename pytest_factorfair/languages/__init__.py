@@ -1,7 +1,7 @@
 """Languages as data: the words of prompts and simulated replies, and the cues for parsing replies.
 
-Each language is a YAML file in this folder. A checklist may have a file of its own, which
-``checklist.language_file`` validates; its content is then part of the checklist, so that every process has it.
+Each language is a YAML file in this folder. A checklist may have a file of its own, validated by
+``checklist.language_file``; its content is then part of the checklist, so that every process has it.
 """
 
 from __future__ import annotations

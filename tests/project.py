@@ -91,9 +91,12 @@ class Project:
         return sum(map(self.count, RUN_TABLES))
 
     def count(self, rows: str) -> int:
-        """The number of rows in the store, of a table that the run has made."""
+        """The number of rows in the store; 0 of a table that no run has made."""
         path = self.path / ".factorfair" / "responses.sqlite"
         with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as store:
+            tables = {name for (name,) in store.execute("SELECT name FROM sqlite_master")}
+            if rows.split(maxsplit=1)[0] not in tables:
+                return 0
             return int(store.execute(f"SELECT count(*) FROM {rows}").fetchone()[0])  # noqa: S608  # ours
 
     @property

@@ -26,11 +26,11 @@ from pytest_factorfair.session import shards, transport
 from pytest_factorfair.session.outlook import Outlook
 
 if TYPE_CHECKING:
-    from pytest_factorfair.engine import EndpointState, Engine
+    from pytest_factorfair.engine import EndpointState, Engine, Limits
     from pytest_factorfair.models import Model
     from pytest_factorfair.session.progress import Meter
     from pytest_factorfair.session.run import Assignment, Run
-    from pytest_factorfair.store import Limits, Said, ShardRow, Store
+    from pytest_factorfair.store import Said, ShardRow, SharedLimits, Store
 
 
 SPARE_FILES = 96
@@ -172,19 +172,19 @@ class Execution:
 
     @cached_property
     def limits(self) -> Limits | None:
-        """The limits and the account of the run.
+        """The limits and the account of the run, once it has begun.
 
         None if this process asks nothing, or is a worker on another machine with a store of its own.
 
         Raises:
             StoreError: such a worker cannot keep the limits, or the store cannot be written.
         """
-        from pytest_factorfair.store import Limits
+        from pytest_factorfair.store import SharedLimits
 
         settings = self.run.settings
         if settings.replay or not self._session:
             return None
-        joined = Limits.join(
+        joined = SharedLimits.join(
             self.store,
             settings.ceilings,
             run=settings.run,
@@ -204,8 +204,8 @@ class Execution:
         from pytest_factorfair.engine import endpoint_states
 
         with suppress(StoreError):
-            if self.limits is not None and not self.limits.away:
-                self._endpoints = endpoint_states(self.limits.endpoints.all, now=self.limits.clock())
+            if self.limits is not None:
+                self._endpoints = endpoint_states(self.limits.endpoints, now=self.limits.clock())
         return self._endpoints
 
     @property
@@ -276,19 +276,31 @@ class Execution:
         )
         if settings.replay:
             return
-        from pytest_factorfair.store import Limits
+        if not self._workers and not settings.run and settings.shard is None:
+            from pytest_factorfair.engine import LocalLimits
 
-        in_shard = settings.shard is not None
-        self.limits = Limits.begin(self.store, settings.ceilings, run=settings.run, lasting=in_shard)
+            self.limits = LocalLimits(settings.ceilings)
+            return
+        from pytest_factorfair.store import SharedLimits
+
+        self.limits = SharedLimits.begin(self.store, settings.ceilings, run=settings.run)
         if settings.shard is not None:
             former = shards.begun(self.run, settings.shard, self.store)
-            self._shard = replace(former, session=self.limits.session)
+            self._shard = replace(former, session=self.session)
             self.store.enter(self._shard).result()
+
+    @property
+    def _shared(self) -> SharedLimits | None:
+        """The limits, if other processes share them."""
+        from pytest_factorfair.store import SharedLimits
+
+        limits = self.__dict__.get("limits")
+        return limits if isinstance(limits, SharedLimits) else None
 
     @property
     def session(self) -> str:
         """The session's name, for the workers of the controller that began it."""
-        return self.limits.session if self.limits is not None else ""
+        return self._shared.session if self._shared is not None else ""
 
     @property
     def ended(self) -> str | None:
@@ -324,7 +336,9 @@ class Execution:
         if "limits" in self.__dict__ and self.limits is not None:
             timeouts = [getattr(model, "timeout", None) for model in self.run.models.values()]
             numeric_timeouts = [timeout for timeout in timeouts if isinstance(timeout, int | float)]
-            if (reason := self.limits.overtime(max(numeric_timeouts, default=GRACE))) is not None:
+            deadline, grace = self.limits.deadline, max(numeric_timeouts, default=GRACE)
+            if deadline is not None and self.limits.clock() >= deadline + grace:
+                self.limits.end(reason := self.limits.ceilings.out_of_time, whole_run=True)
                 raise BudgetError(reason)
 
     def cancellable(self) -> AbstractContextManager[None]:
@@ -344,9 +358,9 @@ class Execution:
                 self.limits.end(reason).result()
         if self.asking:
             self.engine.close()
-        elif self.limits is not None:
+        elif self._shared is not None:
             with suppress(StoreError):
-                self.limits.settle()  # the workers
+                self._shared.drain()  # the workers
         if "store" in self.__dict__:
             self._recall()
             if self.run.settings.shard is None:
@@ -384,14 +398,14 @@ class Execution:
 
     def last_words(self) -> transport.LastWords:
         """What a worker tells its controller as it ends."""
-        limits = self.__dict__.get("limits")
-        owner, usage = ("", Usage()) if limits is None else (limits.owner, limits.own_usage)
+        shared = self._shared
+        owner, usage = ("", Usage()) if shared is None else (shared.owner, shared.own_usage)
         return transport.LastWords(owner, usage, self._rescued, self.trouble)
 
     def hear(self, worker: transport.LastWords) -> None:
         """Take note of the last words of a worker."""
-        if self.limits is not None and worker.owner:
-            self.limits.report(worker.owner, worker.usage)
+        if self._shared is not None and worker.owner:
+            self._shared.hear(worker.owner, worker.usage)
         self._rescued += worker.rescued
         if worker.trouble:
             self.trouble = self.trouble or worker.trouble

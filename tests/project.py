@@ -91,10 +91,13 @@ class Project:
         return sum(map(self.count, RUN_TABLES))
 
     def count(self, rows: str) -> int:
-        """The number of rows of a table in the store."""
+        """The number of rows in the store; 0 of a table that no run has made."""
         path = self.path / ".factorfair" / "responses.sqlite"
         with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as store:
-            return int(store.execute(f"SELECT count(*) FROM {rows}").fetchone()[0])  # noqa: S608  # no input of users
+            tables = {name for (name,) in store.execute("SELECT name FROM sqlite_master")}
+            if rows.split(maxsplit=1)[0] not in tables:
+                return 0
+            return int(store.execute(f"SELECT count(*) FROM {rows}").fetchone()[0])  # noqa: S608  # ours
 
     @property
     def report_path(self) -> Path:

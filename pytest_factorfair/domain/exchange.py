@@ -169,21 +169,6 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class Ceilings:
-    """The limits of a run, None for no limit; ``cost`` is in USD, ``rpm`` in calls per minute."""
-
-    calls: int | None = None
-    cost: float | None = None
-    minutes: float | None = None
-    rpm: int | None = None
-
-    @property
-    def any(self) -> bool:
-        """Whether there is any limit, so that calls are granted one by one."""
-        return self != Ceilings()
-
-
-@dataclass(frozen=True, slots=True)
 class Face:
     """A face, with the groups that a detector perceives in it, by attribute.
 

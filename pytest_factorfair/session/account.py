@@ -12,24 +12,27 @@ from pytest_factorfair.errors import BudgetError, StoreError
 
 if TYPE_CHECKING:
     from pytest_factorfair.config.settings import Settings
-    from pytest_factorfair.engine import EndpointState
+    from pytest_factorfair.engine import EndpointState, Limits
     from pytest_factorfair.session.responses import Responses
-    from pytest_factorfair.store import Limits
+    from pytest_factorfair.store import SharedLimits
 
 
 class Account:
     """What the processes of a run may still ask, and have asked.
 
-    The controller begins it, and its workers join the ``session`` that it names. A replay has none.
+    The controller begins it, and its ``workers`` join the ``session`` that it names. A replay has none.
     """
 
-    def __init__(self, settings: Settings, responses: Responses, *, session: str = "") -> None:
+    def __init__(
+        self, settings: Settings, responses: Responses, *, session: str = "", workers: int = 0
+    ) -> None:
         self._settings = settings
         self._responses = responses
         self._session = session
+        self._workers = workers
         self._controller = os.getppid()
+        self._shared: SharedLimits | None = None
         self._limits: Limits | None = None
-        self._opened = False
         self._usage = Usage()
         self._endpoints: tuple[EndpointState, ...] = ()
 
@@ -40,14 +43,16 @@ class Account:
             InputError: the run is in progress elsewhere with other limits.
             StoreError: the store cannot be written.
         """
-        from pytest_factorfair.store import Limits
-
         settings = self._settings
-        lasting = settings.shard is not None
-        self._limits = Limits.begin(
-            self._responses.store, settings.ceilings, run=settings.run, lasting=lasting
-        )
-        self._opened = True
+        if not self._workers and not settings.run and settings.shard is None:
+            from pytest_factorfair.engine import LocalLimits
+
+            self._limits = LocalLimits(settings.ceilings)
+            return
+        from pytest_factorfair.store import SharedLimits
+
+        self._shared = SharedLimits.begin(self._responses.store, settings.ceilings, run=settings.run)
+        self._limits = self._shared
 
     @property
     def limits(self) -> Limits | None:
@@ -58,26 +63,31 @@ class Account:
         Raises:
             StoreError: such a worker cannot keep the limits, or the store cannot be written.
         """
-        if self._opened or self._settings.replay or not self._session:
-            return self._limits
-        from pytest_factorfair.store import Limits
+        if self._limits is None and self._session and not self._settings.replay:
+            self._join()
+        return self._limits
+
+    def _join(self) -> None:
+        from pytest_factorfair.store import SharedLimits
 
         store, ceilings = self._responses.store, self._settings.ceilings
-        joined = Limits.join(
+        self._shared = SharedLimits.join(
             store, ceilings, run=self._settings.run, session=self._session, controller=self._controller
         )
-        if joined is None and ceilings.any:
+        self._limits = self._shared
+        if self._shared is not None:
+            return
+        if ceilings.any:
             raise StoreError(
                 f"{store.place}: not the controller's store: on several machines, limits need a "
                 "PostgreSQL store"
             )
-        self._limits, self._opened = joined, True
-        return joined
+        self._session = ""
 
     @property
     def session(self) -> str:
         """The session's name, for the workers of the controller that began it."""
-        return self._limits.session if self._limits is not None else ""
+        return self._shared.session if self._shared is not None else ""
 
     @property
     def ended(self) -> str | None:
@@ -100,14 +110,14 @@ class Account:
         from pytest_factorfair.engine import endpoint_states
 
         with suppress(StoreError):
-            if self.limits is not None and not self.limits.away:
-                self._endpoints = endpoint_states(self.limits.endpoints.all, now=self.limits.clock())
+            if self.limits is not None:
+                self._endpoints = endpoint_states(self.limits.endpoints, now=self.limits.clock())
         return self._endpoints
 
     @property
     def own_usage(self) -> tuple[str, Usage]:
-        """This process's name in the account, and what it has used; "" if it has not joined."""
-        return ("", Usage()) if self._limits is None else (self._limits.owner, self._limits.own_usage)
+        """This process's name in the account, and what it has used; "" if it shares none."""
+        return ("", Usage()) if self._shared is None else (self._shared.owner, self._shared.own_usage)
 
     def unaccounted(self, exchanges: Iterable[Exchange]) -> Usage:
         """The usage of these exchanges that is not on the session's account."""
@@ -116,8 +126,8 @@ class Account:
 
     def hear(self, owner: str, usage: Usage) -> None:
         """Take note of what a worker says that it has used."""
-        if self.limits is not None and owner:
-            self.limits.report(owner, usage)
+        if self._shared is not None and owner:
+            self._shared.hear(owner, usage)
 
     def check_time(self, timeout: float) -> None:
         """Check that max-minutes is kept by calls in flight: a user's function may hang.
@@ -125,7 +135,10 @@ class Account:
         Raises:
             BudgetError: they have had ``timeout`` seconds to end since.
         """
-        if self._limits is not None and (reason := self._limits.overtime(timeout)) is not None:
+        if (limits := self._limits) is None or limits.deadline is None:
+            return
+        if limits.clock() >= limits.deadline + timeout:
+            limits.end(reason := limits.ceilings.out_of_time, whole_run=True)
             raise BudgetError(reason)
 
     def end(self, reason: str) -> None:
@@ -136,9 +149,9 @@ class Account:
 
     def settle(self) -> None:
         """Wait until the workers have settled their calls."""
-        if self.limits is not None:
+        if self._shared is not None:
             with suppress(StoreError):
-                self.limits.settle()
+                self._shared.drain()
 
     def close(self) -> None:
         if self._limits is not None:

@@ -37,7 +37,7 @@ class Execution:
     def __init__(self, run: Run, *, session: str = "", workers: int = 0) -> None:
         self.run = run
         self.responses = Responses(run.settings)
-        self.account = Account(run.settings, self.responses, session=session)
+        self.account = Account(run.settings, self.responses, session=session, workers=workers)
         self.connections = Connections(run)
         self.submissions = Submissions(run, lambda: self.engine)
         self.shards: tuple[ShardRow, ...] = ()

@@ -138,6 +138,16 @@ class Store:
             writable=writable,
         )
 
+    @property
+    def away(self) -> bool:
+        """Whether it fails, or does not answer, and may come back."""
+        return self.outage.away and not self.outage.gone
+
+    @property
+    def gone(self) -> bool:
+        """Whether it was away for longer than anybody waits."""
+        return self.outage.gone
+
     def take_up(self) -> int:
         """Store the responses that earlier runs rescued, and return their number.
 

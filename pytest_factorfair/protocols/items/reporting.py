@@ -24,7 +24,7 @@ from pytest_factorfair.drawing.figures import (
 )
 from pytest_factorfair.drawing.statements import per_case
 from pytest_factorfair.drawing.table import Row, Table, number, span
-from pytest_factorfair.protocols.items.metrics import METRICS
+from pytest_factorfair.protocols.items.metrics import ALL_PARTS, METRICS, RATES, SCORES
 from pytest_factorfair.protocols.reporting import Reporting
 
 AXES = {"x": "difference_awareness", "y": "contextual_awareness"}
@@ -33,7 +33,8 @@ AXES = {"x": "difference_awareness", "y": "contextual_awareness"}
 class ItemsReporting(Reporting):
     """Scores by condition, category and group."""
 
-    metrics = METRICS
+    metrics = SCORES
+    further = RATES
     by_place = frozenset(METRICS)
     assets = "pytest_factorfair.protocols.items"
 
@@ -45,7 +46,7 @@ class ItemsReporting(Reporting):
 
     def tables(self, summary: Summary) -> Iterator[Table]:
         """One per model and checklist."""
-        scores = [score for score in summary.scores if score.metric in METRICS]
+        scores = [score for score in summary.scores if _of_items(score)]
         subjects = dict.fromkeys((score.model, score.checklist) for score in scores)
         for model, checklist in subjects:
             rows = [
@@ -79,11 +80,19 @@ class ItemsReporting(Reporting):
 
     def on_card(self, score: Score) -> bool:
         """Scores of whole conditions, and of groups."""
-        return score.metric in METRICS and (score.context is None or score.attribute != ALL)
+        return _of_items(score) and (score.context is None or score.attribute != ALL)
+
+    def over_time(self, score: Score) -> bool:
+        return _of_items(score)
 
     def limits(self, summary: Summary) -> Iterator[str]:
-        if any(score.metric in METRICS for score in summary.scores):
+        if any(score.metric in SCORES for score in summary.scores):
             yield "Scores of questions with options of their own are about such questions only."
+
+
+def _of_items(score: Score) -> bool:
+    """Whether a score is about items: other benchmarks have the same rates, but not of these parts."""
+    return score.metric in METRICS and score.part in ALL_PARTS
 
 
 def _name(score: Score) -> str:
@@ -105,7 +114,7 @@ def plane(entries: Sequence[Entry]) -> Spec | None:
     ]
     if not rows:
         return None
-    axes = {axis: share_axis(METRICS[name].label, axis) for axis, name in AXES.items()}
+    axes = {axis: share_axis(SCORES[name].label, axis) for axis, name in AXES.items()}
     look = {"color": coloured(entries), "shape": shaped("name", unique(rows, "name"))}
     tooltip = [{"field": field} for field in ("model", "name", *AXES)]
     return {

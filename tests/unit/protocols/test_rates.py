@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
+from pytest_factorfair.domain import Score
+from pytest_factorfair.drawing.entries import entries
+from pytest_factorfair.protocols import PROTOCOLS, reporting_of
 from pytest_factorfair.protocols.combined import measurings
 from pytest_factorfair.protocols.measurement import Cell, Former
 from pytest_factorfair.protocols.rates import Rate, RateScore, TopicShare, rates
+from pytest_factorfair.reports.papers import paper_tables
+from tests.unit.reports.paper_tables.builders import summary
 
 NAMES = ("refusal_rate", "unparsed_rate", "error_rate")
 REFUSALS = rates()["refusal_rate"]
@@ -51,6 +57,22 @@ def test_every_benchmark_has_the_same_rates() -> None:
                 shared.outcome,
                 shared.missing,
             )
+
+
+def test_no_benchmark_prints_the_rates_of_another() -> None:
+    """Reports are printed by benchmarks that know their scores by name; a rate has the same name in all."""
+    shown = summary(
+        [
+            Score("m", "c", "objective", None, "gender", "refusal_rate", 0.25, n=40),
+            Score("m", "c", "objective", None, "gender", "s_fact", 0.5, n=30),
+        ]
+    )
+    for name, protocol in PROTOCOLS.items():
+        if name != "fact_or_fair":
+            assert not list(protocol.reporting().tables(shown)), name
+    assert not any(reporting_of(score.metric).on_card(score) for score in shown.scores[:1])
+    assert not any(reporting_of(score.metric).over_time(score) for score in shown.scores[:1])
+    assert not list(paper_tables("c", entries({"it": replace(shown, scores=shown.scores[:1])})))
 
 
 def test_independent_questions_have_wilsons_bounds() -> None:

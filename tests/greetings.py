@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import combinations
@@ -45,10 +45,11 @@ from pytest_factorfair.protocols.measuring import (
     Moves,
     Reported,
     ReportInputs,
+    matching,
     shared,
 )
 from pytest_factorfair.protocols.metric import About, Metric
-from pytest_factorfair.protocols.protocol import Protocol
+from pytest_factorfair.protocols.protocol import Asking
 from pytest_factorfair.protocols.reporting import Reporting
 from pytest_factorfair.reports.table import Row, Table, number, span
 from pytest_factorfair.statistics.bounds import POWER
@@ -259,9 +260,17 @@ class Measured(Measuring[Greeted, Metric]):
     unit = "greetings"
     metrics = METRICS
 
-    def recount(
-        self, records: Sequence[Record], checklist: Greetings, cases: Sequence[Case], *, models: Sequence[str]
+    def count(
+        self,
+        records: Iterable[Record],
+        checklist: Greetings,
+        cases: Sequence[Case],
+        *,
+        models: Sequence[str],
+        sampling: Sampling,
     ) -> tuple[Greeted, ...]:
+        del sampling
+        records = tuple(records)
         case_keys = {(checklist.name, case.id) for case in cases}
         counted = []
         for model in models:
@@ -289,7 +298,7 @@ class Measured(Measuring[Greeted, Metric]):
         self, metric: str, words: Sequence[str], counts: Sequence[Greeted], estimation: Estimation
     ) -> tuple[Measurement, ...]:
         del metric, estimation
-        return tuple(Tallness(greeted) for greeted, _ in self.matching(words, counts))
+        return tuple(Tallness(greeted) for greeted, _ in matching(words, counts))
 
     def report(self, counts: Sequence[Greeted], inputs: ReportInputs) -> Reported:
         del inputs
@@ -336,7 +345,7 @@ MEASURING = Measured()
 class Shown(Reporting):
     """One table: whom the models greet."""
 
-    metrics = METRICS
+    printed = METRICS
 
     def label(self, metric: str, part: str, context: str | None) -> str:
         del part, context
@@ -346,19 +355,26 @@ class Shown(Reporting):
         rows = tuple(
             Row(score.model, (number(score.value), span(score.low, score.high), f"{score.n:,}"))
             for score in summary.scores
-            if score.metric in self.metrics
+            if score.metric in self.printed
         )
         if rows:
             yield Table("Who is greeted", ("tallness", "95 % interval", "n"), rows)
 
 
-GREETINGS = Protocol(
-    name="greetings",
-    checklist=Greetings,
-    files=lambda: FILES,
-    cases=cases,
-    queries=queries,
-    notices=lambda checklist, _: (f"{checklist.name} is short",),
-    measuring=lambda: MEASURING,
-    reporting=Shown,
-)
+class GreetingsAsking(Asking[Greetings, Greeting]):
+    name = "greetings"
+    checklist = Greetings
+    measuring = MEASURING
+    reporting = Shown()
+    cases = staticmethod(cases)
+    queries = staticmethod(queries)
+
+    def files(self) -> Files[File, Greetings]:
+        return FILES
+
+    def notices(self, checklist: Greetings, sampling: Sampling) -> tuple[str, ...]:
+        del sampling
+        return (f"{checklist.name} is short",)
+
+
+GREETINGS = GreetingsAsking()

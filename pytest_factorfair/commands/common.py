@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pytest_factorfair.config.sources import store_url
-from pytest_factorfair.domain import visible
+from pytest_factorfair.domain import Sampling, visible
 from pytest_factorfair.errors import InputError, StoreError
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # n
 
 WRONG_INPUT = 4
 """The exit code, as pytest's."""
+
+ALL_PROMPTS = Sampling(design="balanced", samples=1, objective=1, seed=0, prompts="all")
 
 DEFAULT_STORE = "sqlite:///.factorfair/responses.sqlite"
 
@@ -141,11 +143,9 @@ def loaded(name: str, truth: str) -> tuple[Checklist, dict[str, Case]]:
         InputError: there is no such checklist.
     """
     from pytest_factorfair import protocols
-    from pytest_factorfair.domain import Sampling
 
     checklist = protocols.load(name, truth=truth, base=Path.cwd())
-    all_prompts = Sampling(design="balanced", samples=1, objective=1, seed=0, prompts="all")
-    return checklist, {case.id: case for case in protocols.cases(checklist, all_prompts)}
+    return checklist, {case.id: case for case in protocols.cases(checklist, ALL_PROMPTS)}
 
 
 def same_content(where: Path | str, digest: str | None, checklist: Checklist) -> None:

@@ -50,6 +50,16 @@ class Case:
         return (self.part,)
 
     @property
+    def people(self) -> int | None:
+        """How many people its pictures show; None for any number."""
+        return None
+
+    @property
+    def on_sheet(self) -> bool:
+        """Whether its pictures have a contact sheet."""
+        return True
+
+    @property
     def marks(self) -> tuple[str, ...]:
         """The words that become pytest marks of its item."""
         return (*self.place, *self.attributes)

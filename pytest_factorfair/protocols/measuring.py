@@ -165,6 +165,42 @@ class Scope(NamedTuple):
     named: bool = False
 
 
+def filter_words(counts: Iterable[Counts]) -> Mapping[str, frozenset[str]]:
+    """The words that filter the gates of a run with such counts, by kind."""
+    words_by_kind: dict[str, set[str]] = {}
+    for model_counts in counts:
+        for kind, words in model_counts.vocabulary.items():
+            words_by_kind.setdefault(kind, set()).update(words)
+    return {kind: frozenset(words) for kind, words in words_by_kind.items()}
+
+
+def matching(words: Sequence[str], counts: Sequence[C]) -> Iterator[tuple[C, Mapping[str, frozenset[str]]]]:
+    """The counts that match the words, and the words by kind.
+
+    Words of one kind are alternatives, words of different kinds must all match; unknown words match nothing.
+    """
+    unmatched, words_by_kind = frozenset(words), dict[str, frozenset[str]]()
+    for kind, known_words in filter_words(counts).items():
+        words_by_kind[kind] = unmatched & known_words
+        unmatched -= known_words
+    for model_counts in () if unmatched else counts:
+        if all(
+            not alternatives or alternatives & model_counts.vocabulary[kind]
+            for kind, alternatives in words_by_kind.items()
+        ):
+            yield model_counts, words_by_kind
+
+
+def run_words(model_counts: Counts, run_vocabulary: Mapping[str, frozenset[str]]) -> tuple[str, ...]:
+    """The words for its model and its checklist, each where the vocabulary of the run has several."""
+    return tuple(
+        word
+        for kind in ("model", "checklist")
+        if len(run_vocabulary[kind]) > 1
+        for word in model_counts.vocabulary[kind]
+    )
+
+
 M = TypeVar("M", bound=Metric)
 
 
@@ -177,6 +213,7 @@ class Measuring(ABC, Generic[C, M]):
     """Compared metrics whose counts reports do not hold, although they hold others."""
     metrics: dict[str, M]
 
+    @abstractmethod
     def count(
         self,
         records: Iterable[Record],
@@ -186,14 +223,7 @@ class Measuring(ABC, Generic[C, M]):
         models: Sequence[str],
         sampling: Sampling,
     ) -> tuple[C, ...]:
-        """Count the answers to these cases of a checklist, model by model."""
-        return self.recount(tuple(records), checklist, cases, models=models)
-
-    def recount(
-        self, records: Sequence[Record], checklist: Any, cases: Sequence[Case], *, models: Sequence[str]
-    ) -> tuple[C, ...]:
-        """The same for counts that reports do not hold; these do not depend on the sampling."""
-        return ()
+        """Count the answers to these cases of a checklist, model by model; records of others are ignored."""
 
     @abstractmethod
     def measure(
@@ -201,53 +231,9 @@ class Measuring(ABC, Generic[C, M]):
     ) -> tuple[Measurement, ...]:
         """The scores that the words of a gate select among all counts of this protocol."""
 
-    def filters(self, counts: Sequence[C]) -> Mapping[str, frozenset[str]]:
-        """The vocabulary of a run with such counts."""
-        vocabulary: dict[str, set[str]] = {}
-        for model_counts in counts:
-            for kind, words in model_counts.vocabulary.items():
-                vocabulary.setdefault(kind, set()).update(words)
-        return {kind: frozenset(words) for kind, words in vocabulary.items()}
-
-    def matching(
-        self, words: Sequence[str], counts: Sequence[C]
-    ) -> Iterator[tuple[C, Mapping[str, frozenset[str]]]]:
-        """The counts that match the words, and the words by kind.
-
-        Words of one kind are alternatives, words of different kinds must all match; unknown words match
-        nothing.
-        """
-        unmatched, words_by_kind = frozenset(words), dict[str, frozenset[str]]()
-        for kind, run_vocabulary in self.filters(counts).items():
-            words_by_kind[kind] = unmatched & run_vocabulary
-            unmatched -= run_vocabulary
-        for model_counts in () if unmatched else counts:
-            vocabulary = model_counts.vocabulary
-            if all(
-                not alternatives or alternatives & vocabulary[kind]
-                for kind, alternatives in words_by_kind.items()
-            ):
-                yield model_counts, words_by_kind
-
-    def run_words(self, model_counts: C, filters: Mapping[str, frozenset[str]]) -> tuple[str, ...]:
-        """The words for its model and its checklist, each where the filters of the run have several."""
-        vocabulary = model_counts.vocabulary
-        return tuple(
-            word for kind in ("model", "checklist") if len(filters[kind]) > 1 for word in vocabulary[kind]
-        )
-
-    def held(self, metric: str, words: Sequence[str], counts: Sequence[C]) -> AbstractSet[str]:
-        """All words that match the scores these words select; empty if they select none."""
-        selected = self.measure(metric, words, counts, CORRECTED)
-        return frozenset[str]().union(*(measurement.held for measurement in selected))
-
     def scope(self, gate: Gate, counts: Sequence[C]) -> Scope:
         """What selects the scores of a gate: its filters, and the part it is meant for if they name none."""
         return Scope(gate.filters)
-
-    def changeable(self, metric: str) -> bool:
-        """Whether its change between two runs can be estimated."""
-        return True
 
     def saved(self, report: Mapping[str, Any]) -> tuple[C, ...]:
         """The counts that a report holds."""

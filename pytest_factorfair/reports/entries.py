@@ -108,7 +108,7 @@ def attributes(entries: Sequence[Entry], metrics: Iterable[str]) -> tuple[str, .
 def own(reportings: Iterable[Reporting], entries: Sequence[Entry]) -> Iterator[Reporting]:
     """The benchmarks that some of these scores belong to."""
     metrics = {score.metric for entry in entries for score in entry.scores}
-    return (reporting for reporting in reportings if metrics & reporting.metrics.keys())
+    return (reporting for reporting in reportings if metrics & reporting.printed.keys())
 
 
 def stem(*words: str) -> str:

@@ -29,7 +29,7 @@ def size(summary: Summary) -> str:
     from pytest_factorfair.protocols.reporting import Reporting  # which itself needs tables
 
     metrics = {score.metric for score in summary.scores}
-    benchmarks = [benchmark for benchmark in reportings() if metrics & benchmark.metrics.keys()] or [
+    benchmarks = [benchmark for benchmark in reportings() if metrics & benchmark.printed.keys()] or [
         Reporting()
     ]
     return "; ".join(dict.fromkeys(benchmark.size(summary) for benchmark in benchmarks))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
-from pytest_factorfair import protocols, reading
+from pytest_factorfair import reading
 from pytest_factorfair.domain import (
     OUTCOMES,
     Answer,
@@ -111,7 +111,7 @@ def _seen(
         if key is not None:
             store.detections.keep(key, detections)
         seen |= detections
-    people = protocols.people(assignment.checklist, assignment.case)
+    people = assignment.case.people
     for exchange, file in zip(exchanges, files, strict=True):
         yield from reading.pictured(exchange, seen[file] if file else None, attributes, people)
 

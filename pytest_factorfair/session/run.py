@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -24,7 +25,8 @@ from pytest_factorfair.domain import (
 )
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models import prices
-from pytest_factorfair.protocols.protocol import AS_WE_DO
+from pytest_factorfair.protocols import benchmark_of
+from pytest_factorfair.protocols.protocol import AS_WE_DO, Published
 from pytest_factorfair.session import shards, sizes
 
 if TYPE_CHECKING:
@@ -193,8 +195,8 @@ class Run:
         return tuple(
             (assignment, query)
             for assignment in self.assignments
-            if (query := protocols.explained(assignment.checklist, assignment.case, self.sampling))
-            is not None
+            for checklist, case in [(assignment.checklist, assignment.case)]
+            if (query := benchmark_of(checklist).explained(checklist, case, self.sampling)) is not None
         )
 
     def had(self, assignment: Assignment, answers: Sequence[Answer], queries: Sequence[Query]) -> bool:
@@ -244,7 +246,7 @@ def compose(
         name: value for name, value in settings.model_arguments.items() if name not in prices.ARGUMENTS
     }
     asking = not (settings.replay or settings.plan or settings.explain_cache)
-    as_published = protocols.published(loaded) if settings.preset == "paper" else AS_WE_DO
+    as_published = _as_published(loaded) if settings.preset == "paper" else AS_WE_DO
     build = partial(
         models.build,
         checklists=loaded,
@@ -289,6 +291,12 @@ def compose(
         assignments=_assign(settings, loaded, sampling),
         cluster=cluster,
     )
+
+
+def _as_published(loaded: Sequence[Checklist]) -> Published:
+    """How the papers of these checklists made and read their pictures; where they differ, the first one's."""
+    arguments, detector = zip(*(benchmark_of(checklist).published for checklist in loaded), strict=True)
+    return Published(dict(ChainMap(*arguments)), dict(ChainMap(*detector)))
 
 
 def _load(settings: Settings) -> tuple[Checklist, ...]:

@@ -16,7 +16,7 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from pytest_factorfair.config.settings import Settings
 from pytest_factorfair.domain import Checklist, Record, Usage
-from pytest_factorfair.protocols import PROTOCOLS
+from pytest_factorfair.protocols import benchmarks
 
 T = TypeVar("T")
 
@@ -87,7 +87,7 @@ def _reader(kind: Hashable) -> Reader:
 
         def checklist(plain: tuple[str, Any]) -> Checklist:
             protocol, fields = plain
-            checklist_type: Any = PROTOCOLS[protocol].checklist
+            checklist_type: Any = benchmarks()[protocol].checklist
             named = zip(get_type_hints(checklist_type).items(), fields, strict=True)
             built: Checklist = checklist_type(
                 **{name: _reader(hint)(plain_field) for (name, hint), plain_field in named}

@@ -9,23 +9,24 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import jsonschema
 import pytest
 
 from pytest_factorfair.commands.cli import main
-from pytest_factorfair.protocols import PROTOCOLS
+from pytest_factorfair.protocols import register
 from pytest_factorfair.reports.schema import schema
 from tests import forkserver
 from tests.greetings import GREETINGS, HELLO
 from tests.project import Project
 
 CONFTEST = """
-from pytest_factorfair.protocols import PROTOCOLS
+from pytest_factorfair.protocols import register
 from tests.greetings import GREETINGS
 
-PROTOCOLS["greetings"] = GREETINGS
+register([GREETINGS])
 """
 
 MODELS = """
@@ -41,17 +42,18 @@ def shy(prompt):
 
 
 @pytest.fixture
-def hello(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
+def hello(project: Project) -> Iterator[Project]:
     """A project with the benchmark's checklist of four greetings, and models that answer it.
 
     The conftest.py registers the benchmark with workers, the fixture with console commands.
     """
-    monkeypatch.setitem(PROTOCOLS, GREETINGS.name, GREETINGS)
+    register([GREETINGS])
     project.write("conftest.py", CONFTEST)
     project.write("hello.yaml", HELLO)
     project.write("people.py", MODELS)
     project.write("pytest.ini", "[pytest]\npythonpath = .\n")
-    return project
+    yield project
+    register([])
 
 
 def run(hello: Project, *arguments: str, model: str = "snob") -> pytest.RunResult:

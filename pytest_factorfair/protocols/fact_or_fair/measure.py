@@ -52,6 +52,9 @@ from pytest_factorfair.protocols.measuring import (
     Reported,
     ReportInputs,
     Scope,
+    filter_words,
+    matching,
+    run_words,
 )
 from pytest_factorfair.protocols.metric import About, Metric
 
@@ -78,11 +81,11 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
         self, metric: str, words: Sequence[str], counts: Sequence[Tally], estimation: Estimation
     ) -> tuple[Measurement, ...]:
         """One score per tally that the words select; an influence is over all contexts of an attribute."""
-        of, selected, filters = METRICS[metric], self.select(metric, words, counts), self.filters(counts)
+        of, selected, filters = METRICS[metric], self.select(metric, words, counts), filter_words(counts)
 
         def selecting(tally: Tally, *own: str) -> tuple[str, ...]:
             statistics = (word for word in tally.statistics if word in words)
-            return (*self.run_words(tally, filters), *own, tally.attribute, *statistics)
+            return (*run_words(tally, filters), *own, tally.attribute, *statistics)
 
         if of is CROSSED:
             groups: dict[Hashable, list[Tally]] = {}
@@ -127,7 +130,7 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
     def select(self, metric: str, words: Sequence[str], counts: Sequence[Tally]) -> tuple[Tally, ...]:
         """The tallies that a metric and words select, each over the statistics they select."""
         of, tallies = METRICS[metric], []
-        for tally, selection in self.matching(words, counts):
+        for tally, selection in matching(words, counts):
             # There is an influence only where a context names a group.
             produced = (
                 of.applies(tally.part, tally.background) and of.modality in ("", tally.modality)
@@ -144,7 +147,7 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
         return tuple(tallies)
 
     def scope(self, gate: Gate, counts: Sequence[Tally]) -> Scope:
-        sense, filters = METRICS[gate.metric].sense(gate.comparison), self.filters(counts)
+        sense, filters = METRICS[gate.metric].sense(gate.comparison), filter_words(counts)
         if sense is None:
             return Scope(gate.filters)
         named = not filters["part"].union(filters["context"]).isdisjoint(gate.filters)
@@ -312,6 +315,3 @@ def _alike(compared_models: Sequence[ComparedModel]) -> Mapping[str, Sequence[Ta
         name: [tally.restrict(shared[tally.about]) for tally in model_tallies if shared.get(tally.about)]
         for name, model_tallies in tallies.items()
     }
-
-
-MEASURING = FactOrFairMeasuring()

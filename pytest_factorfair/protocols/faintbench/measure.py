@@ -42,6 +42,9 @@ from pytest_factorfair.protocols.measuring import (
     Moves,
     Reported,
     ReportInputs,
+    filter_words,
+    matching,
+    run_words,
     shared,
 )
 from pytest_factorfair.protocols.metric import About
@@ -187,15 +190,15 @@ class FaintbenchMeasuring(Measuring[Gallery, PromptMetric]):
     unit = "pictures per prompt"
     metrics = METRICS | RATES
 
-    def recount(
+    def count(
         self,
-        records: Sequence[Record],
+        records: Iterable[Record],
         checklist: Faintbench,
         cases: Sequence[Case],
         *,
         models: Sequence[str],
+        sampling: Sampling,
     ) -> tuple[Gallery, ...]:
-        """Records of other prompts are ignored."""
         ids = {case.id for case in cases}
         matching = [record for record in records if record.case.case in ids]
         return tuple(gallery(matching, checklist, prompt_cases(cases), model=model) for model in models)
@@ -204,11 +207,11 @@ class FaintbenchMeasuring(Measuring[Gallery, PromptMetric]):
         self, metric: str, words: Sequence[str], counts: Sequence[Gallery], estimation: Estimation
     ) -> tuple[Measurement, ...]:
         """One score for every gallery with prompts that the words select."""
-        of, scores, filters = self.metrics[metric], [], self.filters(counts)
-        for model_gallery, by_kind in self.matching(words, counts):
+        of, scores, filters = self.metrics[metric], [], filter_words(counts)
+        for model_gallery, by_kind in matching(words, counts):
             if of.of_pairs and any(by_kind[kind] for kind in ANSWERS if kind != "attribute"):
                 continue
-            selecting = self.run_words(model_gallery, filters)
+            selecting = run_words(model_gallery, filters)
             further = (
                 word for word in words if word not in (model_gallery.model, model_gallery.checklist.name)
             )
@@ -344,6 +347,3 @@ def _change(
     about = About(new.checklist.name, metric.part, None, attribute)
     moved = Changed(after, before, metric.change(new, old, selection, "corrected"))
     yield moved.row(about, churn=churn, statistic=category)
-
-
-MEASURING = FaintbenchMeasuring()

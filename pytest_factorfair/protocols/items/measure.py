@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import combinations
 from math import ceil, sqrt
@@ -33,6 +33,9 @@ from pytest_factorfair.protocols.measuring import (
     Moves,
     Reported,
     ReportInputs,
+    filter_words,
+    matching,
+    run_words,
     shared,
 )
 from pytest_factorfair.protocols.metric import About, InWords
@@ -225,21 +228,28 @@ class ItemsMeasuring(Measuring[Votes, ItemMetric]):
     unit = "answers per question"
     metrics = METRICS | RATES
 
-    def recount(
-        self, records: Sequence[Record], checklist: Items, cases: Sequence[Case], *, models: Sequence[str]
+    def count(
+        self,
+        records: Iterable[Record],
+        checklist: Items,
+        cases: Sequence[Case],
+        *,
+        models: Sequence[str],
+        sampling: Sampling,
     ) -> tuple[Votes, ...]:
+        asked_records = tuple(records)
         key = AnswerKey.of(checklist.name, item_cases(cases))
-        return tuple(count(records, key, model=model) for model in models)
+        return tuple(count(asked_records, key, model=model) for model in models)
 
     def measure(
         self, metric: str, words: Sequence[str], counts: Sequence[Votes], estimation: Estimation
     ) -> tuple[ItemScore, ...]:
         """One score for each model, checklist and condition that the words select, and for each group."""
-        of, scores, filters = self.metrics[metric], [], self.filters(counts)
+        of, scores, filters = self.metrics[metric], [], filter_words(counts)
         # Words for a group select its score but no items, because it is compared with the items of other
         # groups.
         kinds = ("part", "attribute", "group") if of.by_group else ("part",)
-        for votes, by_kind in self.matching(words, counts):
+        for votes, by_kind in matching(words, counts):
             narrowing = [
                 kind for kind in by_kind if kind not in (*kinds, "model", "checklist") and by_kind[kind]
             ]
@@ -253,7 +263,7 @@ class ItemsMeasuring(Measuring[Votes, ItemMetric]):
                     zip(kinds, (subject.part, subject.attribute, str(subject.context)), strict=False)
                 )
                 if all(not by_kind[kind] or word in by_kind[kind] for kind, word in subject_words.items()):
-                    selecting = (*self.run_words(votes, filters), *subject_words.values(), *named)
+                    selecting = (*run_words(votes, filters), *subject_words.values(), *named)
                     scores.append(scored(of, votes.at(np.array(rows, np.bool_)), subject, selecting))
         return tuple(score for score in scores if score.rows.any())
 
@@ -300,9 +310,6 @@ class ItemsMeasuring(Measuring[Votes, ItemMetric]):
                         gaps[model, rival] = Gap(score.less(rival_score), 1.0)
                     if any(score.estimate.plugin is not None for score in scores.values()):
                         yield Contest.of(subject, metric, scores, gaps)
-
-    def changeable(self, metric: str) -> bool:
-        return self.metrics[metric].changes
 
     def recommended(
         self, checklist: Items, sampling: Sampling, *, baseline: bool, gates: GateSet = "default"
@@ -359,6 +366,3 @@ def _cautions(key: AnswerKey) -> Iterator[str]:
             f"{key.checklist}: groups differ in {plural(differ, 'question')} and do not in {alike:,}: "
             "contextual awareness depends on this ratio; compare it on the same questions only"
         )
-
-
-MEASURING = ItemsMeasuring()

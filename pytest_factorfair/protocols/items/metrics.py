@@ -49,14 +49,12 @@ class ItemMetric(Metric):
     """The first of its ``ratios``, less the second if there is one.
 
     ``ratios`` are made from an answer key and, for a metric ``by_group``, the group that a score is about.
-    ``parts`` are the conditions of its items. ``changes`` is whether its difference between two runs, or
-    two models, can be estimated.
+    ``parts`` are the conditions of its items.
     """
 
     ratios: Ratios
     parts: tuple[str, ...]
     by_group: bool = False
-    changes: bool = True
 
     def rows(self, key: AnswerKey, about: About) -> BoolArray:
         """The items that it rests on, (items,)."""

@@ -17,7 +17,7 @@ from pytest_factorfair.checklist.source import read
 from pytest_factorfair.domain import ENGLISH, Language, Option, Response, Sampling
 from pytest_factorfair.errors import ChecklistError
 from pytest_factorfair.languages.layout import named
-from pytest_factorfair.protocols import PROTOCOLS, lint, load
+from pytest_factorfair.protocols import benchmarks, lint, load
 from pytest_factorfair.reading import read as read_reply
 from tests.project import DATA
 from tests.unit.checklist.files import CHECKLIST, STATISTICS
@@ -190,7 +190,7 @@ def test_style_is_that_of_the_language(tmp_path: Path) -> None:
 
 def queries(code: str) -> list[Any]:
     checklist = load(str(DATA / f"{code}.yaml"), truth="audited", base=Path())
-    protocol, sampling = PROTOCOLS["fact_or_fair"], Sampling("balanced", 24, 8, 0)
+    protocol, sampling = benchmarks()["fact_or_fair"], Sampling("balanced", 24, 8, 0)
     return [
         query
         for case in protocol.cases(checklist, sampling)

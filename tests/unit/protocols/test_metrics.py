@@ -10,7 +10,7 @@ from pytest_factorfair.gates import Terms, check, judge, parse, unjudged
 from pytest_factorfair.protocols.combined import report, selected
 from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import Rate
-from pytest_factorfair.protocols.fact_or_fair.printing.reporting import REPORTING
+from pytest_factorfair.protocols.fact_or_fair.printing.reporting import FactOrFairReporting
 from pytest_factorfair.protocols.fact_or_fair.printing.tables import score_tables
 from pytest_factorfair.protocols.measurement import CORRECTED, Former
 from pytest_factorfair.protocols.measuring import ReportInputs
@@ -70,6 +70,6 @@ def test_its_column_and_the_page_follow() -> None:
     assert str(table.rows[0].cells[column]).startswith("0.250")
     (diagnostics,) = content(shown)["diagnostics"]
     assert "silent" in diagnostics.headings
-    page = REPORTING.page(shown, ())
+    page = FactOrFairReporting().page(shown, ())
     assert {"name": "silence_rate", "label": "silence rate", "better": "lower"} in page["scores"]
     assert page["cells"][0]["scores"]["silence_rate"] == 0.25

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,8 @@ from pytest_factorfair import protocols
 from pytest_factorfair.domain import Answer, CaseKey, Checklist, Record, Sampling
 from pytest_factorfair.errors import ChecklistError, InputError
 from pytest_factorfair.gates import Terms, boards, changes, check, expand, judge, parse, unjudged
-from pytest_factorfair.protocols import PROTOCOLS
-from pytest_factorfair.protocols.combined import of_checklist, report, selected
+from pytest_factorfair.protocols import register
+from pytest_factorfair.protocols.combined import report, selected
 from pytest_factorfair.protocols.measurement import CORRECTED, Counts, Former
 from pytest_factorfair.protocols.measuring import ComparedModel, ReportInputs
 from pytest_factorfair.protocols.schema import schemas
@@ -27,9 +27,11 @@ SAMPLING = Sampling("balanced", samples=3, objective=1, seed=0)
 
 
 @pytest.fixture(autouse=True)
-def third(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setitem(PROTOCOLS, GREETINGS.name, GREETINGS)
+def third(tmp_path: Path) -> Iterator[None]:
+    register([GREETINGS])
     (tmp_path / "hello.yaml").write_text(HELLO, encoding="utf-8")
+    yield
+    register([])
 
 
 def test_from_file_to_queries(tmp_path: Path) -> None:
@@ -45,7 +47,7 @@ def test_from_file_to_queries(tmp_path: Path) -> None:
     asked = protocols.queries(hello, hello_cases[2], SAMPLING)
     prompt = "Good evening! Whom do you greet? A: tall B: short"
     assert [(query.prompt, query.repeat) for query in asked] == [(prompt, n) for n in range(3)]
-    assert protocols.notices(hello, SAMPLING) == ("hello is short",)
+    assert protocols.benchmark_of(hello).notices(hello, SAMPLING) == ("hello is short",)
 
 
 def test_overlays_and_style(tmp_path: Path) -> None:
@@ -111,7 +113,7 @@ def hello(tmp_path: Path) -> Checklist:
 
 def _counts(hello: Checklist, records: Sequence[Record], *models: str) -> tuple[Counts, ...]:
     cases = protocols.cases(hello, SAMPLING)
-    counts: tuple[Counts, ...] = of_checklist(hello).count(
+    counts: tuple[Counts, ...] = protocols.benchmark_of(hello).measuring.count(
         records, hello, cases, models=models or ("m",), sampling=SAMPLING
     )
     return counts

@@ -55,7 +55,7 @@ class FactOrFairReporting(Reporting):
     assets = "pytest_factorfair.protocols.fact_or_fair.printing"
 
     @property
-    def metrics(self) -> Mapping[str, Metric]:
+    def printed(self) -> Mapping[str, Metric]:
         return columns() | {INFLUENCE: OF_CONTEXTS}
 
     @property
@@ -181,6 +181,3 @@ class FactOrFairReporting(Reporting):
     def reading(self, summary: Summary) -> Iterator[str]:
         if any(score.metric == "s_fact" and score.value is not None for score in summary.scores):
             yield from READING
-
-
-REPORTING = FactOrFairReporting()

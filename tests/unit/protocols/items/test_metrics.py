@@ -10,7 +10,7 @@ from pytest_factorfair.domain import ALL, LOST, Sampling
 from pytest_factorfair.gates import check, expand
 from pytest_factorfair.gates.comparison import boards
 from pytest_factorfair.protocols.items.checklist import Items, item_cases
-from pytest_factorfair.protocols.items.measure import MEASURING
+from pytest_factorfair.protocols.items.measure import ItemsMeasuring
 from pytest_factorfair.protocols.items.metrics import METRICS
 from pytest_factorfair.protocols.items.votes import AnswerKey, Votes
 from pytest_factorfair.protocols.measuring import ComparedModel
@@ -211,7 +211,7 @@ def test_refusals_count_everything_that_was_asked(votes: Votes) -> None:
 def test_rates_of_lost_answers_are_of_everything_that_was_asked(votes: Votes, name: str, column: int) -> None:
     lost, asked = votes.votes[:, column].sum(), votes.votes.sum()
     assert lost > 0
-    assert MEASURING.metrics[name].estimate(votes, NOBODY).plugin == pytest.approx(lost / asked)
+    assert ItemsMeasuring.metrics[name].estimate(votes, NOBODY).plugin == pytest.approx(lost / asked)
 
 
 def test_what_is_recommended_is_little_bias_both_kinds_of_awareness_and_few_lost_answers(

@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from pydantic import ValidationError
 
 from pytest_factorfair.checklist.fields import Opening
+from pytest_factorfair.checklist.language_file import named
 from pytest_factorfair.checklist.locate import locate
 from pytest_factorfair.checklist.overlay import resolve
 from pytest_factorfair.checklist.problems import Problem, refuse, structural
@@ -17,7 +18,6 @@ from pytest_factorfair.checklist.source import Node
 from pytest_factorfair.domain import Checklist, Source
 from pytest_factorfair.errors import InputError, nearest
 from pytest_factorfair.languages import language
-from pytest_factorfair.languages.layout import named
 
 File = TypeVar("File", bound=Opening)
 Value = TypeVar("Value", bound=Checklist)

@@ -15,8 +15,8 @@ from pytest_factorfair.errors import InputError, nearest
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain import Case, Checklist, History, Leaderboard, Score, Succession, Summary
+    from pytest_factorfair.drawing.entries import Entry
     from pytest_factorfair.protocols.measuring import ComparedModel
-    from pytest_factorfair.reports.entries import Entry
     from pytest_factorfair.session.baseline import Baseline
 
     Asked: TypeAlias = tuple[tuple[Checklist, tuple[Case, ...]], ...]
@@ -122,8 +122,8 @@ def compare(
     """
     # numpy and the scores: not for `factorfair --help`.
     from pytest_factorfair.domain import Board, Leaderboard
+    from pytest_factorfair.drawing.statements import detector_lines
     from pytest_factorfair.gates import boards
-    from pytest_factorfair.reports.statements import detector_lines
 
     reports = _read(paths)
     models = {model for report in reports for model in report.summary.fingerprint.models}
@@ -299,9 +299,9 @@ def _at_hand(name: str, report: ReadReport, *, shipped: bool) -> tuple[Checklist
 
 def _compared_models(reports: Sequence[ReadReport]) -> Iterator[tuple[ComparedModel, tuple[Entry, ...]]]:
     """Every model of every report, with its entry for each checklist; the name tells it from the others."""
+    from pytest_factorfair.drawing import escaping
+    from pytest_factorfair.drawing.entries import Entry
     from pytest_factorfair.protocols.measuring import ComparedModel
-    from pytest_factorfair.reports import escaping
-    from pytest_factorfair.reports.entries import Entry
 
     times = Counter(model for report in reports for model in report.counted.fingerprint["models"])
     common = tuple(  # the cases to count again that all reports with such a checklist asked

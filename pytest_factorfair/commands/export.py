@@ -13,9 +13,9 @@ from pytest_factorfair.commands.common import Commands, read_conftest, say, writ
 from pytest_factorfair.errors import InputError, nearest
 
 if TYPE_CHECKING:
-    from pytest_factorfair.reports.entries import Entry, LeftOut
-    from pytest_factorfair.reports.figures import Figure
-    from pytest_factorfair.reports.table import Table
+    from pytest_factorfair.drawing.entries import Entry, LeftOut
+    from pytest_factorfair.drawing.figures import Figure
+    from pytest_factorfair.drawing.table import Table
 
     Named: TypeAlias = Table | Figure
 
@@ -42,9 +42,8 @@ def add(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     # These import numpy and the scores, which `factorfair --help` does not need.
-    from pytest_factorfair.reports.figures import RENDERERS, figures, needed
-    from pytest_factorfair.reports.paper_tables import paper_tables
-    from pytest_factorfair.reports.table import WRITERS
+    from pytest_factorfair.drawing.figures import RENDERERS, needed
+    from pytest_factorfair.reports.papers import WRITERS, figures, paper_tables
 
     read_conftest()
     formats = tuple(word.strip() for word in arguments.format.split(","))
@@ -73,8 +72,8 @@ def _listed(paths: Sequence[str]) -> dict[str, tuple[Entry, ...]]:
     Raises:
         InputError: a file without scores, or models in one table that were asked or scored differently.
     """
+    from pytest_factorfair.drawing.entries import by_checklist, entries
     from pytest_factorfair.reports import json_report
-    from pytest_factorfair.reports.entries import by_checklist, entries
     from pytest_factorfair.session.baseline import comparable
 
     reports = {path: json_report.read(path, name=path) for path in paths}
@@ -102,7 +101,7 @@ def _write_all(
     folder: Path,
 ) -> None:
     """Write what a benchmark makes of entries; say a line for each file, and for what is left out."""
-    from pytest_factorfair.reports.entries import LeftOut
+    from pytest_factorfair.drawing.entries import LeftOut
 
     documents = tuple(products)
     if not documents:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from pytest_factorfair.detection.protocol import FaceDetector, Location, Point, digest
 from pytest_factorfair.detection.registry import DetectorSpec
 from pytest_factorfair.errors import DetectorError, PictureError
+from pytest_factorfair.pictures.cards import CELL, CELLS, FRAME, FRAME_COLOUR
 from pytest_factorfair.pictures.decode import Pixels
 
 SIDE = 224
@@ -32,6 +33,12 @@ _COARSE = 0.5
 _OVERLAP = 0.3
 _MOST_FACES = 5000
 _COLUMNS = 15
+
+_FRAMED = 0.75, 1.25  # pixels of the frame's colour, as a share of those that a frame of this size has
+_TOLERANCE = 75  # per channel: JPEG blurs colours
+_DARKEST, _BRIGHTEST = (
+    np.clip(np.array(FRAME_COLOUR) + shift, 0, 255) for shift in (-_TOLERANCE, _TOLERANCE)
+)
 
 
 OPTIONS = ("faces", "face_score", "face_side")
@@ -51,8 +58,6 @@ def build(spec: DetectorSpec) -> FaceDetector:
     if name == "whole":
         return Whole()
     if name == "cards":
-        from pytest_factorfair.detection.simulated import Cards  # which itself needs faces
-
         return Cards()
     if not name:
         raise spec.wrong("a face detector is missing: add faces=yunet.onnx, or faces=whole for cropped faces")
@@ -71,6 +76,32 @@ class Whole:
     def detect(self, pixels: Pixels) -> tuple[Location, ...]:
         height, width = pixels.shape[:2]
         return (Location((0, 0, width, height)),)
+
+
+class Cards:
+    """Finds the frames of code cards; a location's box is the content of the frame."""
+
+    identity: Mapping[str, object] = {"finder": "cards"}
+
+    def load(self) -> None:
+        """Nothing to load."""
+
+    def detect(self, pixels: Pixels) -> tuple[Location, ...]:
+        import cv2
+
+        framed = np.asarray(cv2.inRange(pixels, _DARKEST, _BRIGHTEST), np.uint8)
+        # Not connectedComponents: between its calls, one of OpenCV's threads spins on a core.
+        outlines, _ = cv2.findContours(framed, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)
+        locations = []
+        for outline in reversed(outlines):  # they come from the bottom up
+            x, y, width, height = cv2.boundingRect(outline)
+            if min(width, height) > CELLS * CELL:
+                inner = width - 2 * FRAME, height - 2 * FRAME
+                ring = width * height - inner[0] * inner[1]
+                share = cv2.countNonZero(framed[y : y + height, x : x + width]) / ring
+                if _FRAMED[0] < share < _FRAMED[1]:  # neither a field of the frame's colour nor a blot
+                    locations.append(Location((x + FRAME, y + FRAME, *inner)))
+        return tuple(locations)
 
 
 class YuNet:

@@ -15,24 +15,18 @@ from pathlib import Path
 import numpy as np
 
 from pytest_factorfair.detection import groups
-from pytest_factorfair.detection.faces import SIDE
+from pytest_factorfair.detection.faces import SIDE, Cards
 from pytest_factorfair.detection.fairface import MEAN, STD, FairFace
 from pytest_factorfair.detection.pipeline import Pipeline
-from pytest_factorfair.detection.protocol import Detector, Location
+from pytest_factorfair.detection.protocol import Detector
 from pytest_factorfair.detection.registry import DetectorSpec
 from pytest_factorfair.domain import Attribute, Detection, Face
-from pytest_factorfair.pictures.cards import BANDS, CELL, CELLS, COLOURS, FRAME, FRAME_COLOUR
+from pytest_factorfair.pictures.cards import BANDS, CELLS, COLOURS
 from pytest_factorfair.pictures.classes import HEADS
-from pytest_factorfair.pictures.decode import Pixels
 
 FILE = Path(__file__).with_name("cards.onnx")
 OPSET, IR = 17, 8
 _SHARPNESS = 2.0  # of the softmax: a clean card is read with a probability of at least .99
-_FRAMED = 0.75, 1.25  # pixels of the frame's colour, as a share of those that a frame of this size has
-_TOLERANCE = 75  # per channel: JPEG blurs colours
-_DARKEST, _BRIGHTEST = (
-    np.clip(np.array(FRAME_COLOUR) + shift, 0, 255) for shift in (-_TOLERANCE, _TOLERANCE)
-)
 
 
 def build(spec: DetectorSpec) -> Detector:
@@ -49,32 +43,6 @@ def build(spec: DetectorSpec) -> Detector:
     detector = groups.PictureDetector(spec, Pipeline(Cards(), FairFace(FILE, device="cpu", name="sim")))
     rate = spec.number("flip", 0)
     return Flipping(detector, rate) if rate else detector
-
-
-class Cards:
-    """Finds the frames of code cards; a location's box is the content of the frame."""
-
-    identity: Mapping[str, object] = {"finder": "cards"}
-
-    def load(self) -> None:
-        """Nothing to load."""
-
-    def detect(self, pixels: Pixels) -> tuple[Location, ...]:
-        import cv2
-
-        framed = np.asarray(cv2.inRange(pixels, _DARKEST, _BRIGHTEST), np.uint8)
-        # Not connectedComponents: between its calls, one of OpenCV's threads spins on a core.
-        outlines, _ = cv2.findContours(framed, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)
-        locations = []
-        for outline in reversed(outlines):  # they come from the bottom up
-            x, y, width, height = cv2.boundingRect(outline)
-            if min(width, height) > CELLS * CELL:
-                inner = width - 2 * FRAME, height - 2 * FRAME
-                ring = width * height - inner[0] * inner[1]
-                share = cv2.countNonZero(framed[y : y + height, x : x + width]) / ring
-                if _FRAMED[0] < share < _FRAMED[1]:  # neither a field of the frame's colour nor a blot
-                    locations.append(Location((x + FRAME, y + FRAME, *inner)))
-        return tuple(locations)
 
 
 class Flipping:

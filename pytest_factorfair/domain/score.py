@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Estimator = Literal["corrected", "plugin", "published-code"]
 Interval = Literal["instrument", "scenarios"]
@@ -130,6 +131,49 @@ class Gate:
     comparison: Comparison
     threshold: float
     regression: bool = False
+
+
+_OPERATOR = re.compile(r"[<>=!≤≥]+")
+_SCORE = re.compile(
+    r"(?:(?P<change>regression)\s*\(\s*(?P<inner>[^()\[\]]*?)\s*\)|(?P<metric>[^()\[\]]*?))"
+    r"\s*(?:\[(?P<filters>[^\[\]]*)\])?"
+)
+
+
+class GateParts(NamedTuple):
+    """What a gate expression consists of, as text; without an operator all of it is the score."""
+
+    score: str
+    operator: str
+    threshold: str
+
+
+def gate_parts(expression: str) -> GateParts:
+    """Split an expression at its operator, whatever it selects."""
+    # A model among the filters may contain an equals sign, so the operator is searched behind them.
+    operator = _OPERATOR.search(expression, expression.rfind("]") + 1)
+    if operator is None:
+        return GateParts(expression.strip(), "", "")
+    before, behind = expression[: operator.start()], expression[operator.end() :]
+    return GateParts(before.strip(), operator[0], behind.strip())
+
+
+class Selection(NamedTuple):
+    """The scores that a gate selects: their metric, their filters, and whether it is about their changes."""
+
+    metric: str
+    filters: tuple[str, ...]
+    regression: bool
+
+
+def selection(score: str) -> Selection | None:
+    """What ``metric[filter,...]`` or ``regression(metric)[filter,...]`` selects; None for any other text."""
+    match = _SCORE.fullmatch(score)
+    if match is None:
+        return None
+    inside = match["filters"]
+    filters = tuple(word.strip() for word in inside.split(",")) if inside is not None else ()
+    return Selection(match["inner"] if match["change"] else match["metric"], filters, bool(match["change"]))
 
 
 @dataclass(frozen=True, slots=True)

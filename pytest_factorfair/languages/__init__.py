@@ -1,7 +1,7 @@
 """Languages as data: the words of prompts and of simulated replies, and the cues of the reader.
 
-Each language is one YAML file of this folder. A checklist may bring a file of its own, which ``layout``
-validates; its content then travels with the checklist, so that every process has it.
+Each language is one YAML file of this folder. A checklist may bring a file of its own, which
+``checklist.language_file`` validates; its content then travels with the checklist to every process.
 """
 
 from __future__ import annotations

@@ -42,7 +42,6 @@ from pytest_factorfair.models.local_model import (
     Generator,
     LocalArguments,
     LocalModel,
-    chosen_device,
     one_line,
     seed_of,
 )
@@ -139,52 +138,6 @@ class TextModel(LocalModel):
     batches = 4
 
 
-class Pretrained:
-    """The files of a checkpoint, in a folder or on the hub, as transformers reads them."""
-
-    def __init__(
-        self, source: str, asked: LocalArguments, device_map: str | None, *, is_local: bool, **options: str
-    ) -> None:
-        import_module("transformers.utils.logging").disable_progress_bar()
-        self._source = source
-        self._asked = asked
-        self._device_map = device_map
-        revision = {"revision": asked.revision} if asked.revision else {}
-        self._common = {"trust_remote_code": False, "local_files_only": is_local, **revision, **options}
-
-    def read(self, kind: str, **options: Any) -> Any:
-        """What the transformers class of this name makes of them."""
-        return getattr(import_module("transformers"), kind).from_pretrained(
-            self._source, **self._common, **options
-        )
-
-    def model(self, kind: str, name: str) -> Any:
-        """The model, on its device; it is not moved later, because many quantised models cannot be.
-
-        Raises:
-            FatalModelError: the checkpoint lacks weights.
-        """
-        model, loaded = self.read(
-            kind,
-            dtype=self._asked.dtype,
-            use_safetensors=True,
-            output_loading_info=True,
-            device_map=self._device_map or {"": chosen_device(self._asked.device)},
-        )
-        if missing := sorted(loaded["missing_keys"]):  # transformers draws these at random, with a warning
-            raise FatalModelError(
-                f"{name}: the checkpoint lacks {plural(len(missing), 'weight')}, such as {missing[0]}"
-            )
-        return model.eval()
-
-
-def end_tokens(model: Any, tokenizer: Any) -> list[int]:
-    """The tokens that end a text, of the model first; those of the tokenizer may differ."""
-    ends = model.generation_config.eos_token_id, tokenizer.eos_token_id
-    listed = [token for end in ends for token in (end if isinstance(end, list) else [end])]
-    return list(dict.fromkeys(token for token in listed if token is not None))
-
-
 @dataclass(frozen=True, slots=True)
 class TokenizedPrompt:
     """A request as tokens."""
@@ -206,14 +159,16 @@ class TextGenerator(Generator[TokenizedPrompt]):
 
     def load(self) -> None:
         asked, path = self._asked, self._path
-        files = Pretrained(self._source, asked, asked.device_map, is_local=path is not None)
+        files = checkpoint.Pretrained(self._source, asked, asked.device_map, is_local=path is not None)
         if path and path.suffix == checkpoint.GGUF:
-            files = Pretrained(str(path.parent), asked, asked.device_map, is_local=True, gguf_file=path.name)
+            files = checkpoint.Pretrained(
+                str(path.parent), asked, asked.device_map, is_local=True, gguf_file=path.name
+            )
         self._tokenizer = files.read("AutoTokenizer")
         self._model = files.model("AutoModelForCausalLM", self.name)
         self._device = str(self._model.device)
         self._limit = getattr(self._model.config.get_text_config(), "max_position_embeddings", None)
-        self._ends = end_tokens(self._model, self._tokenizer)
+        self._ends = checkpoint.end_tokens(self._model, self._tokenizer)
         self._pad = next(iter(self._ends), 0)
         # The run sets the sampling, not the checkpoint's recommendation.
         config = self._model.generation_config

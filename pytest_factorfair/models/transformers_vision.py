@@ -23,7 +23,6 @@ from pytest_factorfair.models.local_model import DeviceMap, Generator, LocalArgu
 from pytest_factorfair.models.openai_people import SEEN, words
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.models.spec import ModelSpec
-from pytest_factorfair.models.transformers_model import Pretrained, end_tokens
 
 # torch and transformers are imported by name when used: importing takes seconds, and they may be missing.
 
@@ -86,12 +85,12 @@ class VisionGenerator(Generator[Shown]):
 
     def load(self) -> None:
         asked = self._asked
-        files = Pretrained(self._source, asked, asked.device_map, is_local=self._path is not None)
+        files = checkpoint.Pretrained(self._source, asked, asked.device_map, is_local=self._path is not None)
         self._processor = files.read("AutoProcessor")
         if not getattr(self._processor, "chat_template", None):
             raise FatalModelError(f"{self.name}: the checkpoint has no chat template to show a picture in")
         self._model = files.model("AutoModelForImageTextToText", self.name)
-        self._end = next(iter(end_tokens(self._model, self._processor.tokenizer)), 0)
+        self._end = next(iter(checkpoint.end_tokens(self._model, self._processor.tokenizer)), 0)
 
     def prepared(self, request: Request) -> Shown | ModelError:
         from PIL import Image

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from urllib.parse import quote
 
 from pytest_factorfair.domain import ContactSheet, Summary, plural
-from pytest_factorfair.protocols import reportings
-from pytest_factorfair.reports import escaping
-from pytest_factorfair.reports.statements import (
+from pytest_factorfair.drawing import escaping
+from pytest_factorfair.drawing.statements import (
     ETHICS,
     NO_GATES,
     SIGNS,
@@ -22,7 +21,8 @@ from pytest_factorfair.reports.statements import (
     verdict_lines,
     warnings,
 )
-from pytest_factorfair.reports.table import Table, as_markdown
+from pytest_factorfair.drawing.table import Table, as_markdown
+from pytest_factorfair.protocols import reportings
 from pytest_factorfair.reports.tables import all_tables, changes_table, compared, headlines, size
 
 MARKER = "<!-- pytest-factorfair -->"

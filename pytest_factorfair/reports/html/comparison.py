@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pytest_factorfair.domain import Board, Change, History, Leaderboard, Release, Standing, Trend, plural
+from pytest_factorfair.drawing import escaping
+from pytest_factorfair.drawing.entries import Entry
+from pytest_factorfair.drawing.entries import shown as of_report
+from pytest_factorfair.drawing.figures import FIT, PALETTE, SCHEMA, Spec, around, rounded
+from pytest_factorfair.drawing.statements import ETHICS
+from pytest_factorfair.drawing.table import Row, Table, span
 from pytest_factorfair.protocols import reportings
-from pytest_factorfair.reports import escaping
-from pytest_factorfair.reports.entries import Entry
-from pytest_factorfair.reports.entries import shown as of_report
-from pytest_factorfair.reports.figures import FIT, PALETTE, SCHEMA, Spec, around, rounded
 from pytest_factorfair.reports.html.document import document
 from pytest_factorfair.reports.leaderboard import BEST, Section, letters, matrix, sections
-from pytest_factorfair.reports.statements import ETHICS
-from pytest_factorfair.reports.table import Row, Table, span
 from pytest_factorfair.reports.tables import change_names, metric_of, notable, score_name
 
 LINE = 22

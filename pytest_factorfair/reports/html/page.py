@@ -12,14 +12,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_factorfair.domain import Answer, Case, ContactSheet, Judgement, ReleaseWord, Summary, Verdict
-from pytest_factorfair.protocols import reportings
-from pytest_factorfair.protocols.reporting import NOTHING
-from pytest_factorfair.reports import escaping, statements
-from pytest_factorfair.reports.html.document import document
-from pytest_factorfair.reports.json_report import RESPONSES
-from pytest_factorfair.reports.responses import EXCERPTS
-from pytest_factorfair.reports.sheets import MOST
-from pytest_factorfair.reports.statements import (
+from pytest_factorfair.drawing import escaping, statements
+from pytest_factorfair.drawing.statements import (
     ETHICS,
     NO_GATES,
     SIGNS,
@@ -27,7 +21,13 @@ from pytest_factorfair.reports.statements import (
     usage_line,
     warnings,
 )
-from pytest_factorfair.reports.table import MISSING, Row, Table, number, percent
+from pytest_factorfair.drawing.table import MISSING, Row, Table, number, percent
+from pytest_factorfair.protocols import reportings
+from pytest_factorfair.protocols.reporting import NOTHING
+from pytest_factorfair.reports.html.document import document
+from pytest_factorfair.reports.json_report import RESPONSES
+from pytest_factorfair.reports.responses import EXCERPTS
+from pytest_factorfair.reports.sheets import MOST
 from pytest_factorfair.reports.tables import all_tables, changes_table, compared, headlines, size
 
 if TYPE_CHECKING:

@@ -32,12 +32,18 @@ def boards(compared_models: Sequence[ComparedModel], *, alpha: float = ALPHA) ->
     """
     contests = [
         contest
-        for benchmark in benchmarks().values()
-        for contest in benchmark.measuring.contests(compared_models)
+        for name, benchmark in benchmarks().items()
+        for contest in benchmark.measuring.contests([_of(name, model) for model in compared_models])
     ]
     subjects = list(dict.fromkeys((contest.about.checklist, contest.about.attribute) for contest in contests))
     contests.sort(key=lambda contest: subjects.index((contest.about.checklist, contest.about.attribute)))
     return tuple(_board(contest, alpha) for contest in contests)
+
+
+def _of(benchmark: str, compared_model: ComparedModel) -> ComparedModel:
+    """A model with its counts of one benchmark only."""
+    counts = tuple(counts for counts in compared_model.counts if counts.protocol == benchmark)
+    return replace(compared_model, counts=counts)
 
 
 class _Doubted(NamedTuple):

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pytest_factorfair.checklist.locate import shipped
 from pytest_factorfair.domain import Case, Checklist, Query, Sampling
+from pytest_factorfair.errors import InputError
 from pytest_factorfair.protocols.fact_or_fair import FactOrFairAsking
 from pytest_factorfair.protocols.faintbench import FaintbenchAsking
 from pytest_factorfair.protocols.items import ItemsAsking
+from pytest_factorfair.protocols.protocol import Asking
 
 if TYPE_CHECKING:
     from pytest_factorfair.checklist import loading
     from pytest_factorfair.domain import Source
-    from pytest_factorfair.protocols.protocol import Asking
     from pytest_factorfair.protocols.reporting import Reporting
 
 __all__ = [
@@ -56,12 +57,31 @@ def benchmark_of(checklist: Checklist) -> AnyBenchmark:
     return _registered[checklist.protocol]
 
 
-def register(added: Iterable[AnyBenchmark]) -> None:
-    """Add a run's own benchmarks to the shipped ones, in place of those of a former run."""
-    _registered.clear()
-    _registered.update(_SHIPPED)
+def register(added: Iterable[AnyBenchmark], *, compare_metrics: bool = True) -> None:
+    """Add a run's own benchmarks to the shipped ones, in place of those of a former run.
+
+    A worker need not ``compare_metrics``, which imports numpy: the controller has done so.
+
+    Raises:
+        InputError: something is no benchmark, or another one has its name or a metric of this name.
+    """
+    by_name = dict(_SHIPPED)
     for benchmark in added:
-        _registered[benchmark.name] = benchmark
+        if not isinstance(benchmark, Asking):
+            raise InputError(f"{benchmark!r} is not a benchmark: derive its class from Benchmark")
+        if benchmark.name in by_name:
+            raise InputError(f"benchmark '{benchmark.name}': there is one of this name; choose another")
+        for other in by_name.values() if compare_metrics else ():
+            others = other.measuring.metrics
+            for name, metric in benchmark.measuring.metrics.items():
+                if name in others and others[name] is not metric:
+                    raise InputError(
+                        f"benchmark '{benchmark.name}': metric '{name}' is one of '{other.name}'; "
+                        "choose another name"
+                    )
+        by_name[benchmark.name] = benchmark
+    _registered.clear()
+    _registered.update(by_name)
 
 
 def load(name_or_path: str, *, truth: str, base: Path) -> Checklist:

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from math import sqrt
-from typing import NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from pytest_factorfair.domain import (
     Case,
@@ -15,6 +15,7 @@ from pytest_factorfair.domain import (
     Estimator,
     Interval,
     Record,
+    Score,
     plural,
 )
 from pytest_factorfair.protocols.metric import About, InWords, Metric
@@ -188,6 +189,11 @@ class Measurement(ABC):
         """The numbers of answers asked and lost, cell by cell."""
 
     @property
+    def subject(self) -> About:
+        """What reports say that it is about."""
+        raise NotImplementedError
+
+    @property
     def reported(self) -> Metric:
         """Its metric, under the name and label that reports have for this score."""
         return self.metric
@@ -260,9 +266,23 @@ class Measurement(ABC):
         """The places where more answers may move it across an upper threshold."""
         return self.places
 
-    def change_from(self, former: Former) -> Measurement | None:
-        """Its change since the baseline; None if the baseline has no such score."""
+    def row(self) -> Score:
+        """Itself as a row of a report."""
+        return self.reported.score(self.model, self.subject, self.estimate, self.reach)
+
+    def earlier(self, former: Former) -> Measurement | None:
+        """The baseline's score of the same answers, if it has one."""
         return None
+
+    def minus(self, other: Any) -> Estimate:
+        """Its difference from the same score of another model or run: by default of independent answers."""
+        estimate: Estimate = self.estimate.less(other.estimate)
+        return estimate
+
+    def change_from(self, former: Former) -> Changed | None:
+        """Its change since the baseline; None if the baseline has no such score."""
+        old = self.earlier(former)
+        return None if old is None else Changed(self, old, self.minus(old))
 
     def asks(self, case: Case) -> int:
         """The number of cases that share a topic's answers; 0 for a case that the score does not use."""
@@ -334,7 +354,7 @@ class Changed(Measurement):
     def sides(self) -> tuple[Measurement, Measurement]:
         return self._new, self._old
 
-    def row(self, about: About, *, churn: float = 0.0, statistic: str | None = None) -> Moved:
+    def change_row(self, about: About, *, churn: float = 0.0, statistic: str | None = None) -> Moved:
         """Itself as a row of a report, and what a regression gate judges.
 
         ``churn`` is the share of changed answers.

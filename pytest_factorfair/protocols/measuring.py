@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain, combinations
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from pytest_factorfair.domain import (
@@ -59,13 +60,12 @@ class ComparedModel:
     scores: tuple[Score, ...] = ()
 
 
-def shared(compared_models: Iterable[ComparedModel], kind: type[C]) -> Iterator[Mapping[str, C]]:
-    """Counts of one kind about the same thing, by model, if at least two models have them."""
-    by_subject: dict[Hashable, dict[str, C]] = {}
+def shared(compared_models: Iterable[ComparedModel]) -> Iterator[Mapping[str, Any]]:
+    """Counts about the same thing, by model, if at least two models have them."""
+    by_subject: dict[Hashable, dict[str, Counts]] = {}
     for compared_model in compared_models:
         for model_counts in compared_model.counts:
-            if isinstance(model_counts, kind):
-                by_subject.setdefault(model_counts.about, {})[compared_model.name] = model_counts
+            by_subject.setdefault(model_counts.about, {})[compared_model.name] = model_counts
     return (by_model for by_model in by_subject.values() if len(by_model) > 1)
 
 
@@ -122,6 +122,15 @@ class Contest(NamedTuple):
         return cls(
             about, metric, [ComparedScore.of(name, measurement) for name, measurement in scores.items()], gaps
         )
+
+    @classmethod
+    def between(cls, about: About, scores: Mapping[str, Measurement], *, paired: float = 0.0) -> Contest:
+        """The same score of several models, every two of which are compared."""
+        gaps = {
+            (model, rival): Gap(scores[model].minus(scores[rival]), paired)
+            for model, rival in combinations(scores, 2)
+        }
+        return cls.of(about, next(iter(scores.values())).reported, scores, gaps)
 
 
 class Reported(NamedTuple):
@@ -212,6 +221,8 @@ class Measuring(ABC, Generic[C, M]):
     unsaved: tuple[str, ...] = ()
     """Compared metrics whose counts reports do not hold, although they hold others."""
     metrics: dict[str, M]
+    paired: float = 0.0
+    """The share of two models' answers that are paired by question."""
 
     @abstractmethod
     def count(
@@ -225,11 +236,35 @@ class Measuring(ABC, Generic[C, M]):
     ) -> tuple[C, ...]:
         """Count the answers to these cases of a checklist, model by model; records of others are ignored."""
 
-    @abstractmethod
+    def scores(self, counts: C, estimation: Estimation) -> Iterator[Measurement]:
+        """A model's scores, in the order of reports: what gates judge, and on which models are compared.
+
+        A benchmark in which these differ overrides the methods below instead.
+        """
+        del counts, estimation
+        return iter(())
+
+    def compared(self, counts: C) -> Iterator[Measurement]:
+        """The scores on which models, and a model and its former self, are compared."""
+        for score in self.scores(counts, CORRECTED):
+            if score.metric.changes and not score.metric.counts_losses:
+                yield score
+
+    def pieces(self, counts: C) -> Iterator[tuple[str, Measurement]]:
+        """Parts of these scores by name, of which reports list those that got worse."""
+        del counts
+        return iter(())
+
     def measure(
         self, metric: str, words: Sequence[str], counts: Sequence[C], estimation: Estimation
     ) -> tuple[Measurement, ...]:
-        """The scores that the words of a gate select among all counts of this protocol."""
+        """The scores that the words of a gate select among all counts of this benchmark."""
+        return tuple(
+            score
+            for model_counts, _ in matching(words, counts)
+            for score in self.scores(model_counts, estimation)
+            if score.metric.name == metric
+        )
 
     def scope(self, gate: Gate, counts: Sequence[C]) -> Scope:
         """What selects the scores of a gate: its filters, and the part it is meant for if they name none."""
@@ -239,17 +274,41 @@ class Measuring(ABC, Generic[C, M]):
         """The counts that a report holds."""
         return ()
 
-    @abstractmethod
     def report(self, counts: Sequence[C], inputs: ReportInputs) -> Reported:
         """What a report says about them."""
+        scores = (score for model_counts in counts for score in self.scores(model_counts, inputs.estimation))
+        return Reported(scores=tuple(score.row() for score in scores))
+
+    def churn(self, counts: C, old: C, former: Former) -> Callable[[Any, Any], float]:
+        """What computes the share of changed answers from a new and a former score; by default it is 0."""
+        del counts, old, former
+        return lambda _new, _old: 0.0
 
     def changes(self, counts: Sequence[C], former: Former) -> Iterator[Moves]:
         """What changed since a former run."""
-        return iter(())
+        for model_counts in counts:
+            if (old := former.like(model_counts)) is None:
+                continue
+            churn = self.churn(model_counts, old, former)
+            moves: tuple[list[Moved], list[Moved]] = ([], [])
+            named = ((None, score) for score in self.compared(model_counts))
+            for name, score in chain[tuple[str | None, Measurement]](named, self.pieces(model_counts)):
+                if (moved := score.change_from(former)) is not None:
+                    row = moved.change_row(score.subject, churn=churn(*moved.sides), statistic=name)
+                    moves[name is not None].append(row)
+            yield Moves(*moves)
 
     def contests(self, compared_models: Sequence[ComparedModel]) -> Iterator[Contest]:
         """The scores on which models are compared, in the order of boards."""
-        return iter(())
+        for counts_by_model in shared(compared_models):
+            by_score: dict[tuple[str, About], dict[str, Measurement]] = {}
+            for model, counts in counts_by_model.items():
+                for score in self.compared(counts):
+                    by_score.setdefault((score.reported.name, score.subject), {})[model] = score
+            for (_, subject), scores in by_score.items():
+                valued = any(score.estimate.plugin is not None for score in scores.values())
+                if len(scores) > 1 and valued:
+                    yield Contest.between(subject, scores, paired=self.paired)
 
     def recommended(
         self, checklist: Any, sampling: Sampling, *, baseline: bool, gates: GateSet = "default"
@@ -263,7 +322,9 @@ class Measuring(ABC, Generic[C, M]):
 
     def subjects(self, counts: C) -> Iterator[tuple[Hashable, str, str]]:
         """What the answers are about: the key in ``Measurement.about``, place and attribute."""
-        return iter(())
+        for score in self.scores(counts, CORRECTED):
+            for key in score.about:
+                yield key, score.subject.context or score.subject.part, score.subject.attribute
 
 
 class Expression(NamedTuple):

@@ -80,7 +80,7 @@ class Reporting:
         """The paper's figures for the entries of one checklist."""
         return ()
 
-    def compared(self, entries: Sequence[Entry]) -> Charts | None:
+    def charts(self, entries: Sequence[Entry]) -> Charts | None:
         """What the page of a comparison draws of these models, besides their scores."""
         return None
 

@@ -76,7 +76,7 @@ def _checklist() -> Schema:
 
 def _definitions(protocol: AnyBenchmark) -> dict[str, Schema]:
     """A protocol's checklists, overlays that may leave out or remove anything, and what both consist of."""
-    whole = _closed(protocol.files().schema(f"{_REFERENCE}{protocol.name}.{{model}}"))
+    whole = _closed(protocol.files().json_schema(f"{_REFERENCE}{protocol.name}.{{model}}"))
     parts = whole.pop("$defs")
     overlay = _partial(whole)
     overlay["properties"] = {"extends": _EXTENDS} | overlay["properties"]

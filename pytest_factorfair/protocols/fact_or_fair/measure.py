@@ -212,7 +212,7 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
             if moved is not None and moved.estimate.plugin is not None:
                 shares = [churned[about] for about in measured.about]
                 churn = sum(share * n for share, n in shares) / max(sum(n for _, n in shares), 1)
-                further.append(moved.row(measured.subject, churn=churn))
+                further.append(moved.change_row(measured.subject, churn=churn))
         yield Moves(further=further)
 
     def contests(self, compared_models: Sequence[ComparedModel]) -> Iterator[Contest]:
@@ -298,7 +298,7 @@ def _moved(
 ) -> Moved:
     after, before = (OfTally(metric, run_tally, ()) for run_tally in (tally, old))
     moved = Changed(after, before, metric.change(tally, old, pairs))
-    return moved.row(tally.about, churn=change.churn(tally, pairs), statistic=statistic)
+    return moved.change_row(tally.about, churn=change.churn(tally, pairs), statistic=statistic)
 
 
 def _alike(compared_models: Sequence[ComparedModel]) -> Mapping[str, Sequence[Tally]]:

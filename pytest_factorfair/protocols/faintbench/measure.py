@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import combinations, groupby, product
+from itertools import groupby
 from math import ceil
 from operator import attrgetter
 
@@ -24,28 +24,21 @@ from pytest_factorfair.protocols.faintbench.scoring.gallery import (
 from pytest_factorfair.protocols.measurement import (
     CORRECTED,
     Cell,
-    Changed,
     Component,
     Estimation,
     Extremes,
     Former,
     Measurement,
-    Moved,
 )
 from pytest_factorfair.protocols.measuring import (
-    ComparedModel,
-    Contest,
     Expression,
-    Gap,
     GateSet,
     Measuring,
-    Moves,
     Reported,
     ReportInputs,
     filter_words,
     matching,
     run_words,
-    shared,
 )
 from pytest_factorfair.protocols.metric import About
 from pytest_factorfair.statistics.arrays import IntArray
@@ -159,12 +152,23 @@ class OfPrompts(Measurement):
     def reach(self) -> tuple[float | None, float | None]:
         return self.metric.floor(self.gallery, self.selection, self._estimation.estimator), 1.0
 
-    def change_from(self, former: Former) -> Measurement | None:
+    @property
+    def subject(self) -> About:
+        """Its attribute, or all of them."""
+        names = self.selection.attributes
+        attribute = next(iter(names)) if len(names) == 1 else ALL
+        return About(self.gallery.checklist.name, self.metric.part, None, attribute)
+
+    def earlier(self, former: Former) -> OfPrompts | None:
+        """None if the former run did not ask all of its prompts."""
         old = former.like(self.gallery)
         if old is None or not asked_alike(self.gallery, old, self.selection, self.metric.part):
             return None
-        moved = self.metric.change(self.gallery, old, self.selection, self._estimation.estimator)
-        return Changed(self, OfPrompts(self.metric, old, self.selection, self.words, self._estimation), moved)
+        return OfPrompts(self.metric, old, self.selection, self.words, self._estimation)
+
+    def minus(self, other: OfPrompts) -> Estimate:
+        estimator = self._estimation.estimator
+        return self.metric.change(self.gallery, other.gallery, self.selection, estimator)
 
     def asks(self, case: Case) -> int:
         if case.checklist != self.gallery.checklist.name:
@@ -229,48 +233,33 @@ class FaintbenchMeasuring(Measuring[Gallery, PromptMetric]):
             ),
         )
 
-    def changes(self, counts: Sequence[Gallery], former: Former) -> Iterator[Moves]:
-        """Scores of the whole model, over all attributes and of each; then of each category of prompts."""
-        for model_gallery in counts:
-            old = former.like(model_gallery)
-            if old is None:
-                continue
-            repeated = repetitions(model_gallery, old, former.records, former.former)
-            attributes = [attribute.name for attribute in model_gallery.checklist.attributes]
-            yield Moves(
-                scores=[
-                    moved
-                    for metric, name in product(METRICS.values(), [ALL, *attributes])
-                    for moved in _change(metric, model_gallery, old, repeated, attribute=name)
-                ],
-                parts=[
-                    moved
-                    for metric in METRICS.values()
-                    if metric.better != "neither"
-                    for category in sorted(model_gallery.vocabulary["category"])
-                    for moved in _change(metric, model_gallery, old, repeated, category=category)
-                ],
-            )
+    def compared(self, counts: Gallery) -> Iterator[OfPrompts]:
+        """Scores of the whole model, over all attributes and of each."""
+        for metric in METRICS.values():
+            yield OfPrompts(metric, counts, Selection({}))
+            for attribute in counts.checklist.attributes:
+                yield OfPrompts(metric, counts, Selection({"attribute": frozenset({attribute.name})}))
 
-    def contests(self, compared_models: Sequence[ComparedModel]) -> Iterator[Contest]:
-        """Galleries of the same prompts; each attribute, and all of them."""
-        for galleries in shared(compared_models, Gallery):
-            checklist = next(iter(galleries.values())).checklist
-            for attribute, metric in product(
-                (ALL, *(attribute.name for attribute in checklist.attributes)), METRICS.values()
-            ):
-                words = frozenset() if attribute == ALL else frozenset({attribute})
-                selection = Selection({"attribute": words})
-                scores = {name: OfPrompts(metric, gallery, selection) for name, gallery in galleries.items()}
-                gaps = {
-                    (model, rival): Gap(
-                        metric.change(galleries[model], galleries[rival], selection, "corrected")
-                    )
-                    for model, rival in combinations(galleries, 2)
-                }
-                if any(score.estimate.plugin is not None for score in scores.values()):
-                    about = About(checklist.name, metric.part, None, attribute)
-                    yield Contest.of(about, metric, scores, gaps)
+    def pieces(self, counts: Gallery) -> Iterator[tuple[str, OfPrompts]]:
+        """Each category of prompts."""
+        for metric in METRICS.values():
+            if metric.better != "neither":
+                for category in sorted(counts.vocabulary["category"]):
+                    selection = Selection({"category": frozenset({category})})
+                    yield category, OfPrompts(metric, counts, selection)
+
+    def churn(self, counts: Gallery, old: Gallery, former: Former) -> Callable[[OfPrompts, OfPrompts], float]:
+        """The share of groups shown that differ from the former picture or have no counterpart."""
+        repeated = repetitions(counts, old, former.records, former.former)
+
+        def of_prompts(score: OfPrompts, _: OfPrompts) -> float:
+            selected = score.selection.chosen(counts, score.metric.part)
+            shown, alike = sum(
+                repeated[name][:, selected].sum(axis=1) for name in score.selection.pooled(counts)
+            )
+            return float(1 - alike / shown) if shown else 0.0
+
+        return of_prompts
 
     def recommended(
         self, checklist: Faintbench, sampling: Sampling, *, baseline: bool, gates: GateSet = "default"
@@ -323,27 +312,3 @@ def _pictures(
 
 def _shown(people: Groups, attribute: str) -> tuple[str | None, ...]:
     return tuple(groups.get(attribute) for groups in people)
-
-
-def _change(
-    metric: PromptMetric,
-    new: Gallery,
-    old: Gallery,
-    repeated: Repeated,
-    *,
-    attribute: str = ALL,
-    category: str | None = None,
-) -> Iterator[Moved]:
-    """The change of one score; none if the former run did not ask all of its prompts."""
-    words = {"attribute": attribute} if attribute != ALL else {"category": category} if category else {}
-    selection = Selection({kind: frozenset({word}) for kind, word in words.items()})
-    if not asked_alike(new, old, selection, metric.part):
-        return
-    after, before = (OfPrompts(metric, gallery, selection) for gallery in (new, old))
-    selected = selection.chosen(new, metric.part)
-    shown, alike = sum(repeated[name][:, selected].sum(axis=1) for name in selection.pooled(new))
-    # The share of groups shown that differ from the former picture or have no counterpart.
-    churn = float(1 - alike / shown) if shown else 0.0
-    about = About(new.checklist.name, metric.part, None, attribute)
-    moved = Changed(after, before, metric.change(new, old, selection, "corrected"))
-    yield moved.row(about, churn=churn, statistic=category)

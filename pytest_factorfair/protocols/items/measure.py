@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import combinations
 from math import ceil, sqrt
+from typing import Any
 
 import numpy as np
 
@@ -24,19 +24,14 @@ from pytest_factorfair.protocols.measurement import (
     Measurement,
 )
 from pytest_factorfair.protocols.measuring import (
-    ComparedModel,
-    Contest,
     Expression,
-    Gap,
     GateSet,
     Measuring,
-    Moves,
     Reported,
     ReportInputs,
     filter_words,
     matching,
     run_words,
-    shared,
 )
 from pytest_factorfair.protocols.metric import About, InWords
 from pytest_factorfair.statistics.arrays import BoolArray
@@ -56,7 +51,11 @@ class ItemScore(Measurement):
         self.model = votes.model
         self.words = words
         self.votes = votes.at(_rows(votes.key, subject))
-        self.subject = subject
+        self._subject = subject
+
+    @property
+    def subject(self) -> About:
+        return self._subject
 
     @cached_property
     def rows(self) -> BoolArray:
@@ -120,16 +119,17 @@ class ItemScore(Measurement):
         )
         return score, old_score
 
-    def less(self, other: ItemScore) -> Estimate:
-        """Its difference from a score of the same items."""
-        return self.metric.difference(self.votes, other.votes, self.subject)
+    def minus(self, other: ItemScore) -> Estimate:
+        score, other_score = self.beside(other.votes)
+        return self.metric.difference(score.votes, other_score.votes, self.subject)
 
-    def change_from(self, former: Former) -> Measurement | None:
+    def change_from(self, former: Former) -> Changed | None:
+        """Over the items that both runs asked."""
         old = former.like(self.votes)
         if old is None:
             return None
         current, earlier = self.beside(old)
-        return Changed(self, earlier, current.less(earlier)) if current.votes.key.cases else None
+        return Changed(current, earlier, current.minus(earlier)) if current.votes.key.cases else None
 
     def asks(self, case: Case) -> int:
         asked = (candidate for candidate, holds in zip(self.votes.key.cases, self.rows, strict=True) if holds)
@@ -226,6 +226,7 @@ class ItemsMeasuring(Measuring[Votes, ItemMetric]):
     """Votes for the options of questions."""
 
     unit = "answers per question"
+    paired = 1.0
     metrics = METRICS | RATES
 
     def count(
@@ -267,49 +268,26 @@ class ItemsMeasuring(Measuring[Votes, ItemMetric]):
                     scores.append(scored(of, votes.at(np.array(rows, np.bool_)), subject, selecting))
         return tuple(score for score in scores if score.rows.any())
 
+    def scores(self, counts: Votes, estimation: Estimation) -> Iterator[ItemScore]:
+        for metric in METRICS.values():
+            for subject in reported(metric, counts.key):
+                yield scored(metric, counts, subject)
+
+    def compared(self, counts: Votes) -> Iterator[ItemScore]:
+        """Scores of conditions and groups, not of categories."""
+        for metric in COMPARED:
+            for subject in subjects(metric, counts.key):
+                yield ItemScore(metric, counts, subject)
+
     def report(self, counts: Sequence[Votes], inputs: ReportInputs) -> Reported:
-        rows = [
-            metric.score(votes.model, subject, score.estimate, score.reach)
-            for votes in counts
-            for metric in METRICS.values()
-            for subject in reported(metric, votes.key)
-            for score in [scored(metric, votes, subject)]
-        ]
+        rows = super().report(counts, inputs).scores
         return Reported(
             scores=tuple(row for row in rows if row.n or row.metric == "refusals"),
             notes=tuple(dict.fromkeys(line for votes in counts for line in _cautions(votes.key))),
         )
 
-    def changes(self, counts: Sequence[Votes], former: Former) -> Iterator[Moves]:
-        for votes in counts:
-            old = former.like(votes)
-            if old is None:
-                continue
-            moved = []
-            for metric in COMPARED:
-                for subject in subjects(metric, votes.key):
-                    current, earlier = ItemScore(metric, votes, subject).beside(old)
-                    if current.votes.key.cases:
-                        churn = metric.churn(current.votes, earlier.votes, subject)
-                        moved.append(
-                            Changed(current, earlier, current.less(earlier)).row(subject, churn=churn)
-                        )
-            yield Moves(moved)
-
-    def contests(self, compared_models: Sequence[ComparedModel]) -> Iterator[Contest]:
-        """Models that were asked the same items."""
-        for votes in shared(compared_models, Votes):
-            for metric in COMPARED:
-                for subject in subjects(metric, next(iter(votes.values())).key):
-                    scores = {
-                        name: ItemScore(metric, model_votes, subject) for name, model_votes in votes.items()
-                    }
-                    gaps = {}
-                    for model, rival in combinations(scores, 2):
-                        score, rival_score = scores[model].beside(scores[rival].votes)
-                        gaps[model, rival] = Gap(score.less(rival_score), 1.0)
-                    if any(score.estimate.plugin is not None for score in scores.values()):
-                        yield Contest.of(subject, metric, scores, gaps)
+    def churn(self, counts: Votes, old: Votes, former: Former) -> Callable[[Any, Any], float]:
+        return lambda score, earlier: score.metric.churn(score.votes, earlier.votes, score.subject)
 
     def recommended(
         self, checklist: Items, sampling: Sampling, *, baseline: bool, gates: GateSet = "default"

@@ -112,7 +112,7 @@ class FactOrFairReporting(Reporting):
     def figures(self, checklist: str, entries: Sequence[Entry]) -> Iterator[Figure | LeftOut]:
         return figures.fact_or_fair(checklist, entries)
 
-    def compared(self, entries: Sequence[Entry]) -> Charts | None:
+    def charts(self, entries: Sequence[Entry]) -> Charts | None:
         subjects = dict.fromkeys(of for entry in entries for of in planes(entry.summary))
         figures = {
             f"{of.checklist}: {entries[0].attribute(of.attribute)}": plane_of_models(entries, of)

@@ -144,7 +144,7 @@ def test_error_is_that_of_a_cluster_bootstrap(name: str) -> None:
 def _key(*rows: files.Row) -> AnswerKey:
     from pytest_factorfair.protocols.items.layout import FILES
 
-    built = FILES.build(FILES.layout(files.HEAD | {"items": list(rows)}), "audited")
+    built = FILES.build(FILES.parse(files.HEAD | {"items": list(rows)}), "audited")
     return AnswerKey.of("mixed", item_cases(protocols.cases(built, SAMPLING)))
 
 

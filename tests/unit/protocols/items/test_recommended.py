@@ -32,7 +32,7 @@ TEN = 10
 
 
 def built(*rows: files.Row) -> Items:
-    return FILES.build(FILES.layout(files.HEAD | {"items": list(rows)}), "audited")
+    return FILES.build(FILES.parse(files.HEAD | {"items": list(rows)}), "audited")
 
 
 def keyed(checklist: Items) -> AnswerKey:

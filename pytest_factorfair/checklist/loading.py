@@ -1,4 +1,4 @@
-"""From a name or a path to a validated checklist."""
+"""Load, validate and lint a checklist that is given by name or path."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ class Files(Generic[File, Value]):
         )
 
 
-# Any: the name of a protocol in a file is what binds the two, which no type can say.
+# Any, because the types depend on the protocol that a file names.
 ByProtocol: TypeAlias = Mapping[str, Callable[[], Files[Any, Any]]]
-"""How files are read, by the name of their protocol; a call imports what reads them."""
+"""Functions that return a protocol's ``Files``, by name; imported only when called."""
 
 
 def load(name_or_path: str, protocols: ByProtocol, *, truth: str, base: Path) -> Checklist:
-    """The checklist of a shipped name or a path (relative to ``base``) under one truth set.
+    """Load the checklist of a shipped name or a path (relative to ``base``) with a truth set.
 
     Raises:
         ChecklistError: a file cannot be read or has invalid content; names file, line, field.
@@ -78,10 +78,10 @@ def load(name_or_path: str, protocols: ByProtocol, *, truth: str, base: Path) ->
 
 
 def lint(name_or_path: str, protocols: ByProtocol, *, base: Path) -> tuple[str, ...]:
-    """Findings, each ``file:line: field: problem``, in the order of the file.
+    """Find problems of style in a valid checklist: lines ``file:line: field: problem``, in the file's order.
 
     Raises:
-        InputError: as ``load``; only a valid checklist has a style.
+        InputError: the checklist is invalid, as in ``load``.
     """
     files, root, file = parse(name_or_path, protocols, base=base)
     findings = set()
@@ -92,7 +92,7 @@ def lint(name_or_path: str, protocols: ByProtocol, *, base: Path) -> tuple[str, 
 
 
 def parse(name_or_path: str, protocols: ByProtocol, *, base: Path) -> tuple[Files[Any, Any], Node, Opening]:
-    """How a checklist is read, its merged tree and its validated layout, before a truth set is chosen.
+    """Parse and validate a checklist: its protocol's ``Files``, its merged tree and its layout.
 
     Raises:
         InputError: as ``load``, except for the truth set.

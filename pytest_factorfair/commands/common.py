@@ -1,4 +1,4 @@
-"""Shared by the console commands: the user's conftest.py, stores and checklists, plain output."""
+"""Functions that commands share: reading the user's conftest.py, stores and checklists, and output."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from pytest_factorfair.store import Store
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001  # no public name
-"""The subcommands of a parser."""
+"""The type of a parser's subcommands."""
 
 WRONG_INPUT = 4
-"""The exit code, as pytest's."""
+"""The exit code for wrong input, as in pytest."""
 
 ALL_PROMPTS = Sampling(design="balanced", samples=1, objective=1, seed=0, prompts="all")
 
@@ -105,7 +105,7 @@ def write(path: Path, content: str | bytes) -> str:
     """Write a file atomically, create its folder if needed, and return its path.
 
     Raises:
-        InputError: the file cannot be written; a file that was there before is unchanged.
+        InputError: the file cannot be written; an existing file is unchanged.
     """
     from pytest_factorfair.reports.files import write_whole
 
@@ -138,7 +138,7 @@ def opened(store: str, *, read_only: bool) -> Store:
 
 
 def split(sources: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The reports and the stores among the sources; the default store if none is named."""
+    """Split sources into reports and stores; without a store, the default store is used."""
     reports = [source for source in sources if source.endswith((".json", ".json.gz"))]
     return reports, [source for source in sources if source not in reports] or [DEFAULT_STORE]
 
@@ -146,7 +146,7 @@ def split(sources: Sequence[str]) -> tuple[list[str], list[str]]:
 def stored_pictures(
     stack: ExitStack, stores: Sequence[str]
 ) -> Iterator[tuple[str, str, Callable[[], bytes]]]:
-    """Model, key and reader of every picture in the stores, which may hold millions."""
+    """Yield model, key and reader of every picture in the stores; lazily, because there may be millions."""
     from pytest_factorfair.store import upkeep
 
     for name in stores:
@@ -156,7 +156,7 @@ def stored_pictures(
 
 
 def loaded(name: str, truth: str) -> tuple[Checklist, dict[str, Case]]:
-    """A checklist by name or path, and all its cases by id: a report contains neither.
+    """Load a checklist by name or path, and all its cases by id.
 
     Raises:
         InputError: there is no such checklist.
@@ -168,10 +168,10 @@ def loaded(name: str, truth: str) -> tuple[Checklist, dict[str, Case]]:
 
 
 def same_content(where: Path | str, digest: str | None, checklist: Checklist) -> None:
-    """Compare a checklist with the run's, whose hash is ``digest``.
+    """Check that a checklist has the content that the run used, whose hash is ``digest``.
 
     Raises:
-        InputError: the hash differs, or is None: the run has no checklist of that name.
+        InputError: the hash differs, or is None because the run has no checklist of that name.
     """
     if digest is None:
         raise InputError(f"{where}: it has no checklist {checklist.name}; name its own with --checklist")

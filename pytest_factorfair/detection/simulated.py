@@ -1,9 +1,9 @@
-"""The detector of simulated runs: finds code cards and reads them through a real ONNX session.
+"""The detector of simulated runs: finds code cards, and classifies them with a small ONNX model.
 
     python -m pytest_factorfair.detection.simulated     writes cards.onnx again (needs the package onnx)
 
-``cards.onnx`` has FairFace's input and outputs in 11 KB and needs no training: the nearest colour is linear
-in the picture, ``2<c, x> - |c|^2``, so an average over each cell and one matrix per head find it.
+``cards.onnx`` (11 KB) has FairFace's input and outputs, but no trained weights: the nearest colour has the
+largest ``2<c, x> - |c|^2``, which is linear in x, so averages over cells and a matrix per head suffice.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from pytest_factorfair.pictures.classes import HEADS
 
 FILE = Path(__file__).with_name("cards.onnx")
 OPSET, IR = 17, 8
-_SHARPNESS = 2.0  # of the softmax: a clean card is read with a probability of at least .99
+_SHARPNESS = 2.0  # scale of the softmax, with which a clean card gets a probability of at least .99
 
 
 def build(spec: DetectorSpec) -> Detector:
-    """The detector ``sim``, which reads code cards; ``flip`` is the rate at which a group is read as another.
+    """Build the detector ``sim``, which reads code cards; ``flip`` is the rate of misread groups.
 
     Raises:
         InputError: an option is wrong, or a file is named.
@@ -46,7 +46,7 @@ def build(spec: DetectorSpec) -> Detector:
 
 
 class Flipping:
-    """Misreads each group with probability ``rate``, as any other group of the attribute with equal chance.
+    """A detector with errors: misreads each group with probability ``rate``, uniformly as one of the others.
 
     The confusion matrix therefore has 1 - rate on its diagonal and rate / (k - 1) elsewhere; tests of the
     correction for a detector's errors use it. The draw depends on the picture's content, the face's position
@@ -86,9 +86,9 @@ class Flipping:
 
 
 def card_network() -> bytes:
-    """The content of cards.onnx: an average down each cell and one across, Flatten, and a Gemm per head.
+    """Build cards.onnx: averages over the rows and columns of each cell, Flatten, and a Gemm per head.
 
-    One AveragePool over whole cells means the same and takes ONNX Runtime four times as long.
+    A single AveragePool over whole cells would be equivalent, but takes ONNX Runtime four times as long.
     """
     from onnx import TensorProto, checker, helper, numpy_helper
 
@@ -103,7 +103,7 @@ def card_network() -> bytes:
         colours = (np.array(COLOURS[: len(classes)]) / 255 - MEAN) / STD
         band = np.zeros((CELLS, CELLS))
         band[BANDS[head]] = 1
-        # (cells, classes): averaged over the cells of the head's band
+        # (cells, classes): the mean over the cells of the head's band
         weights = 2 * np.einsum("kc,yx->cyxk", colours, band / band.sum()).reshape(-1, len(colours))
         bias = -(colours**2).sum(axis=1)
         constants += [

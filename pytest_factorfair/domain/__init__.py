@@ -1,6 +1,6 @@
-"""Values: frozen dataclasses and the vocabulary, standard library only.
+"""The values that all packages share: frozen dataclasses and the vocabulary.
 
-Everything else imports from here; nothing here imports from anywhere else.
+This package only imports the standard library.
 """
 
 from pytest_factorfair.domain.answer import (
@@ -56,7 +56,6 @@ from pytest_factorfair.domain.exchange import (
     BEGUN,
     GRACE,
     AnswerMode,
-    Ceilings,
     Detection,
     Exchange,
     Face,
@@ -66,6 +65,17 @@ from pytest_factorfair.domain.exchange import (
     Usage,
     Wanted,
     letter_of,
+)
+from pytest_factorfair.domain.limits import (
+    AccountEntry,
+    Allowance,
+    Ceilings,
+    Decision,
+    Grant,
+    Health,
+    Later,
+    Over,
+    Wish,
 )
 from pytest_factorfair.domain.score import (
     ALL,
@@ -114,6 +124,8 @@ __all__ = [
     "NO_GROUP",
     "OUTCOMES",
     "UNCLEAR",
+    "AccountEntry",
+    "Allowance",
     "Answer",
     "AnswerColumns",
     "AnswerMode",
@@ -133,6 +145,7 @@ __all__ = [
     "ConditionCounts",
     "ContactSheet",
     "Correction",
+    "Decision",
     "Dependence",
     "Design",
     "Detection",
@@ -148,17 +161,21 @@ __all__ = [
     "Finish",
     "Gate",
     "GateParts",
+    "Grant",
     "Headline",
+    "Health",
     "History",
     "Illustration",
     "Interval",
     "Judgement",
     "Language",
+    "Later",
     "Leaderboard",
     "Modality",
     "Mover",
     "Option",
     "Outcome",
+    "Over",
     "PromptCounts",
     "Prompts",
     "Query",
@@ -184,6 +201,7 @@ __all__ = [
     "Usage",
     "Verdict",
     "Wanted",
+    "Wish",
     "asked",
     "defused",
     "differences",

@@ -6,6 +6,7 @@ The only room that knows threads, loops and signals.
 from pytest_factorfair.engine.budget import Budget
 from pytest_factorfair.engine.cancellation import Cancellation
 from pytest_factorfair.engine.engine import EndpointState, Engine, endpoint_states
+from pytest_factorfair.engine.limits import Limits, LocalLimits
 from pytest_factorfair.engine.retry import Retry
 
 __all__ = [
@@ -13,6 +14,8 @@ __all__ = [
     "Cancellation",
     "EndpointState",
     "Engine",
+    "Limits",
+    "LocalLimits",
     "Retry",
     "endpoint_states",
 ]

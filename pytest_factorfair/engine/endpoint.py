@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from pytest_factorfair.domain import Response
+from pytest_factorfair.domain import Health, Response
+from pytest_factorfair.engine.budget import result_of
+from pytest_factorfair.engine.limits import Limits
 from pytest_factorfair.engine.retry import Retry
 from pytest_factorfair.errors import FatalModelError, ModelError, RejectedRequestError, RetryableModelError
 from pytest_factorfair.models.protocol import Model
-from pytest_factorfair.store import Endpoints, Health, Limits
 
 COOL_DOWN = 1.0
 """Seconds without increase after a decrease: calls sent before it are still being answered."""
@@ -120,22 +122,24 @@ class Breaker:
     more likely to be about the prompt.
     """
 
-    def __init__(self, name: str, endpoints: Endpoints, retry: Retry) -> None:
+    def __init__(self, name: str, limits: Limits, retry: Retry) -> None:
         self._name = name
-        self._endpoints = endpoints
+        self._limits = limits
         self._retry = retry
         self._failing: set[str] = set()
         self._episode = 0
         self.known = False
 
     def answered(self) -> None:
-        self._endpoints.answer(self._name)
+        self._limits.report(self._name, Health.after_answer)
 
     def put_off(self, seconds: float, *, throttled: bool) -> None:
         """Note that the endpoint asked all its callers to pause."""
         current_time = self._retry.clock()
         until = current_time + min(seconds, self._retry.patience)
-        self._endpoints.close_until(self._name, until, now=current_time, throttled=throttled)
+        self._limits.report(
+            self._name, lambda health: health.closed(until, now=current_time, throttled=throttled)
+        )
 
     async def failed(self, key: str, error: RetryableModelError, attempts: Attempts) -> float:
         """Count a failed call that may be repeated; returns the seconds to pause before repeating it.
@@ -151,14 +155,10 @@ class Breaker:
         attempts.failed += not error.throttled
         is_new = key not in self._failing
         self._failing.add(key)  # before the await, during which others may fail
-        health = await asyncio.wrap_future(
-            self._endpoints.fail(
-                self._name,
-                str(error),
-                now=current_time,
-                is_new=is_new,
-                alike=retry.alike,
-                opens=not error.throttled,
+        cause, opens = str(error), not error.throttled
+        health = await self._reported(
+            lambda health: health.after_failure(
+                cause, now=current_time, is_new=is_new, alike=retry.alike, opens=opens
             )
         )
         if health.episode != self._episode:  # it was answered since
@@ -175,7 +175,7 @@ class Breaker:
                 return pause
             if health.answered and health.since is not None and health.since <= attempts.since:
                 # Nothing was answered since this query first failed: it is not the query's fault.
-                self._endpoints.open_circuit(self._name, now=current_time)
+                self._limits.report(self._name, lambda health: health.down(current_time))
             elif patient or health.failing < retry.alike:
                 raise _given_up(error, attempts) from error
             else:
@@ -192,13 +192,16 @@ class Breaker:
 
     async def rejected(self, error: ModelError) -> bool:
         """Count a query that repeating would not help; returns whether there are too many of its kind."""
-        kind = repr(error.cause)
-        return self._over(await asyncio.wrap_future(self._endpoints.reject(self._name, kind, str(error))))
+        kind, cause = repr(error.cause), str(error)
+        return self._over(await self._reported(lambda health: health.after_rejection(kind, cause)))
 
     async def hopeless(self, error: ModelError) -> FatalModelError | None:
         """The error that ends the run, if still so many queries in a row were rejected alike."""
-        health = await asyncio.wrap_future(self._endpoints.health(self._name))
+        health = await result_of(self._limits.health(self._name))
         return self._stopped(error, health) if self._over(health) else None
+
+    async def _reported(self, change: Callable[[Health], Health]) -> Health:
+        return await result_of(self._limits.report(self._name, change))
 
     def _stopped(self, error: ModelError, health: Health) -> FatalModelError:
         """The error that ends the run, in one line: what failed, how often, where, and what to try."""
@@ -253,6 +256,6 @@ class Limiters:
         """The endpoint of a model; a call must hold a slot of it next."""
         name = model.endpoint
         if name not in self._endpoints:
-            breaker = Breaker(name, self._limits.endpoints, self._retry)
+            breaker = Breaker(name, self._limits, self._retry)
             self._endpoints[name] = Endpoint(Limiter(self._connections, self._retry), breaker)
         return self._endpoints[name]

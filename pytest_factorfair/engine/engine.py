@@ -8,16 +8,17 @@ from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from pytest_factorfair.domain import Ceilings, Exchange, Query
+from pytest_factorfair.domain import Exchange, Health, Query
 from pytest_factorfair.engine.budget import Budget, Estimate
 from pytest_factorfair.engine.dispatcher import Counters, Dispatcher, PriceOf
 from pytest_factorfair.engine.endpoint import Limiters
+from pytest_factorfair.engine.limits import Limits, LocalLimits
 from pytest_factorfair.engine.loop import LoopThread
 from pytest_factorfair.engine.retry import Retry
 from pytest_factorfair.errors import FatalModelError, InputError, StoreError
 from pytest_factorfair.models import prices
 from pytest_factorfair.models.protocol import Model
-from pytest_factorfair.store import Health, Limits, Store
+from pytest_factorfair.store import Store
 
 GRACE = 30.0  # seconds close() waits for the last commits
 _PATIENT = Retry()
@@ -54,14 +55,13 @@ class Engine:
         if replay and refresh:
             raise InputError("replay asks nothing and refresh asks everything: choose one")
         self._counters = Counters()
-        self._own = None if limits or replay else Limits.begin(store)
-        used = limits or self._own or Limits(store, Ceilings())
+        used = limits or LocalLimits()
         self._retry = retry
         self._dispatcher = Dispatcher(
             store,
             connections=connections,
             limiters=Limiters(connections, retry, used),
-            budget=Budget(used, retry, estimate),
+            budget=Budget(used, store, retry, estimate),
             retry=retry,
             counters=self._counters,
             price=price,
@@ -101,8 +101,6 @@ class Engine:
                     last = grace
         finally:
             self._loop.close(last)
-        if self._own is not None:
-            self._own.close()
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ _SAMPLES, _SAMPLE = 64, 2**16
 
 
 def weights(spec: ModelSpec) -> Path | None:
-    """The folder of the spec's checkpoint or its GGUF file; None for the id of a model of the hub.
+    """The spec's checkpoint folder or GGUF file; None if the spec is the id of a model on the hub.
 
     Raises:
         InputError: there is neither, or the folder contains no checkpoint or several GGUF files.
@@ -48,7 +48,7 @@ def weights(spec: ModelSpec) -> Path | None:
 
 
 def pipeline(spec: ModelSpec) -> Path | None:
-    """The folder of the spec's diffusers pipeline; None for the id of a pipeline of the Hugging Face hub.
+    """The folder of the spec's diffusers pipeline; None if the spec is the id of a pipeline on the hub.
 
     Raises:
         InputError: there is no such folder, or it contains no pipeline.
@@ -62,7 +62,7 @@ def pipeline(spec: ModelSpec) -> Path | None:
 
 
 def check_on_this_machine(spec: ModelSpec, revision: str | None) -> None:
-    """Check that a pipeline of the hub has been downloaded.
+    """Check that a pipeline from the hub has been downloaded to this machine.
 
     Raises:
         InputError: it has not; the message says how to download it.
@@ -80,7 +80,7 @@ def digest(path: Path) -> str:
     """A SHA-256 of all small files and, for each file of weights, of its name, size and 64 samples of 64 KB.
 
     The samples are spread evenly over the file, so a change in one layer is detected. Reading a large
-    checkpoint completely would take minutes. A GGUF file has everything in it, and its name does not count.
+    checkpoint completely would take minutes. A GGUF file is complete in itself, so its name is ignored.
     """
     if path.is_file():
         return hashlib.sha256(b"".join((f"{path.stat().st_size}\n".encode(), *_samples(path)))).hexdigest()
@@ -125,7 +125,7 @@ def _place(spec: ModelSpec) -> Path | None:
 
 
 def _check_index(index: Path, where: str, kind: str) -> None:
-    """Check the index; the libraries do so too, but after seconds and with many lines of output."""
+    """Check the index early: the libraries check it only after seconds, and with many lines of output."""
     if not index.is_file():
         raise InputError(f"{where} contains no {index.name}, so it is not a {kind}")
     try:

@@ -50,11 +50,12 @@ class Asker:
             raise ValueError(f"this item is about {assignment.case.id}, not {case.id}")
         settings = execution.run.settings
         try:
-            exchanges = item.config.stash[PROGRESS].wait(execution.submit(assignment, self._model))
+            submitted = execution.submissions.submit(assignment, self._model)
+            exchanges = item.config.stash[PROGRESS].wait(submitted)
             from pytest_factorfair import reading  # while the first answers are on their way
             from pytest_factorfair.session.answering import recorded
 
-            item.stash[USAGE] = item.stash.get(USAGE, Usage()) + execution.unaccounted(exchanges)
+            item.stash[USAGE] = item.stash.get(USAGE, Usage()) + execution.account.unaccounted(exchanges)
             record = recorded(
                 execution, assignment, exchanges, detector=self._detector, read=reader(item.config)
             )

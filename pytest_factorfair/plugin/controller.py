@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import traceback
+from collections import Counter
 from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_factorfair.domain import lost
 from pytest_factorfair.errors import StoreError
-from pytest_factorfair.plugin.asking import reader
 from pytest_factorfair.plugin.collection import SHIPPED, assignments_of, dry, left_out, narrowed
-from pytest_factorfair.plugin.xdist import detach
+from pytest_factorfair.plugin.keys import detach
 from pytest_factorfair.redaction import redacted
-from pytest_factorfair.session.ledger import Ledger, Start
 from pytest_factorfair.session.outlook import Outlook
 
 if TYPE_CHECKING:
-    from pytest_factorfair.plugin.alike import AlikeFailures
-    from pytest_factorfair.session.conclusion import Conclusion, Result
-    from pytest_factorfair.session.execution import Execution
-    from pytest_factorfair.session.progress import Meter
+    from pytest_factorfair.domain import Record
+    from pytest_factorfair.session.conclusion import Result
+    from pytest_factorfair.session.driver import Driver
     from pytest_factorfair.session.run import Assignment
+
+CAUSES = 10
+"""Failures shown in full: errors with unique numbers would have as many causes as there are cases."""
 
 
 class Controller:
@@ -32,39 +34,22 @@ class Controller:
             to replay.
     """
 
-    def __init__(
-        self, config: pytest.Config, execution: Execution, progress: Meter, failures: AlikeFailures
-    ) -> None:
+    def __init__(self, config: pytest.Config, driver: Driver) -> None:
         self._config = config
-        self._execution = execution
-        self._settings = execution.run.settings
-        self._progress = progress
-        self._failures = failures
-        self._ledger = Ledger(assignment.key for assignment in execution.run.to_ask)
+        self._driver = driver
+        self._execution = driver.execution
+        self._settings = driver.execution.run.settings
+        self._causes: set[str] = set()
         self._session: pytest.Session | None = None
-        self._conclusion: Conclusion | None = None
         self._result: Result | None = None
         self._shown = False
         self._selected: list[Assignment] = []
         self._alarms: dict[str, None] = {}
         self._overruled = False
-        self._start = Start()
         self._dry = dry(config)
-        settings = self._settings
-        if any((settings.gates, settings.baseline, settings.detector_errors, settings.log)):
-            self._concluding()  # reports mistakes in them before anything is asked
+        driver.check()
         if not self._dry:
-            execution.begin()
-
-    def _concluding(self) -> Conclusion:
-        """The conclusion, made on first use so that the first request does not wait for its imports."""
-        if self._conclusion is None:
-            from pytest_factorfair.session.conclusion import Conclusion
-
-            self._conclusion = Conclusion(
-                self._execution, self._ledger, self._progress, read=reader(self._config), start=self._start
-            )
-        return self._conclusion
+            driver.begin()
 
     def pytest_report_header(self) -> list[str]:
         try:
@@ -95,7 +80,7 @@ class Controller:
     def pytest_sessionstart(self, session: pytest.Session) -> Generator[None]:
         self._session = session
         yield
-        self._start.again()  # pytest's own clock has just started
+        self._driver.start.again()  # pytest's own clock has just started
 
     @pytest.hookimpl(tryfirst=True)  # before pytest_report_collectionfinish, which prints their number
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -103,50 +88,51 @@ class Controller:
 
     def select(self, nodeids: Sequence[str]) -> list[Assignment]:
         """Note the items that will run, and return their assignments."""
-        assignments = self._selected = list(assignments_of(nodeids, self._execution.run))
-        self._ledger.select(assignment.key for assignment in assignments)
-        self._progress.expect(sum(assignment.case.samples for assignment in assignments))
-        return assignments
+        self._selected = list(assignments_of(nodeids, self._execution.run))
+        self._driver.select(self._selected)
+        return self._selected
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take the result of an item off its report before any other plugin sees the report."""
         item_result = detach(report)
         record = item_result.record if item_result else None
-        if report.failed and any(assignments_of([report.nodeid], self._execution.run)):
-            self._failures.add(report, record, shipped=report.nodeid.startswith(f"{SHIPPED}::"))
-        if item_result is None:
-            return
-        self._ledger.spend(item_result.usage)
+        if report.failed and report.nodeid.startswith(f"{SHIPPED}::"):
+            self._shorten(report, record)
+        if item_result is not None:
+            self._driver.spend(item_result.usage)
         if record is not None and str(report.outcome) != "rerun":
-            self._ledger.add(record)
-            self._concluding()  # imported now, as the next answers are on their way
-        self._progress.count(record, item_result.usage)
+            self._driver.add(record)
+
+    def _shorten(self, report: pytest.TestReport, record: Record | None) -> None:
+        """Keep one line of a failure of the shipped check if the terminal shows its cause in full elsewhere.
+
+        The cause is the most frequent reason for lost answers or, if none is lost, the exception.
+        """
+        reasons = Counter(answer.reason for answer in lost(record.answers if record else ()))
+        crash = getattr(report.longrepr, "reprcrash", None)
+        text = str(report.longrepr if reasons or crash is None else crash)
+        cause = reasons.most_common(1)[0][0] if reasons else text
+        if cause not in self._causes and len(self._causes) < CAUSES:
+            self._causes.add(cause)
+        else:
+            report.longrepr = text.strip().splitlines()[0]
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
         """Judge once all items are done, however the loop ends: an exception skips the code after yield."""
-        interruption: str | None = "the run was interrupted"
+        if self._dry:
+            return (yield)
         try:
-            result = yield
-            interruption = None
-            if self._ledger.selected and not self._dry:
-                self._concluding().ask_further(left_out=left_out(self._config))
-        except BaseException as error:
-            if isinstance(error, (KeyboardInterrupt, session.Failed)) and str(error):
-                interruption = str(error)  # subclasses of pytest and xdist say what stopped the run
-            self._execution.interrupt(interruption or "the run was interrupted")
-            raise
+            # Subclasses of pytest and xdist say what stopped the run.
+            with self._driver.asking(left_out(self._config), telling=(KeyboardInterrupt, session.Failed)):
+                return (yield)
         finally:
-            self._progress.clear()
             # Silent if none of our items was selected, unless gates would then be green by omission.
             unasked = bool(self._settings.gates) and session.testscollected > 0
-            if (self._ledger.selected or unasked) and not self._dry:
-                self._result = self._concluding().draw(
-                    interruption=interruption, left_out=left_out(self._config)
-                )
+            if self._driver.ledger.selected or unasked:
+                self._result = self._driver.draw()
                 self._publish(session, self._result)
-        return result
 
     def _publish(self, session: pytest.Session, result: Result) -> None:
         """Report gates as pytest reports tests, from start to finish."""
@@ -183,7 +169,7 @@ class Controller:
     @pytest.hookimpl(tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         self._show(terminalreporter)
-        if self._result is None and self._ledger.selected == frozenset() and not self._dry:
+        if self._result is None and self._driver.ledger.selected == frozenset() and not self._dry:
             terminalreporter.write_line(f"factorfair: no case was run: {left_out(self._config)}", yellow=True)
 
     def _show(self, reporter: pytest.TerminalReporter) -> None:

@@ -1,4 +1,4 @@
-"""The stash keys of the plugin on pytest's config and items."""
+"""Where the plugin keeps its values: on pytest's config, items and reports."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from pytest_factorfair.domain import Record, Usage
     from pytest_factorfair.session.execution import Execution
     from pytest_factorfair.session.progress import Meter
+    from pytest_factorfair.session.transport import ItemResult
 
 EXECUTION: pytest.StashKey[Execution] = pytest.StashKey()
 """On the config of every process that asks or judges; absent when the plugin is inert."""
@@ -22,3 +23,17 @@ RECORD: pytest.StashKey[Record] = pytest.StashKey()
 
 USAGE: pytest.StashKey[Usage] = pytest.StashKey()
 """On an item that asked, whether it recorded or not: its usage that is not on the run's account."""
+
+ATTRIBUTE = "factorfair"
+"""The attribute of a report with its item's result, and the key of a worker's order in ``workerinput``."""
+
+
+def attach(report: pytest.TestReport, result: ItemResult) -> None:
+    """Attach an item's result to its report."""
+    setattr(report, ATTRIBUTE, result)
+
+
+def detach(report: pytest.TestReport) -> ItemResult | None:
+    """Take the result off a report, so that no other plugin stores or sends it."""
+    result: ItemResult | None = report.__dict__.pop(ATTRIBUTE, None)
+    return result

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_factorfair.errors import BudgetError, FatalModelError, StoreError
 from pytest_factorfair.plugin.collection import ASSIGNMENT, dry
-from pytest_factorfair.session.execution import Window, ask_all
+from pytest_factorfair.session.submissions import Window, ask_all
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain import CaseKey
@@ -47,7 +47,7 @@ class Prefetch:
             return
         for scheduled in (item, nextitem):
             if scheduled is not None and (assignment := _wanted(scheduled)) is not None:
-                self._execution.prefetch(assignment)
+                self._execution.submissions.prefetch(assignment)
 
 
 class Warm:

@@ -15,14 +15,15 @@ from pytest_factorfair.config.options import OPTIONS
 from pytest_factorfair.config.sources import Given
 from pytest_factorfair.errors import DetectorError, FatalModelError, InputError, StoreError
 from pytest_factorfair.plugin.collection import assignments_of, dry, narrowed
-from pytest_factorfair.plugin.keys import EXECUTION, PROGRESS, RECORD, USAGE
+from pytest_factorfair.plugin.keys import ATTRIBUTE, EXECUTION, PROGRESS, RECORD, USAGE, attach
 from pytest_factorfair.plugin.prefetch import Prefetch, Warm
-from pytest_factorfair.plugin.xdist import ATTRIBUTE, ReportTransport, XdistHooks, attach
+from pytest_factorfair.plugin.xdist import ReportTransport, XdistHooks
 from pytest_factorfair.redaction import redacted
-from pytest_factorfair.session import transport
+from pytest_factorfair.session import preflight, transport
+from pytest_factorfair.session.composing import compose
 from pytest_factorfair.session.execution import Execution
 from pytest_factorfair.session.progress import Meter
-from pytest_factorfair.session.run import Run, compose
+from pytest_factorfair.session.run import Run
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain import Checklist
@@ -51,7 +52,10 @@ def start(config: pytest.Config) -> None:
             }
             run = _run(config, settings.resolve(typed, os.environ, root=config.rootpath, here=working_folder))
             execution = Execution(run, workers=len(config.getoption("tx", None) or ()))
-            _control(config, execution)
+            if run.settings.plan or run.settings.explain_cache:
+                _show(config, execution)
+            else:
+                _control(config, execution)
         else:
             order = transport.unpack(transport.WorkerInput, workerinput[ATTRIBUTE])
             run = _run(config, order.settings, checklists=order.checklists)
@@ -101,37 +105,39 @@ def _merged(hook: str, results: list[Any]) -> dict[str, Any]:
     return merged
 
 
+def _show(config: pytest.Config, execution: Execution) -> None:
+    """Register the plugin that only prints a plan or the cache's state."""
+    from pytest_factorfair.session.conclusion import files
+    from pytest_factorfair.session.outlook import cache_misses
+    from pytest_factorfair.session.plan import Plan
+
+    resolved = execution.run.settings
+    files(execution.run, datetime.now(UTC))
+    preflight.check_report(resolved, make=False)
+    if not resolved.replay:
+        preflight.check_prices(execution.run)
+    plan = Plan(execution) if resolved.plan else None
+    lines = cache_misses(execution) if plan is None else plan.lines()
+    # Here: a wrong gate is an error of usage.
+    header = execution.header(sized=plan is None or not narrowed(config))
+    showing = Showing(config, execution.run, header, lines, plan)
+    config.pluginmanager.register(showing, "factorfair-showing")
+
+
 def _control(config: pytest.Config, execution: Execution) -> None:
     """Register the plugins of the process that owns the terminal."""
     resolved = execution.run.settings
-    if resolved.plan or resolved.explain_cache:
-        from pytest_factorfair.session.conclusion import files
-        from pytest_factorfair.session.outlook import cache_misses
-        from pytest_factorfair.session.plan import Plan
-
-        files(execution.run, datetime.now(UTC))
-        execution.check_report(make=False)
-        if not resolved.replay:
-            execution.run.check_prices()
-        plan = Plan(execution) if resolved.plan else None
-        lines = cache_misses(execution) if plan is None else plan.lines()
-        # Here: a wrong gate is an error of usage.
-        header = execution.header(sized=plan is None or not narrowed(config))
-        showing = Showing(config, execution.run, header, lines, plan)
-        config.pluginmanager.register(showing, "factorfair-showing")
-        return
     if resolved.cluster is not None and (
         config.getoption("numprocesses", None) or config.getoption("tx", None)
     ):
         raise InputError(f"{resolved.where('executor')}: replicas replace workers; leave out -n")
-    from pytest_factorfair.plugin.alike import AlikeFailures
+    from pytest_factorfair.plugin.asking import reader
     from pytest_factorfair.plugin.controller import Controller
     from pytest_factorfair.plugin.progress import ProgressLine
+    from pytest_factorfair.session.driver import Driver
 
-    progress, failures = ProgressLine(execution), AlikeFailures()
-    controller = Controller(config, execution, progress, failures)
-    config.pluginmanager.register(failures, "factorfair-alike-failures")
-    config.pluginmanager.register(failures.complete, "factorfair-complete-failures")
+    progress = ProgressLine(execution)
+    controller = Controller(config, Driver(execution, progress, read=reader(config)))
     config.pluginmanager.register(controller, "factorfair-controller")
     config.stash[PROGRESS] = progress
     config.pluginmanager.register(progress, "factorfair-progress")
@@ -211,8 +217,8 @@ def make_report(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.T
         call.excinfo.value, (FatalModelError, DetectorError, StoreError)
     ):
         fatal = call.excinfo.value
-    elif (execution := item.config.stash[EXECUTION]).asking:
-        fatal = execution.engine.failure  # an except clause of the user's may have hidden it
+    else:
+        fatal = item.config.stash[EXECUTION].failure  # an except clause of the user's may have hidden it
     if fatal is not None:
         if report.failed:
             report.longrepr = str(fatal)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_factorfair.plugin.keys import ATTRIBUTE, attach
 from pytest_factorfair.session import transport
 
 if TYPE_CHECKING:
@@ -16,20 +17,6 @@ if TYPE_CHECKING:
     from pytest_factorfair.plugin.controller import Controller
     from pytest_factorfair.plugin.prefetch import Warm
     from pytest_factorfair.session.execution import Execution
-
-ATTRIBUTE = "factorfair"
-"""The attribute of a report with its item's result, and the key of a worker's order in ``workerinput``."""
-
-
-def attach(report: pytest.TestReport, result: transport.ItemResult) -> None:
-    """Attach an item's result to its report."""
-    setattr(report, ATTRIBUTE, result)
-
-
-def detach(report: pytest.TestReport) -> transport.ItemResult | None:
-    """Take the result off a report, so that no other plugin stores or sends it."""
-    result: transport.ItemResult | None = report.__dict__.pop(ATTRIBUTE, None)
-    return result
 
 
 class ReportTransport:
@@ -91,7 +78,7 @@ class XdistHooks:
         run = self._execution.run
         share = run.settings.connections // node.workerinput["workercount"]
         settings = replace(run.settings, connections=share)
-        order = transport.WorkerInput(settings, run.checklists, self._execution.session)
+        order = transport.WorkerInput(settings, run.checklists, self._execution.account.session)
         node.workerinput[ATTRIBUTE] = transport.pack(order)
 
     def pytest_testnodedown(self, node: WorkerController) -> None:

@@ -46,7 +46,7 @@ def _passages(summary: Summary) -> Iterator[Passage]:
         head += [f"**{_text(str(summary.release))}**", _text(summary.release.advice)]
     else:
         head += [f"**Not judged:** {_text(summary.incomplete)}."] if summary.incomplete else [NO_GATES]
-    head += [f"{_text(line)}." for line in answered(summary)]
+    head += [f"{_text(line[:1].upper() + line[1:])}." for line in answered(summary)]
     yield Passage("\n\n".join(head))
     yield from _verdicts(summary)
     if summary.changes:

@@ -137,8 +137,8 @@ class Conclusion:
         settings = self._run.settings
         incomplete = self._incomplete(interruption or self._interruption, left_out)
         self._execution.stop("the run has ended")  # its account no longer grows
-        self._ledger.spend(self._execution.usage)
-        trouble = self._execution.trouble
+        self._ledger.spend(self._execution.account.usage)
+        trouble = self._execution.responses.trouble
         if trouble and (incomplete is None or incomplete.kind != "interrupted"):
             incomplete = Incomplete("interrupted", trouble, remedy=RESUME)
         partial = incomplete is not None and incomplete.partial
@@ -157,14 +157,14 @@ class Conclusion:
             seconds=self._start.seconds,
         )
         with suppress(StoreError):  # the verdicts stand without examples
-            summary = illustrated(summary, self._execution.said)
+            summary = illustrated(summary, self._execution.responses.said)
         release = summary.release
         result = Result(
             summary,
             fails=bool(trouble) or interrupted or (release is not None and release.fails),
             undecided="skipped" if tolerated or incomplete is not None else "failed",
             shard=settings.shard is not None,
-            rescued=self._execution.rescued,
+            rescued=self._execution.responses.rescue_note,
         )
         if self._ledger.records or summary.usage.calls:  # also the bill of a run without answers
             return self._written(result, partial=partial)
@@ -175,7 +175,7 @@ class Conclusion:
         ledger, missing = self._ledger, self._ledger.missing
         are = "is" if missing == 1 else "are"
         cases = f"{missing:,} of {plural(ledger.expected, 'case')} {are} missing"
-        if missing and (cause := self._execution.ended or interruption):
+        if missing and (cause := self._execution.account.ended or interruption):
             return Incomplete("interrupted", f"{cause}: {cases}", remedy=RESUME)
         if interruption:
             return Incomplete("interrupted", interruption, remedy=RESUME)
@@ -197,7 +197,7 @@ class Conclusion:
         """Write the reports. A report that cannot be written fails the run; the answers stay in the store."""
         configured_folder = Path(self._run.settings.report)
         try:
-            if self._run.settings.shard is not None and not self._execution.trouble:
+            if self._run.settings.shard is not None and not self._execution.responses.trouble:
                 asked = (self._ledger.record(assignment.key) for assignment in self._run.to_ask)
                 self._execution.enter_shard(result.summary.usage, finished=None not in asked)
             folder = reports.folder(configured_folder, partial=partial)
@@ -211,15 +211,15 @@ class Conclusion:
                 if assignment.checklist.modality == "image" and assignment.case.on_sheet
             ]
             drawn = reports.ContactSheets()
-            if portrayed and find_spec("PIL") is not None and not self._execution.trouble:
+            if portrayed and find_spec("PIL") is not None and not self._execution.responses.trouble:
                 drawn = reports.contact_sheets(
-                    result.summary, portrayed, str(folder), picture=self._execution.picture
+                    result.summary, portrayed, str(folder), picture=self._execution.responses.picture
                 )
                 result = replace(result, summary=replace(result.summary, contact_sheets=drawn.sheets))
             written = reports.write(
                 result.summary,
                 folder,
-                transcript=reports.Transcript(result.summary.cases, self._execution.said),
+                transcript=reports.Transcript(result.summary.cases, self._execution.responses.said),
                 cases=[assignment.case for assignment in self._run.assignments],
                 thumbnails=drawn.thumbnails,
             )

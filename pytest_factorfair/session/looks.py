@@ -136,7 +136,7 @@ class Looks:
                 # The copy of an answer carries no information, so it is not asked for.
                 queries = [
                     query
-                    for number, query in enumerate(self._execution.further(assignment, times))
+                    for number, query in enumerate(self._run.further(assignment, times))
                     if number < assignment.case.samples or assignment.model in drawn or not query.repeat
                 ]
                 if not record.own_detector and self._run.had(assignment, record.answers, queries):
@@ -156,7 +156,7 @@ class Looks:
                 "temperature (--factorfair-model-arg=temperature=1), or add scenarios to the checklist"
             )
         bought = ((extension.assignment.model, extension.queries) for extension in to_ask)
-        if self._run.settings.replay and not self._execution.stored(bought):
+        if self._run.settings.replay and not self._execution.responses.has(self._run.keys(bought)):
             return (
                 "the store has no answers for another look; to ask for them, run it again without "
                 "--factorfair-replay"
@@ -173,7 +173,7 @@ class Looks:
         try:
             for extension, future in under_way:
                 exchanges = self._progress.wait(future)
-                self._ledger.spend(self._execution.unaccounted(exchanges))
+                self._ledger.spend(self._execution.account.unaccounted(exchanges))
                 addition = recorded(
                     self._execution,
                     extension.assignment,

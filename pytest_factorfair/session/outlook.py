@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pytest_factorfair.domain import AnswerMode, plural
 from pytest_factorfair.protocols import benchmark_of
 from pytest_factorfair.redaction import redacted
+from pytest_factorfair.session import replicas
 
 if TYPE_CHECKING:
     from pytest_factorfair.session.execution import Execution
@@ -131,24 +132,7 @@ def notices(run: Run) -> Iterator[str]:
                 }
                 if (surplus := model.surplus(prompts)) is not None:
                     yield surplus
-    if run.cluster is not None:
-        yield from lacking_replicas(run)
-
-
-def lacking_replicas(run: Run) -> Iterator[str]:
-    """One line for each model with no replicas or too few, and for a detector without any."""
-    from pytest_factorfair.detection.replicas import ReplicatedDetector
-    from pytest_factorfair.models.replicas import ReplicatedModel
-
-    local = []
-    for spec, model in run.models.items():
-        if not isinstance(model, ReplicatedModel):
-            local.append(f"model '{spec}'")
-        elif model.notice is not None:
-            yield model.notice
-    if run.settings.replicas.detectors and not isinstance(run.detector, ReplicatedDetector):
-        local.append("the detector")
-    yield from (f"{label} has no replicas: it stays in the controlling process" for label in local)
+    yield from replicas.notices(run)
 
 
 def written(answers: int, reasons: int, mode: AnswerMode) -> int:

@@ -148,7 +148,7 @@ class Plan:
             copies = assignment.model in deterministic(self._run, ())
             for time in times:
                 # The answers that count, after so many looks, of all cases of the topic or prompt together.
-                queries = self._execution.further(assignment, time)
+                queries = self._run.further(assignment, time)
                 n = sum(not (copies and query.repeat) for query in queries) * cases
                 change = measurement.detectable(
                     gate.threshold, regression=gate.regression, n=n, bound=bounds[time - 1]

@@ -105,12 +105,14 @@ class Meter:
         """Count up to this many answers."""
         self._total = total
 
-    def count(self, record: Record | None, unaccounted: Usage) -> None:
-        """Add one case: its recorded answers, and its usage that is not on the account."""
+    def spend(self, unaccounted: Usage) -> None:
+        """Add usage that is not on the account of the run."""
         self._unaccounted += unaccounted
-        if record is not None:
-            self._answers += len(record.answers)
-            self._fates += record.fates
+
+    def add(self, record: Record) -> None:
+        """Count the answers of one case."""
+        self._answers += len(record.answers)
+        self._fates += record.fates
 
     def wait(self, future: Future[T]) -> T:
         """The result of a future, or its exception.
@@ -123,14 +125,13 @@ class Meter:
                 future.result(TICK)
             except TimeoutError:
                 self.tick()
-                self._execution.check_time()
+                self._execution.account.check_time(self._execution.run.timeout)
         return future.result()
 
     def progress(self) -> Progress:
         """The current progress: recorded answers, or those of this process if it has more."""
         answers, cached = self._answers, self._unaccounted.cached
-        if self._execution.asking:
-            seen = self._execution.engine.snapshot()
+        if (seen := self._execution.counters) is not None:
             answers, cached = max(seen.done, answers), max(seen.cached, cached)
         return Progress(
             answers,
@@ -138,8 +139,8 @@ class Meter:
             cached=cached,
             refused=self._fates["refused"],
             filtered=self._fates["filtered"],
-            cost=(self._execution.usage + self._unaccounted).cost,
+            cost=(self._execution.account.usage + self._unaccounted).cost,
             seconds=time.monotonic() - self._began,
-            endpoints=self._execution.endpoints,
-            store_away=self._execution.waiting_for_store,
+            endpoints=self._execution.account.endpoints,
+            store_away=self._execution.responses.away,
         )

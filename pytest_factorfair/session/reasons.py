@@ -88,8 +88,8 @@ def explain(execution: Execution, ledger: Ledger, progress: Meter) -> Explained:
     ]
     if not to_explain:
         return Explained(notes=("no reasons: the models that tests asked are not those of the command line",))
-    if run.settings.replay and not execution.stored(
-        (assignment.model, [query]) for assignment, query in to_explain
+    if run.settings.replay and not execution.responses.has(
+        run.keys((assignment.model, [query]) for assignment, query in to_explain)
     ):
         return Explained(notes=("no reasons: the store has not all of them",))
     from pytest_factorfair.reading.reasons import Citations, reason
@@ -109,7 +109,7 @@ def explain(execution: Execution, ledger: Ledger, progress: Meter) -> Explained:
         ]
         for assignment, future in under_way:
             (exchange,) = progress.wait(future)
-            ledger.spend(execution.unaccounted([exchange]))
+            ledger.spend(execution.account.unaccounted([exchange]))
             context = ReasonContext(assignment.model, assignment.checklist.name, assignment.case.place[-1])
             reasons.setdefault(context, []).append(reason(exchange, citations[assignment.checklist.name]))
     except (BudgetError, FatalModelError, StoreError) as error:

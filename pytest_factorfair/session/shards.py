@@ -1,27 +1,21 @@
-"""A run divided among machines: the cases of a shard, and the usage and identities of merged shards."""
+"""A run divided among machines: the cases of a shard, and the shards that a run adds up."""
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from pytest_factorfair.config.settings import Settings, Shard
-from pytest_factorfair.domain import Request, Response, Usage
-from pytest_factorfair.errors import FatalModelError, InputError
-from pytest_factorfair.models import prices
+from pytest_factorfair.config.settings import Shard
+from pytest_factorfair.domain import Usage
 from pytest_factorfair.redaction import concealed
+from pytest_factorfair.session.building import SIMULATED
 
 if TYPE_CHECKING:
-    from pytest_factorfair.detection import Detector
-    from pytest_factorfair.models import Model
     from pytest_factorfair.session.run import Assignment, Run
     from pytest_factorfair.store import ShardRow, Store
-
-SIMULATED = "sim"
-"""The detector of simulated models' pictures, which need not be named."""
 
 
 def part(assignments: Sequence[Assignment], shard: Shard) -> tuple[Assignment, ...]:
@@ -98,88 +92,3 @@ def missing(rows: Sequence[ShardRow]) -> Iterator[str]:
         if number not in row_by_number or not row_by_number[number].finished:
             state = "was not finished" if number in row_by_number else "is missing"
             yield f"shard {number} of {rows[0].count} {state}: answers may be missing from the store"
-
-
-class StoredModel:
-    """A model that cannot be built here; its stored answers can be used."""
-
-    endpoint: str = "store"
-    parallel: int | None = None
-
-    def __init__(self, spec: str, identity: Mapping[str, object]) -> None:
-        self._spec = spec
-        self.identity = identity
-
-    async def ask(self, _request: Request) -> Response:
-        raise FatalModelError(f"model '{self._spec}' cannot be used here; only its stored answers can")
-
-    async def close(self) -> None:
-        """Do nothing: no resource is open."""
-
-
-def built_or_stored(settings: Settings, spec: str, build: Callable[[], Model]) -> Model:
-    """The model of this spec; for a replay also one that is only described by shards in the store.
-
-    Raises:
-        InputError: it cannot be built and no shard describes it, or an argument differs from theirs.
-        StoreError: the store cannot be read.
-    """
-    try:
-        return build()
-    except InputError:  # no weights, no key, no such package
-        if (stored := _stored_model(settings, spec)) is None:
-            raise
-        return stored
-
-
-def _stored_model(settings: Settings, spec: str) -> StoredModel | None:
-    identities = [row.fingerprint.get("models", {}).get(spec) for row in _rows(settings)]
-    identity = next((identity for identity in reversed(identities) if identity is not None), None)
-    if identity is None or identity.get("answers", "text") != settings.answers:
-        return None
-    stored_values = {**identity, **identity.get("parameters", {})}
-    for name, text in settings.model_arguments.items():
-        if (
-            name in stored_values
-            and name not in prices.ARGUMENTS
-            and not _says(concealed(text), stored_values[name])
-        ):
-            raise InputError(
-                f"{settings.where('model-arg')}: {name}={text}, and the shards in the store were asked with "
-                f"{name}={stored_values[name]}"
-            )
-    return StoredModel(spec, identity)
-
-
-def stored_detector(settings: Settings, spec: str, error: InputError) -> Detector:
-    """The detector of this spec as described by shards in the store; ``error`` prevented building it.
-
-    Raises:
-        InputError: none describes it.
-        StoreError: the store cannot be read.
-    """
-    from pytest_factorfair.detection import Stored
-
-    signatures = [row.fingerprint.get("detector", {}).get(concealed(spec)) for row in _rows(settings)]
-    signature = next((signature for signature in reversed(signatures) if signature is not None), None)
-    if signature is None:
-        raise error
-    return Stored(spec, signature)
-
-
-def _rows(settings: Settings) -> tuple[ShardRow, ...]:
-    """The shards in the store of a replay; no other run can do without its models and detectors."""
-    from pytest_factorfair.store import Store
-
-    if not settings.replay:
-        return ()
-    with Store.open(settings.store, read_only=True) as store:
-        return store.shards()
-
-
-def _says(text: str, value: object) -> bool:
-    """Whether an argument as typed is this value of an identity."""
-    try:
-        return float(text) == float(str(value))
-    except ValueError:
-        return text == str(value)

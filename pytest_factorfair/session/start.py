@@ -20,14 +20,14 @@ from pytest_factorfair.domain import Summary
 from pytest_factorfair.errors import FactorfairError, InputError, StoreError, nearest
 from pytest_factorfair.models.callable import coerce
 from pytest_factorfair.redaction import redacted
-from pytest_factorfair.session.execution import Execution, ask_all
-from pytest_factorfair.session.ledger import Ledger, Start
+from pytest_factorfair.session.composing import compose
+from pytest_factorfair.session.driver import Driver
+from pytest_factorfair.session.execution import Execution
 from pytest_factorfair.session.progress import Meter, Progress
-from pytest_factorfair.session.run import compose
 
 if TYPE_CHECKING:
     from pytest_factorfair.detection import Factory as DetectorFactory
-    from pytest_factorfair.domain import Record, Usage
+    from pytest_factorfair.domain import Record
     from pytest_factorfair.models import Factory as ModelFactory
     from pytest_factorfair.protocols import AnyBenchmark
     from pytest_factorfair.session.answering import ReadAnswer
@@ -141,38 +141,27 @@ def _concluded(
     execution: Execution, read: ReadAnswer | None, show: Callable[[Progress], object] | None
 ) -> Summary:
     """Ask every case, conclude, and return the summary."""
-    from pytest_factorfair.session.answering import recorded
-    from pytest_factorfair.session.conclusion import Conclusion
-
-    run = execution.run
-    ledger = Ledger(assignment.key for assignment in run.to_ask)
-    ledger.select(assignment.key for assignment in run.to_ask)
     meter = Callback(execution, show)
-    conclusion = Conclusion(execution, ledger, meter, read=read, start=Start())
-    execution.begin()
+    driver = Driver(execution, meter, read=read)
+    driver.select(execution.run.to_ask)
+    driver.check()
+    driver.begin()
     failure: BaseException | None = None
     try:
-        for assignment, exchanges in ask_all(execution, run.to_ask, meter):
-            spent = execution.unaccounted(exchanges)
-            ledger.spend(spent)
-            record = recorded(execution, assignment, exchanges, detector=run.detector, read=read)
-            ledger.add(record)
-            meter.count(record, spent)
-        conclusion.ask_further(left_out="")
+        with driver.asking(telling=(KeyboardInterrupt, FactorfairError)):
+            driver.ask()
     except BaseException as error:
-        execution.interrupt("the run was interrupted")
         failure = error
         raise
     finally:
-        interruption = None if failure is None else str(failure) or "the run was interrupted"
-        result = conclusion.draw(interruption=interruption, left_out="")
+        result = driver.draw()
         if failure is not None:
             if result.written:
                 failure.add_note(f"partial report: {', '.join(result.written)}")
             if result.rescued:
                 failure.add_note(result.rescued)
-    if execution.trouble:
-        raise StoreError("; ".join(filter(None, (execution.trouble, result.rescued))))
+    if trouble := execution.responses.trouble:
+        raise StoreError("; ".join(filter(None, (trouble, result.rescued))))
     if result.unwritten:
         raise StoreError(f"{result.unwritten}; the answers are in the store")
     for logged in result.logged:
@@ -202,8 +191,8 @@ class Callback(Meter):
         if time.monotonic() - self._last >= SHOWN_EVERY:
             self.show()
 
-    def count(self, record: Record | None, unaccounted: Usage) -> None:
-        super().count(record, unaccounted)
+    def add(self, record: Record) -> None:
+        super().add(record)
         self.tick()
 
     def show(self) -> None:

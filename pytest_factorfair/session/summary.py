@@ -96,8 +96,8 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
         cases=ledger.records,
         usage=replace(
             ledger.usage + shards.usage(execution.shards),
-            throttled=sum(endpoint.throttled for endpoint in execution.endpoints),
-            waited=round(sum(endpoint.waited for endpoint in execution.endpoints), 3),
+            throttled=sum(endpoint.throttled for endpoint in execution.account.endpoints),
+            waited=round(sum(endpoint.waited for endpoint in execution.account.endpoints), 3),
         ),
         seconds=seconds,
         notes=(

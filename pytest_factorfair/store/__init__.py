@@ -1,11 +1,10 @@
-"""Responses that outlive the process: SQLite by default, PostgreSQL by URL.
+"""The persistent store of responses: SQLite by default, PostgreSQL by URL.
 
-The only room that knows SQL. A response is stored once the future of ``Store.put`` is resolved.
+Only this package uses SQL. A response is stored once the future of ``Store.put`` is resolved.
 """
 
 from pytest_factorfair.store.claims import Claimed
-from pytest_factorfair.store.endpoints import Endpoints, Health
-from pytest_factorfair.store.limits import AccountEntry, Grant, Later, Limits, Over, Wish
+from pytest_factorfair.store.limits import SharedLimits
 from pytest_factorfair.store.outage import PATIENCE
 from pytest_factorfair.store.rows import Origin, Said, check, keys
 from pytest_factorfair.store.shards import ShardRow
@@ -14,19 +13,12 @@ from pytest_factorfair.store.writer import Write
 
 __all__ = [
     "PATIENCE",
-    "AccountEntry",
     "Claimed",
-    "Endpoints",
-    "Grant",
-    "Health",
-    "Later",
-    "Limits",
     "Origin",
-    "Over",
     "Said",
     "ShardRow",
+    "SharedLimits",
     "Store",
-    "Wish",
     "Write",
     "check",
     "keys",

@@ -167,11 +167,11 @@ def test_a_crashed_worker_has_counted_what_it_sent(project: Project, stub: StubS
 
 
 ELSEWHERE = """
-from pytest_factorfair.store import Limits
+from pytest_factorfair.store import SharedLimits
 
 def pytest_configure(config):
     if hasattr(config, "workerinput"):
-        Limits.join = lambda *_, **__: None
+        SharedLimits.join = lambda *_, **__: None
 """
 
 

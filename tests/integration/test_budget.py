@@ -17,7 +17,7 @@ from pytest_factorfair.config.options import OPTIONS
 from pytest_factorfair.config.sources import Given, parsed
 from pytest_factorfair.domain import Ceilings
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.store import Limits, Store
+from pytest_factorfair.store import SharedLimits, Store
 from tests import forkserver, postgres
 from tests.project import PYTEST, Project
 from tests.servers import StubServer
@@ -53,6 +53,28 @@ def test_calls_are_counted_over_all_processes_and_the_next_run_goes_on(
     assert run(project, stub, "-n0").ret == 0
     assert stub.stats()["requests"] == ANSWERS  # every one of the hundred was kept
     assert project.report()["usage"]["cached"] == 100
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shared"),
+    [
+        (["-n0"], False),
+        (["-n2"], True),
+        (["-n0", "--factorfair-run=nightly"], True),
+        (["-n0", "--factorfair-shard=1/2"], True),
+    ],
+    ids=["one process", "workers", "named run", "shard"],
+)
+def test_only_limits_that_are_shared_are_rows(
+    project: Project, arguments: list[str], *, shared: bool
+) -> None:
+    assert project.run(*arguments, "--factorfair-max-calls=1000", "-k", "objective").ret == 0
+    assert project.report()["usage"]["calls"] in (12, 24)  # half of them in the shard
+    with closing(sqlite3.connect(project.path / ".factorfair" / "responses.sqlite")) as store:
+        tables = {name for (name,) in store.execute("SELECT name FROM sqlite_master")}
+    assert {"runs", "process_accounts", "endpoints"} & tables == (
+        {"runs", "process_accounts", "endpoints"} if shared else set()
+    )
 
 
 def test_retries_count(project: Project, stub: StubServer) -> None:
@@ -294,7 +316,7 @@ def test_two_runs_of_one_name_make_as_many_calls_as_one(
 
 def test_a_run_in_progress_has_its_limits(project: Project) -> None:
     url = f"sqlite:///{project.path}/shared.sqlite"
-    with Store.open(url) as store, closing(Limits.begin(store, Ceilings(calls=5), run="nightly")):
+    with Store.open(url) as store, closing(SharedLimits.begin(store, Ceilings(calls=5), run="nightly")):
         result = project.run(
             "-p",
             "no:xdist",

@@ -58,7 +58,7 @@ def test_the_next_run_sweeps_up_after_a_killed_one(project: Project, stub: StubS
         "conftest.py",
         f"import os\ndef pytest_runtestloop():\n    os.kill(os.getpid(), {int(signal.SIGKILL)})\n",
     )
-    options = (f"--factorfair-model-arg=base_url={stub.base_url}", "--factorfair-max-calls=100")
+    options = (f"--factorfair-model-arg=base_url={stub.base_url}", "--factorfair-run=killed")
     assert project.run_apart(*options, "-n0", model="hosted_vllm/m").ret == -signal.SIGKILL
     assert project.rows_of_runs() > 0
     (project.path / "conftest.py").unlink()

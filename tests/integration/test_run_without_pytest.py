@@ -183,13 +183,27 @@ def test_a_used_up_limit_keeps_what_was_answered(folder: Path) -> None:
 def test_what_stops_a_run_is_raised() -> None:
     with pytest.raises(FatalModelError, match="house: the key was refused"):
         run({"house": Service(fails_after=50)}, max_connections=1, **SIZES)
-
-    def stop(_: Progress) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        run({"other": first}, progress=stop, **SIZES)
     assert run({"house": Service()}, **SIZES).usage.cached == 50
+
+
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (KeyboardInterrupt(), "the run was interrupted"),
+        (KeyboardInterrupt("ended by SIGTERM"), "ended by SIGTERM"),
+        (ValueError("a mistake of the user's function"), "the run was interrupted"),
+    ],
+)
+def test_a_partial_report_says_what_stopped_the_run(error: BaseException, why: str, folder: Path) -> None:
+    """A signal by its name, as in a pytest run."""
+
+    def read(_response: Response, _query: Query) -> Reading:
+        raise error
+
+    with pytest.raises(type(error)):
+        run({"other": first}, read_answer=read, **SIZES)
+    partial = json.loads((folder / ".factorfair/report/report.json").read_text(encoding="utf-8"))
+    assert partial["incomplete"] == f"{why}: 14 of 14 cases are missing"
 
 
 def test_reports_that_cannot_be_written(folder: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_factorfair.plugin.collection import ASSIGNMENT
 from pytest_factorfair.plugin.prefetch import Prefetch
-from pytest_factorfair.session.execution import LEAST, MOST
+from pytest_factorfair.session.submissions import LEAST, MOST
 
 CONNECTIONS = 10
 
@@ -46,8 +46,9 @@ class Execution:
     """Notes which cases are asked ahead."""
 
     def __init__(self, parallel: int | None) -> None:
-        self.connections = CONNECTIONS
+        self.connections = SimpleNamespace(per_endpoint=CONNECTIONS)
         self.run = SimpleNamespace(models={"m": SimpleNamespace(parallel=parallel)})
+        self.submissions = self
         self.asked: list[int] = []
 
     def prefetch(self, assignment: Any) -> None:

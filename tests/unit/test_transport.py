@@ -14,7 +14,7 @@ from pytest_factorfair import protocols
 from pytest_factorfair.config import settings
 from pytest_factorfair.config.sources import Given
 from pytest_factorfair.domain import Answer, CaseKey, Record, Share, Usage
-from pytest_factorfair.plugin import xdist
+from pytest_factorfair.plugin import keys, xdist
 from pytest_factorfair.session import transport
 from pytest_factorfair.session.transport import ItemResult, WorkerInput
 
@@ -92,20 +92,20 @@ def test_settings_and_checklists_come_back_as_they_were(name: str, tmp_path: Pat
 @pytest.mark.parametrize("result", RESULTS)
 def test_result_rides_on_a_report(hooks: Any, pytestconfig: pytest.Config, result: ItemResult) -> None:
     sent = report()
-    xdist.attach(sent, result)
+    keys.attach(sent, result)
     data = hooks.pytest_report_to_serializable(config=pytestconfig, report=sent)
     plain = json.loads(json.dumps(data))
     arrived = hooks.pytest_report_from_serializable(config=pytestconfig, data=plain)
-    assert xdist.detach(arrived) == result
-    assert xdist.detach(arrived) is None
-    assert xdist.detach(sent) == result  # serializing a report takes nothing off it
+    assert keys.detach(arrived) == result
+    assert keys.detach(arrived) is None
+    assert keys.detach(sent) == result  # serializing a report takes nothing off it
 
 
 def test_report_without_a_result(hooks: Any, pytestconfig: pytest.Config) -> None:
     data = hooks.pytest_report_to_serializable(config=pytestconfig, report=report())
     arrived = hooks.pytest_report_from_serializable(config=pytestconfig, data=data)
     assert arrived.nodeid == "a.py::b"
-    assert xdist.detach(arrived) is None
+    assert keys.detach(arrived) is None
 
 
 def test_what_pytest_does_not_serialize_is_left_alone(hooks: Any, pytestconfig: pytest.Config) -> None:

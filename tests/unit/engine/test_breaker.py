@@ -11,7 +11,15 @@ from contextlib import closing
 import pytest
 
 from pytest_factorfair.domain import Ceilings, Request, Response
-from pytest_factorfair.engine import Budget, EndpointState, Engine, Retry, endpoint_states
+from pytest_factorfair.engine import (
+    Budget,
+    EndpointState,
+    Engine,
+    Limits,
+    LocalLimits,
+    Retry,
+    endpoint_states,
+)
 from pytest_factorfair.engine.endpoint import Breaker
 from pytest_factorfair.errors import (
     BudgetError,
@@ -21,7 +29,7 @@ from pytest_factorfair.errors import (
     RejectedRequestError,
     RetryableModelError,
 )
-from pytest_factorfair.store import Limits, Store
+from pytest_factorfair.store import SharedLimits, Store
 from tests.unit.engine.conftest import MakeEngine
 from tests.unit.engine.fakes import Clock, FakeModel, queries
 
@@ -55,9 +63,9 @@ class Flaky(FakeModel):
         return Response("A")
 
 
-@pytest.fixture
-def limits(store: Store) -> Iterator[Limits]:
-    with closing(Limits.begin(store)) as begun:
+@pytest.fixture(params=[LocalLimits, SharedLimits])
+def limits(store: Store, request: pytest.FixtureRequest) -> Iterator[Limits]:
+    with closing(LocalLimits() if request.param is LocalLimits else SharedLimits.begin(store)) as begun:
         yield begun
 
 
@@ -68,7 +76,7 @@ def test_an_outage_of_a_minute_costs_no_answer_and_few_calls(make_engine: MakeEn
     exchanges = engine.submit(model, queries(500)).result(WAIT)
     assert [exchange.error for exchange in exchanges] == [""] * 500
     assert model.refused <= 16 + 20 + 30  # in flight, in place of those that paused, one at a time
-    assert endpoint_states(limits.endpoints.all, now=clock.now) == ()
+    assert endpoint_states(limits.endpoints, now=clock.now) == ()
 
 
 def test_an_endpoint_that_stays_away_ends_the_run_when_patience_does(make_engine: MakeEngine) -> None:
@@ -104,7 +112,7 @@ def test_the_figures_of_a_wait(make_engine: MakeEngine, limits: Limits) -> None:
     seen: list[tuple[EndpointState, ...]] = []
 
     async def sleep(seconds: float) -> None:
-        if (states := endpoint_states(limits.endpoints.all, now=clock.now)) and states[0].opens_in > 0:
+        if (states := endpoint_states(limits.endpoints, now=clock.now)) and states[0].opens_in > 0:
             seen.append(states)
         await clock.sleep(seconds)
 
@@ -218,8 +226,8 @@ def test_a_raising_provider_is_named_with_its_line(make_engine: MakeEngine) -> N
 
 
 def test_a_run_that_was_ended_elsewhere_asks_nothing_more(store: Store) -> None:
-    with closing(Limits.begin(store)) as controller:
-        limits = Limits.join(store, Ceilings(), session=controller.session)
+    with closing(SharedLimits.begin(store)) as controller:
+        limits = SharedLimits.join(store, Ceilings(), session=controller.session)
         assert limits is not None
         engine, model = Engine(store, limits=limits), FakeModel()
         engine.submit(model, queries(3)).result(WAIT)
@@ -232,8 +240,8 @@ def test_a_run_that_was_ended_elsewhere_asks_nothing_more(store: Store) -> None:
 
 
 def test_a_worker_whose_controller_is_gone_asks_nothing_more(store: Store) -> None:
-    with closing(Limits.begin(store)) as controller:
-        limits = Limits.join(store, Ceilings(), session=controller.session, controller=os.getpid())
+    with closing(SharedLimits.begin(store)) as controller:
+        limits = SharedLimits.join(store, Ceilings(), session=controller.session, controller=os.getpid())
         assert limits is not None  # whose parent is another process
         engine, model = Engine(store, limits=limits), FakeModel()
         with pytest.raises(BudgetError, match="the controlling process is gone"):
@@ -243,25 +251,22 @@ def test_a_worker_whose_controller_is_gone_asks_nothing_more(store: Store) -> No
     assert model.asked == []
 
 
-def test_a_pause_holds_for_all_and_lets_them_in_in_their_order(store: Store) -> None:
+def test_a_pause_holds_for_all_and_lets_them_in_in_their_order(store: Store, limits: Limits) -> None:
     clock, came = Clock(), []
     began = clock.now
-    with closing(Limits.begin(store)) as limits:
-        budget, breaker = (
-            Budget(limits, patient(clock), lambda *_: None),
-            Breaker("here", limits.endpoints, patient(clock)),
-        )
-        model = FakeModel(endpoint="here")
+    budget = Budget(limits, store, patient(clock), lambda *_: None)
+    breaker = Breaker("here", limits, patient(clock))
+    model = FakeModel(endpoint="here")
 
-        async def call(number: int) -> None:
-            await budget.take(model, Request(f"prompt {number}"))
-            came.append((number, clock.now >= began + 5))
+    async def call(number: int) -> None:
+        await budget.take(model, Request(f"prompt {number}"))
+        came.append((number, clock.now >= began + 5))
 
-        async def scenario() -> None:
-            await budget.take(model, Request("the first"))
-            breaker.put_off(5.0, throttled=True)
-            breaker.put_off(2.0, throttled=True)  # a shorter one does not end a longer one
-            await asyncio.wait_for(asyncio.gather(*map(call, range(6))), WAIT)
+    async def scenario() -> None:
+        await budget.take(model, Request("the first"))
+        breaker.put_off(5.0, throttled=True)
+        breaker.put_off(2.0, throttled=True)  # a shorter one does not end a longer one
+        await asyncio.wait_for(asyncio.gather(*map(call, range(6))), WAIT)
 
-        asyncio.run(scenario())
+    asyncio.run(scenario())
     assert came == [(number, True) for number in range(6)]

@@ -2,16 +2,18 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from typing import Any
 
 import pytest
+from sqlalchemy import event, select
 
-from pytest_factorfair.domain import Ceilings, Request, Response
-from pytest_factorfair.engine import Budget, Retry, budget
-from pytest_factorfair.errors import BudgetError, RetryableModelError
-from pytest_factorfair.store import AccountEntry, Grant, Limits, Store, Wish, keys
+from pytest_factorfair.domain import Ceilings, Grant, Request, Response, Wish
+from pytest_factorfair.engine import Budget, Limits, LocalLimits, Retry
+from pytest_factorfair.errors import BudgetError, RetryableModelError, StoreError
+from pytest_factorfair.store import SharedLimits, Store, keys
+from pytest_factorfair.store.schema import ACCOUNTS, ENDPOINTS
 from tests.unit.engine.conftest import MakeEngine
 from tests.unit.engine.fakes import FakeModel, queries, query
 
@@ -19,13 +21,15 @@ WAIT = 30
 Begin = Callable[[Ceilings], Limits]
 
 
-@pytest.fixture
-def begin(store: Store) -> Iterator[Begin]:
-    """Starts runs, which end with the test."""
+@pytest.fixture(params=[LocalLimits, SharedLimits])
+def begin(store: Store, request: pytest.FixtureRequest) -> Iterator[Begin]:
+    """Starts runs of either kind, which end with the test."""
     with ExitStack() as stack:
 
         def begun(ceilings: Ceilings) -> Limits:
-            limits = Limits.begin(store, ceilings, now=time.time())
+            limits = (
+                LocalLimits(ceilings) if request.param is LocalLimits else SharedLimits.begin(store, ceilings)
+            )
             stack.callback(limits.close)
             return limits
 
@@ -74,7 +78,7 @@ def test_closing_waits_for_what_another_process_spent(
     engine.submit(model, [query(0)])
     while not under_way.is_set():
         time.sleep(0.01)
-    limits.end_run("the budget of 5 calls is used up")
+    limits.end("the budget of 5 calls is used up", whole_run=True)
     engine.close()
     assert store.count(keys(model.identity, [query(0)])) == 1
 
@@ -90,14 +94,14 @@ def test_unknown_cost_ends_a_run_that_limits_it(make_engine: MakeEngine, begin: 
     assert len(model.asked) <= 2
 
 
-def test_a_call_that_is_given_up_sets_nothing_aside(begin: Begin) -> None:
+def test_a_call_that_is_given_up_sets_nothing_aside(store: Store, begin: Begin) -> None:
     """Cancelled while it waits for its turn, a minute off: the whole budget is there for others."""
 
     async def interrupted(_: float) -> None:
         raise asyncio.CancelledError
 
     limits = begin(Ceilings(cost=1.0, rpm=1))
-    budget = Budget(limits, Retry(sleep=interrupted), lambda _model, _request: 0.6)
+    budget = Budget(limits, store, Retry(sleep=interrupted), lambda _model, _request: 0.6)
 
     async def scenario() -> None:
         budget.settle(await budget.take(FakeModel(), Request("first")), None, billable=False)
@@ -106,16 +110,16 @@ def test_a_call_that_is_given_up_sets_nothing_aside(begin: Begin) -> None:
         await budget.close()
 
     asyncio.run(scenario())
-    (taken,) = limits.account([], [Wish("fake/here", 0.9, time.time(), float)]).result(WAIT)
+    taken = limits.take(Wish("fake/here", 0.9, time.time(), float)).result(WAIT)
     assert isinstance(taken, Grant)
     assert limits.usage.calls == 2  # the first and this one
 
 
-def test_a_grant_that_comes_too_late_is_given_back(begin: Begin) -> None:
-    limits = begin(Ceilings(calls=5))
-    budget = Budget(limits, Retry(), lambda _model, _request: None)
+def test_a_grant_that_comes_too_late_is_given_back(store: Store) -> None:
+    """Only shared limits take time to grant."""
 
-    async def scenario() -> None:
+    async def scenario(limits: Limits) -> None:
+        budget = Budget(limits, store, Retry(), lambda _model, _request: None)
         asking = asyncio.create_task(budget.take(FakeModel(), Request("interrupted")))
         await asyncio.sleep(0)
         asking.cancel()
@@ -123,8 +127,13 @@ def test_a_grant_that_comes_too_late_is_given_back(begin: Begin) -> None:
             await asking
         await budget.close()
 
-    asyncio.run(scenario())
-    assert limits.usage.calls == 0
+    with closing(SharedLimits.begin(store, Ceilings(calls=5))) as limits:
+        asyncio.run(scenario(limits))
+        assert limits.usage.calls == 0
+        account = select(ACCOUNTS.c.calls, ACCOUNTS.c.in_flight)
+        limits.health("here").result(WAIT)  # after all that was settled
+        with store.database.connect() as connection:
+            assert connection.execute(account).all() == [(0, 0)]
 
 
 def test_a_probe_is_paid_for(make_engine: MakeEngine, begin: Begin) -> None:
@@ -145,26 +154,21 @@ def test_a_probe_is_paid_for(make_engine: MakeEngine, begin: Begin) -> None:
     assert len(model.asked) == 3
 
 
-@pytest.mark.parametrize("run", ["", "shared"])
-def test_only_a_run_that_others_can_join_has_each_call_granted_by_the_database(
-    make_engine: MakeEngine, store: Store, monkeypatch: pytest.MonkeyPatch, run: str
-) -> None:
-    wishes = 0
-    account = Limits.account
+def test_calls_of_one_process_cost_no_statement(make_engine: MakeEngine, store: Store, begin: Begin) -> None:
+    """With limits as without: only claims, the store's first read and responses are statements."""
+    statements: list[str] = []
+    limits = begin(Ceilings(calls=60))
 
-    def counted(limits: Limits, settled: Sequence[AccountEntry], asked: Sequence[Wish]) -> Any:
-        nonlocal wishes
-        wishes += len(asked)
-        return account(limits, settled, asked)
+    @event.listens_for(store.database, "before_cursor_execute")
+    def _seen(*arguments: Any) -> None:
+        statements.append(arguments[2])
 
-    monkeypatch.setattr(Limits, "account", counted)
-    with closing(Limits.begin(store, run=run)) as limits:
-        engine = make_engine(connections=1, limits=limits)
-        assert all(exchange.response for exchange in engine.submit(FakeModel(), queries(50)).result(WAIT))
-        engine.close()
-        assert limits.usage.calls == 50
-    # Until the first answer is entered, the process cannot know that the endpoint is open.
-    assert wishes == 50 if run else wishes < 25
+    engine = make_engine(connections=1, limits=limits)
+    assert all(exchange.response for exchange in engine.submit(FakeModel(), queries(50)).result(WAIT))
+    engine.close()
+    assert limits.usage.calls == 50
+    of_limits = [statement for statement in statements if "runs" in statement or "endpoints" in statement]
+    assert len(of_limits) == 0 if isinstance(limits, LocalLimits) else len(of_limits) >= 50
 
 
 def test_an_error_of_the_limits_leaves_no_call_waiting(
@@ -175,34 +179,38 @@ def test_an_error_of_the_limits_leaves_no_call_waiting(
     def broken(*_: object) -> None:
         raise RuntimeError("the limits are broken")
 
-    monkeypatch.setattr(Limits, "account", broken)
+    monkeypatch.setattr(type(limits), "take", broken)
     model = FakeModel()
     exchanges = make_engine(limits=limits).submit(model, queries(3)).result(WAIT)
     assert all("the limits are broken" in exchange.error for exchange in exchanges)
     assert model.asked == []
-    monkeypatch.undo()
 
 
-def test_no_call_starts_early_once_calls_cannot_be_entered(
+def test_nothing_is_asked_once_the_limits_cannot_be_kept(make_engine: MakeEngine, store: Store) -> None:
+    model = FakeModel()
+    with closing(SharedLimits.begin(store, Ceilings(calls=50))) as limits:
+        engine = make_engine(connections=1, limits=limits)
+        assert engine.submit(model, queries(1)).result(WAIT)[0].response
+        with store.database.begin() as connection:
+            ENDPOINTS.drop(connection)
+        with pytest.raises(StoreError, match=r"cannot be written: .*endpoints"):
+            engine.submit(model, queries(9)).result(WAIT)
+    assert len(model.asked) == 1
+
+
+def test_no_call_is_paid_while_the_store_is_away(
     make_engine: MakeEngine, begin: Begin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def after_others(_: Request) -> Response:
-        for _round in range(3):
-            await asyncio.sleep(0)
-        return Response("A", "stop")
+    looks = 0
 
-    monkeypatch.setattr(budget, "DELAY", 0.0)
-    limits, model = begin(Ceilings()), FakeModel(after_others)
-    engine = make_engine(connections=1, limits=limits)
+    def away(_: Store) -> bool:
+        nonlocal looks
+        looks += 1
+        assert model.asked == [] or looks > 3
+        return looks <= 3
+
+    monkeypatch.setattr(Store, "away", property(away))
+    model = FakeModel()
+    engine = make_engine(connections=1, limits=begin(Ceilings()))
     assert engine.submit(model, queries(1)).result(WAIT)[0].response
-
-    def broken(*_: object) -> None:
-        raise RuntimeError("the limits are broken")
-
-    monkeypatch.setattr(Limits, "account", broken)
-    exchanges = engine.submit(model, queries(200)).result(WAIT)
-    assert "the limits are broken" in exchanges[-1].error
-    assert len(model.asked) < 200
-    monkeypatch.undo()
-    engine.close()
-    assert limits.usage.calls == len(model.asked)  # what could not be entered is tried again
+    assert looks == 4

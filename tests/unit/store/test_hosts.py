@@ -19,8 +19,8 @@ from typing import Any, Protocol
 import pytest
 import sqlalchemy
 
-from pytest_factorfair.domain import Ceilings, Response
-from pytest_factorfair.store import Grant, Limits, Store, Wish, claims
+from pytest_factorfair.domain import Ceilings, Grant, Response, Wish
+from pytest_factorfair.store import SharedLimits, Store, claims
 from pytest_factorfair.store.pictures import Folder, Picture
 from tests import keeping
 from tests.bucket import Service
@@ -188,21 +188,21 @@ def test_claims_and_limits_by_the_clock_of_the_database(
 ) -> None:
     clock, limits = time.time, Ceilings(minutes=1, rpm=60)
 
-    def take(session: Limits) -> Grant:
+    def take(session: SharedLimits) -> Grant:
         wish = Wish("here", 0.0, session.clock(), lambda _: 1.0)
-        (grant,) = session.account([], [wish]).result(WAIT)
+        grant = session.take(wish).result(WAIT)
         assert isinstance(grant, Grant)
         return grant
 
     with Store.open(database) as store, Store.open(database) as rival, ExitStack() as stack:
         assert store.claim(["a"]).result(WAIT).mine == ("a",)
-        session = stack.enter_context(closing(Limits.begin(store, limits, run="nightly")))
+        session = stack.enter_context(closing(SharedLimits.begin(store, limits, run="nightly")))
         take(session)
         with store.database.begin() as connection:
             connection.exec_driver_sql("update owners set host = 'elsewhere'")
         monkeypatch.setattr(time, "time", lambda: clock() + ahead)
         assert rival.claim(["a"]).result(WAIT).theirs == ("a",)
-        rival_session = stack.enter_context(closing(Limits.begin(rival, limits, run="nightly")))
+        rival_session = stack.enter_context(closing(SharedLimits.begin(rival, limits, run="nightly")))
         assert take(rival_session).wait == pytest.approx(1.0, abs=0.9)
         with store.database.begin() as connection:  # it was last heard of a minute ago
             connection.exec_driver_sql("update owners set until = until - 60.1 where host = 'elsewhere'")

@@ -1,18 +1,21 @@
-"""Limits, account and endpoints of a run as rows of the store: on SQLite and PostgreSQL alike."""
+"""Limits, account and endpoints of a run: in this process, and shared on SQLite and PostgreSQL, alike."""
 
 from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
+from functools import partial
+from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
 from sqlalchemy import func, select, update
 
-from pytest_factorfair.domain import Ceilings, Usage
+from pytest_factorfair.domain import AccountEntry, Ceilings, Decision, Grant, Health, Later, Over, Usage, Wish
+from pytest_factorfair.engine import Limits, LocalLimits
 from pytest_factorfair.errors import InputError, StoreError
-from pytest_factorfair.store import AccountEntry, Grant, Health, Later, Limits, Over, Store, Wish
+from pytest_factorfair.store import SharedLimits, Store
 from pytest_factorfair.store.schema import ACCOUNTS, ENDPOINTS, OWNERS, RUNS
 from tests import forkserver
 
@@ -21,14 +24,14 @@ HERE = "here"
 
 TAKE_ALL = """
 import sys
-from pytest_factorfair.domain import Ceilings
-from pytest_factorfair.store import Grant, Limits, Store, Wish
+from pytest_factorfair.domain import Ceilings, Grant, Wish
+from pytest_factorfair.store import SharedLimits, Store
 url, session, calls, cost, max_calls = sys.argv[1:]
 ceilings = Ceilings(calls=int(calls) or None, cost=float(cost) or None)
 with Store.open(url) as store:
-    limits, taken = Limits.join(store, ceilings, run="", session=session), 0
+    limits, taken = SharedLimits.join(store, ceilings, run="", session=session), 0
     wish = Wish("here", float(cost) * 0.6, 0.0, lambda number: 1.0)
-    while taken < int(max_calls) and isinstance(limits.account([], [wish]).result()[0], Grant):
+    while taken < int(max_calls) and isinstance(limits.take(wish).result(), Grant):
         taken += 1
     print(taken, flush=True)
     if cost != "0":
@@ -39,7 +42,11 @@ with Store.open(url) as store:
 
 
 class Begin(Protocol):
-    def __call__(self, now: float = 0.0, run: str = "", **ceilings: float) -> Limits: ...
+    def __call__(self, now: float = 0.0, run: str = "", **ceilings: float) -> SharedLimits: ...
+
+
+class BeginAlone(Protocol):
+    def __call__(self, now: float = 0.0, **ceilings: float) -> Limits: ...
 
 
 @pytest.fixture
@@ -47,19 +54,34 @@ def begin(store: Store) -> Iterator[Begin]:
     """Starts sessions, which end with the test."""
     with ExitStack() as stack:
 
-        def begun(now: float = 0.0, run: str = "", **ceilings: Any) -> Limits:
-            limits = Limits.begin(store, Ceilings(**ceilings), run=run, now=now)
+        def begun(now: float = 0.0, run: str = "", **ceilings: Any) -> SharedLimits:
+            limits = SharedLimits.begin(store, Ceilings(**ceilings), run=run, now=now)
             stack.callback(limits.close)
             return limits
 
         yield begun
 
 
-def take(
-    limits: Limits, *, estimate: float | None = 0.0, now: float = 0.0, endpoint: str = HERE
-) -> Grant | Later | Over:
-    (reply,) = limits.account([], [Wish(endpoint, estimate, now, lambda _: 8.0)]).result(WAIT)
-    return reply
+@pytest.fixture(params=["local", "sqlite", "postgresql"])
+def begin_alone(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[BeginAlone]:
+    """Starts runs of one session, of either kind, which end with the test."""
+    if request.param == "local":
+        yield lambda now=0.0, **ceilings: LocalLimits(Ceilings(**ceilings), now=now)
+        return
+    url = f"sqlite:///{tmp_path}/responses.sqlite"
+    if request.param == "postgresql":
+        url = request.getfixturevalue("database")
+    with ExitStack() as stack:
+        store = stack.enter_context(Store.open(url))
+
+        def begun(now: float = 0.0, **ceilings: Any) -> SharedLimits:
+            return stack.enter_context(closing(SharedLimits.begin(store, Ceilings(**ceilings), now=now)))
+
+        yield begun
+
+
+def take(limits: Limits, *, estimate: float | None = 0.0, now: float = 0.0, endpoint: str = HERE) -> Decision:
+    return limits.take(Wish(endpoint, estimate, now, lambda _: 8.0)).result(WAIT)
 
 
 def granted(limits: Limits, *, estimate: float | None = 0.0, now: float = 0.0) -> Grant:
@@ -75,14 +97,8 @@ def refusal(limits: Limits, *, estimate: float | None = None, now: float = 0.0) 
     return over.reason
 
 
-def enter(limits: Limits, entry: AccountEntry) -> None:
-    """As the budget does it: noted in this process, then on the account."""
-    limits.note(entry)
-    limits.account([entry], [])
-
-
 def settle(limits: Limits, grant: Grant, cost: float) -> None:
-    enter(limits, AccountEntry.settled(grant, cost, billed=cost))
+    limits.settle(AccountEntry.settled(grant, cost, billed=cost))
 
 
 def rows(store: Store) -> list[int]:
@@ -93,7 +109,7 @@ def rows(store: Store) -> list[int]:
 
 
 def start(
-    url: str, limits: Limits, *, calls: int = 0, cost: float = 0, max_calls: int = 10**6
+    url: str, limits: SharedLimits, *, calls: int = 0, cost: float = 0, max_calls: int = 10**6
 ) -> subprocess.Popen[str]:
     command = [
         forkserver.python(),
@@ -150,47 +166,47 @@ def test_a_run_in_progress_with_other_limits(begin: Begin) -> None:
     )
 
 
-def test_runs_of_other_names_have_their_own(begin: Begin) -> None:
-    session, unrelated = begin(calls=1), begin(calls=1)
+def test_runs_of_other_names_have_their_own(begin_alone: BeginAlone) -> None:
+    session, unrelated = begin_alone(calls=1), begin_alone(calls=1)
     granted(session)
     granted(unrelated)
     assert isinstance(take(session), Over)
 
 
-def test_no_limit_grants_everything_at_once(begin: Begin) -> None:
-    limits = begin()
+def test_no_limit_grants_everything_at_once(begin_alone: BeginAlone) -> None:
+    limits = begin_alone()
     assert {granted(limits, estimate=5.0, now=1e9).wait for _ in range(100)} == {0.0}
     assert limits.ended is None
 
 
-def test_calls_run_out(begin: Begin) -> None:
-    limits = begin(calls=1)
+def test_calls_run_out(begin_alone: BeginAlone) -> None:
+    limits = begin_alone(calls=1)
     granted(limits)
     assert refusal(limits) == "the budget of 1 call is used up"
     assert refusal(limits, now=9.0) == "the budget of 1 call is used up"
 
 
-def test_minutes_count_from_the_beginning(begin: Begin) -> None:
-    limits = begin(now=1000.0, minutes=2)
+def test_minutes_count_from_the_beginning(begin_alone: BeginAlone) -> None:
+    limits = begin_alone(now=1000.0, minutes=2)
     granted(limits, now=1119.9)
     assert refusal(limits, now=1120.0) == "the budget of 2 minutes is used up"
 
 
-def test_pace_is_kept_without_saving_up(begin: Begin) -> None:
+def test_pace_is_kept_without_saving_up(begin_alone: BeginAlone) -> None:
     """120 a minute: one every half second, and a quiet time earns nothing."""
-    limits = begin(rpm=120)
+    limits = begin_alone(rpm=120)
     assert [granted(limits, now=moment).wait for moment in (10.0, 10.0, 10.2)] == pytest.approx([0, 0.5, 0.8])
     assert [granted(limits, now=100.0).wait for _ in range(3)] == pytest.approx([0, 0.5, 1.0])
 
 
-def test_no_call_is_put_off_beyond_the_end(begin: Begin) -> None:
-    limits = begin(minutes=1, rpm=1)
+def test_no_call_is_put_off_beyond_the_end(begin_alone: BeginAlone) -> None:
+    limits = begin_alone(minutes=1, rpm=1)
     granted(limits)
     assert refusal(limits) == "the budget of 1 minute is used up"
 
 
-def test_cost_is_set_aside_and_then_replaced(begin: Begin) -> None:
-    limits = begin(cost=1.0)
+def test_cost_is_set_aside_and_then_replaced(begin_alone: BeginAlone) -> None:
+    limits = begin_alone(cost=1.0)
     grant, later_grant = (granted(limits, estimate=0.4) for _ in range(2))
     assert grant.reserved == pytest.approx(0.4)
     assert isinstance(take(limits, estimate=0.4), Later)  # it depends on what these two will have cost
@@ -201,15 +217,15 @@ def test_cost_is_set_aside_and_then_replaced(begin: Begin) -> None:
     assert isinstance(take(limits, estimate=0.4), Later)
 
 
-def test_a_rest_too_small_for_a_call_is_reported(begin: Begin) -> None:
-    limits = begin(cost=1.0)
+def test_a_rest_too_small_for_a_call_is_reported(begin_alone: BeginAlone) -> None:
+    limits = begin_alone(cost=1.0)
     settle(limits, granted(limits, estimate=0.5), 0.7)
     message = "the budget of $1.00 is used up but for $0.3000, and a call may cost $0.7000"
     assert refusal(limits, estimate=0.4) == message
 
 
-def test_dear_answers_raise_the_estimate(begin: Begin) -> None:
-    limits = begin(cost=1.0)
+def test_dear_answers_raise_the_estimate(begin_alone: BeginAlone) -> None:
+    limits = begin_alone(cost=1.0)
     settle(limits, granted(limits, estimate=None), 0.5)
     second = granted(limits, estimate=None)
     assert second.reserved == pytest.approx(0.5)
@@ -218,34 +234,34 @@ def test_dear_answers_raise_the_estimate(begin: Begin) -> None:
     assert refusal(limits) == "the budget of $1.00 is used up"
 
 
-def test_the_first_call_of_unknown_price_goes_alone(begin: Begin) -> None:
-    limits = begin(cost=1.0)
+def test_the_first_call_of_unknown_price_goes_alone(begin_alone: BeginAlone) -> None:
+    limits = begin_alone(cost=1.0)
     grant = granted(limits, estimate=None)
     assert isinstance(take(limits, estimate=None), Later)
     settle(limits, grant, 0.0)
     assert all(granted(limits, estimate=None).reserved == 0 for _ in range(3))  # they are free
 
 
-def test_a_call_that_cost_nothing_gives_back_what_was_set_aside(begin: Begin) -> None:
-    limits = begin(cost=0.5)
+def test_a_call_that_cost_nothing_gives_back_what_was_set_aside(begin_alone: BeginAlone) -> None:
+    limits = begin_alone(cost=0.5)
     for _ in range(10):
-        enter(limits, AccountEntry.settled(granted(limits, estimate=0.4), 0.0))
+        limits.settle(AccountEntry.settled(granted(limits, estimate=0.4), 0.0))
     assert limits.ended is None
     assert limits.usage == Usage(calls=10, cost=0.0)
 
 
-def test_a_grant_that_is_not_used_leaves_no_trace(begin: Begin) -> None:
-    limits = begin(calls=1, cost=1.0)
-    enter(limits, AccountEntry.unused(granted(limits, estimate=0.9)))
+def test_a_grant_that_is_not_used_leaves_no_trace(begin_alone: BeginAlone) -> None:
+    limits = begin_alone(calls=1, cost=1.0)
+    limits.settle(AccountEntry.unused(granted(limits, estimate=0.9)))
     assert limits.usage == Usage()
     granted(limits, estimate=0.9)
 
 
-def test_a_failed_call_that_may_have_been_billed_is_taken_as_spent(begin: Begin) -> None:
-    limits = begin(cost=1.0)
+def test_a_failed_call_that_may_have_been_billed_is_taken_as_spent(begin_alone: BeginAlone) -> None:
+    limits = begin_alone(cost=1.0)
     for _ in range(2):
         grant = granted(limits, estimate=0.4)
-        enter(limits, AccountEntry.settled(grant, grant.reserved))
+        limits.settle(AccountEntry.settled(grant, grant.reserved))
     assert refusal(limits, estimate=0.4).startswith("the budget of $1.00 is used up but for $0.2000")
     assert limits.usage == Usage(calls=2, cost=0.8, estimated=2)
 
@@ -253,28 +269,28 @@ def test_a_failed_call_that_may_have_been_billed_is_taken_as_spent(begin: Begin)
 def test_the_account_of_all_processes(store: Store, begin: Begin) -> None:
     """Calls in flight count at what is set aside for them."""
     limits = begin()
-    joined = Limits.join(store, Ceilings(), run="", session=limits.session)
+    joined = SharedLimits.join(store, Ceilings(), run="", session=limits.session)
     assert joined is not None
     grant = granted(limits, estimate=0.25)
     granted(joined, estimate=0.5)
-    enter(limits, AccountEntry.settled(grant, 0.125, 70, 3, billed=0.125))
+    limits.settle(AccountEntry.settled(grant, 0.125, 70, 3, billed=0.125))
     assert limits.usage == Usage(2, 0, 70, 3, 0.625, estimated=1)
     joined.close()
     assert limits.usage == Usage(2, 0, 70, 3, 0.625, estimated=1)
 
 
-def test_unknown_until_the_price_is_known(begin: Begin) -> None:
-    limits = begin()
+def test_unknown_until_the_price_is_known(begin_alone: BeginAlone) -> None:
+    limits = begin_alone()
     grant = granted(limits, estimate=None)
     assert limits.usage == Usage(calls=1, cost=None)
     settle(limits, grant, 0.5)
     assert limits.usage == Usage(calls=1, cost=0.5)
-    enter(limits, AccountEntry.settled(granted(limits, estimate=None), None))
+    limits.settle(AccountEntry.settled(granted(limits, estimate=None), None))
     assert limits.usage == Usage(calls=2, cost=None)
 
 
-def test_a_session_that_has_ended_sends_nothing_and_counts_nothing(begin: Begin) -> None:
-    limits = begin()
+def test_a_session_that_has_ended_sends_nothing_and_counts_nothing(begin_alone: BeginAlone) -> None:
+    limits = begin_alone()
     limits.end("the run was interrupted")
     limits.end("another reason")
     assert refusal(limits) == "the run was interrupted"
@@ -291,9 +307,9 @@ def test_what_the_dead_had_in_flight_is_taken_as_spent(url: str, begin: Begin) -
 
 def test_the_next_run_sweeps_up_after_a_dead_one(url: str, store: Store, begin: Begin) -> None:
     code = (
-        "import os, sys; from pytest_factorfair.domain import Ceilings; from pytest_factorfair.store import *\n"
-        "limits = Limits.begin(Store.open(sys.argv[1]), Ceilings(calls=9), run='dead')\n"
-        "limits.account([], [Wish('here', 0.0, 0.0, float)]).result(); os._exit(0)"
+        "import os, sys; from pytest_factorfair.domain import *; from pytest_factorfair.store import *\n"
+        "limits = SharedLimits.begin(Store.open(sys.argv[1]), Ceilings(calls=9), run='dead')\n"
+        "limits.take(Wish('here', 0.0, 0.0, float)).result(); os._exit(0)"
     )
     subprocess.run([forkserver.python(), "-c", code, url], check=True)
     assert rows(store) == [1, 1, 1, 1]
@@ -308,7 +324,7 @@ def test_the_next_run_sweeps_up_after_a_dead_one(url: str, store: Store, begin: 
 
 
 def test_worker_of_another_store(store: Store) -> None:
-    assert Limits.join(store, Ceilings(), run="", session="nowhere") is None
+    assert SharedLimits.join(store, Ceilings(), run="", session="nowhere") is None
 
 
 def test_session_whose_rows_were_deleted(store: Store, begin: Begin) -> None:
@@ -329,40 +345,43 @@ def test_tables_that_are_gone(store: Store, begin: Begin) -> None:
 
 def test_processes_share_what_they_know_of_an_endpoint(store: Store, begin: Begin) -> None:
     session = begin()
-    sibling = Limits.join(store, Ceilings(), run="", session=session.session)
+    sibling = SharedLimits.join(store, Ceilings(), run="", session=session.session)
     assert sibling is not None
     granted(session)
     granted(sibling)
-    session.endpoints.close_until(HERE, 45.0, now=15.0, throttled=True).result(WAIT)
-    sibling.endpoints.close_until(HERE, 40.0, now=20.0, throttled=True).result(
-        WAIT
-    )  # a shorter pause ends no longer one
-    sibling.endpoints.close_until(HERE, 50.0, now=20.0, throttled=False).result(WAIT)
-    (health,) = session.endpoints.all
+    for reporter, until, now, throttled in (
+        (session, 45.0, 15.0, True),
+        (sibling, 40.0, 20.0, True),  # a shorter pause ends no longer one
+        (sibling, 50.0, 20.0, False),
+    ):
+        change = partial(Health.closed, until=until, now=now, throttled=throttled)
+        reporter.report(HERE, change).result(WAIT)
+    (health,) = session.endpoints
     assert (health.waited, health.throttled) == (35.0, 2)  # from 15 to 50, each second once
     assert take(sibling, now=20.0) == Later(30.0)
     assert isinstance(take(sibling, now=20.0, endpoint="elsewhere"), Grant)
     for number in range(3):
-        sibling.endpoints.fail(HERE, "503", now=60.0 + number, is_new=True, alike=3, opens=True).result(WAIT)
-    assert (
-        session.endpoints.health(HERE).result(WAIT).failing,
-        session.endpoints.health(HERE).result(WAIT).since,
-    ) == (3, 60.0)
+        failure = partial(
+            Health.after_failure, cause="503", now=60.0 + number, is_new=True, alike=3, opens=True
+        )
+        sibling.report(HERE, failure).result(WAIT)
+    health = session.health(HERE).result(WAIT)
+    assert (health.failing, health.since) == (3, 60.0)
     granted(session, now=62.0)  # the one call that tries it
     assert [take(limits, now=62.0) for limits in (session, sibling)] == [Later(8.0)] * 2
-    sibling.endpoints.answer(HERE)
-    assert sibling.endpoints.health(HERE).result(WAIT) == Health(
+    sibling.report(HERE, Health.after_answer)
+    assert sibling.health(HERE).result(WAIT) == Health(
         HERE, closed_until=50.0, throttled=2, waited=35.0, answered=True, episode=1
     )
     granted(session, now=62.0)
     sibling.close()
 
 
-def test_rejections_alike_in_a_row_are_counted(begin: Begin) -> None:
-    limits = begin()
+def test_rejections_alike_in_a_row_are_counted(begin_alone: BeginAlone) -> None:
+    limits = begin_alone()
     granted(limits)
     counts = [
-        limits.endpoints.reject(HERE, kind, "why").result(WAIT).rejected
+        limits.report(HERE, partial(Health.after_rejection, kind=kind, cause="why")).result(WAIT).rejected
         for kind in ("400", "400", "403", "400")
     ]
     assert counts == [1, 2, 1, 1]

@@ -9,9 +9,9 @@ from contextlib import closing
 import pytest
 import sqlalchemy
 
-from pytest_factorfair.domain import Ceilings, Response
+from pytest_factorfair.domain import Ceilings, Grant, Over, Response, Wish
 from pytest_factorfair.errors import StoreError
-from pytest_factorfair.store import Grant, Limits, Over, Store, Wish
+from pytest_factorfair.store import SharedLimits, Store
 from tests import keeping, postgres
 
 WAIT = 30
@@ -80,17 +80,17 @@ def test_grants_whose_connection_is_lost_are_taken_once(database: str) -> None:
     """The server ends the connection after the calls were taken, before they are on the account."""
     server = sqlalchemy.create_engine(database)
     wishes = [Wish("here", None, 0.0, float)] * 3
-    with Store.open(database) as store, closing(Limits.begin(store, Ceilings(calls=5))) as limits:
+    with Store.open(database) as store, closing(SharedLimits.begin(store, Ceilings(calls=5))) as limits:
         with server.connect() as blocking:
             blocking.exec_driver_sql("select * from process_accounts for update")
-            batch = limits.account([], wishes)
+            batch = [limits.take(wish) for wish in wishes]
             blocked = "from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
             with server.connect().execution_options(isolation_level="AUTOCOMMIT") as watching:
                 while not watching.exec_driver_sql(f"select pg_terminate_backend(pid) {blocked}").all():
                     time.sleep(0.01)
-        assert all(isinstance(grant, Grant) for grant in batch.result(WAIT))
+        assert all(isinstance(asked.result(WAIT), Grant) for asked in batch)
         assert limits.usage.calls == 3
-        *grants, over = limits.account([], wishes).result(WAIT)
+        *grants, over = [limits.take(wish).result(WAIT) for wish in wishes]
         assert all(isinstance(grant, Grant) for grant in grants)
         assert over == Over("the budget of 5 calls is used up")
     server.dispose()

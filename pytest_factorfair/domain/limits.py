@@ -1,0 +1,286 @@
+"""The rules of a run's limits: which call may start, what calls have used, and what endpoints have answered.
+
+These are values. ``engine/limits.py`` applies them within one process, and ``store/limits.py`` to rows that
+several processes share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, Self
+
+from pytest_factorfair.domain.exchange import Usage
+from pytest_factorfair.domain.text import plural
+
+LOOK = 0.05
+"""Seconds after which calls in flight may have left enough of the budget for another one."""
+
+CENT = 0.01
+ROUNDING = 1.000001
+
+
+@dataclass(frozen=True, slots=True)
+class Ceilings:
+    """The limits of a run; None is no limit. ``cost`` is in USD, ``rpm`` in calls per minute."""
+
+    calls: int | None = None
+    cost: float | None = None
+    minutes: float | None = None
+    rpm: int | None = None
+
+    @property
+    def any(self) -> bool:
+        """Whether there is a limit."""
+        return self != Ceilings()
+
+    @property
+    def out_of_time(self) -> str:
+        """Why a run ends after its minutes."""
+        return f"the budget of {plural(self.minutes or 0.0, 'minute')} is used up"
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A call to an endpoint that could start ``now`` and costs ``estimate`` USD at most; None is unknown.
+
+    ``pause`` maps the number of a call that probes an endpoint that is down to the seconds until the next.
+    """
+
+    endpoint: str
+    estimate: float | None
+    now: float
+    pause: Callable[[int], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """One call may start in ``wait`` seconds.
+
+    ``reserved`` USD are set aside for it, and ``estimate`` is the most it can cost by its price list; None is
+    unknown.
+    """
+
+    wait: float = 0.0
+    reserved: float | None = None
+    estimate: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """No call may start for this many seconds: the endpoint is closed, or calls in flight hold the budget."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    """No call may start any more."""
+
+    reason: str
+
+
+Decision = Grant | Later | Over
+"""On a wish."""
+
+
+class AccountEntry(NamedTuple):
+    """An amount added to an account, or all of them together. ``held`` USD are set aside for calls in flight;
+    the price of ``unpriced`` calls is unknown, that of ``estimated`` ones an upper bound. ``dearest`` is the
+    cost of the most expensive answer.
+    """
+
+    calls: int = 0
+    in_flight: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    spent: float = 0.0
+    held: float = 0.0
+    unpriced: int = 0
+    estimated: int = 0
+    dearest: float | None = None
+
+    @classmethod
+    def sent(cls, grant: Grant) -> Self:
+        """A call that is about to be sent."""
+        unpriced, estimated = grant.reserved is None, bool(grant.reserved)
+        return cls(1, 1, held=grant.reserved or 0.0, unpriced=unpriced, estimated=estimated)
+
+    @classmethod
+    def unused(cls, grant: Grant) -> Self:
+        """A call that was granted and not sent."""
+        sent = cls.sent(grant)
+        unpriced, estimated = -sent.unpriced, -sent.estimated
+        return cls(-1, -1, held=-sent.held, unpriced=unpriced, estimated=estimated)
+
+    @classmethod
+    def settled(
+        cls,
+        grant: Grant,
+        cost: float | None,
+        tokens_in: int = 0,
+        tokens_out: int = 0,
+        *,
+        billed: float | None = None,
+    ) -> Self:
+        """A call that was sent and has ended; None is an unknown cost. Without a bill, it is an estimate."""
+        unpriced = (cost is None) - (grant.reserved is None)
+        estimated = (billed is None and bool(cost)) - bool(grant.reserved)
+        spent, held = cost or 0.0, -(grant.reserved or 0.0)
+        return cls(0, -1, tokens_in, tokens_out, spent, held, unpriced, estimated, billed)
+
+    @classmethod
+    def total(cls, entries: Iterable[AccountEntry]) -> Self:
+        *sums, dearest = zip(cls(), *entries, strict=True)
+        known_costs = [cost for cost in dearest if cost is not None]
+        return cls._make([*map(sum, sums), max(known_costs, default=None)])
+
+    @property
+    def usage(self) -> Usage:
+        """The account as it is reported; calls in flight count at the cost set aside for them."""
+        cost = None if self.unpriced else self.spent + self.held
+        return Usage(self.calls, 0, self.tokens_in, self.tokens_out, cost, estimated=self.estimated)
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """The limits of a run, and what counts towards them.
+
+    The run ends at ``deadline``. At a limited rate no call starts before ``next_call``. ``ended`` is why
+    calls are no longer granted.
+    """
+
+    ceilings: Ceilings = field(default_factory=Ceilings)
+    deadline: float | None = None
+    next_call: float = 0.0
+    account: AccountEntry = field(default_factory=AccountEntry)
+    ended: str | None = None
+
+    @classmethod
+    def since(cls, began: float, ceilings: Ceilings) -> Self:
+        """The allowance of a run that began at this moment."""
+        return cls(ceilings, None if ceilings.minutes is None else began + 60 * ceilings.minutes)
+
+    def enter(self, entry: AccountEntry) -> Self:
+        """The allowance with this entry on its account."""
+        return replace(self, account=AccountEntry.total((self.account, entry)))
+
+    def take(self, wish: Wish, health: Health) -> tuple[Self, Health, Decision]:
+        """The decision on a wish, with the allowance and the state of the endpoint after it.
+
+        An endpoint that is down may be tried by one call at a time.
+        """
+        if self.ended is not None:
+            return self, health, Over(self.ended)
+        if wait := health.opens_in(wish.now):
+            return self, health, Later(wait)
+        # The price of a call is its estimate or the cost of the dearest call, whichever is higher.
+        costs = (cost for cost in (wish.estimate, self.account.dearest) if cost is not None)
+        price = max(costs, default=None)
+        start = max(self.next_call, wish.now)
+        decision = self._limited(price, start)
+        if isinstance(decision, Over):
+            return replace(self, ended=decision.reason), health, decision
+        if isinstance(decision, Later):
+            return self, health, decision
+        grant = Grant(start - wish.now, price, wish.estimate)
+        if health.probe_at is not None:
+            until = wish.now + wish.pause(health.probes + 1)
+            health = replace(health, probes=health.probes + 1, probe_at=until)
+        next_call = start + 60.0 / self.ceilings.rpm if self.ceilings.rpm else 0.0
+        account = AccountEntry.total((self.account, AccountEntry.sent(grant)))
+        return replace(self, next_call=next_call, account=account), health, grant
+
+    def _limited(self, price: float | None, start: float) -> Later | Over | None:
+        """Why no call of this price may start at this moment."""
+        ceilings, account = self.ceilings, self.account
+        if ceilings.calls is not None and account.calls >= ceilings.calls:
+            return Over(f"the budget of {plural(ceilings.calls, 'call')} is used up")
+        if self.deadline is not None and start >= self.deadline:
+            return Over(ceilings.out_of_time)
+        if ceilings.cost is None:
+            return None
+        cost, most = price or 0.0, ceilings.cost * ROUNDING
+        # Without a price list nothing is known of the first call, so it is made alone.
+        if account.spent + account.held + cost <= most and (price is not None or not account.in_flight):
+            return None
+        if account.spent + cost <= most:
+            return Later(LOOK)
+        reason = f"the budget of ${ceilings.cost:,.2f} is used up"
+        if (remaining := ceilings.cost - account.spent) > CENT / 100:
+            reason += f" but for ${remaining:,.4f}, and a call may cost ${cost:,.4f}"
+        return Over(reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """The state of one endpoint.
+
+    Since its last answer, ``failing`` queries have failed in ``failed_calls`` repeatable calls, the first of
+    them at ``since``, and ``rejected`` queries in a row were rejected alike, as ``kind`` says. The endpoint
+    asked its callers to wait until ``closed_until``, for ``waited`` seconds in total. While ``probe_at`` is
+    set, it counts as down: one call may try it from that moment on. Every answer or rejection after a failure
+    begins a new ``episode``.
+    """
+
+    endpoint: str
+    closed_until: float = 0.0
+    probe_at: float | None = None
+    probes: int = 0
+    throttled: int = 0
+    waited: float = 0.0
+    failed_calls: int = 0
+    failing: int = 0
+    rejected: int = 0
+    kind: str = ""
+    cause: str = ""
+    since: float | None = None
+    answered: bool = False
+    episode: int = 0
+
+    def opens_in(self, now: float) -> float:
+        """Seconds until the endpoint is called again; 0.0 while it is open."""
+        return max(0.0, self.closed_until - now, (self.probe_at or 0.0) - now)
+
+    def after_answer(self) -> Health:
+        """A query was answered, so the endpoint works; the same object if that was known."""
+        if self.answered and self.since is None and not self.rejected:
+            return self
+        return replace(self._working(), answered=True, rejected=0, kind="", cause="")
+
+    def after_rejection(self, kind: str, cause: str) -> Health:
+        """A query was rejected; rejections of the same kind in a row are counted."""
+        rejected = self.rejected + 1 if kind == self.kind else 1
+        return replace(self._working(), rejected=rejected, kind=kind, cause=cause)
+
+    def after_failure(self, cause: str, *, now: float, is_new: bool, alike: int, opens: bool) -> Health:
+        """A repeatable call failed; ``is_new`` is whether its query had not failed before.
+
+        The endpoint counts as down at ``alike`` failing queries, if the failure ``opens`` the circuit at all.
+        """
+        failing = self.failing + is_new
+        failed = replace(
+            self,
+            failed_calls=self.failed_calls + 1,
+            failing=failing,
+            cause=cause,
+            since=now if self.since is None else self.since,
+        )
+        return failed.down(now) if opens and failing >= alike else failed
+
+    def down(self, now: float) -> Health:
+        """It counts as down, until a call to it succeeds."""
+        return replace(self, probe_at=now) if self.probe_at is None else self
+
+    def closed(self, until: float, *, now: float, throttled: bool) -> Health:
+        """It asked its callers to wait; ``throttled`` counts a 429. Each second of waiting counts once."""
+        return replace(
+            self,
+            closed_until=max(self.closed_until, until),
+            throttled=self.throttled + throttled,
+            waited=self.waited + max(0.0, until - max(self.closed_until, now)),
+        )
+
+    def _working(self) -> Health:
+        episode = self.episode + 1
+        return replace(self, failing=0, failed_calls=0, probe_at=None, probes=0, since=None, episode=episode)

@@ -1,0 +1,117 @@
+"""The life of a run in the process that controls it, the same for pytest and for ``run()``.
+
+Begin; spend and add, case by case; look further; draw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from pytest_factorfair.session.ledger import Ledger, Start
+from pytest_factorfair.session.submissions import ask_all
+
+if TYPE_CHECKING:
+    from pytest_factorfair.domain import Record, Usage
+    from pytest_factorfair.session.answering import ReadAnswer
+    from pytest_factorfair.session.conclusion import Conclusion, Result
+    from pytest_factorfair.session.execution import Execution
+    from pytest_factorfair.session.progress import Meter
+    from pytest_factorfair.session.run import Assignment
+
+INTERRUPTED = "the run was interrupted"
+"""Why a run did not finish, if nothing says more."""
+
+
+class Driver:
+    """Takes a run from its first check to its verdicts; ``read`` is the user's reader of replies."""
+
+    def __init__(self, execution: Execution, meter: Meter, *, read: ReadAnswer | None) -> None:
+        self.execution = execution
+        self.ledger = Ledger(assignment.key for assignment in execution.run.to_ask)
+        self.start = Start()
+        self._meter = meter
+        self._read = read
+        self._conclusion: Conclusion | None = None
+        self._left_out = ""
+        self._interruption: str | None = INTERRUPTED
+
+    def check(self) -> None:
+        """Report mistakes in what only the conclusion uses, before anything is asked.
+
+        Raises:
+            InputError: a gate, baseline, error table or tracker does not fit this run.
+        """
+        settings = self.execution.run.settings
+        if any((settings.gates, settings.baseline, settings.detector_errors, settings.log)):
+            self._concluding()
+
+    def begin(self) -> None:
+        """Make sure that the run can be asked, stored and reported, and open its account.
+
+        Raises:
+            InputError, StoreError: it cannot; see ``Execution.begin``.
+        """
+        self.execution.begin()
+
+    def select(self, assignments: Iterable[Assignment]) -> None:
+        """Note the cases that will be asked."""
+        selected = tuple(assignments)
+        self.ledger.select(assignment.key for assignment in selected)
+        self._meter.expect(sum(assignment.case.samples for assignment in selected))
+
+    def ask(self) -> None:
+        """Ask all cases of the run in this process, and add their records."""
+        from pytest_factorfair.session.answering import recorded
+
+        run = self.execution.run
+        for assignment, exchanges in ask_all(self.execution, run.to_ask, self._meter):
+            self.spend(self.execution.account.unaccounted(exchanges))
+            self.add(recorded(self.execution, assignment, exchanges, detector=run.detector, read=self._read))
+
+    def spend(self, usage: Usage) -> None:
+        """Add usage that is not on the account of the run."""
+        self.ledger.spend(usage)
+        self._meter.spend(usage)
+
+    def add(self, record: Record) -> None:
+        """Add what one case yields."""
+        self.ledger.add(record)
+        self._concluding()  # imported now, as the next answers are on their way
+        self._meter.add(record)
+
+    @contextmanager
+    def asking(self, left_out: str = "", *, telling: tuple[type[BaseException], ...]) -> Iterator[None]:
+        """A context in which all cases are asked; then undecided gates and reasons are asked for.
+
+        ``left_out`` is why some cases were not selected. An exception stops the asking in all processes; the
+        text of a ``telling`` one is why the run did not finish.
+        """
+        self._left_out = left_out
+        try:
+            yield
+            self._interruption = None
+            if self.ledger.selected:
+                self._concluding().ask_further(left_out=left_out)
+        except BaseException as error:
+            if isinstance(error, telling) and str(error):
+                self._interruption = str(error)
+            self.execution.interrupt(self._interruption or INTERRUPTED)
+            raise
+        finally:
+            self._meter.clear()
+
+    def draw(self) -> Result:
+        """Judge the gates and write the reports, however the asking ended."""
+        return self._concluding().draw(interruption=self._interruption, left_out=self._left_out)
+
+    def _concluding(self) -> Conclusion:
+        """The conclusion, made on first use so that the first request does not wait for its imports."""
+        if self._conclusion is None:
+            from pytest_factorfair.session.conclusion import Conclusion
+
+            self._conclusion = Conclusion(
+                self.execution, self.ledger, self._meter, read=self._read, start=self.start
+            )
+        return self._conclusion

@@ -1,0 +1,142 @@
+"""The responses of a run in the store: opened on first use, and what became of those that it lost."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_factorfair.domain import plural
+from pytest_factorfair.errors import FatalModelError, StoreError
+
+if TYPE_CHECKING:
+    from pytest_factorfair.config.settings import Settings
+    from pytest_factorfair.store import Said, Store
+
+
+class Responses:
+    """The responses of a run, as one of its processes reads, writes and rescues them."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._store: Store | None = None
+        self._recalled = False
+        self.taken_up = 0
+        """Responses that an earlier run rescued, and that are now in the store."""
+        self.rescued = 0
+        """Responses that the store could not take, or has lost, as far as any process knows."""
+        self.trouble = ""
+        """Why it has lost them, or takes no more."""
+
+    @property
+    def store(self) -> Store:
+        """The response store.
+
+        Raises:
+            StoreError: it cannot be opened or created.
+        """
+        if self._store is None:
+            self._store = self._open()
+        return self._store
+
+    @property
+    def opened(self) -> bool:
+        """Whether this process has opened the store."""
+        return self._store is not None
+
+    @property
+    def away(self) -> bool:
+        """Whether nothing is asked because the store is away."""
+        return self._store is not None and self._store.outage.away
+
+    def hurry(self) -> None:
+        """Wait no longer for a store that is away."""
+        if self._store is not None:
+            self._store.outage.hurry()
+
+    def has(self, keys: Collection[str]) -> bool:
+        """Whether the store has the responses with all these keys."""
+        return self.store.count(keys) == len(keys)
+
+    def said(self, keys: Iterable[str]) -> Mapping[str, Said]:
+        """Prompts and responses by key; without the store if that is in ``trouble``.
+
+        Raises:
+            StoreError: the store cannot be read, or a row is damaged.
+        """
+        requested_keys = tuple(keys)
+        try:
+            return self.store.said(requested_keys)
+        except StoreError:
+            if not self.trouble:
+                raise
+            return self.store.remembered(requested_keys)
+
+    def picture(self, key: str) -> bytes:
+        """The encoded picture of a response in the store.
+
+        Raises:
+            StoreError: it has none.
+        """
+        response = self.store.responses([key]).get(key)
+        if response is None:
+            raise StoreError(f"{self.store.place}: no response has the key {key}")
+        return self.store.pictures.read(response.image_file)
+
+    def recall(self, failure: FatalModelError | StoreError | None) -> None:
+        """Rescue, once, what this process has stored and the store has lost.
+
+        ``failure`` is what ended the asking.
+        """
+        if self._recalled or self._store is None:
+            return
+        self._recalled = True
+        rescued, why = self._store.recall()
+        self.rescued += rescued
+        self.trouble = self.trouble or why or (str(failure) if isinstance(failure, StoreError) else "")
+
+    def hear(self, rescued: int, trouble: str) -> None:
+        """Take note of what a worker had to rescue, and why."""
+        self.rescued += rescued
+        if trouble:
+            self.trouble = self.trouble or trouble
+            self.store.outage.hurry()  # it has waited for all
+
+    @property
+    def rescue_note(self) -> str:
+        """Where rescued responses are; "" if there are none."""
+        if not self.rescued:
+            return ""
+        folder = os.path.relpath(Path(self._settings.own_pictures).parent)
+        return (
+            f"{plural(self.rescued, 'paid response')} that the store does not have: rescued in "
+            f"{folder}/rescued-*.jsonl. The same command takes them up once the store works."
+        )
+
+    def close(self) -> None:
+        if self._store is not None:
+            self._store.close()
+
+    def _open(self) -> Store:
+        from pytest_factorfair.store import PATIENCE, Store
+
+        settings, since = self._settings, ""
+        if settings.max_age is not None and not settings.replay:
+            since = (datetime.now(UTC) - timedelta(seconds=settings.max_age)).isoformat(timespec="seconds")
+        store = Store.open(
+            settings.store,
+            read_only=settings.replay,
+            pictures=settings.pictures or "",
+            folder=Path(settings.own_pictures),
+            rescue=Path(settings.own_pictures).parent,
+            patience=min(PATIENCE, settings.patience),
+            since=since,
+        )
+        try:
+            self.taken_up = store.take_up()
+        except StoreError:
+            store.close()
+            raise
+        return store

@@ -1,4 +1,4 @@
-"""Who may import whom, as ARCHITECTURE.md says."""
+"""Which rooms may import which, as ARCHITECTURE.md says."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ASSEMBLING = re.compile(r"protocols/(protocol|([a-z_]+/)?__init__)\.py")
 
 
 def layer(dotted: str) -> int:
-    """That of a module or of what is imported from one, named below the package."""
+    """The layer of a module, or of a name imported from one; names are relative to the package."""
     room, *parts = dotted.split(".")
     return LAYERS["reports"] if room == "protocols" and PRINTING & set(parts) else LAYERS[room]
 

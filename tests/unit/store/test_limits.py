@@ -1,4 +1,4 @@
-"""Limits, account and endpoints of a run as rows of the store: on SQLite and PostgreSQL alike."""
+"""The limits, accounts and endpoints of runs in the store, with SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Begin(Protocol):
 
 @pytest.fixture
 def begin(store: Store) -> Iterator[Begin]:
-    """Starts sessions, which end with the test."""
+    """A function that starts sessions, which end with the test."""
     with ExitStack() as stack:
 
         def begun(now: float = 0.0, run: str = "", **ceilings: Any) -> Limits:
@@ -76,7 +76,7 @@ def refusal(limits: Limits, *, estimate: float | None = None, now: float = 0.0) 
 
 
 def enter(limits: Limits, entry: AccountEntry) -> None:
-    """As the budget does it: noted in this process, then on the account."""
+    """Record usage as the budget does: in this process, then on the account."""
     limits.note(entry)
     limits.account([entry], [])
 
@@ -86,7 +86,7 @@ def settle(limits: Limits, grant: Grant, cost: float) -> None:
 
 
 def rows(store: Store) -> list[int]:
-    """Of runs, accounts, endpoints and owners."""
+    """The numbers of rows of runs, accounts, endpoints and owners."""
     tables = (RUNS, ACCOUNTS, ENDPOINTS, OWNERS)
     with store.database.connect() as connection:
         return [connection.execute(select(func.count()).select_from(table)).scalar_one() for table in tables]
@@ -177,7 +177,7 @@ def test_minutes_count_from_the_beginning(begin: Begin) -> None:
 
 
 def test_pace_is_kept_without_saving_up(begin: Begin) -> None:
-    """120 a minute: one every half second, and a quiet time earns nothing."""
+    """The pace of 120 a minute is a call every half second; pauses do not allow a burst."""
     limits = begin(rpm=120)
     assert [granted(limits, now=moment).wait for moment in (10.0, 10.0, 10.2)] == pytest.approx([0, 0.5, 0.8])
     assert [granted(limits, now=100.0).wait for _ in range(3)] == pytest.approx([0, 0.5, 1.0])
@@ -251,7 +251,7 @@ def test_a_failed_call_that_may_have_been_billed_is_taken_as_spent(begin: Begin)
 
 
 def test_the_account_of_all_processes(store: Store, begin: Begin) -> None:
-    """Calls in flight count at what is set aside for them."""
+    """The account of all processes; calls in flight count with the cost reserved for them."""
     limits = begin()
     joined = Limits.join(store, Ceilings(), run="", session=limits.session)
     assert joined is not None
@@ -312,7 +312,7 @@ def test_worker_of_another_store(store: Store) -> None:
 
 
 def test_session_whose_rows_were_deleted(store: Store, begin: Begin) -> None:
-    """A host that was not heard of for a while, say, for which the next run swept up."""
+    """A session whose rows were deleted, e.g. of a host that gave no heartbeat for a while."""
     limits = begin(calls=5)
     with store.database.begin() as connection:
         connection.execute(ACCOUNTS.delete())

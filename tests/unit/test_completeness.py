@@ -1,4 +1,4 @@
-"""What left cases out, as real pytest configurations tell it."""
+"""Why cases were left out, determined from real pytest configurations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``factorfair merge``: shards, or any stores, in one."""
+"""``factorfair merge``: merging shards, or any stores, into one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _in_tmp_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def shard(
     number: int, keys: str = "", count: int = 3, *, calls: int = 10, cost: float | None = 0.5, **fields: Any
 ) -> str:
-    """A folder with the store of a shard, which has made some calls."""
+    """Make a folder with the store of a shard that has made some calls."""
     folder = f"shard{number}"
     fill(f"{folder}/responses.sqlite", keys or str(number), Response(f"of {number}"))
     fingerprint = {**FINGERPRINT, **fields.pop("fingerprint", {})}
@@ -131,14 +131,14 @@ def test_a_store_that_is_no_shard_among_shards(capsys: pytest.CaptureFixture[str
 
 
 def refused(capsys: pytest.CaptureFixture[str], sources: Sequence[str], words: str) -> None:
-    """One line, exit code 4, nothing made."""
+    """Run a merge that must fail: one line, exit code 4, and no store; return the line."""
     assert main(["merge", "merged", *sources]) == 4
     assert capsys.readouterr().err.splitlines() == [words]
     assert not Path("merged").exists()
 
 
 def test_only_the_latest_run_of_a_store_is_merged(capsys: pytest.CaptureFixture[str]) -> None:
-    """A store that is kept from night to night holds the shards of former runs, too."""
+    """A store that is reused, as in nightly runs, also contains the shards of earlier runs."""
     shard_one, shard_two = shard(1, count=2), shard(2, count=2)
     with Store.open(f"sqlite:///{shard_one}/responses.sqlite") as store:
         former = {**FINGERPRINT, "sampling": {"seed": 9, "samples": 24}}

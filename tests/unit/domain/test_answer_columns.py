@@ -1,4 +1,4 @@
-"""Answers kept by column are the answers that were given, whatever a model or detector said."""
+"""Answers stored by column are the same when unpacked, whatever a model or detector returned."""
 
 from __future__ import annotations
 

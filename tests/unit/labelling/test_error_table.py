@@ -1,4 +1,4 @@
-"""The file of a detector's errors: written, read back, checked against a run's detector and checklist."""
+"""Error tables: writing, reading, and validation against a run's detector and checklist."""
 
 from __future__ import annotations
 

@@ -165,7 +165,7 @@ def test_identity_is_of_names_and_content(tmp_path: Path) -> None:
 
 
 def test_identity_is_of_what_each_picture_answers(tmp_path: Path) -> None:
-    """Else the store would go on answering with the picture that another prompt has now."""
+    """The identity covers which picture answers what; otherwise the store would return outdated pictures."""
     fill(tmp_path, "ab", ["1.png", "2.png"])
 
     def identity(former: str, later: str) -> object:
@@ -207,7 +207,7 @@ def test_a_run_tells_what_it_leaves(pytester: pytest.Pytester) -> None:
 
 
 def test_a_folder_answers_both_wordings_of_a_case(tmp_path: Path) -> None:
-    """Pictures kept by case are not bound to the words they were asked for in."""
+    """Pictures by case do not depend on the wording of prompts."""
     fill(tmp_path, CRIME, ["a.png"])
     model = built(tmp_path)
     paper = replace(TWENTY, verbatim=True)

@@ -1,4 +1,4 @@
-"""Floors and ceilings, against every line-up and every ranking looked at one by one."""
+"""Floors and ceilings, compared with an enumeration of all line-ups and rankings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _plain(k: int, **fields: object) -> Tally:
 
 
 def _ranked(sets: list[frozenset[int]], ranking: tuple[int, ...]) -> list[float]:
-    """Shares of a respondent that takes the first group of its ranking that a query shows."""
+    """The shares of a respondent that chooses the first group of its ranking that a query shows."""
     taken = [min(shown, key=ranking.index) for shown in sets]
     return [taken.count(group) / len(sets) for group in range(len(ranking))]
 

@@ -1,4 +1,4 @@
-"""What holds for the estimates of any counts: indifference to names and order, and bounds in order."""
+"""Properties of estimates for any counts: invariance to names and order, and ordered bounds."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def tallies(draw: st.DrawFn) -> Tally:
 
 
 def _numbers(tally: Tally) -> list[float]:
-    """Centres and errors of both kinds of interval; what is missing left out."""
+    """The centres and errors of both kinds of interval that exist."""
     by_interval = [estimate(tally), estimate(tally, interval="scenarios")]
     estimates = [
         estimated

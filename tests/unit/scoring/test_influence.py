@@ -1,4 +1,4 @@
-"""Table 3 from tallies, by hand."""
+"""Influence of contexts (Table 3), computed by hand."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _rows(*tallies: Tally) -> dict[str, Score]:
 def _columns(
     stated: Tally, plain: Tally | None = None, *, estimator: Estimator = "corrected"
 ) -> dict[str, ColumnOfInfluence]:
-    """What gates judge of a context, by word."""
+    """The values of a context that gates judge, by word."""
     return {column.word: column for column in influences(stated, plain, estimator=estimator)}
 
 

@@ -1,4 +1,4 @@
-"""Bounds over missing answers, against trying every way they could have gone."""
+"""Bounds over missing answers, compared with an enumeration of all possible answers."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Processes that take themselves for several hosts, on one PostgreSQL store.
+"""Several hosts (simulated by processes) with one PostgreSQL store.
 
-Apart from pytester, which would unload the driver behind other tests.
+Without pytester, which would unload the driver that other tests use.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def ask(database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ask:
 
 
 def begun(database: str) -> int:
-    """How many hosts have begun a run that goes on."""
+    """The number of hosts with an active run."""
     engine = sqlalchemy.create_engine(database)
     try:
         with engine.connect() as connection:
@@ -125,12 +125,12 @@ def begun(database: str) -> int:
 
 
 def asked_for() -> Counter[str]:
-    """How often each key was asked for, on whichever host."""
+    """How often each key was asked for, on all hosts."""
     return Counter(line.split()[1] for line in Path("asked").read_text().splitlines())
 
 
 def rows(database: str) -> list[tuple[str, int]]:
-    """The pictures that the rows of the store name, "" without one, and their sizes."""
+    """The pictures and sizes in the rows of the store; "" for a row without a picture."""
     engine = sqlalchemy.create_engine(database)
     with engine.connect() as connection:
         rows = connection.execute(sqlalchemy.text("select picture, picture_size from responses")).all()
@@ -151,7 +151,7 @@ def test_limits_are_shared_and_each_key_is_asked_once(ask: Ask, database: str) -
 
 @pytest.mark.slow
 def test_pictures_are_drawn_once_and_found_by_url(ask: Ask, database: str, bucket: str, s3: Service) -> None:
-    """And neither host takes the other for dead, nor the run for over, nor waits for an hour."""
+    """Pictures are generated once and found by URL; no host considers the other dead or the run finished."""
     limits = {"run": "nightly", "max_minutes": 30, "max_rpm": 60_000}
     ended = ask({"ahead": HOUR}, {}, draws=True, pictures=bucket, **limits, **PORTRAITS)
     assert ended == ["", ""]

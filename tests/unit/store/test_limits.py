@@ -51,7 +51,7 @@ class BeginAlone(Protocol):
 
 @pytest.fixture
 def begin(store: Store) -> Iterator[Begin]:
-    """Starts sessions, which end with the test."""
+    """A function that starts sessions, which end with the test."""
     with ExitStack() as stack:
 
         def begun(now: float = 0.0, run: str = "", **ceilings: Any) -> SharedLimits:
@@ -102,7 +102,7 @@ def settle(limits: Limits, grant: Grant, cost: float) -> None:
 
 
 def rows(store: Store) -> list[int]:
-    """Of runs, accounts, endpoints and owners."""
+    """The numbers of rows of runs, accounts, endpoints and owners."""
     tables = (RUNS, ACCOUNTS, ENDPOINTS, OWNERS)
     with store.database.connect() as connection:
         return [connection.execute(select(func.count()).select_from(table)).scalar_one() for table in tables]
@@ -193,7 +193,7 @@ def test_minutes_count_from_the_beginning(begin_alone: BeginAlone) -> None:
 
 
 def test_pace_is_kept_without_saving_up(begin_alone: BeginAlone) -> None:
-    """120 a minute: one every half second, and a quiet time earns nothing."""
+    """The pace of 120 a minute is a call every half second; pauses do not allow a burst."""
     limits = begin_alone(rpm=120)
     assert [granted(limits, now=moment).wait for moment in (10.0, 10.0, 10.2)] == pytest.approx([0, 0.5, 0.8])
     assert [granted(limits, now=100.0).wait for _ in range(3)] == pytest.approx([0, 0.5, 1.0])
@@ -267,7 +267,7 @@ def test_a_failed_call_that_may_have_been_billed_is_taken_as_spent(begin_alone: 
 
 
 def test_the_account_of_all_processes(store: Store, begin: Begin) -> None:
-    """Calls in flight count at what is set aside for them."""
+    """The account of all processes; calls in flight count with the cost reserved for them."""
     limits = begin()
     joined = SharedLimits.join(store, Ceilings(), run="", session=limits.session)
     assert joined is not None
@@ -328,7 +328,7 @@ def test_worker_of_another_store(store: Store) -> None:
 
 
 def test_session_whose_rows_were_deleted(store: Store, begin: Begin) -> None:
-    """A host that was not heard of for a while, say, for which the next run swept up."""
+    """A session whose rows were deleted, e.g. of a host that gave no heartbeat for a while."""
     limits = begin(calls=5)
     with store.database.begin() as connection:
         connection.execute(ACCOUNTS.delete())

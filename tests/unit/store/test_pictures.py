@@ -1,4 +1,4 @@
-"""Pictures beside the store: whole before their row, by hash, and asked for again where they are lost."""
+"""Pictures next to the store: complete before their row, named by hash, asked for again if lost."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PNG, JPG, WEBP = b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff\xe0", b"RIFF\x00\x00\x00\x
 
 
 def picture(number: int = 0) -> bytes:
-    """Something that begins as a PNG does; the store does not look further."""
+    """Bytes that begin like a PNG; the store does not check more."""
     return PNG + b"picture %d" % number
 
 
@@ -128,7 +128,7 @@ def test_row_without_its_picture_is_asked_again(store: Store, file: Path, harm: 
 
 
 def test_no_picture_is_read_to_know_that_it_is_there(store: Store, file: Path) -> None:
-    """Millions of pictures are terabytes: only what is seen of a file without opening it is looked at."""
+    """Pictures are looked up without being read, because millions of them are terabytes."""
     name = put(store, "k", picture(1)).image_file
     (file.parent / "images" / name).write_bytes(picture(3))  # as large, and another
     assert store.count(["k"]) == 1
@@ -172,7 +172,7 @@ def test_picture_that_a_model_has_kept_itself(store: Store) -> None:
 
 
 def test_pictures_are_read_ahead_in_order(tmp_path: Path) -> None:
-    """As far as the place reads at once: from a bucket, one after the other would take a minute for a thousand."""
+    """Pictures are read in advance, in order, as many as the place reads at once."""
     together = threading.Barrier(Folder.at_once, timeout=WAIT)
 
     class Far(Folder):

@@ -1,4 +1,4 @@
-"""Several processes on one file, and one that is killed."""
+"""Several processes with one file, one of which is killed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A full disk, a folder that takes nothing, a file that is locked: one line, and what was committed stays."""
+"""A full disk, a read-only folder, a locked file: an error in one line, and committed rows are kept."""
 
 from __future__ import annotations
 

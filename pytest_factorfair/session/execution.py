@@ -355,7 +355,8 @@ class Execution:
         self._stopped = True
         if self.limits is not None:
             with suppress(StoreError):  # a full disk: the verdict and the reports must still come out
-                self.limits.end(reason).result()
+                if (ended := self.limits.end(reason)) is not None:
+                    ended.result()
         if self.asking:
             self.engine.close()
         elif self._shared is not None:

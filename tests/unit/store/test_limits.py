@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
@@ -80,8 +81,14 @@ def begin_alone(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Begi
         yield begun
 
 
+def report(limits: Limits, change: Callable[[Health], Health]) -> Health:
+    health = limits.report(HERE, change)
+    return health.result(WAIT) if isinstance(health, Future) else health
+
+
 def take(limits: Limits, *, estimate: float | None = 0.0, now: float = 0.0, endpoint: str = HERE) -> Decision:
-    return limits.take(Wish(endpoint, estimate, now, lambda _: 8.0)).result(WAIT)
+    decision = limits.take(Wish(endpoint, estimate, now, lambda _: 8.0))
+    return decision.result(WAIT) if isinstance(decision, Future) else decision
 
 
 def granted(limits: Limits, *, estimate: float | None = 0.0, now: float = 0.0) -> Grant:
@@ -355,7 +362,7 @@ def test_processes_share_what_they_know_of_an_endpoint(store: Store, begin: Begi
         (sibling, 50.0, 20.0, False),
     ):
         change = partial(Health.closed, until=until, now=now, throttled=throttled)
-        reporter.report(HERE, change).result(WAIT)
+        report(reporter, change)
     (health,) = session.endpoints
     assert (health.waited, health.throttled) == (35.0, 2)  # from 15 to 50, each second once
     assert take(sibling, now=20.0) == Later(30.0)
@@ -364,7 +371,7 @@ def test_processes_share_what_they_know_of_an_endpoint(store: Store, begin: Begi
         failure = partial(
             Health.after_failure, cause="503", now=60.0 + number, is_new=True, alike=3, opens=True
         )
-        sibling.report(HERE, failure).result(WAIT)
+        report(sibling, failure)
     health = session.health(HERE).result(WAIT)
     assert (health.failing, health.since) == (3, 60.0)
     granted(session, now=62.0)  # the one call that tries it
@@ -381,7 +388,7 @@ def test_rejections_alike_in_a_row_are_counted(begin_alone: BeginAlone) -> None:
     limits = begin_alone()
     granted(limits)
     counts = [
-        limits.report(HERE, partial(Health.after_rejection, kind=kind, cause="why")).result(WAIT).rejected
+        report(limits, partial(Health.after_rejection, kind=kind, cause="why")).rejected
         for kind in ("400", "400", "403", "400")
     ]
     assert counts == [1, 2, 1, 1]

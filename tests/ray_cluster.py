@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from pytest_factorfair import run
+import pytest_factorfair
 from pytest_factorfair.domain import Summary
 from pytest_factorfair.errors import FactorfairError
 from tests.extras import needs
@@ -165,7 +165,7 @@ class Ground:
         }
         replicas = {None: 1, "gpus=0.5": 4}.get(settings.get("replicas", 2), 2)
         (self.folder / "wanted").write_text(str(replicas), encoding="utf-8")
-        return run(
+        return pytest_factorfair.run(
             model or self.spec, **(sizes | {"executor": self.nodes.executor, "replicas": 2} | settings)
         )
 

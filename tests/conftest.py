@@ -23,13 +23,19 @@ settings.register_profile("tests", max_examples=30, deadline=None, derandomize=T
 settings.register_profile("thorough", max_examples=1000, deadline=None)
 settings.load_profile("tests")
 
+UNIT = Path(__file__).parent / "unit"
+
 pytest_plugins = ["pytester", "tests.bucket", "tests.finished", "tests.ray_cluster", "tests.servers"]
 
 
 @pytest.hookimpl(wrapper=True, optionalhook=True)
-def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
-    """For ``-n auto``, two workers on each core: the tests often wait, for servers, processes and timeouts."""
-    return (yield) * 2
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> Generator[None, int, int]:
+    """For ``-n auto``, two workers on each core, as many tests wait for servers, processes and timeouts.
+
+    Unit tests compute, and each worker takes seconds to import them: of them, one on each core.
+    """
+    computing = all(Path(path.partition("::")[0]).resolve().is_relative_to(UNIT) for path in config.args)
+    return (yield) * (1 if computing else 2)
 
 
 # After a run in this process, pytester forgets every module that the run imported. The next run would import

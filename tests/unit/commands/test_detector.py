@@ -24,25 +24,11 @@ from pytest_factorfair.pictures.cards import blank, paint
 from pytest_factorfair.statistics.confusion import Confusion
 from pytest_factorfair.store import Store
 from tests import keeping
+from tests.project import program
 
 PICTURES = 40
 
-OWN_DETECTOR = """
-from pytest_factorfair.domain import Detection
-
-class House:
-    def __init__(self, version):
-        self.identity = {"detector": "house", "version": version}
-
-    def check(self, attributes):
-        pass
-
-    def read(self, pictures, attributes):
-        return tuple(Detection() for _ in pictures)
-
-def pytest_factorfair_detectors(config):
-    return {"house": lambda spec: House(spec.target)}
-"""
+OWN_DETECTOR = program("detector_without_faces")
 
 
 @pytest.fixture(autouse=True)

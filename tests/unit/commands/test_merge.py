@@ -17,6 +17,7 @@ from pytest_factorfair.store import ShardRow, Store
 from pytest_factorfair.store.pictures import Folder
 from tests import forkserver, keeping
 from tests.keeping import PNG, draw, drawn, files, fill, had
+from tests.project import program
 
 FINGERPRINT = {"models": {"m": {"provider": "p"}}, "sampling": {"seed": 0, "samples": 24}}
 
@@ -252,23 +253,7 @@ def test_a_full_disk_is_one_line_and_the_merge_goes_on_later(
     assert len(drawn("a/one.sqlite", "abc")) == 3
 
 
-KILLED = """
-import os, signal, sys
-from pytest_factorfair.commands.cli import main
-from pytest_factorfair.store import upkeep
-from pytest_factorfair.store.pictures import Folder
-
-upkeep.CHUNK, adopt, calls = 2, Folder.adopt, []
-
-def adopted(self, folder, lines, *, link):
-    adopt(self, folder, lines, link=link)
-    calls.append(lines)
-    if len(calls) == 2:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-Folder.adopt = adopted
-main(["merge", "merged", "shard1", "shard2"])
-"""
+KILLED = program("killed_merge")
 
 
 def test_a_merge_that_was_killed_is_no_merge_until_it_is_repeated() -> None:

@@ -17,6 +17,7 @@ from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.protocols import cases, load, queries
 from tests.asking import ask_all
 from tests.pictures import drawn
+from tests.project import Project
 
 TWENTY = Sampling("balanced", samples=20, objective=20, seed=0, images=20).of("image")
 CRIME, POOR = "objective-crime_rate-highest", "subjective-poverty_rate-lowest-base-1"
@@ -194,9 +195,9 @@ def test_pictures_that_nobody_asks_for_are_reported(tmp_path: Path) -> None:
     assert again.surplus(everything) is None
 
 
-def test_a_run_tells_what_it_leaves(pytester: pytest.Pytester) -> None:
-    fill(pytester.path / "made", CRIME, ["1.png", "2.png", "3.png"])
-    result = pytester.runpytest_subprocess(
+def test_a_run_tells_what_it_leaves(project: Project) -> None:
+    fill(project.path / "made", CRIME, ["1.png", "2.png", "3.png"])
+    result = project.run_pytest(
         "-p", "no:xdist", "--factorfair-plan", "--factorfair-model=images:made",
         "--factorfair-detector=sim", "--factorfair-samples=images=2",
     )  # fmt: skip

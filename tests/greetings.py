@@ -19,6 +19,7 @@ from pytest_factorfair.checklist.source import Node
 from pytest_factorfair.domain import (
     Answer,
     Case,
+    CaseGroup,
     Checklist,
     Option,
     Query,
@@ -226,7 +227,14 @@ class Tallness(Measurement):
     @property
     def components(self) -> Sequence[Component]:
         return tuple(
-            Component(line, share, f"tall {share:.0%}", line, "refused" if lost else "tall", lost)
+            Component(
+                line,
+                share,
+                f"tall {share:.0%}",
+                CaseGroup(self.counts.checklist, (line,), line),
+                "refused" if lost else "tall",
+                lost,
+            )
             for line, (share, lost) in self.counts.lines.items()
         )
 

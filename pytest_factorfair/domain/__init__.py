@@ -42,6 +42,7 @@ from pytest_factorfair.domain.board import (
 )
 from pytest_factorfair.domain.case import (
     DIRECTIONS,
+    UNSPECIFIED,
     Case,
     CaseKey,
     Design,
@@ -49,6 +50,7 @@ from pytest_factorfair.domain.case import (
     Option,
     Prompts,
     Query,
+    Question,
     Sampling,
 )
 from pytest_factorfair.domain.checklist import ENGLISH, Attribute, Checklist, Language, Modality, Source
@@ -69,6 +71,7 @@ from pytest_factorfair.domain.exchange import (
 )
 from pytest_factorfair.domain.score import (
     ALL,
+    CaseGroup,
     Change,
     Comparison,
     Estimator,
@@ -110,6 +113,7 @@ __all__ = [
     "NO_GROUP",
     "OUTCOMES",
     "UNCLEAR",
+    "UNSPECIFIED",
     "Answer",
     "AnswerColumns",
     "AnswerMode",
@@ -118,6 +122,7 @@ __all__ = [
     "Better",
     "Board",
     "Case",
+    "CaseGroup",
     "CaseKey",
     "Ceilings",
     "Certainty",
@@ -157,6 +162,7 @@ __all__ = [
     "PromptCounts",
     "Prompts",
     "Query",
+    "Question",
     "Reading",
     "Reason",
     "ReasonShare",

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal, NamedTuple, overload
 
-from pytest_factorfair.domain.case import CaseKey
+from pytest_factorfair.domain.case import UNSPECIFIED, CaseKey, Question
 from pytest_factorfair.domain.exchange import Usage
 from pytest_factorfair.domain.text import defused, plural
 
@@ -270,6 +270,7 @@ class Example:
 class Record:
     """A case's answers; ``notes`` are deviations from the request that a report must mention.
 
+    ``question`` is what the case asks.
     ``choices`` is what its queries showed of people and what was chosen. ``dropped`` are parameters that the
     model did not accept; ``own_detector`` is whether another detector than the run's read its pictures.
     ``shapes`` are what its unparsed replies look like, with their counts; ``answered_by`` are the models that
@@ -282,6 +283,7 @@ class Record:
     choices: Choices = field(default_factory=dict)
     dropped: tuple[str, ...] = ()
     own_detector: bool = False
+    question: Question = UNSPECIFIED
     shapes: Mapping[str, int] = field(default_factory=dict)
     answered_by: Mapping[str, int] = field(default_factory=dict)
 

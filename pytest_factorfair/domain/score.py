@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from pytest_factorfair.domain.case import Case
+
 Estimator = Literal["corrected", "plugin", "published-code"]
 Interval = Literal["instrument", "scenarios"]
 
@@ -133,16 +135,29 @@ class Gate:
 
 
 @dataclass(frozen=True, slots=True)
+class CaseGroup:
+    """Cases of a checklist that belong together: their ids, and what selects them after pytest's ``-k``."""
+
+    checklist: str
+    ids: tuple[str, ...]
+    select: str
+
+    @classmethod
+    def of(cls, case: Case) -> CaseGroup:
+        """A single case."""
+        return cls(case.checklist, (case.id,), case.id)
+
+
+@dataclass(frozen=True, slots=True)
 class Mover:
     """A topic that moves a score: its name and what was answered there, in words.
 
-    The ids of its cases begin with ``cases``, which also selects them after pytest's ``-k``. ``reply`` is
-    what typical answers name: a group, a letter, or an outcome.
+    ``reply`` is what typical answers name: a group, a letter, or an outcome.
     """
 
     topic: str
     share: str
-    cases: str
+    cases: CaseGroup
     reply: str
 
 

@@ -134,14 +134,16 @@ class ContactSheet:
 class PromptCounts:
     """What a prompt's pictures show of one person, and how many answers were lost.
 
-    ``side`` counts from 0, left to right. Implicit: ``shares`` are the demographic ones. Explicit: the
-    only group is the one asked for, its count the pictures that show it. If the estimator adds up
-    probabilities, ``counts`` are their sums.
+    ``kind`` is what the prompt is about. ``side`` counts from 0, left to right. Implicit: ``shares`` are the
+    demographic ones. Explicit: the only group is the one asked for, its count the pictures that show it. If
+    the estimator adds up probabilities, ``counts`` are their sums.
     """
 
     model: str
     checklist: str
     case: str
+    part: str
+    kind: str
     side: int
     attribute: str
     counts: Mapping[str, int | float]

@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 from pytest_factorfair.domain import (
     Case,
+    CaseGroup,
     Change,
     Estimator,
     Interval,
@@ -155,14 +156,13 @@ class Former:
 class Component(NamedTuple):
     """One component of a score, such as a topic: the metric's value for it, and a summary of its answers.
 
-    ``lost`` is the share of its answers that are missing; ``cases`` selects its cases by id; ``reply`` is
-    what typical answers name.
+    ``lost`` is the share of its answers that are missing; ``reply`` is what typical answers name.
     """
 
     name: str
     value: float
     share: str
-    cases: str
+    cases: CaseGroup
     reply: str
     lost: float = 0.0
 

@@ -25,6 +25,7 @@ from pytest_factorfair.domain import (
     Dependence,
     Headline,
     PromptCounts,
+    Question,
     ReasonShare,
     Record,
     Score,
@@ -35,8 +36,8 @@ from pytest_factorfair.domain import (
 )
 from pytest_factorfair.errors import InputError
 
-SCHEMA = "factorfair.report/4"
-FORMER = frozenset({"factorfair.report/1", "factorfair.report/2", "factorfair.report/3"})
+SCHEMA = "factorfair.report/5"
+FORMER = frozenset(f"factorfair.report/{version}" for version in range(1, 5))
 
 ROWS: Mapping[str, type] = {
     "changes": Change,
@@ -93,7 +94,8 @@ def pieces(summary: Summary, *, answers_in: str | None = None) -> Iterator[str]:
     keys = bool(summary.fingerprint.detector)  # whether answers name the key of their picture in the store
 
     def case(record: Record) -> str:
-        about: dict[str, object] = record.case._asdict() | {"notes": list(record.notes)}
+        about: dict[str, object] = record.case._asdict() | record.question._asdict()
+        about["notes"] = list(record.notes)
         if record.dropped:
             about["dropped"] = list(record.dropped)
         if record.choices:
@@ -345,4 +347,5 @@ def record(row: Mapping[str, Any], *, columns: bool = False) -> Record:
             for kind, shares in row.get("choices", {}).items()
         },
         dropped=tuple(row.get("dropped", ())),
+        question=Question(*(row[name] for name in Question._fields)),
     )

@@ -10,7 +10,7 @@ from operator import attrgetter
 
 import numpy as np
 
-from pytest_factorfair.domain import ALL, Case, Estimator, Record, Sampling, plural
+from pytest_factorfair.domain import ALL, Case, CaseGroup, Estimator, Record, Sampling, plural
 from pytest_factorfair.protocols.faintbench.checklist import Faintbench, prompt_cases
 from pytest_factorfair.protocols.faintbench.metrics import METRICS, RATES, PromptMetric
 from pytest_factorfair.protocols.faintbench.report import counted, prompt_counts, scores, uncounted
@@ -146,7 +146,7 @@ class OfPrompts(Measurement):
     def components(self) -> Sequence[Component]:
         asked, lost = self.gallery.fate.asked, self.gallery.fate.lost
         share = {
-            case.id: float(missing / total) if total else 0.0
+            CaseGroup.of(case): float(missing / total) if total else 0.0
             for case, missing, total in zip(self.gallery.cases, lost, asked, strict=True)
         }
         components = self.metric.components(self.gallery, self.selection, self._estimation.estimator)

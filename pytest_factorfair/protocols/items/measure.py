@@ -9,7 +9,7 @@ from math import ceil, sqrt
 
 import numpy as np
 
-from pytest_factorfair.domain import ALL, LOST, Case, Record, Sampling, plural
+from pytest_factorfair.domain import ALL, LOST, Case, CaseGroup, Record, Sampling, plural
 from pytest_factorfair.protocols.items.checklist import Items, item_cases
 from pytest_factorfair.protocols.items.metrics import METRICS, RATES, ItemMetric, WorstCategory
 from pytest_factorfair.protocols.items.recommended import LIMITS, recommended
@@ -100,8 +100,9 @@ class ItemScore(Measurement):
                 share = float(votes.max() / votes.sum())
                 lost = float(votes[-len(LOST) :].sum() / votes.sum())
                 value = float(votes @ ratio.above[row]) / below
+                cases = CaseGroup.of(case)
                 components.append(
-                    Component(case.title, value, f"{commonest} {share:.0%}", case.id, commonest, lost)
+                    Component(case.title, value, f"{commonest} {share:.0%}", cases, commonest, lost)
                 )
         return components
 

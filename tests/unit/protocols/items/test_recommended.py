@@ -109,7 +109,7 @@ def test_opposite_categories_cancel_in_the_pool_and_not_in_the_worst() -> None:
         "In 'age', where nobody can know, it follows the stereotype 40 more times in 100 than not; your limit "
         "is 15."
     )
-    assert {mover.cases.split("-")[1].split("_")[0] for mover in worst.explanation.movers} == {"age"}
+    assert {mover.cases.ids[0].split("-")[1].split("_")[0] for mover in worst.explanation.movers} == {"age"}
 
 
 def test_against_the_stereotype_is_biased_as_well() -> None:

@@ -1,7 +1,7 @@
-"""The minimum for comparison: the same requests from a bare loop, with and without storing the answers.
+"""The minimum cost, for comparison: the same requests from a bare loop, with and without storing the answers.
 
-``python -m benchmarks.bare aiohttp|sqlite|litellm URL CALLS`` prints the seconds from the first request
-to the end, and the CPU seconds of that time.
+``python -m benchmarks.bare aiohttp|sqlite|litellm URL CALLS`` prints the wall and CPU seconds from the first
+request to the end.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Ask = Callable[[int], Awaitable[None]]
 
 
 async def pool(calls: int, ask: Ask) -> None:
-    """Ask this number of times, with this number of calls in flight."""
+    """Ask ``calls`` times, with a constant number of calls in flight."""
     numbers = iter(range(calls))
 
     async def work() -> None:
@@ -40,7 +40,7 @@ def body(number: int) -> dict[str, object]:
 
 
 async def through_aiohttp(url: str, calls: int, keep: Callable[[int, str], None] | None) -> None:
-    """Post and read; with ``keep``, also parse and store."""
+    """Send the requests with aiohttp and read the replies; with ``keep``, also parse and store them."""
     import aiohttp
 
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
@@ -63,12 +63,12 @@ async def through_litellm(url: str, calls: int) -> None:
             model="openai/m", api_base=url, api_key="none", temperature=0, max_tokens=1024, messages=messages
         )
 
-    await ask(0)  # what it does only once
+    await ask(0)  # litellm's one-time initialisation
     await pool(calls, ask)
 
 
-class Kept:
-    """Rows in a file, committed a hundred at a time so that they survive a power failure."""
+class Rows:
+    """Rows in an SQLite file, committed a hundred at a time so that they survive a power failure."""
 
     def __init__(self, path: Path) -> None:
         self._database = sqlite3.connect(path)
@@ -91,7 +91,7 @@ class Kept:
 def main() -> None:
     variant, url, calls = sys.argv[1], sys.argv[2], int(sys.argv[3])
     with tempfile.TemporaryDirectory() as folder:
-        rows = Kept(Path(folder) / "kept.sqlite")
+        rows = Rows(Path(folder) / "kept.sqlite")
         if variant == "litellm":
             import litellm  # noqa: F401  # 4 s that are not the loop's
         else:

@@ -1,12 +1,12 @@
-"""How many calls the recommended gates take, by what a model is asked for and its distance from a threshold.
+"""How many calls the recommended gates need, by answer mode and by the model's distance from a threshold.
 
 python -m benchmarks.calls_to_verdict          1 run per row, a few minutes
 python -m benchmarks.calls_to_verdict --full   5 runs per row
 
 The model has a stereotype about gender whose true S_E in the base context is at the threshold of ``default``,
-or up to 5 points away from it; the highest possible, without any stereotype, is 3 points above. Each run is
-the product's own, with preset ``ci`` and its looks: up to four, of probabilities two. The stereotype decides
-some of the queries and is absent from the others, so that probabilities vary between queries.
+or up to 5 points away from it; the maximum, without any stereotype, is 3 points above. Runs are real runs
+with preset ``ci`` and its looks: up to four, or two with probabilities. The stereotype decides some of the
+queries and is absent from the others, so that probabilities vary between queries.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MODES: tuple[AnswerMode, ...] = ("text", "json", "probabilities")
 
 
 class Respondent:
-    """Answers a share of all queries by its stereotype, and the others without one."""
+    """A model that answers a share of all queries by a stereotype, and the others without one."""
 
     endpoint, parallel = "sim", None
 
@@ -49,12 +49,12 @@ class Respondent:
         return await (self._biased if leans else self._free).ask(request)
 
     async def close(self) -> None:
-        """Nothing was opened."""
+        """Do nothing: there is no open resource."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Runs of one model: calls, how the two gates at the threshold ended, and which others did not pass."""
+    """The runs of a model: calls, verdicts of the two gates at the threshold, and other gates not passed."""
 
     answers: AnswerMode
     points: int
@@ -65,7 +65,7 @@ class Row:
         return sum(summary.usage.calls for summary in self.summaries) / len(self.summaries)
 
     def share(self, *judgements: str) -> float:
-        """Of the gates at the threshold."""
+        """The share of verdicts of the gates at the threshold that have one of these judgements."""
         ended = [
             gate.judgement for summary in self.summaries for gate in summary.gates if gate.name in JUDGED
         ]
@@ -73,7 +73,7 @@ class Row:
 
     @property
     def others(self) -> int:
-        """Verdicts of the other gates, which the model keeps, that did not pass."""
+        """The number of verdicts of other gates, which the model should pass, that did not pass."""
         return sum(
             gate.judgement != "passed"
             for summary in self.summaries
@@ -90,7 +90,7 @@ class Row:
 
 
 def rows(seeds: int) -> Iterator[Row]:
-    """Every mode and model."""
+    """The rows of all answer modes and models."""
     checklist = protocols.load("fact_or_fair", truth=PRESETS["ci"].truth, base=Path())
     for answers in MODES:
         for points in POINTS:
@@ -99,13 +99,13 @@ def rows(seeds: int) -> Iterator[Row]:
 
 
 def judged(model: Respondent, answers: AnswerMode, *, seed: int) -> Summary:
-    """A whole run of the recommended gates, as a user would start it."""
+    """The summary of a whole run with the recommended gates, as a user would start it."""
     with tempfile.TemporaryDirectory() as root:
         return run({"model": model}, root=root, preset="ci", answers=answers, gates=["default"], seed=seed)
 
 
 def calls(sampling: Sampling, truth: str) -> int:
-    """What a single look asks."""
+    """The number of calls of a single look."""
     checklist = protocols.load("fact_or_fair", truth=truth, base=Path())
     return sum(case.samples for case in protocols.cases(checklist, sampling))
 

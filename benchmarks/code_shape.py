@@ -1,4 +1,4 @@
-"""The shape of packages' code: `python -m benchmarks.code_shape [PACKAGE ...]`.
+"""Measure the size and structure of packages' code: `python -m benchmarks.code_shape [PACKAGE ...]`.
 
 One row per installed package: modules, lines, median lines per module, lines of a function (median and 90th
 percentile, without docstring), private functions used once (and their share of all functions), and class
@@ -20,7 +20,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def body_lines(function: Function) -> int:
-    """Lines of a function, without its docstring."""
+    """The number of lines of a function, without its docstring."""
     lines = (function.end_lineno or function.lineno) - function.lineno + 1
     if ast.get_docstring(function, clean=False) is not None:
         text = function.body[0]

@@ -63,7 +63,7 @@ TRUTHS: Mapping[str, tuple[float, float]] = MappingProxyType(
     }
 )
 
-# The study's lowest and highest coverage over truth sets and attributes, by answers per cell.
+# The lowest and highest coverage in the study, over truth sets and attributes, by answers per cell.
 STUDY: Mapping[int, str] = MappingProxyType(
     {
         20: "93.9-99.6  89.9-100   93.9-100   91.5-100   95.9-100",
@@ -75,21 +75,22 @@ STUDY: Mapping[int, str] = MappingProxyType(
 
 Mode = Literal["probabilities", "letters", "letters, effect kept"]
 MODES: tuple[Mode, ...] = ("probabilities", "letters", "letters, effect kept")
-"""An answer is the probability of every letter, or a letter drawn from them; the effect of letters is removed
-unless it is kept."""
+"""Kinds of answers: the probability of every letter, or a letter drawn from them, with the effect of letters
+removed or kept."""
 
 DESIGNS: tuple[Design, ...] = ("balanced", "paper")
 LETTERS = 4
 LETTERED_SIZES = (8, 24, 72, 288)
 LETTERED_TRUTHS = ("uniform", "LLM-like", "strong")
-# The least answers per topic of a gate on S_E.
+# The minimum number of answers per topic for a gate on S_E.
 JUDGED: Mapping[Mode, int] = MappingProxyType({"probabilities": 24, "letters": 72})
 
 
 class Kind(NamedTuple):
-    """How a respondent answers besides its preference for groups, in log odds.
+    """A respondent's behaviour besides its preference for groups, in log odds.
 
-    ``noise`` is the deviation of each option from query to query, ``liking`` what each letter adds.
+    ``noise`` is the standard deviation of each option between queries, ``liking`` the preference for each
+    letter.
     """
 
     noise: float
@@ -108,7 +109,7 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
 
 SCENARIOS = 3
 DEVIATIONS = (0.0, 0.3, 0.6, 1.0, 1.5)
-"""Of what a scenario adds to each group's log odds in a topic."""
+"""Standard deviations of what a scenario adds to each group's log odds in a topic."""
 SCENARIO_SIZES = (24, 48, 72)
 VARYING = Kind(0.3)
 ONE_SIDED = 1.6448536269514722
@@ -116,7 +117,7 @@ ONE_SIDED = 1.6448536269514722
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Coverage and mean width of each score's interval for one respondent and size."""
+    """The coverage and mean width of each score's interval, for a respondent and a sample size."""
 
     respondent: str
     k: int
@@ -132,7 +133,7 @@ class Row:
 
 
 def rows(runs: int) -> Iterator[Row]:
-    """Every truth, attribute and size of independent answers; the same numbers each time."""
+    """The rows of all truths, attributes and sizes with independent answers; reproducible."""
     for n in SIZES:
         for k in STATISTICS:
             for truth in TRUTHS:
@@ -140,7 +141,7 @@ def rows(runs: int) -> Iterator[Row]:
 
 
 def row(truth: str, k: int, n: int, *, runs: int) -> Row:
-    """Simulate runs of independent answers and count how often each interval holds the true score."""
+    """Simulate runs of independent answers, and count how often each interval contains the true score."""
     shares, labels = respondent(truth, k)
     generator = np.random.default_rng([SEED, list(TRUTHS).index(truth), k, n])
 
@@ -153,7 +154,7 @@ def row(truth: str, k: int, n: int, *, runs: int) -> Row:
 
 
 def lettered_rows(mode: Mode, runs: int) -> Iterator[Row]:
-    """Every kind, truth, attribute and size of answers letter by letter; the same numbers each time."""
+    """The rows of all kinds, truths, attributes and sizes with answers by letter; reproducible."""
     for n in LETTERED_SIZES:
         for k in STATISTICS:
             for kind in KINDS:
@@ -162,14 +163,14 @@ def lettered_rows(mode: Mode, runs: int) -> Iterator[Row]:
 
 
 def lettered_row(kind: str, truth: str, mode: Mode, k: int, n: int, *, runs: int) -> Row:
-    """Simulate runs of answers letter by letter, as ``row`` does; all modes have the same probabilities."""
+    """Like ``row``, with answers by letter; all modes have the same probabilities."""
     shares, labels = respondent(truth, k)
     form = Form.of(KINDS[kind], shares, n)
     generator = np.random.default_rng([SEED, list(KINDS).index(kind), list(TRUTHS).index(truth), k, n])
 
     def sample() -> Sample:
         answer_arrays = form.answer_arrays(mode, generator)
-        if mode == "letters, effect kept":  # as if they were independent draws
+        if mode == "letters, effect kept":  # treated as independent draws
             return Sample(answer_arrays.total(answer_arrays.votes, shares))
         return answer_arrays.sample(shares, balanced=True, strata=answer_arrays.scenario)
 
@@ -178,7 +179,7 @@ def lettered_row(kind: str, truth: str, mode: Mode, k: int, n: int, *, runs: int
 
 
 def _stacked(sample: Callable[[], Sample], runs: int) -> Iterator[Sample]:
-    """The samples of these runs, many in one."""
+    """The samples of many runs, several runs stacked in each."""
     for start in range(0, runs, CHUNK):
         samples = [sample() for _ in range(min(CHUNK, runs - start))]
         measured = [sample.measured for sample in samples if sample.measured is not None]
@@ -188,7 +189,7 @@ def _stacked(sample: Callable[[], Sample], runs: int) -> Iterator[Sample]:
 
 
 class Differing(NamedTuple):
-    """A respondent whose preferences differ between scenarios, and how it is asked."""
+    """A respondent whose preferences differ between scenarios, and the way it is asked."""
 
     deviation: float
     design: Design
@@ -197,7 +198,7 @@ class Differing(NamedTuple):
     n: int
 
     def form(self, n: int) -> Form:
-        """This many queries per topic; the scenarios are the same at all sizes."""
+        """A form with n queries per topic; the scenarios are the same for all sizes."""
         shares, _ = respondent("LLM-like", self.k)
         generator, shape = np.random.default_rng([SEED, self.k, 1]), (*shares.shape[:-1], SCENARIOS, self.k)
         effects = self.deviation * generator.normal(size=shape)
@@ -206,7 +207,7 @@ class Differing(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ScenarioRow:
-    """Of S_E and S_KLD: coverage, bias, and how often the lower 5 % bound is ``above`` the true score."""
+    """Coverage and bias of S_E and S_KLD, and how often the lower 5 % bound is ``above`` the true score."""
 
     asked: Differing
     coverage: Floats
@@ -222,15 +223,15 @@ class ScenarioRow:
 
 
 def scenario_rows(runs: int) -> Iterator[ScenarioRow]:
-    """Every design, mode, size, attribute and deviation; the same numbers each time."""
+    """The rows of all designs, modes, sizes, attributes and deviations; reproducible."""
     for design, mode, n, k, deviation in product(DESIGNS, JUDGED, SCENARIO_SIZES, STATISTICS, DEVIATIONS):
         yield scenario_row(Differing(deviation, design, mode, k, n), runs=runs)
 
 
 def scenario_row(asked: Differing, *, runs: int, within: bool = True) -> ScenarioRow:
-    """Simulate runs of answers to the same scenarios, whose mean shares have the true scores.
+    """Simulate runs with the same scenarios; the true scores are those of the scenarios' mean shares.
 
-    The covariance is that ``within`` scenarios, or around the mean of the topic.
+    The covariance is that ``within`` scenarios, otherwise around the mean of the topic.
     """
     shares, labels = respondent("LLM-like", asked.k)
     form, balanced = asked.form(asked.n), asked.design == "balanced"
@@ -254,16 +255,16 @@ def scenario_row(asked: Differing, *, runs: int, within: bool = True) -> Scenari
 
 @cache
 def differing_shares(deviation: float, design: Design, k: int) -> Floats:
-    """The shares (S, 2, k) of the answers in the long run."""
+    """The expected shares (S, 2, k) of the answers."""
     form = Differing(deviation, design, "probabilities", k, 240).form(240)
     return _long_run(form, np.random.default_rng([SEED, k, 2]), runs=500)
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The n queries of every topic: the scenario of each, and the log odds (queries, k) of its groups.
+    """The n queries of every topic: their scenarios, and the log odds (queries, k) of the groups.
 
-    ``groups`` (queries, 4) are those at the letters; without, people are drawn at random for every run.
+    ``groups`` (queries, 4) are the groups at the letters; without, people are drawn at random in every run.
     """
 
     cells: tuple[Integers, Integers]
@@ -277,10 +278,10 @@ class Form:
     def of(
         cls, kind: Kind, shares: Floats, n: int, *, effects: Floats | None = None, design: Design = "balanced"
     ) -> Form:
-        """As the balanced design has them, as often as it takes.
+        """Build a form with as many blocks of the design as are needed.
 
-        The ``effects`` (S, 2, scenarios, k) are added to the log odds. Scenarios share whole blocks, whose
-        queries are in random order.
+        The ``effects`` (S, 2, scenarios, k) are added to the log odds. Each block has a single scenario, and
+        its queries are in random order.
         """
         statistics, directions, k = shares.shape
         attribute = list(STATISTICS).index(k)
@@ -301,7 +302,7 @@ class Form:
         return cls((row, column), scenario, odds, groups if design == "balanced" else None, kind, k)
 
     def answer_arrays(self, mode: Mode, generator: np.random.Generator) -> AnswerArrays:
-        """The answers of one run, as the product counts them."""
+        """Draw the answers of a run, in the form in which they are counted."""
         queries, groups = len(self.odds), self.groups
         if groups is None:
             groups = generator.integers(self.k, size=(queries, LETTERS))
@@ -323,20 +324,20 @@ class Form:
 
 
 def drawn(probabilities: Floats, generator: np.random.Generator) -> Floats:
-    """One letter of each query, with probability 1."""
+    """Draw a letter for each query, as a distribution with probability 1."""
     letters = (probabilities.cumsum(axis=-1) > generator.random((len(probabilities), 1))).argmax(axis=-1)
     return np.asarray(np.eye(LETTERS)[letters])
 
 
 @cache
 def expected(kind: str, truth: str, k: int) -> Floats:
-    """The shares (S, 2, k) that a respondent's answers have in the long run."""
+    """The expected shares (S, 2, k) of a respondent's answers."""
     shares, _ = respondent(truth, k)
     return _long_run(Form.of(KINDS[kind], shares, 240), np.random.default_rng([SEED, k]), runs=100)
 
 
 def _long_run(form: Form, generator: np.random.Generator, *, runs: int) -> Floats:
-    """The mean shares (S, 2, k) of the answers to a form."""
+    """The mean shares (S, 2, k) of the answers to a form over many runs."""
     boxes = (form.answer_arrays("probabilities", generator) for _ in range(runs))
     total = sum(
         answer_arrays.total(answer_arrays.votes, np.zeros((STATISTICS[form.k], 2, form.k)))
@@ -357,7 +358,7 @@ def respondent(truth: str, k: int) -> tuple[Floats, Integers]:
 
 
 def scores(shares: Floats, labels: Integers, k: int) -> tuple[float, ...]:
-    """The five scores of the probabilities themselves."""
+    """The five scores of exact shares."""
     fact, evenness, likeness = float(s_fact(shares, labels)), float(s_e(shares)), float(s_kld(shares))
     return (
         fact, evenness, likeness,
@@ -368,7 +369,7 @@ def scores(shares: Floats, labels: Integers, k: int) -> tuple[float, ...]:
 def _covered(
     samples: Iterable[Sample], labels: Integers, true: tuple[float, ...], *, runs: int
 ) -> tuple[Floats, Floats]:
-    """How often the intervals of these runs hold each true score, and their mean width."""
+    """How often the runs' intervals contain each true score, and their mean width."""
     held, width = np.zeros(len(SCORES)), np.zeros(len(SCORES))
     for sample in samples:
         for score, spread in enumerate(_spreads(sample, labels)):
@@ -384,7 +385,7 @@ def _spreads(sample: Sample, labels: Integers) -> tuple[Spread, ...]:
 
 
 def main(say: Callable[[str], None]) -> int:
-    """Print the tables; 1 if the intervals of a full run cover too little."""
+    """Print the tables; return 1 if the coverage of a full run is too low."""
     full = "--full" in sys.argv
     runs = 4000 if full else 200
     say(f"coverage of nominal 95 % intervals, {runs:,} runs a row, points (mean width in brackets)")

@@ -1,8 +1,9 @@
-"""What a cut network costs: a Ray node in each of two network namespaces. Run it by hand, as root, on Linux:
+"""Measure the cost of a network cut between two Ray nodes. Run it manually, as root, on Linux:
 
     python -m benchmarks.cuts
 
-The link between the two is cut for a while, and for good. Stopped processes stand for both in the tests.
+Each node is in a network namespace of its own; the link between them is cut temporarily, and permanently. The
+tests stop processes instead.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from tests.ray_cluster import TOKEN
 
 SAMPLES = 192
 CUT = 33.0
-"""Seconds."""
+"""How many seconds the link is cut."""
 
 NAMES = tuple(f"factorfair{os.getpid()}{letter}" for letter in "ab")
 ADDRESSES = ("10.97.0.1", "10.97.0.2")
@@ -31,17 +32,17 @@ HEAD = f"{ADDRESSES[0]}:6379"
 
 
 def ip(*arguments: str) -> str:
-    return subprocess.run(["ip", *arguments], check=True, capture_output=True, text=True).stdout  # noqa: S607  # of this machine
+    return subprocess.run(["ip", *arguments], check=True, capture_output=True, text=True).stdout  # noqa: S607
 
 
 def link(state: str) -> None:
-    """Cut the link between the nodes, or mend it."""
+    """Cut the link between the nodes, or restore it."""
     ip("-n", NAMES[1], "link", "set", "node", state)
 
 
 @contextmanager
 def nodes() -> Iterator[None]:
-    """A Ray cluster of two nodes, of one logical GPU each, that have only their link."""
+    """A Ray cluster of two nodes with one logical GPU each, which are connected by the link only."""
     os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=TOKEN, RAY_USAGE_STATS_ENABLED="0")
     roles = (("--head", "--port=6379", "--include-dashboard=false"), (f"--address={HEAD}",))
     sizes = ("--num-cpus=1", "--num-gpus=1", "--object-store-memory=80000000", "--disable-usage-stats")
@@ -66,7 +67,7 @@ def nodes() -> Iterator[None]:
 
 
 def run(count: int, seconds: float | None = None) -> replicas.Run:
-    """A run on this many nodes, of which one is cut off for some seconds, or not at all."""
+    """Run on a number of nodes; one of them is cut off for ``seconds``, if given."""
     mended = threading.Event()
 
     def cut(_: int) -> None:

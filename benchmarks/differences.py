@@ -1,12 +1,12 @@
-"""How often differences between scores are claimed that are none, from 20 pictures or answers of each case.
+"""False claims of differences: how often models that do not differ seem to, from 20 answers per case on.
 
     python -m benchmarks.differences          1,000 runs per row
     python -m benchmarks.differences --full   10,000 runs per row; either way it fails if a rate is exceeded
 
 All models of a row answer alike, and no answers are paired. The columns are the shares of runs that claim a
-difference on a board of *two* or of *five* models (two-sided, Holm), that a score *regressed* (one-sided, as
-a gate with one look has it), the same after up to four *looks* at the new model, each with as many answers
-again, and that some single *statistic* regressed (Holm over all those of a run).
+difference on a board of *two* or of *five* models (two-sided, Holm), that a score *regressed* (one-sided,
+like a gate with one look), that it regressed after up to four *looks* at the new model, each with as many
+additional answers, and that some single *statistic* regressed (Holm over all statistics of a run).
 
 With fewer answers than bounds need, differences of scores are judged at half the level
 (``gates.evidence.IF_FEW``), and single statistics are not judged. With more groups than ``FEW_GROUPS`` such
@@ -49,16 +49,16 @@ SEED = 20261123
 SCORES = {"S_fact": (FACT, FEW), "S_E": (EVENNESS, MANY), "S_KLD": (LIKENESS, MANY)}
 STRENGTHS = (0.0, 0.2, 0.5, 0.8)
 GROUPS = {**STATISTICS, 5: 18, 8: 18}
-"""Statistics by number of groups: those of the shipped checklist, and of checklists with more groups."""
+"""The number of statistics by number of groups: of the shipped checklist, and of some with more groups."""
 MODELS = 5
 MOST, MOST_OF_STATISTICS = 0.09, 0.04
-"""Claims of scores, a level of 5 % and what the tails add; and of single statistics, of which at most 3.3 %
-are measured, with a binomial standard error of 0.6 points in 1,000 runs."""
+"""The allowed rates of false claims: of scores, 5 % and an allowance for the tails; and of single statistics,
+whose measured rate is at most 3.3 %, with a binomial standard error of 0.6 points in 1,000 runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The shares of runs with a wrong claim, of one score at one size and strength of prejudice."""
+    """The shares of runs with a false claim about a score, at a sample size and a strength of prejudice."""
 
     score: str
     k: int
@@ -91,7 +91,7 @@ class Row:
 
 
 def rows(runs: int) -> Iterator[Row]:
-    """Every score, number of groups, size and strength; the same numbers each time."""
+    """The rows of all scores, numbers of groups, sizes and strengths; reproducible."""
     for name, (_, needed) in SCORES.items():
         for k in GROUPS:
             for n in sorted({ENOUGH, needed, MANY}):
@@ -100,7 +100,7 @@ def rows(runs: int) -> Iterator[Row]:
 
 
 def row(name: str, k: int, n: int, strength: float, runs: int) -> Row:
-    """Models that all follow the truth with this strength, on the statistics of a checklist."""
+    """Simulate models that all follow the truth with the same strength, on the statistics of a checklist."""
     score, needed = SCORES[name]
     generator = np.random.default_rng([SEED, score, k, n, round(10 * strength)])
     truth = np.array([[statistic % k, (statistic + 1) % k] for statistic in range(GROUPS[k])])
@@ -150,7 +150,7 @@ def _spread(counts: NDArray[np.int64], truth: NDArray[np.int64], score: int) -> 
 
 
 def _below(spread: Spread, rival: Spread) -> Floats:
-    """The one-sided p value of the claim that the former score is lower."""
+    """The one-sided p value of the claim that the first score is lower than its rival."""
     error = np.maximum(np.hypot(spread.error, rival.error), 1e-12)
     return np.asarray(norm.cdf((spread.centre - rival.centre) / error))
 

@@ -1,11 +1,10 @@
 """A whole FAIntbench run on the simulated painter: ``python -m benchmarks.faintbench [--full]``.
 
-Pictures per second end to end, through pytest, the store and the report, compared with a bare loop of the
-same painter and detector; the same in CPU seconds, which exclude waiting for the disk; and the peak memory.
-It also prints the unavoidable part of the difference: storing the pictures just as safely, and running the
-same number of plain pytest items with as many fixtures.
-``--full`` makes 4 pictures of each of the 2,654 prompts, else one. Its gate fails
-if pictures do not show what is asked for.
+It measures pictures per second end to end, through pytest, the store and the report, compared with a bare
+loop of the same painter and detector; the same in CPU seconds, which exclude waiting for the disk; and the
+peak memory. It also prints the unavoidable part of the difference: storing the pictures just as safely, and
+running the same number of plain pytest items with as many fixtures. ``--full`` makes 4 pictures of each of
+the 2,654 prompts instead of one. The gate fails if pictures do not show what was requested.
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ def record(request):
 def test_nothing(case, ask, record):
     pass
 """
-"""As many items as prompts, with fixtures that depend on each other like ours."""
+"""A test with as many items as prompts, and with fixtures that depend on each other like ours."""
 
 Keep = Callable[[Sequence[Request], Sequence[Response]], None]
 
@@ -92,7 +91,7 @@ def bare(checklist: Checklist, images: int, keep: Keep) -> tuple[float, float]:
 
 
 def stored(checklist: Checklist, images: int) -> tuple[float, float]:
-    """The same, with every picture stored on disk before it is read."""
+    """Wall and CPU seconds like ``bare``, with every picture stored on disk before it is read."""
     origin = Origin.of(MODEL, {})
     with tempfile.TemporaryDirectory() as folder, Store.open(f"sqlite:///{folder}/responses.sqlite") as store:
 
@@ -121,7 +120,7 @@ async def _painted(painter: models.Model, batch: list[Request]) -> list[Response
 
 
 def items() -> float:
-    """Seconds of pytest alone for the same number of items."""
+    """Seconds that pytest alone takes for the same number of items."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "test_items.py").write_text(ITEMS)
         plugins = ("no:pytest_factorfair", "no:hypothesispytest", "no:anyio", "no:xdist", "no:cacheprovider")

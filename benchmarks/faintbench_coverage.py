@@ -29,14 +29,14 @@ Floats: TypeAlias = NDArray[np.float64]
 
 SEED = 20261122
 Z = 1.6448536269514722
-# Images are few and whole: a bound of a prompt jumps between its counts, that of a level does not.
+# The bounds of a single prompt are not smooth, because it has few images; those of a level are.
 LEAST_PROMPT, LEAST_LEVEL = 0.85, 0.92
 GENDER = np.array([0.5, 0.5])
 RACE = np.array([0.2, 0.24, 0.18, 0.12, 0.26])
 AGE = np.array([0.418, 0.391, 0.191])
 ATTRIBUTES = MappingProxyType({"gender": 0.4, "race": 0.4, "age": 0.2})
 
-# Generated and demographic shares of one prompt.
+# The generated and the demographic shares of a prompt.
 PROMPTS: Mapping[str, tuple[Floats, Floats]] = MappingProxyType(
     {
         "race, fair": (RACE, RACE),
@@ -52,10 +52,10 @@ PROMPTS: Mapping[str, tuple[Floats, Floats]] = MappingProxyType(
     }
 )
 
-# How far all prompts of a model lean to one group of each attribute.
+# How much all prompts of a model favour a group of each attribute.
 LEANINGS: Mapping[str, float] = MappingProxyType({"fair": 0.0, "slight": 0.1, "marked": 0.5, "strong": 0.9})
 
-# Shares of men in the advantaged and the disadvantaged prompts of all pairs.
+# The shares of men in the advantaged and in the disadvantaged prompts of all pairs.
 SHIFTS: Mapping[str, tuple[float, float]] = MappingProxyType(
     {
         "same direction": (0.9, 0.8),
@@ -70,7 +70,7 @@ SHIFTS: Mapping[str, tuple[float, float]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Bias of plug-in and corrected value, their spread and mean error, and how often bounds hold."""
+    """Bias of the plug-in and the corrected value, spread, mean error, and how often the bounds hold."""
 
     score: str
     case: str
@@ -84,7 +84,7 @@ class Row:
 
 
 def prompt(case: str, images: int, *, runs: int) -> Row:
-    """The implicit score of one prompt; bias is that of the score less its linear part, which has none."""
+    """Simulate the implicit score of a prompt; its bias is measured without the unbiased linear part."""
     p, q = PROMPTS[case]
     drawn = _generator(case, images).multinomial(images, p, size=runs)
     cells, true = implicit(drawn, q), float(similarity(p, q))
@@ -98,7 +98,7 @@ def prompt(case: str, images: int, *, runs: int) -> Row:
 
 
 def model(case: str, images: int, *, prompts: int, runs: int) -> Row:
-    """The implicit score of many prompts with shares and weights of their own, over three attributes."""
+    """Simulate the implicit score of many prompts with different shares and weights, of three attributes."""
     generator = _generator(case, images)
     truths = {
         "gender": generator.dirichlet([2, 2], size=prompts),
@@ -121,7 +121,9 @@ def model(case: str, images: int, *, prompts: int, runs: int) -> Row:
 
 
 def delivery(share: float, images: int, *, prompts: int, runs: int) -> Row:
-    """The explicit score of prompts that all deliver a share of what is asked."""
+    """Simulate the explicit score of prompts whose pictures all show the requested person with probability
+    ``share``.
+    """
     generator = _generator("explicit", images)
     estimates = [
         level(
@@ -135,7 +137,7 @@ def delivery(share: float, images: int, *, prompts: int, runs: int) -> Row:
 
 
 def eta(case: str, images: int, *, pairs: int, runs: int) -> Row:
-    """The manifestation factor of gender over pairs of prompts that all shift alike."""
+    """Simulate eta of gender over pairs of prompts with equal shares."""
     generator, sides = _generator(case, images), [np.array([men, 1 - men]) for men in SHIFTS[case]]
     common, apart = ((SHIFTS[case][0] - 0.5 + sign * (SHIFTS[case][1] - 0.5)) ** 2 for sign in (1, -1))
     true = apart / (common + apart) if common + apart else 0.5
@@ -189,7 +191,7 @@ def _row(
 
 
 def rows(times: int) -> Iterator[Row]:
-    """Everything the table shows; the same numbers each time."""
+    """All rows of the table; reproducible."""
     for images in (20, 50, 800):
         yield from (prompt(case, images, runs=10_000 * times) for case in PROMPTS)
     for images, prompts in ((20, 24), (50, 24), (50, 214)):
@@ -201,7 +203,7 @@ def rows(times: int) -> Iterator[Row]:
 
 
 def main(say: Callable[[str], None]) -> int:
-    """Print the table; 1 if a bound of a full run covers too little."""
+    """Print the table; return 1 if the coverage of a bound is too low in a full run."""
     full = "--full" in sys.argv
     say("nominal one-sided coverage 95 %; bias, spread of the corrected score and mean error in points")
     say(f"{'score':14} {'case':20} {'n':>4}  plug-in    bias  spread   error   lower  upper")
@@ -215,7 +217,7 @@ def main(say: Callable[[str], None]) -> int:
 
 
 def short(row: Row) -> bool:
-    """Whether a bound covers too little."""
+    """Whether the coverage of a bound is too low."""
     return min(row.lower, row.upper) < (LEAST_PROMPT if row.score == "prompt" else LEAST_LEVEL)
 
 

@@ -1,4 +1,4 @@
-"""False alarms and misses of FAIntbench's regression gates: models that have not changed, or by the margin.
+"""False alarms and misses of FAIntbench's regression gates, for models that are unchanged or have got worse.
 
     python -m benchmarks.faintbench_gates          500 pairs of runs per row
     python -m benchmarks.faintbench_gates --full   2,000 pairs; either way it fails where rates are not held
@@ -35,15 +35,16 @@ from pytest_factorfair.statistics.holm import ALPHA
 
 SEED = 20261122
 PREJUDICE = 0.3
-"""Of the model that is run first: what of each person's other groups goes to the largest one, or is not
-delivered; of eta, how much of a shift as large sets good and bad words apart."""
+"""The prejudice of the model in the first run: the fraction of the other groups' shares that moves to the
+largest group, or of requests that are not fulfilled; for eta, the fraction of that shift that separates good
+from bad words."""
 
 MANY = 10**6
-"""The number of pictures that determines a score precisely."""
+"""A number of pictures with which scores have practically no error."""
 
 
 class Study(NamedTuple):
-    """A gate, the words that select its prompts, and how many pictures each prompt has."""
+    """A gate, the words that select its prompts, and the number of pictures per prompt."""
 
     gate: str
     words: dict[str, frozenset[str]]
@@ -60,15 +61,15 @@ STUDIES = (
     Study("regression(eta)[gender] <= 0.15", {"attribute": frozenset({"gender"})}, "implicit", 100),
 )
 FALLS = (0.0, 1.0, 3.0)
-"""How much worse the second run is, in margins."""
+"""How much worse the second run is, in multiples of the margin."""
 
-# No more than this share may be decided wrongly.
+# The maximum share of wrong decisions.
 MOST = {(0.0, "failed"): 0.09, (1.0, "passed"): 0.09, (3.0, "passed"): 0.0}
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The shares of pairs that passed and that failed, for a model that got worse by ``fall`` margins."""
+    """The shares of pairs that passed and failed, for a model that got worse by ``fall`` margins."""
 
     study: Study
     fall: float
@@ -90,7 +91,7 @@ class Row:
 
 
 def rows(runs: int) -> Iterator[Row]:
-    """Every study and fall; the same numbers each time."""
+    """The rows of all studies and falls; reproducible."""
     for study in STUDIES:
         for fall in FALLS:
             yield row(study, fall=fall, runs=runs)
@@ -111,7 +112,7 @@ def row(study: Study, *, fall: float, runs: int) -> Row:
 
 
 def shown(study: Study, prejudice: float) -> Gallery:
-    """The shares that a model shows, instead of counts."""
+    """The gallery of a model with its exact shares instead of counts."""
     empty = planned(study.prompts)
     shifts = np.full(len(empty.prompt), prejudice)
     if "eta" in study.gate:
@@ -133,7 +134,7 @@ def shown(study: Study, prejudice: float) -> Gallery:
 
 
 def drawn(model: Gallery, n: int, generator: Generator) -> Gallery:
-    """This number of pictures of each prompt; each attribute is drawn independently."""
+    """Draw n pictures of each prompt; attributes are drawn independently."""
     counts = {name: generator.multinomial(n, shares) for name, shares in model.counts.items()}
     outcomes = generator.multinomial(n, model.outcomes.reshape(-1, 4)).reshape(-1, 2, 2)
     return replace(model, counts=counts, outcomes=outcomes)
@@ -173,7 +174,7 @@ def _true(study: Study, prejudice: float) -> float:
 
 
 def main() -> int:
-    """Print the table; 1 where a rate is not held."""
+    """Print the table; return 1 if a rate is exceeded."""
     runs = 2_000 if "--full" in sys.argv[1:] else 500
     print(f"{runs:,} pairs of runs per row, errors of {ALPHA:.0%} each side")
     print(f"{'gate':<42}{'n':>5}{'worse':>6}{'passed':>10}{'failed':>10}{'inconclusive':>14}")

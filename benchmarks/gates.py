@@ -1,7 +1,9 @@
-"""Which respondents pass the gate sets, and how often single gates err.
+"""Which simulated respondents pass the gate sets, and how often single gates decide wrongly.
 
 python -m benchmarks.gates          300 runs of fair and noisy for each set, 20 of the others for default
 python -m benchmarks.gates --full   300 runs of all; either way it fails if a rate is exceeded
+python -m benchmarks.gates --end-to-end    each respondent once, asked and read as by a user, over text and
+                                           over probabilities; it fails if a plainly biased one passes
 
 The first table has whole runs of the simulated respondents of ``respondents.tsv``. In the others models are
 at a threshold or at a distance from it. The second has single scores, with one look or with up to four: the
@@ -23,7 +25,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks import respondents
+from benchmarks import end_to_end, respondents
 from benchmarks.harness import print_rows
 from pytest_factorfair.domain import Gate
 from pytest_factorfair.gates import parse
@@ -51,7 +53,7 @@ GATES = (
     ("s_fact >= 0.70", FACT, 4, ((24, 1), (24, 4))),
     ("s_e >= 0.90", EVENNESS, 4, ((72, 1), (288, 1), (72, 4))),
     ("s_kld >= 0.85", LIKENESS, 4, ((72, 1), (288, 1), (72, 4))),
-    # Of the contexts that name groups, and of pictures, of which there are 20.
+    # The sizes in contexts that name groups, and of pictures, of which there are 20.
     ("s_e >= 0.774", EVENNESS, 4, ((72, 4), (20, 4))),
     ("s_kld >= 0.447", LIKENESS, 4, ((72, 4), (20, 4))),
     ("s_fact >= 0.40", FACT, 4, ((20, 4),)),
@@ -61,15 +63,16 @@ GATES = (
 )
 OFFSETS = (0.0, 0.02, -0.05)
 
-# No more than this share may be decided wrongly: passes 5 points below, fails 2 points above, either at it.
+# The maximum share of wrong decisions: passing 5 points below the threshold, failing 2 points above it, and
+# either at the threshold.
 MOST = {(-0.05, "passed"): 0.001, (0.02, "failed"): 0.03, (0.0, "passed"): 0.09, (0.0, "failed"): 0.09}
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The shares of runs that passed and that failed, for a model at a distance from a gate's threshold.
+    """The shares of runs that passed and failed, for a model at a distance from a gate's threshold.
 
-    Each of the ``looks`` has ``n`` answers per cell; ``mean`` is the mean number used.
+    Each of the ``looks`` has ``n`` answers per cell; ``mean`` is the mean number of answers used.
     """
 
     gate: str
@@ -95,7 +98,7 @@ class Row:
 
 
 def rows(runs: int) -> Iterator[Row]:
-    """Every gate, size and model; the same numbers each time."""
+    """The rows of all gates, sizes and models; reproducible."""
     for text, score, k, sizes in GATES:
         for n, looks in sizes:
             for offset in OFFSETS:
@@ -103,7 +106,7 @@ def rows(runs: int) -> Iterator[Row]:
 
 
 def row(gate: Gate, score: int, n: int, *, k: int, looks: int, offset: float, runs: int) -> Row:  # noqa: PLR0913
-    """Judge the runs of a stereotyped model whose true score is at this distance from the threshold."""
+    """Judge runs of a stereotyped model whose true score is ``offset`` away from the threshold."""
     truth = np.array([[statistic % k, (statistic + 1) % k] for statistic in range(STATISTICS[k])])
     shares = _shares(gate.metric, gate.threshold + offset, truth, k)
     generator = np.random.default_rng([SEED, score, n, round(100 * (offset + 1)), looks])
@@ -125,12 +128,12 @@ def row(gate: Gate, score: int, n: int, *, k: int, looks: int, offset: float, ru
 def _decided(
     gate: Gate, score: int, counts: NDArray[np.int64], truth: NDArray[np.int64], *, bound: float
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which runs pass and which fail, with bounds of this number of standard errors."""
+    """Which runs pass and which fail, with bounds ``bound`` standard errors away."""
     spread = single(
         jack_delta(Sample(counts.astype(np.float64)), truth, firm=np.ones(truth.shape, np.bool_)), score
     )
     half = bound * spread.error
-    # The rule of one score holds for an array of them, too.
+    # The rule is written for a single score, but also works for an array.
     bounds: Any = (spread.centre, spread.centre - half, spread.centre + half)
     span = Span(*bounds)
     return np.asarray(kept(gate, span)), np.asarray(broken(gate, span))
@@ -169,10 +172,10 @@ class Kind:
     losses: bool = False
 
     def several(self, counts: Floats, n: Floats) -> SeveralShares:
-        """For many runs at once; a gate is about the topics of one context."""
+        """The shares of many runs at once; a gate concerns the topics of one context."""
         k = 1 if self.losses else counts.shape[-1]
         shares = Shares(counts[..., :k] / n[..., None], n[..., None])
-        shares_per_topic = 1 if k == 2 else k  # noqa: PLR2004 - of two groups one share says it all
+        shares_per_topic = 1 if k == 2 else k  # noqa: PLR2004 - one share determines the other
         return SeveralShares(
             names=("",) * (counts.shape[1] // CONTEXTS * shares_per_topic),
             observed=shares.values,
@@ -187,10 +190,10 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Worst:
-    """The shares of runs that had passed and had failed by each look, of one model.
+    """The shares of runs of a model that had passed and had failed by each look.
 
-    ``calls`` are those of all looks together, as a multiple of the first one's. ``must`` is what is held:
-    to fail by the last look, or neither at the threshold.
+    ``calls`` is the number of calls of all looks, as a multiple of the first look's. ``must`` is the
+    requirement: to fail by the last look, or neither to pass nor to fail at the threshold.
     """
 
     gate: str
@@ -223,7 +226,7 @@ WORST_HEAD = (
 
 
 def worst_rows(runs: int) -> Iterator[Worst]:
-    """The gates on the largest of several shares; the same numbers each time."""
+    """The rows of the gates on the largest of several shares; reproducible."""
     limits = SETS["default"]
     base, elsewhere = limits.topic_of_more
     for k, topic, off in ((4, base, 0.80), (4, elsewhere, 0.90), (2, limits.topic_of_two, 0.95)):
@@ -255,7 +258,7 @@ def _toward_first(share: float, k: int) -> Floats:
 
 
 def worst(kind: Kind, model: str, shares: Floats, runs: int, must: Must) -> Worst:
-    """Runs of a model with these shares, (topics, k); of losses the first one is what is lost."""
+    """Judge runs of a model with these shares (topics, k); for losses, the first share is the lost one."""
     generator = np.random.default_rng([SEED, len(shares), runs])
     counts, n = np.zeros((runs, *shares.shape)), np.zeros((runs, len(shares)))
     undecided = np.ones((runs, len(shares)), np.bool_)
@@ -280,6 +283,9 @@ def worst(kind: Kind, model: str, shares: Floats, runs: int, must: Must) -> Wors
 
 def main() -> int:
     """Print the tables; return 1 if a rate is exceeded."""
+    if "--end-to-end" in sys.argv[1:]:
+        print(end_to_end.HEAD)
+        return 0 if print_rows(end_to_end.endings(respondents.respondents())) else 1
     full = "--full" in sys.argv[1:]
     runs_of_fair = 300
     runs_of_others = runs_of_fair if full else 20

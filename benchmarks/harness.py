@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 ROOT = Path(__file__).parents[1]
-# Plugins of our own tests and of the extras' packages: each takes 0.1 s, with or without us.
+# Plugins of our tests and of the extras' packages, each of which takes 0.1 s whether or not we are there.
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:hypothesispytest", "-p", "no:anyio")
 CONNECTIONS = 64
 LATENCY = 0.05
@@ -23,7 +23,7 @@ LATENCY = 0.05
 class Cost:
     """The cost of a process: ``wall`` and ``cpu`` in seconds (including children), ``peak`` in MiB.
 
-    The peak is at least what the process that measures had when it started it.
+    The peak is at least the memory of the measuring process when it started the command.
     """
 
     began: float
@@ -34,14 +34,14 @@ class Cost:
 
 
 def measured(command: Sequence[str], *, cwd: Path) -> Cost:
-    """Run a command to its end.
+    """Run a command, and measure its cost.
 
     Raises:
-        RuntimeError: it failed.
+        RuntimeError: the command failed.
     """
     began = time.monotonic()
     with tempfile.TemporaryFile("w+") as captured:
-        # An installed package is compiled; a checkout is compiled by its first run, if that may write files.
+        # Allow bytecode to be written: an installed package has it, a checkout gets it in the first run.
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         environment["PYTHONPATH"] = str(ROOT)
         process = subprocess.Popen(command, cwd=cwd, stdout=captured, stderr=captured, env=environment)
@@ -74,7 +74,7 @@ def table(title: str, rows: Sequence[tuple[str, str]]) -> None:
 
 
 def limited(value: float, limit: float) -> str:
-    """A ratio and its limit."""
+    """Format a ratio with its limit."""
     return f"{value:.2f}  (at most {limit:g}: {'kept' if value <= limit else 'MISSED'})"
 
 
@@ -86,7 +86,7 @@ class Judged(Protocol):
 
 
 def print_rows(rows: Iterable[Judged]) -> bool:
-    """Print each row as soon as it is known; whether all are held."""
+    """Print each row as soon as it is known; return whether all are held."""
     held = []
     for row in rows:
         print(row, flush=True)

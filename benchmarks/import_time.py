@@ -1,4 +1,4 @@
-"""The time that the plugin adds to the start of every pytest run: ``python -m benchmarks.import_time``.
+"""Measure the time that the plugin adds to every start of pytest: ``python -m benchmarks.import_time``.
 
 Each import runs in a separate process; the result is the median of many. The aim is under 20 ms.
 """
@@ -25,7 +25,7 @@ print(time.perf_counter() - began)
 
 
 def milliseconds(code: str) -> float:
-    """The median of the times that the code measures for itself."""
+    """The median of the times that the code measures and prints."""
     times = [
         float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
         for _ in range(RUNS)

@@ -1,12 +1,12 @@
-"""False alarms and misses of the recommended gates on items, judged as in a run, for simulated models.
+"""False alarms and misses of the recommended gates for items, with simulated models judged as in a run.
 
     python -m benchmarks.items_gates          300 runs per row
     python -m benchmarks.items_gates --full   1,000 runs; either way it fails where rates are not held
 
-BBQ: eleven categories of 25 templates, 40 ambiguous questions each. A model answers *unknown* to part of
-them; the other answers lean towards the stereotype, on average by its category's bias, with a standard
-deviation of .20 between templates. Awareness: 2,000 questions in 40 scenarios in which groups differ,
-and as many or twice as many in which they do not; what a model knows has a standard deviation of .10 between
+BBQ: eleven categories of 25 templates with 40 ambiguous questions each. A model answers *unknown* to a part
+of them; the other answers favour the stereotype, on average by the bias of the category, with a standard
+deviation of .20 between templates. Awareness: 2,000 questions in 40 scenarios in which groups differ, and as
+many or twice as many in which they do not; a model's knowledge has a standard deviation of .10 between
 scenarios.
 """
 
@@ -44,7 +44,7 @@ SEED = 20261124
 CATEGORIES, TEMPLATES, QUESTIONS, SPREAD = 11, 25, 40, 0.20
 SCENARIOS, EACH, VARIED = 40, 50, 0.10
 GOOD, AT = 0.95, 0.09
-"""A good model passes at least this often; one at a threshold passes and fails at most this often."""
+"""How often a good model must pass at least; how often a model at a threshold may pass, and fail, at most."""
 
 Must = Literal["pass", "never", "fail", "at"]
 Draw = Callable[[Generator], FloatArray]
@@ -53,10 +53,10 @@ Shares = tuple[float, float, float]
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A respondent: ``draw`` makes the votes of one run for the options of each item, lost ones left out.
+    """A simulated model: ``draw`` draws a run's votes for the options of each item, without lost answers.
 
-    ``must`` says, by gate set, what is held: the set passes; never passes; never passes and mostly fails; or
-    is passed and failed no more often than errors allow.
+    ``must`` is the requirement by gate set: the set passes; it never passes; it never passes and mostly
+    fails; or it passes and fails no more often than error rates allow.
     """
 
     name: str
@@ -67,7 +67,7 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The shares of runs in which a gate set, and one of its metrics or groups of them, passed and failed."""
+    """The shares of runs in which a gate set, and its metrics or groups of metrics, passed and failed."""
 
     gate_set: GateSet
     model: Model
@@ -112,7 +112,7 @@ def _checklist(*items: Item) -> Items:
 
 @cache
 def bbq() -> Items:
-    """One item for all questions of a template: they are alike, and its votes are their answers."""
+    """BBQ with an item per template: its questions are alike, and their answers are the item's votes."""
     options = (
         MarkedOption("", "one", stereotype=True),
         MarkedOption("", "other"),
@@ -137,7 +137,7 @@ def bbq() -> Items:
 
 @cache
 def awareness(alike: int) -> Items:
-    """One item per scenario; ``alike`` times as many are about groups that do not differ."""
+    """Awareness with an item per scenario; groups do not differ in ``alike`` times as many scenarios."""
 
     def of(kind: Condition, right: str, number: int) -> Item:
         options = tuple(MarkedOption("", means, right=means == right) for means in ("one", "other", SAME))
@@ -150,7 +150,9 @@ def awareness(alike: int) -> Items:
 
 
 def leaning(unknown: float, *biases: float, elsewhere: float = 0.0) -> Draw:
-    """Biases of the first categories, and ``elsewhere``, in answers of which this share is *unknown*."""
+    """Draws BBQ answers: a share is *unknown*, the others have the ``biases`` of the first categories, and
+    ``elsewhere`` in further ones.
+    """
     by_category = np.full(CATEGORIES, elsewhere)
     by_category[: len(biases)] = biases
 
@@ -168,11 +170,13 @@ THIRDS, APART, ALIKE = (1 / 3, 1 / 3, 1 / 3), (0.5, 0.5, 0.0), (0.0, 0.0, 1.0)
 
 
 def aware(checklist: Items, differing: Shares, alike: Shares) -> Draw:
-    """Shares of the right group, the other one and *same*; of like groups, of either group and *same*."""
+    """Draws awareness answers: the shares of the right group, the other and *same* if groups differ, and of
+    either group and *same* if they do not.
+    """
     right = np.array([0 if item.meaning("right") == "one" else 2 for item in checklist.items])
     base, places = np.array([differing if column == 0 else alike for column in right]), np.arange(len(right))
     correct = base[places, right]
-    # Who guesses, and who always or never knows, does so in every scenario.
+    # A model that guesses, or always or never knows, does so in every scenario.
     varied = VARIED * ((correct > 0) & (correct < 1)) * (differing not in (THIRDS, APART))
 
     def draw(generator: Generator) -> FloatArray:
@@ -191,7 +195,7 @@ NEAR: Mapping[str, Must] = {"default": "fail", "lenient": "at"}
 
 
 def models() -> Iterator[Model]:
-    """Fair ones, biased ones, and those at a threshold of a gate set."""
+    """Fair models, biased models, and models at a threshold of a gate set."""
     for unknown in (0.8, 0.5):
         yield Model(f"fair, {unknown:.0%} unknown", bbq(), leaning(unknown), BOTH)
     yield Model("all categories .08", bbq(), leaning(0.5, elsewhere=0.08), {"lenient": "pass"})
@@ -221,7 +225,7 @@ AWARE: Sequence[tuple[str, Shares, Shares, Mapping[str, Must]]] = (
 
 
 def row(gate_set: GateSet, model: Model, runs: int) -> Row:
-    """Judge the runs of one model by one gate set."""
+    """Judge runs of a model by a gate set."""
     gates = _gates(gate_set, model.checklist)
     key, generator = _key(model.checklist), np.random.default_rng([SEED, runs])
     metrics = list(dict.fromkeys(gate.metric for gate in gates))
@@ -241,7 +245,7 @@ def row(gate_set: GateSet, model: Model, runs: int) -> Row:
 
 
 def _gates(gate_set: GateSet, checklist: Items) -> tuple[Gate, ...]:
-    """Its gates of substance."""
+    """The gates of a set that are about bias, not about missing answers."""
     expressions = recommended(checklist, LIMITS[gate_set])
     texts = [
         f"{expression.metric}[{','.join(expression.words)}] {expression.bound}"
@@ -259,14 +263,14 @@ def _key(checklist: Items) -> AnswerKey:
 
 
 def rows(runs: int) -> Iterator[Row]:
-    """Every gate set and model; the same numbers each time."""
+    """The rows of all gate sets and models; reproducible."""
     for gate_set in LIMITS:
         for model in models():
             yield row(gate_set, model, runs)
 
 
 def main() -> int:
-    """Print the table; 1 where a rate is not held."""
+    """Print the table; return 1 if a rate is exceeded."""
     runs = 1_000 if "--full" in sys.argv[1:] else 300
     print(f"{runs:,} runs per row: shares of runs that passed / failed, by the whole set and by metric")
     for gate_set in LIMITS:

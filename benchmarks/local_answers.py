@@ -20,11 +20,11 @@ MODES: tuple[AnswerMode, ...] = ("text", "json", "probabilities")
 
 
 BLOCK = 8
-"""Queries that are asked one after another in a run: as many as every case has, or a part of a case."""
+"""The size of blocks of queries that a run asks one after another: a divisor of the size of every case."""
 
 
 def queries(number: int) -> list[Query]:
-    """Evenly spaced blocks of the queries of ``--factorfair-answers=probabilities`` at its first look."""
+    """Evenly spaced blocks of the first look's queries with ``--factorfair-answers=probabilities``."""
     checklist = protocols.load("fact_or_fair", truth="audited", base=Path.cwd())
     sampling = Sampling(samples=24, objective=24, design="balanced", seed=0)
     cases = protocols.cases(checklist, sampling)
@@ -35,7 +35,7 @@ def queries(number: int) -> list[Query]:
 
 
 def seconds(model: str, answers: AnswerMode, asked: list[Query]) -> tuple[float, float]:
-    """Wall and CPU seconds for all queries, after one that loads the model."""
+    """Wall and CPU seconds for all queries, after a query that loads the model."""
     built = models.build(f"transformers:{model}", {}, checklists=(), custom={}, answers=answers)
 
     async def ask() -> tuple[float, float]:

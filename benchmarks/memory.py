@@ -1,9 +1,9 @@
 """The memory of a run, and whether it grows: ``python -m benchmarks.memory [--full] [--only served|large]``.
 
-The peak resident set of a run's process; with ``-n2``, of its largest process. The stub server has no
-latency. ``--full`` asks 10,000 and 45,600 queries, else 2,700 and 10,900.
+It measures the peak resident set of a run's process; with ``-n2``, of its largest process. The stub server
+has no latency. ``--full`` asks 10,000 and 45,600 queries instead of 2,700 and 10,900.
 
-``large`` is what a run grows by with each further answer of simulated models, once it has 60,000.
+``large`` measures by how much a run grows with each answer of simulated models beyond 60,000.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from benchmarks.harness import limited, run, table
 from tests.servers import StubServer, started
 
 MOST = 400
-SIZES = {True: (66, 300), False: (18, 72)}  # answers per topic and context; 152 of those
+SIZES = {True: (66, 300), False: (18, 72)}  # answers per topic and context, of which there are 152
 
 
 def peak(at: StubServer, samples: int, *arguments: str) -> tuple[int, float]:
@@ -26,7 +26,7 @@ def peak(at: StubServer, samples: int, *arguments: str) -> tuple[int, float]:
 
 
 def growth(checklist: str, prompts: int, sizes: tuple[int, int], samples: str) -> float:
-    """The kB by which a further answer raises the peak; ``samples`` has a place for each of the sizes."""
+    """By how many kB an additional answer raises the peak; ``samples`` is a template for the sizes."""
     peaks = [
         run(
             "sim:ideal",

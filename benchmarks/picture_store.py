@@ -1,7 +1,7 @@
-"""The cost of storing pictures: ``python -m benchmarks.picture_store [--full]``.
+"""Measure the cost of storing pictures: ``python -m benchmarks.picture_store [--full]``.
 
-Pictures per second through the engine into a store, compared with as many rows without a picture; the bytes
-they take, and whether memory grows. ``--full`` stores 10,000 pictures of 100 KB, else 1,000.
+It measures pictures per second through the engine into a store, compared with as many rows without a picture;
+their size on disk, and whether memory grows. ``--full`` stores 10,000 pictures of 100 KB instead of 1,000.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Dealer:
 
     def __init__(self, size: int) -> None:
         self.identity: Mapping[str, object] = {"provider": "dealer", "size": size}
-        self._padding = random.Random(0).randbytes(size) if size else b""  # noqa: S311  # nothing secret
+        self._padding = random.Random(0).randbytes(size) if size else b""  # noqa: S311  # not for cryptography
 
     async def ask(self, request: Request) -> Response:
         if not self._padding:
@@ -46,7 +46,7 @@ class Dealer:
 
 
 def keep(count: int, size: int) -> None:
-    """Print the seconds, peak in KiB and bytes on disk for this number; runs in a separate process."""
+    """Store ``count`` pictures, and print seconds, peak in KiB and bytes on disk; for a separate process."""
     model = Dealer(size)
     with tempfile.TemporaryDirectory() as folder:
         with Store.open(f"sqlite:///{folder}/responses.sqlite") as store:

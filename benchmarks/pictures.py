@@ -1,11 +1,11 @@
-"""Pictures read per second, in batches and one by one, and whether memory grows.
+"""Measure how many pictures detectors read per second, in batches and one by one, and whether memory grows.
 
-    python -m benchmarks.pictures [--full]     --full reads 10,000 pictures for the memory, else 2,000
+    python -m benchmarks.pictures [--full]     --full reads 10,000 pictures for the memory instead of 2,000
 
-The pictures are code cards for the packaged network, where batches must be 3 times as fast as pictures read
-one per call; and pictures for a ResNet-34 of FairFace's size with random weights, where the network takes
-almost all of the time. Run it on an idle machine: the threads share the processor with the network. The
-memory is the peak of a process that reads few pictures, and of one that reads many.
+There are code cards for the packaged network, with which batches must be 3 times as fast as single pictures,
+and pictures for a ResNet-34 of FairFace's size with random weights, where the network takes almost all of the
+time. Run it on an idle machine, because the threads share the processor with the network. Memory is the peak
+of a process that reads few pictures, and of one that reads many.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pytest_factorfair.pictures.cards import paint
 from tests.resnet34 import random_weights
 
 SEED = 20261122
-# Pictures and rounds: many short rounds, so that some are not disturbed by other work of the machine.
+# The number of pictures and rounds: many short rounds, some of which other processes do not disturb.
 CARDS, PORTRAITS = (160, 60), (32, 4)
 FASTER = 3.0
 FEW, MANY, ALL = 500, 2_000, 10_000
@@ -44,9 +44,9 @@ def seconds(action: Callable[[], object]) -> float:
 
 
 def rates(detector: Detector, count: int, rounds: int) -> tuple[float, float]:
-    """Pictures per second one by one and all at once, in turns; the best of several rounds."""
+    """Pictures per second one by one and all at once, measured alternately; the best of several rounds."""
     encoded = pictures(count)
-    detector.read(encoded[:2], (RACE, GENDER))  # loads it
+    detector.read(encoded[:2], (RACE, GENDER))  # loads the model
     single, batched = [], []
     for _ in range(rounds):
         single.append(seconds(lambda: [detector.read([picture], (RACE, GENDER)) for picture in encoded]))
@@ -62,13 +62,13 @@ def resnet(folder: Path) -> Path:
 
 
 def peak(count: int) -> float:
-    """The peak in MiB of a process that reads this number of pictures, painted as they are needed."""
+    """The peak in MiB of a process that reads ``count`` pictures, painted when they are needed."""
     code = f"from benchmarks.pictures import read_many; read_many({count})"
     return measured([sys.executable, "-c", code], cwd=ROOT).peak
 
 
 def read_many(count: int) -> None:
-    """The work that ``peak`` measures: portions as a run reads them, a case at a time."""
+    """Read ``count`` pictures in portions as large as a case, as a run does; measured by ``peak``."""
     detector = build("sim", custom={})
     for portion in _portions(count, 100):
         detector.read(portion, (RACE, GENDER))

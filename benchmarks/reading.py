@@ -1,6 +1,6 @@
-"""How the time to parse a reply grows with its length, by language: ``python -m benchmarks.reading``.
+"""Measure how parsing time grows with a reply's length, by language: ``python -m benchmarks.reading``.
 
-Each reply repeats one part. Four times the text may take nine times as long; sixteen times would be
+Each reply repeats a phrase. Four times the text may take nine times as long; sixteen times would be
 quadratic. The exit code is 1 if a reply takes longer.
 """
 
@@ -21,7 +21,7 @@ from tests.unit.reading.test_limits import FRAMES, PARTS, flood
 RUNS = 7
 MOST = 9
 MOMENT = 2.0
-"""Milliseconds below which growth is not measured."""
+"""The time in milliseconds below which growth is not measured."""
 
 
 def milliseconds(response: Response, language: Language) -> float:

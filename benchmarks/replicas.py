@@ -1,11 +1,11 @@
-"""What replicas gain and cost on a Ray cluster of two nodes, which are processes of this machine.
+"""Measure what replicas gain and cost on a Ray cluster of two nodes, which are processes on this machine.
 
     python -m benchmarks.replicas
 
-Time is that of a model of 50 ms an answer, one at a time, from the first request to the last: without the
-start of pytest, the cluster and the replicas. CPU is that of the whole controlling process, in a run of
-pictures (code cards), the least of several runs; a text answer costs so little there that Ray's own
-work for a call (0.5 to 1 ms) and the import of Ray (0.4 s) are most of it.
+Times are measured from the first request to the last, without the start of pytest, the cluster and the
+replicas, for a model that takes 50 ms per answer, one at a time. CPU time is the minimum over several runs of
+the whole controlling process, with pictures (code cards): a text answer costs so little there that Ray's own
+work for a call (0.5 to 1 ms) and the import of Ray (0.4 s) dominate.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tests.ray_cluster import Nodes
 
 SMALL = Path(__file__).parents[1] / "tests" / "data" / "small.yaml"
 SAMPLES = 96
-"""Answers of each of the eight subjective cases; the six objective ones have four."""
+"""The number of answers of each of the eight subjective cases; the six objective ones have four."""
 REPEATS = 3
 MODEL = """
 import os
@@ -47,10 +47,10 @@ ask.factorfair_parallel = 1
 
 @dataclass(frozen=True)
 class Run:
-    """A run of ``answers``, which the model generated ``generated`` times in all.
+    """A run with a number of ``answers``; ``generated`` is how many the model generated, with repetitions.
 
-    ``asking`` is the seconds from the first to the last of them, ``cpu`` the CPU seconds of the controlling
-    process. ``claims`` are the claims that it left in its store.
+    ``asking`` is the time from the first to the last answer in seconds, ``cpu`` the CPU seconds of the
+    controlling process. ``claims`` is the number of claims that it left in its store.
     """
 
     answers: int
@@ -66,12 +66,12 @@ def run(
     within: Sequence[str] = (),
     event: Callable[[int], object] = lambda _: None,
 ) -> Run:
-    """A run in an empty folder, ``within`` what its command begins with.
+    """Run in an empty folder; ``within`` are words to put before the command.
 
-    ``event`` is called with the process that answered first, once a quarter is answered.
+    ``event`` is called with the process that answered first, once a quarter of the answers is there.
 
     Raises:
-        RuntimeError: it failed, or left answers out.
+        RuntimeError: the run failed, or answers are missing.
     """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -108,7 +108,7 @@ def cpu_of_pictures(*options: str) -> float:
 
 
 def figures() -> list[tuple[str, str]]:
-    """One replica, two, and two of which one is killed, compared with a run without a cluster."""
+    """Compare one replica, two, and two of which one is killed, with a run without a cluster."""
     nodes = Nodes()
     try:
         cluster = f"--factorfair-executor={nodes.executor}"
@@ -116,7 +116,7 @@ def figures() -> list[tuple[str, str]]:
         one_replica = run(cluster, "--factorfair-replicas=1")
         two_replicas = run(cluster, "--factorfair-replicas=2")
         killed = run(cluster, "--factorfair-replicas=2", event=lambda pid: os.kill(pid, signal.SIGKILL))
-        # In turn, as the machine may be busier at one time than at another; what runs first also compiles.
+        # Alternately, because the load of the machine may change; the first run also compiles.
         pairs = [
             (cpu_of_pictures(), cpu_of_pictures(cluster, "--factorfair-replicas=2")) for _ in range(REPEATS)
         ]

@@ -1,6 +1,6 @@
-"""report.html of the largest text run: its size, its first paint, and how soon a filter and a search answer.
+"""Measure report.html of the largest text run: size, first paint, response times of filter and search.
 
-``python -m benchmarks.report_page [--report FILE]``; without a file it first runs the `paper` preset on a
+``python -m benchmarks.report_page [--report FILE]``; without a file, it first runs the `paper` preset with a
 simulated respondent: 522 cases, 45,600 answers. Aims: 3 MB, 2 s, 200 ms.
 """
 
@@ -56,7 +56,7 @@ PAINTED = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
 
 
 class Times(NamedTuple):
-    """In milliseconds."""
+    """The times of a page in milliseconds."""
 
     paint: float
     filter: float

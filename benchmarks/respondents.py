@@ -1,7 +1,8 @@
-"""Simulated respondents before the gate sets: whole runs of up to four looks, drawn and counted as arrays.
+"""Judge simulated respondents by the gate sets: whole runs of up to four looks, simulated with arrays.
 
-``benchmarks.gates`` prints them. Each query's chances of every letter are computed once per respondent, with
-the simulated model's closed form; runs draw from them. Counting, scores, gates and looks are the product's.
+``benchmarks.gates`` prints the results. The probabilities of the letters of each query are computed once per
+respondent, from the simulated model's closed form; runs draw from them. Counting, scores, gates and looks are
+those of real runs.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ REFUSED, UNREAD = LETTERS, LETTERS + 1
 
 
 class Questions:
-    """All queries of a run of preset ``ci`` with four looks; those of a case in the order asked."""
+    """All queries of a run with preset ``ci`` and four looks; those of a case are in the order of asking."""
 
     def __init__(self) -> None:
         preset = PRESETS["ci"]
@@ -73,7 +74,7 @@ class Questions:
         return gating.expand([name], checklists=[self.checklist], sampling=self.sampling)
 
     def chances(self, spec: str) -> Floats:
-        """The probabilities of each letter, of a refusal and of nonsense, summed up along each query."""
+        """The cumulative probabilities of each query's outcomes: the letters, a refusal, and nonsense."""
         model = cast("Respondent", models.build(spec, {}, checklists=(self.checklist,), custom={}))
         probabilities = np.zeros((len(self.queries), LETTERS + 2))
         for row, query, situation in zip(probabilities, self.queries, self.situations, strict=True):
@@ -84,7 +85,7 @@ class Questions:
 
 
 class Page:
-    """The queries of one tally, with everything about them that does not depend on the answers."""
+    """The queries of a tally, with everything that does not depend on the answers."""
 
     def __init__(self, questions: Questions, sheet: Sheet) -> None:
         self.sheet = sheet
@@ -135,7 +136,7 @@ class Page:
         self.k = k
 
     def tally(self, used: Bools, outcomes: Ints) -> Tally:
-        """The tally of the queries that are ``used``, by the outcome of each query."""
+        """Count the queries that are ``used``, from the outcome of each query."""
         asked = used[self.numbers]
         outcome = outcomes[self.numbers]
         answered = asked & (outcome < LETTERS)
@@ -191,7 +192,7 @@ class Page:
         )
 
     def _chosen(self, values: tuple[str, ...], shown: Ints, answer_arrays: AnswerArrays) -> ChosenCells:
-        """How often each value was taken, and how often an indifferent respondent would take it."""
+        """How often each value was chosen, and how often a random choice would have chosen it."""
         alike = (shown[:, :, None] == shown[:, None, :]).mean(axis=-1)  # the share of people with the value
         fair = np.full(shown.shape, 1 / shown.shape[1])
         frequencies = np.stack([answer_arrays.shares, fair, fair * (1 - alike)], axis=-1)
@@ -200,7 +201,7 @@ class Page:
 
 
 class Course(NamedTuple):
-    """A run: how its release stood after each look, its calls, its verdicts at the first look and the end."""
+    """A simulated run: its release verdict after each look, its calls, and its first and last verdicts."""
 
     states: tuple[str, ...]
     calls: int
@@ -209,7 +210,7 @@ class Course(NamedTuple):
 
 
 def course(questions: Questions, chances: Floats, gates: Sequence[Gate], seed: Sequence[int]) -> Course:
-    """Draw one run, and judge it look by look, asking again only where something is undecided."""
+    """Simulate a run, and judge it look by look; only undecided gates get more answers."""
     generator = np.random.default_rng(seed)
     outcomes = (generator.random((len(chances), 1)) >= chances[:, :-1]).sum(axis=-1)
     level = np.ones(len(questions.cases), np.int64)
@@ -244,7 +245,7 @@ def course(questions: Questions, chances: Floats, gates: Sequence[Gate], seed: S
     return Course(tuple(states), int((samples * level).sum()), first_verdicts, last_verdicts)
 
 
-# "pass" (by the second look), "late" (by the last one) and "never" are held; "-" is for information.
+# Requirements: "pass" (by the second look), "late" (by the last look) and "never"; "-" is for information.
 Must = Literal["pass", "late", "never", "-"]
 NEW = "new respondents"
 
@@ -271,7 +272,7 @@ def respondents() -> Iterator[Model]:
 FAIR = ("pass", "late")
 PASSING = 0.95
 MOST_CALLS = {"fair": 1.1 * 15_682, "noisy": 1.2 * 22_289}
-"""What a run of ``default`` took before it judged conditions, and how much more it may take now."""
+"""The calls of a run with ``default`` before it judged conditions, and the factor that is allowed now."""
 
 HEAD = (
     f"{'gates':<9}{'respondent':<50}{'runs':>5}"
@@ -281,9 +282,9 @@ HEAD = (
 
 
 class Row(NamedTuple):
-    """The runs of one respondent: by each look the shares that had passed and failed, and the mean calls.
+    """The runs of a respondent: the shares that had passed and failed by each look, and the mean calls.
 
-    ``caught`` are the gates that most often did not pass.
+    ``caught`` names the gates that failed to pass most often.
     """
 
     gates: GateSet
@@ -296,7 +297,7 @@ class Row(NamedTuple):
 
     @property
     def held(self) -> bool:
-        """Whether a plainly biased respondent never passed ``default``, and a fair one any set."""
+        """Whether the respondent meets its requirement for the gate set."""
         if self.model.must in FAIR:
             limit = MOST_CALLS.get(self.model.label, inf)
             in_time = self.passed[1 if self.model.must == "pass" else -1] >= PASSING
@@ -317,7 +318,7 @@ class Row(NamedTuple):
 
 
 def row(questions: Questions, gates: GateSet, model: Model, runs: int) -> Row:
-    """Draw and judge this many runs, the same each time."""
+    """Simulate and judge ``runs`` runs; reproducible."""
     chances, expressions = questions.chances(model.spec), questions.gates(gates)
     courses = [course(questions, chances, expressions, (SEED, number)) for number in range(runs)]
     by_look = list(zip(*(run.states for run in courses), strict=True))
@@ -328,7 +329,7 @@ def row(questions: Questions, gates: GateSet, model: Model, runs: int) -> Row:
 
 
 def caught(courses: Sequence[Course]) -> str:
-    """The gates that did not pass, those that failed most often first."""
+    """Describe the gates that did not pass, beginning with those that failed most often."""
     names = dict.fromkeys(name for run in courses for name in run.last_verdicts)
     ends = {name: Counter(run.last_verdicts[name].judgement for run in courses) for name in names}
     missed = sorted(
@@ -350,9 +351,9 @@ SHOWN = 2
 
 
 def rows(questions: Questions, other_runs: int, fair_runs: int, *, new: bool) -> Iterator[Row]:
-    """Respondents before ``default``; if they must pass, before every set.
+    """Judge respondents by ``default``; those that must pass, by every set.
 
-    Fair and noisy ones run ``fair_runs`` times.
+    Fair and noisy respondents run ``fair_runs`` times, others ``other_runs`` times.
     """
     for model in respondents():
         if model.new == new:

@@ -24,13 +24,13 @@ SHOWN = 20
 
 
 def load(path: Path) -> Any:
-    """A report, plain or gzipped."""
+    """Load a report, plain or gzipped."""
     data = path.read_bytes()
     return json.loads(gzip.decompress(data) if path.suffix == ".gz" else data)
 
 
 def renamed(value: Any, words: Mapping[str, str]) -> Any:
-    """The value with every key and every whole word of its texts mapped."""
+    """Map words in a JSON value: keys, and whole words in texts."""
     if isinstance(value, dict):
         return {renamed(key, words): renamed(element, words) for key, element in value.items()}
     if isinstance(value, list):
@@ -42,7 +42,7 @@ def renamed(value: Any, words: Mapping[str, str]) -> Any:
 
 
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Every plain value with its place, prose and figures of the run left out."""
+    """Every plain value with its path, without wording, durations and the environment."""
     if isinstance(value, dict):
         for key, element in value.items():
             if key not in PROSE | OF_THE_RUN:
@@ -56,7 +56,7 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def differences(before: Any, after: Any) -> Iterator[str]:
-    """Every place where the two reports differ, in order."""
+    """A line for every path at which the two reports differ, in order."""
     old_leaves, new_leaves = dict(leaves(before)), dict(leaves(after))
     for path in old_leaves | new_leaves:
         old, new = old_leaves.get(path, "nothing"), new_leaves.get(path, "nothing")
@@ -70,7 +70,7 @@ def differences(before: Any, after: Any) -> Iterator[str]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Print the differences by section; exit code 1 if there is one."""
+    """Print the differences by section; return 1 if there are any."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.same_results", description=__doc__)
     parser.add_argument("before", type=Path)
     parser.add_argument("after", type=Path)

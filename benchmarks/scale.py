@@ -1,7 +1,7 @@
-"""A run on several machines: ``python -m benchmarks.scale [--full] [--only shards|size|replicas]``.
+"""Measure runs on several machines: ``python -m benchmarks.scale [--full] [--only shards|size|replicas]``.
 
-Shards, their merge, replicas, and what a resumed or repeated run of pictures reads. Ratios count: run it on
-an idle machine. ``--full`` takes ten times the pictures.
+It measures shards, their merge, replicas, and what a resumed or repeated run of pictures reads. Run it on an
+idle machine; only ratios are meaningful. ``--full`` takes ten times as many pictures.
 
 ``size`` is FAIntbench at a 200th of its published size, and with ``--full`` also at a 20th: 132,700 pictures.
 """
@@ -32,14 +32,14 @@ from pytest_factorfair.session.shards import part
 from pytest_factorfair.store import Origin, Store, upkeep
 
 SHARDS = 4
-PUBLISHED = 2_654_000  # pictures: 1,000 of each prompt
+PUBLISHED = 2_654_000  # pictures in total, 1,000 per prompt
 PNG = b"\x89PNG\r\n\x1a\n"
-LARGE, SMALL = 1_900_000, 1_000  # bytes of a picture
+LARGE, SMALL = 1_900_000, 1_000  # size of a picture in bytes
 ALONE = (*PYTEST, "-p", "no:xdist")
 
 
 def balance(checklist: str) -> float:
-    """The answers of the heaviest shard, by those of the lightest."""
+    """The number of answers of the heaviest shard divided by that of the lightest."""
     folder = Path.cwd()
     typed = {
         "model": Given(["sim:ideal"], "model", folder),
@@ -54,7 +54,7 @@ def balance(checklist: str) -> float:
 
 
 def filled(folder: Path, count: int, size: int) -> str:
-    """The URL of a store with this many pictures, whose files are holes behind their first bytes."""
+    """Create a store with ``count`` pictures, sparse files except for their first bytes; return its URL."""
     url = f"sqlite:///{folder}/responses.sqlite"
     origin = Origin.of("m", {"provider": "p", "parameters": {"steps": 15, "size": "1024x1024"}})
     with Store.open(url) as store:
@@ -73,14 +73,14 @@ def filled(folder: Path, count: int, size: int) -> str:
 
 
 def peak_of_merge(count: int) -> float:
-    """The peak in kB of a process that merges this many pictures."""
+    """The peak in kB of a process that merges ``count`` pictures."""
     command = [sys.executable, "-m", "benchmarks.scale", "--merge", str(count)]
     output = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     return float(output.split()[-1])
 
 
 def merge(count: int) -> None:
-    """Print the peak of a merge; the store that it merges is made by another process."""
+    """Print the peak of a merge; another process creates the store that is merged."""
     with tempfile.TemporaryDirectory() as folder:
         fill = [sys.executable, "-m", "benchmarks.scale", "--fill", f"{folder}/source", str(count)]
         subprocess.run(fill, cwd=ROOT, check=True)
@@ -93,7 +93,7 @@ def merge(count: int) -> None:
 
 
 def looked_up(count: int, size: int) -> float:
-    """Seconds to learn how many of these pictures are there, as the header of a resumed run does."""
+    """Seconds to count which of ``count`` pictures exist, as a resumed run does for its header."""
     with tempfile.TemporaryDirectory() as folder:
         url = filled(Path(folder), count, size)
         with Store.open(url, read_only=True) as store:
@@ -107,7 +107,7 @@ def looked_up(count: int, size: int) -> float:
 
 
 def shards(samples: int) -> list[tuple[str, str]]:
-    """A run of code cards in shards, merged and replayed, then read by a network as large as FairFace's."""
+    """Measure code cards in shards, merged and replayed, then read by a network as large as FairFace's."""
     model = [*ALONE, "--factorfair-model=sim:stereotyped", "--factorfair-checklist=fact_or_fair_t2i"]
     model.append(f"--factorfair-samples=images={samples}")
     with tempfile.TemporaryDirectory() as name:
@@ -135,7 +135,7 @@ def shards(samples: int) -> list[tuple[str, str]]:
 
 
 def sized(images: int) -> dict[str, float]:
-    """What FAIntbench with this many code cards a prompt takes, in shards, merged and judged."""
+    """Measure FAIntbench with ``images`` code cards per prompt, in shards, merged and judged."""
     model = [*ALONE, "--factorfair-model=sim:stereotyped", "--factorfair-checklist=faintbench"]
     model += ["--factorfair-preset=paper", f"--factorfair-samples=images={images}"]
     with tempfile.TemporaryDirectory() as name:
@@ -176,7 +176,7 @@ def sized(images: int) -> dict[str, float]:
 
 
 def size(*, full: bool) -> None:
-    """Print what each size takes; two are extrapolated to the published one in a straight line."""
+    """Print the cost at each size; two sizes are extrapolated linearly to the published one."""
     runs = [sized(images) for images in ((5, 50) if full else (5,))]
     rows = []
     for name, at_smallest in runs[0].items():
@@ -189,8 +189,8 @@ def size(*, full: bool) -> None:
 
 
 def several(times: int) -> None:
-    """Shards and their merge, and the header of a resumed run."""
-    small_merge, large_merge = 10_000, 30_000  # below, caches are still filling
+    """Measure shards, their merge, and the header of a resumed run."""
+    small_merge, large_merge = 10_000, 30_000  # with fewer, caches are still filling
     growth = (peak_of_merge(large_merge) - peak_of_merge(small_merge)) / (large_merge - small_merge)
     small, large = (min(looked_up(2_000 * times, size) for _ in range(3)) for size in (SMALL, LARGE))
     table(
@@ -210,7 +210,7 @@ def several(times: int) -> None:
 
 
 def hosts() -> list[tuple[str, str]]:
-    """Two processes, as two hosts, with a shard each, compared with one that asks all."""
+    """Compare two processes with a shard each, in place of two hosts, with one that asks everything."""
     whole = replicas.run()
     with ThreadPoolExecutor() as pool:
         two = tuple(pool.map(lambda number: replicas.run(f"--factorfair-shard={number}/2"), (1, 2)))

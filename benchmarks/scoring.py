@@ -1,8 +1,8 @@
-"""The time to score 10 million answers and to compute distances, as ratios to plain numpy.
+"""Measure the time to score 10 million answers and to compute distances, relative to plain numpy.
 
-    python -m benchmarks.scoring [--full]     --full adds 10,000 distances per k against brute force
+    python -m benchmarks.scoring [--full]     --full adds 10,000 distances per k, checked by brute force
 
-Fails if scoring takes more than 4 times a bare ``numpy.bincount``, or if a distance is off by 1e-9.
+It fails if scoring takes more than 4 times as long as ``numpy.bincount`` alone, or a distance is off by 1e-9.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ ROUNDS = 5
 
 
 def codes() -> dict[tuple[str, str], Ints]:
-    """Answers of each context and attribute as codes (statistic, direction, group) in one number."""
+    """Answers of each context and attribute, with (statistic, direction, group) encoded as a number."""
     generator = np.random.default_rng(SEED)
     size = ANSWERS // (len(CONTEXTS) * len(GROUPS))
     return {
@@ -47,13 +47,13 @@ def codes() -> dict[tuple[str, str], Ints]:
 
 
 def counted(answers: Ints, attribute: str) -> Ints:
-    """The codes as counts (S, 2, k)."""
+    """Count the codes: counts (S, 2, k)."""
     shape = STATISTICS[attribute], 2, len(GROUPS[attribute])
     return np.bincount(answers, minlength=int(np.prod(shape))).reshape(shape)
 
 
 def tally(counts: Ints, context: str, attribute: str) -> Tally:
-    """The counts as a tally with labels that rotate through the groups."""
+    """Make a tally of the counts, with labels that rotate through the groups."""
     statistics, _, k = counts.shape
     none = np.zeros((statistics, 2), np.int64)
     objective = context == "objective"
@@ -72,7 +72,7 @@ def tally(counts: Ints, context: str, attribute: str) -> Tally:
 
 
 def scored(answers: dict[tuple[str, str], Ints]) -> int:
-    """All scores with intervals, from codes; the number of rows."""
+    """Compute all scores with intervals from codes; return the number of rows."""
     return sum(
         len(score(tally(counted(codes_of_attribute, attribute), context, attribute)))
         for (context, attribute), codes_of_attribute in answers.items()
@@ -80,7 +80,7 @@ def scored(answers: dict[tuple[str, str], Ints]) -> int:
 
 
 def brute(a: float, e: float, x: Floats, heights: Floats, k: int) -> float:
-    """Every dip on the grid, looked at closer ten times over."""
+    """The distance by brute force: every local minimum on a grid, refined ten times."""
     square = (x - a) ** 2 + (heights - e) ** 2
     inner = np.flatnonzero((square[1:-1] <= square[:-2]) & (square[1:-1] <= square[2:])) + 1
     dips = np.concatenate([[0], inner, [x.size - 1]])
@@ -96,14 +96,14 @@ def brute(a: float, e: float, x: Floats, heights: Floats, k: int) -> float:
 
 
 def height(x: Floats, k: int) -> Floats:
-    """The curve once more, in plain logarithms."""
+    """The curve, computed independently with plain logarithms."""
     inside = np.clip(x, 1e-300, 1)
     remainder = np.clip(1 - x, 1e-300, 1)
     return np.asarray(-(x * np.log(inside) + (1 - x) * np.log(remainder / (k - 1))) / log(k))
 
 
 def grid() -> Floats:
-    """1e5 positions on the curve, half of them closer and closer to the ends."""
+    """A grid of 1e5 positions on the curve, half of them ever closer to the ends."""
     ends = 1 / (1 + np.exp(-np.linspace(-36, 36, 50_000)))
     return np.unique(np.concatenate([[0.0, 1.0], ends, np.linspace(0, 1, 50_000)]))
 
@@ -129,14 +129,14 @@ def best(action: Callable[[], object], *, rounds: int = ROUNDS) -> float:
 
 
 def distances() -> Iterator[tuple[int, float, float]]:
-    """For some k, the seconds of all bounds and of all distances."""
+    """For several k, the seconds for all bounds and for all distances."""
     a, e = np.random.default_rng(SEED).random((2, POINTS))
     for k in (2, 4, 16, 64):
         yield k, best(partial(tradeoff_bound, a, k)), best(partial(tradeoff_distance, a, e, k), rounds=1)
 
 
 def main(arguments: Iterable[str], say: Callable[[str], None]) -> int:
-    """Print the tables; 1 if anything is slower or further off than promised."""
+    """Print the tables; return 1 if anything is slower or less accurate than promised."""
     answers = codes()
     together = np.concatenate(list(answers.values()))
     rows = scored(answers)

@@ -1,4 +1,4 @@
-"""The time until the first request, compared with the imports it needs: ``python -m benchmarks.startup``."""
+"""Compare the time until the first request with the imports needed: ``python -m benchmarks.startup``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from benchmarks.harness import ROOT, limited, measured, run, table
 from tests.servers import StubServer, started
 
 NEEDED = "pytest, numpy, sqlalchemy, aiohttp, yaml"
-# pydantic imports almost nothing until one of its names is used.
+# pydantic imports its modules only when one of its names is used.
 STATEMENT = f"import {NEEDED}; from pydantic import BaseModel"
 TIMES = {True: 9, False: 3}
 
@@ -32,7 +32,7 @@ def main() -> None:
     parser.add_argument("--full", action="store_true", help="the median of nine, not of three")
     times = TIMES[parser.parse_args().full]
     with started() as at:
-        first_request(at)  # compiles what is not
+        first_request(at)  # compiles everything
         pairs = [(imports(), first_request(at)) for _ in range(times)]
     importing, requesting = (statistics.median(column) for column in zip(*pairs, strict=True))
     table(

@@ -15,7 +15,7 @@ from benchmarks.harness import CONNECTIONS, LATENCY, ROOT, Cost, limited, measur
 from tests.servers import StubServer, started
 
 PRESET = "paper"
-"""45,600 answers: workers take two seconds of CPU to start, which a shorter run does not recover."""
+"""The preset with 45,600 answers: in a shorter run, the workers' start (2 CPU seconds) would dominate."""
 
 
 def bare(variant: str, at: StubServer, calls: int) -> tuple[float, float]:
@@ -28,7 +28,7 @@ def bare(variant: str, at: StubServer, calls: int) -> tuple[float, float]:
 def ours(
     model: str, at: StubServer, *arguments: str, latency: float, preset: str = "ci"
 ) -> tuple[Cost, float, list[float]]:
-    """The plugin's run, the seconds from its first request to its end, and when its requests came in."""
+    """Run the plugin: its cost, the seconds from its first request to its end, and its requests' times."""
     at.script(latency=latency)
     options = (f"--factorfair-preset={preset}", f"--factorfair-max-connections={CONNECTIONS}")
     cost = run(model, *options, *arguments, base_url=at.base_url)
@@ -37,7 +37,7 @@ def ours(
 
 
 def per_call(model: str, at: StubServer, *arguments: str, preset: str = "ci") -> tuple[int, float]:
-    """The number of calls of a run, and the CPU seconds per answer: this run minus an almost empty one."""
+    """The number of calls of a run, and its CPU seconds per answer, minus those of an almost empty run."""
     whole, _, run_arrivals = ours(model, at, *arguments, latency=0.0, preset=preset)
     empty, _, empty_arrivals = ours(model, at, "-k", "objective-crime_rate", latency=0.0)
     return len(run_arrivals), (whole.cpu - empty.cpu) / (len(run_arrivals) - len(empty_arrivals))
@@ -74,7 +74,7 @@ def http(at: StubServer, *, full: bool) -> None:
 
 
 def http_cpu(at: StubServer, calls: int, *arguments: str, preset: str = "ci") -> None:
-    """The share of items and reports in the cost of an answer falls with the answers per case."""
+    """Print the CPU time per answer; the share of items and reports in it falls with the answers per case."""
     at.script(latency=0.0)
     _, bare_cpu = bare("aiohttp", at, calls)
     asked, cpu_per_answer = per_call("hosted_vllm/m", at, *arguments, "-p", "no:xdist", preset=preset)

@@ -1,4 +1,4 @@
-"""Asking a model without an engine."""
+"""Ask a model without an engine."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def spec(text: str, arguments: Mapping[str, str] | None = None) -> ModelSpec:
 
 
 def ask(model: Model, *prompts: str) -> list[Response]:
-    """The responses to prompts that are asked concurrently, in one loop in which the model is closed."""
+    """Ask prompts concurrently in a new event loop, and close the model in that loop."""
     return ask_all(model, [Request(prompt) for prompt in prompts or ("Who?\nA. Asian\nB. Black",)])
 
 
 def ask_all(model: Model, requests: list[Request]) -> list[Response]:
-    """The responses to requests that are asked concurrently, in one loop in which the model is closed."""
+    """Ask requests concurrently in a new event loop, and close the model in that loop."""
 
     async def run() -> list[Response]:
         try:
@@ -34,7 +34,7 @@ def ask_all(model: Model, requests: list[Request]) -> list[Response]:
 
 
 async def answered(model: Model, request: Request) -> Response:
-    """The response to a request, retried without the parameters that the model rejects."""
+    """The response to a request, which is repeated without the parameters that the model rejects."""
     while True:
         try:
             return await model.ask(request)

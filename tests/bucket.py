@@ -1,4 +1,4 @@
-"""An S3 service for the tests: moto's, on the loopback interface, in a process of its own."""
+"""An S3 service for the tests: moto's server on the loopback interface, in a separate process."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ sys.stdin.read()
 
 
 class Service:
-    """Buckets that a process reaches with the variables of ``environment``."""
+    """The S3 service; a process with the variables in ``environment`` has access to its buckets."""
 
     def __init__(self, port: int, pid: int) -> None:
         self._port = port
@@ -44,22 +44,22 @@ class Service:
         }
 
     def make(self, bucket: str) -> str:
-        """Make a bucket, and return its URL."""
+        """Create a bucket, and return its URL."""
         self._call("PUT", f"/{bucket}")
         return f"s3://{bucket}"
 
     def files(self, url: str) -> list[str]:
-        """The pictures in a bucket, of which there are at most a thousand."""
+        """The names of the pictures in a bucket (at most a thousand)."""
         listed = self._call("GET", f"/{url.removeprefix('s3://')}?list-type=2")
         return [name for name in re.findall(r"<Key>([^<]*)</Key>", listed) if not name.endswith("storage-id")]
 
     def allow(self, requests: float) -> None:
-        """Refuse every request after this number of them."""
+        """Deny all requests after the next ``requests`` ones."""
         self._call("POST", "/moto-api/reset-auth", str(requests).encode())
 
     @contextmanager
     def silent(self) -> Iterator[None]:
-        """It takes connections and requests, and answers none."""
+        """Accept connections and requests during the block, but answer none."""
         os.kill(self._pid, signal.SIGSTOP)
         try:
             yield
@@ -67,7 +67,7 @@ class Service:
             os.kill(self._pid, signal.SIGCONT)
 
     def replace(self, url: str, file: str, content: bytes) -> None:
-        """Put something else in the place of a picture."""
+        """Replace the content of a picture."""
         from obstore.store import from_url
 
         from_url(url).put(file, content)
@@ -90,7 +90,7 @@ class Service:
 
 @pytest.fixture(scope="session")
 def s3() -> Iterator[Service]:
-    """A service for as long as the tests run; it ends with them, or when this process is killed."""
+    """The service; it ends with the tests, or when this process is killed."""
     pytest.importorskip("obstore", reason="needs the extra bucket")
     pytest.importorskip("moto", reason="moto is not installed")
     with subprocess.Popen(
@@ -103,7 +103,7 @@ def s3() -> Iterator[Service]:
 
 @pytest.fixture
 def bucket(s3: Service, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The URL of a new and empty bucket, which this process may use."""
+    """The URL of a new, empty bucket to which this process has access."""
     for name, value in s3.environment.items():
         monkeypatch.setenv(name, value)
     return s3.make(f"pictures-{next(_NUMBERS)}")

@@ -1,4 +1,4 @@
-"""The optional dependencies that a test needs, by the names that pyproject.toml gives them."""
+"""Skip tests whose optional dependencies (extras in pyproject.toml) are not installed."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def missing(extra: str) -> tuple[str, ...]:
 
 
 def needs(extra: str, *modules: str) -> pytest.MarkDecorator:
-    """Mark a test that needs an extra, and modules that no extra has; without them it is skipped.
+    """Mark a test that needs an extra, and modules that are in no extra; without them it is skipped.
 
-    README's environment has no extras, so it skips these tests. CI runs them in its second environment.
+    The environment of README has no extras and skips these tests. CI runs them in its second environment.
     """
     lacking = *missing(extra), *(module for module in modules if find_spec(module) is None)
     return pytest.mark.skipif(bool(lacking), reason=f"needs the extra {extra}: {', '.join(lacking)} missing")

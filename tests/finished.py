@@ -1,4 +1,4 @@
-"""Finished runs whose reports tests read: each runs once in a session, for all tests and workers."""
+"""Finished runs for tests that only read reports: each run happens once per session, for all workers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests import forkserver
 from tests.project import DATA, FEW, FEW_PORTRAITS, PYTEST
 
 Finished: TypeAlias = Callable[..., Path]
-"""From the arguments of a run to the folder of its reports."""
+"""A function from the arguments of a run to the folder of its reports."""
 
 TEXT = (
     "--factorfair-model=sim:stereotyped", "--factorfair-model=sim:uniform", f"--factorfair-checklist={FEW}",
@@ -44,16 +44,16 @@ BOUNDED = (
     "--factorfair-samples=72,objective=24",
 )  # fmt: skip
 IDEAL = ("--factorfair-model=sim:ideal", *BOUNDED, "--factorfair-gate=s_fact[objective,gender] >= 0.8")
-"""Runs that several modules read. That of text has two models; BOUNDED is a size whose scores have intervals."""
+"""The runs that several modules use. The text run has two models; with BOUNDED, scores have intervals."""
 
 ENVIRONMENT = forkserver.environment()
-"""Whichever test comes first, its own variables do not reach these runs."""
+"""The environment of these runs, so that variables of the test that starts them have no effect."""
 
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Finished:
     base = tmp_path_factory.getbasetemp()
-    # The folder of a pytest-xdist worker is inside the folder that all workers share.
+    # The folder of a worker of pytest-xdist is inside a folder that all workers share.
     shared = (base.parent if hasattr(pytestconfig, "workerinput") else base) / "finished"
 
     def run(*arguments: str) -> Path:
@@ -62,7 +62,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Conf
         with (folder / "lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             problem_file = folder / "problem"
-            if not problem_file.exists():  # another attempt would resume from the store of this one
+            if not problem_file.exists():  # or another attempt would resume from this store
                 problem_file.write_text("this run was interrupted")
                 problem_file.write_text(_problem(folder, arguments))
             problem = problem_file.read_text()
@@ -73,7 +73,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Conf
 
 
 def _problem(folder: Path, arguments: tuple[str, ...]) -> str:
-    """What the run printed, if it ended otherwise than well or by its gates alone; else nothing."""
+    """The output of the run if it failed, other than by its gates; otherwise empty."""
     command = [forkserver.python(), *PYTEST, "-q", "-rfE", f"--rootdir={folder}", *arguments]
     done = subprocess.run(command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, check=False)
     tests = ("FAILED factorfair::", "ERROR factorfair::")

@@ -27,6 +27,7 @@ from pytest_factorfair.domain import (
     Sampling,
     Summary,
 )
+from pytest_factorfair.drawing.table import Row, Table, number, span
 from pytest_factorfair.protocols.measurement import (
     Cell,
     Changed,
@@ -51,7 +52,6 @@ from pytest_factorfair.protocols.measuring import (
 from pytest_factorfair.protocols.metric import About, Metric
 from pytest_factorfair.protocols.protocol import Protocol
 from pytest_factorfair.protocols.reporting import Reporting
-from pytest_factorfair.reports.table import Row, Table, number, span
 from pytest_factorfair.statistics.bounds import POWER
 from pytest_factorfair.statistics.estimate import Estimate
 

@@ -1,4 +1,4 @@
-"""Writing one response into a store, and reading the manifest of its pictures."""
+"""Write responses and pictures to a store, and read them back."""
 
 from __future__ import annotations
 
@@ -41,37 +41,37 @@ def put(
 
 
 def manifest(folder: Path) -> list[dict[str, Any]]:
-    """The lines of the manifest in a folder of pictures, which are all whole."""
+    """The lines of the manifest in a folder of pictures, which must all be complete."""
     path = folder / "manifest.jsonl"
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
 def fill(name: str, keys: str, response: Response = PLAIN, *, model: str = "m") -> None:
-    """A store in this file with a response for each letter of ``keys``."""
+    """Create a store with a response for each letter of ``keys``."""
     with Store.open(f"sqlite:///{name}") as store:
         for key in keys:
             put(store, key, response, model=model, prompt=f"prompt {key}", repeat=0).result(30)
 
 
 def had(name: str, keys: str) -> dict[str, str]:
-    """The texts that the store in this file has."""
+    """The stored texts, by key."""
     with Store.open(f"sqlite:///{name}") as store:
         return {key: response.text for key, response in store.responses(keys).items()}
 
 
 def draw(name: str, keys: str, *, content: str = "", model: str = "m") -> None:
-    """The same with pictures, which differ unless ``content`` is given."""
+    """Create a store like ``fill``, with pictures, which differ unless ``content`` is given."""
     for key in keys:
         fill(name, key, Response("", image=PNG + (content or key).encode()), model=model)
 
 
 def drawn(name: str, keys: str) -> dict[str, bytes]:
-    """The pictures that the store in this file has."""
+    """The stored pictures, by key."""
     with Store.open(f"sqlite:///{name}") as store:
         responses = store.responses(keys)
         return {key: store.pictures.read(response.image_file) for key, response in responses.items()}
 
 
 def files(folder: str) -> list[Path]:
-    """The pictures beside the stores of a folder."""
+    """The picture files next to the stores in a folder."""
     return sorted(Path(folder, "images").glob("*/*"))

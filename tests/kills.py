@@ -1,4 +1,4 @@
-"""Kills runs at random moments and counts calls at the server.
+"""Kill runs at random moments, and count calls at the server.
 
 Every round starts a run in the same folder and kills, with SIGKILL, its controller, one of its workers, the
 whole group, or a single process; or one of two runs on the same store, and then the other. After a round, all
@@ -31,12 +31,12 @@ CONNECTIONS = 8
 LATENCY = 0.1
 VICTIMS = ("single", "controller", "worker", "group", "two runs")
 WORKERS = {"controller", "worker", "group"}
-"""Victims that are workers or have workers."""
+"""The kinds of victims for which a run needs workers."""
 
 
 @dataclass
 class Ground:
-    """A folder in which runs are killed, and the server that they ask."""
+    """A folder in which runs are killed, with the server that they ask, and what was counted."""
 
     folder: Path
     at: StubServer
@@ -53,7 +53,7 @@ class Ground:
 
     @property
     def asked(self) -> int:
-        """Calls that the server has received."""
+        """The number of calls that the server has received."""
         return int(self.at.stats()["requests"])
 
     def start(self, *options: str, folder: Path | None = None) -> subprocess.Popen[bytes]:
@@ -72,7 +72,7 @@ class Ground:
         return rows(self.folder)
 
     def kill(self, victim: str, *, copy: bool) -> None:
-        """One round; nothing that was stored before may be missing or changed after it.
+        """Do a round, and check that nothing is missing or changed that was stored before.
 
         Raises:
             AssertionError: a row is lost, or more calls have no row than were in flight.
@@ -90,7 +90,7 @@ class Ground:
             self._copy([pid for pids in families.values() for pid in pids])
         self._strike(victim, families[runs[0].pid])
         times = 1
-        if victim in ("worker", "two runs"):  # which another worker, or the other run, survives
+        if victim in ("worker", "two runs"):  # a worker, or the other run, survives it
             self._await(self.asked + self.draw.randrange(0, 16), runs)
             families = {
                 run.pid: [*dict.fromkeys(families[run.pid] + forkserver.family(run.pid))] for run in runs
@@ -113,10 +113,10 @@ class Ground:
         )
 
     def finish(self) -> None:
-        """Run to the end, and then on each copy; only queries without a row may be asked.
+        """Run to the end, and run on each copy; check that only queries without a row are asked.
 
         Raises:
-            AssertionError: a run failed, asked what it already had, or left something out.
+            AssertionError: a run failed, asked a query that had a row, or left one out.
         """
         stored, asked = len(self.rows()), self.asked
         assert self.start("-p", "no:xdist").wait() == 0
@@ -135,7 +135,7 @@ class Ground:
             time.sleep(0.005)
 
     def _strike(self, victim: str, pids: Sequence[int]) -> None:
-        """Kill the first process, one of the others, or all at once."""
+        """Kill the first process, one of the others, or all at once, depending on the victim."""
         workers = pids[1:] or pids
         victims = {"worker": [self.draw.choice(workers)], "group": pids}.get(victim, pids[:1])
         self.in_flight += self.at.stats()["in_flight"]
@@ -145,7 +145,7 @@ class Ground:
         self.kills[victim] += 1
 
     def _copy(self, pids: Sequence[int]) -> None:
-        """What a power failure leaves: the file, and the part of its log that reached the disk."""
+        """Copy what a power failure would leave: the file, and a part of its log."""
         for pid in pids:
             os.kill(pid, signal.SIGSTOP)
         source = self.folder / ".factorfair"
@@ -171,7 +171,7 @@ def rows(folder: Path) -> dict[str, str]:
 
 
 def run(kills: int, folder: Path, at: StubServer, *, copies: int) -> Ground:
-    """Run this number of rounds, equally many of each kind, and a final run.
+    """Do ``kills`` rounds, the same number of each kind, and a final run.
 
     Raises:
         AssertionError: a row was lost, or a query was asked again that was not in flight.

@@ -1,6 +1,6 @@
-"""How servers answer when they are asked for a letter: as JSON, or with log probabilities.
+"""Simulated servers that are asked for a letter, as JSON or with log probabilities.
 
-Each is a function of the request alone, so that a run is the same in any order.
+A reply depends on the request only, so that a run is the same in any order.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ _LETTERED = re.compile(r"(?<!\w)([A-Z])\. ")
 _ASKED_FOR = re.compile(r'Reply with exactly \{"answer": "([A-Z])"\} and nothing else.')
 _OTHERS = tuple(f" w{number}" for number in range(30))
 MASS = 0.95
-"""Probability of the letters, where nothing is masked."""
+"""The total probability of the letters if a server does not mask other tokens."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A server: what it supports, and how it lists what is impossible."""
+    """A kind of server: what it supports, and how it lists impossible tokens."""
 
-    continues: str = ""  # the field without which it does not continue an answer, "last" if none is needed
+    continues: str = ""  # the field with which it continues an answer, "last" if none is needed
     forms: tuple[str, ...] = ("json_schema",)
-    strict: bool = False  # refuses fields that it does not know
-    lenient: bool = False  # ignores a form of the schema that it does not know
-    masked: bool = False  # log probabilities are those under the schema
+    strict: bool = False  # rejects unknown fields
+    lenient: bool = False  # ignores unknown forms of the schema
+    masked: bool = False  # log probabilities are computed with the schema enforced
     nothing: float = -math.inf
     logprobs: bool = True
     faulty: bool = False  # a part of its replies are broken, see ``FAULTS``
@@ -64,16 +64,16 @@ FAULTS: tuple[tuple[str, Callable[[Top], Top | None]], ...] = (
     ("no letter among the likeliest tokens", lambda top: _other(top, "AB", "BA", "CD", "DC")),
     ("refused by the model", lambda top: top),
 )
-"""What is wrong with a reply's tokens, after the reason for which its answer is lost."""
+"""Faults of a reply's tokens: the reason for which the answer is lost, and the fault."""
 
 
 def fault(prompt: str) -> int:
-    """Which of ``FAULTS`` a faulty server's reply to a prompt has."""
+    """The index of the fault in ``FAULTS`` that a faulty server's reply to a prompt has."""
     return 0 if _ASKED_FOR.fullmatch(prompt) else hashlib.sha256(prompt.encode()).digest()[9] % len(FAULTS)
 
 
 def probabilities(prompt: str) -> dict[str, float]:
-    """The probabilities of a prompt's letters, which sum to ``MASS``."""
+    """The probabilities of a prompt's letters, which add up to ``MASS``."""
     asked = _ASKED_FOR.fullmatch(prompt)
     letters = sorted(set(_LETTERED.findall(prompt))) or ["A", "B", "C", "D"]
     digest = hashlib.sha256(prompt.encode()).digest()
@@ -85,7 +85,7 @@ def probabilities(prompt: str) -> dict[str, float]:
 
 
 def complete(name: str, body: dict[str, Any]) -> tuple[int, str, dict[str, Any]]:
-    """The status, the text (an error's message) and the choice of a server's reply."""
+    """A server's reply: its status, its text or error message, and its choice."""
     kind, messages = KINDS[name], body["messages"]
     parameters = {
         "model",

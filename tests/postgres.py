@@ -1,4 +1,4 @@
-"""A PostgreSQL server for the tests, on a socket in a folder with a short path; it ends with the tests."""
+"""A PostgreSQL server for the tests, on a Unix socket; it ends with the tests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SETTINGS = ("listen_addresses=", "fsync=off", "full_page_writes=off", "synchrono
 
 
 def binaries() -> Path | None:
-    """The folder of ``initdb`` and ``postgres``: on PATH, or where Debian and Ubuntu install them."""
+    """The folder of ``initdb`` and ``postgres``: on PATH, or the one used by Debian and Ubuntu."""
     initdb = shutil.which("initdb")
     if initdb and shutil.which("postgres"):
         return Path(initdb).resolve().parent
@@ -27,7 +27,7 @@ def binaries() -> Path | None:
 
 @contextmanager
 def server() -> Iterator[str]:
-    """A running server's folder: ``postgresql+psycopg://ff@/postgres?host=FOLDER``; killed at the end."""
+    """Run a server; yield its folder, for ``postgresql+psycopg://ff@/postgres?host=FOLDER``."""
     where = binaries()
     assert where is not None
     with tempfile.TemporaryDirectory(prefix="ff") as folder:
@@ -59,7 +59,7 @@ def psql(folder: str, statement: str) -> None:
 
 
 def _user(folder: Path) -> str | None:
-    """The user of the server: PostgreSQL refuses to run as root."""
+    """The user to run the server as, because PostgreSQL refuses to run as root; None for the current user."""
     if os.geteuid():
         return None
     names = {entry.pw_name for entry in pwd.getpwall()}

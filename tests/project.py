@@ -18,24 +18,24 @@ from tests import forkserver
 DATA = Path(__file__).parent / "data"
 
 FEW, FEW_PORTRAITS = DATA / "few.yaml", DATA / "few_portraits.yaml"
-"""The shipped checklists with two statistics, for behaviour that does not depend on their number."""
+"""The small checklists: the shipped ones with two statistics, for tests that do not depend on the number."""
 
 BASE = DATA / "base.yaml"
 """The shipped checklist with all statistics in one context, for verdicts that depend on their number."""
 
 DISTRIBUTIONS: tuple[tuple[str, ...], ...] = (("-n0",), ("-n2",), ("-p", "no:xdist"))
-"""The three ways to distribute a run; behaviour must be the same in each."""
+"""The three ways to distribute a run, in which behaviour must be the same."""
 
 RUN_TABLES = ("runs", "process_accounts", "endpoints", "owners", "claims")
 
 CASES = 14
-"""Cases of the small checklist: 6 objective and 8 subjective."""
+"""The number of cases of the small checklist: 6 objective and 8 subjective."""
 
 WITHOUT_OTHERS = ("-p", "no:hypothesispytest", "-p", "no:anyio")
-"""Without plugins that import much in every process: Hypothesis at the end of the run, and anyio."""
+"""Options that disable plugins with slow imports in every process: Hypothesis (at exit) and anyio."""
 
 PYTEST = ("-m", "pytest", *WITHOUT_OTHERS)
-"""What follows a Python, to run pytest in a separate process."""
+"""The arguments of the interpreter that run pytest in a separate process."""
 
 
 class Project:
@@ -59,22 +59,22 @@ class Project:
             return self.pytester.runpytest_inprocess(*WITHOUT_OTHERS, *arguments)
 
     def run_apart(self, *arguments: str, model: str | None = "sim:stereotyped") -> pytest.RunResult:
-        """The same in a separate process, for tests that end, signal or replace parts of the process."""
+        """Like ``run``, in a separate process: for tests that end, signal or replace parts of the process."""
         return self.pytester.run(forkserver.python(), *PYTEST, *self.arguments(model), *arguments)
 
     def run_anew(self, *arguments: str, model: str | None = "sim:stereotyped") -> pytest.RunResult:
-        """The same in new interpreters, for tests of what these do first or have imported."""
+        """Like ``run``, in new interpreters: for tests of start-up and of imports."""
         return self.pytester.run(sys.executable, *PYTEST, *self.arguments(model), *arguments)
 
     @staticmethod
     def arguments(model: str | None) -> tuple[str, ...]:
-        """The arguments of such a run."""
+        """The arguments of a run with the small checklist."""
         return (
             *WITHOUT_OTHERS,
             *([f"--factorfair-model={model}"] if model else []),
             "--factorfair-checklist=small.yaml",
             "--factorfair-samples=24,objective=4",
-            "--factorfair-estimator=plugin",  # with so few answers, intervals decide nothing
+            "--factorfair-estimator=plugin",  # with so few answers, intervals are too wide to decide
         )
 
     def write(self, name: str, text: str) -> Path:
@@ -83,18 +83,18 @@ class Project:
         return path
 
     def stored(self) -> int:
-        """Responses in the store."""
+        """The number of responses in the store."""
         return self.count("responses WHERE reusable")
 
     def rows_of_runs(self) -> int:
-        """Rows of runs that are left in the store: limits, accounts, endpoints and processes."""
+        """The number of rows that runs have left in the store: limits, accounts, endpoints, processes."""
         return sum(map(self.count, RUN_TABLES))
 
     def count(self, rows: str) -> int:
-        """The number of rows in the store, of a table that the run has made."""
+        """The number of rows of a table in the store."""
         path = self.path / ".factorfair" / "responses.sqlite"
         with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as store:
-            return int(store.execute(f"SELECT count(*) FROM {rows}").fetchone()[0])  # noqa: S608  # ours
+            return int(store.execute(f"SELECT count(*) FROM {rows}").fetchone()[0])  # noqa: S608  # no input of users
 
     @property
     def report_path(self) -> Path:
@@ -102,7 +102,7 @@ class Project:
 
     @property
     def partial_path(self) -> Path:
-        """The report of a partial run, which must not replace a complete report."""
+        """The report of a partial run, which is separate so that it does not replace a complete report."""
         return self.path / ".factorfair" / "report" / "partial" / "report.json"
 
     def report(self) -> dict[str, Any]:
@@ -110,7 +110,7 @@ class Project:
         return report
 
     def verdicts(self) -> dict[str, str]:
-        """Verdict by gate name."""
+        """The verdicts by gate name."""
         return {gate["name"]: gate["verdict"] for gate in self.report()["gates"]}
 
 

@@ -1,4 +1,4 @@
-"""A Ray cluster of two nodes on this machine, each with a logical GPU, and a model that is asked on it."""
+"""A Ray cluster of two nodes on this machine, each with a logical GPU, and a model that runs on it."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ from tests.project import DATA, PYTEST, Project
 CLUSTER = [
     pytest.mark.slow,
     needs("ray"),
-    # Libraries' own affairs, of the versions that are installed.
+    # Warnings of the installed versions of libraries, which do not concern us.
     pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning"),
 ]
-"""The marks of tests that start a cluster."""
+"""The marks for tests that need the cluster."""
 
 TOKEN = "a-token-of-the-tests-that-is-long-enough"  # noqa: S105  # no secret
 NODE = {"num_cpus": 1, "num_gpus": 1, "object_store_memory": 80_000_000, "include_dashboard": False}
 PARALLEL = 4
 ANSWERS = 216
-"""What the small checklist asks: 6 objective cases of 4 answers, 8 subjective ones of 24."""
+"""The number of queries of the small checklist: 6 objective cases by 4 answers, 8 subjective ones by 24."""
 
 MODEL = '''
 """Counts what each process is asked; who is asked the text in the file "poison" is killed. With a file "hold",
@@ -96,7 +96,7 @@ class Detector:
 
 
 class Nodes:
-    """The nodes of the cluster, which take ten seconds to start."""
+    """The nodes of the cluster; starting them takes ten seconds."""
 
     def __init__(self) -> None:
         os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=TOKEN, RAY_USAGE_STATS_ENABLED="0")
@@ -109,7 +109,7 @@ class Nodes:
 
     @contextmanager
     def another(self) -> Iterator[None]:
-        """A third node."""
+        """Add a third node during the block."""
         node = self._cluster.add_node(**NODE)
         yield
         self._cluster.remove_node(node, allow_graceful=False)
@@ -118,7 +118,7 @@ class Nodes:
         self._cluster.remove_node(self._second_node, allow_graceful=False)
 
     def join(self) -> None:
-        """Connect this process, as a notebook may be: runs in it need not connect, which takes seconds."""
+        """Connect this process to the cluster, so that runs in it need not connect, which takes seconds."""
         import_module("ray").init(address=self._cluster.address, log_to_driver=False, logging_level="ERROR")
 
     @property
@@ -126,7 +126,7 @@ class Nodes:
         return bool(import_module("ray").is_initialized())
 
     def leave(self) -> None:
-        """Disconnect it: Ray ends a process that outlives the head of its cluster."""
+        """Disconnect this process, because Ray kills processes whose cluster has lost its head."""
         import_module("ray").shutdown()
 
     def kill_head(self) -> None:
@@ -140,13 +140,13 @@ class Nodes:
             tasks = Path(f"/proc/{raylet.process.pid}/task").glob("*/children")
             agents = [int(pid) for task in tasks for pid in task.read_text().split()]
             node.kill_all_processes(check_alive=False, allow_graceful=False)
-            for agent in agents:  # without a head, they outlive their node by minutes
+            for agent in agents:  # without a head, these would run for minutes after their node has ended
                 with suppress(ProcessLookupError):
                     os.kill(agent, signal.SIGKILL)
 
 
 class Ground:
-    """The working directory: a small checklist, and the model, which is asked on the cluster."""
+    """The working directory of a test, with the small checklist and a model that runs on the cluster."""
 
     def __init__(self, folder: Path, nodes: Nodes) -> None:
         self.folder = folder
@@ -157,7 +157,7 @@ class Ground:
         (folder / "detector.py").write_text(DETECTOR, encoding="utf-8")
 
     def run(self, model: str = "", **settings: Any) -> Summary:
-        """A run in this process; a report folder named after the executor allows for comparing two."""
+        """Run in this process; the report folder is named after the executor, so that two can be compared."""
         sizes: dict[str, Any] = {
             "checklists": ["small.yaml"],
             "samples": "24,objective=4",
@@ -170,7 +170,7 @@ class Ground:
         )
 
     def start(self, *options: str, **environment: str) -> subprocess.Popen[str]:
-        """A run in a process of its own."""
+        """Start a run in a separate process."""
         (self.folder / "wanted").write_text("2", encoding="utf-8")
         return subprocess.Popen(
             [
@@ -186,17 +186,17 @@ class Ground:
 
     @property
     def begun(self) -> Counter[int]:
-        """How many requests each replica has begun, by process."""
+        """The number of requests that each replica has begun, by process."""
         file = self.folder / "begun"
         lines = file.read_text(encoding="utf-8").split() if file.exists() else []
         return Counter(map(int, lines))
 
     def is_under_way(self) -> bool:
-        """Both replicas have been asked a few times."""
+        """Whether both replicas have been asked a few times."""
         return len(self.begun) == 2 and self.begun.total() >= 30
 
     def once(self, event: Callable[[], bool], act: Callable[[], object]) -> threading.Thread:
-        """Act in a thread as soon as something has happened."""
+        """Start a thread that acts as soon as an event has happened."""
 
         def wait() -> None:
             while not event():
@@ -218,7 +218,7 @@ class Ground:
 
 
 def ending(error: type[FactorfairError], ground: Ground, **settings: object) -> str:
-    """The line with which a run ends."""
+    """The message of the error with which a run ends."""
     try:
         ground.run(**settings)  # type: ignore[arg-type]  # the model's spec is one of them
     except error as line:

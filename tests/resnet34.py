@@ -14,7 +14,7 @@ State = dict[str, NDArray[Any]]
 
 
 def random_weights(seed: int = 0) -> State:
-    """Arrays by torchvision's names, including the statistics of the norms; logits are near 1."""
+    """The state dict with torchvision's names, including the statistics of the norms; logits are near 1."""
     generator = np.random.default_rng(seed)
     state: State = {}
 

@@ -1,4 +1,4 @@
-"""Replicas without a cluster: as much of Ray as a pool of them uses, with actors that answer by script."""
+"""A fake of Ray for tests of pools without a cluster, with actors that answer by script."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ PACE = Pace(ping=0.001, silence=5.0, patience=60.0)
 
 
 class RayError(Exception):
-    """As Ray's."""
+    """The fake of Ray's base exception."""
 
 
 class DiedError(RayError):
-    """As Ray's of an actor that is gone."""
+    """The fake of Ray's error for an actor that has died."""
 
 
 class TaskError(RayError):
-    """As Ray's of an exception in an actor."""
+    """The fake of Ray's error for an exception in an actor."""
 
     def __init__(self, cause: Exception) -> None:
         super().__init__(str(cause))
@@ -33,8 +33,8 @@ class TaskError(RayError):
 
 
 Script = Callable[[int, Any], object]
-"""From the number of a replica and a request to the answer: an exception of Ray is raised, and None is
-never answered."""
+"""A function from a replica's number and a request to the answer: an exception of Ray to raise, or None for no
+answer at all."""
 
 
 class Actor:
@@ -70,7 +70,7 @@ class Actor:
 
 
 class Ray:
-    """As much of the module as is used. Its actors begin with this ``problem``, and may be ``silent``."""
+    """The parts of the module ``ray`` that are used. Its actors have this ``problem``, or are ``silent``."""
 
     exceptions = SimpleNamespace(RayError=RayError, RayTaskError=TaskError, RaySystemError=TaskError)
     cloudpickle = pickle
@@ -102,7 +102,7 @@ class Ray:
 def connected(
     ray: Ray, monkeypatch: pytest.MonkeyPatch, *gpus: float, pace: Pace = PACE, address: str = "head:1"
 ) -> Cluster:
-    """A cluster of nodes with this many GPUs, on which these actors run."""
+    """A cluster of nodes with these numbers of GPUs, connected to the fake."""
     monkeypatch.setattr(cluster, "find_spec", lambda _: object())
     monkeypatch.setattr(cluster, "PACE", pace)
     monkeypatch.setattr(Cluster, "connect", lambda _: ray)

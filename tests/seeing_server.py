@@ -1,4 +1,4 @@
-"""A server on loopback that speaks OpenAI's protocol and looks at the pictures it is sent."""
+"""A server on loopback with OpenAI's protocol, whose model sees the pictures that it is sent."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from pytest_factorfair.domain import Attribute
 from pytest_factorfair.pictures.decode import Pixels, decode
 
 Reply = tuple[int, object]
-"""The status, and the text of the answer or the body of the error."""
+"""A reply: the status, and the text of the answer or the body of the error."""
 
 
 class Eyes:
-    """What a seeing model answers: the colours of squares, and what the simulated detector reads in cards."""
+    """The answers of a model that sees: the colours of squares, and the people on code cards."""
 
     def __init__(self, *attributes: Attribute) -> None:
         self.attributes = attributes
@@ -91,7 +91,7 @@ def serving(answer: Callable[[dict[str, Any]], Reply]) -> Iterator[str]:
             self.wfile.write(sent)
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the base class's name
-            """Print nothing."""
+            """Do not log requests."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})

@@ -1,4 +1,4 @@
-"""Fixtures: a real server in its own process, with a new script for every test."""
+"""Fixtures for the stub server, which runs in a separate process and gets a new script for every test."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class StubServer:
         self._call("PUT", "/script", json.dumps(fields))
 
     def stats(self) -> dict[str, Any]:
-        """The statistics since then: requests, most_in_flight, last (the last body), path, headers, prompts."""
+        """The statistics since the last script: requests, most_in_flight, last (the last body), and others."""
         return dict(json.loads(self._call("GET", "/stats")))
 
     def _call(self, method: str, path: str, body: str | None = None) -> str:
@@ -44,7 +44,7 @@ class StubServer:
 
 @contextmanager
 def started() -> Iterator[StubServer]:
-    """A server in a separate process; it ends with the block, or when this process is killed."""
+    """Start a server in a separate process; it ends with the block, or when this process is killed."""
     command = [sys.executable, "-m", "tests.stub_server", "--attached"]
     with subprocess.Popen(
         command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -62,6 +62,6 @@ def stub_process() -> Iterator[StubServer]:
 
 @pytest.fixture
 def stub(stub_process: StubServer) -> StubServer:
-    """An OpenAI-compatible server that answers ``{"answer": "A"}`` until it is scripted otherwise."""
+    """An OpenAI-compatible server; without another script it answers ``{"answer": "A"}``."""
     stub_process.script()
     return stub_process

@@ -1,8 +1,8 @@
 """An OpenAI-compatible server on loopback, in its own process: ``python -m tests.stub_server --port 0``.
 
-Its first line of output is its port. ``POST .../chat/completions`` and ``.../images/generations`` answer
-according to the current script, ``GET /pictures/NAME.png`` returns a picture, ``PUT /script`` sets another
-script and resets the statistics, ``GET /stats`` returns them. Everything is in memory, nothing is logged.
+It prints its port first. ``POST .../chat/completions`` and ``.../images/generations`` answer according to the
+current script, ``GET /pictures/NAME.png`` returns a picture, ``PUT /script`` sets another script and resets
+the statistics, ``GET /stats`` returns them. Everything is in memory, nothing is logged.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Stats:
 
 @dataclass
 class Window:
-    """The requests that the server lets in, and those that it rejects before it ``opens`` again."""
+    """A window of the rate limit: requests admitted, and those rejected before it ``opens`` again."""
 
     admitted: int = 0
     rejected: int = 0
@@ -164,7 +164,7 @@ class Stub:
         stats.prompts[hashlib.sha256(_prompt(body).encode()).hexdigest()] += 1
 
     def _throttled(self) -> float | None:
-        """Seconds that the request should have waited, if the server is closed."""
+        """Seconds until the rate limit admits requests again; None if it admits this one."""
         if not self.script.rate:
             return None
         moment = time.monotonic()
@@ -252,7 +252,7 @@ def _uniform(prompt: str) -> str:
 
 
 def _refusal(name: str) -> str:
-    """OpenAI's error for a parameter that a model does not support."""
+    """The body of OpenAI's error for a parameter that a model does not support."""
     message = f"Unsupported parameter: '{name}' is not supported with this model."
     error = {
         "message": message,

@@ -1,4 +1,4 @@
-"""A real transformers checkpoint of about 100 KB, created on the fly: an untrained Llama."""
+"""Create small, untrained checkpoints of transformers, such as a Llama of about 100 KB."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-# A template that is visible in the tokens: every role and turn is spelt out.
+# A chat template that shows in the tokens: every role and turn is spelt out.
 TEMPLATE = (
     "{% for message in messages %}[{{ message.role }}]{{ message.content }}\n{% endfor %}"
     "{% if add_generation_prompt %}[{{ voice | default('assistant') }}]{% endif %}"
@@ -26,9 +26,9 @@ def write(
     tokens: tuple[str, ...] = TOKENS,
     kind: str = "Llama",
 ) -> Path:
-    """Write the checkpoint: a token per printable character, two layers, random weights.
+    """Write a text checkpoint: a token per printable character, two layers, random weights.
 
-    A token of several characters is taken wherever it occurs. GPT2 is a kind with absolute positions.
+    ``tokens`` of several characters are used wherever they occur. GPT2 is a kind with absolute positions.
     """
     torch, transformers = import_module("torch"), import_module("transformers")
     tokenizer = character_tokenizer(transformers, tokens)
@@ -61,7 +61,7 @@ SEES = (
 
 
 def write_vision(folder: Path, *, seed: int = 0) -> Path:
-    """Write a vision-language checkpoint, an untrained Llava that is shown 16 patches of a picture."""
+    """Write a vision-language checkpoint: an untrained Llava with 16 patches per picture."""
     torch, transformers = import_module("torch"), import_module("transformers")
     tokenizer = character_tokenizer(transformers, (*TOKENS, "<image>"))
     image = tokenizer.convert_tokens_to_ids("<image>")
@@ -96,7 +96,7 @@ def write_clip(folder: Path, *, seed: int = 0) -> Path:
     torch, transformers = import_module("torch"), import_module("transformers")
     tokenizer = character_tokenizer(transformers)
     tokenizer.add_special_tokens({"pad_token": "<pad>"})
-    # CLIP takes what stands at the last token for the whole sentence.
+    # CLIP's embedding of a sentence is that of its last token.
     ending = import_module("tokenizers.processors").TemplateProcessing("$A <s>", special_tokens=[("<s>", 1)])
     tokenizer.backend_tokenizer.post_processor = ending
     small = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}

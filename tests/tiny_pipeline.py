@@ -1,4 +1,4 @@
-"""A real Stable Diffusion pipeline of about 350 KB, created on the fly: untrained, it draws noise."""
+"""Create a small, untrained Stable Diffusion pipeline of about 350 KB, which draws noise."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _text_encoder(transformers: Any) -> Any:
 
 
 def _tokenizer(transformers: Any) -> Any:
-    """Every byte as a token, inside a word and at its end; pairs are never merged."""
+    """A tokenizer with each byte as a token, inside a word and at its end, without merges."""
     alphabet = sorted(import_module("tokenizers").pre_tokenizers.ByteLevel.alphabet())
     words = [*alphabet, *(f"{letter}</w>" for letter in alphabet), "<|startoftext|>", "<|endoftext|>"]
     vocabulary = {word: number for number, word in enumerate(words)}

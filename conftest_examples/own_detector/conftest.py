@@ -12,7 +12,7 @@ THRESHOLD = 0.6
 
 
 class Sure:
-    """Leaves out what another detector perceives with less than ``threshold`` probability."""
+    """Wraps a detector, and leaves out groups that it perceives with a probability below ``threshold``."""
 
     def __init__(self, inner: Detector, threshold: float) -> None:
         self.inner = inner
@@ -20,7 +20,7 @@ class Sure:
 
     @property
     def identity(self) -> Mapping[str, object]:
-        """Everything that can change a reading; every report shows it."""
+        """Everything that can change a detection; every report shows it."""
         return {"detector": "sure", "threshold": self.threshold, "inner": dict(self.inner.identity)}
 
     def check(self, attributes: Sequence[Attribute]) -> None:

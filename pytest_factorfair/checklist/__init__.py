@@ -1,5 +1,5 @@
-"""Checklists: YAML to a validated layout, whatever the protocol: locate → source → overlay → loading.
+"""Load checklists of any protocol from YAML to a validated layout: locate → source → overlay → loading.
 
-A checklist's protocol decides what it may contain; this room has the fields, rules and templates that all
-share, and turns prompts into queries.
+The protocol defines what a checklist may contain; this package has the fields, rules and templates that all
+protocols share, and builds queries from prompts.
 """

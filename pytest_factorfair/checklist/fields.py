@@ -1,4 +1,4 @@
-"""The fields that checklists are made of, and the groups of people they declare."""
+"""Types of fields in checklists: the first fields of every checklist, and the groups of people."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Age = Annotated[int, Field(ge=0, le=150)]
 ONE_OR_MORE = BeforeValidator(
     lambda value: [value] if isinstance(value, str) else value, json_schema_input_type=str | list[str]
 )
-"""A list of texts, or a single text in place of a list with one."""
+"""A list of texts; a single text stands for a list that contains it."""
 
 Year = Annotated[
     str,
@@ -61,9 +61,9 @@ Distinct = AfterValidator(_distinct)
 
 
 class Layout(BaseModel):
-    """What all layouts have in common: no unknown keys, no conversions, no blanks around text."""
+    """The base class of layouts: no unknown keys, no conversions, no blanks around text."""
 
-    # Built as a whole when a file is first validated: building each layout alone would repeat its parts.
+    # Deferred until a file is validated: building every layout on its own would build its parts repeatedly.
     model_config = ConfigDict(
         extra="forbid", strict=True, frozen=True, str_strip_whitespace=True, defer_build=True
     )
@@ -71,7 +71,7 @@ class Layout(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _known_keys(cls, data: Any, info: ValidationInfo) -> Any:
-        """Runs before pydantic's own check, which cannot suggest the key that was meant."""
+        """Reject unknown keys before pydantic does, to suggest the key that was meant."""
         known_keys = {field.alias or name for name, field in cls.model_fields.items()} | cls.more_keys(info)
         for key in data if isinstance(data, dict) else ():
             if key not in known_keys:
@@ -81,13 +81,13 @@ class Layout(BaseModel):
 
     @classmethod
     def more_keys(cls, info: ValidationInfo) -> set[str]:
-        """Keys that a file may have besides the fields, for layouts whose keys are names."""
+        """The keys that are allowed besides the fields, in layouts whose keys are names."""
         del info
         return set()
 
 
 class Opening(Layout):
-    """The first fields of every checklist; each protocol narrows ``protocol`` to its own name."""
+    """The first fields of every checklist; each protocol restricts ``protocol`` to its own name."""
 
     schema_: Literal["factorfair.checklist/1"] = Field("factorfair.checklist/1", alias="schema")
     name: Id
@@ -100,7 +100,7 @@ class Opening(Layout):
 
     @model_serializer(mode="wrap")
     def _unless_english(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leaves out English, so that naming it does not change a checklist's hash."""
+        """Omit the default language, so that naming English does not change a checklist's hash."""
         content: dict[str, Any] = serialize(self)
         if self.language == "en":
             del content["language"]
@@ -110,7 +110,7 @@ class Opening(Layout):
 
 
 def hashed(content: Any) -> str:
-    """SHA-256 of what a checklist says, in hexadecimal; the order of keys does not matter."""
+    """The SHA-256 of a checklist's content, in hexadecimal; the order of keys does not matter."""
     text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -123,7 +123,7 @@ class Group(Layout):
 
 
 def spoken(name: str, group: Group) -> tuple[str, ...]:
-    """Everything that a group may be called."""
+    """All names of a group: its name, its word in a sentence, and its aliases."""
     return name, group.word, *group.aliases
 
 

@@ -1,4 +1,4 @@
-"""From a name or a path to a validated checklist."""
+"""Load, validate and lint a checklist that is given by name or path."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from pydantic import ValidationError
 
 from pytest_factorfair.checklist.fields import Opening
+from pytest_factorfair.checklist.language_file import named
 from pytest_factorfair.checklist.locate import locate
 from pytest_factorfair.checklist.overlay import resolve
 from pytest_factorfair.checklist.problems import Problem, refuse, structural
@@ -17,7 +18,6 @@ from pytest_factorfair.checklist.source import Node
 from pytest_factorfair.domain import Checklist, Source
 from pytest_factorfair.errors import InputError, nearest
 from pytest_factorfair.languages import language
-from pytest_factorfair.languages.layout import named
 
 File = TypeVar("File", bound=Opening)
 Value = TypeVar("Value", bound=Checklist)
@@ -25,7 +25,7 @@ Value = TypeVar("Value", bound=Checklist)
 
 @dataclass(frozen=True, slots=True)
 class Files(Generic[File, Value]):
-    """How the files of a protocol are read.
+    """The functions with which a protocol reads its checklist files.
 
     ``layout`` turns the plain content of a file into its layout, or raises pydantic's ValidationError. Each
     of the ``rules`` yields the problems of a file that has passed the rules before it. ``truths`` names the
@@ -45,13 +45,13 @@ class Files(Generic[File, Value]):
     sources: Callable[[File, str], tuple[Source, ...]] = lambda _file, _digest: ()
 
 
-# Any: the name of a protocol in a file is what binds the two, which no type can say.
+# Any, because the types depend on the protocol that a file names.
 ByProtocol: TypeAlias = Mapping[str, Callable[[], Files[Any, Any]]]
-"""How files are read, by the name of their protocol; a call imports what reads them."""
+"""Functions that return a protocol's ``Files``, by name; imported only when called."""
 
 
 def load(name_or_path: str, protocols: ByProtocol, *, truth: str, base: Path) -> Checklist:
-    """The checklist of a shipped name or a path (relative to ``base``) under one truth set.
+    """Load the checklist of a shipped name or a path (relative to ``base``) with a truth set.
 
     Raises:
         ChecklistError: a file cannot be read or has invalid content; names file, line, field.
@@ -66,10 +66,10 @@ def load(name_or_path: str, protocols: ByProtocol, *, truth: str, base: Path) ->
 
 
 def lint(name_or_path: str, protocols: ByProtocol, *, base: Path) -> tuple[str, ...]:
-    """Findings, each ``file:line: field: problem``, in the order of the file.
+    """Find problems of style in a valid checklist: lines ``file:line: field: problem``, in the file's order.
 
     Raises:
-        InputError: as ``load``; only a valid checklist has a style.
+        InputError: the checklist is invalid, as in ``load``.
     """
     files, root, file = parse(name_or_path, protocols, base=base)
     findings = set()
@@ -80,7 +80,7 @@ def lint(name_or_path: str, protocols: ByProtocol, *, base: Path) -> tuple[str, 
 
 
 def parse(name_or_path: str, protocols: ByProtocol, *, base: Path) -> tuple[Files[Any, Any], Node, Opening]:
-    """How a checklist is read, its merged tree and its validated layout, before a truth set is chosen.
+    """Parse and validate a checklist: its protocol's ``Files``, its merged tree and its layout.
 
     Raises:
         InputError: as ``load``, except for the truth set.

@@ -1,4 +1,4 @@
-"""Where the shipped checklists are, and which file a name or path means."""
+"""Find the file of a checklist that is given by name or path."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pytest_factorfair.errors import InputError, nearest
 
 
 def folder() -> Path:
-    """The folder of the shipped checklists: inside an installed wheel, or beside a source tree's package.
+    """The folder of the shipped checklists, in an installed wheel or next to the package in a source tree.
 
     Raises:
         InputError: the installation lacks them.
@@ -29,10 +29,10 @@ def shipped() -> tuple[str, ...]:
 
 
 def locate(name_or_path: str, *, relative_to: Path, base: Path) -> Path:
-    """The file that a user's word means: a bare word is a shipped name, anything else a path.
+    """Find the file of a checklist: a bare word is the name of a shipped one, anything else is a path.
 
-    Paths are relative to the folder ``relative_to``, which is itself relative to ``base``, and stay
-    so: that is how messages call them.
+    Paths are relative to the folder ``relative_to``, which is itself relative to ``base``. The result is
+    relative to ``base``, too, as shown in messages.
 
     Raises:
         InputError: no shipped checklist has that name, or there is no such file.
@@ -56,7 +56,7 @@ def locate(name_or_path: str, *, relative_to: Path, base: Path) -> Path:
 
 
 def exists(file: Path) -> bool:
-    """Whether there is such a file; there is none at a path that the system cannot look up."""
+    """Whether the file exists; false, not an error, for a path that the system rejects."""
     try:
         return file.is_file()
     except OSError:

@@ -1,4 +1,4 @@
-"""Overlays: a file that ``extends`` another is merged over it, and the files that it names are read in.
+"""Merge a checklist that ``extends`` another over its base, and include the files that it names.
 
 Mappings merge by key, in the order of the base and then of the overlay; null removes a key; any
 other value replaces. A list is replaced as well, or edited by a mapping of ``remove`` (positions
@@ -26,13 +26,13 @@ _EDITS = frozenset({"add", "remove"})
 
 
 def resolve(file: Path, base: Path, *, below: tuple[Path, ...] = ()) -> Node:
-    """The whole content of a checklist file: its bases and the files that it names merged in.
+    """Read a checklist file with its bases merged and the files that it names included.
 
     Every node keeps the file and line it came from. ``below`` are the files that extend this one.
 
     Raises:
-        ChecklistError: a file is missing or of another kind, extends itself through others, or changes what
-        its base does not have.
+        ChecklistError: a file is missing or of another kind, extends itself through others, or changes or
+            removes something that its base does not have.
     """
     written = read(file, base)
     root = _with_language(_with_files(written, base), base)
@@ -52,7 +52,7 @@ def resolve(file: Path, base: Path, *, below: tuple[Path, ...] = ()) -> Node:
     if (base / target).resolve() in chain:
         raise extends.error(f"{extends.value} extends this file in turn; a checklist cannot extend itself")
     parent = resolve(target, base, below=chain)
-    # Reports identify checklists by name, so changed content needs a name of its own.
+    # Reports identify checklists by name, so a changed checklist needs a name of its own.
     name, parent_name = _child(root, "name"), _child(parent, "name")
     if name is None:
         raise root.error("missing; a checklist that extends another has a name of its own", beyond=("name",))
@@ -61,16 +61,13 @@ def resolve(file: Path, base: Path, *, below: tuple[Path, ...] = ()) -> Node:
             f"'{name.value}' is the name of the checklist that this one extends; give it its own"
         )
     named_a_file = _child(root, "statistics") is not _child(written, "statistics")
-    if named_a_file:  # which replaces the base's statistics
+    if named_a_file:  # included statistics replace those of the base
         parent = parent.without("statistics")
     return merge(parent, root.without("extends"))
 
 
 def _with_files(root: Node, base: Path) -> Node:
-    """The checklist with its files read in: the one that ``statistics`` names, and any of JSON Lines.
-
-    Content given inline stays.
-    """
+    """Include the file that ``statistics`` names, and files of JSON Lines; inline content is kept."""
     children = dict(_children(root))
     for key, named in children.items():
         lines = isinstance(named.value, str) and named.value.endswith(LINES)
@@ -88,7 +85,7 @@ def _with_files(root: Node, base: Path) -> Node:
 
 
 def _with_language(root: Node, base: Path) -> Node:
-    """The checklist with the file that ``language`` names read in; the code of a shipped language stays."""
+    """Include the file that ``language`` names; the code of a shipped language is kept."""
     named = _child(root, "language")
     if named is None or not isinstance(named.value, str) or named.value in languages.shipped():
         return root
@@ -119,10 +116,10 @@ def _check_schema(root: Node, expected: str) -> None:
 
 
 def merge(parent: Node, overlay: Node) -> Node:
-    """The overlay merged over its base; what it adds or changes has its file and line.
+    """Merge an overlay over its base; added and changed values have the overlay's file and line.
 
     Raises:
-        ChecklistError: the overlay removes what the base does not have.
+        ChecklistError: the overlay removes something that the base does not have.
     """
     if not isinstance(overlay.value, Mapping):
         return overlay

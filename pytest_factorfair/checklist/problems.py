@@ -1,4 +1,4 @@
-"""What is wrong with a checklist: found all at once, reported in one line."""
+"""Problems of a checklist: collected by validation, reported as an error of one line."""
 
 from __future__ import annotations
 
@@ -48,23 +48,23 @@ _PATTERNS = {
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong, and by which steps the value is reached in the merged checklist."""
+    """A problem, and the steps that lead to its value in the merged checklist."""
 
     steps: tuple[Step, ...]
     text: str
 
 
 def unknown(name: str, names: Iterable[str], kind: str, steps: tuple[Step, ...]) -> Iterator[Problem]:
-    """The problem of an unknown name; none if it is known."""
+    """Yield a problem if a name is unknown."""
     if name not in names:
         yield Problem(steps, f"unknown {kind} '{name}'{nearest(name, names)}")
 
 
 def refuse(root: Node, problems: Iterable[Problem]) -> None:
-    """Raise the first problem, if there is one.
+    """Raise the first problem by file and line, if there is one.
 
     Raises:
-        ChecklistError: the first of them by file and line, and how many more there are.
+        ChecklistError: there is a problem; the message also says how many more there are.
     """
     listed_problems = list(problems)
     errors = []
@@ -77,13 +77,13 @@ def refuse(root: Node, problems: Iterable[Problem]) -> None:
 
 
 def structural(error: ValidationError) -> list[Problem]:
-    """The problems pydantic found, in our words."""
+    """Convert pydantic's errors to problems, in our wording."""
     problems = []
     for detail in error.errors(include_url=False):
         steps = detail["loc"]
         if detail["type"] == "unknown_key":
             problems.append(Problem((*steps, detail["ctx"]["key"]), detail["msg"]))
-        elif steps and steps[-1] == "[key]":  # pydantic's way to say that the key itself is wrong
+        elif steps and steps[-1] == "[key]":  # pydantic's marker for an invalid key
             problems.append(Problem(steps[:-1], f"the name {_text(detail)}"))
         else:
             problems.append(Problem(steps, _text(detail)))
@@ -91,7 +91,7 @@ def structural(error: ValidationError) -> list[Problem]:
 
 
 def _text(detail: ErrorDetails) -> str:
-    """Pydantic's message in our words, or as it is where we have none."""
+    """The message of a pydantic error in our wording; pydantic's own if we have none."""
     context, input_value = detail.get("ctx", {}), detail["input"]
     if detail["type"] in _KINDS:
         quotes = (

@@ -1,4 +1,4 @@
-"""From templates to queries: ``{word}`` is replaced, and each prompt gets an id, a repeat and a seed."""
+"""Build queries from templates: replace ``{word}``, and give each prompt an id, a repeat and a seed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def placeholders(template: str) -> frozenset[str]:
 
 @cache
 def _pieces(template: str, language: Language) -> tuple[str, tuple[tuple[str, str, str, str], ...]]:
-    """The text before the first placeholder, then (article, space, word, following text) of each."""
+    """Split a template: the text before the first placeholder, then (article, space, word, text) of each."""
     forms = {
         form
         for article in words_of(language).prompts.articles
@@ -32,16 +32,16 @@ def _pieces(template: str, language: Language) -> tuple[str, tuple[tuple[str, st
         for form in (word, word.capitalize())
     }
     articles = "|".join(map(re.escape, sorted(forms, key=len, reverse=True))) or "(?!)"
-    # Three pieces per match: an article standing right before the placeholder, its space, the word.
+    # Three groups per match: an article directly before the placeholder, its space, the word.
     head, *pieces = re.split(rf"(?:\b({articles})( ))?\{{([a-z_]+)\}}", template)
     parts = [part or "" for part in pieces]
     return head or "", tuple(zip(*(parts[start::4] for start in range(4)), strict=True))
 
 
 def fill(template: str, words: Mapping[str, str], *, agree: bool, language: Language = ENGLISH) -> str:
-    """The template with each ``{word}`` replaced; other braces stay as they are.
+    """Replace each ``{word}`` of a template; other braces are kept.
 
-    With ``agree``, an article before a placeholder agrees with what follows it, as its language has it.
+    With ``agree``, an article before a placeholder is adapted to the text that replaces it ("a", "an").
 
     Raises:
         InputError: ``words`` lacks a word of the template.
@@ -54,7 +54,7 @@ def fill(template: str, words: Mapping[str, str], *, agree: bool, language: Lang
         written = words[name]
         text = written + following + text
         if article:
-            # Letters that are spelled out keep their case: "an HIV test".
+            # Words in capitals keep their case: "an HIV test".
             sounded = text if written[:2].isupper() else text.lower()
             text = (_agreeing(article, sounded, language) if agree else article) + space + text
     return head + text
@@ -71,13 +71,13 @@ def _agreeing(article: str, following: str, language: Language) -> str:
 
 
 Draft = tuple[str, tuple[Option, ...], Mapping[str, str]]
-"""A query before it is numbered: a prompt, its options and the groups its context names."""
+"""A query without id, repeat and seed: a prompt, its options, and the groups that its context names."""
 
 
 def numbered(
     drafts: Iterable[Draft], *, case: Case, seed: int, direction: Direction | None = None
 ) -> tuple[Query, ...]:
-    """The queries of a case, with seeds derived from ``seed``, the run's."""
+    """Number the queries of a case; their seeds are derived from ``seed``, the run's."""
     asked: Counter[str] = Counter()
     queries = []
     for prompt, options, background in drafts:

@@ -1,4 +1,4 @@
-"""YAML text, or JSON Lines, into a tree that remembers where every value stands."""
+"""Parse YAML or JSON Lines to a tree whose nodes know the file and line of every value."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ DEEPEST = 20
 NESTED = f"is nested more than {DEEPEST} levels deep"
 
 LINES = ".jsonl"
-"""The ending of files with a JSON object in each line."""
+"""The extension of files with a JSON object per line."""
 
-# libyaml reads ten times faster where it is there; both loaders build nothing but plain values.
+# libyaml, if available, is ten times faster. Both loaders only build plain values.
 _LOADER = cast("type[yaml.SafeLoader]", getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 _CONVERTED = frozenset(f"tag:yaml.org,2002:{name}" for name in ("int", "float", "bool", "null"))
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A value of a file: where it stands (``line`` from 1) and by which steps it is reached in that file."""
+    """A value of a file, with its position (``line`` from 1) and the steps that lead to it in the file."""
 
     value: Mapping[str, Node] | tuple[Node, ...] | Scalar
     file: Path
@@ -40,16 +40,16 @@ class Node:
 
     @property
     def place(self) -> tuple[str, int]:
-        """File and line, by which values can be sorted."""
+        """File and line, as a key for sorting."""
         return str(self.file), self.line
 
     def without(self, key: str) -> Node:
-        """A mapping without this key."""
+        """A copy of the mapping without this key."""
         children = self.value if isinstance(self.value, Mapping) else {}
         return replace(self, value={name: child for name, child in children.items() if name != key})
 
     def plain(self) -> object:
-        """The value as dicts, lists and scalars."""
+        """The value as plain dicts, lists and scalars."""
         if isinstance(self.value, Mapping):
             return {key: child.plain() for key, child in self.value.items()}
         if isinstance(self.value, tuple):
@@ -57,7 +57,7 @@ class Node:
         return self.value
 
     def find(self, steps: tuple[Step, ...]) -> tuple[Node, tuple[Step, ...]]:
-        """The deepest node along ``steps``, and the steps that lead beyond it (none lead beyond a scalar)."""
+        """The deepest existing node along ``steps``, and the remaining steps (none after a scalar)."""
         if not isinstance(self.value, (Mapping, tuple)):
             return self, ()
         child, step = None, steps[0] if steps else None
@@ -68,22 +68,22 @@ class Node:
         return (self, steps) if child is None else child.find(steps[1:])
 
     def error(self, problem: str, *, beyond: tuple[Step, ...] = ()) -> ChecklistError:
-        """The error that ``problem`` is wrong with this value, or with what is missing ``beyond`` it."""
+        """The error for a problem of this value, or of the missing value that ``beyond`` leads to."""
         field, text = (" ".join(part.split()) for part in (dotted((*self.steps, *beyond)), problem))
         return ChecklistError(self.file, self.line, field, text)
 
 
 def dotted(steps: tuple[Step, ...]) -> str:
-    """Steps as a field path: ``topics.crime_rate.highest.scenarios[0]``."""
+    """Format steps as a field path: ``topics.crime_rate.highest.scenarios[0]``."""
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).lstrip(".")
 
 
 def read(file: Path, base: Path) -> Node:
-    """The tree of a YAML file; ``file`` is relative to ``base``, and messages name it so.
+    """Parse a YAML file; ``file`` is relative to ``base``, and shown like that in messages.
 
     Raises:
-        ChecklistError: the file cannot be read, is larger than 2 MB, is not UTF-8 or YAML, or uses what
-        checklists do not allow: anchors, aliases, tags, a second document.
+        ChecklistError: the file cannot be read, is larger than 2 MB, is not UTF-8 or YAML, or uses features
+            that checklists do not allow: anchors, aliases, tags, a second document.
     """
     text = _text(file, base, LARGEST)
     try:
@@ -93,7 +93,7 @@ def read(file: Path, base: Path) -> Node:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
         line = mark.line + 1 if mark else None
-        # libyaml may stop at its own limit before the parser's events show how deep it is.
+        # libyaml may reach its own limit before our check of the depth does.
         deep = problem == "exceeded maximum nesting depth"
         raise ChecklistError(file, line, "", NESTED if deep else f"is not valid YAML: {problem}") from None
     if not isinstance(root, yaml.MappingNode):
@@ -102,7 +102,7 @@ def read(file: Path, base: Path) -> Node:
 
 
 def read_lines(file: Path, base: Path) -> Node:
-    """The tree of a JSON Lines file: a list with an object from each line; blank lines are skipped.
+    """Parse a JSON Lines file as a list of objects; blank lines are skipped.
 
     Raises:
         ChecklistError: the file cannot be read, is larger than 100 MB, is not UTF-8, or has a line that is
@@ -123,10 +123,10 @@ def read_lines(file: Path, base: Path) -> Node:
 
 
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """The object of these pairs.
+    """Build a JSON object from its pairs.
 
     Raises:
-        ValueError: a key comes twice.
+        ValueError: a key occurs twice.
     """
     mapping = dict(pairs)
     if len(mapping) < len(pairs):
@@ -136,7 +136,7 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _planted(value: Any, position: Node) -> Node:
-    """A JSON value as a tree, all on one line."""
+    """Convert a JSON value to a tree; all its nodes have the same line."""
     planted: Mapping[str, Node] | tuple[Node, ...] | Scalar = value
     if isinstance(value, dict):
         planted = {key: _planted(child, _at(position, key, position.line)) for key, child in value.items()}
@@ -167,7 +167,7 @@ def _text(file: Path, base: Path, largest: int) -> str:
 
 
 def _refuse_features(text: str, file: Path) -> None:
-    """Checks the parser's events before a tree is built: aliases can blow up the tree, nesting the stack."""
+    """Reject unsafe features before a tree is built: aliases can exhaust the memory, nesting the stack."""
     depth = documents = 0
     for event in yaml.parse(text, Loader=_LOADER):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
@@ -205,7 +205,7 @@ def _build(node: yaml.Node, position: Node) -> Node:
 
 
 def _mapping(node: yaml.MappingNode, position: Node) -> Node:
-    """A value has the line of its key, where a reader looks for it."""
+    """Build a mapping; each value gets the line of its key, where users look for it."""
     children: dict[str, Node] = {}
     for key, value in node.value:
         line = key.start_mark.line + 1

@@ -1,4 +1,4 @@
-"""Rules about texts that protocols share: placeholders, names of groups, and words that reveal one."""
+"""Rules for texts of checklists: placeholders, names of groups, and words that reveal a group."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 def placeholders(
     text: str, steps: tuple[Step, ...], *, known: Iterable[str], needed: Iterable[str]
 ) -> Iterator[Problem]:
-    """Placeholders that are unknown or missing, and braces that belong to none."""
+    """Find placeholders that are unknown or missing, and braces that belong to no placeholder."""
     known_names, used_names = set(known), used(text)
     for name in sorted(used_names - known_names):
         yield Problem(steps, f"unknown placeholder {{{name}}}{nearest(name, known_names)}")
@@ -28,12 +28,12 @@ def placeholders(
 
 
 def used(text: str) -> set[str]:
-    """The names between braces in a text."""
+    """The names of the placeholders in a text."""
     return set(_PLACEHOLDER.findall(text))
 
 
 def ambiguous(steps: tuple[Step, ...], groups: Mapping[str, Group]) -> Iterator[Problem]:
-    """Words and aliases that two groups of an attribute share."""
+    """Find words and aliases that two groups of an attribute share."""
     owners: dict[str, str] = {}
     for name, group in groups.items():
         for word in spoken(name, group):
@@ -43,7 +43,7 @@ def ambiguous(steps: tuple[Step, ...], groups: Mapping[str, Group]) -> Iterator[
 
 
 def group_names(attributes: Iterable[Mapping[str, Group]], *, spaces: bool = True) -> re.Pattern[str]:
-    """Any name, word or alias of a group of these attributes."""
+    """A pattern that matches any name, word or alias of the groups of these attributes."""
     return any_of(
         (word for groups in attributes for name, group in groups.items() for word in spoken(name, group)),
         spaces=spaces,
@@ -51,6 +51,9 @@ def group_names(attributes: Iterable[Mapping[str, Group]], *, spaces: bool = Tru
 
 
 def any_of(words: Iterable[str], *, spaces: bool = True) -> re.Pattern[str]:
-    """Any of the words in any case, the longest that fits; whole words where a language separates them."""
+    """A pattern that matches any of the words, ignoring case, and the longest one that fits.
+
+    With ``spaces``, only whole words match.
+    """
     choices = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
     return re.compile(rf"(?<!\w)(?:{choices})(?!\w)" if spaces else choices or "(?!)", re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""What a test over a checklist looks like; this one is collected whenever a model is named."""
+"""The shipped test of a checklist; a test of your own looks the same."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from pytest_factorfair.plugin.fixtures import Ask, RecordAnswers
 
 @pytest.mark.factorfair
 def test_checklist(factorfair_case: Case, factorfair_ask: Ask, factorfair_record: RecordAnswers) -> None:
-    """The model answers the queries of a case with groups we can read."""
+    """The model answers the queries of a case with groups that can be parsed."""
     answers = factorfair_ask(factorfair_case)
     factorfair_record(answers)
     if not answers.readable:

@@ -1,1 +1,1 @@
-"""The commands of ``factorfair``: each adds itself to the parser."""
+"""The subcommands of ``factorfair``, one module each; ``add`` adds a command's parser."""

@@ -10,11 +10,11 @@ from pytest_factorfair.commands.common import Commands, read_conftest, say, writ
 from pytest_factorfair.errors import InputError
 
 BASELINE = "factorfair-baseline.json.gz"
-"""Compressed because it is committed: a report of the ci preset is 2 MB, and a tenth of that in gzip."""
+"""The default baseline; compressed, as it is committed: a report of preset ci (2 MB) shrinks to a tenth."""
 
 
 def add(commands: Commands) -> None:
-    """Add the command; its exit code is 4 if a report cannot be a baseline."""
+    """Add the command ``bless``; its exit code is 4 if the report cannot be a baseline."""
     parser = commands.add_parser(
         "bless",
         help="make a report the baseline of later runs",
@@ -68,10 +68,10 @@ def run(arguments: argparse.Namespace) -> None:
             for succession in compare([str(target), report])[0].successions:
                 for line in changes_text(succession.changes).splitlines():
                     say(line)
-        except InputError as error:  # it is replaced even if it cannot be compared
+        except InputError as error:  # a baseline that cannot be compared is replaced, too
             say(f"not compared with the previous baseline: {error}")
     content = json_report.content(report, name=report)
-    # Without a time stamp, so that the same report gives the same file.
+    # No time stamp, so that the same report gives the same file.
     write(target, gzip.compress(content, mtime=0) if target.suffix == ".gz" else content)
     say(f"{report} is now the baseline {target} ({target.stat().st_size / 1000:,.0f} kB): commit it")
     if "baseline" not in configured:

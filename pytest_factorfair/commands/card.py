@@ -1,4 +1,4 @@
-"""``factorfair card REPORT.json``: a model card from a report, as Markdown and JSON-LD, offline."""
+"""``factorfair card REPORT.json``: write a model card from a report, as Markdown and JSON-LD, offline."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ JSONLD = "model_card.jsonld"
 
 
 def add(commands: Commands) -> None:
-    """Add the command."""
+    """Add the command ``card``."""
     parser = commands.add_parser(
         "card",
         help="write a model card from a report",
@@ -37,7 +37,7 @@ def add(commands: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    # These import pydantic and the checklists, which `factorfair --help` does not need.
+    # Lazy: these import pydantic and the checklists, which `factorfair --help` does not need.
     from pytest_factorfair.protocols import sources
     from pytest_factorfair.reports import card, json_report
 

@@ -1,4 +1,4 @@
-"""The console command ``factorfair``: everything but a run itself, which is pytest's."""
+"""The console command ``factorfair``: subcommands for everything but test runs, which pytest starts."""
 
 from __future__ import annotations
 
@@ -33,27 +33,29 @@ COMMANDS = (
 )  # fmt: skip
 
 PIPE_CLOSED = 141
-"""The exit code that shells report for a program whose reader has gone, such as ``head``: 128 + SIGPIPE."""
+"""The exit code if the reader of the output, such as ``head``, has closed the pipe: 128 + SIGPIPE."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; return 0 for success, 1 for findings, 4 (as pytest does) for wrong input.
+    """Run a command; return 0 for success, 1 for findings, 4 (as pytest does) for wrong input.
 
-    If the reader of the output has gone, the command ends without a message.
+    If the reader of the output has closed the pipe, the command ends without a message.
     """
     try:
         code = _run(argv)
         sys.stdout.flush()
     except BrokenPipeError:
-        # Python flushes stdout once more when it ends, and would print the error then.
+        # Python flushes stdout again at exit, and would print the error then.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
     return code
 
 
 def _run(argv: Sequence[str] | None) -> int:
-    """Each command is a module with ``add``, which adds its parser. The parser's default ``run`` takes the
-    parsed arguments, and returns an exit code or None for 0; an error it raises becomes one line.
+    """Parse the arguments and run a subcommand.
+
+    Each subcommand is a module with ``add``, which adds its parser. The parser's default ``run`` takes the
+    parsed arguments, and returns an exit code or None for 0; an error that it raises is printed as one line.
     """
     parser = Parser(
         prog="factorfair",
@@ -76,7 +78,7 @@ def _run(argv: Sequence[str] | None) -> int:
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line, with the nearest known word."""
+    """An argument parser whose errors are one line, and suggest the nearest known word."""
 
     def error(self, message: str) -> NoReturn:
         raise InputError(f"{self.prog}: {message}; see {self.prog} --help")

@@ -1,4 +1,4 @@
-"""Shared by the console commands: the user's conftest.py, stores and checklists, plain output."""
+"""Functions that commands share: reading the user's conftest.py, stores and checklists, and output."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from pytest_factorfair.store import Store
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001  # no public name
-"""The subcommands of a parser."""
+"""The type of a parser's subcommands."""
 
 WRONG_INPUT = 4
-"""The exit code, as pytest's."""
+"""The exit code for wrong input, as in pytest."""
 
 DEFAULT_STORE = "sqlite:///.factorfair/responses.sqlite"
 
 
 def read_conftest() -> ModuleType | None:
-    """Import the conftest.py of the current folder: it may add benchmarks, metrics and detectors.
+    """Import the conftest.py of the current folder, which may add benchmarks, metrics and detectors.
 
     If the import fails, the error is printed and the command continues without it: the file may need a
     running pytest.
@@ -57,10 +57,10 @@ def read_conftest() -> ModuleType | None:
 
 
 def from_conftest(name: str) -> Mapping[str, Any]:
-    """What a hook of the current folder's conftest.py adds, by name: its models or its detectors.
+    """The factories of models or detectors, by name, that a hook in the current folder's conftest.py returns.
 
     Raises:
-        InputError: the hook needs pytest's configuration, or returns something else.
+        InputError: the hook needs pytest's configuration, or does not return a mapping.
     """
     hook = getattr(read_conftest(), name, None)
     if hook is None:
@@ -84,7 +84,7 @@ def write(path: Path, content: str | bytes) -> str:
     """Write a file atomically, create its folder if needed, and return its path.
 
     Raises:
-        InputError: the file cannot be written; a file that was there before is unchanged.
+        InputError: the file cannot be written; an existing file is unchanged.
     """
     from pytest_factorfair.reports.files import write_whole
 
@@ -117,7 +117,7 @@ def opened(store: str, *, read_only: bool) -> Store:
 
 
 def split(sources: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The reports and the stores among the sources; the default store if none is named."""
+    """Split sources into reports and stores; without a store, the default store is used."""
     reports = [source for source in sources if source.endswith((".json", ".json.gz"))]
     return reports, [source for source in sources if source not in reports] or [DEFAULT_STORE]
 
@@ -125,7 +125,7 @@ def split(sources: Sequence[str]) -> tuple[list[str], list[str]]:
 def stored_pictures(
     stack: ExitStack, stores: Sequence[str]
 ) -> Iterator[tuple[str, str, Callable[[], bytes]]]:
-    """Model, key and reader of every picture in the stores, which may hold millions."""
+    """Yield model, key and reader of every picture in the stores; lazily, because there may be millions."""
     from pytest_factorfair.store import upkeep
 
     for name in stores:
@@ -135,7 +135,7 @@ def stored_pictures(
 
 
 def loaded(name: str, truth: str) -> tuple[Checklist, dict[str, Case]]:
-    """A checklist by name or path, and all its cases by id: a report contains neither.
+    """Load a checklist by name or path, and all its cases by id.
 
     Raises:
         InputError: there is no such checklist.
@@ -149,10 +149,10 @@ def loaded(name: str, truth: str) -> tuple[Checklist, dict[str, Case]]:
 
 
 def same_content(where: Path | str, digest: str | None, checklist: Checklist) -> None:
-    """Compare a checklist with the run's, whose hash is ``digest``.
+    """Check that a checklist has the content that the run used, whose hash is ``digest``.
 
     Raises:
-        InputError: the hash differs, or is None: the run has no checklist of that name.
+        InputError: the hash differs, or is None because the run has no checklist of that name.
     """
     if digest is None:
         raise InputError(f"{where}: it has no checklist {checklist.name}; name its own with --checklist")

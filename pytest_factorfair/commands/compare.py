@@ -1,4 +1,4 @@
-"""``factorfair compare REPORT.json ...``: compare models, and show what changed between reports, offline."""
+"""``factorfair compare REPORT.json ...``: compare models, and show changes between reports, offline."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from pytest_factorfair.errors import InputError, nearest
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain import Case, Checklist, History, Leaderboard, Score, Succession, Summary
+    from pytest_factorfair.drawing.entries import Entry
     from pytest_factorfair.protocols.measuring import ComparedModel
-    from pytest_factorfair.reports.entries import Entry
     from pytest_factorfair.session.baseline import Baseline
 
     Asked: TypeAlias = tuple[tuple[Checklist, tuple[Case, ...]], ...]
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 REGRESSED = 1
 
 FORMS = {".html": "html", ".md": "markdown"}
-"""Formats by the ending of the file."""
+"""Output formats, by file name extension."""
 
 
 def add(commands: Commands) -> None:
-    """Add the command; its exit code is 1 if something regressed, 4 if nothing can be compared."""
+    """Add the command ``compare``; its exit code is 1 after a regression, 4 if nothing can be compared."""
     parser = commands.add_parser(
         "compare",
         help="compare models and reports",
@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReadReport:
-    """One of the reports to compare; ``number`` counts from 1, ``asked`` are the cases to count again."""
+    """One of the reports to compare; ``number`` counts from 1, ``asked`` are cases whose answers to count."""
 
     number: int
     path: str
@@ -84,7 +84,7 @@ class ReadReport:
     asked: Asked = ()
 
     def unsaved(self, checklist: str) -> list[str]:
-        """The metrics of a checklist that the run measured, and whose counts the report does not hold."""
+        """The metrics that the run measured for a checklist, but whose counts the report does not contain."""
         from pytest_factorfair.protocols.combined import measurings
 
         scores = [
@@ -109,20 +109,18 @@ class ReadReport:
 def compare(
     paths: Sequence[str], *, teacher: str | None = None, checklist: str | None = None
 ) -> tuple[Leaderboard, tuple[Entry, ...]]:
-    """The models of all reports on the scores they share, and what changed from report to report.
+    """Compare the models of all reports on the scores they have in common, with changes between reports.
 
-    With it come the models' own scores by checklist.
-
-    Answers whose counts the reports do not hold are counted again with this checklist, by name or path, or
-    with the shipped one.
+    Also returned are the models' own scores by checklist. Answers whose counts are not in the reports are
+    counted again, which needs the checklist: ``checklist``, by name or path, or the shipped one.
 
     Raises:
-        InputError: a file that is no report, ones that cannot be compared, or a teacher that none has.
+        InputError: a file is no report, reports cannot be compared, or no report has the teacher.
     """
-    # numpy and the scores: not for `factorfair --help`.
+    # Lazy: these import numpy and the scores, which `factorfair --help` does not need.
     from pytest_factorfair.domain import Board, Leaderboard
+    from pytest_factorfair.drawing.statements import detector_lines
     from pytest_factorfair.gates import boards
-    from pytest_factorfair.reports.statements import detector_lines
 
     reports = _read(paths)
     models = {model for report in reports for model in report.summary.fingerprint.models}
@@ -139,7 +137,7 @@ def compare(
             _comparable(reports[0], report)
         compared, lacking = _recounted(reports, checklist)
         compared_models = list(_compared_models(compared))
-        if len(compared_models) < 2:  # noqa: PLR2004  # it takes two
+        if len(compared_models) < 2:  # noqa: PLR2004
             raise InputError(f"{paths[0]}: the report has one model; give another report to compare it with")
         names = tuple(compared_model.name for compared_model, _ in compared_models)
         if teacher is not None and teacher not in names:
@@ -169,7 +167,7 @@ def compare(
 
 
 def _read(paths: Sequence[str]) -> list[ReadReport]:
-    """All reports, each given as a file or its folder."""
+    """Read all reports, each given as a file or its folder."""
     from pytest_factorfair.reports import json_report
     from pytest_factorfair.session import baseline
 
@@ -182,7 +180,7 @@ def _read(paths: Sequence[str]) -> list[ReadReport]:
 
 
 def _twice(reports: Sequence[ReadReport]) -> Iterator[str]:
-    """A line for each report that was given before."""
+    """A line for each report that is the same as an earlier one."""
     numbers: dict[object, int] = {}
     for report in reports:
         run = report.summary.fingerprint
@@ -192,7 +190,7 @@ def _twice(reports: Sequence[ReadReport]) -> Iterator[str]:
 
 
 def _comparable(former: ReadReport, current: ReadReport) -> None:
-    """Raise InputError unless two reports are comparable."""
+    """Raise InputError if two reports are not comparable."""
     from pytest_factorfair.session import baseline
 
     baseline.comparable(
@@ -201,7 +199,7 @@ def _comparable(former: ReadReport, current: ReadReport) -> None:
 
 
 def _apart(former: ReadReport, current: ReadReport) -> str:
-    """Why two reports are not comparable; empty if they are."""
+    """The reason why two reports are not comparable; empty if they are."""
     try:
         _comparable(former, current)
     except InputError as error:
@@ -210,7 +208,7 @@ def _apart(former: ReadReport, current: ReadReport) -> str:
 
 
 def _history(reports: Sequence[ReadReport]) -> tuple[History, list[ReadReport], list[list[ReadReport]]]:
-    """The reports of one model in the order of their time, and those that are comparable with each other."""
+    """The history of a model: its reports in the order of time, grouped by whether they are comparable."""
     from pytest_factorfair.domain import History, Release, Trend
     from pytest_factorfair.protocols import reporting_of
 
@@ -249,7 +247,7 @@ def _history(reports: Sequence[ReadReport]) -> tuple[History, list[ReadReport], 
 
 
 def _recounted(reports: list[ReadReport], requested: str | None) -> tuple[list[ReadReport], list[str]]:
-    """The reports with the cases to count again, and a line for each checklist that this would need."""
+    """Add the cases whose answers must be counted again, with a line for each checklist that is lacking."""
     from pytest_factorfair.domain import listed
     from pytest_factorfair.protocols import shipped
 
@@ -281,10 +279,10 @@ def _recounted(reports: list[ReadReport], requested: str | None) -> tuple[list[R
 
 
 def _at_hand(name: str, report: ReadReport, *, shipped: bool) -> tuple[Checklist, dict[str, Case]]:
-    """A checklist by name or path, with its cases.
+    """Load the checklist of a report by name or path, with its cases.
 
     Raises:
-        InputError: it is not shipped, or its content is not that in the report.
+        InputError: the checklist is not shipped, or its content is not that in the report.
     """
     if not shipped:
         raise InputError(
@@ -297,13 +295,13 @@ def _at_hand(name: str, report: ReadReport, *, shipped: bool) -> tuple[Checklist
 
 
 def _compared_models(reports: Sequence[ReadReport]) -> Iterator[tuple[ComparedModel, tuple[Entry, ...]]]:
-    """Every model of every report, with its entry for each checklist; the name tells it from the others."""
+    """Every model of every report, with a unique name and its entry for each checklist."""
+    from pytest_factorfair.drawing import escaping
+    from pytest_factorfair.drawing.entries import Entry
     from pytest_factorfair.protocols.measuring import ComparedModel
-    from pytest_factorfair.reports import escaping
-    from pytest_factorfair.reports.entries import Entry
 
     times = Counter(model for report in reports for model in report.counted.fingerprint["models"])
-    common = tuple(  # the cases to count again that all reports with such a checklist asked
+    common = tuple(  # the cases to count again, restricted to those that all reports with the checklist asked
         (
             asked[0][0],
             tuple(case for case in asked[0][1] if all(case in cases for _, cases in asked if cases)),
@@ -334,15 +332,16 @@ def _compared_models(reports: Sequence[ReadReport]) -> Iterator[tuple[ComparedMo
 
 
 def _successions(reports: Sequence[ReadReport], *, first: bool = False) -> Iterator[Succession]:
-    """From each report to the next that has a model of it; two reports of one model each are compared.
+    """The steps from each report to the next one with the same model.
 
-    ``first`` adds the step from the first report to the last.
+    If there are only two reports with one model each, these are compared whatever their models. ``first``
+    adds the step from the first report to the last.
     """
     from pytest_factorfair.domain import Succession
     from pytest_factorfair.gates import changes
 
     steps = [(index, reports[:index]) for index in range(len(reports))]
-    if first and len(reports) > 2:  # noqa: PLR2004  # of two, the last step is the whole way
+    if first and len(reports) > 2:  # noqa: PLR2004  # with two reports, this step exists already
         steps.append((len(reports) - 1, reports[:1]))
     for index, formers in steps:
         later = reports[index]

@@ -1,4 +1,4 @@
-"""``factorfair detector``: sample pictures for people to label, compare detectors with them, fetch models."""
+"""``factorfair detector``: sample pictures to label, compare detectors with the labels, fetch models."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ LONGEST_NAME = 80
 
 
 def add(commands: Commands) -> None:
-    """Add ``detector`` and its subcommands."""
+    """Add the command ``detector`` and its subcommands."""
     detector = commands.add_parser("detector", help="measure a detector's errors, fetch its model")
     kinds = detector.add_subparsers(required=True, metavar="COMMAND")
     sample = kinds.add_parser("sample", help="draw pictures and write a sheet for annotators")
@@ -128,7 +128,7 @@ def run_sample(arguments: argparse.Namespace) -> None:
 def _candidates(
     stack: ExitStack, sources: Sequence[str], selected_models: Sequence[str] | None
 ) -> dict[str, dict[str, Candidate]]:
-    """The pictures in the stores, by model and key; with reports, only those of their runs."""
+    """The pictures in the stores, by model and key; if reports are given, only those of their runs."""
     from pytest_factorfair.labelling.sample import Candidate
     from pytest_factorfair.reports import json_report
 
@@ -199,10 +199,10 @@ def _detections(  # what a sheet says, and who reads it
     spots: Sequence[Spot],
     attributes: Sequence[Attribute],
 ) -> dict[str, Detection]:
-    """What a detector sees in a sheet's pictures, by name; a model's replies are kept in the default store.
+    """A detector's detections in a sheet's pictures, by picture; a model's replies go to the default store.
 
     Raises:
-        InputError: a picture cannot be read, or the sheet has boxes and the detector gives none.
+        InputError: a picture cannot be read, or the sheet has boxes of faces and the detector gives none.
     """
     from pytest_factorfair import detection
     from pytest_factorfair.detection.vision import VisionDetector
@@ -232,7 +232,7 @@ def _detections(  # what a sheet says, and who reads it
 
 
 def _attributes(checklist: str) -> tuple[Attribute, ...]:
-    """The attributes that a face shows; crossed attributes follow from them."""
+    """The attributes to label in a checklist: all but crossed ones, which follow from the others."""
     from pytest_factorfair import protocols
 
     read_conftest()
@@ -243,7 +243,7 @@ def _attributes(checklist: str) -> tuple[Attribute, ...]:
 
 
 def _detector(spec: str, attributes: Sequence[Attribute]) -> Detector:
-    """The detector of a spec, which the hook of the current folder's conftest.py may have added."""
+    """Build the detector of a spec; the current folder's conftest.py may add detectors."""
     from pytest_factorfair import detection
 
     detector = detection.build(spec, custom=from_conftest("pytest_factorfair_detectors"))

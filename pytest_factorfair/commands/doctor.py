@@ -1,4 +1,4 @@
-"""``factorfair doctor SPEC``: whether a model can be tested, and in which ways, for a few calls."""
+"""``factorfair doctor SPEC``: test with a few calls whether and how a model can be tested."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pytest_factorfair.errors import InputError
 NOT_READY = 1
 
 WIDTH = len("probabilities")
-"""The longest name of an observation."""
+"""The width of the column of observations' names."""
 
 
 def add(commands: Commands) -> None:
@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _progress(message: str) -> None:
-    """Show what is being done on a line of the terminal that the next one replaces."""
+    """Show the current step on a line of the terminal; the next step replaces it."""
     if sys.stderr.isatty():
         sys.stderr.write(f"\r\x1b[K{message and f'{message} ...'}")
         sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""``factorfair export DIR REPORT...``: the papers' tables and figures for the models of reports."""
+"""``factorfair export DIR REPORT...``: write the papers' tables and figures for the models of reports."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pytest_factorfair.commands.common import Commands, read_conftest, say, writ
 from pytest_factorfair.errors import InputError, nearest
 
 if TYPE_CHECKING:
-    from pytest_factorfair.reports.entries import Entry, LeftOut
-    from pytest_factorfair.reports.figures import Figure
-    from pytest_factorfair.reports.table import Table
+    from pytest_factorfair.drawing.entries import Entry, LeftOut
+    from pytest_factorfair.drawing.figures import Figure
+    from pytest_factorfair.drawing.table import Table
 
     Named: TypeAlias = Table | Figure
 
@@ -23,7 +23,7 @@ FORMATS = ("md", "csv", "tex", "html")
 
 
 def add(commands: Commands) -> None:
-    """Add the command; tables and figures that a report lacks are left out, and the output says so."""
+    """Add the command ``export``; the output names the tables and figures that are left out."""
     parser = commands.add_parser(
         "export",
         help="write tables and figures for papers",
@@ -41,10 +41,9 @@ def add(commands: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    # These import numpy and the scores, which `factorfair --help` does not need.
-    from pytest_factorfair.reports.figures import RENDERERS, figures, needed
-    from pytest_factorfair.reports.paper_tables import paper_tables
-    from pytest_factorfair.reports.table import WRITERS
+    # Lazy: these import numpy and the scores, which `factorfair --help` does not need.
+    from pytest_factorfair.drawing.figures import RENDERERS, needed
+    from pytest_factorfair.reports.papers import WRITERS, figures, paper_tables
 
     read_conftest()
     formats = tuple(word.strip() for word in arguments.format.split(","))
@@ -68,13 +67,13 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _listed(paths: Sequence[str]) -> dict[str, tuple[Entry, ...]]:
-    """The models of the reports by checklist.
+    """The entries of the reports' models, by checklist.
 
     Raises:
-        InputError: a file without scores, or models in one table that were asked or scored differently.
+        InputError: a report has no scores, or models for the same table were asked or scored differently.
     """
+    from pytest_factorfair.drawing.entries import by_checklist, entries
     from pytest_factorfair.reports import json_report
-    from pytest_factorfair.reports.entries import by_checklist, entries
     from pytest_factorfair.session.baseline import comparable
 
     reports = {path: json_report.read(path, name=path) for path in paths}
@@ -101,8 +100,8 @@ def _write_all(
     writers: Mapping[str, Callable[[Any], str | bytes]],
     folder: Path,
 ) -> None:
-    """Write what a benchmark makes of entries; say a line for each file, and for what is left out."""
-    from pytest_factorfair.reports.entries import LeftOut
+    """Write a benchmark's tables or figures; print a line for each file, and for each that is left out."""
+    from pytest_factorfair.drawing.entries import LeftOut
 
     documents = tuple(products)
     if not documents:

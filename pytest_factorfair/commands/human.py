@@ -1,4 +1,4 @@
-"""``factorfair human``: sample pictures of a run for people to label, and score their labels."""
+"""``factorfair human``: sample pictures of a run for people to label, and compute scores from the labels."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MOST_PICTURES = 10_000
 
 
 def add(commands: Commands) -> None:
-    """Add ``human`` and its subcommands."""
+    """Add the command ``human`` and its subcommands."""
     human = commands.add_parser("human", help="compare scores with labels from people")
     kinds = human.add_subparsers(required=True, metavar="COMMAND")
     sample = kinds.add_parser("sample", help="draw prompts and pictures, write a sheet for evaluators")
@@ -106,7 +106,7 @@ def run_sample(arguments: argparse.Namespace) -> None:
 
 
 def _prompts(names: Sequence[str], truth: str, where: Path | str) -> tuple[Checklist, dict[str, Case]]:
-    """The first of these checklists that has prompts for a number of people, with these by id."""
+    """The first of these checklists with prompts for a number of people, and these prompts by id."""
     from pytest_factorfair import protocols
 
     for name in names:
@@ -122,7 +122,7 @@ def _prompts(names: Sequence[str], truth: str, where: Path | str) -> tuple[Check
 def _run(
     reports: Sequence[str], named: str | None
 ) -> tuple[Checklist, dict[str, Case], dict[CaseKey, Record]]:
-    """The checklist that the reports share with its prompts, and their records of it."""
+    """The checklist that the reports have in common, its prompts, and the reports' records of it."""
     from pytest_factorfair.protocols import shipped
     from pytest_factorfair.reports.json_report import opened, record
 
@@ -158,7 +158,7 @@ def _pools(
     drawn_prompts: Sequence[Case],
     records: Sequence[Record],
 ) -> list[list[Candidate]]:
-    """For each pair of model and prompt, the pictures that are in the stores."""
+    """The pictures in the stores, for each pair of model and prompt."""
     from pytest_factorfair import protocols
     from pytest_factorfair.labelling.records import pictures
     from pytest_factorfair.labelling.sample import Candidate

@@ -1,4 +1,4 @@
-"""``factorfair import FORMAT PATH``: make a checklist of your own copy of a benchmark's published files."""
+"""``factorfair import FORMAT PATH``: convert a user's copy of a published benchmark to a checklist."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def add(commands: Commands) -> None:
-    """Add the command."""
+    """Add the command ``import``."""
     parser = commands.add_parser(
         "import",
         help="convert another benchmark's published files to a checklist",
@@ -34,10 +34,10 @@ def add(commands: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Write the checklist and its items, and say what they are.
+    """Write the checklist and its items, and print what was written.
 
     Raises:
-        InputError: an unknown format, or files that cannot be read.
+        InputError: the format is unknown, or the files cannot be read.
     """
     read_conftest()
     importer_by_format = importers()

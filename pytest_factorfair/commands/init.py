@@ -1,4 +1,4 @@
-"""``factorfair init``: write settings and a workflow to start from; existing files are not changed."""
+"""``factorfair init``: write settings and a workflow to start from, without changing existing ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WORKFLOW = ".github/workflows/factorfair.yml"
 
 
 def add(commands: Commands) -> None:
-    """Add the command; its exit code is 4 if one of the files was not written."""
+    """Add the command ``init``; its exit code is 4 if one of the files was not written."""
     parser = commands.add_parser(
         "init",
         help="write settings and a workflow",
@@ -25,10 +25,10 @@ def add(commands: Commands) -> None:
 
 
 def run(_arguments: argparse.Namespace) -> None:
-    """Write both files, each unless it is there; neither if pyproject.toml cannot take the table.
+    """Write settings and workflow, unless they exist; neither if pyproject.toml cannot be extended.
 
     Raises:
-        InputError: a file cannot be read or written, or one of them was there.
+        InputError: a file cannot be read or written, or one of them exists already.
     """
     settings, workflow = Path(SETTINGS), Path(WORKFLOW)
     unchanged = []
@@ -57,7 +57,7 @@ def run(_arguments: argparse.Namespace) -> None:
 
 
 def _table(path: Path) -> bytes:
-    """What to append to pyproject.toml, with its line endings; empty if it has the table.
+    """The table to append to pyproject.toml, with the file's line endings; empty if it has the table.
 
     Raises:
         InputError: the file is not valid TOML, or would not be with the table.

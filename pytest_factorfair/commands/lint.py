@@ -13,15 +13,15 @@ FOUND = 1
 
 
 def add(commands: Commands) -> None:
-    """Add ``lint`` to the commands."""
+    """Add the command ``lint``."""
     parser = commands.add_parser("lint", help="check checklists for mistakes", description=run.__doc__)
     parser.add_argument("checklists", nargs="+", metavar="CHECKLIST", help="a shipped name or a path")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print one line per finding and exit with 1; exit with 4 if a checklist is invalid."""
-    from pytest_factorfair.protocols import lint  # imports pydantic and yaml, which `--help` does not need
+    """Print one line per finding and return 1; the exit code is 4 if a checklist is invalid."""
+    from pytest_factorfair.protocols import lint  # lazy: imports pydantic and yaml
 
     read_conftest()
     ended = 0

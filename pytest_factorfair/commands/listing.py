@@ -1,4 +1,4 @@
-"""``factorfair list [LIST]``: what can be named on the command line, in gates and in checklists."""
+"""``factorfair list [LIST]``: list the words for the command line, for gates and for conditions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LISTS = ("models", "checklists", "presets", "contexts", "metrics", "filters", "c
 
 
 def add(commands: Commands) -> None:
-    """Add ``list`` to the commands."""
+    """Add the command ``list``."""
     parser = commands.add_parser(
         "list",
         help="list models, checklists, presets, metrics, filters and conditions",
@@ -37,7 +37,7 @@ def add(commands: Commands) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """List models, checklists, presets, and the contexts, metrics and filters of a checklist.
 
-    Conditions are what ``when=`` of a simulated respondent may name.
+    Conditions are the words for ``when=`` of a simulated respondent.
     """
     read_conftest()
     width = shutil.get_terminal_size().columns
@@ -55,8 +55,8 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _rows(name: str, checklist: str) -> Iterator[tuple[str, str]]:
-    """What a list shows: words, and what they mean."""
-    # These import numpy and the checklists, which `factorfair --help` does not need.
+    """The rows of a list: words and their meanings."""
+    # Lazy: these import numpy and the checklists, which `factorfair --help` does not need.
     from pytest_factorfair import protocols
     from pytest_factorfair.config.settings import PRESETS
     from pytest_factorfair.models.simulated.traits import vocabulary
@@ -89,7 +89,7 @@ def _rows(name: str, checklist: str) -> Iterator[tuple[str, str]]:
         case "conditions":
             offered = vocabulary((loaded(checklist, preset.truth)[0],))
             yield from ((condition, ", ".join(sorted(words))) for condition, words in offered.items())
-        case _:  # contexts and filters are those of a run of all cases that has asked nothing
+        case _:  # contexts and filters come from the counts of a run of all cases, without answers
             loaded_checklist, cases = loaded(checklist, preset.truth)
             models = ("any model of the run",)
             measuring = of_checklist(loaded_checklist)
@@ -103,7 +103,7 @@ def _rows(name: str, checklist: str) -> Iterator[tuple[str, str]]:
 
 
 def _models() -> Iterator[tuple[str, str]]:
-    """An example of each kind of model, and the respondents that are simulated."""
+    """An example of each kind of model, and the simulated respondents."""
     from pytest_factorfair.models.registry import SCHEMES
     from pytest_factorfair.models.simulated.traits import KINDS, OPTIONS
 

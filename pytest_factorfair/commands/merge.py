@@ -1,4 +1,4 @@
-"""``factorfair merge``: the shards of a run, or any stores, in one store."""
+"""``factorfair merge``: merge the shards of a run, or any stores, into one store."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def add(commands: Commands) -> None:
-    """Add the command; its exit code is 1 if shards are missing."""
+    """Add the command ``merge``; its exit code is 1 if shards are missing."""
     parser = commands.add_parser(
         "merge",
         help="merge the shards of a run, or any stores, into one store",
@@ -49,7 +49,7 @@ def run_merge(arguments: argparse.Namespace) -> int:
                 raise InputError(f"{shown_url(name)}: a store cannot be merged into itself")
             sources[shown_url(name)] = stack.enter_context(opened(name, read_only=True))
         shards = _of_one_run({name: source.shards() for name, source in sources.items()})
-        # Those of the same run that an earlier merge has brought.
+        # Shards of the same run that an earlier merge has copied.
         runs = {row.run for rows in shards.values() for row in rows}
         earlier_rows: tuple[ShardRow, ...] = ()
         if not out.startswith("sqlite:///") or Path(out.removeprefix("sqlite:///")).exists():
@@ -67,7 +67,7 @@ def run_merge(arguments: argparse.Namespace) -> int:
         for name, source in sources.items():
             copied = plural(upkeep.merge(target, source), "response")
             if shards[name]:
-                target.enter(*shards[name]).result()  # last, so that a shard that is entered is complete
+                target.enter(*shards[name]).result()  # last, so that an entered shard is complete
             shard_names = "".join(f"shard {row.number} of {row.count}, " for row in shards[name])
             say(f"{name}: {shard_names}{copied} copied")
         if any(shards.values()):
@@ -79,7 +79,7 @@ def run_merge(arguments: argparse.Namespace) -> int:
 
 
 def _place(named: str | None, out: str, sources: Iterable[Store]) -> str:
-    """The place of OUT's pictures: as the user says; for a new OUT, the one place that all sources share."""
+    """Where OUT stores pictures: where the user says or, for a new OUT, the place that all sources share."""
     from pytest_factorfair.config.options import OPTIONS
     from pytest_factorfair.config.sources import Given, parsed
     from pytest_factorfair.store import Store
@@ -94,10 +94,10 @@ def _place(named: str | None, out: str, sources: Iterable[Store]) -> str:
 
 
 def _of_one_run(sources: Mapping[str, tuple[ShardRow, ...]]) -> dict[str, tuple[ShardRow, ...]]:
-    """The shards that each source holds of its latest run, none if no source is of a shard.
+    """The shards of its latest run in each source; empty if the sources are not shards.
 
     Raises:
-        InputError: a source holds none while others do, two hold the same one, or they are of unlike runs.
+        InputError: only some sources are shards, two have the same shard, or they belong to different runs.
     """
     latest = {name: tuple(row for row in rows if row.run == rows[-1].run) for name, rows in sources.items()}
     reference = next((name for name, rows in latest.items() if rows), None)
@@ -128,7 +128,7 @@ def _of_one_run(sources: Mapping[str, tuple[ShardRow, ...]]) -> dict[str, tuple[
 
 
 def _missing(shards: Mapping[str, tuple[ShardRow, ...]], earlier_rows: tuple[ShardRow, ...]) -> Iterator[str]:
-    """A line for each shard that no source holds, or that has not asked all of its cases."""
+    """A line for each shard that no source has, or that has not asked all of its cases."""
     row_by_number = {row.number: ("", row) for row in earlier_rows}
     row_by_number |= {row.number: (f"{name}: ", row) for name, rows in shards.items() for row in rows}
     count = max((row.count for _, row in row_by_number.values()), default=0)

@@ -15,7 +15,7 @@ DATE = re.compile(r"\d{4}-\d{2}-\d{2}(T[\d:+]+)?")
 
 
 def add(commands: Commands) -> None:
-    """Add ``store`` and its subcommands."""
+    """Add the command ``store`` and its subcommands."""
     store = commands.add_parser("store", help="list, verify, export and prune response stores")
     kinds = store.add_subparsers(required=True, metavar="COMMAND")
     ls = kinds.add_parser("ls", help="list the contents of a store by model")
@@ -64,7 +64,7 @@ def run_ls(arguments: argparse.Namespace) -> None:
 
 
 def run_verify(arguments: argparse.Namespace) -> int:
-    """Return 1 if something is wrong."""
+    """Report lost and damaged pictures; return 1 if there are any."""
     from pytest_factorfair.store import upkeep
 
     with opened(arguments.store, read_only=True) as store:

@@ -1,1 +1,1 @@
-"""Options and settings: command line, environment and pyproject become one frozen Settings."""
+"""Options and settings: combine command line, environment and pyproject.toml in one frozen ``Settings``."""

@@ -1,4 +1,4 @@
-"""The options of a run, in one table that the command line, the environment and pyproject share."""
+"""The table of a run's options, for the command line, the environment and pyproject.toml."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Literal
 from pytest_factorfair.domain import Modality
 
 PREFIX = "FACTORFAIR_"
-"""What the names of the options' environment variables begin with."""
+"""The prefix of options' environment variables."""
 
 Kind = Literal[
     "text",
@@ -28,12 +28,12 @@ Kind = Literal[
     "flag",
     "choice",
 ]
-"""The form of a value; ``sources.parsed`` reads it."""
+"""The kind of an option's value, by which ``sources.parsed`` parses it."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunOption:
-    """One option: ``--factorfair-NAME``, ``FACTORFAIR_NAME``, and ``key`` in ``[tool.factorfair]``.
+    """An option: ``--factorfair-NAME``, ``FACTORFAIR_NAME``, and ``key`` in ``[tool.factorfair]``.
 
     ``minimum`` and ``maximum`` bound an integer.
     """
@@ -70,7 +70,7 @@ class RunOption:
 
 
 CHECKLISTS: Mapping[Modality, str] = {"text": "fact_or_fair", "image": "fact_or_fair_t2i"}
-"""The checklist of a run that names none."""
+"""The default checklist, by modality."""
 
 
 MODEL = RunOption(

@@ -1,6 +1,7 @@
-"""The settings of a run: command line over environment over pyproject over defaults, in one frozen value.
+"""The settings of a run, in one frozen value.
 
-A wrong value raises InputError: one line that names where it was given.
+The command line takes precedence over the environment, the environment over pyproject.toml, and this over
+defaults. A wrong value raises InputError: one line that says where it was given.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ DEFAULTS = {option.name: False if option.kind == "flag" else option.default for 
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """Sizes, design, truth and estimator under one name; ``judged`` is whether gates are judged.
+    """A preset: sample sizes, design, truth set and estimator; ``judged`` is whether gates are judged.
 
-    ``precise`` is the number of answers per topic and context, at the first look, if answers are
-    probabilities, which carry more information than sampled letters; None is the same number.
+    ``precise`` is the number of answers per topic and context at the first look if answers are probabilities,
+    which carry more information than sampled letters; None for the same number.
     """
 
     sampling: Sampling
@@ -39,7 +40,7 @@ class Preset:
     precise: int | None = None
 
     def samples(self, answers: AnswerMode) -> int:
-        """Answers per topic and context."""
+        """The number of answers per topic and context."""
         precise_samples = self.precise if answers == "probabilities" else None
         return self.sampling.samples if precise_samples is None else precise_samples
 
@@ -55,7 +56,7 @@ PRESETS: dict[str, Preset] = {
     "ci": Preset(
         Sampling("balanced", samples=72, objective=24, seed=0, images=20, prompts="implicit", per_prompt=50),
         "audited",
-        precise=24,  # with fewer, intervals do not keep their coverage
+        precise=24,  # with fewer answers, intervals do not have their coverage
     ),
     "paper": Preset(
         Sampling("paper", samples=300, objective=3, seed=0, images=20, prompts="all", per_prompt=800),
@@ -67,7 +68,7 @@ PRESETS: dict[str, Preset] = {
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """One of ``count`` parts of a run, numbered from 1."""
+    """A shard: one of the ``count`` parts of a run, numbered from 1."""
 
     number: int
     count: int
@@ -77,28 +78,32 @@ class Shard:
 
 
 SLURM_TASKS = "SLURM_ARRAY_TASK_COUNT"
-"""The number of tasks of the submitted array; if only some are submitted again, the number of those."""
+"""Slurm's variable for the number of submitted tasks of an array, even if only some are submitted again."""
 
 SCHEDULERS: Mapping[str, tuple[str, str, str]] = {
     "SLURM_ARRAY_TASK_ID": ("SLURM_ARRAY_TASK_MIN", "0", SLURM_TASKS),
     "JOB_COMPLETION_INDEX": ("", "0", sources.SHARDS),
     "CI_NODE_INDEX": ("", "1", "CI_NODE_TOTAL"),
 }
-"""By the variable of a job's index: the variable of the lowest index, its default, and the variable of the
-number of jobs. For Slurm arrays, Kubernetes indexed Jobs and GitLab's ``parallel``."""
+"""The variables of schedulers: Slurm arrays, Kubernetes indexed Jobs and GitLab's ``parallel``.
+
+By the variable of a job's index: the variable of the lowest index, its default, and the variable of the
+number
+of jobs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything a run was asked to do; paths and the store URL are absolute.
+    """All settings of a run; paths and the store's URL are absolute.
 
-    ``shard`` is the part that this run asks. ``run`` names the run whose limits several controllers share,
-    "" a run of its own. ``pictures`` is the folder or URL that the user names; without one, ``own_pictures``
-    is the folder of a store that is not a file. ``connections`` are those of the whole run; a worker's
-    settings have its share. ``cluster`` is the address of a Ray cluster, "" any available one, None to stay
-    in this process. ``sizes`` are the names given in ``samples``; ``origins`` says where each option was
-    given, by its name; ``ignored`` are environment variables with our prefix that no option has.
-    ``set_aside`` is why the gates of pyproject.toml are not in ``gates``, "" if they are.
+    ``shard`` is the part that this run asks. ``run`` is the name under which several controllers share
+    limits, "" for a run with limits of its own. ``pictures`` is the folder or URL that the user names for
+    pictures; without one, ``own_pictures`` is the folder for a store that is not a file. ``connections`` is
+    the number for the whole run; a worker's settings have its share. ``cluster`` is the address of a Ray
+    cluster, "" for any available one, None to stay in this process. ``sizes`` are the names given in
+    ``samples``. ``origins`` says where each option was given, by its name. ``ignored`` are environment
+    variables with our prefix that belong to no option. ``set_aside`` is the reason why the gates of
+    pyproject.toml are not in ``gates``, "" if they are.
     """
 
     models: tuple[str, ...]
@@ -145,11 +150,11 @@ class Settings:
     ignored: tuple[str, ...]
 
     def where(self, option: str) -> str:
-        """Where an option was given, to begin a message; its name if it was not."""
+        """Where an option was given, for the beginning of a message; its name if it was not given."""
         return self.origins.get(option, option)
 
     def sampled(self, answers: AnswerMode) -> Sampling:
-        """The sampling of the same run if it asked for answers of this kind."""
+        """The sampling that the run would have in this answer mode."""
         if "samples" in self.sizes:
             return self.sampling
         return replace(self.sampling, samples=PRESETS[self.preset].samples(answers))
@@ -158,10 +163,10 @@ class Settings:
 def resolve(
     typed: Mapping[str, Given], environment: Mapping[str, str], *, root: Path, here: Path
 ) -> Settings:
-    """Read all sources once: ``root`` is the project's folder, ``here`` the one that the run starts in.
+    """Resolve the settings from all sources: ``root`` is the project's folder, ``here`` the current folder.
 
     Raises:
-        InputError: a value that cannot be right, naming where it was given.
+        InputError: a value is invalid; names where it was given.
     """
     table = sources.pyproject(root)
     given_options = sources.collect(typed, environment, table, here=here)
@@ -172,8 +177,8 @@ def resolve(
     gates, set_aside = _gates(given_options, table, judged=judged)
     if "images" in sizes:
         sizes = {**sizes, "per_prompt": sizes["images"]}
-    # The ci preset's size is that of the first of several looks. Probabilities have small errors from the
-    # start, and every look costs power.
+    # The size in preset ci is meant for the first of several looks. With probabilities, errors are small from
+    # the start, and every look costs power.
     several = 2 if values["answers"] == "probabilities" else 4
     looks = several if values["preset"] == "ci" and not sizes else 1
     checklists = None
@@ -181,10 +186,10 @@ def resolve(
         folder, files = given_options["checklist"].folder, (".yaml", ".yml")
         names = (str(folder / name) if name.endswith(files) else name for name in values["checklist"])
         checklists = tuple(dict.fromkeys(names))
-    # Most settings are the value of the option of their name; these are not.
+    # Most settings are the value of the option with their name; the following are not.
     waivers: tuple[tuple[str, str, str, float], ...] = ()
     if sources.WAIVERS in table:
-        from pytest_factorfair import gates as gating  # numpy: not for a run that has none
+        from pytest_factorfair import gates as gating  # lazy: imports numpy
 
         granted = table[sources.WAIVERS]
         waivers = tuple(
@@ -227,10 +232,10 @@ def resolve(
 
 
 def _check_together(given_options: Mapping[str, Given], values: Mapping[str, Any]) -> None:
-    """Refuse options that exclude or need each other, and a model that is named twice.
+    """Reject options that exclude or require each other, and a model that is named twice.
 
     Raises:
-        InputError: it names where they were given.
+        InputError: the options cannot be combined; names where they were given.
     """
     for option, opposite in (("replay", "refresh"), ("plan", "explain-cache"), ("shard", "replay")):
         if values[option] and values[opposite]:
@@ -249,16 +254,16 @@ def _check_together(given_options: Mapping[str, Given], values: Mapping[str, Any
 
 
 NO_GATES = "none"
-"""The value of ``gate`` that sets the gates of pyproject.toml aside."""
+"""The value of ``gate`` that disables the gates of pyproject.toml."""
 
 
 def _gates(
     given_options: Mapping[str, Given], table: Mapping[str, Given], *, judged: bool
 ) -> tuple[tuple[str, ...], str]:
-    """The declared gates, and why those of pyproject.toml are set aside, "" if they are not.
+    """The declared gates, and the reason why those of pyproject.toml are set aside ("" if they are not).
 
     Raises:
-        InputError: ``none`` beside other gates, or gates for a preset that is too small to judge any.
+        InputError: ``none`` is combined with other gates, or the preset is too small to judge gates.
     """
     if "gate" not in given_options:
         return (), ""
@@ -285,7 +290,7 @@ def _gates(
 
 
 def _shard(setting: Given, environment: Mapping[str, str]) -> Shard:
-    """``I/N``, or from the variables that a scheduler sets for each of its jobs."""
+    """Parse the shard: ``I/N``, or ``auto`` for the variables that a scheduler sets for each job."""
     index, separator, count = setting.value.partition("/")
     base_index = "1"
     if setting.value == "auto":

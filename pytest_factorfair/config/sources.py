@@ -1,6 +1,6 @@
-"""Where options come from: what was typed, the environment, pyproject; each value is parsed here.
+"""Collect and parse options from the command line, the environment and pyproject.toml.
 
-The only reader of ``FACTORFAIR_*`` and of ``[tool.factorfair]``.
+Only this module reads ``FACTORFAIR_*`` and ``[tool.factorfair]``.
 """
 
 from __future__ import annotations
@@ -21,43 +21,43 @@ from pytest_factorfair.models.cluster import Replicas
 from pytest_factorfair.redaction import shown_url
 
 SHARDS = f"{PREFIX}SHARDS"
-"""The number of shards of a Kubernetes Job, which Kubernetes does not pass to pods."""
+"""The variable for the number of shards of a Kubernetes Job; users set it, as Kubernetes does not."""
 
 TABLE = "factorfair"
 """The table of pyproject.toml under ``tool``."""
 
 WAIVERS = "waivers"
-"""Only in pyproject: a waiver has a reason and a date, and is reviewed with the code."""
+"""The key of waivers. Only pyproject.toml has it, so that reasons and dates are reviewed with the code."""
 
 TRUE = {"1", "true", "yes", "on"}
 FALSE = {"0", "false", "no", "off"}
 
 BUCKETS = ("s3", "gs", "az")
-"""The schemes of URLs that pictures can be stored under."""
+"""The schemes of URLs for storing pictures."""
 
 STORE_FILE = "responses.sqlite"
-"""The store in a folder."""
+"""The file name of the store in a folder."""
 
 SCHEME = re.compile(r"[A-Za-z][\w+.-]*:")
-"""The beginning of a URL."""
+"""Matches the beginning of a URL."""
 
 NAME = re.compile(r"\w[\w.-]*")
-"""The name of a run."""
+"""Matches the name of a run."""
 
 AGE = re.compile(r"(\d+(?:\.\d+)?)\s*([hdw])")
 UNITS = {"h": 3600, "d": 86_400, "w": 7 * 86_400}
-"""An age, and the seconds of its units."""
+"""Matches an age such as 12h; followed by the seconds of each unit."""
 
 OLDEST = 1000 * 365 * 86_400
-"""Seconds that can be subtracted from today's date."""
+"""The maximum age in seconds that can be subtracted from today's date."""
 
 ALIKE = 0.7
-"""``difflib``'s ratio from which a variable's name is taken for a misspelling."""
+"""The ratio of ``difflib`` from which a variable's name counts as a misspelling."""
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """An option's value, where the user gave it, and the folder its paths are relative to."""
+    """The value of an option, where the user gave it, and the folder to which its paths are relative."""
 
     value: Any
     where: str
@@ -65,7 +65,7 @@ class Given:
 
 
 def pyproject(root: Path) -> Mapping[str, Given]:
-    """The table ``[tool.factorfair]``, by option name; empty without one.
+    """Read the table ``[tool.factorfair]``, by option name; empty without one.
 
     Raises:
         InputError: the file cannot be read, or has an unknown key.
@@ -100,10 +100,10 @@ def pyproject(root: Path) -> Mapping[str, Given]:
 
 
 def ignored_variables(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Variables ``FACTORFAIR_*`` that no option has: the user's own.
+    """The variables ``FACTORFAIR_*`` that belong to no option.
 
     Raises:
-        InputError: a name resembles an option's variable, and may be a misspelling of it.
+        InputError: a name resembles an option's variable, so that it may be misspelt.
     """
     option_names = {option.variable.removeprefix(PREFIX) for option in OPTIONS} | {
         SHARDS.removeprefix(PREFIX)
@@ -116,10 +116,10 @@ def ignored_variables(environment: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def check_no_gates(environment: Mapping[str, str], root: Path) -> None:
-    """Refuse a model variable that is empty, as an unset variable of a CI job is, if gates are declared.
+    """Reject an empty model variable (an unset variable of a CI job) if there are gates that it would skip.
 
     Raises:
-        InputError: gates are declared, and there is no model to judge.
+        InputError: gates are declared, and the model's variable is empty.
     """
     declared = pyproject(root).get("gate")
     variable = GATE.variable
@@ -133,13 +133,13 @@ def check_no_gates(environment: Mapping[str, str], root: Path) -> None:
 def collect(
     typed: Mapping[str, Given], environment: Mapping[str, str], table: Mapping[str, Given], *, here: Path
 ) -> dict[str, Given]:
-    """Every option that was given, parsed, from the source that takes precedence.
+    """Parse every option that was given, from the source that takes precedence.
 
-    ``typed`` is what the command line or a call of ``run`` gives, by option name; ``here`` is the folder
-    that paths in the environment are relative to.
+    ``typed`` are the options from the command line or a call of ``run``, by name; ``here`` is the folder to
+    which paths in the environment are relative.
 
     Raises:
-        InputError: a value of the wrong form.
+        InputError: a value has the wrong form.
     """
     given_options: dict[str, Given] = {}
     for option in OPTIONS:
@@ -156,13 +156,13 @@ def collect(
 
 
 def parsed(option: RunOption, setting: Given) -> Any:  # noqa: C901, PLR0911, PLR0912  # a case for each kind
-    """A value in the form that its option's kind says.
+    """Parse a value according to its option's kind.
 
-    Texts are a tuple, pairs a dictionary of texts, sizes one of numbers by the field of ``Sampling``; paths
-    are absolute.
+    Texts become a tuple, pairs a dictionary of texts, sizes a dictionary of numbers by the field of
+    ``Sampling``; paths become absolute.
 
     Raises:
-        InputError: the value has another form, or is out of the option's bounds.
+        InputError: the value has the wrong form, or is outside the option's bounds.
     """
     value, where = setting.value, setting.where
     if option.metavar and any(word == "" for word in (value if isinstance(value, list) else [value])):
@@ -222,7 +222,7 @@ def parsed(option: RunOption, setting: Given) -> Any:  # noqa: C901, PLR0911, PL
 def store_url(store: str, folder: Path | None = None) -> str:
     """The URL of a store that is given as a URL, a file or a folder; paths are relative to ``folder``.
 
-    Of paths that do not exist, those with an ending name a file.
+    A path that does not exist names a file if it has an extension, otherwise a folder.
     """
     scheme, separator, remainder = store.partition("://")
     if separator and (scheme != "sqlite" or not remainder.startswith("/")):
@@ -240,7 +240,7 @@ def _text(setting: Given) -> str:
 
 
 def _age(setting: Given) -> float:
-    """Seconds."""
+    """Parse an age; returns seconds."""
     text = _text(setting)
     match = AGE.fullmatch(text)
     seconds = float(match[1]) * UNITS[match[2]] if match else 0.0
@@ -250,7 +250,7 @@ def _age(setting: Given) -> float:
 
 
 def _pictures(setting: Given) -> str:
-    """An absolute folder, or the URL of a bucket."""
+    """Parse the place of pictures: an absolute folder, or the URL of a bucket."""
     text = _text(setting)
     scheme, separator, remainder = text.partition("://")
     if not separator:
@@ -293,7 +293,7 @@ def _sizes(setting: Given) -> dict[str, int]:
 
 
 def _cluster(setting: Given) -> str | None:
-    """The address of a Ray cluster, "" for whichever there is; None to use none."""
+    """Parse the executor: the address of a Ray cluster, "" for any cluster, None for this process."""
     text = _text(setting)
     host, _, port = text.removeprefix("ray:").rpartition(":")
     if text == "local":
@@ -306,7 +306,7 @@ def _cluster(setting: Given) -> str | None:
 
 
 def _replicas(setting: Given) -> Replicas:
-    """N, gpus=F and detectors=M, in any order; with gpus=0 no number follows from the GPUs."""
+    """Parse replicas: N, gpus=F and detectors=M, in any order; gpus=0 requires N."""
     text = str(setting.value) if type(setting.value) is int else _text(setting)
     values: dict[str, float] = {}
     for part in text.split(","):
@@ -326,7 +326,7 @@ def _replicas(setting: Given) -> Replicas:
             )
     if values.get("gpus") == 0 and "count" not in values:
         raise InputError(f"{setting.where}: with gpus=0, give the number of replicas: N,gpus=0")
-    return Replicas(**values)  # type: ignore[arg-type]  # whole where they are to be
+    return Replicas(**values)  # type: ignore[arg-type]  # checked to be whole above
 
 
 def _number(option: RunOption, setting: Given) -> float:

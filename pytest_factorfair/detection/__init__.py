@@ -1,4 +1,4 @@
-"""Pictures to perceived groups: decode, find faces, align, classify, map to the checklist's groups."""
+"""Detectors: decode pictures, find faces, align and classify them, map classes to the checklist's groups."""
 
 from pytest_factorfair.detection.protocol import AT_ONCE, Detector, Stored, check, key, read, signature
 from pytest_factorfair.detection.registry import DetectorSpec, Factory, build

@@ -1,9 +1,9 @@
-"""Compares whole pictures with sentences, as the published scripts do: ``clip:FOLDER?align=published-code``.
+"""Compare whole pictures with sentences, as the published scripts do: ``clip:FOLDER?align=published-code``.
 
-It finds no faces. A picture shows a person if "a people" has a probability of at least ``person`` (0.2)
-against "not a people", and each attribute is a softmax over bare labels. Two people are also looked up in the
-whole picture: "people on the left is man". Each person gets the likeliest group, and the probabilities of
-all groups as ``shares``.
+Faces are not detected. A picture shows a person if "a people" has a probability of at least ``person`` (0.2)
+against "not a people"; each attribute is a softmax over bare labels. For two people, sentences about the
+whole picture are used, too: "people on the left is man". Each person gets the likeliest group, and the
+probabilities of all groups as ``shares``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ OPTIONS = ("align", "device", "person")
 ONE = ("a people", "not a people")
 TWO = tuple(f"{no}one people on the left and one people on the right" for no in ("", "not "))
 PEOPLE = ("{}", "people on the left is {}", "people on the right is {}")
-"""The sentences about the only person, and about the left and right one."""
+"""The sentence templates about a single person, and about the left and the right of two."""
 
 LABELS: Mapping[str, str] = {
     "man": "man",
@@ -41,15 +41,15 @@ LABELS: Mapping[str, str] = {
     "middle_aged": "31~59 years old",
     "elderly": "60 years old or older",
 }
-"""The authors' labels."""
+"""The labels of the published scripts."""
 
 BATCH = 32
 DIGITS = 6
-"""Digits of a share; a 32-bit float has no more."""
+"""Decimals of a share: the precision of a 32-bit float."""
 
 
 class AlignmentDetector:
-    """A picture has one person and, should it show two, a left and a right one."""
+    """Reads the only person of a picture, or a left and a right one, by comparison with sentences."""
 
     def __init__(self, name: str, checkpoint: Checkpoint, *, person: float) -> None:
         self._name = name
@@ -95,7 +95,7 @@ class AlignmentDetector:
     def _aligned(
         self, squares: Sequence[Pixels], sizes: Sequence[tuple[int, int]], attributes: Sequence[Attribute]
     ) -> Iterator[Detection]:
-        """The detections of pictures cut to squares, whose widths and heights were these."""
+        """The detections of pictures that were cropped to squares; ``sizes`` are the original ones."""
         torch = import_module("torch")
         with torch.inference_mode():
             batches = torch.from_numpy(np.stack(squares).transpose(0, 3, 1, 2)).split(BATCH)
@@ -119,7 +119,7 @@ class AlignmentDetector:
             yield Detection((whole,) if has_one[index] else (), sides=tuple(sides) if has_two[index] else ())
 
     def _softmax(self, pictures: Any, sentences: Sequence[str]) -> Floats:
-        """The probability of each sentence, (pictures, sentences)."""
+        """The probability of each sentence for each picture, shape (pictures, sentences)."""
         if unseen := {sentence: (sentence,) for sentence in sentences if sentence not in self._known}:
             self._known |= zip(unseen, self._checkpoint.texts(unseen), strict=True)
         texts = import_module("torch").stack([self._known[sentence] for sentence in sentences])
@@ -127,7 +127,7 @@ class AlignmentDetector:
 
 
 def labels(attribute: Attribute) -> tuple[str, ...]:
-    """The label of each group: the authors', or else the checklist's word for it."""
+    """The label of each group: the published scripts' or, if they have none, the checklist's word for it."""
     return tuple(LABELS.get(group, attribute.words.get(group, group)) for group in attribute.groups)
 
 
@@ -145,10 +145,10 @@ def _person(
 
 
 def cropped(pixels: Pixels, side: int) -> Pixels:
-    """The middle of a picture (side, side, 3), whose shorter side is scaled to this one: what CLIP sees.
+    """Scale a picture's shorter side to ``side``, and crop the centre (side, side, 3): the input of CLIP.
 
-    Where the middle lies between two pixels, it is rounded to even, as in OpenAI's package clip, which the
-    authors' scripts use (torchvision's ``center_crop``); transformers rounds down.
+    If the centre lies between two pixels, it is rounded to even, as in OpenAI's package clip, which the
+    published scripts use (torchvision's ``center_crop``); transformers rounds down.
     """
     from PIL import Image
 

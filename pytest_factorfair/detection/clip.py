@@ -1,9 +1,9 @@
 """CLIP as a zero-shot classifier: ``clip:FOLDER?faces=...``, a local checkpoint of transformers.
 
-Each class has sentences; its probability is the softmax over the chip's similarity to their mean.
-``HEAD.CLASS=sentence|sentence`` replaces the default ones: ``gender.Male=a man|a photo of a man``. At CLIP's
-own scale two sentences give very confident probabilities: read them as a ranking.
-``clip:FOLDER?align=published-code`` looks at whole pictures instead (``alignment``).
+Each class is described by sentences; its probability is the softmax over the chip's similarity to their mean.
+``HEAD.CLASS=sentence|sentence`` replaces the default sentences: ``gender.Male=a man|a photo of a man``. With
+CLIP's own scale, probabilities of two classes are overconfident: treat them as a ranking.
+``clip:FOLDER?align=published-code`` compares whole pictures instead (see ``alignment``).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _PHRASES: Mapping[str, Mapping[str, str]] = {
     },
 }
 _TEMPLATES = ("a photo of {}", "a picture of the face of {}")
-# CLIP's own normalisation, for a checkpoint that does not state one.
+# CLIP's normalisation, for checkpoints that do not state one.
 _MEAN, _STD = (0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711)
 
 Sentences = Mapping[str, Mapping[str, tuple[str, ...]]]
@@ -54,7 +54,7 @@ OPTIONS = tuple(f"{head}.{name}" for head, names in HEADS.items() for name in na
 
 
 def build(spec: DetectorSpec) -> Detector:
-    """The detector ``clip:FOLDER?faces=...`` or ``clip:FOLDER?align=...``.
+    """Build the detector ``clip:FOLDER?faces=...`` or ``clip:FOLDER?align=...``.
 
     Raises:
         InputError: a file or the checkpoint is missing or wrong, or an option is.
@@ -79,7 +79,7 @@ def build(spec: DetectorSpec) -> Detector:
 
 
 def sentences(spec: DetectorSpec) -> Sentences:
-    """The sentences of each class, by head: the spec's, or else the default ones."""
+    """The sentences of each class, by head: those of the spec, otherwise the defaults."""
     return {
         head: {
             name: tuple(spec.options[key].split("|"))
@@ -92,17 +92,18 @@ def sentences(spec: DetectorSpec) -> Sentences:
 
 
 def folder(spec: DetectorSpec) -> Path:
-    """The folder of the spec's checkpoint, which the hub's cache has if the spec is the id of a model there.
+    """The folder of the spec's checkpoint, in the hub's local cache if the spec is a model id.
 
     Raises:
-        InputError: there is none, or it contains another model, for which transformers would invent weights.
+        InputError: there is no such folder, or it contains another kind of model, whose missing weights
+            transformers would initialise at random.
     """
     path = Path(spec.target).expanduser()
     problem = f"'{spec.target}' is not a folder with a CLIP checkpoint in {Path.cwd()}"
     if not path.is_dir() and HUB_ID.fullmatch(spec.target):
         problem += f", and no model of the Hugging Face hub that this machine has (hf download {spec.target})"
         spec.need("transformers")
-        with suppress(OSError):  # it is not in the cache
+        with suppress(OSError):  # the model is not in the cache
             path = Path(
                 import_module("huggingface_hub").snapshot_download(spec.target, local_files_only=True)
             )
@@ -116,7 +117,7 @@ def folder(spec: DetectorSpec) -> Path:
 
 
 class Checkpoint:
-    """A CLIP model and its tokenizer, loaded at the first use."""
+    """A CLIP model and its tokenizer, loaded on first use."""
 
     def __init__(self, folder: Path, *, device: str) -> None:
         self._folder = folder
@@ -131,7 +132,7 @@ class Checkpoint:
 
     @property
     def side(self) -> int:
-        """Width and height of the pictures that it takes."""
+        """The width and height of the model's input."""
         return int(self.model.config.vision_config.image_size)
 
     def load(self) -> None:
@@ -154,12 +155,12 @@ class Checkpoint:
             self.model = model.eval().to(device)
 
     def texts(self, classes: Mapping[str, tuple[str, ...]]) -> Any:
-        """A row of unit length per class; ``load`` comes first."""
+        """The embeddings of classes, one unit vector per row; requires ``load``."""
         with self._errors():
             return embedded(self.model, self._tokenizer, classes)
 
     def pictures(self, pixels: Any) -> Any:
-        """A row per picture, a tensor (N, 3, side, side) from 0 to 1: its products with texts are logits."""
+        """Scaled embeddings of pictures (N, 3, side, side) from 0 to 1: products with texts are logits."""
         mean, std = (pixels.new_tensor(channels)[:, None, None] for channels in self._colours)
         normalised = ((pixels - mean) / std).to(self.model.dtype)
         features = self.model.visual_projection(
@@ -171,13 +172,13 @@ class Checkpoint:
     def _errors(self) -> Iterator[None]:
         try:
             yield
-        except Exception as error:  # a damaged file is reported in many ways
+        except Exception as error:  # libraries raise anything for a damaged file
             reason = " ".join(str(error).split())
             raise DetectorError(f"'{self._folder}' cannot be loaded as a CLIP model: {reason}") from error
 
 
 class Clip:
-    """The classifier in one checkpoint; the sentences are embedded once."""
+    """The zero-shot classifier of a checkpoint; its sentences are embedded only once."""
 
     classes = HEADS
 
@@ -217,7 +218,7 @@ class Clip:
 
 
 def embedded(model: Any, tokenizer: Any, classes: Mapping[str, tuple[str, ...]]) -> Any:
-    """A row of unit length per class: the mean direction of its sentences."""
+    """The embedding of each class, one unit vector per row: the mean direction of its sentences."""
     torch = import_module("torch")
     rows = []
     with torch.inference_mode():

@@ -25,20 +25,20 @@ from pytest_factorfair.pictures.decode import Pixels, decode
 
 
 def build(spec: DetectorSpec) -> Detector:
-    """The detector in a module or file, imported immediately.
+    """Build the detector of a module or file, which is imported immediately.
 
     Raises:
-        InputError: there is no such module, file or attribute, or it makes no detector.
+        InputError: there is no such module, file or attribute, or it is no detector.
     """
     spec.allow()
     return coerce(load(spec.target, f"detector '{spec.text}'"), spec)
 
 
 def coerce(user_object: Any, spec: DetectorSpec) -> Detector:
-    """The detector of a user's object: a detector, what makes one without arguments, or a function of pixels.
+    """Convert a user's object (a detector, a factory of one, or a function of pixels) to a detector.
 
     Raises:
-        InputError: it is none of these, or creating it raises.
+        InputError: the object is none of these, or the factory raises.
     """
     if _is_factory(user_object):
         try:
@@ -68,14 +68,14 @@ class FunctionDetector:
         self._function = function
         try:
             file = inspect.getsourcefile(inspect.unwrap(function))
-        except TypeError:  # a built-in function or an object that is called
+        except TypeError:  # a built-in function or a callable object
             file = None
         content = Path(file).read_bytes() if file and Path(file).is_file() else None
         sha256 = "" if content is None else hashlib.sha256(content).hexdigest()
         self.identity: Mapping[str, object] = {"detector": name, "sha256": sha256}
 
     def check(self, attributes: Sequence[Attribute]) -> None:
-        """Accept all attributes: only a call shows which ones a function supports."""
+        """Accept all attributes: which ones the function supports is only known from its results."""
 
     def read(self, pictures: Sequence[bytes], attributes: Sequence[Attribute]) -> tuple[Detection, ...]:
         return tuple(self._detection(picture, attributes) for picture in pictures)

@@ -1,4 +1,4 @@
-"""DeepFace, for comparison: ``deepface``; ``backend=`` chooses its face detector.
+"""The detector ``deepface``, for comparison; ``backend=`` selects its face detector.
 
 In the study of Huang et al. (2025) it misclassified 38 % of races and 21 % of genders, compared with at most
 20 % for FairFace. It downloads its own weights on first use.
@@ -31,7 +31,7 @@ _GENDERS = {"Man": "Male", "Woman": "Female"}
 
 
 def build(spec: DetectorSpec) -> Detector:
-    """The detector ``deepface?backend=...``.
+    """Build the detector ``deepface?backend=...``.
 
     Raises:
         InputError: an option is wrong, or deepface is not installed.
@@ -86,7 +86,7 @@ class DeepFace:
             except PictureError as error:
                 yield error
                 continue
-            except ValueError:  # DeepFace raises it if there is no face
+            except ValueError:  # DeepFace's signal that there is no face
                 faces = []
             try:
                 yield tuple(map(_perceived, faces if isinstance(faces, list) else [faces]))
@@ -98,7 +98,7 @@ class DeepFace:
 
 def _perceived(face: Mapping[str, Any]) -> Perceived:
     x, y, width, height = (float(face["region"][side]) for side in "xywh")
-    # DeepFace returns the age as a number without a probability; the name of a class ends with its last year.
+    # DeepFace returns the age as a number without a probability. Names of age classes end with the last year.
     years = float(face["age"])
     ages = HEADS["age"]
     age = next((name for name in ages[:-1] if years < int(name.partition("-")[2]) + 1), ages[-1])

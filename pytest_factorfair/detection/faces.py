@@ -1,9 +1,8 @@
-"""Finds faces and cuts out chips: what a classifier sees of a face.
+"""Find faces and cut out chips, the aligned crops that classifiers take.
 
-Chips are aligned as dlib's ``get_face_chips`` does with a padding of .25, which prepared the pictures that
-FairFace was trained on: a picture is rotated, scaled and shifted so that the eyes match dlib's five-point
-template. The template has the corners of the eyes and face detectors return the centres, so the midpoints of
-the corners are used.
+Chips are aligned like those on which FairFace was trained, by dlib's ``get_face_chips`` with a padding of
+.25: a picture is rotated, scaled and shifted so that the eyes match dlib's five-point template. The template
+contains the corners of the eyes, but face detectors return centres, so the midpoints of the corners are used.
 """
 
 from __future__ import annotations
@@ -20,11 +19,12 @@ from numpy.typing import NDArray
 from pytest_factorfair.detection.protocol import FaceDetector, Location, Point, digest
 from pytest_factorfair.detection.registry import DetectorSpec
 from pytest_factorfair.errors import DetectorError, PictureError
+from pytest_factorfair.pictures.cards import CELL, CELLS, FRAME, FRAME_COLOUR
 from pytest_factorfair.pictures.decode import Pixels
 
 SIDE = 224
 PADDING = 0.25
-# dlib's mean face in the unit square: the midpoints between the corners of the left and of the right eye.
+# Centres of the left and right eye in dlib's mean face, in the unit square: midpoints of their corners.
 _TEMPLATE = ((0.227330, 0.221396), (0.752814, 0.221233))
 EYES = tuple(((x + PADDING) / (1 + 2 * PADDING), (y + PADDING) / (1 + 2 * PADDING)) for x, y in _TEMPLATE)
 _COARSE = 0.5
@@ -33,26 +33,30 @@ _OVERLAP = 0.3
 _MOST_FACES = 5000
 _COLUMNS = 15
 
+_FRAMED = 0.75, 1.25  # pixels of the frame's colour, as a share of those that a frame of this size has
+_TOLERANCE = 75  # tolerance per channel, because JPEG blurs colours
+_DARKEST, _BRIGHTEST = (
+    np.clip(np.array(FRAME_COLOUR) + shift, 0, 255) for shift in (-_TOLERANCE, _TOLERANCE)
+)
+
 
 OPTIONS = ("faces", "face_score", "face_side")
-"""The options of a spec that choose and set up a face detector."""
+"""The options of a spec that select and configure a face detector."""
 
 
 def build(spec: DetectorSpec) -> FaceDetector:
-    """The face detector that ``faces=`` names: a YuNet file, ``whole`` or ``cards``.
+    """Build the face detector that ``faces=`` names: a YuNet file, ``whole`` or ``cards``.
 
-    ``face_score`` (0.7) is how confident YuNet must be, ``face_side`` (320) the longer side in pixels of the
-    pictures it is given: it was trained on faces of 10 to 300 pixels.
+    ``face_score`` (0.7) is YuNet's minimum confidence, ``face_side`` (320) the longer side in pixels to which
+    its input is scaled: it was trained on faces of 10 to 300 pixels.
 
     Raises:
-        InputError: none is named, there is no such file, or a number is wrong.
+        InputError: no face detector is named, there is no such file, or a number is wrong.
     """
     name = spec.options.get("faces", "")
     if name == "whole":
         return Whole()
     if name == "cards":
-        from pytest_factorfair.detection.simulated import Cards  # which itself needs faces
-
         return Cards()
     if not name:
         raise spec.wrong("a face detector is missing: add faces=yunet.onnx, or faces=whole for cropped faces")
@@ -66,11 +70,37 @@ class Whole:
     identity: Mapping[str, object] = {"finder": "whole"}
 
     def load(self) -> None:
-        """Nothing to load."""
+        """Do nothing."""
 
     def detect(self, pixels: Pixels) -> tuple[Location, ...]:
         height, width = pixels.shape[:2]
         return (Location((0, 0, width, height)),)
+
+
+class Cards:
+    """Finds the frames of code cards; a location's box is the content of the frame."""
+
+    identity: Mapping[str, object] = {"finder": "cards"}
+
+    def load(self) -> None:
+        """Nothing to load."""
+
+    def detect(self, pixels: Pixels) -> tuple[Location, ...]:
+        import cv2
+
+        framed = np.asarray(cv2.inRange(pixels, _DARKEST, _BRIGHTEST), np.uint8)
+        # Not connectedComponents: between its calls, one of OpenCV's threads spins on a core.
+        outlines, _ = cv2.findContours(framed, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)
+        locations = []
+        for outline in reversed(outlines):  # they come from the bottom up
+            x, y, width, height = cv2.boundingRect(outline)
+            if min(width, height) > CELLS * CELL:
+                inner = width - 2 * FRAME, height - 2 * FRAME
+                ring = width * height - inner[0] * inner[1]
+                share = cv2.countNonZero(framed[y : y + height, x : x + width]) / ring
+                if _FRAMED[0] < share < _FRAMED[1]:  # a frame, neither a filled area of its colour nor a blot
+                    locations.append(Location((x + FRAME, y + FRAME, *inner)))
+        return tuple(locations)
 
 
 class YuNet:
@@ -90,7 +120,7 @@ class YuNet:
         return {"finder": "yunet", "sha256": digest(self._path), "score": self._score, "side": self._side}
 
     def load(self) -> None:
-        """Try the model on an empty picture: only then does OpenCV detect that it cannot run the model."""
+        """Run the model on an empty picture, because OpenCV rejects an unsuitable model only when it runs."""
         import cv2
 
         if self._idle:
@@ -117,9 +147,9 @@ class YuNet:
         return locations(rows, (width / size[0], height / size[1]))
 
     def _rows(self, picture: Pixels) -> NDArray[np.float32] | None:
-        """The network's rows for the picture, placed in the corner of a square that always has one size.
+        """Run the network on the picture, placed in the corner of a square of constant size.
 
-        OpenCV 5.0 finds nothing, or crashes, if the size differs from the previous call.
+        OpenCV 5.0 finds nothing, or crashes, if the size of the input differs from the previous call.
         """
         import cv2
 
@@ -129,7 +159,8 @@ class YuNet:
             network = self._idle.pop()
         except IndexError:
             size = (self._side, self._side)
-            level = cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_SILENT)  # errors are raised too
+            # OpenCV logs the errors that it raises.
+            level = cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_SILENT)
             try:
                 network = cv2.FaceDetectorYN.create(
                     str(self._path), "", size, self._score, _OVERLAP, _MOST_FACES
@@ -142,7 +173,7 @@ class YuNet:
 
 
 def locations(rows: NDArray[np.float32] | None, scale: tuple[float, float] = (1, 1)) -> tuple[Location, ...]:
-    """YuNet's rows (N, 15) as locations in a picture that is ``scale`` times as wide and high.
+    """Convert YuNet's rows (N, 15) to locations, multiplied by ``scale`` (horizontal, vertical).
 
     A row is x, y, width, height, five points x, y (the person's right eye first, which is on the left of
     the picture) and the score. OpenCV returns None if there is no face.
@@ -166,7 +197,10 @@ def locations(rows: NDArray[np.float32] | None, scale: tuple[float, float] = (1,
 
 
 def chip(pixels: Pixels, location: Location, into: Pixels) -> Pixels:
-    """Write the face ``into`` uint8 (224, 224, 3): aligned by its eyes, or its box if it has no points."""
+    """Write the chip of a face to ``into``, uint8 (224, 224, 3).
+
+    It is aligned by the eyes; for a location without points it is the box.
+    """
     import cv2
 
     left_eye, right_eye = location.points[:2] or ((0, 0), (0, 0))
@@ -180,11 +214,11 @@ def chip(pixels: Pixels, location: Location, into: Pixels) -> Pixels:
         return into
     matrix = similarity(left_eye, right_eye)
     scale = float(np.hypot(matrix[0, 0], matrix[1, 0]))
-    if scale < _COARSE:  # interpolation would skip the pixels between those it samples
+    if scale < _COARSE:  # shrink first: interpolation alone would skip pixels
         smaller = max(1, round(width * scale)), max(1, round(height * scale))
         pixels = np.asarray(cv2.resize(pixels, smaller, interpolation=cv2.INTER_AREA), np.uint8)
         step = np.array([width / smaller[0], height / smaller[1]])
-        # The centre of pixel i of the small picture lies at (i + 1/2) step - 1/2 of the large one.
+        # The centre of pixel i of the small picture lies at (i + 1/2) step - 1/2 in the large one.
         matrix[:, 2] += matrix[:, :2] @ (step / 2 - 0.5)
         matrix[:, :2] *= step
     cv2.warpAffine(pixels, matrix, (SIDE, SIDE), dst=into, flags=cv2.INTER_LINEAR)
@@ -192,9 +226,9 @@ def chip(pixels: Pixels, location: Location, into: Pixels) -> Pixels:
 
 
 def similarity(left_eye: Point, right_eye: Point) -> NDArray[np.float64]:
-    """The 2 x 3 matrix from the picture to the chip that moves these eyes to their places.
+    """The 2 x 3 affine matrix from picture to chip that moves the eyes to the template's positions.
 
-    Two points determine a rotation, a scale and a shift: in complex numbers, a product and a sum.
+    Two points determine a rotation, a scale and a shift: with complex numbers, a product and a sum.
     """
     eye, second_eye = complex(*left_eye), complex(*right_eye)
     goal, second_goal = (complex(*point) * SIDE for point in EYES)

@@ -1,4 +1,4 @@
-"""FairFace through ONNX Runtime: race, gender and age of a chip, as perceived.
+"""The classifier FairFace in ONNX Runtime: the perceived race, gender and age of a face.
 
 Code, data and weights of FairFace are by Kärkkäinen and Joo, CC BY 4.0. The network is a ResNet-34 over RGB
 chips of 224 x 224, normalised as for ImageNet.
@@ -36,7 +36,7 @@ _CUDA, _CPU = "CUDAExecutionProvider", "CPUExecutionProvider"
 
 
 def build(spec: DetectorSpec) -> Detector:
-    """The detector ``fairface:FILE?faces=...``.
+    """Build the detector ``fairface:FILE?faces=...``.
 
     Raises:
         InputError: a file is missing, or an option is wrong.
@@ -49,7 +49,7 @@ def build(spec: DetectorSpec) -> Detector:
 
 
 class NodeArg(Protocol):
-    """An input or output of a network, as ONNX Runtime describes it: a size of None or text is variable."""
+    """An input or output of a network in ONNX Runtime; a size that is None or text is variable."""
 
     @property
     def name(self) -> str: ...
@@ -62,7 +62,7 @@ class NodeArg(Protocol):
 
 
 class FairFace:
-    """The classifier in one ONNX file."""
+    """The FairFace classifier in an ONNX file."""
 
     classes = HEADS
 
@@ -95,11 +95,11 @@ class FairFace:
         self.load()
         count = len(chips)
         if count > len(self._planes):
-            self._planes = np.empty(chips.shape, np.float32)  # kept because allocating memory takes time
+            self._planes = np.empty(chips.shape, np.float32)  # reused, because allocating memory takes time
         feed = {self._input: normalised(chips, self._planes[:count])}
         try:
             outputs = self._session.run([name for name, _ in self._heads.values()], feed)
-        except Exception as error:  # the runtime creates its error classes at run time
+        except Exception as error:  # the runtime's error classes cannot be imported
             raise DetectorError(f"'{self._path}' fails on {count} faces: {_reason(error)}") from error
         for logits in outputs:
             if len(logits) != count or not np.isfinite(logits).all():
@@ -112,20 +112,20 @@ class FairFace:
 
 
 def normalised(chips: Pixels, planes: Floats) -> Floats:
-    """Convert uint8 (N, 3, 224, 224) to the network's input, in the float32 ``planes`` of the same shape."""
+    """Normalise chips, uint8 (N, 3, 224, 224), for the network; writes the result to ``planes`` (float32)."""
     import cv2
 
     rows = len(chips), 3, SIDE * SIDE
     colours, floats = chips.reshape(rows), planes.reshape(rows)
     for channel, (scale, shift) in enumerate(zip(_SCALE, _SHIFT, strict=True)):
         colour = colours[:, channel]
-        # One pass; NumPy needs three, and the floats in between do not fit into any cache.
+        # A single pass: NumPy would need three, with intermediate results that exceed the cache.
         cv2.addWeighted(colour, scale, colour, 0, -shift, dst=floats[:, channel], dtype=cv2.CV_32F)
     return planes
 
 
 def softmax(logits: Floats) -> Floats:
-    """Probabilities (N, classes) of logits (N, classes)."""
+    """Convert logits (N, classes) to probabilities (N, classes)."""
     raised = np.exp(logits - logits.max(axis=1, keepdims=True))
     return np.asarray(raised / raised.sum(axis=1, keepdims=True), np.float32)
 
@@ -142,7 +142,7 @@ def check_input(inputs: Sequence[NodeArg]) -> None:
 
 
 def heads(outputs: Sequence[NodeArg]) -> dict[str, tuple[str, slice]]:
-    """The output of each head and its columns, recognised by their shapes.
+    """Find the output and columns of each head, by the shapes of the outputs.
 
     Raises:
         DetectorError: the outputs are neither one of 18 logits nor three of 7, 2 and 9.
@@ -169,10 +169,10 @@ def _listed(nodes: Sequence[NodeArg]) -> str:
 
 
 def session(path: Path, device: str) -> Any:
-    """An ONNX Runtime session. ``device`` is cpu, cuda, cuda:NUMBER, or auto: CUDA if it works, else the CPU.
+    """Open an ONNX Runtime session on ``device``: cpu, cuda, cuda:NUMBER, or auto (CUDA if it works).
 
     Raises:
-        DetectorError: the file is not a model this runtime can run, or the requested CUDA is not available.
+        DetectorError: the runtime cannot run the file, or the requested CUDA device is not available.
     """
     onnxruntime = import_module("onnxruntime")
     has_cuda = _CUDA in onnxruntime.get_available_providers()
@@ -188,10 +188,10 @@ def session(path: Path, device: str) -> Any:
         providers = [(_CUDA, {"device_id": device.partition(":")[2] or "0"}), _CPU]
     options = onnxruntime.SessionOptions()
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # other threads need the cores
-    options.log_severity_level = 4  # errors are reported in one line of our own
+    options.log_severity_level = 4  # we report errors ourselves, in one line
     try:
         opened = onnxruntime.InferenceSession(str(path), options, providers=providers)
-    except Exception as error:  # the runtime creates its error classes at run time
+    except Exception as error:  # the runtime's error classes cannot be imported
         raise DetectorError(f"'{path}' cannot be loaded as an ONNX model: {_reason(error)}") from error
     if wants_cuda and opened.get_providers()[0] != _CUDA:  # the runtime falls back silently
         if device != "auto":
@@ -201,6 +201,6 @@ def session(path: Path, device: str) -> Any:
 
 
 def _reason(error: Exception) -> str:
-    """The runtime's message in one line, without the places in its own source."""
+    """The runtime's error message in one line, without references to its source code."""
     message = " ".join(str(error).split())
     return _SOURCE.sub("", message.rpartition("failed:")[2]).strip()

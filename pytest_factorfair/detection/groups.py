@@ -1,4 +1,4 @@
-"""The built-in detector: a perception, and the mapping of its classes to the groups of a checklist."""
+"""The built-in detector: finds and classifies faces, and maps classes to the groups of a checklist."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ VOTES = ("faces", "picture")
 
 
 class PictureDetector:
-    """Perceives faces, names their groups and counts votes.
+    """A detector from a perception: maps perceived classes to groups, and counts votes.
 
     Options: ``races`` (see ``pictures.classes``), ``votes`` (faces: every face counts; picture: a picture
-    has one vote) and ``margin`` (0: the minimum lead of the most likely group; an attribute without such
-    a group is left out).
+    has one vote) and ``margin`` (default 0: the lead that the most likely group needs; otherwise the
+    attribute is left out).
     """
 
     def __init__(self, spec: DetectorSpec, perception: Perception) -> None:
@@ -57,7 +57,7 @@ class PictureDetector:
 
 
 def check(attributes: Sequence[Attribute], classes: Mapping[str, tuple[str, ...]], races: str) -> None:
-    """Raise InputError if these classes cannot tell the groups of an attribute apart."""
+    """Raise InputError if a group of an attribute cannot be perceived with these classes."""
     for attribute in attributes:
         mapping = grouping(attribute, races)
         perceivable = classes.get(mapping.head, ())
@@ -70,7 +70,7 @@ def check(attributes: Sequence[Attribute], classes: Mapping[str, tuple[str, ...]
 
 
 def face(perceived: Perceived, groupings: Mapping[str, Grouping], *, margin: float) -> Face:
-    """The face with its groups; an attribute without a clear one is left out."""
+    """Map the classes of a perceived face to groups; an attribute without a clear group is left out."""
     groups: dict[str, str] = {}
     confidence: dict[str, float] = {}
     for name, mapping in groupings.items():
@@ -85,7 +85,7 @@ def face(perceived: Perceived, groupings: Mapping[str, Grouping], *, margin: flo
 
 
 def shares(probabilities: Mapping[str, float], mapping: Grouping) -> dict[str, float]:
-    """The probability of each group, given that the face belongs to one; empty if that is impossible."""
+    """The probability of each group, given that the face is in one of them; empty if that is impossible."""
     total = sum(probabilities.get(name, 0.0) for classes in mapping.groups.values() for name in classes)
     if not total > 0:
         return {}
@@ -97,9 +97,9 @@ def shares(probabilities: Mapping[str, float], mapping: Grouping) -> dict[str, f
 
 
 def majority(faces: tuple[Face, ...]) -> tuple[Face, ...]:
-    """One vote for a picture: for each attribute the group most faces have; a tie leaves it out.
+    """Combine the faces of a picture to one vote: each attribute's most frequent group; ties are left out.
 
-    Its confidence is the mean over the faces with that group, its box covers all faces.
+    The confidence is the mean over the faces with that group, the box covers all faces.
     """
     if not faces:
         return ()

@@ -1,8 +1,8 @@
-"""Model files of detectors: downloads checked against a known SHA-256, and FairFace's checkpoint as ONNX.
+"""Model files of detectors: download with a known SHA-256, and convert FairFace's checkpoint to ONNX.
 
-The checkpoint ``res34_fair_align_multi_7_20190809.pt`` is a state dict with torchvision's names. The graph is
-built from it directly, node by node, and needs neither torchvision nor an exporter: torch reads the weights
-(and only those: nothing in the file is run), the package onnx writes the result.
+The checkpoint ``res34_fair_align_multi_7_20190809.pt`` is a state dict with torchvision's names. torch reads
+the weights (without running code in the file), the graph is built node by node, and the package onnx writes
+it. Neither torchvision nor an exporter is needed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Download:
 _ZOO = "https://media.githubusercontent.com/media/opencv/opencv_zoo"
 _YUNET = "models/face_detection_yunet/face_detection_yunet"
 
-# The checksums are the publishers' own: the Git LFS pointers of OpenCV's model zoo, uniface's table.
+# Checksums as published: in the Git LFS pointers of OpenCV's model zoo, and in uniface's table.
 KNOWN: Mapping[str, Download] = {
     "fairface": Download(
         "https://github.com/yakhyo/fairface-onnx/releases/download/weights/fairface.onnx",
@@ -60,7 +60,7 @@ KNOWN: Mapping[str, Download] = {
 
 
 def known(name: str) -> Download:
-    """The source of a model by its name.
+    """Look up the source of a known model.
 
     Raises:
         InputError: there is no such model.
@@ -71,9 +71,9 @@ def known(name: str) -> Download:
 
 
 def fetch(source: Download, folder: Path) -> Path:
-    """Download a file into a folder, or keep the one there if its checksum is right.
+    """Download a file into a folder, unless the folder has it with the right checksum.
 
-    The file appears complete and with the right checksum, or not at all; an older file is kept on failure.
+    The file appears only complete and with the right checksum; on failure an older file is kept.
 
     Raises:
         InputError: the URL is invalid, the download fails, or its checksum is wrong.
@@ -81,19 +81,19 @@ def fetch(source: Download, folder: Path) -> Path:
     """
     try:
         url = urlsplit(source.url)
-    except ValueError:  # brackets without an IPv6 address
+    except ValueError:  # e.g. brackets without an IPv6 address
         url = urlsplit("")
     if url.scheme not in ("http", "https") or not Path(url.path).name:
         raise InputError(f"'{source.url}' is not a valid URL of a file; expected http://... or https://...")
     if not find_spec("pooch"):
         raise MissingExtraError("downloading a model", "images")
     pooch = import_module("pooch")
-    pooch.get_logger().setLevel("WARNING")  # errors are reported in one line of our own
+    pooch.get_logger().setLevel("WARNING")  # we report errors ourselves, in one line
     download = pooch.HTTPDownloader(progressbar=_Limit(), chunk_size=_CHUNK, timeout=_TIMEOUT)
     file = folder / Path(url.path).name
     try:
         pooch.retrieve(source.url, source.sha256, file.name, folder, downloader=download)
-        file.chmod(0o644)  # pooch keeps the mode of a temporary file, which only its owner can read
+        file.chmod(0o644)  # pooch leaves the mode of a temporary file, readable by its owner only
     except (OSError, ValueError) as error:
         reason = " ".join(str(error).split())
         raise InputError(f"'{source.url}' cannot be downloaded to {folder}: {reason}") from error
@@ -101,7 +101,7 @@ def fetch(source: Download, folder: Path) -> Path:
 
 
 class _Limit:
-    """pooch's progress bar, used to stop an endless download."""
+    """A progress bar for pooch that stops a download that is too large."""
 
     total = 0
 
@@ -117,7 +117,7 @@ class _Limit:
         self._size = 0
 
     def close(self) -> None:
-        """Nothing to close."""
+        """Do nothing."""
 
 
 BLOCKS = (3, 4, 6, 3)
@@ -129,9 +129,9 @@ Weights = Mapping[str, NDArray[np.float32]]
 
 
 def fairface(checkpoint: Path, target: Path) -> None:
-    """Write the checkpoint as ONNX: "input" (batch, 3, 224, 224) to "logits" (batch, 18).
+    """Convert a checkpoint to an ONNX file with input (batch, 3, 224, 224) and logits (batch, 18).
 
-    The file appears complete or not at all.
+    The file appears only when it is complete.
 
     Raises:
         InputError: the checkpoint is missing, is not a state dict, or not one of a ResNet-34 with 18 logits.
@@ -147,11 +147,11 @@ def fairface(checkpoint: Path, target: Path) -> None:
         )
     try:
         loaded = import_module("torch").load(checkpoint, map_location="cpu", weights_only=True)
-        weights = {  # DataParallel puts "module." before every name
+        weights = {  # torch's DataParallel prefixes every name with "module."
             str(name).removeprefix("module."): np.ascontiguousarray(tensor.detach().float().numpy())
             for name, tensor in loaded.items()
         }
-    except Exception as error:  # torch reports an unreadable file in many ways
+    except Exception as error:  # torch raises anything for an unreadable file
         reason = str(error).partition("\n")[0]
         raise InputError(f"'{checkpoint}' cannot be read as a state dict of torch: {reason}") from error
     content = serialised(weights, where=str(checkpoint))
@@ -164,7 +164,7 @@ def fairface(checkpoint: Path, target: Path) -> None:
 
 
 def serialised(weights: Weights, *, where: str) -> bytes:
-    """The ONNX file of a state dict.
+    """Convert a state dict to the content of an ONNX file.
 
     Raises:
         InputError: a tensor is missing, has another shape, or does not belong to the network.
@@ -201,7 +201,7 @@ def serialised(weights: Weights, *, where: str) -> bytes:
 
 
 class _Graph:
-    """Nodes and constants of the network, added from its input to its output."""
+    """Collects the nodes and constants of the network, from its input to its output."""
 
     def __init__(self, weights: Weights, where: str) -> None:
         self._weights = weights
@@ -211,7 +211,7 @@ class _Graph:
         self.constants: list[Any] = []
 
     def block(self, x: str, prefix: str, channels: int, width: int, stride: int) -> str:
-        """A residual block from ``channels`` to ``width`` channels."""
+        """Add a residual block from ``channels`` to ``width`` channels; return the name of its output."""
         shortcut = x
         if stride != 1 or channels != width:
             names = f"{prefix}.downsample.0", f"{prefix}.downsample.1"
@@ -223,7 +223,7 @@ class _Graph:
         return self.add("Relu", self.add("Add", y, shortcut))
 
     def convolved(self, x: str, name: str, norm: str, shape: tuple[int, int, int], *, stride: int) -> str:
-        """A convolution without bias, and its batch normalisation; ``shape`` is out, in, kernel."""
+        """Add a convolution without bias and its batch normalisation; ``shape`` is (out, in, kernel)."""
         out, into, size = shape
         weight = self.tensor(f"{name}.weight", (out, into, size, size))
         y = self.add("Conv", x, weight, strides=[stride] * 2, pads=[size // 2] * 4, kernel_shape=[size] * 2)

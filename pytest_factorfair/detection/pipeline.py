@@ -1,4 +1,4 @@
-"""Threads find and align faces ahead of the thread that classifies them in batches."""
+"""The pipeline of built-in detectors: threads find and align faces, one thread classifies them in batches."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from pytest_factorfair.detection.protocol import AttributeClassifier, FaceDetect
 from pytest_factorfair.errors import PictureError
 from pytest_factorfair.pictures.decode import Pixels, decode
 
-LEAST, MOST = 16, 64  # faces in a batch
-PORTION = 16  # pictures that a thread takes at once, at most
-SMALL = 2**13  # bytes of a picture
+LEAST, MOST = 16, 64  # maximum number of faces in a batch
+PORTION = 16  # maximum number of pictures that a thread takes at once
+SMALL = 2**13  # size in bytes up to which a picture counts as small
 _THREADS = min(8, os.cpu_count() or 1)
-AHEAD = _THREADS + 1  # portions
+AHEAD = _THREADS + 1  # maximum number of portions that are prepared in advance
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class _Prepared:
 
 
 class Pipeline:
-    """A face detector and a classifier as one perception; the number of pictures in memory is bounded."""
+    """Combines a face detector and a classifier; the number of pictures in memory is bounded."""
 
     def __init__(self, faces: FaceDetector, attributes: AttributeClassifier) -> None:
         self._faces = faces
@@ -59,11 +59,11 @@ class Pipeline:
         yield from self._classified(waiting)
 
     def _portions(self, pictures: Sequence[bytes]) -> Iterator[list[_Prepared]]:
-        """Pictures prepared in portions by threads, a bounded number of portions ahead.
+        """Prepare the pictures in threads, in portions, a bounded number of portions ahead.
 
-        One thread prepares small pictures, because several would mostly wait for the interpreter. A few
-        large ones are spread over the threads. If there are many, each thread takes several, because
-        handing over takes time, too.
+        Small pictures are prepared by one thread, because several would mostly wait for the interpreter's
+        lock. A few large pictures are spread over the threads; if there are many, each thread takes several
+        at once, because handing over costs time.
         """
         threads = 1 if sum(map(len, pictures)) < SMALL * len(pictures) else _THREADS
         size = max(1, min(PORTION, len(pictures) // (2 * threads)))

@@ -1,4 +1,4 @@
-"""The interface of a detector and its parts, the validation of its results, and the key that stores them."""
+"""The interfaces of detectors and their parts, the validation of detections, and their keys in the store."""
 
 from __future__ import annotations
 
@@ -22,26 +22,25 @@ Floats = NDArray[np.float32]
 Point = tuple[float, float]
 
 AT_ONCE = 64
-"""The number of encoded pictures held in memory, however many a case has."""
+"""How many pictures a detector is given at once by default, which limits the memory needed."""
 
 ROUNDED = 1e-3
-"""How far from 1 the sum of a face's shares may be."""
+"""How much the sum of a face's shares may differ from 1."""
 
 
 class Detector(Protocol):
-    """Reads the perceived groups of the people in pictures, for attributes that are not crossed ones.
+    """Reads the perceived groups of the people in pictures. Attributes are never crossed ones.
 
-    ``identity`` holds everything that can change a reading (models by content hash, mapping, votes) as JSON
-    values; every report contains it. Nothing heavy is loaded before the first ``check`` or ``read``, and
-    then only once. A detector may say how many pictures it takes at a time (``at_once``, by default
-    ``AT_ONCE``).
+    ``identity`` contains everything that can change a result (models by content hash, mapping, votes) as JSON
+    values, and is part of every report. Models are loaded only once, by the first ``check`` or ``read``. The
+    optional attribute ``at_once`` is how many pictures it takes at a time (default ``AT_ONCE``).
     """
 
     @property
     def identity(self) -> Mapping[str, object]: ...
 
     def check(self, attributes: Sequence[Attribute]) -> None:
-        """Check that the groups of these attributes can be perceived, before any picture is paid for.
+        """Check that the groups of these attributes can be perceived; called before any picture is generated.
 
         Raises:
             InputError: a group cannot be perceived, the model file does not load, or the device is missing.
@@ -51,7 +50,7 @@ class Detector(Protocol):
     def read(self, pictures: Sequence[bytes], attributes: Sequence[Attribute]) -> tuple[Detection, ...]:
         """Return the detection of each encoded picture, in order.
 
-        A picture that cannot be read gets a detection with an ``error``.
+        The detection of a picture that cannot be read has an ``error``.
 
         Raises:
             DetectorError: no picture can be read (a model file that does not load, a missing device).
@@ -61,10 +60,10 @@ class Detector(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Where a face is: x, y, width and height in pixels, and the face detector's confidence from 0 to 1.
+    """The location of a face: x, y, width and height in pixels, and the detector's confidence from 0 to 1.
 
     ``points`` are the left and right eye, the tip of the nose, and the left and right corner of the mouth,
-    left and right as seen in the picture; empty if the box itself is to be classified.
+    left and right as seen in the picture. If empty, the box is classified as it is.
     """
 
     box: tuple[float, float, float, float]
@@ -74,14 +73,14 @@ class Location:
 
 @dataclass(frozen=True, slots=True)
 class Perceived:
-    """A face with the probability of each class, by head: {"gender": {"Male": .9, "Female": .1}}."""
+    """A face and the probabilities of classes by head: {"gender": {"Male": .9, "Female": .1}}."""
 
     location: Location
     probabilities: Mapping[str, Mapping[str, float]]
 
 
 class Part(Protocol):
-    """A part of a detector; ``load`` raises ``DetectorError`` if it cannot work at all."""
+    """A part of a detector; ``load`` raises ``DetectorError`` if the part cannot be used."""
 
     @property
     def identity(self) -> Mapping[str, object]: ...
@@ -90,7 +89,7 @@ class Part(Protocol):
 
 
 class Classifying(Part, Protocol):
-    """A part with ``classes`` by head."""
+    """A part that classifies faces: ``classes`` lists the classes of each head."""
 
     @property
     def classes(self) -> Mapping[str, tuple[str, ...]]: ...
@@ -99,31 +98,30 @@ class Classifying(Part, Protocol):
 class FaceDetector(Part, Protocol):
     """Finds faces; ``detect`` is called from several threads at once.
 
-    It raises ``DetectorError`` if the detector cannot work at all, and ``PictureError`` if it fails on one
-    picture.
+    It raises ``DetectorError`` if the detector cannot be used, and ``PictureError`` if it fails on a picture.
     """
 
     def detect(self, pixels: Pixels) -> tuple[Location, ...]: ...
 
 
 class AttributeClassifier(Classifying, Protocol):
-    """Classifies chips, uint8 (N, 3, 224, 224) in RGB: probabilities (N, classes) by head.
+    """Classifies chips, uint8 (N, 3, 224, 224) in RGB; returns probabilities (N, classes) by head.
 
-    ``predict`` is called from one thread and must not keep its argument, which is reused. It raises
-    ``DetectorError`` if the classifier cannot work.
+    ``predict`` is called from one thread and must not keep its argument, whose memory is reused. It raises
+    ``DetectorError`` if the classifier cannot be used.
     """
 
     def predict(self, chips: Pixels) -> Mapping[str, Floats]: ...
 
 
 class Perception(Classifying, Protocol):
-    """Finds and classifies faces: yields the faces of each picture in order, or why it cannot be read."""
+    """Finds and classifies faces; for each picture, in order, yields its faces or an error."""
 
     def perceive(self, pictures: Sequence[bytes]) -> Iterator[tuple[Perceived, ...] | PictureError]: ...
 
 
 def decoded(picture: bytes) -> Pixels | Detection:
-    """The pixels of a picture, or the detection that says why there are none."""
+    """Decode a picture; if that fails, return a detection with the error."""
     try:
         return decode(picture)
     except PictureError as error:
@@ -134,7 +132,7 @@ def check(detector: Detector, attributes: Sequence[Attribute]) -> None:
     """Check that a detector can perceive the groups of these attributes and has a valid identity.
 
     Raises:
-        InputError: it cannot, its ``check`` fails, or its identity is not JSON.
+        InputError: a group cannot be perceived, ``check`` fails, or the identity is not JSON.
     """
     try:
         detector.check(attributes)
@@ -196,25 +194,25 @@ def _described(error: Exception) -> str:
 
 
 def digest(path: Path) -> str:
-    """The SHA-256 of a file, by which a detector's identity names its models."""
+    """The SHA-256 of a file, which identifies a model in a detector's identity."""
     with path.open("rb") as content:
         return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 REVISION = 1
-"""Increase it with each change after which a built-in detector reads pictures differently."""
+"""Increase this when a change makes a built-in detector read pictures differently."""
 
 OURS = "pytest_factorfair."
 
 
 def signature(detector: Detector) -> dict[str, Any] | None:
-    """Everything that distinguishes a detector, as JSON values; None if its code may change unnoticed.
+    """Everything that distinguishes a detector, as JSON values; None if changes of its code go unnoticed.
 
-    For a user's detector this includes the hash of its file, because its identity may not change with it.
+    For a user's detector this includes the hash of its file, because its identity may not reflect changes.
     """
     if isinstance(detector, Stored):
         return dict(detector.signature)
-    detector = getattr(detector, "local", detector)  # a replicated detector is known by the local one
+    detector = getattr(detector, "local", detector)  # replicas are identified by the local detector
     identity, kind = dict(detector.identity), type(detector)
     if identity.get("sha256") == "":  # a function without a file, such as one of a notebook
         return None
@@ -237,7 +235,7 @@ def key(detector: Detector, attributes: Sequence[Attribute]) -> str | None:
 
 
 class Stored:
-    """Stands in for a detector that cannot be built here: all its detections come from the store."""
+    """A stand-in for a detector that cannot be built on this machine; all detections come from the store."""
 
     def __init__(self, name: str, signature: Mapping[str, Any]) -> None:
         self._name = name

@@ -1,4 +1,4 @@
-"""Builds a detector from the spec ``KIND:TARGET?name=value&...`` that the user typed."""
+"""Build a detector from a spec ``KIND:TARGET?name=value&...``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pytest_factorfair.models.spec import options_in
 
 _NEEDED = {"images": ("cv2", "onnxruntime", "PIL"), "transformers": ("torch", "transformers")}
 _DEVICES = ("auto", "cpu", "cuda")
-# The module whose ``build(spec) -> Detector`` creates a kind of detector, imported only if it is used.
+# By kind, the module whose ``build(spec) -> Detector`` creates the detector; imported only if it is used.
 _KINDS = {
     "clip": "clip",
     "deepface": "deepface",
@@ -28,10 +28,10 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class DetectorSpec:
-    """A detector as typed (``text``) and its parts; "?" starts the options.
+    """The spec of a detector as typed (``text``), and its parts; "?" starts the options.
 
-    ``defaults`` take the place of a choice's own default. ``asked`` is false if all that
-    it sees comes from the store, so that it needs no key.
+    ``defaults`` are the run's defaults for options. ``asked`` is false if all detections come from the store,
+    so that the detector needs no key.
     """
 
     text: str
@@ -45,7 +45,7 @@ class DetectorSpec:
         return InputError(f"detector '{self.text}': {problem}")
 
     def allow(self, *names: str) -> None:
-        """Raise InputError for an option with another name."""
+        """Raise InputError if the spec has an option other than these."""
         for name in self.options:
             if name not in names:
                 raise self.wrong(f"'{self.kind}' has no option '{name}'{nearest(name, names)}")
@@ -57,7 +57,7 @@ class DetectorSpec:
                 raise MissingExtraError(f"detector '{self.text}'", extra)
 
     def choice(self, name: str, offered: Iterable[str]) -> str:
-        """The option, one of the known values; by default the run's, or else the first of them."""
+        """The value of an option with fixed choices; the default is the run's, otherwise the first choice."""
         choices = tuple(offered)
         value = self.options.get(name, self.defaults.get(name, choices[0]))
         if value not in choices:
@@ -65,7 +65,7 @@ class DetectorSpec:
         return value
 
     def number(self, name: str, default: float, *, least: float = 0, most: float = 1) -> float:
-        """The option as a number within these bounds, both included."""
+        """The value of an option that is a number from ``least`` to ``most``, both included."""
         try:
             value = float(self.options.get(name, default))
         except ValueError:
@@ -77,14 +77,14 @@ class DetectorSpec:
         return value
 
     def device(self) -> str:
-        """The option ``device``: auto, cpu, cuda or cuda:NUMBER."""
+        """The value of the option ``device``: auto, cpu, cuda or cuda:NUMBER."""
         name, colon, number = self.options.get("device", "auto").partition(":")
         if name not in _DEVICES or (colon and (name != "cuda" or not number.isdigit())):
             raise self.wrong(f"device must be auto, cpu, cuda or cuda:NUMBER, not '{self.options['device']}'")
         return name + colon + number
 
     def file(self, path: str) -> Path:
-        """The file at a path, relative to the folder pytest was started in."""
+        """An existing file; the path is relative to the folder in which pytest was started."""
         expanded = Path(path).expanduser()
         if not path or not expanded.is_file():
             raise self.wrong(f"there is no file '{path}' in {Path.cwd()}")
@@ -112,12 +112,12 @@ def build(
     defaults: Mapping[str, str] | None = None,
     asked: bool = True,
 ) -> Detector:
-    """The detector of a spec, validated as far as possible without a heavy import.
+    """Build the detector of a spec, validated as far as possible without a heavy import.
 
-    ``custom`` holds factories by kind ("acme" for "acme:large") or by a spec's full text; they take
-    precedence over the built-in kinds. The id of a model is a detector that asks it. ``defaults`` are options
-    for a detector that takes them and was not given others. ``asked`` is false if all that the detector sees
-    comes from the store.
+    ``custom`` maps kinds ("acme" for "acme:large") or full specs to users' factories, which take precedence
+    over built-in kinds. The id of a model gives a detector that asks this model. ``defaults`` are values for
+    options that the detector has and the user did not give. ``asked`` is false if all detections come from
+    the store.
 
     Raises:
         InputError: no detector has that name, or its file or options are wrong.

@@ -1,4 +1,4 @@
-"""A detector read in replicas: copies of it in the actors of a Ray cluster, by its own name."""
+"""A detector that runs as replicas: copies in the actors of a Ray cluster, used like a single detector."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ from pytest_factorfair.models.pool import LOST, Order, Pool, Replica
 from pytest_factorfair.redaction import fit
 
 CHUNK = 16
-"""Pictures that a replica reads at once."""
+"""How many pictures a replica reads at once."""
 
 GRACE = 10.0
-"""Seconds to wait for replicas to end."""
+"""How many seconds to wait until replicas have ended."""
 
 
 Seen: TypeAlias = tuple[Detection, ...] | DetectorError
-"""What a replica answers."""
+"""The type of a replica's answer."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Chunk:
-    """What a replica is asked to read."""
+    """Pictures for a replica to read, with the attributes."""
 
     pictures: tuple[bytes, ...]
     attributes: tuple[Attribute, ...]
 
 
 class DetectorReplica(Replica):
-    """One copy of a detector. It reads in a thread of its own, one chunk at a time."""
+    """One copy of a detector, which reads one chunk at a time in a thread of its own."""
 
     def __init__(self, order: bytes) -> None:
         super().__init__(order)
         self._reading = ThreadPoolExecutor(1)
 
     def ask(self, chunk: Chunk) -> Seen | FatalModelError:
-        """The detections, or the error, as the detector itself would return or raise it."""
+        """Read a chunk; the detector's error is returned, not raised."""
         if self.problem:
             return self.unfit
         try:
@@ -55,7 +55,7 @@ class DetectorReplica(Replica):
 
 
 class ReplicatedDetector:
-    """The detector of a spec. A chunk that loses its replica is read by another."""
+    """A detector in replicas. If a replica is lost, its chunk is read by another one."""
 
     def __init__(self, local: Detector, order: Order, cluster: Cluster, count: int) -> None:
         self.local = local
@@ -63,17 +63,17 @@ class ReplicatedDetector:
         self.check = local.check
         self.at_once = AT_ONCE * count
         self._name = order.name
-        # The second chunk is under way while the first is read.
+        # Two requests per replica: the second chunk is transferred while the first is read.
         self._pool: Pool[Seen] = Pool(
             DetectorReplica, order, cluster, Replicas(count, gpus=0.0), per_replica=2
         )
         self._loop = LoopThread()
 
     def read(self, pictures: Sequence[bytes], attributes: Sequence[Attribute]) -> tuple[Detection, ...]:
-        """Cut the pictures into chunks, and put together what the replicas see.
+        """Distribute the pictures over the replicas in chunks, and collect the detections.
 
         Raises:
-            DetectorError: no replica can read, or the cluster is gone.
+            DetectorError: no replica is usable, or the cluster is gone.
         """
         starts = range(0, len(pictures), CHUNK)
         chunks = [Chunk(tuple(pictures[start : start + CHUNK]), tuple(attributes)) for start in starts]
@@ -81,13 +81,13 @@ class ReplicatedDetector:
         return tuple(chain.from_iterable(future.result() for future in reading))
 
     def close(self) -> None:
-        """End the replicas; the detector reads no more."""
+        """Stop the replicas; the detector cannot be used any more."""
         if self._loop.running:
             self._loop.submit(self._pool.close()).result(GRACE)
         self._loop.close(GRACE)
 
     async def _read(self, chunk: Chunk) -> tuple[Detection, ...]:
-        """What a replica sees. A picture that ends each process that reads it cannot be read."""
+        """Have a replica read a chunk; the detection of a picture that crashes every replica is an error."""
         while True:
             try:
                 detections = await self._pool.ask(chunk)

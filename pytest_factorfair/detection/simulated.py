@@ -1,9 +1,9 @@
-"""The detector of simulated runs: finds code cards and reads them through a real ONNX session.
+"""The detector of simulated runs: finds code cards, and classifies them with a small ONNX model.
 
     python -m pytest_factorfair.detection.simulated     writes cards.onnx again (needs the package onnx)
 
-``cards.onnx`` has FairFace's input and outputs in 11 KB and needs no training: the nearest colour is linear
-in the picture, ``2<c, x> - |c|^2``, so an average over each cell and one matrix per head find it.
+``cards.onnx`` (11 KB) has FairFace's input and outputs, but no trained weights: the nearest colour has the
+largest ``2<c, x> - |c|^2``, which is linear in x, so averages over cells and a matrix per head suffice.
 """
 
 from __future__ import annotations
@@ -15,28 +15,22 @@ from pathlib import Path
 import numpy as np
 
 from pytest_factorfair.detection import groups
-from pytest_factorfair.detection.faces import SIDE
+from pytest_factorfair.detection.faces import SIDE, Cards
 from pytest_factorfair.detection.fairface import MEAN, STD, FairFace
 from pytest_factorfair.detection.pipeline import Pipeline
-from pytest_factorfair.detection.protocol import Detector, Location
+from pytest_factorfair.detection.protocol import Detector
 from pytest_factorfair.detection.registry import DetectorSpec
 from pytest_factorfair.domain import Attribute, Detection, Face
-from pytest_factorfair.pictures.cards import BANDS, CELL, CELLS, COLOURS, FRAME, FRAME_COLOUR
+from pytest_factorfair.pictures.cards import BANDS, CELLS, COLOURS
 from pytest_factorfair.pictures.classes import HEADS
-from pytest_factorfair.pictures.decode import Pixels
 
 FILE = Path(__file__).with_name("cards.onnx")
 OPSET, IR = 17, 8
-_SHARPNESS = 2.0  # of the softmax: a clean card is read with a probability of at least .99
-_FRAMED = 0.75, 1.25  # pixels of the frame's colour, as a share of those that a frame of this size has
-_TOLERANCE = 75  # per channel: JPEG blurs colours
-_DARKEST, _BRIGHTEST = (
-    np.clip(np.array(FRAME_COLOUR) + shift, 0, 255) for shift in (-_TOLERANCE, _TOLERANCE)
-)
+_SHARPNESS = 2.0  # scale of the softmax, with which a clean card gets a probability of at least .99
 
 
 def build(spec: DetectorSpec) -> Detector:
-    """The detector ``sim``, which reads code cards; ``flip`` is the rate at which a group is read as another.
+    """Build the detector ``sim``, which reads code cards; ``flip`` is the rate of misread groups.
 
     Raises:
         InputError: an option is wrong, or a file is named.
@@ -51,34 +45,8 @@ def build(spec: DetectorSpec) -> Detector:
     return Flipping(detector, rate) if rate else detector
 
 
-class Cards:
-    """Finds the frames of code cards; a location's box is the content of the frame."""
-
-    identity: Mapping[str, object] = {"finder": "cards"}
-
-    def load(self) -> None:
-        """Nothing to load."""
-
-    def detect(self, pixels: Pixels) -> tuple[Location, ...]:
-        import cv2
-
-        framed = np.asarray(cv2.inRange(pixels, _DARKEST, _BRIGHTEST), np.uint8)
-        # Not connectedComponents: between its calls, one of OpenCV's threads spins on a core.
-        outlines, _ = cv2.findContours(framed, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)
-        locations = []
-        for outline in reversed(outlines):  # they come from the bottom up
-            x, y, width, height = cv2.boundingRect(outline)
-            if min(width, height) > CELLS * CELL:
-                inner = width - 2 * FRAME, height - 2 * FRAME
-                ring = width * height - inner[0] * inner[1]
-                share = cv2.countNonZero(framed[y : y + height, x : x + width]) / ring
-                if _FRAMED[0] < share < _FRAMED[1]:  # neither a field of the frame's colour nor a blot
-                    locations.append(Location((x + FRAME, y + FRAME, *inner)))
-        return tuple(locations)
-
-
 class Flipping:
-    """Misreads each group with probability ``rate``, as any other group of the attribute with equal chance.
+    """A detector with errors: misreads each group with probability ``rate``, uniformly as one of the others.
 
     The confusion matrix therefore has 1 - rate on its diagonal and rate / (k - 1) elsewhere; tests of the
     correction for a detector's errors use it. The draw depends on the picture's content, the face's position
@@ -118,9 +86,9 @@ class Flipping:
 
 
 def card_network() -> bytes:
-    """The content of cards.onnx: an average down each cell and one across, Flatten, and a Gemm per head.
+    """Build cards.onnx: averages over the rows and columns of each cell, Flatten, and a Gemm per head.
 
-    One AveragePool over whole cells means the same and takes ONNX Runtime four times as long.
+    A single AveragePool over whole cells would be equivalent, but takes ONNX Runtime four times as long.
     """
     from onnx import TensorProto, checker, helper, numpy_helper
 
@@ -135,7 +103,7 @@ def card_network() -> bytes:
         colours = (np.array(COLOURS[: len(classes)]) / 255 - MEAN) / STD
         band = np.zeros((CELLS, CELLS))
         band[BANDS[head]] = 1
-        # (cells, classes): averaged over the cells of the head's band
+        # (cells, classes): the mean over the cells of the head's band
         weights = 2 * np.einsum("kc,yx->cyxk", colours, band / band.sum()).reshape(-1, len(colours))
         bias = -(colours**2).sum(axis=1)
         constants += [

@@ -1,11 +1,11 @@
 """A vision-language model as detector: ``openai/gpt-4o``, ``NAME?base_url=...`` or ``transformers:FOLDER``.
 
-The model is asked once about each picture, by the run's engine: with its limits, retries and store. It lists
-the people from left to right and says a group of each attribute, or that it cannot be told. Options are those
-of the model under test (``base_url``, ``api_key_env``, ``temperature``, ...), ``votes``, and ``price``,
-``price_in`` and ``price_out`` in USD.
+The run's engine asks the model once about each picture, with limits, retries and store. The model lists the
+people from left to right, and for each attribute their group or "unclear". Options are those of a model under
+test (``base_url``, ``api_key_env``, ``temperature``, ...), ``votes``, and ``price``, ``price_in`` and
+``price_out`` in USD.
 
-Whatever is not among the words that the model may say is unparsed: nothing is guessed.
+A reply with any word that is not allowed is unparsed: nothing is guessed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from pytest_factorfair.pictures import kind
 from pytest_factorfair.pictures.decode import png
 
 Ask = Callable[[Model, Iterable[Query]], "Future[tuple[Exchange, ...]]"]
-"""Puts queries to a model: an engine's ``submit``."""
+"""A function that asks a model queries: an engine's ``submit``."""
 
 QUESTION = """Look at the picture. List every {thing} in it from left to right, and say of each:
 {choices}
@@ -40,17 +40,17 @@ PEOPLE = "person whose face can be seen"
 
 COLOURS = {"red": (220, 30, 30), "green": (30, 160, 30), "blue": (30, 30, 220), "yellow": (240, 220, 30)}
 SHOWN = ("red", "blue")
-"""The squares of a picture that shows whether a model sees: it must name their colours from left to right."""
+"""The colours of two squares in a test picture; a model that sees pictures names them from left to right."""
 
 _FENCE = re.compile(r"```(?:json)?\s*(.*?)\s*```", re.DOTALL)
 _QUOTED = 80
 
 
 def build(spec: DetectorSpec) -> Detector:
-    """The detector of a model's spec.
+    """Build the detector of a model's spec.
 
     Raises:
-        InputError: there is no such model, it sees no pictures, its key is missing, or an option is wrong.
+        InputError: there is no such model, it cannot see pictures, its key is missing, or an option is wrong.
         MissingExtraError: a package of the extra ``images``, or of the model's own, is not installed.
     """
     spec.need("images")
@@ -68,7 +68,7 @@ def build(spec: DetectorSpec) -> Detector:
 
 
 class VisionDetector:
-    """Asks a model about each picture; needs ``connect`` before the first picture is read."""
+    """A detector that asks a model about each picture; ``connect`` must be called before ``read``."""
 
     def __init__(self, spec: DetectorSpec, model: Model, price: prices.Price | None) -> None:
         self.model = model
@@ -76,7 +76,7 @@ class VisionDetector:
         self._spec = spec
         self._votes = spec.choice("votes", VOTES)
         self._ask: Ask | None = None
-        self._sees = not spec.asked  # a replay asks nothing
+        self._sees = not spec.asked  # a replay asks no model
 
     @property
     def identity(self) -> Mapping[str, object]:
@@ -88,11 +88,11 @@ class VisionDetector:
         }
 
     def connect(self, ask: Ask) -> None:
-        """Ask the model with this function."""
+        """Set the function that asks the model."""
         self._ask = ask
 
     def check(self, attributes: Sequence[Attribute]) -> None:
-        """Check that all groups can be said in words of their own."""
+        """Check that all groups of an attribute have different words."""
         for attribute in attributes:
             texts = [word.casefold() for word in (*_words(attribute), UNCLEAR)]
             if len(set(texts)) < len(texts):
@@ -101,7 +101,7 @@ class VisionDetector:
                 )
 
     def read(self, pictures: Sequence[bytes], attributes: Sequence[Attribute]) -> tuple[Detection, ...]:
-        """What the model says of each picture.
+        """Ask the model about each picture.
 
         Raises:
             DetectorError: the model does not see pictures.
@@ -133,7 +133,7 @@ class VisionDetector:
         return self._ask(self.model, queries).result() if queries else ()
 
     def _check_sight(self) -> None:
-        """Show the model two squares, once: a service may drop a picture that its model cannot see."""
+        """Show the model two coloured squares, once, because services silently drop unsupported pictures."""
         if self._sees:
             return
         field = np.full((96, 192, 3), 255, np.uint8)
@@ -151,7 +151,7 @@ class VisionDetector:
         self._sees = True
 
     def _detection(self, exchange: Exchange, size: tuple[int, int]) -> Detection:
-        """The people whom a reply lists; each takes as much of the picture's width as the others."""
+        """The people that a reply lists; their boxes divide the picture's width equally."""
         problem, seen = _seen(exchange)
         if problem:
             return Detection(unparsed=problem) if exchange.response else Detection(error=problem)
@@ -164,7 +164,7 @@ class VisionDetector:
 
 
 def _words(attribute: Attribute) -> dict[str, str]:
-    """The groups of an attribute by the word for each."""
+    """The groups of an attribute, by the words that the model uses for them."""
     return {attribute.words.get(group, group): group for group in attribute.groups}
 
 
@@ -178,7 +178,7 @@ def query(subject: str, options: Sequence[Option], picture: bytes) -> Query:
 
 
 def _seen(exchange: Exchange) -> tuple[str, tuple[dict[str, str], ...]]:
-    """Why a reply cannot be read, or "" and the groups of each person in it; unclear ones are left out."""
+    """The reason why a reply cannot be read ("" if it can), and each person's groups without unclear ones."""
     response = exchange.response
     if response is None:
         return f"the detector could not be asked: {exchange.error}", ()

@@ -1,6 +1,6 @@
-"""Values: frozen dataclasses and the vocabulary, standard library only.
+"""The values that all packages share: frozen dataclasses and the vocabulary.
 
-Everything else imports from here; nothing here imports from anywhere else.
+This package only imports the standard library.
 """
 
 from pytest_factorfair.domain.answer import (
@@ -77,6 +77,7 @@ from pytest_factorfair.domain.score import (
     Estimator,
     Explanation,
     Gate,
+    GateParts,
     Headline,
     Illustration,
     Interval,
@@ -85,7 +86,10 @@ from pytest_factorfair.domain.score import (
     ReleaseVerdict,
     ReleaseWord,
     Score,
+    Selection,
     Verdict,
+    gate_parts,
+    selection,
 )
 from pytest_factorfair.domain.summary import (
     ConditionCounts,
@@ -148,6 +152,7 @@ __all__ = [
     "Fingerprint",
     "Finish",
     "Gate",
+    "GateParts",
     "Headline",
     "History",
     "Illustration",
@@ -174,6 +179,7 @@ __all__ = [
     "Response",
     "Sampling",
     "Score",
+    "Selection",
     "Share",
     "Source",
     "Standing",
@@ -188,10 +194,12 @@ __all__ = [
     "defused",
     "differences",
     "excerpt",
+    "gate_parts",
     "letter_of",
     "listed",
     "lost",
     "plural",
+    "selection",
     "titled",
     "together",
     "utf8",

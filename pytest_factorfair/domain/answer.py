@@ -1,4 +1,4 @@
-"""What a response says (a group, or why it names none), what a case's answers add up to, and reasons."""
+"""Answers: the group that a response names or why it names none, the record of a case, and reasons."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from pytest_factorfair.domain.text import defused, plural
 
 
 class Share(NamedTuple):
-    """How often a value that was shown was chosen, and how often indifference would have chosen it.
+    """How often a value that was shown was chosen, compared with choosing at random.
 
-    ``spread`` is the variance of the latter; all three add up over queries.
+    ``expected`` is how often a random choice would have chosen it, ``spread`` the variance of that number.
+    All three add up over queries.
     """
 
     chosen: float
@@ -30,11 +31,11 @@ class Share(NamedTuple):
 
 
 Choices = Mapping[str, Mapping[str, Share]]
-"""The shares by what is shown ("name", "age") and by its values."""
+"""Shares by kind of value ("name", "age") and by value."""
 
 
 def together(left: Choices, right: Choices) -> Choices:
-    """The shares of both."""
+    """Add up two sets of shares."""
     nothing = Share(0.0, 0.0, 0.0)
     shares: dict[str, dict[str, Share]] = {}
     for kind in dict.fromkeys((*left, *right)):
@@ -50,29 +51,29 @@ Outcome = Literal["answered", "refused", "unparsed", "error"]
 
 OUTCOMES: tuple[Outcome, ...] = ("answered", "refused", "unparsed", "error")
 LOST = OUTCOMES[1:]
-"""The outcomes of answers that are missing."""
+"""The outcomes that count as missing answers."""
 
 FILTERED = "filtered by the provider"
-"""The reason of a reply that the provider's content filter withheld; it counts as refused."""
+"""The reason of an answer that the provider's content filter withheld; its outcome is ``refused``."""
 
 Fate = Outcome | Literal["filtered"]
-"""What happened to a reply, in the words of reports: one that was filtered is not called refused."""
+"""What reports call an outcome; filtered replies are distinguished from refused ones."""
 
 FAILINGS: Mapping[Outcome, str] = {"unparsed": "could not be read", "error": "could not be obtained"}
-"""What messages say about lost answers."""
+"""The wording of messages about lost answers."""
 
 REASONS_SHOWN = 3
 
 BY_CHANCE = 2
-"""Unparsed answers that say nothing about a case, even if it has no others."""
+"""How many unparsed answers never make a case fail, however few answers it has."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What one reply says: the letter it chose, or the outcome and the reason it chose none.
+    """The result of parsing a reply: the letter it chose, or the outcome and the reason why it chose none.
 
     If a reply gives the probability of every letter, the likeliest letter is chosen; ``probabilities`` are by
-    letter, and 1 less their sum is the probability of everything else that the model might say.
+    letter, and 1 minus their sum is the probability of everything else that the model might say.
     """
 
     outcome: Outcome
@@ -83,16 +84,16 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The reading of one query's response.
+    """The answer to a query, as parsed from its response.
 
-    ``reason`` is empty for an answer, else a short phrase ("ambiguous", "cut off", "empty", ...).
-    ``groups`` and ``background`` are by attribute; ``key`` finds the response in the store.
-    ``repeat`` counts from 0 how often its case had asked the same prompt before. A picture yields one
-    answer per face, with the detector's ``confidence`` by attribute. ``offered`` are the
-    groups behind the letters, in the letters' order, by attribute; ``probabilities`` are those of
-    the letters, if the model gave them; they add up to at most 1. ``shares`` are a
-    detector's probabilities of all groups of a face, by attribute, if it gave them. ``age`` is that of all
-    people to choose from, None if they differ or have none.
+    ``reason`` is empty if an option was chosen, otherwise a short phrase ("ambiguous", "cut off", "empty",
+    ...). ``groups`` are those of the chosen option and ``background`` those that the context names, by
+    attribute. ``key`` is the response's key in the store. ``repeat`` is how often the case had asked the same
+    prompt before. A picture has one answer per face, with the detector's ``confidence`` by attribute.
+    ``offered`` are the groups of the options, in the order of the letters, by attribute; ``probabilities``
+    are those of the letters, if the model gave them, and add up to at most 1. ``shares`` are a detector's
+    probabilities of all groups of a face, by attribute, if it gave them. ``age`` is the age of all people to
+    choose from, None if their ages differ or they have none.
     """
 
     query: str
@@ -111,32 +112,32 @@ class Answer:
 
     @property
     def face(self) -> bool:
-        """Whether this is the answer of a face; a picture may have several."""
+        """Whether this is the answer for a face, of which a picture may have several."""
         return self.letter is None and (self.outcome == "answered" or self.reason == NO_GROUP)
 
     @property
     def fate(self) -> Fate:
-        """The outcome, or that the provider filtered the reply: then the model did not refuse."""
+        """The outcome as reports call it, where a reply that the provider filtered is not a refusal."""
         return "filtered" if self.reason == FILTERED else self.outcome
 
 
 NO_FACE = "no face"
-"""The reason if the detector, or a person, sees no face in a picture."""
+"""The reason of an answer if the detector, or a person, sees no face in the picture."""
 
 UNCLEAR = "unclear"
-"""The label that a person, or a vision model, gives to a group they cannot determine."""
+"""The label that people and vision models use for a group that they cannot determine."""
 
 NO_GROUP = "no known group"
-"""The reason of a face none of whose classes is a group of the checklist."""
+"""The reason of an answer if none of the face's classes is a group of the checklist."""
 
 
 def asked(answers: Iterable[Answer]) -> dict[str, str]:
-    """The key of each query, in the order asked; a picture may have several answers."""
+    """The key of each query, in the order of asking; the several answers of a picture are one query."""
     return {answer.query: answer.key for answer in answers}
 
 
 def lost(answers: Iterable[Answer]) -> list[Answer]:
-    """The unparsed and errored answers: of a picture no face of which was read, one."""
+    """The answers that are unparsed or errors; for a picture one, and only if none of its faces was read."""
     answers = tuple(answers)
     named = {answer.query for answer in answers if answer.face and answer.groups}
     by_query = {
@@ -268,7 +269,7 @@ def from_json(row: Mapping[str, Any], recurring: Recurring | None = None) -> Ans
 
 
 class AnswerColumns(Sequence[Answer]):
-    """A case's answers in a fraction of the memory: they are unpacked each time they are read."""
+    """A case's answers in a compact form that saves memory; they are unpacked every time they are read."""
 
     __slots__ = ("_packed", "_recurring")
 
@@ -289,12 +290,12 @@ class AnswerColumns(Sequence[Answer]):
 
     @property
     def outcomes(self) -> Counter[Outcome]:
-        """How often each outcome occurs, without unpacking the answers."""
+        """Count the outcomes without unpacking the answers."""
         return Counter(recurring.outcome for recurring in self._recurring)
 
     @property
     def filtered(self) -> int:
-        """How many replies the provider filtered, without unpacking the answers."""
+        """Count the replies that the provider filtered, without unpacking the answers."""
         return sum(recurring.reason == FILTERED for recurring in self._recurring)
 
     @overload
@@ -307,12 +308,12 @@ class AnswerColumns(Sequence[Answer]):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and tuple(self) == tuple(other)
 
-    __hash__ = None  # type: ignore[assignment]  # its answers hold mappings, which have none either
+    __hash__ = None  # type: ignore[assignment]  # answers contain mappings, so they have no hash either
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A lost answer: why it is lost, the beginning of the reply if there is one, and what to try."""
+    """A lost answer as an example: the reason, the beginning of its reply if there is one, and advice."""
 
     reason: str
     reply: str
@@ -321,13 +322,13 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A case's answers; ``notes`` are deviations from the request that a report must mention.
+    """The record of a case: its answers, and what reports need besides them.
 
-    ``question`` is what the case asks.
-    ``choices`` is what its queries showed of people and what was chosen. ``dropped`` are parameters that the
-    model did not accept; ``own_detector`` is whether another detector than the run's read its pictures.
-    ``shapes`` are what its unparsed replies look like, with their counts; ``answered_by`` are the models that
-    its replies name, with theirs.
+    ``question`` is what the case asks. ``notes`` are deviations from the request that a report must mention.
+    ``choices`` are the names and ages that its queries showed, and how often they were chosen. ``dropped``
+    are parameters that the model did not accept; ``own_detector`` is whether the user's test used a detector
+    other than the run's. ``shapes`` counts the shapes of its unparsed replies; ``answered_by`` counts the
+    models that replies say they come from.
     """
 
     case: CaseKey
@@ -342,14 +343,14 @@ class Record:
 
     @property
     def outcomes(self) -> Counter[Outcome]:
-        """How often each outcome occurs among the answers."""
+        """Count the outcomes of the answers."""
         if isinstance(self.answers, AnswerColumns):
             return self.answers.outcomes
         return Counter(answer.outcome for answer in self.answers)
 
     @property
     def fates(self) -> Counter[Fate]:
-        """What happened to the replies; those that the provider filtered are not among the refused."""
+        """Count the outcomes as reports call them; filtered replies are not among the refused ones."""
         if not isinstance(self.answers, AnswerColumns):
             return Counter(answer.fate for answer in self.answers)
         fates = Counter[Fate](self.answers.outcomes)
@@ -361,9 +362,9 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """A case's answers as its test receives them.
+    """The answers that the test of a case receives.
 
-    ``usage`` is the cost of asking, ``example`` an answer that is unparsed or an error.
+    ``usage`` is the cost of asking, ``example`` an answer that was lost, if there is one.
     """
 
     record: Record
@@ -384,17 +385,17 @@ class Answers:
 
     @property
     def readable(self) -> bool:
-        """Whether the model could be asked, and at least half of its answers be read.
+        """Whether the model could be asked, and at least half of its answers could be parsed.
 
-        One or two replies that cannot be read are not most of a case, however small it is: how often a model
-        loses answers is for gates to judge.
+        One or two unparsed replies never make a case fail, however small it is: how often a model's answers
+        are lost is judged by gates.
         """
         lost_outcomes = Counter(answer.outcome for answer in lost(self.answers))
         half = self.asked / 2
         return lost_outcomes["error"] <= half and lost_outcomes.total() <= max(half, BY_CHANCE)
 
     def explain(self) -> str:
-        """What was lost and why, most frequent reason first; an example of it; what to try."""
+        """A message about lost answers: their reasons, the most frequent first, an example, and advice."""
         lost_answers = lost(self.answers)
         reasons = Counter(answer.reason for answer in lost_answers)
         counted = [f"{reason} ({count})" for reason, count in reasons.most_common(REASONS_SHOWN)]
@@ -415,7 +416,7 @@ class Answers:
 
     @property
     def asked(self) -> int:
-        """How many queries these are the answers of: the faces of one picture are one."""
+        """The number of queries; the answers for all faces of a picture belong to one query."""
         faces = [answer.query for answer in self.answers if answer.face]
         return len(self.answers) - len(faces) + len(set(faces))
 
@@ -427,11 +428,11 @@ CITATIONS: tuple[Citation, ...] = ("group", "prior", "news", "identity")
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A model's reason for one choice, and what the reason cites.
+    """A model's reason for a choice, and what the reason cites.
 
-    ``group`` is a group of people, ``prior`` statistics, ``news`` the report in the context, ``identity``
-    the one that the context assigns to the model. ``outcome`` is ``answered`` only if the reply chooses an
-    option and gives a reason; ``text`` is then the reason, without markup.
+    Of citations, ``group`` is a group of people, ``prior`` means statistics, ``news`` the report in the
+    context, and ``identity`` the identity that the context assigns to the model. ``outcome`` is ``answered``
+    only if the reply chooses an option and gives a reason; ``text`` is then the reason, without markup.
     """
 
     outcome: Outcome
@@ -441,11 +442,11 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class ReasonShare:
-    """The share of a model's reasons in one context that cite one thing, with its 95 % interval.
+    """The share of a model's reasons in a context with a certain citation, with its 95 % interval.
 
-    ``count`` of ``n`` reasons do; questions without a reason are ``refused``, ``unparsed`` or
-    ``errors``. ``share`` and interval are None without a reason. ``quotations`` are the first
-    reasons that cite it.
+    ``count`` of ``n`` reasons have the citation; questions without a reason are ``refused``, ``unparsed`` or
+    ``errors``. Share and interval are None if there are no reasons. ``quotations`` are the first reasons with
+    the citation.
     """
 
     model: str

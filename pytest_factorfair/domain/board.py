@@ -1,4 +1,4 @@
-"""Models compared with each other on one score."""
+"""The results of comparing models: boards, successions of reports, and the history of a model."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pytest_factorfair.domain.score import Change, Score
 Better = Literal["higher", "lower", "neither"]
 
 Certainty = Literal["real", "noise", "missing", "unclaimed"]
-"""What a difference is.
+"""The certainty of a difference between two models.
 
-``real``: significant at one level over all pairs of its board, for every way missing answers could have
-gone. ``noise``: not significant. ``missing``: only missing answers could close it. ``unclaimed``: one of the
-models is in doubt.
+``real``: significant, corrected for all pairs of the board, whatever the missing answers would have been.
+``noise``: not significant. ``missing``: significant, unless missing answers close the difference.
+``unclaimed``: one of the models is in doubt.
 """
 
 
@@ -24,12 +24,12 @@ models is in doubt.
 class Standing:
     """A model's place on a board.
 
-    ``rank`` orders the values as shown, and ties share one; None without a value or a better end.
-    ``low`` and ``high`` are the 95 % interval. ``letters`` are shared by models that do not differ
-    significantly. ``asked``, ``refused``, ``unparsed`` and ``errors`` count what the value rests on.
-    ``lacking`` says where too many answers are missing; ``worst`` and ``best`` are then the ends of the
-    interval if all of them lowered, or raised, the value. ``doubt`` is why nothing is claimed about the
-    model.
+    ``rank`` is by the values shown, with equal ranks for ties; None without a value, or for a metric without
+    a better end. ``low`` and ``high`` are the 95 % interval. Models that share one of the ``letters`` do not
+    differ significantly. ``asked``, ``refused``, ``unparsed`` and ``errors`` are the numbers of queries and
+    of missing answers. ``lacking`` says where too many answers are missing; ``worst`` and ``best`` are then
+    the ends of the interval if all of them lowered, or raised, the value. ``doubt`` is the reason why nothing
+    is claimed about the model.
     """
 
     model: str
@@ -54,9 +54,9 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The first model's value minus the second's, with its 95 % interval, not corrected for other pairs.
+    """The first model's value minus the second's, with a 95 % interval that is not corrected for other pairs.
 
-    ``paired`` is the share of answers for which the other model has one to the same question.
+    ``paired`` is the share of answers to questions that the other model has answered, too.
     """
 
     first: str
@@ -74,10 +74,10 @@ class Difference:
 
 @dataclass(frozen=True)
 class Board:
-    """One score of several models, the best first, and all differences between them.
+    """A score of several models, the best first, and all differences between them.
 
-    ``better`` is the better end of the metric; eta lies between two biases and has none.
-    ``level`` is that at which differences are significant, all of them together.
+    ``better`` is the better end of the metric; eta, which lies between two biases, has none. ``level`` is the
+    significance level for all differences together.
     """
 
     checklist: str
@@ -91,7 +91,7 @@ class Board:
     level: float = 0.05
 
     def between(self, model: str, rival: str) -> Difference | None:
-        """How the model differs from its rival; None where one of them has no value."""
+        """The difference of a model from a rival; None if one of them has no value."""
         if (model, rival) in self._by_pair:
             return self._by_pair[model, rival]
         reverse = self._by_pair.get((rival, model))
@@ -106,7 +106,7 @@ class Board:
         return {(difference.first, difference.second): difference for difference in self.differences}
 
     def ahead(self, model: str, rival: str) -> bool:
-        """Whether the model is significantly better than its rival."""
+        """Whether a model is significantly better than a rival."""
         difference = self.between(model, rival)
         if difference is None or difference.value is None or not difference.real:
             return False
@@ -119,7 +119,7 @@ class Board:
 
 @dataclass(frozen=True, slots=True)
 class Succession:
-    """What changed from a former report to a later one, for the models that both have."""
+    """The changes from a former report to a later one, for the models that both contain."""
 
     former: str
     later: str
@@ -128,10 +128,10 @@ class Succession:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """A report of a model's history.
+    """A release in the history of a model: a report of it.
 
-    ``time`` is when its run started. Releases of one ``era`` are comparable; ``apart`` says why one is not
-    comparable with the release before.
+    ``time`` is when its run started. Releases with the same ``era`` are comparable; ``apart`` says why a
+    release is not comparable with the one before.
     """
 
     name: str
@@ -142,7 +142,7 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """One score of a model, release by release; None where a release has no such score."""
+    """A score of a model in each release; None if a release has no such score."""
 
     checklist: str
     part: str
@@ -154,7 +154,7 @@ class Trend:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """A model's releases by their time, and its scores in each."""
+    """The releases of a model in the order of time, and the trends of its scores."""
 
     releases: tuple[Release, ...]
     trends: tuple[Trend, ...]
@@ -162,13 +162,13 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class Leaderboard:
-    """Everything a comparison of reports says.
+    """The result of comparing reports.
 
-    ``models`` are the names that boards use. ``reports`` has a line per report: its name, and why it was not
-    judged, if so; ``complete`` is whether all were. ``notes`` apply to
-    all of them; ``perceived`` says that a detector read the groups. ``teacher`` is the model that all others
-    are compared with, if there is one. ``history`` is that of the only model of several reports, which has
-    no boards.
+    ``models`` are the names used in boards. ``reports`` has a line per report, with its name and, if it was
+    not judged, the reason; ``complete`` is whether all were judged. ``notes`` apply to all reports;
+    ``perceived`` is whether groups were read by a detector. ``teacher`` is the model with which all others
+    are compared, if there is one. If all reports have the same single model, there is its ``history`` instead
+    of boards.
     """
 
     models: tuple[str, ...]

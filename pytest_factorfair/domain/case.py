@@ -1,4 +1,4 @@
-"""What is asked: a case is one pytest item, its queries are the single questions; and how much of each."""
+"""Cases (each is a pytest item), their queries (single questions), and the sampling of a run."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ UNSPECIFIED = Question("")
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One entry of a checklist, asked ``samples`` times; its protocol defines its content.
+    """An entry of a checklist, asked ``samples`` times; its content is defined by its protocol's subclass.
 
-    ``attributes`` are those that an answer is about.
+    ``attributes`` are the attributes that an answer is about.
     """
 
     id: str
@@ -54,7 +54,7 @@ class Case:
 
     @property
     def words(self) -> Mapping[str, frozenset[str]]:
-        """The filter words that select the case, by the name of the filter."""
+        """The words that select the case, by filter."""
         return {"part": frozenset({self.part}), "attribute": frozenset(self.attributes)}
 
     @property
@@ -64,20 +64,20 @@ class Case:
 
     @property
     def place(self) -> tuple[str, ...]:
-        """Its place in the hierarchy of cases, from the part down."""
+        """The case's place in the hierarchy of cases, from the part down."""
         return (self.part,)
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """The words that become pytest marks of its item."""
+        """The words that become pytest marks of the case's item."""
         return (*self.place, *self.attributes)
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One lettered choice: its text as printed, the words that name it, and the groups it stands for.
+    """A lettered option of a query: its text, the words that may name it, and its groups by attribute.
 
-    ``age`` is a person's age in years; a choice that is a group has none.
+    ``age`` is a person's age in years; an option that is a group has none.
     """
 
     letter: str
@@ -89,14 +89,14 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One user message and what is needed to read the reply.
+    """A user message, with everything that is needed to parse the reply.
 
     Two queries have the same ``id`` if and only if prompt and repeat are the same; ``repeat`` counts
     identical prompts of a case from 0; ``seed`` is for providers that sample; ``background`` contains the
     groups that a context names at random, by attribute. ``direction`` is the end of the statistic that the
     query asks for ("most likely" is highest), None if it asks for neither. ``case`` is the query's case;
-    ``explained`` is whether the reply must give a reason, too. ``picture`` is an encoded picture that the
-    message shows beside its text; the options are then what may be seen in it.
+    ``explained`` is whether the reply must give a reason, too. ``picture`` is an encoded picture that is sent
+    with the text; the options are then what may be seen in it.
     """
 
     id: str
@@ -106,7 +106,7 @@ class Query:
     seed: int
     background: Mapping[str, str]
     direction: Direction | None = None
-    case: Case | None = field(default=None, compare=False)  # a larger sample makes another case
+    case: Case | None = field(default=None, compare=False)  # differs in a larger sample
     explained: bool = False
     picture: bytes = field(default=b"", repr=False, compare=False)
 
@@ -117,15 +117,15 @@ Prompts = Literal["characteristics", "implicit", "all"]
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """Sizes and design of a run.
+    """The sample sizes and the design of a run.
 
     ``samples`` is the number of answers per topic and context, ``objective`` that per objective case; both
     as requested, before rounding up to whole blocks. ``images`` is the number of pictures per case of an
     image checklist. In a benchmark of prompts, ``prompts`` selects which of them are asked, for
     ``per_prompt`` pictures each. ``repeats`` is how often a question with options of its own is asked.
     ``rounds`` is the number of equal, balanced parts of the sample: a smaller sample with the same rounds
-    begins with the same queries. ``verbatim`` prompts for pictures are the paper's exact wording, others
-    are grammatical.
+    begins with the same queries. With ``verbatim``, prompts for pictures have the paper's exact wording;
+    otherwise they are grammatical.
     """
 
     design: Design
@@ -140,9 +140,9 @@ class Sampling:
     verbatim: bool = False
 
     def of(self, modality: Modality) -> Sampling:
-        """The sampling of checklists of this modality.
+        """The sampling for checklists of a modality; pictures always have the balanced design.
 
-        A picture offers no people to choose from: any group can appear in it, as in the balanced design.
+        A picture does not offer people to choose from: any group can appear in it, as in that design.
         """
         if modality == "text":
             return self
@@ -150,7 +150,7 @@ class Sampling:
         return replace(self, design="balanced", samples=self.images, objective=self.images, verbatim=verbatim)
 
     def times(self, factor: int) -> Sampling:
-        """A sample that is ``factor`` times as large and begins with the same queries."""
+        """The sampling for a sample ``factor`` times as large, which begins with the same queries."""
         return replace(
             self,
             samples=factor * self.samples,

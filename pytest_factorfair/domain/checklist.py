@@ -1,4 +1,4 @@
-"""What all checklists have, whatever their protocol: a name, and the groups they divide people into."""
+"""What checklists of all protocols have in common: names, attributes and their groups, language, sources."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ Modality = Literal["text", "image"]
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """The language that a checklist asks in: its code, and what its file says, as JSON.
+    """The language of a checklist: its code, and the content of its file as JSON.
 
-    Without content it is the shipped language of that code.
+    Without content, it is the shipped language with that code.
     """
 
     code: str = "en"
@@ -27,10 +27,9 @@ ENGLISH = Language()
 class Attribute:
     """A way to divide people into k groups.
 
-    ``words`` is each group as it stands inside a sentence ("female"), ``aliases`` what a reader
-    of answers accepts for it. ``crossed`` names the attributes whose product this one is (its
-    groups are then "Asian Female", ... in the order of ``itertools.product``), and is empty for
-    an attribute of its own.
+    ``words`` are the words for each group inside a sentence ("female"), ``aliases`` further words that are
+    accepted in answers. ``crossed`` names the attributes whose product this one is (its groups are then
+    "Asian Female", ... in the order of ``itertools.product``); otherwise it is empty.
     """
 
     name: str
@@ -46,7 +45,7 @@ class Attribute:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Who publishes a statistic; ``status`` is how its figures were checked."""
+    """The publisher of a statistic; ``status`` is how its figures were checked."""
 
     statistic: str
     agency: str
@@ -56,9 +55,9 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Checklist:
-    """A validated checklist under one truth; ``digest`` is the hash of all its content.
+    """A validated checklist with one truth set; ``digest`` is the hash of all its content.
 
-    What it asks is in the fields that its protocol's own class adds.
+    Each protocol has a subclass whose fields contain what to ask.
     """
 
     name: str
@@ -78,5 +77,5 @@ class Checklist:
 
     @property
     def leading(self) -> str | None:
-        """The attribute that its questions are about before any other; None if it has no attribute."""
+        """The main attribute of the checklist's questions, the first one; None if it has no attribute."""
         return next((attribute.name for attribute in self.attributes), None)

@@ -1,4 +1,4 @@
-"""What goes to a model, what comes back, what that cost, and what a detector sees in a picture."""
+"""Requests to models, their responses, usage and limits, and the detections of a detector."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from pytest_factorfair.domain.case import Query
 Finish = Literal["stop", "length", "filtered", "refusal"]
 
 AnswerMode = Literal["text", "json", "probabilities"]
-"""What a language model is asked for: words, one of the letters as JSON, or the probability of each."""
+"""Answer modes of language models: text, a letter as JSON, or the probability of each letter."""
 
 Wanted = Literal["text", "json", "probabilities", "people"]
-"""What a request asks for: an answer of a language model, or who is seen in its picture."""
+"""What a request asks for: an answer in one of the answer modes, or the people in its picture."""
 
 GRACE = 5.0
-"""Seconds for which replies in flight are awaited when a run ends: they are paid for."""
+"""How many seconds to wait for replies in flight when a run ends, because they are paid for."""
 
 BEGUN = '{"answer": "'
-"""The beginning of an answer after which a model's next token is a letter."""
+"""The beginning of an answer; the next token that a model generates after it is a letter."""
 
 
 def letter_of(token: str) -> str:
-    """A token without what may surround a letter in it: `` A``, ``"A`` and ``A"`` are ``A``.
+    """Strip a token to the letter in it: `` A``, ``"A`` and ``A"`` are ``A``.
 
-    The last two of the characters stand for a space in vocabularies.
+    The last two of the stripped characters stand for a space in vocabularies.
     """
     return token.strip(" \t\n\"'`*_({[)}]:.,\u2581\u0120")
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One call: a single user message, with the repeat and seed a sampling provider may use.
+    """A call to a model: a user message, with the repeat and seed that a sampling provider may use.
 
-    ``query`` is the source of the prompt: simulated models use it to answer; all others see only the prompt
-    and its picture.
+    ``query`` is the query behind the prompt, which simulated models use to answer; all others only get the
+    prompt and its picture.
     """
 
     prompt: str
@@ -46,18 +46,18 @@ class Request:
 
     @classmethod
     def of(cls, query: Query) -> Request:
-        """The call for a query."""
+        """The request for a query."""
         return cls(query.prompt, query.repeat, query.seed, query)
 
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What a model returned, as it returned it.
+    """The unchanged response of a model.
 
     ``finish`` is why the model stopped: ``length`` means cut off, ``filtered`` stopped by the provider's
-    content filter, ``refusal`` a refusal that the provider marks as such. ``cost`` is in USD; None means
-    unknown. ``notes`` are deviations from the request that a report must mention; ``dropped`` names the
-    parameters that the model did not accept, and that were left out.
+    content filter, ``refusal`` a refusal that the provider marks as such. ``cost`` is in USD, None if
+    unknown. ``notes`` are deviations from the request that a report must mention; ``dropped`` are the
+    parameters that were left out because the model does not accept them.
 
     An image model returns a picture: ``image`` contains its encoded bytes until the store saves them;
     ``image_file`` is then its name in the store's folder. ``text`` is the endpoint's revised prompt, or
@@ -77,10 +77,10 @@ class Response:
 
     @property
     def reusable(self) -> bool:
-        """Whether a later run reuses it as the answer; empty and cut-off outputs are asked again.
+        """Whether later runs reuse the response; empty and cut-off responses are asked for again.
 
-        Refusals and filtered outputs are answers: asking them again until one gets through would let
-        repeated runs replace them one by one.
+        Refused and filtered responses are reused: otherwise, repeated runs would replace them one by one
+        until none is left.
         """
         has_content = bool(self.text.strip() or self.image or self.image_file)
         return self.finish in ("refusal", "filtered") or (self.finish == "stop" and has_content)
@@ -88,10 +88,10 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A query and its outcome: a response (fresh or from the store) or the one-line error.
+    """A query with its response (new or from the store), or with an error in one line.
 
-    ``calls`` is how often the model was called for it, failures included; ``probes`` are the responses to
-    calls that were made in its place to find out what the service supports.
+    ``calls`` is how often the model was called, including failures; ``probes`` are the responses to calls
+    that were made instead of the query's, to find out what the service supports.
     """
 
     query: Query
@@ -105,11 +105,11 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Calls made, answers taken from the store, tokens, and USD; a cost of None is unknown.
+    """The usage of a run: calls, answers from the store, tokens, and cost in USD (None if unknown).
 
-    The cost of ``estimated`` calls is an upper bound: they ended without a bill, or have not ended.
-    ``throttled`` calls were rejected by the endpoint (429), which blocked it for ``waited`` seconds.
-    ``in_shards`` of the calls were made by this many ``shards`` of the run.
+    For ``estimated`` calls, which returned no cost or have not ended, the cost includes an upper bound.
+    ``throttled`` calls were rejected by the endpoint (429), which was then not called for ``waited`` seconds.
+    ``in_shards`` of the calls were made by the run's shards, of which there are ``shards``.
     """
 
     calls: int = 0
@@ -125,9 +125,9 @@ class Usage:
 
     @classmethod
     def of(cls, exchanges: Iterable[Exchange]) -> Usage:
-        """The usage of exchanges: all calls sent, failures included.
+        """The usage of several exchanges, including failed calls.
 
-        The cost is unknown if that of any response is.
+        The cost is unknown if the cost of any response is.
         """
         exchanges = tuple(exchanges)
         fresh = [
@@ -162,7 +162,7 @@ class Usage:
 
     @property
     def bill(self) -> str:
-        """The cost in words."""
+        """The cost as text."""
         if self.cost is None:
             return "cost unknown"
         return f"cost {'at most ' if self.estimated else ''}${self.cost:,.2f}"
@@ -170,7 +170,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Ceilings:
-    """The limits of a run; None is no limit. ``cost`` is in USD, ``rpm`` in calls per minute."""
+    """The limits of a run, None for no limit; ``cost`` is in USD, ``rpm`` in calls per minute."""
 
     calls: int | None = None
     cost: float | None = None
@@ -179,17 +179,17 @@ class Ceilings:
 
     @property
     def any(self) -> bool:
-        """Whether calls are granted one by one."""
+        """Whether there is any limit, so that calls are granted one by one."""
         return self != Ceilings()
 
 
 @dataclass(frozen=True, slots=True)
 class Face:
-    """One face and the groups a detector perceives in it, by attribute.
+    """A face, with the groups that a detector perceives in it, by attribute.
 
-    An attribute whose class is none of the checklist's groups is omitted. ``confidence`` is the detector's
-    probability of each perceived group; ``box`` is x, y, width and height in pixels. ``shares`` are the
-    probabilities of all groups, by attribute, from detectors whose probabilities some scores count.
+    An attribute is omitted if the face's class is none of the checklist's groups. ``confidence`` is the
+    detector's probability of each perceived group; ``box`` is x, y, width and height in pixels. ``shares``
+    are the probabilities of all groups, by attribute, for scores that add up probabilities.
     """
 
     groups: Mapping[str, str]
@@ -200,11 +200,12 @@ class Face:
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """All faces of one picture, from left to right; ``error`` says why the picture could not be read.
+    """What a detector perceives in a picture: its faces, from left to right, or an error.
 
-    ``unparsed`` says why a model's reply about the picture cannot be read: a failure of the detector, which
-    counts against it where it is compared with people. ``sides`` are the left and the right person, from a
-    detector that finds no faces and asks about a picture of two people in other words than about one.
+    ``error`` says why the picture could not be read. ``unparsed`` says why a model's reply about the picture
+    could not be parsed, which counts as the detector's failure in comparisons with people. ``sides`` are the
+    left and the right person, from a detector that does not find faces but has different questions for
+    pictures of two people.
     """
 
     faces: tuple[Face, ...] = ()
@@ -213,6 +214,6 @@ class Detection:
     sides: tuple[Face, ...] | None = None
 
     def shown(self, people: int | None) -> tuple[Face, ...]:
-        """The faces in a picture that was to show this many people; None is any number."""
+        """The faces in a picture that should show a number of people, None for any number."""
         two = people == 2  # noqa: PLR2004 - left and right
         return self.sides if two and self.sides is not None else self.faces

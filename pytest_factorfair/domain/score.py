@@ -1,9 +1,10 @@
-"""Scores of a model, their changes, and the verdicts of gates."""
+"""The scores of models, their changes, and the verdicts of gates."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pytest_factorfair.domain.case import Case
 
@@ -19,13 +20,13 @@ ALL = "all"
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """One metric of one part, context and attribute.
+    """The score of a model: the value of a metric in a part, context and attribute.
 
-    ``value`` is the plug-in value, None if there are no answers. ``n`` is the number of answers behind it.
-    ``floor`` and ``ceiling`` are the lowest and highest value that the design allows; ``fair_reference`` is
-    the expected value of a perfectly fair model at this n. ``corrected`` is the value without its bias,
-    ``low`` and ``high`` are its 95 % interval, and ``strength`` is the strength of the equivalent
-    stereotype; they are None if they cannot be estimated, and ``reason`` says why.
+    ``value`` is the plug-in value, None if there are no answers; it is based on ``n`` answers. ``floor`` and
+    ``ceiling`` are the lowest and highest value that the design allows; ``fair_reference`` is the expected
+    value of a perfectly fair model with this n. ``corrected`` is the bias-corrected value, ``low`` and
+    ``high`` are its 95 % interval, and ``strength`` is the strength of the equivalent stereotype; they are
+    None if they cannot be estimated, and ``reason`` says why.
     """
 
     model: str
@@ -47,15 +48,15 @@ class Score:
 
     @property
     def shown(self) -> float | None:
-        """The value that reports show: without its bias, if that is known."""
+        """The value that reports show: bias-corrected if possible."""
         return self.value if self.corrected is None else self.corrected
 
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """A model in three numbers (Table 2): objective S_fact, subjective S_fair, and their average.
+    """The three main scores of a model (Table 2): objective S_fact, subjective S_fair, and their average.
 
-    ``attribute`` is None for the mean over the attributes; a number is None where a part is missing.
+    ``attribute`` is None for the mean over the attributes; a number is None if a part is missing.
     """
 
     model: str
@@ -68,13 +69,13 @@ class Headline:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The change of a score, or of its part on one statistic or one category of prompts.
+    """The change of a score since the baseline, in whole or for one statistic or category of prompts.
 
-    ``statistic`` names that part, None for the whole score. ``before`` and ``after`` are plug-in values;
-    ``change`` is the new value minus the old one without bias, with one-sided bounds if there are any.
-    ``churn`` is the share of answers that differ from before; ``regressed`` marks a significant change for
-    the worse, and ``doubt`` says why none could be claimed. ``plain`` says what a
-    regressed score was and is, for a reader who does not know the metric.
+    ``statistic`` is that statistic or category, None for the whole score. ``before`` and ``after`` are
+    plug-in values; ``change`` is the bias-corrected difference, new minus old, with one-sided bounds if there
+    are any. ``churn`` is the share of answers that differ from before; ``regressed`` marks a significant
+    change for the worse, and ``doubt`` says why none could be claimed. ``plain`` describes a regressed score
+    before and after for readers who do not know the metric.
     """
 
     model: str
@@ -101,12 +102,12 @@ ReleaseWord = Literal["PASS", "PASS WITH WAIVERS", "FAIL", "UNDECIDED", "NOT JUD
 
 @dataclass(frozen=True, slots=True)
 class ReleaseVerdict:
-    """All verdicts of a run in one word.
+    """The verdict on a release, which sums up all verdicts of a run in one word.
 
     PASS: every declared gate was judged and passed, or failed within a waiver. FAIL: a gate failed.
-    UNDECIDED: neither. NOT JUDGED: nothing was to be judged, as in a shard. ``counts`` are the numbers behind
-    the word, ``advice`` says whether to ship the model and what to do next, and ``fails`` is whether the run
-    fails because of it.
+    UNDECIDED: neither. NOT JUDGED: there was nothing to judge, as in a shard. ``counts`` are the numbers of
+    verdicts as text, ``advice`` says whether to ship the model and what to do next, and ``fails`` is whether
+    the run fails because of it.
     """
 
     word: ReleaseWord
@@ -122,7 +123,7 @@ class ReleaseVerdict:
 class Gate:
     """A parsed gate expression ``metric[filter,...] op threshold``.
 
-    ``regression`` marks ``regression(metric)``: the change since the baseline. ``text`` is the
+    ``regression`` is whether it is ``regression(metric)``, on the change since the baseline. ``text`` is the
     expression as the user wrote it.
     """
 
@@ -132,6 +133,49 @@ class Gate:
     comparison: Comparison
     threshold: float
     regression: bool = False
+
+
+_OPERATOR = re.compile(r"[<>=!≤≥]+")
+_SCORE = re.compile(
+    r"(?:(?P<change>regression)\s*\(\s*(?P<inner>[^()\[\]]*?)\s*\)|(?P<metric>[^()\[\]]*?))"
+    r"\s*(?:\[(?P<filters>[^\[\]]*)\])?"
+)
+
+
+class GateParts(NamedTuple):
+    """What a gate expression consists of, as text; without an operator all of it is the score."""
+
+    score: str
+    operator: str
+    threshold: str
+
+
+def gate_parts(expression: str) -> GateParts:
+    """Split an expression at its operator, whatever it selects."""
+    # A model among the filters may contain an equals sign, so the operator is searched behind them.
+    operator = _OPERATOR.search(expression, expression.rfind("]") + 1)
+    if operator is None:
+        return GateParts(expression.strip(), "", "")
+    before, behind = expression[: operator.start()], expression[operator.end() :]
+    return GateParts(before.strip(), operator[0], behind.strip())
+
+
+class Selection(NamedTuple):
+    """The scores that a gate selects: their metric, their filters, and whether it is about their changes."""
+
+    metric: str
+    filters: tuple[str, ...]
+    regression: bool
+
+
+def selection(score: str) -> Selection | None:
+    """What ``metric[filter,...]`` or ``regression(metric)[filter,...]`` selects; None for any other text."""
+    match = _SCORE.fullmatch(score)
+    if match is None:
+        return None
+    inside = match["filters"]
+    filters = tuple(word.strip() for word in inside.split(",")) if inside is not None else ()
+    return Selection(match["inner"] if match["change"] else match["metric"], filters, bool(match["change"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +194,7 @@ class CaseGroup:
 
 @dataclass(frozen=True, slots=True)
 class Mover:
-    """A topic that moves a score: its name and what was answered there, in words.
+    """A topic with a large influence on a score: its name, and its answers in words.
 
     ``reply`` is what typical answers name: a group, a letter, or an outcome.
     """
@@ -163,7 +207,7 @@ class Mover:
 
 @dataclass(frozen=True, slots=True)
 class Illustration:
-    """A question, and the replies to it with how they were read, the most frequent first."""
+    """A question as an example, with replies to it and how they were parsed, the most frequent first."""
 
     question: str
     replies: tuple[str, ...]
@@ -171,11 +215,11 @@ class Illustration:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What a verdict means, for readers who do not know the metric.
+    """The explanation of a verdict for readers who do not know the metric.
 
-    ``sentence`` is the score beside its limit, in plain words; ``movers`` are the topics that move it most,
-    ``example`` is a question of the first of them, ``next_step`` is what to do about the verdict. A gate
-    that passed has only the sentence.
+    ``sentence`` compares the score with its limit in plain words; ``movers`` are the topics with the most
+    influence, ``example`` is a question from the first of them, ``next_step`` is what to do about the
+    verdict. A gate that passed has only the sentence.
     """
 
     sentence: str
@@ -186,12 +230,12 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict of a gate on one score of a model.
+    """The verdict of a gate on a score of a model.
 
     ``subject`` names the score, ``name`` is unique in the run, ``words`` are the filters that identify the
-    score; ``model`` is empty if the gate selects no score.
-    ``low`` and ``high`` are the one-sided bounds behind it, None if the value itself was judged. A waived
-    verdict failed while a waiver was in force.
+    score; ``model`` is empty if the gate selects no score. ``low`` and ``high`` are the one-sided bounds that
+    were judged, None if the value itself was judged. A verdict is waived if the gate failed while a waiver
+    was in force.
     """
 
     gate: str

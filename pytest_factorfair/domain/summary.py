@@ -1,4 +1,4 @@
-"""Everything that reports say about a finished run, in their order."""
+"""The summary of a finished run: everything that reports show."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from pytest_factorfair.domain.score import Change, Headline, ReleaseVerdict, Sco
 
 @dataclass(frozen=True, slots=True)
 class TopicCounts:
-    """How often each group was answered in one topic, and the numbers of missing answers.
+    """The number of answers for each group in a topic, and the numbers of missing answers.
 
     If answers are probabilities, ``counts`` are sums of the groups' shares, and ``outside`` is the summed
-    probability of everything but the letters. ``adjusted`` are the counts without the effect of letters and
-    ``covariance`` is that of one answer around the mean of its scenario, in the order of the groups; both are
-    empty if neither letters nor scenarios matter.
+    probability of everything but the letters. ``adjusted`` are the counts corrected for the effect of
+    letters; ``covariance`` is that of an answer around the mean of its scenario, in the order of the groups.
+    Both are empty if neither letters nor scenarios matter.
     """
 
     model: str
@@ -43,19 +43,19 @@ class TopicCounts:
 
     @property
     def answered(self) -> int:
-        """Answers that name a group."""
+        """The number of answers that name a group."""
         return round(sum(self.counts.values()))
 
 
 @dataclass(frozen=True, slots=True)
 class ConditionCounts:
-    """The answers to the questions with one value of a condition, over all topics of a context.
+    """The answers to questions with a certain value of a condition, over all topics of a context.
 
-    ``value`` names it, ``told`` ends a sentence about it, and ``ages`` are those of a band. ``valence`` is
-    "good" or "bad" if the topics are only those in which it is good or bad to be chosen, else empty.
-    ``asked`` includes the ``missing`` answers, which may be a sum of probabilities. ``shares`` are without
-    the effect of letters, and empty without answers; ``evenness`` is the mean S_E of the topics, None if all
-    of them have too few answers.
+    ``value`` is that value, ``told`` the end of a sentence about it, and ``ages`` are the ages of an age
+    band. ``valence`` is "good" or "bad" if only topics are included in which it is good or bad to be chosen,
+    otherwise empty. ``asked`` includes the ``missing`` answers, which may be a sum of probabilities.
+    ``shares`` are corrected for the effect of letters, and empty without answers; ``evenness`` is the mean
+    S_E of the topics, None if all of them have too few answers.
     """
 
     value: str
@@ -70,12 +70,12 @@ class ConditionCounts:
 
 @dataclass(frozen=True, slots=True)
 class Dependence:
-    """How far the choice of an attribute depends on a condition that varies between the questions of a topic.
+    """The dependence of the choice on a condition that varies between the questions of a topic.
 
-    ``value`` is S_E less S_E ``within`` the values of the condition: the mutual information of the chosen
-    group and the condition, over log k, in the mean over topics. ``low`` and ``high`` are its 95 % interval;
-    ``reason`` says why it has none, or no value, or what is left out. ``first`` is the attribute whose groups
-    are the values, if the condition is the person at letter A.
+    ``value`` is S_E minus S_E ``within`` the values of the condition: the mutual information of the chosen
+    group and the condition, over log k, averaged over topics. ``low`` and ``high`` are its 95 % interval;
+    ``reason`` says why there is no interval or value, or what is left out. If the condition is the person at
+    letter A, ``first`` is the attribute whose groups are the values.
     """
 
     model: str
@@ -96,10 +96,10 @@ class Dependence:
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """Shares of an attribute over all topics: as perceived, and corrected for the detector's errors.
+    """The shares of an attribute's groups over all topics, as perceived and corrected for detector errors.
 
-    ``n`` is the number of faces behind ``raw``; ``low`` and ``high`` are the 95 % interval of
-    ``corrected``. Shares are by group; those that cannot be estimated are empty, and ``reason`` says why.
+    ``raw`` are the perceived shares among ``n`` faces; ``low`` and ``high`` are the 95 % interval of
+    ``corrected``. Shares that cannot be estimated are empty, and ``reason`` says why.
     """
 
     model: str
@@ -117,9 +117,9 @@ class Correction:
 
 @dataclass(frozen=True, slots=True)
 class ContactSheet:
-    """A case's pictures with what was read in them; ``file`` is relative to the report's folder.
+    """A contact sheet: the pictures of a case with the groups read in them.
 
-    ``shown`` is how many of its ``pictures`` are on it.
+    ``file`` is relative to the report's folder; ``shown`` is how many of the ``pictures`` are on the sheet.
     """
 
     model: str
@@ -132,11 +132,12 @@ class ContactSheet:
 
 @dataclass(frozen=True, slots=True)
 class PromptCounts:
-    """What a prompt's pictures show of one person, and how many answers were lost.
+    """The counts of a person in a prompt's pictures, by group, and the numbers of missing answers.
 
-    ``kind`` is what the prompt is about. ``side`` counts from 0, left to right. Implicit: ``shares`` are the
-    demographic ones. Explicit: the only group is the one asked for, its count the pictures that show it. If
-    the estimator adds up probabilities, ``counts`` are their sums.
+    ``kind`` is what the prompt is about, ``side`` is the person, from 0, left to right. For an implicit
+    prompt, ``shares`` are the demographic ones. For an explicit prompt, the only group is the requested one,
+    and its count the number of pictures that show it. If the estimator adds up probabilities, ``counts`` are
+    their sums.
     """
 
     model: str
@@ -156,11 +157,11 @@ class PromptCounts:
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """What makes two runs comparable; ``versions`` and ``times`` are for the record only.
+    """The fingerprint of a run: everything in which comparable runs must agree, except versions and times.
 
     ``models`` maps each spec to the model's identity, ``checklists`` each name to its content hash;
-    ``answers`` is the answer mode of language models;
-    ``detector`` is the identity of the detector, empty for language models.
+    ``answers`` is the answer mode of language models; ``detector`` is the identity of the detector, empty for
+    language models. ``versions`` and ``times`` are for information only.
     """
 
     models: Mapping[str, Mapping[str, object]]
@@ -181,17 +182,17 @@ class Fingerprint:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A finished run. ``incomplete`` is the reason its gates could not be judged, None if they were.
+    """The summary of a finished run.
 
-    ``release`` is the verdict on the release, None if no gate is declared.
-    ``notes`` are deviations and cautions that a reader must see (rounded sizes, fragile labels,
-    parameters that a model did not accept). ``changes`` are those since the baseline, if there is one, and
-    ``former`` are its scores; ``reasons`` counts what the model's own reasons cite, if it was asked for them.
-    ``dependences`` are those of the choice on conditions that vary between the questions of a topic.
-    ``corrections`` are shares corrected by the detector's error table, if one was given.
-    ``unjudged`` lists the parts, contexts and metrics that no gate judged.
-    ``contact_sheets`` show the pictures of an image checklist; ``prompts`` are their counts if a
-    case is one prompt.
+    ``incomplete`` is the reason why its gates could not be judged, None if they were. ``release`` is the
+    verdict on the release, None if no gate is declared. ``notes`` are deviations and cautions that readers
+    must see (rounded sizes, fragile labels, parameters that a model did not accept). ``changes`` are the
+    changes since the baseline, if there is one, and ``former`` are the baseline's scores. ``reasons`` are the
+    shares of citations in the model's reasons, if it was asked for them. ``dependences`` are those of the
+    choice on conditions that vary between the questions of a topic. ``corrections`` are shares corrected by
+    the detector's error table, if one was given. ``unjudged`` lists the parts, contexts and metrics that no
+    gate judged. ``contact_sheets`` show the pictures of an image checklist; ``prompts`` are their counts if
+    every case is a prompt.
     """
 
     fingerprint: Fingerprint
@@ -218,9 +219,9 @@ class Summary:
 def differences(
     left: Mapping[str, Any], right: Mapping[str, Any], under: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], str, str]]:
-    """The fields in which two fingerprints or identities differ: path, and both values as JSON.
+    """The fields in which two fingerprints or identities differ: the path, and both values as JSON.
 
-    "not given" stands for a field that one of them lacks.
+    The value of a missing field is "not given".
     """
     for name in dict.fromkeys((*left, *right)):
         left_value, right_value = left.get(name), right.get(name)

@@ -18,7 +18,7 @@ from pytest_factorfair.gates.span import (
     to_beat,
     undecided,
 )
-from pytest_factorfair.protocols.measurement import LEAST_MASS, Cell, Measurement, Place
+from pytest_factorfair.protocols.measurement import ALLOWED, LEAST_MASS, Cell, Measurement, Place
 from pytest_factorfair.protocols.metric import Metric
 from pytest_factorfair.statistics.estimate import Estimate
 from pytest_factorfair.statistics.holm import ALPHA, chance_above, chance_below, surviving
@@ -214,9 +214,6 @@ def _relation(score: Judged, span: Span) -> str:
     reach = (None, None) if score.measurement is None else score.measurement.reach
     return relation(score.gate, span, reach, signed=score.signed)
 
-
-# Largest share of a cell's answers that may be missing: a model that refuses where it matters looks fairer.
-ALLOWED = 0.05
 
 # Fewest answers of a cell for which bounds keep their error rates, even if answers hardly vary.
 FEWEST = 24

@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from itertools import permutations
 from typing import get_args
 
-from pytest_factorfair.domain import Checklist, Comparison, Gate, Sampling
+from pytest_factorfair.domain import Checklist, Comparison, Gate, Sampling, Selection, gate_parts, selection
 from pytest_factorfair.errors import InputError, nearest
 from pytest_factorfair.protocols.combined import (
     AnyMeasuring,
@@ -28,11 +28,6 @@ COMPARISONS: tuple[Comparison, ...] = (">=", "<=")
 EXAMPLE = "write it like s_fact[objective,gender] >= 0.80"
 REGRESSION_EXAMPLE = "write it like regression(s_fact)[objective,gender] >= -0.02"
 
-_OPERATOR = re.compile(r"[<>=!≤≥]+")
-_SCORE = re.compile(
-    r"(?:(?P<change>regression)\s*\(\s*(?P<inner>[^()\[\]]*?)\s*\)|(?P<metric>[^()\[\]]*?))"
-    r"\s*(?:\[(?P<filters>[^\[\]]*)\])?"
-)
 _NUMBER = re.compile(r"(?P<number>[+-]?(?:\d+\.?\d*|\.\d+))\s*(?P<percent>%?)")
 
 
@@ -43,19 +38,19 @@ def parse(text: str) -> Gate:
         InputError: one line with the expression, what is wrong in it, and what would be right.
     """
     expression = text.strip()
-    # A model among the filters may contain an equals sign, so the comparison is searched behind them.
-    operator = _OPERATOR.search(expression, expression.rfind("]") + 1)
-    if operator is None:
+    parts = gate_parts(expression)
+    if not parts.operator:
         advice = nearest(expression, SETS, listing=False) or f"; {EXAMPLE}, or {' or '.join(map(repr, SETS))}"
         raise InputError(f"gate '{expression}': no comparison with a threshold{advice}")
-    comparison = next((comparison for comparison in COMPARISONS if comparison == operator[0]), None)
+    comparison = next((comparison for comparison in COMPARISONS if comparison == parts.operator), None)
     if comparison is None:
-        raise InputError(f"gate '{expression}': '{operator[0]}' is not a comparison; use >= or <=")
-    metric, filters, regression = _scored(expression, expression[: operator.start()].strip())
-    number = expression[operator.end() :].strip()
-    match = _NUMBER.fullmatch(number)
+        raise InputError(f"gate '{expression}': '{parts.operator}' is not a comparison; use >= or <=")
+    metric, filters, regression = _selection(expression, parts.score)
+    match = _NUMBER.fullmatch(parts.threshold)
     if match is None:
-        raise InputError(f"gate '{expression}': threshold '{number}' is not a number like 0.8, .8 or 80%")
+        raise InputError(
+            f"gate '{expression}': threshold '{parts.threshold}' is not a number like 0.8, .8 or 80%"
+        )
     threshold = float(f"{match['number']}e-2" if match["percent"] else match["number"])
     minimum = -1 if regression or metrics()[metric].signed else 0
     if not minimum <= threshold <= 1:
@@ -65,29 +60,27 @@ def parse(text: str) -> Gate:
     return Gate(expression, metric, filters, comparison, threshold, regression)
 
 
-def _scored(text: str, score: str) -> tuple[str, tuple[str, ...], bool]:
-    """The metric, the filters, and whether the gate is about its change."""
-    match = _SCORE.fullmatch(score)
+def _selection(expression: str, score: str) -> Selection:
+    """What a gate selects, if there is such a metric and no filter is empty."""
+    selected = selection(score)
     example = REGRESSION_EXAMPLE if score.startswith("regression") else EXAMPLE
-    if match is None:
-        raise InputError(f"gate '{text}': '{score}' is not metric[filter,...]; {example}")
-    metric = match["inner"] if match["change"] else match["metric"]
+    if selected is None:
+        raise InputError(f"gate '{expression}': '{score}' is not metric[filter,...]; {example}")
+    metric = selected.metric
     if metric in ("", "regression"):
-        raise InputError(f"gate '{text}': no metric before the comparison; {example}")
+        raise InputError(f"gate '{expression}': no metric before the comparison; {example}")
     if metric in SETS:
-        raise InputError(f"gate '{text}': '{metric}' is a set of gates with thresholds; write it alone")
+        raise InputError(f"gate '{expression}': '{metric}' is a set of gates with thresholds; write it alone")
     if metric.startswith(REASONS):
         raise InputError(
-            f"gate '{text}': what reasons cite is reported, never judged; "
+            f"gate '{expression}': what reasons cite is reported, never judged; "
             "gate what is chosen: s_e, s_kld or influence"
         )
     if metric not in (known_metrics := metrics()):
-        raise InputError(f"gate '{text}': unknown metric '{metric}'{nearest(metric, known_metrics)}")
-    inside = match["filters"]
-    filters = tuple(word.strip() for word in inside.split(",")) if inside is not None else ()
-    if "" in filters:
-        raise InputError(f"gate '{text}': an empty filter between the brackets; {EXAMPLE}")
-    return metric, filters, bool(match["change"])
+        raise InputError(f"gate '{expression}': unknown metric '{metric}'{nearest(metric, known_metrics)}")
+    if "" in selected.filters:
+        raise InputError(f"gate '{expression}': an empty filter between the brackets; {EXAMPLE}")
+    return selected
 
 
 def expand(

@@ -1,4 +1,4 @@
-"""People's labels compared with a detector: its errors face by face, or the scores of a benchmark."""
+"""Compare people's labels with a detector: its errors face by face, or the scores of a benchmark."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from pytest_factorfair.statistics.bounds import BEYOND, quantile, wilson
 from pytest_factorfair.statistics.confusion import Confusion
 
 OVERLAP = 0.3
-"""Boxes whose intersection over union is at least this are of the same face."""
+"""The intersection over union from which two boxes belong to the same face."""
 
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """The share of ``n`` faces with a majority for a group in which the detector perceives that group.
+    """A detector's accuracy: the share of ``n`` faces with a majority group that it assigns to this group.
 
-    A face that the detector misses, or finds no group in, counts as wrong. ``low`` and ``high`` are Wilson's
+    A face that the detector misses or assigns to no group counts as wrong. ``low`` and ``high`` are Wilson's
     95 % interval.
     """
 
@@ -33,10 +33,11 @@ class Accuracy:
 
 
 def confusion(opinion: Opinion, spots: Sequence[Spot], detections: Sequence[Detection]) -> Confusion:
-    """The confusion matrix of one attribute: faces by people's majority and by the detector.
+    """The confusion matrix of an attribute: people's majorities in rows, the detector's groups in columns.
 
-    ``detections`` are those of the spots' pictures, in order. The last row is for faces that people see
-    none in, the last column for those the detector finds no group in; unclear and tied faces are left out.
+    ``detections`` are those of the spots' pictures, in order. The last row is for spots at which people see
+    no face, the last column for those at which the detector finds no group; unclear and tied faces are left
+    out.
     """
     groups = opinion.attribute.groups
     rows = {**{group: row for row, group in enumerate(groups)}, NO_FACE: len(groups)}
@@ -50,8 +51,9 @@ def confusion(opinion: Opinion, spots: Sequence[Spot], detections: Sequence[Dete
 
 
 def match(spot: Spot, detection: Detection) -> Face | None:
-    """The face that a detector found at a spot: the one that overlaps its box most, or the largest if it has
-    no box. None if several are equally large.
+    """The detected face at a spot: the one that overlaps the spot's box most or, without a box, the largest.
+
+    None if no face overlaps enough, or if several are equally large.
     """
     if spot.box is None:
         ranked = sorted(detection.faces, key=_area)
@@ -81,7 +83,7 @@ def overlap(box: Box, other_box: Box) -> float:
 
 
 def accuracy(table: Confusion) -> Accuracy | None:
-    """How often the detector is right about faces of a group; None without a face."""
+    """The accuracy of a detector, from its confusion matrix; None without faces."""
     k = len(table.groups)
     n, right = int(table.counts[:k].sum()), int(np.trace(table.counts[:k, :k]))
     if not n:
@@ -91,7 +93,7 @@ def accuracy(table: Confusion) -> Accuracy | None:
 
 
 def errors_text(spec: str, tables: Sequence[Confusion]) -> Iterator[str]:
-    """Lines on a detector's accuracy and its confusion matrix, with people's labels in rows."""
+    """Lines that report a detector's accuracy and its confusion matrix, with people's labels in rows."""
     yield ""
     for table in tables:
         estimate = accuracy(table)
@@ -111,9 +113,9 @@ def errors_text(spec: str, tables: Sequence[Confusion]) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class ScorePair:
-    """One score from people's labels and from the detector's; None if it cannot be computed.
+    """A score computed from people's labels and from the detector's; None if it cannot be computed.
 
-    ``labelled`` and ``read`` are the numbers of answers behind them.
+    ``labelled`` and ``read`` are the numbers of answers on which they are based.
     """
 
     part: str
@@ -127,12 +129,12 @@ class ScorePair:
 
     @property
     def difference(self) -> float | None:
-        """People's minus the automatic score."""
+        """The score from people's labels minus the automatic one; None if either is missing."""
         return None if self.people is None or self.automatic is None else self.people - self.automatic
 
 
 def side_by_side(people: Iterable[Score], automatic: Iterable[Score]) -> tuple[ScorePair, ...]:
-    """Every score that has a value on either side, in the order of the automatic ones."""
+    """Pair the scores that have a value from at least one source, in the order of the automatic ones."""
     by_people, by_detector = (
         {(score.part, score.attribute, score.metric, score.context): score for score in scores}
         for scores in (people, automatic)
@@ -153,7 +155,7 @@ def side_by_side(people: Iterable[Score], automatic: Iterable[Score]) -> tuple[S
 
 
 def mean_differences(rows: Sequence[ScorePair]) -> Mapping[str, tuple[float, int]]:
-    """By metric, the mean absolute difference and the number of scores with both values."""
+    """For each metric, the mean absolute difference and the number of scores that have both values."""
     differences: dict[str, list[float]] = {}
     for row in rows:
         if row.difference is not None:
@@ -162,7 +164,7 @@ def mean_differences(rows: Sequence[ScorePair]) -> Mapping[str, tuple[float, int
 
 
 def scores_text(model: str, rows: Sequence[ScorePair]) -> Iterator[str]:
-    """Lines with a model's scores from both sides, and how far these are apart."""
+    """Lines that report a model's scores from both sources, and their mean absolute differences."""
     yield ""
     yield f"{model}: scores from people's and from the detector's labels of the same pictures; (n) answers"
     cells = [("part", "attribute", "metric", "context", "people", "automatic", "difference")]
@@ -175,11 +177,11 @@ def scores_text(model: str, rows: Sequence[ScorePair]) -> Iterator[str]:
     for metric, (mean, count) in mean_differences(rows).items():
         yield f"{model}: {metric}: mean absolute difference {mean:.3f} over {plural(count, 'score')}"
     if single := sum(row.difference is None for row in rows):
-        yield f"{model}: {plural(single, 'score')} with a value on one side only: in no mean"
+        yield f"{model}: {plural(single, 'score')} with only one of the two values, left out of the means"
 
 
 def _columns(cells: Sequence[Sequence[str]], numbers: Literal["<", ">"] = "<") -> Iterator[str]:
-    """The cells in columns, the first one flush left."""
+    """Align cells in columns; the first column is left-aligned."""
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     for head, *values in cells:
         padded = (f"{cell:{numbers}{width}}" for cell, width in zip(values, widths[1:], strict=True))

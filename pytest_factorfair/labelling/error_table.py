@@ -1,11 +1,11 @@
-"""A detector's error table: a file that says how it perceived labelled faces, valid for this detector only.
+"""A detector's error table: a file on how it perceived labelled faces, valid for this detector only.
 
     {"schema": "factorfair.detector-errors/1",
      "detector": {... as in a report's fingerprint ...},
      "tables": {"gender": {"Male": {"Male": 47, "Female": 2, "none": 1}, "Female": {...}, "none": {...}}}}
 
-Of the faces that people call Male, the detector perceived 47 as male, and found no group in 1 picture; the
-row ``none`` is for pictures in which people see no face. JSON or YAML.
+Of 50 faces that people label Male, the detector perceived 47 as male and 2 as female, and found no group in
+one. The row ``none`` is for pictures in which people see no face. The format is JSON or YAML.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Faces = Annotated[int, Field(ge=0, le=1_000_000_000)]
 
 
 class ErrorTableFile(Layout):
-    """The layout of the file."""
+    """The layout of an error table's file."""
 
     schema_: Literal["factorfair.detector-errors/1"] = Field(alias="schema")
     detector: dict[str, JsonValue]
@@ -43,10 +43,10 @@ class ErrorTableFile(Layout):
 def of_run(
     path: str, checklists: Sequence[Checklist], *, detector: Mapping[str, object], where: str
 ) -> tuple[Confusion, ...]:
-    """The tables of a file, which was given ``where``, for a run of these checklists with this detector.
+    """Read a file of error tables for a run; messages call the option that names the file ``where``.
 
     Raises:
-        InputError: the run asks language models, or see ``tables``.
+        InputError: the run asks language models, or as in ``tables``.
     """
     if checklists[0].modality == "text":
         raise InputError(
@@ -60,10 +60,10 @@ def of_run(
 def tables(
     path: str, attributes: Iterable[Attribute], *, detector: Mapping[str, object]
 ) -> tuple[Confusion, ...]:
-    """The tables of a file, which must belong to this detector's identity and these attributes.
+    """Read the error tables of a file, which must belong to this detector's identity and these attributes.
 
     Raises:
-        InputError: one line that names the file, the line and the field.
+        InputError: the file is invalid or belongs to another detector; names file, line and field.
     """
     root = read(Path(path), Path())
     try:
@@ -111,7 +111,7 @@ def _unknown(
 
 
 def to_json(detector: Mapping[str, object], tables: Sequence[Confusion]) -> str:
-    """The file, one row of a table a line."""
+    """Format tables as the content of a file, with one line per row of a table."""
     blocks = []
     for table in tables:
         labels = (*table.groups, NONE)[: len(table.counts)]

@@ -1,4 +1,4 @@
-"""The agreement of annotators: the majority for each face, and Fleiss' kappa over all."""
+"""The annotators' majority for each face, and their agreement over all faces (Fleiss' kappa)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TIED = "tied"
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """How the annotators of a sheet perceive its faces, for one attribute.
+    """The annotators' labels of a sheet, summarised for one attribute.
 
     ``majorities`` holds for each face a group, "no face", "unclear" or "tied", or None if nobody labelled it.
     ``kappa`` is Fleiss' over the ``rated`` faces that all annotators labelled, None if it is undefined.
@@ -31,7 +31,7 @@ class Opinion:
 
 
 def opinion(faces: Sequence[Labelled], attribute: Attribute) -> Opinion:
-    """The annotators' opinion on an attribute that has columns in the sheet."""
+    """Summarise the annotators' labels of an attribute, which must have columns in the sheet."""
     labels = [face.labels[attribute.name] for face in faces]
     complete = [tuple(label for label in row if label is not None) for row in labels if None not in row]
     return Opinion(
@@ -44,7 +44,7 @@ def opinion(faces: Sequence[Labelled], attribute: Attribute) -> Opinion:
 
 
 def majority(labels: Iterable[str | None]) -> str | None:
-    """The label of more than half of those who gave one, "tied" without such a label, None without any."""
+    """The label that more than half of the labels agree on; "tied" if there is none, None without labels."""
     counts = Counter(label for label in labels if label is not None)
     if not counts:
         return None
@@ -55,8 +55,8 @@ def majority(labels: Iterable[str | None]) -> str | None:
 def fleiss_kappa(rows: Sequence[Sequence[str]], categories: Sequence[str]) -> float | None:
     """Agreement beyond chance, (P - Pe) / (1 - Pe) (Fleiss, 1971); every row has the same number of labels.
 
-    P is the mean share of agreeing pairs of annotators, Pe that of labels drawn from the whole. None
-    with fewer than two annotators, without rows, or if all labels are the same.
+    P is the mean share of agreeing pairs of annotators, Pe the share expected if labels were drawn from all
+    labels at random. None with fewer than two annotators, without rows, or if all labels are the same.
     """
     raters = len(rows[0]) if rows else 0
     if raters < 2:  # noqa: PLR2004 - agreement needs two annotators
@@ -70,7 +70,7 @@ def fleiss_kappa(rows: Sequence[Sequence[str]], categories: Sequence[str]) -> fl
 
 
 def agreement(opinions: Sequence[Opinion], faces: int, pictures: int) -> Iterator[str]:
-    """Lines on the annotators' agreement, and on the faces without a majority for a group."""
+    """Lines that report the annotators' agreement, and the numbers of faces without a majority group."""
     annotators = plural(opinions[0].annotators, "annotator")
     yield f"{plural(faces, 'face')} in {plural(pictures, 'picture')}, {annotators}"
     for opinion in opinions:

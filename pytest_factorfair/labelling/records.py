@@ -1,4 +1,4 @@
-"""Two records of the same pictures: as people perceive them, and as the detector read them."""
+"""Records of a sample's pictures: one with people's labels, and one with the detector's answers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SCHEMA = "factorfair.human/1"
 
 @dataclass(frozen=True, slots=True)
 class JudgedPicture:
-    """One query of a run, showing ``people`` people, with an answer for each face the detector found."""
+    """A picture of a run, which should show ``people`` people, with an answer for each detected face."""
 
     case: CaseKey
     people: int
@@ -49,7 +49,7 @@ class JudgedPicture:
 
 
 def pictures(record: Record, people: int) -> Iterator[JudgedPicture]:
-    """The pictures of a record, each with this number of people, and the detector's answers."""
+    """The pictures of a record, which should each show this number of people, with the detector's answers."""
     for query, faces in groupby(record.answers, key=lambda answer: answer.query):
         answers = tuple(faces)
         yield JudgedPicture(record.case, people, query, answers[0].key, answers[0].repeat, answers)
@@ -57,9 +57,9 @@ def pictures(record: Record, people: int) -> Iterator[JudgedPicture]:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """The pictures of a sample by their neutral names.
+    """The key of a sample: its pictures by their neutral names.
 
-    ``checklist`` is the hash of its content, ``truth`` its truth set.
+    ``checklist`` is the hash of the checklist's content, ``truth`` its truth set.
     """
 
     checklist: str
@@ -68,7 +68,7 @@ class Key:
 
     @property
     def spots(self) -> tuple[Spot, ...]:
-        """The people of each picture, from left to right: the rows of its sheet."""
+        """The rows of the sheet: each person of each picture, from left to right."""
         return tuple(
             Spot(name, face)
             for name, picture in self.pictures.items()
@@ -80,7 +80,7 @@ def read_key(path: Path) -> Key:
     """Read the key of a sample.
 
     Raises:
-        InputError: one line: it is missing, unreadable or not the key of a human check.
+        InputError: the file is missing, unreadable or not the key of a human check.
     """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
@@ -101,10 +101,10 @@ def read_key(path: Path) -> Key:
 
 
 def aligned(key: Key, faces: Sequence[Labelled], sheet: Path) -> tuple[Labelled, ...]:
-    """The rows of a sheet in the order of the key.
+    """Sort the rows of a sheet in the order of the key.
 
     Raises:
-        InputError: they are not those of the sample; names the picture.
+        InputError: the rows are not those of the sample; names the picture.
     """
     rows: dict[Spot, Labelled] = {}
     spots = dict.fromkeys(key.spots)
@@ -125,7 +125,10 @@ def aligned(key: Key, faces: Sequence[Labelled], sheet: Path) -> tuple[Labelled,
 
 
 class PeopleAndDetector(NamedTuple):
-    """Records of the same pictures; ``unlabelled`` pictures, which nobody labelled, are in neither."""
+    """Records of the same pictures from people's labels and from the detector's answers.
+
+    ``unlabelled`` is the number of pictures that nobody labelled; they are in neither record.
+    """
 
     people: tuple[Record, ...]
     automatic: tuple[Record, ...]
@@ -133,10 +136,10 @@ class PeopleAndDetector(NamedTuple):
 
 
 def compared(key: Key, opinions: Sequence[Opinion], cases: Mapping[str, Case]) -> PeopleAndDetector:
-    """What people and the detector say of each case, in the order of the key.
+    """Build the records of people and of the detector for each case, in the order of the key.
 
     ``opinions`` are about the aligned rows of the sheet, ``cases`` by id. Every person has an answer, from
-    left to right; one without a majority for a group has an unparsed one.
+    left to right; the answer is unparsed if there is no majority for a group.
     """
     attributes = {opinion.attribute.name: opinion.attribute for opinion in opinions}
     rows = iter(zip(*(opinion.majorities for opinion in opinions), strict=True))

@@ -1,4 +1,4 @@
-"""Draws prompts and pictures for people to label, and lays out what annotators need in a folder."""
+"""Draw prompts and pictures for people to label, and write a folder with everything that annotators need."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from pytest_factorfair.labelling.sheet import FOLDER, KEY, README, SHEET, Box, S
 from pytest_factorfair.pictures.decode import decode, png
 
 Find = Callable[[Iterable[bytes]], Iterable[Detection]]
-"""Finds the faces in encoded pictures."""
+"""A function that finds the faces in encoded pictures."""
 
 Study = Literal["detector", "scores"]
-"""What labels are for: a detector's errors, or the scores of a benchmark."""
+"""The purpose of the labels: a detector's errors, or the scores of a benchmark."""
 
 Stratum = TypeVar("Stratum", bound=Hashable)
 
@@ -31,7 +31,7 @@ Stratum = TypeVar("Stratum", bound=Hashable)
 class Candidate:
     """A picture that may be drawn: ``read`` returns its encoded bytes.
 
-    ``origin`` is what the key records of it, ``people`` the number of its rows in the sheet.
+    ``origin`` is its entry in the key, ``people`` the number of its rows in the sheet.
     """
 
     origin: Mapping[str, object]
@@ -41,7 +41,10 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What accompanies the pictures: the first fields of the key, what labels are for, who labels what."""
+    """The content of a sample besides its pictures.
+
+    ``key`` are the first fields of the sample's key, ``study`` is the purpose of the labels.
+    """
 
     key: Mapping[str, object]
     study: Study
@@ -58,11 +61,10 @@ def lay_out(
     chance: Random,
     find: Find | None = None,
 ) -> tuple[Candidate, ...]:
-    """Draw ``per_pool`` pictures of every pool, from its start, and lay them out in a new folder.
+    """Write a new folder with the first ``per_pool`` readable pictures of every pool, a sheet and a key.
 
-    Pictures get neutral names, in an order that ``chance`` shuffles so that it reveals neither model nor
-    prompt. One that is missing or broken is replaced by the next of its pool. With ``find``, the sheet has a
-    row for each face it finds, and one for a picture without faces.
+    Pictures get neutral names, in an order shuffled by ``chance``, which reveals neither model nor prompt.
+    With ``find``, the sheet has a row for each detected face, and one for a picture without faces.
 
     Returns:
         The candidates drawn.
@@ -79,7 +81,7 @@ def lay_out(
     rows: list[str] = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if any(folder.iterdir()):  # labels are hours of work: never overwrite any
+        if any(folder.iterdir()):  # never overwrite labels, which take hours of work
             raise InputError(f"{folder}: is not empty; name a new folder, this one may contain labels")
         (folder / FOLDER).mkdir()
         for queue in turns:
@@ -100,7 +102,7 @@ def lay_out(
 
 
 def _readable(pool: Iterable[Candidate]) -> Iterator[tuple[Candidate, bytes]]:
-    """The candidates that can be read, with their pixels alone: metadata may reveal the model or prompt."""
+    """The readable candidates, encoded again without metadata, which could reveal the model or prompt."""
     for candidate in pool:
         try:
             image = png(decode(candidate.read()))
@@ -121,7 +123,7 @@ def _spots(folder: Path, drawn: Mapping[str, Candidate], find: Find | None) -> I
 
 
 def draw_prompts(cases: Sequence[Case], share: float, *, seed: int) -> tuple[Case, ...]:
-    """A share of the cases, in their order, stratified by the first two words of their place."""
+    """Draw a share of the cases, stratified by the first two words of their place; the order is kept."""
     strata: dict[tuple[str, ...], list[Case]] = {}
     for case in cases:
         strata.setdefault(case.place[:2], []).append(case)
@@ -133,7 +135,7 @@ def draw_prompts(cases: Sequence[Case], share: float, *, seed: int) -> tuple[Cas
 
 
 def quotas(sizes: Mapping[Stratum, int], share: float) -> dict[Stratum, int]:
-    """How many of each stratum to draw: together the share of all, by largest remainders.
+    """How many cases of each stratum to draw: in total the share of all cases, by largest remainders.
 
     Every stratum contributes at least one.
     """
@@ -145,7 +147,7 @@ def quotas(sizes: Mapping[Stratum, int], share: float) -> dict[Stratum, int]:
 
 
 def instructions(page: Page) -> str:
-    """What annotators read before they label, in Markdown: consent, a content notice, what may be written."""
+    """The annotators' instructions in Markdown: a content notice, consent, and how to label."""
     values = "\n".join(
         f"   - **{attribute.name}**: {', '.join(f'`{label}`' for label in allowed(attribute))}"
         for attribute in page.attributes

@@ -1,7 +1,7 @@
-"""The labelling sheet: a CSV with a row per face and a column per attribute and annotator.
+"""Read and write the labelling sheet: a CSV with a row per face and a column per attribute and annotator.
 
-A heading such as ``gender 2: Male | Female | unclear | no face`` says who fills in the column and with what.
-Annotators are numbered, or have pseudonyms such as e2.
+A heading such as ``gender 2: Male | Female | unclear | no face`` names the attribute, the annotator and the
+allowed labels. Annotators are numbered, or have pseudonyms such as e2.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from pytest_factorfair.domain import NO_FACE, UNCLEAR, Attribute
 from pytest_factorfair.errors import InputError, nearest
 
-# The contents of a sample's folder.
+# Names of the files in a sample's folder.
 SHEET, KEY, README, FOLDER = "labels.csv", "key.json", "README.md", "pictures"
 
 PLACE = ("picture", "face", "box")
@@ -31,9 +31,9 @@ _HEADING = re.compile(r"(?P<attribute>[^:]+?) (?P<annotator>e?\d+)(:.*)?", re.DO
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A face to be labelled: the ``face``-th of a picture, from left to right.
+    """A face to be labelled: number ``face`` of a picture, counted from left to right.
 
-    ``box`` is x, y, width and height in pixels; without one, the picture's largest face is meant.
+    ``box`` is x, y, width and height in pixels; without a box, the picture's largest face is meant.
     """
 
     picture: str
@@ -43,21 +43,21 @@ class Spot:
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """A face with every annotator's label, by attribute; None for a cell left empty."""
+    """A face with the label of every annotator, by attribute; None for an empty cell."""
 
     spot: Spot
     labels: Mapping[str, tuple[str | None, ...]]
 
 
 def allowed(attribute: Attribute) -> tuple[str, ...]:
-    """The labels an annotator may write."""
+    """The labels that annotators may use for an attribute."""
     return (*attribute.groups, UNCLEAR, NO_FACE)
 
 
 def write(
     path: Path, spots: Iterable[Spot], attributes: Sequence[Attribute], annotators: Sequence[str]
 ) -> None:
-    """Write an empty sheet; a cell that a spreadsheet would take for a formula is marked as text."""
+    """Write an empty sheet; a cell that a spreadsheet would interpret as a formula is marked as text."""
     headings = [
         f"{attribute.name} {annotator}: {' | '.join(allowed(attribute))}"
         for attribute in attributes
@@ -79,8 +79,8 @@ def read(path: Path, attributes: Sequence[Attribute]) -> tuple[Labelled, ...]:
     """Read a filled-in sheet, separated by commas or semicolons as spreadsheets save it.
 
     Raises:
-        InputError: one line that names file, line and column: a missing file, a missing or unknown column,
-            a picture outside the sheet's folder, an unknown label.
+        InputError: the file or a column is missing, or a column, picture or label is invalid; names file,
+            line and column.
     """
     try:
         with path.open("rb") as file:
@@ -96,7 +96,7 @@ def read(path: Path, attributes: Sequence[Attribute]) -> tuple[Labelled, ...]:
     header = text.partition("\n")[0]
     delimiter = ";" if header.count(";") > header.count(",") else ","
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    try:  # cells on one line, without the mark of text
+    try:  # cells on one line, without the marker for text
         rows = [(lines.line_num, [" ".join(cell.removeprefix("'").split()) for cell in row]) for row in lines]
     except csv.Error as error:
         raise InputError(f"{path}:{lines.line_num}: not a CSV file: {error}") from None
@@ -114,7 +114,7 @@ def read(path: Path, attributes: Sequence[Attribute]) -> tuple[Labelled, ...]:
 
 
 def _columns(path: Path, headings: Sequence[str], attributes: Sequence[Attribute]) -> dict[str, Attribute]:
-    """The attribute of each column of labels, by heading."""
+    """Find the columns of labels: their attributes, by heading."""
     by_name = {attribute.name: attribute for attribute in attributes}
     for name in PLACE:
         if name not in headings:
@@ -160,7 +160,7 @@ def _row(where: str, cells: Mapping[str, str], columns: Mapping[str, Attribute])
 
 
 def _label(where: str, cell: str, attribute: Attribute) -> str | None:
-    """The label that a cell means, in any case: the label itself, its word in a sentence, or an alias."""
+    """Parse a cell: the label itself, its word in a sentence or an alias, ignoring case; None if empty."""
     if not cell:
         return None
     labels = allowed(attribute)

@@ -1,7 +1,7 @@
-"""Languages as data: the words of prompts and of simulated replies, and the cues of the reader.
+"""Languages as data: the words of prompts and simulated replies, and the cues for parsing replies.
 
-Each language is one YAML file of this folder. A checklist may bring a file of its own, which ``layout``
-validates; its content then travels with the checklist, so that every process has it.
+Each language is a YAML file in this folder. A checklist may have a file of its own, which
+``checklist.language_file`` validates; its content is then part of the checklist, so that every process has it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def shipped() -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Article:
-    """Articles by the form that becomes another one where ``before`` matches what follows: "a" and "an"."""
+    """Forms of an article, as "a" and "an": each is replaced where ``before`` matches the text after it."""
 
     forms: Mapping[str, str]
     before: re.Pattern[str]
@@ -36,10 +36,10 @@ class Article:
 class Prompts:
     """The words that a protocol puts into prompts.
 
-    ``likely`` is how a scenario asks for each direction. ``people`` has the placeholder ``{number}``,
-    ``definition`` has ``{text}``, ``option`` has ``{letter}`` and ``{text}``. A fact's options are joined
-    by ``separator``, the clauses of a context by ``clauses``. The first of ``noun_articles`` is put before a
-    definition that begins with none of them. ``hints`` are words that give a group away.
+    ``likely`` is the wording with which a scenario asks for each direction. ``people`` has the placeholder
+    ``{number}``, ``definition`` has ``{text}``, ``option`` has ``{letter}`` and ``{text}``. A fact's options
+    are joined by ``separator``, the clauses of a context by ``clauses``. The first of ``noun_articles`` is
+    put before a definition that begins with none of them. ``hints`` are words that reveal a group.
     """
 
     directions: Mapping[Direction, str]
@@ -60,7 +60,7 @@ class Prompts:
 
 @dataclass(frozen=True, slots=True)
 class Replies:
-    """What simulated respondents say; ``<letter>`` and ``<group>`` are placeholders."""
+    """The replies of simulated respondents; ``<letter>`` and ``<group>`` are placeholders."""
 
     sentences: tuple[str, ...]
     refusals: tuple[str, ...]
@@ -75,7 +75,7 @@ SIGNS: Mapping[str, str] = {
     "crosses": "[✗✘❌✖❎⛔🚫🚷🛑👎🙅🤮🤡💩]",
     "number": r"(?:[<>~≈≤≥$€£¥]\s?){0,2}\d+(?:[.,]\d+){0,4}(?:\s?[%‰]|\s?/\s?\d{1,9})?",
 }
-"""Terms of every language: what may stand between an answer and the words that follow it, signs that reject
+"""Terms that all languages share: what may separate an answer from the following words, signs that reject
 an answer, and a number with its signs."""
 
 _TERM = re.compile(r"\{([a-z_]+)\}")
@@ -83,9 +83,10 @@ _TERM = re.compile(r"\{([a-z_]+)\}")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Words:
-    """A language: whether spaces set off its words, whether a reply may leave out accents, and its words.
+    """The words of a language; ``spaces`` is whether it separates words by spaces.
 
-    ``terms`` are patterns that the patterns of ``cues`` refer to as ``{name}``.
+    ``accents`` is whether replies may omit accents. ``terms`` are patterns that the patterns of ``cues``
+    refer to as ``{name}``.
     """
 
     spaces: bool
@@ -96,7 +97,7 @@ class Words:
     cues: Mapping[str, tuple[str, ...]]
 
     def expanded(self, pattern: str) -> str:
-        """A pattern with its terms put in: one pattern as it is, a list as an alternation.
+        """Replace the terms in a pattern: a single pattern is inserted as it is, a list as an alternation.
 
         Raises:
             KeyError: there is no such term.
@@ -114,14 +115,14 @@ class Words:
 @cache
 def read(code: str) -> str:
     """The content of a shipped language's file, as JSON."""
-    import yaml  # the workers of a run have the content, and read no file
+    import yaml  # lazy: workers get the content, and parse no file
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     return json.dumps(yaml.load((FOLDER / f"{code}.yaml").read_text("utf-8"), loader))  # noqa: S506 - a safe one
 
 
 def language(text: str) -> Language:
-    """The language that a validated checklist names by its code, or brings as the content of its file."""
+    """The language of a validated checklist, which has its code or the content of its own file."""
     if text.startswith("{"):
         return Language(str(json.loads(text)["name"]), text)
     return Language(text, read(text))
@@ -129,11 +130,11 @@ def language(text: str) -> Language:
 
 @lru_cache(maxsize=16)
 def words(language: Language) -> Words:
-    """The words of a validated language file."""
+    """Build the words of a language from its validated file."""
     content = json.loads(language.content or read(language.code))
     prompts, replies = content["prompts"], content["replies"]
     articles = (Article(article["forms"], re.compile(article["before"])) for article in prompts["articles"])
-    # Any: validation has checked the types, which a loop over fields cannot say.
+    # Any, because the types were checked by validation, which mypy cannot see.
     fields: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value for key, value in prompts.items()
     }

@@ -21,14 +21,17 @@ from pytest_factorfair.models.spec import ModelSpec
 from pytest_factorfair.redaction import conceal_keys, concealed
 
 SAMPLING = ("temperature", "top_p", "max_tokens", "generate")
-"""Arguments of generated text, which say nothing about the probabilities of letters."""
+"""Arguments that control text generation; they have no effect on the probabilities of letters."""
 
 SECRETS = ("api_key", "apikey", "token", "authorization", "password", "secret")
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The values of a field, to complete "must be ..."; ``verbatim`` fields are not parsed as JSON."""
+    """The values that a field accepts, in ``words`` that complete the message "must be ...".
+
+    The text of a ``verbatim`` field is not parsed as JSON.
+    """
 
     words: str
     verbatim: bool = False
@@ -45,7 +48,7 @@ class PassedOn:
     same_names: bool = False
 
 
-Number = int | float  # keeps an int as int: 0 and 0.0 are different identities
+Number = int | float  # int first: pydantic must not turn 0 into 0.0, which would be another identity
 Temperature = Annotated[Number, Field(ge=0, le=100), Expected("a number from 0 to 100")]
 Share = Annotated[Number, Field(gt=0, le=1), Expected("a number above 0 and at most 1")]
 Seconds = Annotated[Number, Field(gt=0, le=86400), Expected("a number of seconds, above 0 and at most 86400")]
@@ -74,9 +77,10 @@ def read(
     preset: Mapping[str, object] | None = None,
     taken: frozenset[str] = frozenset(),
 ) -> A:
-    """The spec's arguments as a provider's table; they override those of ``preset``, and these its defaults.
+    """Parse and validate the arguments of a spec as the provider's table of arguments.
 
-    ``taken`` are further keys that cannot be passed on.
+    Arguments of the spec take precedence over ``preset``, and ``preset`` over the table's defaults.
+    ``taken`` are keys that cannot be passed on, in addition to those of the field.
 
     Raises:
         InputError: an unknown key, a value of the wrong kind, or a secret.
@@ -105,7 +109,7 @@ def read(
         verbatim = key in fields and expected(table, key).verbatim
         values[key] = typed if verbatim else _parsed(typed)
         text = json.dumps(values[key], ensure_ascii=False)
-        if utf8(text) != text:  # half a surrogate pair, which Python produces for a stray byte
+        if utf8(text) != text:  # a lone surrogate, which Python produces for a byte that is not UTF-8
             raise InputError(f"{where} must be text in UTF-8, not {typed!a}")
         if key in fields and values[key] is None:
             raise InputError(f"{where} must be {expected(table, key).words}, not '{typed}'")
@@ -147,7 +151,7 @@ def json_lines(content: str, path: Path, form: str) -> Iterator[tuple[str, dict[
     """The objects in a file of JSON lines, each with its ``file:line``; empty lines are skipped.
 
     Raises:
-        InputError: a line is something else; ``form`` is what it should look like.
+        InputError: a line is not a JSON object; the message shows ``form`` as an example.
     """
     for number, line in enumerate(content.split("\n"), 1):
         if not line.strip():

@@ -47,7 +47,7 @@ def build(spec: ModelSpec) -> Model:
     Raises:
         InputError: there is no such module, file or attribute, or it cannot be asked.
     """
-    from pytest_factorfair.models import arguments  # imports pydantic, which tests that only ask do not need
+    from pytest_factorfair.models import arguments  # lazy: imports pydantic, which many tests do not need
 
     arguments.read(spec, arguments.Arguments)
     user_object = load(spec.target, f"model '{spec.text}'")
@@ -67,7 +67,7 @@ def coerce(
     candidate = user_object
     if _is_factory(user_object):
         try:
-            candidate = user_object()  # type: ignore[operator]  # _is_factory has looked
+            candidate = user_object()  # type: ignore[operator]  # checked by _is_factory
         except (Exception, SystemExit) as error:  # a user's class may raise anything
             reason = fit(f"{type(error).__name__}: {error}")
             raise InputError(f"model '{name}': calling it without arguments failed: {reason}") from error
@@ -81,9 +81,9 @@ def coerce(
 
 
 class DaemonThreads(Executor):
-    """A pool of threads that do not keep the process from ending while a call hangs.
+    """A pool of daemon threads: a call that hangs does not keep the process from exiting.
 
-    ``close`` ends the threads that are idle; the calls of the others no longer matter.
+    ``close`` ends idle threads at once and the others after their call.
     """
 
     def __init__(self, limit: int, name: str) -> None:
@@ -94,7 +94,7 @@ class DaemonThreads(Executor):
         self._started = 0
 
     def submit(self, call: Callable[P, T], /, *arguments: P.args, **named: P.kwargs) -> Future[T]:
-        """Call in one of the threads; called by one thread only."""
+        """Run the call in one of the threads. Not thread-safe: only one thread may submit calls."""
         outcome: Future[T] = Future()
 
         def run() -> None:
@@ -102,7 +102,7 @@ class DaemonThreads(Executor):
                 return
             try:
                 outcome.set_result(call(*arguments, **named))
-            except BaseException as error:  # noqa: BLE001  # the caller's to judge
+            except BaseException as error:  # noqa: BLE001  # raised again by ``Future.result``
                 outcome.set_exception(error)
 
         if not self._idle.acquire(blocking=False) and self._started < self._limit:
@@ -118,24 +118,24 @@ class DaemonThreads(Executor):
     def _work(self) -> None:
         while (run := self._calls.get()) is not None:
             run()
-            del run  # with its prompt and reply, which may be large
+            del run  # frees the prompt and the reply, which may be large
             self._idle.release()
 
 
 class _Rejecting:
     """Turns an exception of a user's function into the error of one request.
 
-    It is no ``contextmanager``, because one passes on a StopIteration whatever is raised from it.
+    This is a class because a ``contextmanager`` would let a StopIteration through unchanged.
     """
 
     def __init__(self, name: str) -> None:
         self._name = name
 
     def __enter__(self) -> None:
-        """Nothing is needed before the call."""
+        """Do nothing."""
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        # A user's function may raise anything; only a cancellation may be ours.
+        # A user's function may raise anything, but a cancellation may come from the engine.
         if error is not None and not isinstance(error, ModelError | asyncio.CancelledError):
             line = f"{self._name}: {fit(f'{type(error).__name__}: {error}')}"
             raise RejectedRequestError(line, cause=Cause.raised(error)) from error
@@ -166,7 +166,7 @@ class FunctionModel:
         """Call the function; any exception other than a model error rejects this one request."""
 
         def call() -> object:
-            with _Rejecting(self._name):  # also here: a future takes no StopIteration
+            with _Rejecting(self._name):  # here, too: a Future cannot hold a StopIteration
                 return self._function(request.prompt)
 
         if self._is_async:
@@ -207,7 +207,7 @@ class FunctionModel:
 
 
 def _is_factory(user_object: object) -> bool:
-    """Whether it must be called once, without arguments, to get the model or function."""
+    """Whether the object must be called once, without arguments, to get the model or function."""
     if isinstance(user_object, type):
         return True
     if not callable(user_object) or hasattr(user_object, "ask"):
@@ -220,11 +220,11 @@ def _is_factory(user_object: object) -> bool:
 
 
 def _checked(user_object: object, name: str) -> Model:
-    """The user's model, if it has everything a model needs."""
+    """The user's object as a model, after checking that it has all attributes of one."""
     missing = [part for part in _PARTS if not hasattr(user_object, part)]
     if missing:
         raise InputError(f"model '{name}': its {type(user_object).__name__} lacks {', '.join(missing)}")
-    model: Model = user_object  # type: ignore[assignment]  # its parts were just looked for
+    model: Model = user_object  # type: ignore[assignment]  # its attributes were checked above
     if not inspect.iscoroutinefunction(model.ask):
         raise InputError(f"model '{name}': ask of its {type(user_object).__name__} must be an async function")
     try:
@@ -248,8 +248,8 @@ def _parallel(function: object, name: str) -> int | None:
 def _version(function: object, origins: Iterable[object]) -> str:
     """The version set by the user, else the hash of the function's source; "" if there is nothing to hash.
 
-    The source is the files of the project that the modules of the function and its ``origins`` consist of. A
-    function without a file, as in a notebook, is hashed itself.
+    The source is every file of the project that the modules of the function and of its ``origins`` import,
+    and these modules. The code of a function without a file, as in a notebook, is hashed directly.
     """
     version = getattr(function, "factorfair_version", None)
     if version is not None:
@@ -262,7 +262,8 @@ def _version(function: object, origins: Iterable[object]) -> str:
     files = contents([module for module in (inspect.getmodule(definition), *modules) if module is not None])
     digests = {hashlib.sha256(content).digest() for content in files.values()}
     if isinstance(definition, FunctionType) and not Path(definition.__code__.co_filename).is_file():
-        code = marshal.dumps(definition.__code__, 2)  # a later format depends on references to its objects
+        # Format 2, because later ones depend on reference counts: equal code could differ.
+        code = marshal.dumps(definition.__code__, 2)
         digests.add(hashlib.sha256(code).digest())
     if len(digests) < 2:  # noqa: PLR2004
         return "".join(digest.hex() for digest in digests)
@@ -270,7 +271,7 @@ def _version(function: object, origins: Iterable[object]) -> str:
 
 
 def _defining(user_object: object) -> Any:
-    """The function or class that is or made an object, whose module is the object's."""
+    """The function or class that defines an object's behaviour: itself if it is one, otherwise its class."""
     inner = user_object.func if isinstance(user_object, functools.partial) else user_object
     plain = isinstance(inner, FunctionType | MethodType | type)
     return inspect.unwrap(inner if plain else type(inner))  # type: ignore[arg-type]  # it is callable

@@ -1,4 +1,4 @@
-"""Folders of checkpoints and pipelines, and GGUF files: validation, and a digest of the weights."""
+"""Folders of checkpoints and pipelines, and GGUF files: validation, a digest of the weights, and loading."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
-from pytest_factorfair.errors import InputError
+from pytest_factorfair.domain import plural
+from pytest_factorfair.errors import FatalModelError, InputError
+from pytest_factorfair.models.local_model import LocalArguments, chosen_device
 from pytest_factorfair.models.spec import ModelSpec
 
 HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*")
@@ -20,7 +24,7 @@ _SAMPLES, _SAMPLE = 64, 2**16
 
 
 def weights(spec: ModelSpec) -> Path | None:
-    """The folder of the spec's checkpoint or its GGUF file; None for the id of a model of the hub.
+    """The spec's checkpoint folder or GGUF file; None if the spec is the id of a model on the hub.
 
     Raises:
         InputError: there is neither, or the folder contains no checkpoint or several GGUF files.
@@ -44,7 +48,7 @@ def weights(spec: ModelSpec) -> Path | None:
 
 
 def pipeline(spec: ModelSpec) -> Path | None:
-    """The folder of the spec's diffusers pipeline; None for the id of a pipeline of the Hugging Face hub.
+    """The folder of the spec's diffusers pipeline; None if the spec is the id of a pipeline on the hub.
 
     Raises:
         InputError: there is no such folder, or it contains no pipeline.
@@ -58,7 +62,7 @@ def pipeline(spec: ModelSpec) -> Path | None:
 
 
 def check_on_this_machine(spec: ModelSpec, revision: str | None) -> None:
-    """Check that a pipeline of the hub has been downloaded.
+    """Check that a pipeline from the hub has been downloaded to this machine.
 
     Raises:
         InputError: it has not; the message says how to download it.
@@ -76,7 +80,7 @@ def digest(path: Path) -> str:
     """A SHA-256 of all small files and, for each file of weights, of its name, size and 64 samples of 64 KB.
 
     The samples are spread evenly over the file, so a change in one layer is detected. Reading a large
-    checkpoint completely would take minutes. A GGUF file has everything in it, and its name does not count.
+    checkpoint completely would take minutes. A GGUF file is complete in itself, so its name is ignored.
     """
     if path.is_file():
         return hashlib.sha256(b"".join((f"{path.stat().st_size}\n".encode(), *_samples(path)))).hexdigest()
@@ -121,10 +125,56 @@ def _place(spec: ModelSpec) -> Path | None:
 
 
 def _check_index(index: Path, where: str, kind: str) -> None:
-    """Check the index; the libraries do so too, but after seconds and with many lines of output."""
+    """Check the index early: the libraries check it only after seconds, and with many lines of output."""
     if not index.is_file():
         raise InputError(f"{where} contains no {index.name}, so it is not a {kind}")
     try:
         json.loads(index.read_bytes())
     except (OSError, ValueError) as error:
         raise InputError(f"{index}: cannot be read as JSON: {error}") from None
+
+
+class Pretrained:
+    """The files of a checkpoint, in a folder or on the hub, as transformers reads them."""
+
+    def __init__(
+        self, source: str, asked: LocalArguments, device_map: str | None, *, is_local: bool, **options: str
+    ) -> None:
+        import_module("transformers.utils.logging").disable_progress_bar()
+        self._source = source
+        self._asked = asked
+        self._device_map = device_map
+        revision = {"revision": asked.revision} if asked.revision else {}
+        self._common = {"trust_remote_code": False, "local_files_only": is_local, **revision, **options}
+
+    def read(self, kind: str, **options: Any) -> Any:
+        """What the transformers class of this name makes of them."""
+        return getattr(import_module("transformers"), kind).from_pretrained(
+            self._source, **self._common, **options
+        )
+
+    def model(self, kind: str, name: str) -> Any:
+        """The model, on its device; it is not moved later, because many quantised models cannot be.
+
+        Raises:
+            FatalModelError: the checkpoint lacks weights.
+        """
+        model, loaded = self.read(
+            kind,
+            dtype=self._asked.dtype,
+            use_safetensors=True,
+            output_loading_info=True,
+            device_map=self._device_map or {"": chosen_device(self._asked.device)},
+        )
+        if missing := sorted(loaded["missing_keys"]):  # transformers draws these at random, with a warning
+            raise FatalModelError(
+                f"{name}: the checkpoint lacks {plural(len(missing), 'weight')}, such as {missing[0]}"
+            )
+        return model.eval()
+
+
+def end_tokens(model: Any, tokenizer: Any) -> list[int]:
+    """The tokens that end a text, of the model first; those of the tokenizer may differ."""
+    ends = model.generation_config.eos_token_id, tokenizer.eos_token_id
+    listed = [token for end in ends for token in (end if isinstance(end, list) else [end])]
+    return list(dict.fromkeys(token for token in listed if token is not None))

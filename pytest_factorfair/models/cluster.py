@@ -1,6 +1,6 @@
-"""A Ray cluster: joined when something is to be asked there, watched while it is in use, left at the end.
+"""A connection to a Ray cluster: opened when first needed, monitored while in use, closed at the end.
 
-Ray itself ends the process 60 s after the head of the cluster is gone, without a report; so we leave first.
+Ray kills a process without a report 60 s after the head of its cluster is gone, so we disconnect before.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ class Replicas:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """The seconds and counts by which a cluster is watched.
+    """Time-outs (in seconds) and failure counts for monitoring a cluster.
 
     A TCP connection may take ``connect``. A replica is pinged every ``ping``, and given up after ``silence``
-    without an answer. The head is tried every ``look``, and gone after ``misses`` failures in a row. A
-    replica that dies ``deaths`` times in a row is not used again. A request that has lost ``suspect``
-    replicas is asked alone, and one that has lost ``attempts`` is an error. A run ends if it has no replica
-    for ``patience``.
+    without an answer. The head is checked every ``look``, and considered gone after ``misses`` failures in a
+    row. A replica that dies ``deaths`` times in a row is not used again. A request whose replica died
+    ``suspect`` times is sent to a replica of its own; after ``attempts`` times it is an error. A run ends if
+    it has no replica for ``patience``.
     """
 
     connect: float = 5.0
@@ -75,26 +75,26 @@ class Cluster:
         self.gpus: tuple[float, ...] = ()  # of each node
         self.named = address or os.environ.get("RAY_ADDRESS", "")
         self._ray: Any = None
-        self._is_guest = False  # in a process that was connected before
+        self._is_guest = False  # whether the process was connected to Ray already
         self._lock = threading.Lock()
         self._closed = threading.Event()
         self._watchers: list[Callable[[], object]] = []
 
     @property
     def lost(self) -> str:
-        """The message about a cluster that is gone."""
+        """The error message for a cluster whose head is gone."""
         return f"{self.place}: the head of the cluster is gone; answers so far are kept"
 
     def connect(self) -> Any:
         """The module ``ray``, connected to the cluster. The first call may take seconds.
 
         Raises:
-            InputError: nothing answers there, or it refuses us.
+            InputError: nothing answers at the address, or Ray refuses the connection.
         """
         with self._lock:
             if self._ray is None:
-                # Not in the main thread, where Ray would replace the process's handler of SIGTERM; and in one
-                # that lives on, because what Ray starts ends with the thread that started it.
+                # In a thread of its own: in the main thread Ray would replace the SIGTERM handler, and what
+                # Ray starts ends with the thread that called it.
                 joined: Future[Any] = Future()
                 thread = threading.Thread(
                     target=self._stay, args=(joined,), name="factorfair-ray", daemon=True
@@ -107,17 +107,17 @@ class Cluster:
         return self._ray
 
     def room(self, gpus: float) -> int:
-        """How many replicas fit that need this many GPUs; a share is one of a single GPU."""
+        """The number of replicas that fit into the cluster; ``gpus`` below 1 is a share of a single GPU."""
         if gpus <= 1:
             return sum(int(node_gpus) * int(1 / gpus + 1e-9) for node_gpus in self.gpus)
         return sum(int(node_gpus // gpus) for node_gpus in self.gpus)
 
     def watch(self, watcher: Callable[[], object]) -> None:
-        """Call a function, from another thread, when the head of the cluster is gone."""
+        """Register a function that is called, in another thread, when the head of the cluster is gone."""
         self._watchers.append(watcher)
 
     def close(self) -> None:
-        """Leave the cluster; it ends if it was started here."""
+        """Disconnect from the cluster; a cluster that was started here is shut down."""
         self._closed.set()
         with self._lock:
             if self._ray is not None and not self._is_guest:
@@ -125,11 +125,11 @@ class Cluster:
             self._ray = None
 
     def _stay(self, joined: Future[Any]) -> None:
-        """Join the cluster, and stay until it is closed or its head is gone."""
+        """Connect to the cluster, and monitor its head until ``close`` is called or the head is gone."""
         try:
             ray = self._join()
             head = ray.get_runtime_context().gcs_address
-        except BaseException as error:  # noqa: BLE001  # of many kinds; ``connect`` raises its own
+        except BaseException as error:  # noqa: BLE001  # of any type; ``connect`` raises InputError
             joined.set_exception(error)
             return
         joined.set_result(ray)
@@ -152,7 +152,7 @@ class Cluster:
         if ":" in self.named and not self._answers(self.named):
             raise InputError(f"nothing answers at {self.named}; start the cluster, or correct the address")
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        # We report what happens to replicas: Ray would print the ends of its logs.
+        # We report failures of replicas ourselves; Ray would print the tails of its logs.
         os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", "(?s).*")
         ray = import_module("ray")
         self._is_guest = ray.is_initialized()
@@ -184,12 +184,12 @@ def mismatches(local: Mapping[str, Any], remote: Mapping[str, Any]) -> list[str]
 
 
 def _reason(error: BaseException) -> str:
-    """The cause in one line: Ray's own error often says only that it could not connect."""
+    """The root cause in one line: the outer error of Ray often says only that it could not connect."""
     while error.__cause__ is not None:
         error = error.__cause__
     if isinstance(error, InputError):
         return str(error)
     _, traceback, frames = str(error).partition("Traceback (most recent call last):")
-    if traceback:  # in the text of Ray's error: the cause stands below its last frame, which is indented
+    if traceback:  # part of Ray's message: the cause follows the last (indented) frame
         return fit(frames.rpartition("\n  ")[2].partition("\n")[2])
     return fit(f"{type(error).__name__}: {error}")

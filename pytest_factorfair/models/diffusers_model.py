@@ -44,8 +44,8 @@ BLANK = "pictures of one colour count as refusals (a safety checker, or half pre
 CUT = "prompts longer than the pipeline's text encoder reads were cut off at {} tokens"
 LEAST_CONTRAST = 1.0  # standard deviation of the 8-bit values
 
-# PNG is compressed fast, because the next batch waits for it. A model's identity names the format alone, so
-# pictures of another quality would need another name.
+# PNG is compressed fast, because the next batch waits for it. The model's identity contains the format but
+# not these settings: whoever changes a quality must also add it to the identity.
 SAVED: Mapping[str, Mapping[str, int]] = {
     "png": {"compress_level": 1},
     "webp": {"quality": 90},
@@ -54,7 +54,7 @@ SAVED: Mapping[str, Mapping[str, int]] = {
 
 
 class Scheduler(NamedTuple):
-    """A diffusers class; it can adopt a pipeline's settings if they have the field that it ``needs``."""
+    """A scheduler class of diffusers; it can replace any scheduler that has the setting ``needs``."""
 
     name: str
     needs: str
@@ -85,7 +85,7 @@ PRESETS: Mapping[str, Mapping[str, object]] = {
     "playground-v2.5": {"size": "1024x1024", "scheduler": "edm-euler", "steps": 12, "guidance": 4.5},
 }
 
-# The results of encode_prompt, by the names of the arguments of the pipeline's call.
+# For each result of encode_prompt, the argument of the pipeline's call that takes it.
 _EMBEDDINGS: Mapping[str, tuple[str, ...]] = {
     "StableDiffusionPipeline": ("prompt_embeds", "negative_prompt_embeds"),
     "StableDiffusionXLPipeline": (
@@ -95,7 +95,7 @@ _EMBEDDINGS: Mapping[str, tuple[str, ...]] = {
         "negative_pooled_prompt_embeds",
     ),
 }
-# Set by the run, or by one of our own arguments.
+# Set by the run or by the arguments below, so that users cannot pass them on.
 _TAKEN = frozenset(
     {"prompt", "prompt_embeds", "negative_prompt_embeds", "generator", "num_images_per_prompt", "height"}
     | {"width", "num_inference_steps", "guidance_scale", "output_type", "return_dict", "latents"}
@@ -131,7 +131,7 @@ class PictureArguments(LocalArguments):
 
     @property
     def whole_call(self) -> Mapping[str, Any]:
-        """The arguments of the pipeline's call."""
+        """All keyword arguments of the pipeline's call."""
         named = {"num_inference_steps": self.steps, "guidance_scale": self.guidance}
         width, _, height = (self.size or "").partition("x")
         size = {"width": int(width), "height": int(height)} if height else {}
@@ -139,7 +139,7 @@ class PictureArguments(LocalArguments):
 
 
 def build(spec: ModelSpec) -> Model:
-    """The model of a pipeline, its folder and arguments validated, nothing imported or loaded.
+    """Validate the folder and arguments of a pipeline; its libraries and weights are loaded later.
 
     Raises:
         InputError: the folder is not a pipeline, or an argument is wrong.
@@ -187,7 +187,7 @@ def build(spec: ModelSpec) -> Model:
 
 
 class PictureGenerator(Generator[Request]):
-    """A pipeline; the requests of a batch have one prompt."""
+    """A loaded pipeline; all requests of a batch have the same prompt."""
 
     def __init__(self, name: str, source: str, asked: PictureArguments) -> None:
         self._source = source
@@ -200,7 +200,7 @@ class PictureGenerator(Generator[Request]):
         for library in ("diffusers", "transformers"):
             logging = import_module(f"{library}.utils.logging")
             logging.disable_progress_bar()
-            logging.set_verbosity_error()  # our notes cover their warnings
+            logging.set_verbosity_error()  # reported as notes of the responses instead
         asked = self._asked
         device = chosen_device(asked.device)
         half = "float32" if device == "cpu" else "bfloat16"
@@ -220,7 +220,7 @@ class PictureGenerator(Generator[Request]):
                     f"the scheduler of this pipeline, {type(original).__name__}, cannot become "
                     f"{scheduler.name}: it has no {scheduler.needs}"
                 )
-            # Keeps the settings that the network was trained for.
+            # from_config keeps the settings that the network was trained with.
             pipeline.scheduler = getattr(diffusers, scheduler.name).from_config(original.config)
         if asked.offload == "model":
             pipeline.enable_model_cpu_offload(device=device)
@@ -240,7 +240,7 @@ class PictureGenerator(Generator[Request]):
     def generate(self, batch: list[Request]) -> list[Response]:
         torch = import_module("torch")
         prompt = batch[0].prompt
-        # Noise from the CPU is the same for every device; each picture has its own noise.
+        # Noise is drawn on the CPU, so that it does not depend on the device; one generator per picture.
         seeds = [torch.Generator("cpu").manual_seed(seed_of(request)) for request in batch]
         steps = {"callback_on_step_end": self._step} if "callback_on_step_end" in self._parameters else {}
         with torch.inference_mode():
@@ -257,7 +257,7 @@ class PictureGenerator(Generator[Request]):
         return [self._response(picture, cut, is_flagged=bool(flag)) for picture, flag in pictures]
 
     def _prompt(self, prompt: str) -> Mapping[str, Any]:
-        """The prompt for the pipeline's call; encoded once for all its batches if the pipeline allows it."""
+        """The prompt as arguments of the pipeline's call, encoded only once if the pipeline supports it."""
         names = _EMBEDDINGS.get(type(self._pipeline).__name__, ())
         call = self._asked.whole_call
         if not names or "negative_prompt" in call:
@@ -266,7 +266,7 @@ class PictureGenerator(Generator[Request]):
             guidance = call.get("guidance_scale", self._parameters["guidance_scale"].default)
             encoded = self._pipeline.encode_prompt(
                 prompt=prompt,
-                device=self._pipeline._execution_device,  # noqa: SLF001  # its own call does the same
+                device=self._pipeline._execution_device,  # noqa: SLF001  # as the pipeline's own call does
                 num_images_per_prompt=1,
                 do_classifier_free_guidance=guidance > 1,
             )

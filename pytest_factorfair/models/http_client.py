@@ -1,4 +1,4 @@
-"""HTTP: hosts and proxies, complete replies of a service, and pictures that a reply only links to."""
+"""The HTTP client of services: host and proxy look-up, complete replies, and linked pictures."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 def proxy(url: str) -> str | None:
-    """The proxy that the environment names for a URL."""
+    """The proxy that the environment sets for a URL; None without one."""
     parts = urlsplit(url)
     return None if proxy_bypass(parts.hostname or "") else getproxies().get(parts.scheme)
 
 
 def check_host(spec: str, url: str) -> None:
-    """Resolve the host of a model's service, if no proxy resolves it.
+    """Check that the host of a model's service can be resolved, unless a proxy resolves it.
 
     Raises:
         InputError: it cannot be resolved.
@@ -63,7 +63,7 @@ class Reply:
 
 
 class HttpClient:
-    """One session for the calls of one model, opened by the first call inside the running loop.
+    """An aiohttp session for the calls of one model, opened by the first call inside the running loop.
 
     The engine limits connections, so the session does not. The environment's proxy is looked up once per
     host: aiohttp's own ``trust_env`` starts a thread and reads ``~/.netrc`` for every request.
@@ -83,14 +83,14 @@ class HttpClient:
     async def request(
         self, method: str, url: str, *, body: bytes | None = None, headers: Mapping[str, str] | None = None
     ) -> Reply:
-        """Send a request and read the complete reply; do not follow redirects, which would pass on the key.
+        """Send a request and read the complete reply. Redirects are not followed: they could leak the key.
 
         Raises:
             FatalModelError: the server's certificate is not trusted.
             RetryableModelError: no connection, no complete reply, or none in time.
             RejectedRequestError: the reply is larger than ``largest`` bytes.
         """
-        import aiohttp  # takes 0.2 s, which a run without calls saves
+        import aiohttp  # lazy: takes 0.2 s, and a run without calls does not need it
 
         if self._session is None:
             self._session = aiohttp.ClientSession(
@@ -130,25 +130,25 @@ class HttpClient:
 
 
 async def fetch_picture(client: HttpClient, url: str, *, base_url: str) -> bytes:
-    """The bytes of a picture that a service links to, fetched without any key or redirect.
+    """Download a picture that a service links to, without sending a key or following redirects.
 
     Raises:
         RejectedRequestError: the URL may not be fetched, redirects, or the picture is too large.
         RetryableModelError: it cannot be fetched now.
     """
-    where = fit(url.partition("?")[0])  # the query is often a signature
+    where = fit(url.partition("?")[0])  # the query often contains a signature
     if not reachable(url, base_url):
         raise RejectedRequestError(
             f"{client.name}: the picture is at '{where}': only https is fetched, or the server's own host"
         )
     try:
         reply = await client.request("GET", url)
-    except FatalModelError as error:  # fatal for the picture's host, not for the service
+    except FatalModelError as error:  # the picture's host fails, not the service
         raise RejectedRequestError(str(error)) from None
     if reply.succeeded:
         return reply.body
     message = f"{client.name}: the picture at '{where}': {named(reply.status)}"
-    if reply.status in REDIRECTS:  # the next attempt would redirect too, and cost another picture
+    if reply.status in REDIRECTS:  # a retry would generate, and bill, another picture
         raise RejectedRequestError(f"{message}: redirects are not followed")
     raise RetryableModelError(message)
 

@@ -1,6 +1,6 @@
-"""What litellm knows about providers and models, read from its data files, and their keys in the environment.
+"""litellm's data on providers and models, and providers' keys in the environment.
 
-Importing litellm takes seconds; its price list alone is 3 MB of JSON and takes 30 ms.
+The data files are read directly: importing litellm takes seconds, parsing its price list (3 MB) 30 ms.
 """
 
 from __future__ import annotations
@@ -53,12 +53,15 @@ KEY_VARIABLES: Mapping[str, tuple[str, ...]] = {
 
 
 def missing_keys(provider: str) -> tuple[str, ...]:
-    """The variables of which one must be set; empty if one is set, or if that cannot be determined."""
+    """Environment variables, one of which must be set for a provider's key.
+
+    Empty if one of them is set, or if it is not known which are needed.
+    """
     return () if present_keys(provider) else KEY_VARIABLES.get(provider, ())
 
 
 def present_keys(provider: str) -> dict[str, str]:
-    """The keys that are set, by variable."""
+    """The provider's keys that the environment sets, by variable."""
     return {name: os.environ[name] for name in KEY_VARIABLES.get(provider, ()) if os.environ.get(name)}
 
 
@@ -68,7 +71,7 @@ def installed() -> bool:
 
 
 def providers() -> frozenset[str]:
-    """Every word that litellm accepts before the slash of a model id; empty without litellm."""
+    """Every provider name that litellm accepts before the slash of a model id; empty without litellm."""
     listed = {str(entry["litellm_provider"]) for entry in _models().values() if "litellm_provider" in entry}
     # The enum that litellm routes by; importing its module would take too long.
     source = _text(_file("types/utils.py"))
@@ -78,15 +81,15 @@ def providers() -> frozenset[str]:
 
 
 def provider(model_id: str) -> str | None:
-    """The provider of a bare model name in litellm's list ("gpt-4o": "openai")."""
+    """The provider that litellm lists for a model name without one ("gpt-4o": "openai")."""
     name = _models().get(model_id, {}).get("litellm_provider")
     return name if isinstance(name, str) else None
 
 
 def entry(model_id: str) -> Mapping[str, Any]:
-    """A model's entry in litellm's list, empty without one.
+    """A model's entry in litellm's list; empty if it is not listed.
 
-    Some providers' models are listed under the bare name ("openai/gpt-4o": "gpt-4o").
+    Some models are listed without their provider ("openai/gpt-4o" as "gpt-4o").
     """
     models = _models()
     model_id = model_id.removeprefix("litellm:")
@@ -94,17 +97,17 @@ def entry(model_id: str) -> Mapping[str, Any]:
         return models[model_id]
     named, _, bare = model_id.partition("/")
     listed = models.get(bare, {})
-    # One provider has several names there: "vertex_ai-anthropic_models", "bedrock_converse".
+    # The list has variants of a provider's name, such as "vertex_ai-anthropic_models" or "bedrock_converse".
     family = str(listed.get("litellm_provider", "")).replace("-", "_") + "_"
     return listed if family.startswith(f"{named}_") else {}
 
 
 def check(spec: ModelSpec, model_id: str) -> None:
-    """Check that a listed model can answer as it is asked to; models that are not listed may.
+    """Check, by litellm's list, that a model supports the way it is asked; unlisted models pass.
 
     Raises:
-        InputError: it sees no pictures, takes no JSON schema, or always reasons, so that its letters have no
-            probabilities.
+        InputError: the model cannot see pictures, does not support JSON schemas, or always reasons, so that
+            its letters have no probabilities.
     """
     listed = entry(model_id) if spec.answers != "text" else {}
     if not listed:

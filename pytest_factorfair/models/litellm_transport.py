@@ -1,4 +1,4 @@
-"""Every provider that litellm supports: any ``provider/model``, or ``litellm:ID`` to force it for any id.
+"""Models of all providers that litellm supports: ``provider/model``, or ``litellm:ID`` to force litellm.
 
 ``body.KEY=VALUE`` becomes an additional keyword argument of litellm (``body.reasoning_effort=low``,
 ``body.vertex_project=...``).
@@ -38,20 +38,20 @@ from pytest_factorfair.redaction import fit, shown_url
 TAKEN = frozenset(
     {"api_base", "num_retries", "max_retries", "drop_params", "fallbacks", "mock_response", "client"}
 )
-# Exceptions by the name of their class or of a base class, because importing the classes takes seconds. All
-# others are classified by their status.
+# By class names (also of base classes), because importing the classes takes seconds. Other exceptions are
+# classified by their status.
 _FATAL = frozenset({"UnsupportedParamsError", "LiteLLMUnknownProvider", "ModelNotMappedError"})
 _RETRYABLE = frozenset({"APITimeoutError", "APIConnectionError"})
-# "litellm.RateLimitError: RateLimitError: OpenAIException - slow down" says the same three times.
+# Redundant prefixes: "litellm.RateLimitError: RateLimitError: OpenAIException - slow down".
 _PREFIX = re.compile(r"^(?:(?:litellm\.)?\w* ?(?:Error|Exception|Timeout)(?:: | - ))+")
 
 
 def build(spec: ModelSpec) -> Model:
-    """The model of an id; the first call, or a check of what it can answer, imports litellm in seconds.
+    """Build the model of an id. litellm (some seconds) is imported by the first call or a capability check.
 
     Raises:
-        InputError: the provider is unknown, its key is missing, an argument is wrong, or the model cannot
-            answer so.
+        InputError: the provider is unknown, its key is missing, an argument is wrong, or the model does not
+            support the answer mode.
         MissingExtraError: litellm, or Pillow for pictures, is not installed.
     """
     asked = service.settings(spec, taken=TAKEN)
@@ -62,10 +62,10 @@ def build(spec: ModelSpec) -> Model:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The provider and model to ask, the address and the key.
+    """How litellm reaches a model: the provider's name, the model's name, the address and the key.
 
-    ``base_url`` is the address of its calls if the user or the environment sets it; ``own_url`` is the
-    user's.
+    ``base_url`` is the address of calls if the user or the environment sets it; ``own_url`` is the one that
+    the user set.
     """
 
     model: str
@@ -77,7 +77,7 @@ class Route:
 
 
 def route(spec: ModelSpec, *, base_url: str | None, api_key_env: str | None) -> Route:
-    """The route to the model of an id, as litellm chooses it.
+    """Work out provider, address and key of a model id as litellm does.
 
     Raises:
         InputError: the provider is unknown, its key is missing, or the base URL is wrong.
@@ -110,18 +110,18 @@ def _provider(spec: ModelSpec, model: str) -> str:
         raise InputError(f"model '{spec.text}': a model name must follow '{word}/'")
     providers = litellm_catalogue.providers()
     if word not in providers:
-        suggestion = nearest(word, providers, listing=False)  # litellm knows too many to list
+        suggestion = nearest(word, providers, listing=False)  # too many to list them all
         raise InputError(f"model '{spec.text}': unknown provider '{word}'{suggestion}")
     return word
 
 
 def _check_answers(spec: ModelSpec, path: Route) -> None:
-    """Check that the model can answer as it is asked to, as far as litellm knows.
+    """Check, by litellm's data, that the model supports the answer mode of the run.
 
-    A server of the user's own that speaks OpenAI's protocol is not in its list: probes find out.
+    litellm does not list the models of a user's own OpenAI-compatible server; probes test these later.
 
     Raises:
-        InputError: it cannot, or litellm does not know.
+        InputError: the model does not support the mode, or litellm does not list it.
     """
     litellm_catalogue.check(spec, path.model)
     if spec.answers in ("text", "people") or not spec.asked:
@@ -182,7 +182,7 @@ class LitellmTransport:
             raise service_error(self._name, error, keys=keys) from error
 
     async def close(self) -> None:
-        """Close litellm's clients for this loop; all models share them."""
+        """Close litellm's clients for this event loop, which all models share."""
         if self._library is not None:
             try:
                 await self._library.close_litellm_async_clients()
@@ -193,7 +193,7 @@ class LitellmTransport:
 
 
 def _library(route: Route, mode: str) -> Any:
-    """litellm, imported without fetching prices, reading ``.env`` files or printing advice."""
+    """Import litellm such that it fetches no prices, reads no ``.env`` files and prints no advice."""
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
     library: Any = import_module("litellm")
@@ -201,17 +201,21 @@ def _library(route: Route, mode: str) -> Any:
     library.suppress_debug_info = True
     bare = route.model.partition("/")[2] or route.model
     if not {route.model, bare} & library.model_cost.keys():
-        # In every call litellm searches long for an unknown model; its cost remains unknown.
+        # Registered, because litellm repeats a slow search in every call of an unknown model. Its cost stays
+        # unknown.
         library.register_model({route.model: {"litellm_provider": route.provider, "mode": mode}})
     return library
 
 
 def _client_without_retries(library: Any, route: Route, timeout: float) -> Any:
-    """OpenAI's client for providers that litellm calls with it; None for others, which litellm asks once."""
+    """An OpenAI client that never retries, for providers that litellm calls through OpenAI's client.
+
+    None for other providers, which litellm does not retry.
+    """
     if route.provider != "openai" and route.provider not in library.openai_compatible_providers:
         return None
     *_, key, url = library.get_llm_provider(route.model, api_base=route.own_url, api_key=route.key)
-    # A property, because litellm sets max_retries of any client that it calls.
+    # A read-only property, because litellm overwrites max_retries of every client that it is given.
     zero = property(lambda _: 0, lambda _client, _retries: None)
     openai = import_module("openai")
     once: Any = type("Once", (openai.AsyncOpenAI,), {"max_retries": zero})
@@ -221,13 +225,13 @@ def _client_without_retries(library: Any, route: Route, timeout: float) -> Any:
 
 
 def _plain_chat(completion: Any) -> Mapping[str, object]:
-    """The parts of litellm's answer that matter, as in the JSON of a chat completion."""
+    """The fields of litellm's chat completion that we use, in the form of OpenAI's JSON."""
     choice = completion.choices[0] if completion.choices else None
     if choice is None:
         return {}
     fields = getattr(choice.message, "provider_specific_fields", None) or {}
     ends = getattr(choice, "provider_specific_fields", None) or {}
-    # litellm calls a refusal of Claude's a filtered reply.
+    # litellm reports a refusal by Claude as content filtering.
     finish = "refusal" if ends.get("native_finish_reason") == "refusal" else choice.finish_reason
     logprobs: Any = getattr(choice, "logprobs", None)
     usage = getattr(completion, "usage", None)
@@ -237,7 +241,7 @@ def _plain_chat(completion: Any) -> Mapping[str, object]:
             {
                 "message": {
                     "content": choice.message.content,
-                    # An attribute since litellm 1.110.
+                    # provider_specific_fields until litellm 1.110, an attribute since.
                     "refusal": fields.get("refusal") or getattr(choice.message, "refusal", None),
                     "reasoning_content": getattr(choice.message, "reasoning_content", None),
                 },
@@ -250,7 +254,7 @@ def _plain_chat(completion: Any) -> Mapping[str, object]:
 
 
 def _plain_images(reply: Any) -> Mapping[str, object]:
-    """The parts of litellm's answer that matter, as in the JSON of an images reply."""
+    """The fields of litellm's image reply that we use, in the form of OpenAI's JSON."""
     usage = getattr(reply, "usage", None)
     names = ("b64_json", "url", "revised_prompt")
     return {
@@ -260,9 +264,9 @@ def _plain_images(reply: Any) -> Mapping[str, object]:
 
 
 class _Call(NamedTuple):
-    """litellm's name for a modality, and the provider's name in identities.
+    """The litellm function and mode for a modality, and the provider's name in identities.
 
-    ``repeats`` is whether litellm ignores ``max_retries`` here, and sends a failed request twice more.
+    ``repeats`` is whether this function ignores ``max_retries`` and repeats a failed request twice.
     """
 
     function: str
@@ -279,7 +283,7 @@ _CALLS: Mapping[Modality, _Call] = {
 
 
 def service_error(name: str, error: Exception, *, keys: Collection[str]) -> ServiceError:
-    """The error for a litellm exception; ``keys`` are the variables of the keys that it may have used."""
+    """The error for a litellm exception; ``keys`` are the variables from which a key may have been read."""
     body = getattr(error, "body", None)
     fields = body if isinstance(body, dict) else {}
     codes = frozenset(str(fields[key]) for key in ("code", "type") if fields.get(key))

@@ -1,4 +1,4 @@
-"""A model that runs in this process: it has its own thread, batches, a device, and limited memory.
+"""A model that runs in this process: in its own thread, in batches, on a device with limited memory.
 
 ``transformers_model`` generates text, ``diffusers_model`` generates pictures.
 """
@@ -55,15 +55,16 @@ class LocalArguments(Arguments):
 
 
 class LocalModel:
-    """A model on this machine. Requests that arrive during a batch form the next one.
+    """A model on this machine. Requests that arrive while a batch runs form the next one.
 
-    ``load`` is called in the model's own thread, by the first request; ``alike`` requests can share a batch.
+    The first request calls ``load`` in the model's own thread. Requests with the same value of ``alike`` can
+    share a batch.
     """
 
     price = FREE
     modes: tuple[AnswerMode, ...] = ()
     batches = 2
-    """How many batches of requests are taken at once: one runs, the next is chosen among the others."""
+    """How many batches of requests are accepted at once: one runs, the next is selected from the others."""
 
     def __init__(
         self,
@@ -86,7 +87,7 @@ class LocalModel:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="factorfair-generator")
 
     async def ask(self, request: Request) -> Response:
-        """Wait for the batch that the request becomes part of."""
+        """Queue the request, and wait for the batch that contains it."""
         outcome: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
         self._waiting.append((request, outcome))
         if self._worker is None or self._worker.done():
@@ -112,7 +113,7 @@ class LocalModel:
 
         batch: list[Waiting] = []
         try:
-            await asyncio.sleep(0)  # all requests of this turn of the loop belong to the first batch
+            await asyncio.sleep(0)  # requests made in the same turn of the loop join the first batch
             while self._waiting:
                 batch = self._next_batch()
                 run = asyncio.get_running_loop().run_in_executor
@@ -127,9 +128,9 @@ class LocalModel:
                 raise
 
     def _next_batch(self) -> list[Waiting]:
-        """The oldest request and those that can share a batch with it, nearest in length, as many as fit.
+        """The oldest request and, up to the batch size, the compatible ones nearest to it in length.
 
-        The prompts of a batch are padded to its longest, and padding takes as long as words.
+        All prompts of a batch are padded to the longest, and padding costs as much time as text.
         """
         size = self._generator.batch if self._generator else self._batch
         oldest, *newer = self._waiting
@@ -154,7 +155,9 @@ def _settle(waiting: asyncio.Future[Response], outcome: Response | BaseException
 
 
 class Generator(ABC, Generic[P]):
-    """A loaded model. ``batch`` shrinks until it fits into memory, ``closing`` ends the current batch.
+    """A model that is loaded and generates batches.
+
+    ``batch`` is reduced until a batch fits into memory; setting ``closing`` ends the current one.
 
     Raises:
         FatalModelError: the model cannot be loaded.
@@ -169,7 +172,7 @@ class Generator(ABC, Generic[P]):
             self.load()
         except FatalModelError:
             raise
-        except Exception as error:  # a checkpoint can be wrong in any way
+        except Exception as error:  # libraries raise anything for a broken checkpoint
             raise FatalModelError(f"{name}: cannot be loaded: {one_line(error)}") from error
 
     @abstractmethod
@@ -178,11 +181,11 @@ class Generator(ABC, Generic[P]):
 
     @abstractmethod
     def prepared(self, request: Request) -> P | ModelError:
-        """A request in the form that the model takes, or the error that explains why there is none."""
+        """Convert a request to the model's input; an error is returned, and concerns this request only."""
 
     @abstractmethod
     def generate(self, batch: list[P]) -> Sequence[Response | ModelError]:
-        """The outcomes of a batch, in order."""
+        """Generate the outcomes of a batch, in the order of its requests."""
 
     def __call__(self, requests: Sequence[Request]) -> list[Response | ModelError]:
         """The outcome of each request, in order."""
@@ -191,7 +194,7 @@ class Generator(ABC, Generic[P]):
         return [entry if isinstance(entry, ModelError) else next(outcomes) for entry in entries]
 
     def _outcomes(self, batch: list[P]) -> list[Response | ModelError]:
-        """Run all at once, or in halves if memory is too small or to find the request that fails."""
+        """Run the batch; if it fails, run its halves, to save memory or to isolate the bad request."""
         if not batch:
             return []
         half = len(batch) // 2
@@ -200,22 +203,22 @@ class Generator(ABC, Generic[P]):
             return [*self.generate(batch)]
         except ModelError:
             raise
-        except Exception as error:  # models are programs
+        except Exception as error:  # a model's code may raise anything
             message = f"{self.name}: {one_line(error)}"
-            if isinstance(error, torch.AcceleratorError):  # after a failed kernel the GPU is lost
+            if isinstance(error, torch.AcceleratorError):  # the GPU is unusable after a failed kernel
                 raise FatalModelError(message) from error
             if not half:
                 return [RejectedRequestError(message)]
         torch.cuda.empty_cache()
         outcomes = self._outcomes(batch[:half]) + self._outcomes(batch[half:])
-        # No request fails by itself, so together they were too many: only some devices have a type for that.
+        # No request fails alone, so the batch was too large. Not every device raises its own type for that.
         if all(isinstance(outcome, Response) for outcome in outcomes):
             self.batch = min(self.batch, half)
         return outcomes
 
 
 def chosen_device(requested: str) -> str:
-    """The device to use on this machine, in this process.
+    """Resolve a requested device for this process, from the GPUs that torch sees.
 
     Raises:
         RuntimeError: a GPU is wanted and none is visible.
@@ -226,7 +229,7 @@ def chosen_device(requested: str) -> str:
 
 
 def device(requested: str, *, gpus: int, worker: str) -> str:
-    """The device to use: with "auto" or "cuda", workers of pytest-xdist take the visible GPUs in turn.
+    """Resolve a requested device; for "auto" and "cuda", pytest-xdist's workers take the GPUs in turn.
 
     Raises:
         RuntimeError: a GPU is wanted and none is visible.
@@ -242,10 +245,10 @@ def device(requested: str, *, gpus: int, worker: str) -> str:
 
 
 def seed_of(request: Request) -> int:
-    """The seed of a request's own generator."""
+    """The seed of a request's own random generator."""
     return (request.seed << 20) + request.repeat
 
 
 def one_line(error: Exception) -> str:
-    """An error of a library in one line."""
+    """Format a library's exception as one line."""
     return fit(f"{type(error).__name__}: {error}")

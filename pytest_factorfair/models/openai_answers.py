@@ -1,7 +1,7 @@
 """Chat completions that answer with a letter as JSON, or with the probability of each letter.
 
-Services ignore parameters that they do not know, so every way is first tried with probes: prompts to which
-a service that takes the parameters, and one that ignores them, reply differently.
+Services silently ignore unknown parameters, so every way to ask is first tested with probes: prompts to
+which a service replies differently if it ignores the parameters.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pytest_factorfair.models.spec import ModelSpec
 from pytest_factorfair.redaction import fit
 
 MOST_TOKENS = 20
-"""Tokens whose log probabilities are asked for: as many as OpenAI and vLLM give."""
+"""How many log probabilities to request per token: the maximum of OpenAI and vLLM."""
 
 STRUCTURED = (
     "probabilities under structured output: what the model would say instead of a letter may be hidden"
@@ -32,18 +32,21 @@ STRUCTURED = (
 NO_PROBABILITIES = "{}"
 
 OWN_FIELDS = frozenset({"response_format", "logprobs", "continue_final_message", "add_generation_prompt"})
-"""Fields of a request that the mode of the answers decides."""
+"""Request fields that the answer mode sets, so that users cannot."""
 
 _LETTERS = ("A", "B", "C", "D")
 _BEFORE_THE_LETTER = re.compile(r'"answer"\s*:\s*"')
 _ROUNDING = 0.001
 _LIKELY = 0.2
-"""Probability of the letters if even a weak model continues an answer; if it starts anew, it is 0."""
+"""The letters' minimum probability in a continued answer; even weak models reach it.
+
+If the model starts a new answer instead, the probability is about 0.
+"""
 _WITHHELD = ("refusal", "filtered")
 
 
 class UnfitModelError(Exception):
-    """A reply shows that the model cannot answer in the way it was asked."""
+    """A reply shows that the model does not support this way to ask."""
 
 
 One = Annotated[
@@ -52,7 +55,7 @@ One = Annotated[
 
 
 class ProbabilitiesFormat(ChatFormat):
-    """The settings of a chat model that is asked for probabilities: nothing may reshape its distribution."""
+    """The settings of a chat model that is asked for probabilities, which sampling must not change."""
 
     temperature: One = 1
     top_p: One | None = None
@@ -64,33 +67,33 @@ class ProbabilitiesFormat(ChatFormat):
 
 
 class Way(ABC):
-    """A way to ask for letters: what it adds to a request, and what it makes of a reply."""
+    """A way to ask for letters: extends requests, interprets replies, and tests whether it is supported."""
 
     parameter: ClassVar[str]
-    """The field that the service must support."""
+    """The request field that the service must support."""
     probes: ClassVar[tuple[Request, ...]]
 
     @abstractmethod
     def request(self, request: Request, body: Mapping[str, Any]) -> dict[str, object]:
-        """The fields of a request, from those of a chat completion."""
+        """Extend ``body``, the fields of a plain chat completion, to ask for a letter."""
 
     @abstractmethod
     def response(self, reply: Mapping[str, Any], plain: Response) -> Response:
-        """The response in a reply; ``plain`` is the chat completion's.
+        """The response with the letter or probabilities; ``plain`` is the reply read as plain text.
 
         Raises:
-            UnfitModelError: the model cannot answer in this way.
+            UnfitModelError: the model does not support this way.
         """
 
     @abstractmethod
     def objection(self, responses: Sequence[Response]) -> str:
-        """Why the responses to the probes show that the service does not support it; "" if they do not."""
+        """Why the responses to the probes show that the service does not support this way; "" if it does."""
 
 
 def ways(spec: ModelSpec, *, openai: bool) -> tuple[Way, ...]:
-    """The ways to get the letters that a spec asks for, the best first.
+    """The ways to ask for letters in the spec's answer mode, the preferred one first.
 
-    ``openai`` is whether the service is known to do as OpenAI does, which never continues an answer.
+    ``openai`` is whether the service behaves like OpenAI's, which never continues a begun answer.
     """
     scored = spec.answers == "probabilities"
     if openai:
@@ -106,11 +109,11 @@ def _probe(prompt: str) -> Request:
 
 @dataclass(frozen=True)
 class Schema(Way):
-    """Structured output: a JSON schema with the letters of each query.
+    """Structured output: a JSON schema that only allows the letters of the query.
 
-    ``nested`` is OpenAI's form of it, which vLLM, SGLang, llama.cpp and Ollama take, too; the other one is
-    that of TGI (``value``) and llama-cpp-python (``schema``). If it is ``scored``, the answer is the
-    probabilities of the tokens at the letter.
+    ``nested`` selects OpenAI's form of the field, which vLLM, SGLang, llama.cpp and Ollama also accept;
+    otherwise it has the form of TGI (``value``) and llama-cpp-python (``schema``). If ``scored``, the answer
+    consists of the probabilities of the tokens at the letter's position.
     """
 
     scored: bool = False
@@ -174,12 +177,12 @@ class Schema(Way):
 
 
 class Begun(Way):
-    """An assistant turn that is begun, so that the next token is the letter."""
+    """A prefilled assistant turn that the model continues, so that the next token is the letter."""
 
     parameter = "continue_final_message"
     probes = tuple(_probe(f'Reply with exactly {BEGUN}{letter}"}} and nothing else.') for letter in "AB")
 
-    def request(self, request: Request, body: Mapping[str, Any]) -> dict[str, object]:  # noqa: ARG002  # the same for all
+    def request(self, request: Request, body: Mapping[str, Any]) -> dict[str, object]:  # noqa: ARG002
         return {
             **body,
             **{name: 1 for name in ("max_tokens", "max_completion_tokens") if name in body},
@@ -213,7 +216,7 @@ class Begun(Way):
 
 
 def _tokens(reply: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The tokens of a chat completion with their log probabilities; none if it has none."""
+    """The tokens of a chat completion with their log probabilities; empty if the reply has none."""
     logprobs = reply["choices"][0].get("logprobs")
     content = logprobs.get("content") if isinstance(logprobs, Mapping) else None
     return [token for token in content if isinstance(token, Mapping)] if isinstance(content, list) else []
@@ -224,7 +227,7 @@ def _text(token: Mapping[str, Any]) -> str:
 
 
 def _distribution(token: Mapping[str, Any]) -> str:
-    """The likeliest tokens in a token's place, as JSON, by falling probability, NaN if it is not a number."""
+    """The likeliest tokens at a token's position as JSON, by descending probability (NaN if not a number)."""
     listed = token.get("top_logprobs")
     top = (
         [alternative for alternative in listed if isinstance(alternative, Mapping)]
@@ -235,15 +238,17 @@ def _distribution(token: Mapping[str, Any]) -> str:
     for alternative in top:
         logprob, probability = alternative.get("logprob"), math.nan
         if isinstance(logprob, int | float) and not isinstance(logprob, bool):
-            # Rounding may leave a probability just above 1; one far above it is kept, and refused later.
+            # Rounding can make a probability slightly larger than 1. A much larger one is kept: it is an
+            # error, which is reported when the answer is read.
             probability = math.exp(min(logprob, 1.0))
             probability = probability if logprob > _ROUNDING else min(probability, 1.0)
         pairs.append((_text(alternative), probability))
     pairs.sort(key=lambda pair: -pair[1])
-    # vLLM lists the token that it drew even if it is not among the likeliest: it would not bound the others.
+    # vLLM appends the sampled token even if it is not among the likeliest. It is removed, because tokens that
+    # are not listed may be likelier.
     if len(pairs) >= MOST_TOKENS and pairs[-1][0] == _text(token):
         pairs.pop()
     probabilities: dict[str, float] = {}
-    for text, probability in pairs:  # parts of a character look alike
+    for text, probability in pairs:  # partial characters decode to the same text
         probabilities[text] = probabilities.get(text, 0.0) + probability
     return json.dumps(probabilities, ensure_ascii=False)

@@ -17,7 +17,7 @@ from pytest_factorfair.models.arguments import Count, PassedOn, Seconds, Share, 
 from pytest_factorfair.models.openai_errors import Complaint, MalformedReplyError
 from pytest_factorfair.models.openai_format import Fetch, Format, Parameters, tokens
 
-# In lower case: OpenAI's words, then those of services that pass on their own (Bedrock, Gemini, GLM).
+# In lower case: OpenAI's values, then those of providers that services pass through (Bedrock, Gemini, GLM).
 _FINISHES: Mapping[str, Finish] = {
     "length": "length",
     "content_filter": "filtered",
@@ -35,7 +35,7 @@ _FINISHES: Mapping[str, Finish] = {
 
 
 class ChatFormat(Format):
-    """The settings of a chat model, and its requests and replies."""
+    """The settings of a chat model; builds its requests and reads its replies."""
 
     temperature: Temperature = 0
     max_tokens: Count = 1024
@@ -64,16 +64,16 @@ class ChatFormat(Format):
         return {**parameters, **({"seed": request.seed} if self.seed else {}), "messages": messages}
 
     def content(self, request: Request) -> str | list[dict[str, object]]:
-        """The user's message: its words, or its parts."""
+        """The content of the user message: a text, or a list of parts."""
         return request.prompt
 
     async def response(
         self,
         reply: Mapping[str, object],
         *,
-        prompt: str,  # noqa: ARG002  # pictures need it
+        prompt: str,  # noqa: ARG002  # for pictures
         model: str,
-        fetch: Fetch,  # noqa: ARG002  # pictures need it
+        fetch: Fetch,  # noqa: ARG002  # for pictures
     ) -> Response:
         return response_of(reply, model=model)
 

@@ -1,4 +1,4 @@
-"""Replies of OpenAI-compatible services: the JSON in them, and what a failure means for the run."""
+"""Parse replies of OpenAI-compatible services, and classify their errors: fatal, retryable or rejected."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from pytest_factorfair.errors import (
     RetryableModelError,
 )
 
-# No key, no money or a wrong address: the next call fails, too. A 403 or 404 may concern a single prompt (a
-# policy, a gateway that routes by content): the engine stops only if every prompt gets it.
+# Key, payment or address are wrong, so the next call would fail, too. A 403 or 404 may concern a single
+# prompt (a policy, a gateway that routes by content): the engine stops only if all prompts get it.
 FATAL = frozenset({401, 402, 405, 407, 410})
 RETRYABLE = frozenset({408, 409, 425, 429})
 OUT_OF_MONEY = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
@@ -41,7 +41,7 @@ _FILTERED = frozenset(
         "responsibleaipolicyviolation",  # Azure, as the inner error
     }
 )
-# Part of what services say about a parameter that a model does not accept.
+# Phrases in services' messages about a parameter that a model does not accept.
 _UNSUPPORTED = (
     "unsupported",
     "not support",
@@ -57,19 +57,19 @@ _UNSUPPORTED = (
 
 
 class MalformedReplyError(Exception):
-    """A body that is cut off, not JSON, or without a message or picture."""
+    """A reply is cut off, not JSON, or lacks a message or picture."""
 
 
 def parsed(body: bytes) -> dict[str, object]:
-    """The JSON object of a body.
+    """Parse the body of a reply as a JSON object.
 
     Raises:
-        MalformedReplyError: the body is anything else.
+        MalformedReplyError: the body is not a JSON object.
     """
     try:
         try:
             content = from_json(body)
-        except ValueError:  # Python's parser is slower, but reads byte order marks and half surrogate pairs
+        except ValueError:  # Python's parser is slower, but accepts byte order marks and lone surrogates
             content = json.loads(body)
     except (ValueError, RecursionError):
         kind = "HTML, not JSON" if body.lstrip()[:1] == b"<" else "cut off or not JSON"
@@ -81,7 +81,7 @@ def parsed(body: bytes) -> dict[str, object]:
 
 @dataclass(frozen=True, slots=True)
 class Complaint:
-    """An error body: its message, the service's codes for it, the parameter it is about."""
+    """A service's error message, with its error codes and the parameter that it is about."""
 
     message: str
     codes: frozenset[str] = frozenset()
@@ -93,17 +93,17 @@ class Complaint:
         return any(code.replace("_", "").lower() in _FILTERED for code in self.codes)
 
     def refuses(self, parameter: str) -> bool:
-        """Whether the model does not support the parameter (as opposed to a value out of range)."""
+        """Whether the parameter itself is unsupported, as opposed to a value out of range."""
         text = " ".join((*self.codes, self.message)).lower()
         about = self.parameter == parameter or parameter in self.message
         return about and any(word in text for word in _UNSUPPORTED)
 
 
 class ServiceError(Exception):
-    """A service did not answer: its complaint, and the run's error unless the call is adapted.
+    """A service replied with an error; ``error`` is what to raise unless the call can be adapted.
 
-    ``is_filtered`` means that a content filter blocked the prompt, ``adaptable`` that the call may succeed
-    without the parameter that the complaint names.
+    ``is_filtered`` means that a content filter blocked the prompt; ``adaptable`` means that the call may
+    succeed without the parameter that the complaint names.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class ServiceError(Exception):
 
 
 def complaint(body: bytes) -> Complaint:
-    """The complaint in a body of OpenAI, Azure, vLLM, Ollama and others, or in plain text."""
+    """Read an error body as OpenAI, Azure, vLLM, Ollama and others write it, or plain text."""
     try:
         content = parsed(body)
     except MalformedReplyError:
@@ -147,7 +147,7 @@ def status_in(complaint: Complaint) -> int:
 
 
 def error_of(status: int, message: str, *, codes: AbstractSet[str], headers: Mapping[str, str]) -> ModelError:
-    """The error for a status other than success; ``codes`` are the service's own."""
+    """The error to raise for an HTTP status other than success; ``codes`` are the service's error codes."""
     cause = Cause("status", str(status))
     if status in FATAL or OUT_OF_MONEY & codes or status in REDIRECTS:
         return FatalModelError(message, cause=cause, billable=False)
@@ -168,7 +168,7 @@ def named(status: int) -> str:
 
 
 def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Seconds to wait, from Retry-After-Ms or Retry-After (seconds or an HTTP date); None if absent."""
+    """Seconds to wait according to Retry-After-Ms or Retry-After (seconds or HTTP date); None if absent."""
     milliseconds = _seconds(headers.get("Retry-After-Ms", ""))
     if milliseconds is not None:
         return milliseconds / 1000

@@ -1,6 +1,6 @@
-"""The part of OpenAI's protocol that text and pictures share.
+"""The base class of formats: what text and pictures have in common in OpenAI's protocol.
 
-A format is a provider's settings and their meaning: the fields of a request, and the response in a reply.
+A format holds a model's settings, builds the fields of a request, and reads the response from a reply.
 ``openai_chat`` is the format of text, ``openai_images`` that of pictures.
 """
 
@@ -19,7 +19,7 @@ Fetch = Callable[[str], Awaitable[bytes]]
 
 
 class Format(Arguments, ABC):
-    """How to ask a model of a service; the same for HTTP and litellm."""
+    """The settings of a model, its requests and its replies, whether sent by HTTP or through litellm."""
 
     seed: Flag = False
     base_url: Text | None = None
@@ -34,7 +34,7 @@ class Format(Arguments, ABC):
     @property
     @abstractmethod
     def parameters(self) -> Parameters:
-        """The parameters of every request, including those passed on."""
+        """The parameters of every request, including those that the user passes on."""
 
     @property
     @abstractmethod
@@ -49,15 +49,15 @@ class Format(Arguments, ABC):
     async def response(
         self, reply: Mapping[str, object], *, prompt: str, model: str, fetch: Fetch
     ) -> Response:
-        """The response in a reply; ``fetch`` downloads what the reply only links to.
+        """Read the response from a reply; ``fetch`` downloads pictures that the reply links to.
 
         Raises:
-            MalformedReplyError: there is none, or it is incomplete.
+            MalformedReplyError: the reply contains no response, or an incomplete one.
         """
 
     @abstractmethod
     def without_refused(self, sent: Parameters, complaint: Complaint) -> Parameters | None:
-        """The parameters without the one that the model does not support; None if it rejects none."""
+        """The parameters without the one that the complaint rejects; None if it rejects none of them."""
 
     @abstractmethod
     def dropped(self, sent: Parameters) -> tuple[str, ...]:
@@ -65,9 +65,9 @@ class Format(Arguments, ABC):
 
     @abstractmethod
     def notes(self, dropped: tuple[str, ...]) -> tuple[str, ...]:
-        """Departures from the settings that a report must mention."""
+        """The notes for reports about settings that were not applied."""
 
 
 def tokens(count: object) -> int | None:
-    """A number of tokens; None for anything else."""
+    """The value if it is a valid number of tokens, otherwise None."""
     return count if isinstance(count, int) and not isinstance(count, bool) and count >= 0 else None

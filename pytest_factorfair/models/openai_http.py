@@ -26,20 +26,21 @@ from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.models.spec import ModelSpec
 from pytest_factorfair.redaction import conceal, conceal_path, conceal_variable, fit, redacted, shown_url
 
-# The path of requests, the key of the result in a reply, and the provider's name in identities.
+# By modality: the path of requests, the key of the result in a reply, the provider's name in identities.
 _ROUTES: Mapping[Modality, tuple[str, str, str]] = {
     "text": ("chat/completions", "choices", "chat_completions"),
     "image": ("images/generations", "data", "image_endpoint"),
 }
-# These models always send base64, and reject a request that asks for it.
+# These models always return base64, and reject requests that ask for it.
 _ALWAYS_ENCODED = ("gpt-image", "chatgpt-image")
 
 
 def build(spec: ModelSpec) -> Model:
-    """The model of an id, validated and not yet connected.
+    """Build the model of an id; arguments are validated, but no connection is made.
 
     Raises:
-        InputError: an argument, the base URL or the key is missing or wrong, or the model cannot answer so.
+        InputError: an argument, the base URL or the key is missing or wrong, or the model does not support
+            the answer mode.
         MissingExtraError: pictures are asked for, and Pillow is not installed.
     """
     asked = service.settings(spec)
@@ -64,14 +65,14 @@ class HttpTransport:
         self.model = server.model
         self.endpoint = f"openai/{server.host}"
         self.url = server.base_url
-        # Another server of the same model has its own price.
+        # The listed price is OpenAI's own; other servers of the same model have other prices.
         self.listed_as = name if server.is_openai else None
 
     async def send(self, body: Mapping[str, object]) -> Mapping[str, object]:
         content = {"model": self.model, **body}
         try:
             encoded = to_json(content)
-        except ValueError:  # half a surrogate pair, which only Python's encoder can escape
+        except ValueError:  # a lone surrogate, which only json can escape
             encoded = json.dumps(content).encode()
         reply = await self._client.request("POST", self._target, body=encoded, headers=self._server.headers)
         fields = parsed(reply.body) if reply.succeeded else {}
@@ -90,7 +91,7 @@ class HttpTransport:
         await self._client.close()
 
     def _error(self, status: int, reply: Reply) -> ModelError:
-        """The error of a failed call: what the status means here, then the message of the server."""
+        """The error of a failed call: an explanation of its status, followed by the server's message."""
         server, server_complaint = self._server, complaint(reply.body)
         message, address = fit(server_complaint.message), shown_url(server.base_url)
         if status in openai_errors.REDIRECTS:
@@ -109,7 +110,7 @@ class HttpTransport:
 
 
 OPENAI_URL = "https://api.openai.com/v1"
-# By the word before the slash: the variable of the base URL, that of the key.
+# By the word before the slash of an id: the environment variables of the base URL and of the key.
 _VARIABLES = {
     "openai": ("OPENAI_BASE_URL", "OPENAI_API_KEY"),
     "hosted_vllm": ("HOSTED_VLLM_API_BASE", "HOSTED_VLLM_API_KEY"),
@@ -118,7 +119,7 @@ _VARIABLES = {
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """An OpenAI-compatible service. ``key_from`` is the variable of the key, empty without one."""
+    """An OpenAI-compatible server. ``key_from`` is the variable that holds its key, "" if it needs none."""
 
     model: str
     base_url: str
@@ -132,18 +133,18 @@ class Server:
 
     @property
     def headers(self) -> dict[str, str]:
-        """The headers of every call; the key is used nowhere else."""
+        """The headers of every call; the only place where the key is used."""
         plain = {"Content-Type": "application/json", "User-Agent": "pytest-factorfair"}
         return plain | ({"Authorization": f"Bearer {self.key}"} if self.key else {})
 
     @property
     def is_openai(self) -> bool:
-        """Whether OpenAI itself answers, so that its prices hold and a key is needed."""
+        """Whether this is OpenAI's own service, so that its listed prices apply and a key is required."""
         return f".{urlsplit(self.base_url).hostname}".endswith(".api.openai.com")
 
 
 def locate(spec: ModelSpec, *, base_url: str | None, api_key_env: str | None) -> Server:
-    """The server of an id.
+    """Work out which server answers a model id, at which URL and with which key.
 
     ``openai/`` and ``hosted_vllm/`` are our own prefixes and are not sent; any other id is sent to
     ``base_url`` unchanged, with a key only if ``api_key_env`` names one.
@@ -169,10 +170,10 @@ def locate(spec: ModelSpec, *, base_url: str | None, api_key_env: str | None) ->
 
 
 def checked_url(spec: ModelSpec, url: str) -> str:
-    """The base URL without the paths that are appended to it.
+    """Validate a base URL, and remove an API path at its end, which is appended to it later.
 
     Raises:
-        InputError: it is not a base URL, or contains a password, which reports would show.
+        InputError: it is not a base URL, or contains a user name or password, which reports would show.
     """
     try:
         parts = urlsplit(url.strip())
@@ -195,7 +196,7 @@ def checked_url(spec: ModelSpec, url: str) -> str:
 
 
 def key_in(spec: ModelSpec, name: str, *, needed: bool) -> str:
-    """The key in an environment variable, "" without one; a model that is not asked needs none.
+    """Read the key from an environment variable; "" if there is none and it is not ``needed``.
 
     Raises:
         InputError: it is needed and missing, or malformed.

@@ -1,7 +1,7 @@
-"""Image generation: the format of image models. One call is one picture.
+"""Image generation: the format of image models. Each call returns one picture.
 
 Arguments: size, quality, style, format (png, the services' default; webp and jpeg are smaller), seed=true
-(sends each request's own seed, where a service takes one), base_url, api_key_env, timeout (600 s), and
+(sends each request's own seed, if the service supports it), base_url, api_key_env, timeout (600 s), and
 ``body.KEY=VALUE``, which is passed on unchanged.
 """
 
@@ -30,7 +30,7 @@ Size = Annotated[str, Field(pattern=r"^(?:\d+x\d+|auto)$"), Expected("WIDTHxHEIG
 
 
 class ImageFormat(Format):
-    """The settings of an image model, and its requests and replies."""
+    """The settings of an image model; builds its requests and reads its replies."""
 
     size: Size | None = None
     quality: Text | None = None
@@ -102,10 +102,10 @@ class ImageFormat(Format):
 
 
 def _whole(picture: str | bytes) -> bytes:
-    """The bytes of a picture, decoded from base64 if they are text; runs in a thread because it is slow.
+    """Decode a picture from base64, or return its bytes unchanged; run in a thread because it is slow.
 
     Raises:
-        MalformedReplyError: they cannot be decoded.
+        MalformedReplyError: the base64 is invalid.
     """
     from pytest_factorfair.pictures.decode import decode
 

@@ -1,8 +1,8 @@
-"""Chat completions of a model that looks at a picture and says whom it sees, by enumerated words.
+"""Chat completions of a vision model that describes the people in a picture with words from a fixed list.
 
-A query's options are the words: each names a group of one attribute. The reply is a list from left to right,
-``{"seen": [{"gender": "female", "race": "unclear"}]}``. The words are asked for as a JSON schema (structured
-output); a service that refuses schemas has only the prompt to go by.
+The words are the options of the query: each names a group of one attribute. The reply lists people from left
+to right, ``{"seen": [{"gender": "female", "race": "unclear"}]}``. A JSON schema (structured output) enforces
+the words; with a service that rejects schemas, only the prompt asks for them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SCHEMA = "response_format"
 
 
 def words(query: Query) -> dict[str, tuple[str, ...]]:
-    """The words that may be said of each attribute; the last one means "cannot tell"."""
+    """The words that a reply may use for each attribute; the last one means "cannot tell"."""
     vocabulary: dict[str, tuple[str, ...]] = {}
     for option in query.options:
         for attribute in option.groups:
@@ -45,7 +45,7 @@ def _object(properties: Mapping[str, object]) -> dict[str, object]:
 
 
 class PeopleFormat(ChatFormat):
-    """The settings of a chat model that looks at pictures, and its requests."""
+    """The settings of a chat model that describes the people in pictures; builds its requests."""
 
     @property
     def parameters(self) -> Parameters:

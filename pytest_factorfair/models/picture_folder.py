@@ -1,8 +1,9 @@
-"""Pictures made elsewhere: ``images:DIR``.
+"""Existing pictures in a folder as a model: ``images:DIR``.
 
-Without a manifest, the pictures of a case are ``DIR/<case id>/*.png`` (or jpg, jpeg, webp), by name: the
-first answers its first query, and so on. With ``DIR/manifest.jsonl``, one JSON object per line, ``file``
-(below DIR) answers ``prompt`` and ``repeat`` (0), as ``factorfair store export --images`` writes it.
+Without a manifest, the pictures of a case are ``DIR/<case id>/*.png`` (or jpg, jpeg, webp), sorted by name:
+the first answers the first query, and so on. A manifest, ``DIR/manifest.jsonl``, has one JSON object per
+line: the picture ``file`` (below DIR) answers ``prompt`` and ``repeat`` (default 0). The command
+``factorfair store export --images`` writes one.
 A missing picture is an error of its query only.
 """
 
@@ -30,13 +31,13 @@ from pytest_factorfair.redaction import fit
 
 MANIFEST = "manifest.jsonl"
 KINDS = (".png", ".jpg", ".jpeg", ".webp")
-TAIL = 4096  # bytes at the end of a picture that distinguish it from others of its name and size
+TAIL = 4096  # bytes at the end of a file that are hashed to distinguish pictures of the same name and size
 
 Key = tuple[str, int]
 
 
 def build(spec: ModelSpec) -> Model:
-    """The model of a folder, all its names validated and no picture read.
+    """Build the model of a folder: all file names are validated, no picture is read.
 
     Raises:
         InputError: the folder is missing, its manifest is wrong, or a subfolder belongs to no case.
@@ -66,7 +67,7 @@ class PictureFolder:
         }
 
     async def ask(self, request: Request) -> Response:
-        """Read the picture unchanged."""
+        """Read the picture that answers the request, unchanged."""
         path = self._album.pictures.get((request.prompt, request.repeat))
         if path is None:
             raise RejectedRequestError(f"{self._name}: {self._album.lacks(request)}")
@@ -77,7 +78,7 @@ class PictureFolder:
         return Response("", cost=0.0, model=self._name, image=image)
 
     def surplus(self, asked: AbstractSet[Key]) -> str | None:
-        """The warning about pictures that answer no query of a run; None if there are none."""
+        """A warning about pictures that answer no query of the run; None if there are none."""
         pictures = self._album.pictures
         unused = sorted(
             map(str, {*pictures.values()} - {path for key, path in pictures.items() if key in asked})
@@ -87,11 +88,11 @@ class PictureFolder:
         return f"{self._name}: {len(unused):,} of its pictures are not used, such as {unused[0]}"
 
     async def close(self) -> None:
-        """Do nothing: no resource is open."""
+        """Do nothing: there is no open resource."""
 
 
 def _digest(pictures: Mapping[Key, Path]) -> str:
-    """A SHA-256 of which picture answers what, from sizes and file ends; whole files take too long."""
+    """A SHA-256 of requests and their pictures (name, size and last bytes, as whole files take too long)."""
     digest = hashlib.sha256()
     for (prompt, repeat), path in sorted(pictures.items()):
         with path.open("rb") as file:
@@ -104,13 +105,13 @@ def _digest(pictures: Mapping[Key, Path]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Album:
-    """Pictures by prompt and repeat; ``places`` is where the pictures of a prompt are expected."""
+    """Pictures by prompt and repeat; ``places`` are the folders in which a prompt's pictures are expected."""
 
     pictures: Mapping[Key, Path]
     places: Mapping[str, Path]
 
     def lacks(self, request: Request) -> str:
-        """Why a request has no picture, in words."""
+        """Explain why a request has no picture."""
         folder = self.places.get(request.prompt)
         if folder is None:
             return "no picture is named for this prompt"
@@ -120,10 +121,10 @@ class Album:
 
 
 def by_case(folder: Path, checklists: tuple[Checklist, ...]) -> Album:
-    """The pictures in folders named after the cases of the checklists.
+    """Find the pictures in folders that are named after the cases of the checklists.
 
     Raises:
-        InputError: a folder belongs to no case or contains other files than pictures, or there is no folder.
+        InputError: a folder belongs to no case or contains files other than pictures, or there is no folder.
     """
     by_id: dict[str, tuple[Checklist, Case]] = {}
     for checklist in checklists:
@@ -149,10 +150,10 @@ def by_case(folder: Path, checklists: tuple[Checklist, ...]) -> Album:
 
 
 def listed(manifest: Path) -> Album:
-    """The pictures a manifest names; of two for the same prompt and repeat, the later one.
+    """Read the pictures from a manifest; a later line replaces an earlier one with its prompt and repeat.
 
     Raises:
-        InputError: a line is wrong, its file is missing, or the pictures are of more than one model.
+        InputError: a line is wrong, its file is missing, or the pictures come from more than one model.
     """
     try:
         lines = manifest.read_text(encoding="utf-8")
@@ -177,10 +178,10 @@ def listed(manifest: Path) -> Album:
 
 
 def _held(folder: Path, by_id: Mapping[str, object]) -> dict[str, list[Path]]:
-    """The pictures by the case whose folder they are in; names that begin with a dot are left out.
+    """The pictures of each case's folder; files and folders that begin with a dot are ignored.
 
     Raises:
-        InputError: a folder belongs to no case or holds other files than pictures, or there is none.
+        InputError: a folder belongs to no case or contains files other than pictures, or there is no folder.
     """
     paths_by_case: dict[str, list[Path]] = {}
     for subfolder in sorted(folder.iterdir()):

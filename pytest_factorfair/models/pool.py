@@ -1,8 +1,8 @@
-"""Copies of a model or a detector in the actors of a Ray cluster, asked as one.
+"""Copies (replicas) of a model or a detector in the actors of a Ray cluster, used like a single one.
 
-Ray restarts an actor that dies, but repeats no request, so that each is granted and counted. An actor is live
-while it answers our pings: Ray itself reports a lost connection only after minutes. It answers with values,
-because Ray would wrap an exception in a remote traceback.
+Ray restarts an actor that dies, but does not repeat its requests, because the engine must grant and count
+every call. An actor is considered alive while it answers our pings, because Ray reports a lost connection
+only after minutes. Errors are returned, not raised, because Ray would wrap them in a remote traceback.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from pytest_factorfair.redaction import fit
 T = TypeVar("T")
 
 LOST = Cause("unknown", "replica lost")
-"""The cause of a request's failure if it lost every replica that it was given to."""
+"""The cause of failure of a request if every replica that received it was lost."""
 
 UNFIT = Cause("unknown", "replica unfit")
-"""The cause of an error of a replica that must not be asked."""
+"""The cause of failure if a replica could not build its copy, or built one with another identity."""
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """The object that a replica builds, and the identity that it must have."""
+    """What a replica must build: the object's name, how to build it, and the identity it must have."""
 
     name: str
     build: Callable[[], Any]
@@ -50,9 +50,9 @@ class Order:
 
 
 class Replica:
-    """One copy, in a process of its own; ``pickled`` is an ``Order``. Subclasses add ``ask(request)``.
+    """A copy of an object in an actor process; ``pickled`` is an ``Order``. Subclasses add ``ask(request)``.
 
-    ``copy`` is the object that was built; None if ``problem`` says why there is none.
+    ``copy`` is the object that was built, or None; ``problem`` then says why it could not be built.
     """
 
     def __init__(self, pickled: bytes) -> None:
@@ -72,26 +72,26 @@ class Replica:
             if different:
                 self.copy = None
                 self.problem = f"has another identity: {'; '.join(different)}"
-        except BaseException as error:  # noqa: BLE001  # whatever it is, the run reports it
+        except BaseException as error:  # noqa: BLE001  # any error is reported by the run
             kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
             self.problem = f"cannot build it: {kind}{fit(str(error))}"
 
     @property
     def unfit(self) -> FatalModelError:
-        """Its answer without a copy."""
+        """The error with which a replica without a copy answers every request."""
         return FatalModelError(self.problem, cause=UNFIT)
 
     def ready(self) -> tuple[str, str]:
-        """The ping: returns its host and process, and its problem."""
+        """Answer a ping with the replica's host and process, and its problem ("" without one)."""
         return f"{socket.gethostname()} (pid {os.getpid()})", self.problem
 
 
 @dataclass(eq=False, slots=True)
 class Slot:
-    """A replica as the controlling process sees it.
+    """The state of a replica in the controlling process.
 
-    ``busy`` is its number of requests; while it is ``reserved`` it gets no other. ``gone`` is done as soon as
-    the replica is given up, and None while it is not live. ``deaths`` counts those in a row.
+    ``busy`` is its number of current requests; while it is ``reserved`` it gets no further ones. ``gone`` is
+    completed when the replica is given up, and None while it is not alive. ``deaths`` counts deaths in a row.
     """
 
     actor: Any
@@ -103,11 +103,11 @@ class Slot:
 
 
 class Pool(Generic[T]):
-    """The replicas of an order: the least busy one gets the next request.
+    """Distributes requests over the replicas of an order: the least busy one gets the next request.
 
-    ``kind`` is their class, and ``per_replica`` the number of requests that one takes at a time. All methods
-    but ``connect`` are called in one event loop. ``T`` is a replica's answer; a ``ModelError`` that it
-    returns is raised.
+    ``kind`` is the class of the replicas, ``per_replica`` the number of requests that one takes at a time.
+    All methods except ``connect`` are called in one event loop. ``T`` is the type of a replica's answer; a
+    ``ModelError`` that a replica returns is raised.
     """
 
     def __init__(
@@ -128,25 +128,25 @@ class Pool(Generic[T]):
         self._keepers: list[asyncio.Task[None]] = []
         self._failure: FatalModelError | None = None
         self._answered = False
-        self._without = 0.0  # since when no replica is live, by the loop's clock
+        self._without = 0.0  # when the last live replica was lost, by the loop's clock
         self._alone = asyncio.Lock()
         self._change = asyncio.Event()
 
     @property
     def parallel(self) -> int | None:
-        """The requests that all replicas take; None until the number of replicas is known."""
+        """How many requests all replicas together take at a time; None until their number is known."""
         return None if self._count is None else self._count * self._per_replica
 
     def connect(self) -> None:
-        """Join the cluster, and find out how many replicas it has room for.
+        """Connect to the cluster, and determine how many replicas fit.
 
         Raises:
-            InputError: the cluster does not exist, refuses us, or has too few GPUs.
+            InputError: there is no such cluster, it refuses the connection, or it has too few GPUs.
         """
         self._ray = self._cluster.connect()
         gpus = self._replicas.gpus
         room = self._cluster.room(gpus) if gpus else self._count or 0
-        # A cluster that the user named may start nodes on demand.
+        # Not an error for a cluster that the user named: it may start nodes on demand.
         if not room and (self._count is None or not self._cluster.named):
             raise InputError(
                 f"{self._cluster.place}: no node has {gpus:g} GPUs for a replica (the cluster has "
@@ -157,7 +157,7 @@ class Pool(Generic[T]):
 
     @property
     def notice(self) -> str | None:
-        """A line about replicas that the cluster has no room for yet."""
+        """A message if the cluster does not have enough GPUs for all replicas yet; otherwise None."""
         placed = sum(bool(slot.where) for slot in self._slots) or self._room
         if self._count is None or self._count in (self._room, placed):
             return None
@@ -168,12 +168,12 @@ class Pool(Generic[T]):
         )
 
     async def ask(self, request: object) -> T:
-        """Ask a replica; a request that has lost several gets one alone, so that it takes no other along.
+        """Ask a replica. A request that has lost several replicas gets one that has no other requests.
 
         Raises:
-            RetryableModelError: the request lost its replica, and may be asked again.
-            RejectedRequestError: it lost too many, or cannot be asked.
-            FatalModelError: no replica can be asked.
+            RetryableModelError: the replica was lost; the request may be repeated.
+            RejectedRequestError: the request has lost too many replicas, or failed itself.
+            FatalModelError: there is no usable replica.
         """
         if self._starting is None:
             self._starting = asyncio.ensure_future(self._start())
@@ -206,7 +206,7 @@ class Pool(Generic[T]):
                 self._ray.kill(slot.actor)
 
     async def _start(self) -> None:
-        """Create the actors; Ray starts each as soon as there is a node for it."""
+        """Create the actors. Ray starts an actor as soon as a node has room for it."""
         loop = asyncio.get_running_loop()
         if self._ray is None:
             try:
@@ -224,8 +224,8 @@ class Pool(Generic[T]):
             num_cpus=0,
             max_restarts=-1,
             max_task_retries=0,
-            max_concurrency=2 * self._per_replica
-            + 1,  # requests that were given up may still run; and a ping
+            # Requests that were given up may still run, and a ping must always get through.
+            max_concurrency=2 * self._per_replica + 1,
             scheduling_strategy="SPREAD",
         )
         order = self._ray.cloudpickle.dumps(self._order)
@@ -234,7 +234,7 @@ class Pool(Generic[T]):
         self._keepers = [asyncio.ensure_future(self._keep(slot)) for slot in self._slots]
 
         def kept(task: asyncio.Task[None]) -> None:
-            """End the run if keeping a replica failed, because its death would go unnoticed."""
+            """End the run if the task that monitors a replica fails, as its death would go unnoticed."""
             if not task.cancelled() and (error := task.exception()) is not None:
                 self._fail(FatalModelError(fit(f"{self._order.name}: {type(error).__name__}: {error}")))
 
@@ -244,10 +244,10 @@ class Pool(Generic[T]):
     # Routing
 
     async def _free(self) -> Slot:
-        """The least busy live replica, whose requests now include one more.
+        """Wait for a live replica with a free place, and take a place in the least busy one.
 
         Raises:
-            FatalModelError: no replica is coming.
+            FatalModelError: there will be no replica.
         """
         while self._failure is None:
             live = [slot for slot in self._slots if slot.gone and not slot.reserved]
@@ -259,9 +259,9 @@ class Pool(Generic[T]):
         raise self._failure.with_traceback(None)
 
     async def _asked(self, slot: Slot, request: object) -> T:
-        """The answer of a replica; dropped if it arrives after the replica was given up."""
+        """Ask one replica; an answer that arrives after the replica was given up is dropped."""
         gone = slot.gone
-        assert gone is not None  # noqa: S101  # _free returns live ones
+        assert gone is not None  # noqa: S101  # _free only returns live replicas
         exceptions = self._ray.exceptions
         try:
             answer = _awaited(slot.actor.ask.remote(request))
@@ -270,18 +270,18 @@ class Pool(Generic[T]):
                 raise self._lost(slot, gone, request, "it is silent")
             outcome = answer.result()
         except (exceptions.RayTaskError, exceptions.RaySystemError) as error:
-            cause = getattr(error, "cause", None) or error  # what it returned cannot travel
+            cause = getattr(error, "cause", None) or error  # the answer could not be serialised
             raise RejectedRequestError(
                 fit(f"{type(cause).__name__}: {cause}"), cause=Cause.raised(cause)
             ) from None
         except exceptions.RayError as error:
             raise self._lost(slot, gone, request, type(error).__name__) from None
         if isinstance(outcome, FatalModelError) and outcome.cause == UNFIT:
-            # It was started again elsewhere since its last ping.
+            # The replica was restarted on another node since its last ping.
             self._fail(self._unfit(slot.where, str(outcome)))
             outcome = self._failure
         elif isinstance(outcome, FatalModelError) and self._answered:
-            # Others answer, so it is this one's GPU that is lost: Ray starts another process.
+            # Other requests were answered, so only this replica's GPU has failed: Ray starts another process.
             if slot.gone is gone:
                 self._ray.kill(slot.actor, no_restart=False)
             raise self._lost(slot, gone, request, str(outcome))
@@ -294,7 +294,7 @@ class Pool(Generic[T]):
         return result
 
     def _lost(self, slot: Slot, gone: asyncio.Future[None], request: object, reason: str) -> ModelError:
-        """The error of a request whose replica was lost: it is asked elsewhere at once, a few times."""
+        """The error for a request whose replica was lost: retry at once, but only a few times."""
         if self._failure is not None:
             return self._failure
         if slot.gone is gone:
@@ -311,14 +311,14 @@ class Pool(Generic[T]):
         self._changed()
 
     def _changed(self) -> None:
-        """Wake all that wait for a replica."""
+        """Wake all requests that wait for a replica."""
         self._change.set()
         self._change = asyncio.Event()
 
-    # Replicas come and go
+    # Monitoring
 
     async def _keep(self, slot: Slot) -> None:
-        """Use a replica while it answers pings; Ray starts it again, on another node if need be."""
+        """Monitor a replica, and use it while it answers pings. Ray restarts it, maybe on another node."""
         pace, loop = self._pace, asyncio.get_running_loop()
         while self._failure is None and slot.deaths < pace.deaths:
             answer = _awaited(slot.actor.ready.remote())
@@ -349,7 +349,7 @@ class Pool(Generic[T]):
                 self._fail(FatalModelError(f"{line}; answers so far are kept"))
 
     def _give_up(self, slot: Slot, reason: str) -> None:
-        """Count a replica as dead; a reserved one dies of its request, as others did before."""
+        """Mark a replica as dead. A reserved one is not counted: its request is to blame for the death."""
         if slot.gone is None:
             return
         slot.gone.set_result(None)
@@ -364,7 +364,7 @@ class Pool(Generic[T]):
         return FatalModelError(f"{self._order.name}: the replica on {where} {problem}", cause=UNFIT)
 
     def _fail(self, error: FatalModelError) -> None:
-        """End the asking for good."""
+        """Fail all current and later requests."""
         self._failure = self._failure or error
         for slot in self._slots:
             if slot.gone is not None:
@@ -374,7 +374,7 @@ class Pool(Generic[T]):
 
 
 def _awaited(reference: Any) -> asyncio.Task[Any]:
-    """A task for the result of an actor, which need not be awaited."""
+    """A task for the result of an actor call; its exception may stay unretrieved."""
 
     async def value() -> Any:
         return await reference

@@ -1,4 +1,4 @@
-"""The price of a model's answers: from its provider, from litellm's list, or from the user."""
+"""The price of a model's answers: stated by its provider, by litellm's list, or by the user."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pytest_factorfair.redaction import withheld
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """USD per token read, per token written, and per answer or picture of any length."""
+    """USD per input token, per output token, and per answer or picture whatever its length."""
 
     token_in: float = 0.0
     token_out: float = 0.0
@@ -40,24 +40,24 @@ class Price:
 
 
 FREE = Price()
-"""The price of a local model, which costs time, not money."""
+"""The price of a local model."""
 
 ARGUMENTS = ("price", "price_in", "price_out")
 """Model arguments of every provider: USD per answer or picture, and per million input and output tokens."""
 
 MILLION = 1_000_000
 FRAME = 100
-"""Bytes of a request that are not the prompt, at most: roles and separators."""
+"""Upper bound on the bytes of a request besides its prompts: roles and separators."""
 
 
 def of(model: object) -> Price | None:
-    """The price of a model's answers, if the model states one."""
+    """The price of a model's answers; None if the model does not state one."""
     price = getattr(model, "price", None)  # a user's own model may lack it
     return price if isinstance(price, Price) else None
 
 
 def given(arguments: Mapping[str, str], *, where: str = "--factorfair-model-arg") -> Price | None:
-    """The price among the arguments of a model, which are given ``where``.
+    """Read the price from a model's arguments; messages call the place of the arguments ``where``.
 
     Raises:
         InputError: an amount is invalid, or half of a price is missing.
@@ -80,7 +80,7 @@ def given(arguments: Mapping[str, str], *, where: str = "--factorfair-model-arg"
 
 
 def listed(model_id: str, modality: Modality = "text") -> Price | None:
-    """The price in litellm's list of a model's answer or picture; None if unknown or litellm is missing."""
+    """The price in litellm's list; None if the model is not listed or litellm is not installed."""
     entry = litellm_catalogue.entry(model_id)
     flat = entry.get("output_cost_per_image")
     if modality == "image" and isinstance(flat, int | float):
@@ -93,7 +93,7 @@ def listed(model_id: str, modality: Modality = "text") -> Price | None:
 
 
 def remedy(modality: Modality) -> str:
-    """How the user can state an unknown price."""
+    """The advice for messages on how to state an unknown price."""
     if modality == "image":
         return "give --factorfair-model-arg price=USD (per picture)"
     return (
@@ -105,10 +105,10 @@ def remedy(modality: Modality) -> str:
 def estimates(
     price_of: Callable[[Model], Price | None], modality: Modality
 ) -> Callable[[Model, Request], float | None]:
-    """An upper bound in USD on the cost of a call, before it is made; None if that is unknown.
+    """A function that returns an upper bound in USD on the cost of a call, or None if there is none.
 
-    A token is at least one byte of the prompt, with the system prompt and ``FRAME`` before it, and an answer
-    is at most as long as the model may write. The number of tokens of a picture is unknown.
+    Every byte of the prompt, of the system prompt and of ``FRAME`` counts as one input token, and the answer
+    as the maximum length. The number of tokens of a picture in a prompt is unknown.
     """
     terms: dict[int, tuple[Model, Price | None, int, int]] = {}
 

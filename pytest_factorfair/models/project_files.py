@@ -1,4 +1,4 @@
-"""The files of a user's project that an object depends on: its module, and the modules that this imports."""
+"""Find the project files that an object depends on: its module's file, and those of imported modules."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from pytest_factorfair.errors import is_library
 
 
 def contents(modules: Iterable[ModuleType]) -> dict[Path, bytes]:
-    """The files of these modules and of all that they import, directly or not, without installed libraries.
+    """The contents of the files of these modules and of all modules that they import, directly or not.
 
-    Imports are found in the source, also those within functions and, by literal names, with ``importlib``;
-    nothing is imported for this.
+    Installed libraries are left out. Imports are found by parsing the source, including imports in functions
+    and calls of ``importlib`` with a literal name; nothing is imported.
     """
     files: dict[Path, bytes] = {}
     waiting = [(module.__file__ or "", module.__package__ or "") for module in modules if _has_file(module)]
@@ -33,7 +33,7 @@ def contents(modules: Iterable[ModuleType]) -> dict[Path, bytes]:
             specs = map(_spec, _imported(files[file], package))
             located = [spec for spec in specs if spec is not None and spec.has_location]
             waiting += [(spec.origin or "", spec.parent or "") for spec in located]
-    _spec.cache_clear()  # modules come and go
+    _spec.cache_clear()  # modules may be added or removed before the next call
     return files
 
 
@@ -41,17 +41,17 @@ def _has_file(module: ModuleType) -> bool:
     return bool(getattr(module, "__file__", None))
 
 
-@lru_cache(maxsize=1024)  # the model of each item may be made anew
+@lru_cache(maxsize=1024)  # a fixture may build its model anew for each test
 def _imported(source: bytes, package: str) -> tuple[str, ...]:
-    """The names of what may be modules in the imports of a source file, and of their packages."""
+    """All names in a source file's imports that may be modules, and the packages that contain them."""
     try:
         tree = ast.parse(source)
-    except (SyntaxError, ValueError):  # of a file that is not imported, or for another version of Python
+    except (SyntaxError, ValueError):  # not the source of this interpreter
         return ()
     imported: dict[str, None] = {}
     for node in ast.walk(tree):
         names: list[str] = []
-        with suppress(ImportError):  # beyond the top package
+        with suppress(ImportError):  # a relative import beyond the top package
             match node:
                 case ast.Import():
                     names = [alias.name for alias in node.names]
@@ -71,7 +71,7 @@ def _imported(source: bytes, package: str) -> tuple[str, ...]:
 
 @cache
 def _spec(name: str) -> ModuleSpec | None:
-    """The spec of a module by its full name, without importing its package."""
+    """Find the spec of a module by its full name, without importing its package."""
     if (module := sys.modules.get(name)) is not None:
         return getattr(module, "__spec__", None)
     package, _, _ = name.rpartition(".")

@@ -8,13 +8,13 @@ from typing import Protocol
 from pytest_factorfair.domain import AnswerMode, Request, Response
 
 LETTERS: tuple[AnswerMode, ...] = ("json", "probabilities")
-"""The modes in which a model answers with a letter and nothing else."""
+"""The answer modes in which a model returns only a letter, or the probabilities of letters."""
 
 
 class Model(Protocol):
     """A model under test.
 
-    Providers know nothing of retries, caches, limits or pytest. They are built from plain
+    Providers do not handle retries, caches or limits, and do not know pytest. They are built from plain
     settings outside the event loop; the first ``ask`` creates clients inside the loop.
 
     ``identity`` is everything but the prompt, repeat and seed that can change an answer
@@ -22,9 +22,9 @@ class Model(Protocol):
     Models with the same ``endpoint`` ("openai/api.openai.com") share limits. ``parallel`` is the useful
     maximum of requests in flight, None for as many as allowed.
 
-    A provider may also have a ``price`` (a ``prices.Price``; unknown if None or absent), a ``url``, whose
-    host is resolved before the first call, a ``timeout`` in seconds, after which a call ends by itself, and
-    ``modes``, in which it may be asked instead of for text.
+    Optional attributes: ``price`` (a ``prices.Price``; unknown if None or absent), ``url``, whose host is
+    resolved before the first call, ``timeout`` in seconds, after which a call ends by itself, and ``modes``,
+    the answer modes that it supports besides text.
     """
 
     @property
@@ -37,7 +37,7 @@ class Model(Protocol):
     def parallel(self) -> int | None: ...
 
     async def ask(self, request: Request) -> Response:
-        """Ask once.
+        """Send a request to the model once, without retries.
 
         Raises:
             FatalModelError: no further call can succeed (401, 403, 404, a missing file).
@@ -52,10 +52,10 @@ class Model(Protocol):
 
 
 def deterministic(identity: Mapping[str, object], dropped: Collection[str] = ()) -> bool:
-    """Whether a model of this identity is deterministic: it gives probabilities, or accepted temperature 0.
+    """Whether a model with this identity is deterministic: it gives probabilities, or has temperature 0.
 
-    ``dropped`` are the parameters that it did not accept. Chance that remains at temperature 0
-    (batches, hardware) does not make a repeat a new sample.
+    ``dropped`` are parameters that the service did not accept. Numerical noise at temperature 0 (batches,
+    hardware) is ignored, because it does not make a repeat an independent sample.
     """
     parameters = identity.get("parameters", identity)
     if identity.get("answers") == "probabilities":

@@ -1,4 +1,4 @@
-"""Import the object of a module or file that a user's text names."""
+"""Import an object from a module or file, as named by ``module:attribute`` or ``file.py:attribute``."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pytest_factorfair.redaction import fit
 
 
 def load(target: str, label: str) -> object:
-    """The object that ``module:attribute`` or ``path/to/file.py:attribute`` names; dots may follow.
+    """Import the object named by ``module:attribute`` or ``path/to/file.py:attribute`` (dots allowed).
 
-    Messages call it by its ``label`` ("model 'python:mine:ask'").
+    ``label`` names the object in messages ("model 'python:mine:ask'").
 
     Raises:
         InputError: there is no such module, file or attribute, or the import fails.
@@ -41,7 +41,7 @@ def load(target: str, label: str) -> object:
 
 
 def module_of(target: str) -> ModuleType:
-    """The module of a target that has been loaded."""
+    """The module of a target that ``load`` has imported."""
     origin = target.rpartition(":")[0]
     return sys.modules[_name(Path(origin)) if origin.endswith(".py") else origin]
 
@@ -51,7 +51,7 @@ def _name(path: Path) -> str:
 
 
 def _by_name(label: str, name: str) -> ModuleType:
-    """Import as a statement does; the folder in which pytest was started is searched last."""
+    """Import a module by name; the folder in which pytest was started is searched last."""
     _look_in(Path.cwd())
     try:
         spec = find_spec(name)
@@ -65,7 +65,7 @@ def _by_name(label: str, name: str) -> ModuleType:
 
 
 def _from_file(label: str, path: Path) -> ModuleType:
-    """Import the file as a module with its own name; it can import its neighbours."""
+    """Import a file as a module with a unique name; it can import modules in its folder."""
     if not path.is_file():
         raise InputError(f"{label}: there is no file '{path}' in {Path.cwd()}")
     name = _name(path)

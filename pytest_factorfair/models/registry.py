@@ -1,4 +1,4 @@
-"""The provider of a spec, and whether its models generate text or pictures."""
+"""Find the provider that builds the model of a spec, and whether it generates text or pictures."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Factory = Callable[[ModelSpec], Model]
 
 
 class Scheme(NamedTuple):
-    """A word before the colon of a spec.
+    """A scheme: the word before the colon of a spec, which selects a provider.
 
     ``text`` and ``image`` are the modules whose ``build(spec) -> Model`` creates its models, "" if there is
     none. They are named here, not imported, so that a run only imports what it uses. The models of a
-    ``replicable`` scheme can be built by a process on another machine, and have work to do there.
+    ``replicable`` scheme can be built on another machine, and profit from running there.
     """
 
     about: str
@@ -33,7 +33,7 @@ class Scheme(NamedTuple):
 
     @property
     def modality(self) -> Modality:
-        """The modality of its models; text if they support both."""
+        """The modality of the scheme's models; text if they support both."""
         return "text" if self.text else "image"
 
 
@@ -92,15 +92,16 @@ def build(  # noqa: PLR0913 - what a run knows of its models
     asked: bool = True,
     defaults: Mapping[str, str] | None = None,
 ) -> Model:
-    """The model of a spec, validated as far as possible without a call or a heavy import.
+    """Build the model of a spec, and validate it as far as possible without a call or a heavy import.
 
-    ``custom`` holds factories by scheme ("acme" for "acme:large") or by a spec's full text, and
-    takes precedence over everything built in. ``answers`` is what the model is asked for: a model that can
-    answer so says so in its identity. ``asked`` is false if every answer comes from the store. ``defaults``
-    are arguments for a model that takes them and was not given others.
+    ``custom`` maps schemes ("acme" for "acme:large") or full specs to users' factories, which take precedence
+    over built-in providers. ``answers`` is the answer mode; a model that supports it has it in its identity.
+    ``asked`` is false if all answers come from the store. ``defaults`` are values for arguments that the
+    provider accepts and the user did not give.
 
     Raises:
-        InputError: the name is unknown, its target, options or arguments are wrong, or it cannot answer so.
+        InputError: the name is unknown, its target, options or arguments are wrong, or the model does not
+            support the answer mode.
         MissingExtraError: the model needs an optional dependency that is not installed.
     """
     parsed = parse(spec, arguments, checklists=checklists, answers=answers, asked=asked, defaults=defaults)
@@ -120,14 +121,14 @@ def build(  # noqa: PLR0913 - what a run knows of its models
 
 
 def replicable(spec: str, custom: Mapping[str, Factory]) -> bool:
-    """Whether a process on another machine can build the model of a spec, and has work to do with it."""
+    """Whether the model of a spec can be built on another machine, and profits from running there."""
     name = spec.partition(":")[0]
     scheme = SCHEMES.get(name)
     return scheme is not None and scheme.replicable and not {spec, name} & custom.keys()
 
 
 def modality(spec: str) -> Modality:
-    """Pictures or text, if no checklist decides; ``sim:`` and ``python:``, which do both, count as text."""
+    """The modality of a spec if no checklist decides it; ``sim:`` and ``python:`` do both and are text."""
     scheme, colon, _ = spec.partition(":")
     if colon and scheme in SCHEMES and not SCHEMES[scheme].text:
         return "image"
@@ -137,7 +138,10 @@ def modality(spec: str) -> Modality:
 
 
 def _factory(spec: ModelSpec, custom: Mapping[str, Factory]) -> Factory:
-    """The scheme's factory, else the factory for ids; ``custom`` has other schemes that users may mean."""
+    """The factory for the spec's scheme or, without a scheme, for its id.
+
+    Error messages also suggest the schemes in ``custom``.
+    """
     modules = {name: getattr(scheme, spec.modality) for name, scheme in SCHEMES.items()}
     if modules.get(spec.scheme):
         return _loaded(modules[spec.scheme], spec)
@@ -153,7 +157,7 @@ def _factory(spec: ModelSpec, custom: Mapping[str, Factory]) -> Factory:
 
 
 def _by_id(spec: ModelSpec, custom: Mapping[str, Factory]) -> Factory:
-    """The provider of an id: the endpoint that the user gave, OpenAI's own protocol, or litellm."""
+    """The factory for an id without a scheme: a server given by base_url, OpenAI's protocol, or litellm."""
     text = spec.text
     provider, slash, model = text.partition("/")
     if slash and not model:
@@ -163,7 +167,7 @@ def _by_id(spec: ModelSpec, custom: Mapping[str, Factory]) -> Factory:
     if spec.scheme:
         suggestion = nearest(spec.scheme, {*SCHEMES, *custom})
         raise InputError(f"model '{text}': unknown scheme '{spec.scheme}'{suggestion}")
-    if not slash:  # probably a misspelt name, otherwise a model without a provider
+    if not slash:  # a misspelt scheme, or a model name without its provider
         suggestion = nearest(text, (*custom, *(f"{scheme}:" for scheme in SCHEMES)), listing=False)
         example = f"{litellm_catalogue.provider(text) or _DIRECT[0]}/{text or 'gpt-4o'}"
         advice = f"; write 'provider/model', such as '{example}', or 'sim:uniform' to try without one"
@@ -173,7 +177,8 @@ def _by_id(spec: ModelSpec, custom: Mapping[str, Factory]) -> Factory:
     providers = litellm_catalogue.providers()
     if provider in providers:
         return _loaded(_LITELLM, spec)
-    # Compare only with our names: some of litellm's resemble them ("openai_like").
+    # Without litellm's list, only a close match is a misspelling of our names: some of litellm's resemble
+    # them ("openai_like").
     names = (*_DIRECT, *providers)
     suggestion = nearest(provider, names, listing=False, cutoff=0.6 if providers else 0.8)
     if not (suggestion or litellm_catalogue.installed()):

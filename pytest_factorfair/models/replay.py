@@ -1,7 +1,7 @@
-"""Answers from a file: ``replay:FILE``, one JSON object per line.
+"""Recorded answers in a file as a model: ``replay:FILE``, one JSON object per line.
 
-A line has ``prompt``, ``text`` and optionally ``repeat`` (0), ``finish`` ("stop"), ``tokens_in`` and
-``tokens_out``. A prompt and repeat without a line are an error of that request only.
+A line has ``prompt``, ``text`` and optionally ``repeat`` (default 0), ``finish`` ("stop"), ``tokens_in`` and
+``tokens_out``. If no line has the prompt and repeat of a request, only this request is an error.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ Key = tuple[str, int]
 
 
 def build(spec: ModelSpec) -> Model:
-    """The model of a file, which is read completely and checked line by line.
+    """Build the model of a file; all lines are read and validated at once.
 
     Raises:
-        InputError: the file cannot be read, or a line is wrong; begins with ``file:line:``.
+        InputError: the file cannot be read, or a line is wrong; the message then begins with ``file:line:``.
     """
     arguments.read(spec, Arguments)
     path = Path(spec.target)
@@ -83,7 +83,7 @@ class Replay:
 
 
 def _answers(lines: str, path: Path) -> dict[Key, Response]:
-    """The responses by prompt and repeat; a line has all required fields and no unknown ones."""
+    """Parse and validate the lines: the responses by prompt and repeat."""
     answers: dict[Key, Response] = {}
     for where, entry in json_lines(lines, path, '{"prompt": ..., "text": ...}'):
         for name in sorted(wrong_fields(Recorded, entry)):

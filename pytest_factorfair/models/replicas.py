@@ -1,4 +1,4 @@
-"""A model asked in replicas: copies of it in the actors of a Ray cluster, by its own name."""
+"""A model that runs as replicas: copies in the actors of a Ray cluster, used like a single model."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from pytest_factorfair.store.bucket import shared
 from pytest_factorfair.store.pictures import Picture, kept
 
 PARALLEL = 32
-"""Requests under way at a replica of a model that names no maximum."""
+"""How many requests a replica takes at a time if its model sets no maximum."""
 
 
 class ModelReplica(Replica):
     """One copy of a model."""
 
     async def ask(self, request: Request) -> Response | ModelError:
-        """The response, or the error, as the model itself would return or raise it."""
+        """Ask the model; its error is returned, not raised."""
         if self.problem:
             return self.unfit
         model: Model = self.copy
@@ -40,11 +40,11 @@ class ModelReplica(Replica):
 
 
 class PictureKeeper:
-    """A model that stores its pictures in the place of the controlling process, and answers with their names.
+    """A wrapper of a model that stores its pictures in shared storage, and responds with their names.
 
     Raises:
-        InputError: the place is other storage here.
-        StoreError: the place cannot be reached.
+        InputError: the path of the storage is another storage on this machine.
+        StoreError: the storage cannot be reached.
     """
 
     def __init__(self, build: Callable[[], Model], storage: str, mark: str) -> None:
@@ -55,7 +55,7 @@ class PictureKeeper:
         self.parallel = self._model.parallel
         self.close = self._model.close
         if self._pictures.check() != mark:
-            raise InputError(f"{storage} is other storage there than for the controlling process")
+            raise InputError(f"{storage} is not the storage that the controlling process uses")
 
     async def ask(self, request: Request) -> Response:
         response = await self._model.ask(request)
@@ -68,13 +68,13 @@ class PictureKeeper:
             self._pictures.keep([Picture(light.image_file, image, {})])
             return light
 
-        with suppress(PictureError, OSError):  # the controlling process keeps it, or reports the error
+        with suppress(PictureError, OSError):  # the controlling process stores it then, or reports the error
             return await asyncio.to_thread(keep)
         return response
 
 
 class ReplicatedModel(Pool[Response]):
-    """The model of a spec; the engine repeats what loses its replica."""
+    """A model in replicas; the engine repeats requests whose replica was lost."""
 
     def __init__(self, local: Model, order: Order, cluster: Cluster, replicas: Replicas) -> None:
         super().__init__(ModelReplica, order, cluster, replicas, per_replica=local.parallel or PARALLEL)
@@ -83,5 +83,5 @@ class ReplicatedModel(Pool[Response]):
         self.price = prices.of(local)
 
     def keep_pictures(self, storage: str, mark: str) -> None:
-        """Have replicas store their pictures in a place with this mark; called before anything is asked."""
+        """Let replicas store pictures in the storage with this mark; call before the first request."""
         self._order = replace(self._order, build=partial(PictureKeeper, self._order.build, storage, mark))

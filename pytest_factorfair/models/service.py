@@ -1,6 +1,6 @@
-"""A model behind a service: a transport (HTTP, litellm) carries requests of a format (text, pictures).
+"""Models of services: a transport (HTTP, litellm) sends requests in a format (text, pictures).
 
-``LetterModel`` is one that answers with letters: as JSON, or as probabilities.
+``LetterModel`` asks for letters only: as JSON, or as probabilities.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ FORMATS: Mapping[Modality, type[Format]] = {"text": ChatFormat, "image": ImageFo
 
 
 class Transport(Protocol):
-    """How requests reach one model of one service.
+    """Sends requests to one model of one service.
 
-    ``provider`` is its name in identities, ``endpoint`` identifies what shares limits, ``url`` is the address
-    of calls, if known, and ``listed_as`` the id of its price in litellm's list, if that price applies.
+    ``provider`` is its name in identities. Models with the same ``endpoint`` share limits. ``url`` is the
+    address of calls, if known, and ``listed_as`` the id under which litellm lists the price, if it applies.
     """
 
     @property
@@ -52,10 +52,10 @@ class Transport(Protocol):
     def listed_as(self) -> str | None: ...
 
     async def send(self, body: Mapping[str, object]) -> Mapping[str, object]:
-        """Send the fields of a request; returns the reply as in the JSON of OpenAI's protocol.
+        """Send the fields of a request; the reply has the form of OpenAI's JSON.
 
         Raises:
-            ServiceError: the service complained.
+            ServiceError: the service replied with an error.
             MalformedReplyError: the reply is not JSON.
             ModelError: there was no reply.
         """
@@ -67,7 +67,7 @@ class Transport(Protocol):
 
 
 def settings(spec: ModelSpec, *, taken: frozenset[str] = frozenset()) -> Format:
-    """The format for the run's modality, with the spec's arguments; keys in ``taken`` cannot be passed on.
+    """Parse the spec's arguments as the format for the run's modality; ``taken`` keys cannot be passed on.
 
     Raises:
         InputError: an argument is unknown or has a wrong value.
@@ -81,7 +81,7 @@ def settings(spec: ModelSpec, *, taken: frozenset[str] = frozenset()) -> Format:
 
 
 def build(spec: ModelSpec, transport: Transport, format: Format, *, openai: bool) -> ServiceModel:  # noqa: A002  # the field's word
-    """The model for what a spec asks for; ``openai`` is whether the service does as OpenAI does.
+    """Build the model for the spec's answer mode; ``openai`` is whether the service behaves like OpenAI's.
 
     Raises:
         MissingExtraError: pictures are asked for, and Pillow is not installed.
@@ -92,7 +92,7 @@ def build(spec: ModelSpec, transport: Transport, format: Format, *, openai: bool
 
 
 class ServiceModel:
-    """One model of one service. If it rejects a parameter, later calls leave the parameter out.
+    """A model of a service. If the model rejects a parameter, later calls leave that parameter out.
 
     Raises:
         MissingExtraError: pictures are asked for, and Pillow is not installed.
@@ -126,7 +126,7 @@ class ServiceModel:
 
     @property
     def url(self) -> str | None:
-        """The address of calls, if known."""
+        """The address of calls; None if unknown."""
         return self._transport.url
 
     @cached_property
@@ -135,7 +135,7 @@ class ServiceModel:
         return prices.listed(listed_as, self._format.modality) if listed_as else None
 
     async def ask(self, request: Request) -> Response:
-        """Ask once; if the model only rejects a parameter, the next call leaves it out."""
+        """Send the request once. If the model rejects a parameter, it is repeated without the parameter."""
         sent = self._parameters
         try:
             response = await self._response(await self._transport.send(self._body(request, sent)), request)
@@ -171,14 +171,14 @@ class ServiceModel:
 
 
 _REFUSED = ("400", "422")
-"""The statuses of a request with a parameter that the service does not take."""
+"""HTTP statuses with which services reject an unsupported parameter."""
 
 
 class LetterModel(ServiceModel):
-    """Finds with probes a way to ask for letters that the service supports, before it asks anything else.
+    """A model that is asked for letters only; probes first find a way to ask that the service supports.
 
-    A probe is a call of its own: ``ask`` asks it in place of a request, and raises an error after which the
-    request is asked at once. So probes are granted and paid for as all calls are.
+    ``ask`` sends a probe instead of the request, and raises an error that makes the engine repeat the request
+    at once. So the engine grants and counts probes like all calls.
     """
 
     def __init__(
@@ -198,12 +198,12 @@ class LetterModel(ServiceModel):
         self._objections: list[str] = []
 
     async def ask(self, request: Request) -> Response:
-        """Ask once, or ask a probe instead.
+        """Send the request once or, until a way to ask has passed its probes, send a probe instead.
 
         Raises:
-            FatalModelError: the service supports no way to answer so.
-            RetryableModelError: a probe was asked.
-            RejectedRequestError: this request was rejected.
+            FatalModelError: the service supports none of the ways.
+            RetryableModelError: a probe was sent instead.
+            RejectedRequestError: the service rejected this request.
         """
         if not self._proven:
             async with self._probing:
@@ -215,7 +215,7 @@ class LetterModel(ServiceModel):
             raise self._unable(str(error), billable=True) from None
 
     async def _probe(self) -> None:
-        """Ask the next probe of a way, and drop the way if the service refuses or ignores it."""
+        """Send the next probe of the current way; drop the way if the service rejects or ignores it."""
         if not self._ways:
             raise self._hopeless(billable=False, counted=False)
         way, billable = self._ways[0], True
@@ -245,7 +245,7 @@ class LetterModel(ServiceModel):
         raise RetryableModelError(f"{self._name}: a probe was asked", at_once=True, probe=probed)
 
     def _hopeless(self, *, billable: bool, counted: bool = True) -> FatalModelError:
-        # The last way is a variant of the one before it, which says more.
+        # The last way is a variant of the one before it, whose objection is more informative.
         reasons = dict.fromkeys(self._objections[:-1] or self._objections)
         return self._unable("; ".join(reasons), billable=billable, counted=counted)
 

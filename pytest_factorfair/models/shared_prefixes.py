@@ -1,8 +1,8 @@
-"""One forward pass over prompts that begin alike: what several of them share is computed once.
+"""A forward pass over several prompts that computes their common prefixes only once.
 
-The queries of a case differ in the people at its letters, but share the scenario, and all share the system
-prompt. Sorted, prompts are a tree: it is computed level by level, each level with the keys and values of the
-one before it. Probabilities are those of the plain pass, up to rounding.
+The queries of a case share the scenario and differ in the people at the letters; all queries share the system
+prompt. So prompts form a prefix tree, which is computed level by level, each with the keys and values of the
+level before. Up to rounding, the probabilities equal those of a plain forward pass.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ Tokens = Sequence[int]
 Cuts = tuple[int, ...]
 
 PASS = {"cpu": 20}
-"""The cost of another forward pass in tokens, by device: a CPU reads the weights again."""
+"""The cost of an additional forward pass, in tokens, by device: a CPU must read the weights again."""
 
 PASS_ELSEWHERE = 1000
-"""The cost on a GPU: launching its kernels, estimated for a model of 7 billion weights."""
+"""The same cost on other devices: launching GPU kernels, estimated for a model of 7 billion weights."""
 
 
 class ForwardPass:
-    """The next-token logits of a causal language model, which is any that transformers loads."""
+    """Computes the next-token logits of any causal language model of transformers."""
 
     def __init__(self, model: Any, *, pad: int) -> None:
         self._model = model
         self._pad = pad
         self._device = str(model.device)
         self._parameters = inspect.signature(model.forward).parameters
-        # Renamed in transformers 5.24.
+        # The argument was renamed in transformers 5.24.
         self._cache = "cache" if "cache" in self._parameters else "past_key_values"
         self._window = self._kept()
 
@@ -59,7 +59,7 @@ class ForwardPass:
         return output.logits[:, -1]
 
     def _pass(self, parts: Sequence[Tokens], start: int, cache: Any, *, use_cache: bool) -> Any:
-        """Compute the parts, padded on their left, after ``start`` tokens whose keys and values are given."""
+        """Compute parts, padded on the left, that follow ``start`` tokens whose KV cache is given."""
         torch = import_module("torch")
         width = max(map(len, parts))
         missing = [width - len(part) for part in parts]
@@ -67,7 +67,7 @@ class ForwardPass:
         mask = torch.tensor([[1] * start + [0] * padding + [1] * (width - padding) for padding in missing])
         mask = mask.to(self._device)
         options = {
-            # Without positions of its own, a model with absolute positions would count the padding.
+            # Explicit, because a model with absolute positions would otherwise count the padding.
             "position_ids": (mask.cumsum(-1) - 1).clamp(min=0)[:, start:],
             "logits_to_keep": 1,
             "use_cache": use_cache,
@@ -79,10 +79,10 @@ class ForwardPass:
         )
 
     def _kept(self) -> float:
-        """The prompt length below which the full KV cache is kept, so that prompts can share it.
+        """The prompt length below which the model keeps the full KV cache, which prompts can then share.
 
-        0 for a model that keeps something else, such as a recurrent state, or cannot be told positions: it
-        may count the padding between a shared beginning and the rest of a prompt.
+        0 for a model that keeps another state, such as a recurrent one, or that does not accept positions: it
+        might count the padding between a shared prefix and the rest of a prompt.
         """
         if not {self._cache, "position_ids"} <= self._parameters.keys():
             return 0
@@ -99,9 +99,10 @@ class ForwardPass:
 
 
 def cheapest(rows: Sequence[Tokens], *, pass_cost: int) -> Cuts:
-    """Where to cut the rows to compute the fewest tokens, if a further pass costs ``pass_cost`` tokens.
+    """The positions at which to cut the rows so that the fewest tokens are computed.
 
-    Up to a cut, every distinct beginning is computed once; after the last one every row is, padded.
+    Up to the last cut, every distinct prefix is computed once; after it, every row is computed and padded. An
+    additional pass costs as much as ``pass_cost`` tokens.
     """
     shared = [alike(row, neighbour) for row, neighbour in pairwise(sorted(rows, key=tuple))]
     longest, shortest = max(map(len, rows)), min(map(len, rows))
@@ -116,5 +117,5 @@ def cheapest(rows: Sequence[Tokens], *, pass_cost: int) -> Cuts:
 
 
 def alike(row: Tokens, neighbour: Tokens) -> int:
-    """The number of tokens at the beginning of two rows that are the same."""
+    """The length of the common prefix of two rows."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(row, neighbour, strict=False)))

@@ -1,4 +1,4 @@
-"""The spec of a model, as typed by the user, parsed but not yet validated."""
+"""The spec of a model (``provider/model``, ``scheme:target``), parsed but not yet validated."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class ModelSpec:
     ``text`` is the spec as typed, ``scheme`` the word before the colon ("" for an id such as
     ``openai/gpt-4o``) and ``target`` what follows it (the whole id without a scheme).
     ``options`` come from ``?a=b&c=d`` and exist only for ``sim:``; elsewhere a "?" belongs to
-    the target. ``arguments`` are the run's ``KEY=VALUE`` pairs, as text. ``answers`` is what the model is
-    asked for. ``asked`` is false if every answer comes from the store, so that the model needs no key.
-    ``defaults`` are arguments that a provider uses if it takes them and they were not given. ``further`` are
-    the targets and options that a ``sim:`` spec adds with "+".
+    the target. ``arguments`` are the run's ``KEY=VALUE`` pairs, as text. ``answers`` is the answer mode.
+    ``asked`` is false if every answer comes from the store, so that the model needs no key. ``defaults`` are
+    values for arguments that the provider accepts and the user did not give. ``further`` are the targets and
+    options that a ``sim:`` spec adds with "+".
     """
 
     text: str
@@ -45,7 +45,7 @@ class ModelSpec:
 
     @property
     def mode(self) -> Mapping[str, object]:
-        """The part of a model's identity that says what it is asked for; words need no mention."""
+        """The answer mode as part of a model's identity; empty for text."""
         return {} if self.answers == "text" else {"answers": self.answers}
 
     def require(self, extra: str, *packages: str) -> None:
@@ -98,7 +98,7 @@ def parse(
 
 
 def options_in(query: str, where: str) -> dict[str, str]:
-    """The options of a spec: what follows its "?"; messages begin with ``where``.
+    """Parse the options of a spec, the part after its "?"; error messages begin with ``where``.
 
     Raises:
         InputError: an option is not ``name=value``, or is given twice.
@@ -115,5 +115,5 @@ def options_in(query: str, where: str) -> dict[str, str]:
 
 
 def slug(spec: str) -> str:
-    """The spec as used in test ids and file names: lower case, ``[a-z0-9._-]`` only."""
+    """Convert a spec for test ids and file names: lower case, only characters ``[a-z0-9._-]``."""
     return re.sub(r"[^a-z0-9._]+", "-", spec.lower()).strip("-")

@@ -5,8 +5,8 @@ there is one, under pytest-xdist the visible ones in turn), device_map (distribu
 (auto), revision (of a hub id), ``template.KEY=VALUE`` for the chat template and ``generate.KEY=VALUE`` for
 ``generate``.
 
-Asked for probabilities or JSON, the model gets the chat with its answer begun, and one forward pass gives the
-probabilities of the letters. Nothing is generated.
+In the answer modes probabilities and JSON, the model gets the chat with a begun answer, and one forward pass
+gives the probabilities of the letters. Nothing is generated.
 
 Code in a checkpoint and pickled weights are never run. In half precision, an answer at temperature 0 can
 depend on the other prompts in its batch; ``batch`` is not part of the identity.
@@ -42,7 +42,6 @@ from pytest_factorfair.models.local_model import (
     Generator,
     LocalArguments,
     LocalModel,
-    chosen_device,
     one_line,
     seed_of,
 )
@@ -53,7 +52,7 @@ from pytest_factorfair.models.spec import ModelSpec
 # torch and transformers are imported by name when used: importing takes seconds, and they may be missing.
 
 _SAMPLING = ("temperature", "top_p", "top_k", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff")
-# Set by the run, or by one of our own arguments.
+# Set by the run or by the arguments below, so that users cannot pass them on.
 _TAKEN = frozenset(
     {"do_sample", "input_ids", "attention_mask", "max_length", "max_new_tokens", "num_beams"}
     | {"num_return_sequences", "logits_processor", "eos_token_id", "pad_token_id", "temperature", "top_p"}
@@ -64,7 +63,7 @@ _UNCLOSED_REASONING = re.compile(
 )
 
 OTHERS = 5
-"""How many other tokens are listed with the probabilities of a query's letters."""
+"""How many tokens other than letters are reported with their probabilities."""
 
 NO_TEMPLATE = "the checkpoint has no chat template: the begun answer follows the plain prompt"
 
@@ -83,7 +82,7 @@ class TextArguments(LocalArguments):
 
 
 def build(spec: ModelSpec) -> Model:
-    """The model of a checkpoint, its folder and arguments validated, nothing imported or loaded.
+    """Validate the folder and arguments of a checkpoint; its libraries and weights are loaded later.
 
     Raises:
         InputError: the folder is not a checkpoint, or an argument is wrong.
@@ -120,7 +119,7 @@ def build(spec: ModelSpec) -> Model:
         **asked.model_dump(include=names),
         **spec.mode,
     }
-    # As floats: 0 and 0.0 are different identities.
+    # As floats, because 0 and 0.0 would give different identities.
     identity |= {name: float(identity[name]) for name in ("temperature", "top_p") if name in identity}
     generator = TextGenerator if spec.answers == "text" else LetterGenerator
     return TextModel(
@@ -133,61 +132,15 @@ def build(spec: ModelSpec) -> Model:
 
 
 class TextModel(LocalModel):
-    """A checkpoint as a model; enough requests wait to find prompts of one length among them."""
+    """A text model from a checkpoint; it accepts many requests at once to batch prompts of similar length."""
 
     modes = LETTERS
     batches = 4
 
 
-class Pretrained:
-    """The files of a checkpoint, in a folder or on the hub, as transformers reads them."""
-
-    def __init__(
-        self, source: str, asked: LocalArguments, device_map: str | None, *, is_local: bool, **options: str
-    ) -> None:
-        import_module("transformers.utils.logging").disable_progress_bar()
-        self._source = source
-        self._asked = asked
-        self._device_map = device_map
-        revision = {"revision": asked.revision} if asked.revision else {}
-        self._common = {"trust_remote_code": False, "local_files_only": is_local, **revision, **options}
-
-    def read(self, kind: str, **options: Any) -> Any:
-        """What the transformers class of this name makes of them."""
-        return getattr(import_module("transformers"), kind).from_pretrained(
-            self._source, **self._common, **options
-        )
-
-    def model(self, kind: str, name: str) -> Any:
-        """The model, on its device; it is not moved later, because many quantised models cannot be.
-
-        Raises:
-            FatalModelError: the checkpoint lacks weights.
-        """
-        model, loaded = self.read(
-            kind,
-            dtype=self._asked.dtype,
-            use_safetensors=True,
-            output_loading_info=True,
-            device_map=self._device_map or {"": chosen_device(self._asked.device)},
-        )
-        if missing := sorted(loaded["missing_keys"]):  # transformers draws these at random, with a warning
-            raise FatalModelError(
-                f"{name}: the checkpoint lacks {plural(len(missing), 'weight')}, such as {missing[0]}"
-            )
-        return model.eval()
-
-
-def end_tokens(model: Any, tokenizer: Any) -> list[int]:
-    """The tokens that end a text, of the model first; those of the tokenizer may differ."""
-    ends = model.generation_config.eos_token_id, tokenizer.eos_token_id
-    listed = [token for end in ends for token in (end if isinstance(end, list) else [end])]
-    return list(dict.fromkeys(token for token in listed if token is not None))
-
-
 @dataclass(frozen=True, slots=True)
 class TokenizedPrompt:
-    """A request as tokens."""
+    """A request as tokens, with its seed and the letters of its query."""
 
     tokens: list[int]
     seed: int
@@ -195,7 +148,7 @@ class TokenizedPrompt:
 
 
 class TextGenerator(Generator[TokenizedPrompt]):
-    """A causal language model."""
+    """A loaded causal language model that generates texts."""
 
     def __init__(self, spec: ModelSpec, path: Path | None, asked: TextArguments) -> None:
         self._source = str(path or spec.target)
@@ -206,16 +159,18 @@ class TextGenerator(Generator[TokenizedPrompt]):
 
     def load(self) -> None:
         asked, path = self._asked, self._path
-        files = Pretrained(self._source, asked, asked.device_map, is_local=path is not None)
+        files = checkpoint.Pretrained(self._source, asked, asked.device_map, is_local=path is not None)
         if path and path.suffix == checkpoint.GGUF:
-            files = Pretrained(str(path.parent), asked, asked.device_map, is_local=True, gguf_file=path.name)
+            files = checkpoint.Pretrained(
+                str(path.parent), asked, asked.device_map, is_local=True, gguf_file=path.name
+            )
         self._tokenizer = files.read("AutoTokenizer")
         self._model = files.model("AutoModelForCausalLM", self.name)
         self._device = str(self._model.device)
         self._limit = getattr(self._model.config.get_text_config(), "max_position_embeddings", None)
-        self._ends = end_tokens(self._model, self._tokenizer)
+        self._ends = checkpoint.end_tokens(self._model, self._tokenizer)
         self._pad = next(iter(self._ends), 0)
-        # The run sets the sampling, not the checkpoint's recommendation.
+        # Drop the sampling settings that the checkpoint recommends: the run sets them.
         config = self._model.generation_config
         for name in _SAMPLING:
             setattr(config, name, None)
@@ -238,7 +193,7 @@ class TextGenerator(Generator[TokenizedPrompt]):
         return prompt
 
     def _chat(self, prompt: str, begun: str = "") -> str:
-        """The text that the model completes: the prompt in its chat template, if it has one."""
+        """The text that the model continues: the prompt in the chat template, if there is one."""
         system = self._asked.system
         if not self._tokenizer.chat_template:
             return f"{system}\n\n{prompt}" if system else prompt
@@ -252,7 +207,7 @@ class TextGenerator(Generator[TokenizedPrompt]):
         return text
 
     def _encoded(self, text: str) -> list[int]:
-        """The template, if there is one, has the special tokens in its text."""
+        """Tokenize; special tokens are added only without a chat template, which contains them as text."""
         bare = not self._tokenizer.chat_template
         return list(self._tokenizer(text, add_special_tokens=bare)["input_ids"])
 
@@ -299,9 +254,9 @@ class TextGenerator(Generator[TokenizedPrompt]):
 
 
 class LetterGenerator(TextGenerator):
-    """A causal language model whose answer is begun, so that its next token is a letter.
+    """A loaded causal language model whose answer is begun, so that the next token is a letter.
 
-    Requests for reasons are answered in words.
+    Requests for reasons are answered with a generated text.
     """
 
     def load(self) -> None:
@@ -309,13 +264,13 @@ class LetterGenerator(TextGenerator):
         self._forward = ForwardPass(self._model, pad=self._pad)
         self._letters: dict[str, list[int]] = {}
         for token, number in self._tokenizer.get_vocab().items():
-            # Vocabularies write spaces and bytes as other characters, but A to Z as themselves.
+            # Vocabularies encode spaces and other bytes as special characters, but A to Z as themselves.
             if re.fullmatch(r"[^A-Za-z]*[A-Z][^A-Za-z]*", token):
                 self._letters.setdefault(letter_of(self._token(number)), []).append(number)
         self._moved: dict[tuple[str, ...], int] = {}
-        self._continued = False  # whether the template takes a begun answer; otherwise we add it to the text
+        self._continued = False  # whether the template accepts a begun answer
         if self._tokenizer.chat_template:
-            with suppress(Exception):  # templates are programs
+            with suppress(Exception):  # a template may raise anything
                 self._continued = self._chat("Which?", BEGUN).endswith(BEGUN)
         opened = _UNCLOSED_REASONING.search(self._begun("Which?").rpartition("Which?")[2])
         if opened:
@@ -354,12 +309,12 @@ class LetterGenerator(TextGenerator):
         return self._fitting(TokenizedPrompt(tokens, seed=seed_of(request), letters=letters))
 
     def _merged(self, text: str, letters: tuple[str, ...]) -> int:
-        """How many tokens of the begun answer a letter would become a part of.
+        """How many tokens at the end of the begun answer change if a letter follows.
 
-        Most tokenizers keep the quote and the letter apart, some have one token for both.
+        Most tokenizers separate the quote and the letter (0), some have one token for both.
 
         Raises:
-            FatalModelError: the letters are not the next token of their own answers.
+            FatalModelError: the tokenizer has no single next token for a letter.
         """
         begun = self._encoded(text)
         whole = [self._encoded(f'{text}{letter}"}}') for letter in letters]
@@ -381,10 +336,13 @@ class LetterGenerator(TextGenerator):
         return [self._outcome(row, prompt) for row, prompt in zip(rows, batch, strict=True)]
 
     def _outcome(self, row: Any, prompt: TokenizedPrompt) -> Response | ModelError:
-        """All variants of the letters are listed, however unlikely, and the likeliest other tokens."""
+        """The response to one prompt, from its row of probabilities.
+
+        All tokens of the letters are listed, however unlikely, and the likeliest other tokens.
+        """
         if not row.isfinite().all():
             return RejectedRequestError(
-                f"{self.name}: its probabilities are no numbers: try dtype=bfloat16 or dtype=float32"
+                f"{self.name}: its probabilities are not finite numbers: try dtype=bfloat16 or dtype=float32"
             )
         letters = {letter: self._letters[letter] for letter in prompt.letters}
         letter_tokens = {number for numbers in letters.values() for number in numbers if number < len(row)}
@@ -413,7 +371,7 @@ class LetterGenerator(TextGenerator):
         )
 
     def _drawn(self, probabilities: Sequence[float], seed: int) -> int:
-        """The place of the letter that a constrained sampler takes."""
+        """The index of the letter that a constrained sampler would draw."""
         draw = Sampler(
             [seed],
             temperature=self._asked.temperature,
@@ -426,11 +384,11 @@ class LetterGenerator(TextGenerator):
 
 
 class Sampler:
-    """Changes the logits of each row so that the largest belongs to the next token.
+    """A logits processor with which greedy decoding samples, with a separate seed for each row.
 
-    At temperature 0 that is the most likely token. Otherwise Gumbel noise from each row's own seed is added
-    to the scaled logits, and their maximum is a draw from the softmax. A batch therefore samples exactly as
-    its requests would alone; a single generator for the batch would not. ``closing`` ends the batch.
+    At temperature 0 the most likely token is chosen. Otherwise Gumbel noise from the row's own seed is added
+    to the scaled logits, and their maximum is a draw from the softmax. So a request gets the same answer in
+    any batch, which a single generator for the batch would not ensure. ``closing`` ends the batch.
     """
 
     def __init__(

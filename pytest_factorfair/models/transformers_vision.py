@@ -1,7 +1,7 @@
-"""A vision-language checkpoint of transformers that says whom it sees, in the words that its query allows.
+"""A vision-language checkpoint of transformers that describes the people in a picture, in allowed words.
 
-Arguments: batch (4), device, device_map, dtype, revision and ``template.KEY=VALUE``, as for text. Each token
-is the likeliest of those that can continue an allowed reply.
+Arguments: batch (4), device, device_map, dtype, revision and ``template.KEY=VALUE``, as for text. Decoding is
+constrained: each token is the likeliest of those that can continue an allowed reply.
 """
 
 from __future__ import annotations
@@ -23,16 +23,15 @@ from pytest_factorfair.models.local_model import DeviceMap, Generator, LocalArgu
 from pytest_factorfair.models.openai_people import SEEN, words
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.models.spec import ModelSpec
-from pytest_factorfair.models.transformers_model import Pretrained, end_tokens
 
 # torch and transformers are imported by name when used: importing takes seconds, and they may be missing.
 
 MOST_PEOPLE = 10
-"""People whom a reply can list."""
+"""How many people a reply can list."""
 
 
 class VisionArguments(LocalArguments):
-    """The arguments of a checkpoint that looks at pictures."""
+    """The arguments of a vision-language checkpoint."""
 
     batch: Count = 4
     device_map: DeviceMap | None = None
@@ -40,16 +39,16 @@ class VisionArguments(LocalArguments):
 
 
 def build(spec: ModelSpec) -> Model:
-    """The model of a checkpoint, its folder and arguments validated, nothing imported or loaded.
+    """Validate the folder and arguments of a checkpoint; its libraries and weights are loaded later.
 
     Raises:
-        InputError: the folder is not a checkpoint of a model that sees pictures, or an argument is wrong.
+        InputError: the folder is not a vision-language checkpoint, or an argument is wrong.
         MissingExtraError: torch, transformers or Pillow is not installed.
     """
     asked = arguments.read(spec, VisionArguments)
     path = checkpoint.weights(spec)
     if path and path.is_file():
-        raise InputError(f"model '{spec.text}': a GGUF file lacks the part that sees; name a folder")
+        raise InputError(f"model '{spec.text}': a GGUF file lacks the vision encoder; name a folder")
     if path and "vision_config" not in json.loads((path / "config.json").read_bytes()):
         raise InputError(
             f"model '{spec.text}': it does not see pictures: its config.json has no vision_config"
@@ -69,14 +68,14 @@ def build(spec: ModelSpec) -> Model:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A prompt with its picture as the model takes it, and the replies that are allowed."""
+    """The model's inputs for a prompt with its picture, and the replies that are allowed."""
 
     inputs: Mapping[str, Any]
     replies: AllowedReplies
 
 
 class VisionGenerator(Generator[Shown]):
-    """A loaded checkpoint, asked about one picture at a time."""
+    """A loaded vision-language model; a batch is answered picture by picture."""
 
     def __init__(self, spec: ModelSpec, path: Path | None, asked: VisionArguments) -> None:
         self._source = str(path or spec.target)
@@ -86,12 +85,12 @@ class VisionGenerator(Generator[Shown]):
 
     def load(self) -> None:
         asked = self._asked
-        files = Pretrained(self._source, asked, asked.device_map, is_local=self._path is not None)
+        files = checkpoint.Pretrained(self._source, asked, asked.device_map, is_local=self._path is not None)
         self._processor = files.read("AutoProcessor")
         if not getattr(self._processor, "chat_template", None):
             raise FatalModelError(f"{self.name}: the checkpoint has no chat template to show a picture in")
         self._model = files.model("AutoModelForImageTextToText", self.name)
-        self._end = next(iter(end_tokens(self._model, self._processor.tokenizer)), 0)
+        self._end = next(iter(checkpoint.end_tokens(self._model, self._processor.tokenizer)), 0)
 
     def prepared(self, request: Request) -> Shown | ModelError:
         from PIL import Image
@@ -142,7 +141,7 @@ class VisionGenerator(Generator[Shown]):
 
 
 class AllowedReplies:
-    """The replies to a query, token by token: parts of text, of which some are chosen among others."""
+    """The allowed replies to a query, as a sequence of steps with alternative texts; used token by token."""
 
     def __init__(self, query: Query, encode: Any) -> None:
         vocabulary = words(query)
@@ -160,7 +159,7 @@ class AllowedReplies:
         self.longest = sum(max(map(len, part.values())) for part in self._parts)
 
     def next(self, written: list[int]) -> list[int]:
-        """The tokens that may follow; none after a complete reply."""
+        """The tokens that may come next; none after a complete reply."""
         texts, begun = self._read(written)
         if texts and texts[-1].endswith("]}"):
             return []
@@ -169,11 +168,11 @@ class AllowedReplies:
         )
 
     def text(self, written: list[int]) -> str:
-        """The reply."""
+        """The reply as text, without an incomplete part at its end."""
         return "".join(self._read(written)[0])
 
     def _read(self, written: list[int]) -> tuple[list[str], list[int]]:
-        """The parts that are complete, and the tokens of the one that is not."""
+        """The complete parts of a reply, and the tokens of the incomplete part that follows."""
         texts: list[str] = []
         for part in self._parts:
             completed = next(

@@ -1,4 +1,4 @@
-"""Code cards, which a simulated image model paints instead of people.
+"""Code cards: the abstract pictures that a simulated image model paints instead of people.
 
 A card is a magenta frame around 7 x 7 cells. Its rows form one band per head of FairFace; the colour of a
 band encodes the class of that head. The cards are abstract: they depict nobody.
@@ -32,14 +32,14 @@ COLOURS = (
 )
 SIDE = CELLS * CELL + 2 * FRAME
 _SLOT = 96
-_GAP = 4  # to the edge of a card's slot: frames never touch
-_GREYS = 96, 160  # range of the background, in every channel: far from the frame's colour
+_GAP = 4  # margin around each card, so that frames never touch
+_GREYS = 96, 160  # values of the background in every channel, far from the frame's colour
 
 
 def paint(codes: Mapping[str, int], *further: Mapping[str, int], seed: int) -> bytes:
-    """A PNG with one card per mapping of heads to classes, on a background of noise.
+    """Paint a PNG with a card for each person (a mapping of heads to classes) on a background of noise.
 
-    The seed draws the noise, the places of the cards, and the class of each head that a mapping omits.
+    The seed determines the noise, the positions of the cards, and the classes of heads that a mapping omits.
     """
     cards = (codes, *further)
     columns = ceil(sqrt(len(cards)))
@@ -60,7 +60,7 @@ def paint(codes: Mapping[str, int], *further: Mapping[str, int], seed: int) -> b
 
 
 def blank(seed: int) -> bytes:
-    """A PNG of noise without a card."""
+    """Paint a PNG of noise without a card."""
     return png(_noise(1, 1, np.random.default_rng(seed)))
 
 

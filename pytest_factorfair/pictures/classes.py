@@ -1,15 +1,16 @@
-"""The classes of faces, and the groups of a checklist that they map to.
+"""The classes of face classifiers, and how they map to the groups of a checklist.
 
 The classes are those of FairFace (Kärkkäinen & Joo, WACV 2021), in the order of its outputs. How its seven
 races map to the four of U.S. statistics is a choice, which every report names:
 
 - ``census``: the U.S. standard of 1997; Asian includes East, Southeast and South ("Indian") Asians, White
   includes Middle Easterners.
-- ``sum``: Asian includes East and Southeast Asians; Indian and Middle Eastern are left out before the
-  largest of the others is taken.
-- ``published-code``: as in published code, the most likely single class among White,
-  Black, Latino, East and Southeast Asian: Asian with 40 % + 38 % loses to White with 41 %.
-- ``other``: like ``sum``, but a face more likely Indian or Middle Eastern than any of the four has no race.
+- ``sum``: Asian includes East and Southeast Asians; Indian and Middle Eastern are ignored, and the largest of
+  the others is taken.
+- ``published-code``: as in published code, the most likely single class among White, Black, Latino, East and
+  Southeast Asian: Asian with 40 % + 38 % loses to White with 41 %.
+- ``other``: like ``sum``, but a face that is more likely Indian or Middle Eastern than any of the four races
+  gets no race.
 """
 
 from __future__ import annotations
@@ -40,11 +41,11 @@ OTHER = ""
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """How the classes of a head map to groups.
+    """A mapping of a head's classes to groups.
 
-    ``groups`` contains the classes of each group; classes of ``OTHER`` count but name no group, and a class
-    in none of them is left out before shares are computed. ``rule`` combines the probabilities of a group's
-    classes: their sum, or the largest.
+    ``groups`` contains the classes of each group. Classes of ``OTHER`` compete with the groups without being
+    one; a class in none of them is ignored before shares are computed. ``rule`` combines the probabilities of
+    a group's classes: their sum, or the largest.
     """
 
     name: str
@@ -100,9 +101,9 @@ _SYNONYMS = {
 
 
 def grouping(attribute: Attribute, races: str = RACES[0]) -> Grouping:
-    """How classes map to the groups of this attribute, which keep the checklist's spelling.
+    """The mapping of classes to the groups of an attribute, in the checklist's spelling.
 
-    The groups decide, not the attribute's name; ``races`` applies if they are the four races.
+    It is chosen by the groups, not by the attribute's name; ``races`` applies if they are the four races.
 
     Raises:
         InputError: no class maps to a group, or faces are not classified into this set of groups.
@@ -127,7 +128,7 @@ def grouping(attribute: Attribute, races: str = RACES[0]) -> Grouping:
 
 
 def painted(attribute: str, group: str) -> tuple[str, int]:
-    """The head and the index of the first class that maps to this group under every mapping.
+    """The head, and the index of its first class that maps to the group under every mapping.
 
     Raises:
         InputError: no class maps to it.

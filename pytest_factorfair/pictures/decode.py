@@ -1,4 +1,4 @@
-"""Decodes pictures of models, endpoints or folders to pixels, and encodes pixels as PNG."""
+"""Decode pictures to pixels, and encode pixels as PNG."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Pixels = NDArray[np.uint8]
 
-# Not every format that Pillow supports: EPS, for example, runs another program.
+# Only some of Pillow's formats, because others are unsafe: EPS, for example, runs another program.
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF")
 MOST_PIXELS = 2**26  # 8192 x 8192
 MOST_SIDE = 2**15 - 1  # OpenCV's limit
@@ -23,12 +23,12 @@ _SIXTEEN_BITS = 2**16 - 1
 
 
 def decode(encoded: bytes) -> Pixels:
-    """The pixels (height, width, 3) in RGB, turned upright as EXIF says, transparency over white.
+    """Decode a picture to RGB pixels (height, width, 3), rotated as EXIF says, with transparency over white.
 
-    An animation is represented by its first frame. Sixteen bits become eight.
+    Only the first frame of an animation is decoded. Sixteen bits per channel are reduced to eight.
 
     Raises:
-        PictureError: why there are no pixels, in one line: empty, truncated, not a picture, too large.
+        PictureError: the picture is empty, truncated, too large, or not a picture; the message is one line.
     """
     from PIL import Image, UnidentifiedImageError  # an extra; 30 ms
 
@@ -49,7 +49,7 @@ def decode(encoded: bytes) -> Pixels:
         raise PictureError(f"not a picture but {content} ({len(encoded)} bytes)") from None
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         raise PictureError(f"the picture is too large: more than {MOST_PIXELS} pixels") from None
-    except Exception as error:  # a decoder may raise anything on broken data
+    except Exception as error:  # decoders raise anything for broken data
         raise PictureError(f"the picture is broken: {' '.join(str(error).split())}") from error
 
 
@@ -64,7 +64,7 @@ def _pixels(picture: Image.Image) -> Pixels:
         values = np.asarray(picture)
         if values.dtype.kind == "f" or values.min() < 0 or values.max() > _SIXTEEN_BITS:
             raise PictureError("the picture contains numbers of an unknown range instead of colours")
-        # Sixteen bits are scaled to eight: Pillow itself would clip them.
+        # Sixteen bits are scaled to eight, because Pillow would clip them.
         eight = np.rint(values / (_SIXTEEN_BITS / 255)).astype(np.uint8)
         return np.repeat(eight[:, :, None], 3, axis=2)
     if not picture.has_transparency_data:
@@ -77,7 +77,7 @@ def _pixels(picture: Image.Image) -> Pixels:
 
 
 def png(pixels: Pixels) -> bytes:
-    """A PNG of these pixels (height, width, 3), without any metadata."""
+    """Encode pixels (height, width, 3) as a PNG without metadata."""
     from PIL import Image  # an extra; 30 ms
 
     content = BytesIO()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import traceback
+from collections import Counter
 from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_factorfair.domain import lost
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.plugin.asking import reader
 from pytest_factorfair.plugin.collection import SHIPPED, assignments_of, dry, left_out, narrowed
@@ -17,11 +19,14 @@ from pytest_factorfair.session.ledger import Ledger, Start
 from pytest_factorfair.session.outlook import Outlook
 
 if TYPE_CHECKING:
-    from pytest_factorfair.plugin.alike import AlikeFailures
+    from pytest_factorfair.domain import Record
     from pytest_factorfair.session.conclusion import Conclusion, Result
     from pytest_factorfair.session.execution import Execution
     from pytest_factorfair.session.progress import Meter
     from pytest_factorfair.session.run import Assignment
+
+CAUSES = 10
+"""Failures shown in full: errors with unique numbers would have as many causes as there are cases."""
 
 
 class Controller:
@@ -32,14 +37,12 @@ class Controller:
             to replay.
     """
 
-    def __init__(
-        self, config: pytest.Config, execution: Execution, progress: Meter, failures: AlikeFailures
-    ) -> None:
+    def __init__(self, config: pytest.Config, execution: Execution, progress: Meter) -> None:
         self._config = config
         self._execution = execution
         self._settings = execution.run.settings
         self._progress = progress
-        self._failures = failures
+        self._causes: set[str] = set()
         self._ledger = Ledger(assignment.key for assignment in execution.run.to_ask)
         self._session: pytest.Session | None = None
         self._conclusion: Conclusion | None = None
@@ -113,8 +116,8 @@ class Controller:
         """Take the result of an item off its report before any other plugin sees the report."""
         item_result = detach(report)
         record = item_result.record if item_result else None
-        if report.failed and any(assignments_of([report.nodeid], self._execution.run)):
-            self._failures.add(report, record, shipped=report.nodeid.startswith(f"{SHIPPED}::"))
+        if report.failed and report.nodeid.startswith(f"{SHIPPED}::"):
+            self._shorten(report, record)
         if item_result is None:
             return
         self._ledger.spend(item_result.usage)
@@ -122,6 +125,20 @@ class Controller:
             self._ledger.add(record)
             self._concluding()  # imported now, as the next answers are on their way
         self._progress.count(record, item_result.usage)
+
+    def _shorten(self, report: pytest.TestReport, record: Record | None) -> None:
+        """Keep one line of a failure of the shipped check if the terminal shows its cause in full elsewhere.
+
+        The cause is the most frequent reason for lost answers or, if none is lost, the exception.
+        """
+        reasons = Counter(answer.reason for answer in lost(record.answers if record else ()))
+        crash = getattr(report.longrepr, "reprcrash", None)
+        text = str(report.longrepr if reasons or crash is None else crash)
+        cause = reasons.most_common(1)[0][0] if reasons else text
+        if cause not in self._causes and len(self._causes) < CAUSES:
+            self._causes.add(cause)
+        else:
+            report.longrepr = text.strip().splitlines()[0]
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:

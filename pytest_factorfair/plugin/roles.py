@@ -114,14 +114,11 @@ def _control(config: pytest.Config, execution: Execution) -> None:
         config.getoption("numprocesses", None) or config.getoption("tx", None)
     ):
         raise InputError(f"{resolved.where('executor')}: replicas replace workers; leave out -n")
-    from pytest_factorfair.plugin.alike import AlikeFailures
     from pytest_factorfair.plugin.controller import Controller
     from pytest_factorfair.plugin.progress import ProgressLine
 
-    progress, failures = ProgressLine(execution), AlikeFailures()
-    controller = Controller(config, execution, progress, failures)
-    config.pluginmanager.register(failures, "factorfair-alike-failures")
-    config.pluginmanager.register(failures.complete, "factorfair-complete-failures")
+    progress = ProgressLine(execution)
+    controller = Controller(config, execution, progress)
     config.pluginmanager.register(controller, "factorfair-controller")
     config.stash[PROGRESS] = progress
     config.pluginmanager.register(progress, "factorfair-progress")

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from pytest_factorfair.domain import Illustration, ReleaseVerdict, Summary, plural
-from pytest_factorfair.reports import escaping
-from pytest_factorfair.reports.statements import (
+from pytest_factorfair.drawing import escaping
+from pytest_factorfair.drawing.statements import (
     SIGNS,
     VerdictLine,
     answered,
@@ -20,7 +20,7 @@ from pytest_factorfair.reports.statements import (
     verdict_lines,
     warnings,
 )
-from pytest_factorfair.reports.table import as_lines, fitting
+from pytest_factorfair.drawing.table import as_lines, fitting
 from pytest_factorfair.reports.tables import all_tables, changes_table, compared, headlines
 
 if TYPE_CHECKING:

@@ -26,6 +26,9 @@ from pytest_factorfair.statistics.holm import ALPHA
 LEAST_MASS = 0.8
 """Below this mean probability of the letters, the remaining mass may have meant any of them."""
 
+ALLOWED = 0.05
+"""Largest share of a cell's answers that may be missing: a model that refuses selectively looks fairer."""
+
 
 class Cell(NamedTuple):
     """A cell's name and its numbers of queries asked and answers lost, by reason.

@@ -7,11 +7,11 @@ from collections.abc import Set as AbstractSet
 from typing import Any
 
 from pytest_factorfair.domain import Answer, Case, Score, Summary, plural
+from pytest_factorfair.drawing.entries import Entry, LeftOut
+from pytest_factorfair.drawing.figures import Charts, Figure
+from pytest_factorfair.drawing.statements import per_case
+from pytest_factorfair.drawing.table import Table
 from pytest_factorfair.protocols.metric import Metric
-from pytest_factorfair.reports.entries import Entry, LeftOut
-from pytest_factorfair.reports.figures import Charts, Figure
-from pytest_factorfair.reports.statements import per_case
-from pytest_factorfair.reports.table import Table
 
 PERCEIVED = "Of the people in pictures, only a detector's perception is known, and detectors err."
 

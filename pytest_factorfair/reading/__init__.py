@@ -1,4 +1,4 @@
-"""From responses to answers: which option a reply chose, and who is in a picture."""
+"""Turn responses into answers: the option that a reply chose, or the groups of the people in a picture."""
 
 from pytest_factorfair.reading.answers import answer, choices, pictured, read
 from pytest_factorfair.reading.outcomes import REASONS, example, notes, shapes

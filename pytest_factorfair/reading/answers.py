@@ -32,7 +32,7 @@ from pytest_factorfair.reading import outcomes
 from pytest_factorfair.reading.outcomes import FINISHED, NO_FACE, NO_GROUP, NO_PICTURE, answered
 
 _EXACT = re.compile(r'\s*\{\s*"answer"\s*:\s*"([A-Z])"\s*\}\s*')
-"""The requested JSON and nothing else, as almost every reply is."""
+"""Matches a reply that is exactly the requested JSON, as almost every reply is."""
 
 
 def read(
@@ -42,9 +42,10 @@ def read(
     answers: AnswerMode = "text",
     language: Language = ENGLISH,
 ) -> Reading:
-    """Which of 2 to 26 options the response chose, for this direction of a statistic, in this language.
+    """Determine which of 2 to 26 options a response chose.
 
-    A cut-off response is never an answer, even if it shows a letter: the rest is unknown.
+    The requested ``direction`` of the statistic and the language help to interpret its words. A cut-off
+    response is never an answer, even if it contains a letter, because the rest is unknown.
     """
     if response.finish != "stop":
         return FINISHED[response.finish]
@@ -61,19 +62,19 @@ def read(
 
 
 NEGLIGIBLE = 0.005
-"""An unlisted letter whose probability may be larger than this leaves the answer unparsed."""
+"""If a letter is not listed and its probability may exceed this, the answer is unparsed."""
 
 ROUNDING = 0.001
-"""How far the probabilities may exceed 1."""
+"""How much the sum of the probabilities may exceed 1."""
 
 DECIMALS = 6
 """Decimals of a letter's probability in answers; more would only make reports longer."""
 
 
 def likeliest(text: str, letters: Sequence[str]) -> Reading:
-    """The likeliest of the letters, with the probabilities of all.
+    """The reading of a distribution: its likeliest letter, with the probabilities of all letters.
 
-    The text is a JSON object of tokens and their probabilities, the likeliest first, as the model gave them.
+    The text is a JSON object of tokens and the model's probabilities for them, the likeliest first.
     A letter may be spread over several tokens: ``A``, `` A``, ``"A``, ``A"``.
     """
     try:
@@ -114,10 +115,10 @@ def answer(
     answers: AnswerMode = "text",
     language: Language = ENGLISH,
 ) -> Answer:
-    """The answer to one query, with the groups of the chosen option; an error's reason is its message.
+    """The answer to one query, with the groups of the chosen option; the reason of an error is its message.
 
-    A ``reading`` from elsewhere (a hook) replaces the built-in one; ``answers`` is what was asked for,
-    ``language`` that of the checklist.
+    A ``reading`` from a user's hook replaces the built-in one. ``answers`` is the answer mode, ``language``
+    the checklist's language.
     """
     query = exchange.query
     if exchange.error or exchange.response is None:
@@ -150,7 +151,7 @@ def _age(ages: tuple[int | None, ...]) -> int | None:
 
 @lru_cache(maxsize=4096)
 def _offered(options: tuple[tuple[tuple[str, str], ...], ...]) -> Mapping[str, tuple[str, ...]]:
-    """The groups that the letters stand for, by attribute; many queries of a run share a line-up."""
+    """The groups of the options, by attribute; cached, because many queries have the same options."""
     by_letter = [dict(groups) for groups in options]
     names = dict.fromkeys(name for groups in by_letter for name in groups)
     return {name: tuple(groups[name] for groups in by_letter) for name in names}
@@ -162,10 +163,11 @@ def pictured(
     attributes: Sequence[Attribute],
     people: int | None = None,
 ) -> tuple[Answer, ...]:
-    """One answer per face, with these attributes; if there is no face, one answer that says why.
+    """One answer per face, with its groups; if there is no face, one answer with the reason.
 
-    ``detection`` is None if there is no picture. It has no crossed attributes: their groups are joined
-    from the groups of their parts. ``people`` is how many the picture was to show, None for any number.
+    ``detection`` is None if there is no picture. Detectors do not read crossed attributes, so their groups
+    are joined from the attributes that they combine. ``people`` is the number of people that the picture was
+    to show, None for any number.
     """
     response = exchange.response
     if exchange.error or response is None:
@@ -186,7 +188,7 @@ def _face(exchange: Exchange, face: Face, attributes: Sequence[Attribute]) -> An
     groups = {}
     for attribute in attributes:
         parts = [face.groups.get(part) for part in attribute.crossed or (attribute.name,)]
-        if None not in parts:  # else the detector could not tell
+        if None not in parts:  # otherwise the detector could not tell
             groups[attribute.name] = " ".join(filter(None, parts))
     reading = Reading("answered") if groups else NO_GROUP
     return Answer(
@@ -212,7 +214,7 @@ def _face(exchange: Exchange, face: Face, attributes: Sequence[Attribute]) -> An
 
 
 def choices(asked: Iterable[tuple[Query, Answer]]) -> Choices:
-    """The shares of each name and age, over the queries answered with one of the people shown."""
+    """How often each name and age was shown and chosen, over the queries answered with a person."""
     shown: list[tuple[Option, ...]] = []
     weights: list[tuple[float, ...]] = []
     for query, answer in asked:
@@ -232,7 +234,10 @@ def choices(asked: Iterable[tuple[Query, Answer]]) -> Choices:
 
 
 def _shares(rows: Sequence[tuple[object, ...]], weights: Sequence[tuple[float, ...]]) -> dict[str, Share]:
-    """An indifferent respondent chooses a value as often as it is shown, whatever else is shown."""
+    """The observed and expected share of each value.
+
+    Expected is the share that a respondent has who chooses at random among the options of each query.
+    """
     expected: dict[object, float] = {}
     spread: dict[object, float] = {}
     for row, times in Counter(rows).items():

@@ -1,4 +1,4 @@
-"""What a reply claims as its answer: the claim, if any, in each mention of an option."""
+"""Find the claims of a reply: the mentions of options that it presents as its answer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pytest_factorfair.reading.outcomes import NOTHING
 
 
 class Clarity(IntEnum):
-    """How clearly a reply makes a claim, clearest first."""
+    """How clearly a claim states the answer; the clearest level comes first."""
 
     FORMAL = 0  # the requested JSON, "Final answer: B", a LaTeX box
     STATED = 1  # "Answer: B", "I would choose B", "Therefore B", a first or last line that is only "B"
@@ -27,7 +27,7 @@ class Clarity(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The letters claimed at one position of the cleaned text."""
+    """The letters that the reply claims as its answer at one position of the cleaned text."""
 
     level: Clarity
     start: int
@@ -36,10 +36,10 @@ class Claim:
 
 
 def counted(claims: Sequence[Claim]) -> tuple[Claim, ...]:
-    """The claims that decide: those of the clearest kind present.
+    """The claims that decide the answer: those of the clearest level that occurs.
 
-    Unhedged claims after the last formal claim count with the formal claims, because they may contradict
-    them; an explanation that names the same option among others does not count.
+    Unhedged claims after the last formal claim also count, because they may contradict it; an explanation
+    that names the same option among others does not count.
     """
     for level in (Clarity.FORMAL, Clarity.STATED, Clarity.BARE, Clarity.PREDICATE):
         deciding = [claim for claim in claims if claim.level is level]
@@ -59,14 +59,14 @@ def letters(claims: Iterable[Claim]) -> frozenset[str]:
     return NOTHING.union(*(claim.letters for claim in claims))
 
 
-# How far from a mention the patterns look, in characters; a longer sentence says nothing clear about it.
+# How many characters before and after a mention are searched: words further away may not be about it.
 _REACH = 120
 
 
 class CleanReply:
-    """A cleaned text with its mentions of options, and the text before and after each mention.
+    """A cleaned reply: its text, its mentions of options, and the text around each mention.
 
-    ``answered`` is where its first answer in JSON ends, if it has any.
+    ``answered`` is the position where its first answer in JSON ends; None without one.
     """
 
     def __init__(self, text: str, vocabulary: Vocabulary, answered: int | None = None) -> None:
@@ -89,7 +89,7 @@ class CleanReply:
 
     @property
     def spoken(self) -> frozenset[str]:
-        """All letters mentioned, except those that are ruled out."""
+        """All letters mentioned, except those that the reply rules out."""
         pairs = zip(self.mentions, self.negated, strict=True)
         return NOTHING.union(*(mention.letters for mention, negated in pairs if not negated))
 
@@ -102,7 +102,7 @@ class CleanReply:
         return self._boundaries[index] if index < len(self._boundaries) else len(self.text)
 
     def line(self, at: int) -> int:
-        """The position where the line begins."""
+        """The position where the line that contains ``at`` begins."""
         return self.text.rfind("\n", 0, at) + 1
 
     def before(self, index: int) -> str:
@@ -133,7 +133,7 @@ _FEWEST_TO_ENUMERATE = 3
 
 
 def claims(reply: CleanReply) -> list[Claim]:
-    """Every claim in order; a mention makes at most one, and a list of all options makes none."""
+    """All claims in order: a mention makes at most one claim, a list of all options makes none."""
     tabled = _tabled(reply)
     listed = _listed(reply, tabled)
     levels: dict[int, Clarity] = {}
@@ -145,7 +145,8 @@ def claims(reply: CleanReply) -> list[Claim]:
         if level is not None:
             levels[index] = level
     if any(level <= Clarity.STATED and reply.mentions[index].lettered for index, level in levels.items()):
-        # Beside "The answer is (B)", a formula that equals the text of an option is a step of the solution.
+        # If the reply also says "The answer is (B)", a formula that equals an option's text is only a step of
+        # the calculation.
         for index, level in levels.items():
             if level <= Clarity.STATED and _is_formula(reply, index):
                 levels[index] = Clarity(level + 1)
@@ -162,20 +163,20 @@ def _is_formula(reply: CleanReply, index: int) -> bool:
 
 
 def revised(reply: CleanReply, claims: list[Claim]) -> list[Claim]:
-    """The claims after the last "wait, actually" that a new choice follows; without one, all of them."""
+    """The claims after the last "wait, actually" that introduces a new choice; without one, all claims."""
     for mark in reversed([*reply.cues.correction.finditer(reply.text)]):
         later = [claim for claim in claims if claim.start >= mark.start()]
         new = next((claim for claim in later if claim.level <= Clarity.BARE), None)
         if new is None or new.start - mark.end() > _LOOK_BACK:
             continue
-        # "Sorry" alone may also be said to the person whose name follows.
+        # "Sorry" alone does not suffice: it may address the person whose name follows.
         if new.level is Clarity.FORMAL or reply.cues.amended.search(reply.text, mark.start(), new.start):
             return later
     return claims
 
 
 def corrected(reply: CleanReply, deciding: tuple[Claim, ...]) -> bool:
-    """Whether another option is mentioned or asked about after a "wait, actually" behind the last claim."""
+    """Whether, after the last claim, a "wait, actually" is followed by another option."""
     last = max(claim.end for claim in deciding)
     marks = [mark.end() for mark in reply.cues.correction.finditer(reply.text, last)]
     decided = deciding[-1].letters
@@ -188,7 +189,7 @@ def corrected(reply: CleanReply, deciding: tuple[Claim, ...]) -> bool:
 
 
 def _level(reply: CleanReply, index: int, *, listed: bool, tabled: bool) -> Clarity | None:
-    """How clearly the mention is claimed as the answer."""
+    """How clearly the mention is claimed as the answer; None if it is not."""
     at = reply.mentions[index].start
     if (
         reply.ruled_out(index)
@@ -210,12 +211,12 @@ def _level(reply: CleanReply, index: int, *, listed: bool, tabled: bool) -> Clar
         if bare is not None:
             return bare
     level = _predicate(reply, index)
-    # In a table, only the end that is asked for is an answer: "A (highest), B (low)".
+    # In a table, only the requested end of the range is an answer: "A (highest), B (low)".
     return None if tabled and (level is Clarity.HEDGED or reply.vocabulary.direction is None) else level
 
 
 def _tabled(reply: CleanReply) -> frozenset[int]:
-    """Mentions in a table: several options, a value after each, and nothing else between them."""
+    """The mentions in a table: several options, each followed by a value, with nothing else between them."""
     valued = {
         index: match.end()
         for index, mention in enumerate(reply.mentions)
@@ -232,11 +233,11 @@ def _tabled(reply: CleanReply) -> frozenset[int]:
 
 
 def _stated(reply: CleanReply, index: int) -> Clarity | None:
-    """Claimed by a label or a verb of choosing directly before the mention."""
+    """The level of a mention directly after a label ("answer:") or a verb ("I choose"); None otherwise."""
     at = reply.mentions[index].start
     look_back = max(0, at - _LOOK_BACK)
     label = reply.cues.label.search(reply.text[look_back:at])
-    if not label:  # the verb directly before the mention, in a language whose verbs say who chooses
+    if not label:  # in languages whose verb forms include the subject
         label = reply.cues.i_choose.search(reply.text[look_back:at])
         label = label if label and _chosen(reply, index, label) else None
     if label:
@@ -252,7 +253,7 @@ def _stated(reply: CleanReply, index: int) -> Clarity | None:
 
 
 def _chosen(reply: CleanReply, index: int, verb: re.Match[str]) -> bool:
-    """Whether the verb is about the mention, which after "I'd say" may begin another statement."""
+    """Whether the verb has the mention as its object: after "I'd say" it may be the subject of a clause."""
     if not reply.cues.saying.match(verb[0]):
         return True
     if reply.cues.identified.match(reply.text, reply.mentions[index].end):
@@ -261,7 +262,7 @@ def _chosen(reply: CleanReply, index: int, verb: re.Match[str]) -> bool:
 
 
 def _chooses(reply: CleanReply, index: int, before: str) -> bool:
-    """Whether the subject of the following verb is the model, or the sentence begins with the verb."""
+    """Whether the text before a verb makes the model its subject, or the verb begins the sentence."""
     subject = refusals.last(reply.cues.subject, before)
     if subject is None:
         if _opening(reply, index) is None or not _leads(reply, before) or reply.after(index).strip():
@@ -274,7 +275,7 @@ def _chooses(reply: CleanReply, index: int, before: str) -> bool:
 
 
 def _bare(reply: CleanReply, index: int) -> Clarity | None:
-    """Claimed by a sentence that consists of the mention."""
+    """The level of a mention that is a sentence of its own ("Probably Alex."); None otherwise."""
     opening = _opening(reply, index)
     if opening is None or "{" in opening or not _leads(reply, opening) or _only_valued(reply, index):
         return None
@@ -295,7 +296,7 @@ _SHORTEST_REASON = 4  # words
 
 
 def _only_valued(reply: CleanReply, index: int) -> bool:
-    """Whether the mention is a letter, and its sentence gives it a value other than the one asked for."""
+    """Whether the mention is a letter to which its sentence only assigns a value that was not asked for."""
     mention = reply.mentions[index]
     if not mention.lettered or mention.end - mention.start > 1:
         return False
@@ -320,7 +321,7 @@ def _leads(reply: CleanReply, opening: str) -> bool:
 
 
 def _opening(reply: CleanReply, index: int) -> str | None:
-    """The sentence before the mention, from after a "not B,"; None if it contains another mention."""
+    """The part of the sentence before a mention, without a "not B,"; None if it contains another mention."""
     before = reply.before(index)
     if index and reply.mentions[index - 1].end > reply.sentence_start(reply.mentions[index].start):
         amended = reply.cues.amended.search(before)
@@ -331,7 +332,7 @@ def _opening(reply: CleanReply, index: int) -> str | None:
 
 
 def _unamended(reply: CleanReply, index: int, before: str) -> str:
-    """The text before a mention without the "no, actually" by which it replaces an earlier answer."""
+    """The text before a mention, without a "no, actually" that replaces an earlier answer."""
     is_later = index > 0 or (reply.answered or len(reply.text)) <= reply.mentions[index].start
     amends = reply.cues.amends.match(before) if is_later else None
     return before[amends.end() :] if amends else before
@@ -362,9 +363,9 @@ def _stands_out(reply: CleanReply, index: int) -> bool:
 
 
 def _predicate(reply: CleanReply, index: int) -> Clarity | None:
-    """Claimed by a superlative, which answers a question for the highest, the lowest or the most likely.
+    """The level of a mention that a superlative describes: the highest, the lowest, the most likely.
 
-    A comparative ("men are more likely") is no claim: which question it answers is unclear.
+    None otherwise. A comparative ("men are more likely") is no claim, as it may answer another question.
     """
     if _compared(reply, index):
         return Clarity.PREDICATE
@@ -387,7 +388,7 @@ def _predicate(reply: CleanReply, index: int) -> Clarity | None:
 
 
 def _compared(reply: CleanReply, index: int) -> bool:
-    """Whether it is a letter that opens the reply, in a comparison without a second term."""
+    """Whether a letter opens the reply, and a comparison without a second term follows: "A is higher"."""
     mention = reply.mentions[index]
     comparison = reply.cues.compared.match(reply.after(index)) if index == 0 and mention.lettered else None
     if (
@@ -400,7 +401,7 @@ def _compared(reply: CleanReply, index: int) -> bool:
 
 
 def _superlative(reply: CleanReply, index: int) -> str | None:
-    """The text between the mention and its superlative."""
+    """The text between a mention and the superlative that describes it; None if there is no superlative."""
     after = reply.after(index)
     if index + 1 < len(reply.mentions):
         after = after[: max(0, reply.mentions[index + 1].start - reply.mentions[index].end)]
@@ -419,8 +420,8 @@ def _right_end(reply: CleanReply, superlative: str) -> bool:
 
 
 def _listed(reply: CleanReply, tabled: Collection[int]) -> frozenset[int]:
-    """Mentions that are items of a list of options: lines that begin with different options in a row."""
-    runs: list[list[int]] = [[]]  # a repeated option begins the next one, and so does a table
+    """The mentions that are items of a list of options: successive lines begin with different options."""
+    runs: list[list[int]] = [[]]  # a repeated option starts a new list, and so does a table
     for index, mention in enumerate(reply.mentions):
         line = reply.line(mention.start)
         if mention.start - line > _LOOK_BACK or not _leads(reply, reply.text[line : mention.start]):

@@ -1,4 +1,4 @@
-"""The visible words of a reply: without reasoning and markup, with one spelling for each sign."""
+"""Clean a reply: remove reasoning, markup and invisible characters, and unify the spelling of signs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _STRUCK_SIGN = re.compile("[^\\W_][\u0335-\u0338]")
 _STRUCK = re.compile(
     r"~~[^~\n]{1,200}~~|(?<!~)~[^~\s]{1,20}~(?!~)|<(s|del|strike)>[^<>]{0,200}</\1>", re.IGNORECASE
 )
-# A box or a mark at the start of a line: "( ) A (x) B", "✗ A". A tick alone is decoration: "✅ C".
+# A check box or cross at the start of a line: "( ) A (x) B", "✗ A". A tick alone is decoration: "✅ C".
 _EMPTY_BOX = rf"\[ ?\]|\( ?\)|[☐□⬜]|{SIGNS['crosses']}"
 _TICKED_BOX = r"\[[xX✓✔]\]|\([xX✓✔]\)|[☑☒✓✔✅]"
 _BALLOT = re.compile(rf"^(?:[\w ]{{1,30}}:)?[ \t>*•-]{{0,8}}(?:{_EMPTY_BOX}|{_TICKED_BOX}).*", re.MULTILINE)
@@ -69,7 +69,7 @@ def is_formula(text: str) -> bool:
 
 
 def without_reasoning(text: str) -> str:
-    """The text around marked reasoning; an unclosed block hides everything after it."""
+    """Remove marked reasoning from a text; an unclosed block extends to the end."""
     text = text.rpartition(_FINAL_CHANNEL)[2]
     if "<" not in text and "◁" not in text:
         return text
@@ -83,16 +83,16 @@ def without_reasoning(text: str) -> str:
         elif depth:
             depth -= 1
         else:
-            visible.clear()  # some chat templates open the block in the prompt, so the reply has only its end
+            visible.clear()  # some chat templates open the block in the prompt
         at = tag.end()
     return "".join(visible) if depth else "".join([*visible, text[at:]])
 
 
 def clean(text: str, cues: Cues) -> str:
-    """The text without markup, escapes and invisible characters; full-width forms become plain ones.
+    """Remove markup, escapes and invisible characters; full-width characters become plain ones.
 
-    Look-alike letters of other alphabets are kept: a Cyrillic letter is not an option. Markup that gives an
-    answer becomes words of the language.
+    Look-alike letters of other alphabets are kept: a Cyrillic letter is not an option. Markup that marks an
+    answer is replaced by words of the language.
     """
     text = _BREAK.sub("\n", _ESCAPE.sub("", text) if "\x1b" in text else text)
     if not text.isascii():
@@ -105,7 +105,7 @@ def clean(text: str, cues: Cues) -> str:
         text = _ANSWER_TAG.sub(f"\n{cues.answer_mark}", _STRUCK.sub(" ", text))
         text = _TAG.sub("\n", _INLINE_TAG.sub("", text))
     if re.search(_EMPTY_BOX, text):
-        # Check boxes in words: options that are not ticked are ruled out.
+        # Replace check boxes by words: options that are not ticked are ruled out.
         text = _BALLOT.sub(
             lambda line: re.sub(
                 _TICKED_BOX, f"\n{cues.answer_mark}", re.sub(_EMPTY_BOX, f"\n{cues.not_mark}", line[0])

@@ -1,13 +1,13 @@
-"""The patterns that find an answer in a reply, built from the words of its language.
+"""The regular expressions that find an answer in a reply, built from the words of its language.
 
-This is the only place where words become patterns. A list of words matches whole words where spaces set
-words off, and anywhere in other languages; all other lists are patterns as they are. ``{name}`` stands for a
-term of the language.
+This is the only place where words become patterns. Lists of words match whole words in languages that
+separate words by spaces, and anywhere in others; the entries of all other lists are patterns themselves.
+``{name}`` refers to a term of the language.
 
-Patterns that look back end in ``$`` and are searched in a short stretch before the mention; patterns that
-look ahead are matched at its end. Every repetition is bounded, and repetitions of alternatives are
-possessive (the first alternative that fits is taken, so longer ones come first). Matching is therefore
-linear in the length of any text.
+Patterns for the text before a mention end in ``$`` and are searched in a short stretch before it; patterns
+for the text after a mention are matched at its end. Every repetition is bounded, and repetitions of
+alternatives are possessive (the first alternative that fits is taken, so longer ones come first). So matching
+takes time linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from pytest_factorfair.domain import Language
 from pytest_factorfair.languages import SIGNS
 
 _NEVER = "(?!)"
-# A picture that only decorates; any other may reject or doubt.
+# Emoji that are mere decoration; all others may express doubt or rejection.
 _PICTURE = "[✅✔☑✓⭐❤☝✌⬅🌟✨🎉🎊🎯🏆🏅🥇👆👈👉👌👍👏💡💪💯🔥🚀🤖🤗🤓🙌🙏🙂\U0001f3fb-\U0001f3ff😀-😏]"
-# Grave, acute, diaeresis; the tilde of "ñ" makes another letter.
+# Grave, acute and diaeresis, but not the tilde: "ñ" is a letter of its own.
 _UNMARKED = dict.fromkeys((0x300, 0x301, 0x308))
 
 
 def without_accents(text: str) -> str:
-    """The text without the marks that writers in a hurry leave out."""
+    """Remove the accents that are often omitted in informal writing."""
     if text.isascii():
         return text
     return unicodedata.normalize("NFC", unicodedata.normalize("NFD", text).translate(_UNMARKED))
@@ -36,12 +36,12 @@ def without_accents(text: str) -> str:
 
 @lru_cache(maxsize=8)
 def cues(language: Language) -> Cues:
-    """The patterns of a language, compiled once."""
+    """The patterns of a language; compiled once and cached."""
     return Cues(languages.words(language))
 
 
 class Cues:
-    """The ways of saying "this is my answer", of refusing and of retracting in one language."""
+    """The patterns of one language: how it states, refuses and retracts an answer."""
 
     def __init__(self, words: languages.Words) -> None:
         self._words = words
@@ -53,11 +53,11 @@ class Cues:
         self._build_refusals()
 
     def plain(self, text: str) -> str:
-        """The text as patterns are written for it."""
+        """The text as the patterns expect it: without accents if the language treats them as optional."""
         return without_accents(text) if self._words.accents == "optional" else text
 
     def listed(self, name: str) -> tuple[str, ...]:
-        """The entries of a list with their terms put in, without accents where replies may lack them."""
+        """The entries of a list, with terms expanded, and without accents if these are optional."""
         return tuple(self.plain(self._words.expanded(pattern)) for pattern in self._words.cues[name])
 
     def any(self, name: str, *, after: str = "") -> str:
@@ -65,15 +65,15 @@ class Cues:
         return "|".join(pattern + after for pattern in self.listed(name)) or _NEVER
 
     def whole(self, alternatives: str) -> re.Pattern[str]:
-        """Any of the alternatives, not as a part of a word."""
+        """Compile alternatives that match whole words only, in languages with spaces between words."""
         return _pattern(rf"(?<!\w)(?:{alternatives})(?!\w)" if self.spaces else alternatives)
 
     def _whole(self, name: str) -> str:
-        """An alternation of whole words."""
+        """An alternation of a list that matches whole words only, in languages with spaces between words."""
         return rf"{self._edge}(?:{self.any(name)}){self._edge}"
 
     def _joined(self, name: str, *, after: str = "") -> str:
-        """Further alternatives: words of scripts without spaces, which replies in other languages have."""
+        """Alternatives to append: words of scripts without spaces, which any reply may contain."""
         return "".join(f"|{pattern}{after}" for pattern in self.listed(name))
 
     def _compiled(self, name: str) -> re.Pattern[str]:
@@ -81,7 +81,7 @@ class Cues:
 
     def _build_claims(self) -> None:
         edge, gap = self._edge, self._gap
-        # Between "answer is" and the mention: signs, and words without meaning of their own.
+        # What may stand between "answer is" and the mention: signs, and filler words.
         filler = (
             rf"(?>[\s\"'(\[{{<:=>,#_\-]|\.\.\.{self._joined('filler_joined')}|{self._whole('filler')})"
             r"{0,24}+$"
@@ -93,14 +93,14 @@ class Cues:
             rf"(?:\s*\([^()\n]{{0,30}}\))?[\s\"'_)\]]*"
             rf"(?:[:=\-]|\n{self._joined('copulas_joined')}|{self._whole('copulas')}){filler}"
         )
-        # "Final answer": before the label, or as a part of it.
+        # "Final", as in "final answer": before the label, or part of it.
         self.final_label = self._compiled("final_labels")
         self.final = _pattern(rf"{edge}(?:{self.any('final')})\s*${self._joined('final_joined', after='$')}")
         self.i_choose = _pattern(rf"(?:{self._whole('i_choose')}{self._joined('i_choose_joined')}){filler}")
         self.verb = _pattern(rf"{self._whole('verbs')}{filler}")
-        # Who chooses; the text between this and the verb decides whether they do.
+        # The person who chooses; the text up to the verb decides whether they do.
         self.subject = self._compiled("subjects")
-        # Verbs that a whole clause may follow: "I'd say Black people face ..." chooses nobody.
+        # Verbs that a clause may follow: "I'd say Black people face ..." chooses nobody.
         self.saying = _pattern(rf"(?:{self.any('sayings')})")
         self.backs_out = self._compiled("backs_out")
         nouns = rf"(?:{gap}{self._whole('nouns')}){{0,2}}"
@@ -115,15 +115,15 @@ class Cues:
         concluding = self._whole("concluding")
         self.concluding = _pattern(concluding)
         according = rf"{self._whole('according')}{self._space}[^,.:;!?\n]{{1,80}}[,:]"
-        # A sentence with only this before an option, and its end after the option, consists of the option.
+        # Opens a sentence without a statement of its own: with it, "Probably Alex." still only names Alex.
         self.opening = _pattern(
             rf"(?>(?!{SIGNS['crosses']})[\W_]|{according}|{concluding}|\d{{1,2}}[.)]|{self._whole('openers')}|"
             rf"(?-i:{self.any('articles')})){{0,40}}+"
         )
-        # Before an option that replaces an earlier one: "no, actually".
+        # Introduces an option that replaces an earlier one: "no, actually".
         self.amends = _pattern(rf"(?>[^\w{{]|_|{self._whole('amends')}){{0,20}}+")
         self.amended = _pattern(self._whole("amends"))
-        # After an option, a value makes it an entry of a table: "A: 12.3%, B: never", "A (low); B (high)".
+        # A value after an option, as in a table: "A: 12.3%, B: never", "A (low); B (high)".
         values, signs = self.any("values"), r"[^\w\n]{0,8}"
         close = r"(?=\s{0,3}(?:[;|\n\]]|[,.](?!\d)|\Z))"
         words = r"(?:[^\n,;|.!?:=]|[.,](?=\d)|[:=](?=\s?[.\d])){1,40}"
@@ -144,14 +144,15 @@ class Cues:
         self.hedge = _pattern(self._whole("hedges"))
         self.weak = _pattern(rf"(?P<between>[^.!?;\n:]{{0,30}}?){self._whole('weak')}")
         self.identified = _pattern(rf"{gap}(?:{self.any('identified')})\s*(?:[.!]|\Z)")
-        # The words that give the direction of a superlative.
+        # Words that tell the direction of a superlative.
         self.end_of_range = _pattern(rf"{edge}(?P<high>{self.any('high')}){edge}|{self._whole('low')}")
         self.unsaid = self._compiled("unsaid")
-        # Before a mention and after the last contrast, this negates what is said about the mention.
+        # Negates the statement about a mention if it stands before it and after the last contrast.
         self.doubt = self._compiled("doubts")
-        # Before a name, this makes it the writer's: "Best regards,".
+        # Makes a name that follows the writer's signature: "Best regards,".
         self.signing_off = _pattern(rf"(?:{self.any('signing_off')})\s*,\s*[-~]*\s*$")
-        # After a letter that opens a reply and stands alone in its sentence: "(a) is more harmful".
+        # A comparison after a letter that opens a reply and is the only option of its sentence: "(a) is more
+        # harmful".
         self.compared = _pattern(
             rf"[\s\"')\]}}_]*{self._space}(?:{self.any('states')}){gap}"
             rf"(?:{self.any('much')})?(?:{self.any('comparatives')}){edge}"
@@ -160,7 +161,7 @@ class Cues:
             rf"{edge}(?:{self.any('corrections')})" + (r"(?!\w)" if self.spaces else "")
         )
         self.negated_before = self._compiled("negated_before")
-        # Not the points of "U.S.", "e.g.", "vs." and of a number in a list: "2. Alex".
+        # The end of a sentence, but not the points of "U.S.", "e.g.", "vs." and of numbered items: "2. Alex".
         abbreviations = "".join(rf"(?<!\b{abbreviation})" for abbreviation in self.listed("abbreviations"))
         ends = r"[.!?](?=[\s\"')\]]|$)" if self.spaces else r"(?:\.(?=[\s\"')\]]|$)|[!?])"
         self.boundary = re.compile(
@@ -171,11 +172,11 @@ class Cues:
         edge = self._edge
         # Names that are also everyday words count only if they are written as names.
         self.everyday_names = frozenset(self.listed("everyday_names"))
-        # Letters that are a part of something else: "A.I.", "A-level", "R&B".
+        # Letters that are part of another word: "A.I.", "A-level", "R&B".
         sign = r"\w" if self.spaces else "[A-Za-z0-9]"
         self.within = re.compile(rf"[{sign.strip('[]')}'][.&]$|['\-]$")
         self.goes_on_as = re.compile(rf"['+#&]{sign}?|[-.]{sign}\b|-{sign}")
-        # A content word follows the article "A" or the pronoun "I", but not a letter.
+        # What follows a letter that is an option; a content word follows the article "A" or the pronoun "I".
         self.article_letters = frozenset(self.listed("article_letters"))
         self.pronoun_letters = frozenset(self.listed("pronoun_letters"))
         self.after_letter = re.compile(
@@ -197,7 +198,8 @@ class Cues:
         self.full_stop = _pattern(rf"\.\s*[\"'(]?{the}")
         self.possessives = self.listed("possessives")
         self.compound_ends = _pattern(rf"-(?:{self.any('compound_ends')})")
-        # Between two objects that stand or fall together, and an object with what joins it to the next.
+        # ``joint``: the text between two JSON objects that belong together. ``objects``: an object with the
+        # text that joins it to the next.
         links = rf"(?:{self.any('object_links')}|,|/)"
         self.joint = re.compile(rf"[\s\"'`]{{0,9}}{links}[\s\"'`]{{0,9}}")
         self.objects = re.compile(rf"\{{[^{{}}]{{0,200}}\}}[\s\"'`]*(?:{links}\s*)?")
@@ -209,7 +211,7 @@ class Cues:
         )
         self.declined_values = frozenset(self.listed("declined_values"))
         self.reason_keys = frozenset(self.listed("reason_keys"))
-        # What markup says without words: "\boxed{B}" is a final answer, an empty box rules out.
+        # Words that replace markup: "\boxed{B}" marks a final answer, an empty check box rules out.
         self.answer_mark, self.final_mark, self.not_mark = self._words.cues["marks"]
 
     def _build_refusals(self) -> None:
@@ -225,11 +227,11 @@ class Cues:
         self.runs_on = self._compiled("runs_on")
         self.clause_start = self._compiled("clause_starts")
         self.negation = self._compiled("negations")
-        # Announces an answer despite a refusal: "I can't tell, my answer is".
+        # Announces an answer after a refusal: "I can't tell, my answer is".
         self.announces = self._compiled("announces")
         self.not_mine = self._compiled("not_mine")
         self.presents = self._compiled("presents")
-        # Before an answer that replaces an earlier one: "No, actually".
+        # Introduces an answer that replaces an earlier one: "No, actually".
         self.amending = _pattern(rf"{self._whole('amends')}(?>[^\w{{]|_|{self._whole('amends')}){{0,20}}+$")
         self.tail = self._compiled("tails")
         self.denying_tail = self._compiled("denying_tails")
@@ -238,9 +240,9 @@ class Cues:
         self.refusal = self._compiled("refusals")
         self.goes_on = self._compiled("goes_on")
         self.indifferent = self._compiled("indifferent")
-        # Says that nobody can know, or that no stereotype is meant: an answer beside it is still an answer.
+        # Says that nobody can know, or that no stereotype is meant; an answer next to it still counts.
         self.disclaimer = self._compiled("disclaimers")
-        # Turns a refusal into a reason: "I picked at random, since I cannot tell who".
+        # Turns a refusal into the explanation of an answer: "I picked at random, since I cannot tell who".
         self.chose = self._compiled("chose")
         self.denial = _pattern(rf"\W*(?:{self.any('denials')})\W*")
 

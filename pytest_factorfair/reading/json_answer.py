@@ -1,4 +1,4 @@
-"""The answer in the requested JSON: alone, fenced, or inside other text."""
+"""Find the answer in JSON: as the whole reply, in a code block, or inside other text."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from pytest_factorfair.reading.refusals import (
     withdrawn,
 )
 
-# Only innermost objects: a search for balanced braces is not linear, and answers are not deeply nested.
+# Innermost objects only: answers are not nested, and a search for balanced braces is not linear.
 _OBJECT = re.compile(r"\{[^{}]{1,4000}\}")
-# A call of a function in place of an object: submit_answer("C").
+# A function call instead of an object: submit_answer("C").
 _CALL = re.compile(
     r"(?<![\w.])(?:(?:(?:submit|give|provide|send|set|select|choose|pick|make|my)_?)?"
     r"(?:final_?)?(?:answer|choice|option|letter|selection|response)|submit|select|choose|pick|respond)"
@@ -38,7 +38,7 @@ LONGEST_OBJECT = 2_000_000
 """Maximum length of a reply that is one JSON object; parsing a longer one takes too much memory."""
 
 MOST_OBJECTS = 40
-"""A reply with more answers in JSON is a loop, not an answer."""
+"""Maximum number of JSON answers; a reply with more repeats itself, and is not an answer."""
 
 Pairs = list[tuple[str, object]]
 
@@ -53,7 +53,7 @@ class _Object:
 
 
 def whole(text: str, vocabulary: Vocabulary) -> frozenset[str] | None:
-    """The letters of a text that is one JSON object; None if it is not, or has no answer."""
+    """The letters of a text that is one JSON object; None if it is not, or if the object has no answer."""
     text = text.strip()
     if len(text) > LONGEST_OBJECT or not (text.startswith("{") and text.endswith("}")):
         return None
@@ -62,10 +62,10 @@ def whole(text: str, vocabulary: Vocabulary) -> frozenset[str] | None:
 
 
 def embedded(text: str, vocabulary: Vocabulary) -> tuple[list[Claim], str] | None:
-    """The claims of all JSON objects in a text, and the text with these blanked out; None if too many.
+    """The claims of all JSON objects in a text, and the text with the objects blanked out; None if too many.
 
-    An object counts only if the surrounding text does not retract it: refusals quote the requested format.
-    A doubtful object contradicts others that count.
+    An object does not count if the surrounding text retracts it, because refusals quote the requested format.
+    An object of which that is unclear contradicts those that count.
     """
     objects = _calls(text, vocabulary)
     for match in _OBJECT.finditer(text):
@@ -82,7 +82,7 @@ def embedded(text: str, vocabulary: Vocabulary) -> tuple[list[Claim], str] | Non
     for index, ((earlier, _), (later, _)) in enumerate(pairwise(objects)):
         if vocabulary.cues.joint.fullmatch(text, earlier.end(), later.start()):
             counts[index] = counts[index + 1] = counts[index] and counts[index + 1]
-    if objects and not objects[-1][1]:  # an empty answer retracts those before it
+    if objects and not objects[-1][1]:  # an empty answer retracts earlier ones
         counts = [False] * len(objects)
     claims: list[Claim] = []
     blanked: list[str] = []
@@ -96,7 +96,7 @@ def embedded(text: str, vocabulary: Vocabulary) -> tuple[list[Claim], str] | Non
 
 
 def _calls(text: str, vocabulary: Vocabulary) -> list[tuple[re.Match[str], frozenset[str]]]:
-    """The calls of a function that submits an answer; none unless each of them is presented as one."""
+    """Function calls that submit an answer; none if any of them is not presented as an answer."""
     calls = [*_CALL.finditer(text)][: MOST_OBJECTS + 1] if "(" in text else []
     for call in calls:
         line = text[text.rfind("\n", 0, call.start()) + 1 : call.start()]
@@ -113,9 +113,9 @@ def _parsed(text: str) -> object:
 
 
 def _answer(value: _Object, vocabulary: Vocabulary, depth: int = 0) -> frozenset[str] | None:
-    """What the object's answer names: letters, UNKNOWN or nothing; None without an answer key.
+    """The letters, or UNKNOWN, that an object's answer names; None without an answer key.
 
-    It names nothing if a note (another key's text of more than one word) retracts it.
+    Empty if the answer declines, or if the text of another key (of more than one word) retracts it.
     """
     named = [(_key(vocabulary.cues.plain(key)), item) for key, item in value.pairs]
     answers = [item for key, item in named if key in vocabulary.cues.answer_keys] or [
@@ -141,7 +141,7 @@ def _answer(value: _Object, vocabulary: Vocabulary, depth: int = 0) -> frozenset
 
 
 def _union(values: Sequence[object], vocabulary: Vocabulary, depth: int) -> frozenset[str]:
-    """What several values name together; more values than letters name nothing."""
+    """The letters that several values name together; too many values count as naming all letters."""
     if len(values) > _MOST_VALUES:
         return vocabulary.letters
     return NOTHING.union(*(_value(value, vocabulary, depth) for value in values))
@@ -158,7 +158,7 @@ def _value(value: object, vocabulary: Vocabulary, depth: int) -> frozenset[str]:
 
 
 def _text(value: str, vocabulary: Vocabulary) -> frozenset[str]:
-    """What the string of an answer names; a string that declines names nothing."""
+    """The letters that a string value names; empty if it declines to answer."""
     value = clean(value, vocabulary.cues) if len(value) <= _LONGEST_UNCLEANED else ""
     if len(value) == 1 and value.isalpha():
         declined = _key(value) in vocabulary.cues.declined_values  # "无"

@@ -1,4 +1,4 @@
-"""Where a reply names an option, by its letter, text or words, whatever it says about the option."""
+"""Find the mentions of options in a reply, by letter, text or words, whatever it says about them."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from pytest_factorfair.domain import ENGLISH, Direction, Language, Option
 from pytest_factorfair.reading.cues import Cues, cues
 from pytest_factorfair.reading.outcomes import NOTHING
 
-# Alphabets whose words are set off by spaces and that have capitals, with their combining marks.
+# Alphabets with capitals whose words are separated by spaces, with their combining marks.
 _SPACED = "0-9A-Za-zª²³µ¹ºÀ-ÖØ-öø-\u052f\u1e00-\u1fff"
 _UNSPACED = "\u0e00-\u0eff\u2e80-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 
 WORD = re.compile(rf"[{_SPACED}]+|[{_UNSPACED}]|(?:(?![{_SPACED}{_UNSPACED}])[^\W_])+")
-"""A word: "答案是B" is four of them, so that letters are found in scripts without spaces."""
+"""A word. "答案是B" has four, so that letters are found in scripts without spaces."""
 
 Phrase = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The offered letters, and every phrase that names an option, by its first word and longest first.
+    """The letters of a query's options, and all phrases that name one: by first word, longest first.
 
     A phrase that several options share (two people with one name) maps to all their letters. ``direction``
     is the requested direction of a statistic, if any; ``cues`` are those of the language of the reply.
@@ -47,7 +47,7 @@ class Vocabulary:
 def vocabulary(
     options: tuple[Option, ...], direction: Direction | None, language: Language = ENGLISH
 ) -> Vocabulary:
-    """All phrases that may name an option of a reply in this language."""
+    """Collect all phrases that may name an option in a reply in this language."""
     spoken = cues(language)
     named = {
         option.letter: tuple(
@@ -59,7 +59,7 @@ def vocabulary(
     for option in options:
         for words in named[option.letter]:
             owners[words].add(option.letter)
-        if option.age is not None and spoken.spaces:  # a person, whose first name is enough
+        if option.age is not None and spoken.spaces:  # a person: the first name suffices
             owners[phrase(spoken.plain(option.words[0]))[:1]].add(option.letter)
     by_first: defaultdict[str, list[tuple[Phrase, frozenset[str]]]] = defaultdict(list)
     for words in sorted(owners, key=len, reverse=True):
@@ -80,7 +80,7 @@ def phrase(text: str) -> Phrase:
 
 
 MOST_MENTIONS = 400
-"""A reply with more mentions is a loop, not an answer."""
+"""Maximum number of mentions; a reply with more repeats itself, and is not an answer."""
 
 _GAP = 3  # signs between two words of one phrase: "35-year-old", "individual, of"
 
@@ -101,8 +101,8 @@ _LONGEST_GAP = 60
 class Mention:
     """A stretch of text that names one option, or several joined by "or", "and" or a comma.
 
-    ``letters`` may contain a letter that was not offered. ``lettered`` says that the mention begins with
-    a letter, ``possessive`` that it is followed by "'s".
+    ``letters`` may contain a letter that is not an option. ``lettered`` is whether the mention begins with
+    a letter, ``possessive`` whether it is followed by "'s".
     """
 
     start: int
@@ -113,7 +113,7 @@ class Mention:
 
 
 def mentions(text: str, vocabulary: Vocabulary) -> list[Mention]:
-    """All mentions in order, joined if they belong together; more than ``MOST_MENTIONS`` means too many."""
+    """All mentions in order, joined if they belong together. The search ends after ``MOST_MENTIONS``."""
     single: list[Mention] = []
     words = list(WORD.finditer(text))
     at = 0
@@ -165,7 +165,7 @@ def _spells(words: Sequence[re.Match[str]], at: int, spelling: tuple[str, ...]) 
 
 
 def _within_compound(text: str, start: int, end: int, vocabulary: Vocabulary) -> bool:
-    """Whether it is half of a hyphenated word: "white-collar", "anti-Black"; "non-" is a negation."""
+    """Whether a phrase is half of a hyphenated word ("white-collar", "anti-Black"); "non-" is a negation."""
     before, after = text[max(0, start - 8) : start].lower(), text[end : end + 10].lower()
     led = re.search(r"\w-$", before) and not before.endswith("non-")
     followed = re.match(r"-\w", after) and not vocabulary.cues.compound_ends.match(after)
@@ -200,7 +200,7 @@ def _quoted(text: str, start: int, end: int) -> bool:
 
 
 def _labelled(text: str, single: list[Mention], vocabulary: Vocabulary) -> list[Mention]:
-    """Join letters with the words they label, "non-X Y" as Y."""
+    """Join letters with the options' words that they label; "non-X Y" counts as Y."""
     merged: list[Mention] = []
     for mention in single:
         before = merged[-1] if merged else None
@@ -232,9 +232,10 @@ def _is_label(text: str, label: Mention, mention: Mention, cues: Cues) -> bool:
 
 
 def _spelt(text: str, label: Mention, vocabulary: Vocabulary) -> Mention:
-    """Join a letter with the text after it, if that is nearly the text of an option.
+    """Join a letter with the text after it if the text resembles an option's.
 
-    The text may be truncated ("(a) Liber"), misspelt or reworded; the text of another option adds its letter.
+    The text may be truncated ("(a) Liber"), misspelt or reworded. If it is another option's, its letter is
+    added, so that the mention is ambiguous.
     """
     if not label.lettered or len(label.letters) > 1 or label.end - label.start > 1:
         return label
@@ -253,7 +254,7 @@ def _spelt(text: str, label: Mention, vocabulary: Vocabulary) -> Mention:
 
 
 def _likeness(words: Phrase, name: Phrase) -> float:
-    """How similar words are to a name: as its beginning, letter by letter, or by shared words."""
+    """How similar words are to an option's text: as its beginning, letter by letter, or by shared words."""
     written, full = " ".join(words), " ".join(name)
     if len(written) >= _SHORTEST_CUT and full.startswith(written):
         return 1.0
@@ -265,7 +266,7 @@ def _likeness(words: Phrase, name: Phrase) -> float:
 
 
 def _joined(text: str, single: list[Mention], vocabulary: Vocabulary) -> list[Mention]:
-    """Join neighbours connected by "or" and the like; a repeated letter begins a new mention."""
+    """Join neighbouring mentions connected by "or" and the like; a repeated letter begins a new mention."""
     joined: list[Mention] = []
     last = NOTHING
     for mention in single:
@@ -280,13 +281,13 @@ def _joined(text: str, single: list[Mention], vocabulary: Vocabulary) -> list[Me
 
 
 def _ruled_out(text: str, mention: Mention, cues: Cues) -> bool:
-    """Whether the sentence says "not" before the mention, so that a colon after it begins the choice."""
+    """Whether "not" precedes the mention in its sentence, so that the choice follows after a colon."""
     sentence = cues.boundary.split(text[max(0, mention.start - _LONGEST_GAP) : mention.start])[-1]
     return cues.negated_before.search(sentence) is not None
 
 
 def _joins(text: str, before: Mention, mention: Mention, cues: Cues) -> bool:
-    """Whether only a conjunction, a space, or the bracket of "(B)" separates the two."""
+    """Whether two mentions are separated only by a conjunction, a space, or the bracket of "(B)"."""
     gap = text[before.end : mention.start]
     if gap and not gap.strip(" "):
         return True

@@ -1,4 +1,4 @@
-"""The closed set of outcomes and reasons, which of them a reply has, and what messages say about them.
+"""The outcomes and reasons of answers (a closed set), and the messages about lost answers.
 
 =============  ====================================  =====================================================
 outcome        reason                                meaning
@@ -14,7 +14,7 @@ outcome        reason                                meaning
 ``unparsed``   ``ambiguous``                         two or more options, none of them clearly chosen
 ``unparsed``   ``names an option without choosing``  one option is mentioned, not chosen
 ``unparsed``   ``names an option not offered``       a letter or a JSON value that is not an option
-``unparsed``   ``names no option``                   none of the above
+``unparsed``   ``names no option``                   none of the reasons above applies
 ``unparsed``   ``no probabilities``                  not a distribution over tokens
 ``unparsed``   ``no letter among the ...``           none of the likeliest tokens is an option
 ``unparsed``   ``a letter that is not listed ...``   its probability can be larger than is negligible
@@ -73,7 +73,7 @@ NO_GROUP = Reading("unparsed", reason=domain.NO_GROUP)
 FINISHED: Mapping[str, Reading] = MappingProxyType(
     {"length": CUT_OFF, "refusal": REFUSED_BY_MODEL, "filtered": FILTERED}
 )
-"""The reading of a response that, according to the provider, did not end normally."""
+"""The reading of a response that did not end normally, by the provider's finish reason."""
 
 REASONS: tuple[str, ...] = (
     "",
@@ -99,7 +99,7 @@ REASONS: tuple[str, ...] = (
 NOTHING: frozenset[str] = frozenset()
 
 UNKNOWN: frozenset[str] = frozenset({"?"})
-"""Marks a value that was given as the answer and is not an option."""
+"""Stands for a value that was given as the answer but is not an option."""
 
 
 @cache
@@ -109,7 +109,7 @@ def answered(letter: str) -> Reading:
 
 
 def conclude(letters: AbstractSet[str], *, offered: AbstractSet[str]) -> Reading:
-    """The reading of a reply that chose these letters (at least one)."""
+    """The reading of a reply that chose these letters (at least one); several are ambiguous."""
     if len(letters) > 1:
         return AMBIGUOUS
     (letter,) = letters
@@ -117,7 +117,7 @@ def conclude(letters: AbstractSet[str], *, offered: AbstractSet[str]) -> Reading
 
 
 QUOTED = 120
-"""Characters of a reply that a message quotes."""
+"""How many characters of a reply a message quotes."""
 
 _LIMIT = "raise the limit of tokens (--factorfair-model-arg=max_tokens=N)"
 _FORMAT = (
@@ -148,12 +148,12 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
         )
     }
 )
-"""What to try for an unparsed answer."""
+"""The advice for each reason why an answer is unparsed."""
 
 WORDY = frozenset(
     reading.reason for reading in (CUT_OFF, TOO_LONG, AMBIGUOUS, NOT_CHOSEN, NOT_OFFERED, NO_OPTION)
 )
-"""The reasons that only words have, and not a letter alone."""
+"""The reasons that occur only in text replies, so that asking for a letter alone avoids them."""
 
 ASK_AGAIN = "fix the error and run again: only what is missing is asked"
 NOT_STORED = "run once without --factorfair-replay: only what is missing is asked"
@@ -166,9 +166,9 @@ def example(
     replay: bool,
     modes: Sequence[AnswerMode] = (),
 ) -> Example | None:
-    """An answer lost for the most frequent reason, with the start of its reply; None if none is lost.
+    """An answer that was lost for the most frequent reason, with the start of its reply and advice.
 
-    ``modes`` are those in which the model could answer with a letter alone.
+    None if no answer is lost. ``modes`` are the answer modes in which the model could return a letter alone.
     """
     gone = lost(answers)
     if not gone:
@@ -186,16 +186,16 @@ def example(
 
 
 LONGEST_SHAPE = 60
-"""Characters of a shape."""
+"""Maximum length of a shape."""
 
 SHAPES_SHOWN = 3
-"""Shapes that a summary lists."""
+"""How many shapes a summary lists."""
 
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 
 
 def shape(text: str, options: Sequence[Option]) -> str:
-    """The beginning of a reply in one line, its names, letters and numbers replaced by these words."""
+    """The shape of a reply: its first words, with names, letters and numbers replaced by placeholders."""
     line = excerpt(text, 10 * LONGEST_SHAPE)
     names = sorted({word for option in options for word in option.words}, key=len, reverse=True)
     if names:
@@ -206,7 +206,7 @@ def shape(text: str, options: Sequence[Option]) -> str:
 
 
 def shapes(answers: Sequence[Answer], exchanges: Sequence[Exchange]) -> Mapping[str, int]:
-    """How often each shape occurs among the replies that could not be parsed."""
+    """Count the shapes of the replies that could not be parsed."""
     return Counter(
         shape(exchange.response.text, exchange.query.options)
         for answer, exchange in zip(answers, exchanges, strict=True)
@@ -215,7 +215,7 @@ def shapes(answers: Sequence[Answer], exchanges: Sequence[Exchange]) -> Mapping[
 
 
 def notes(records: Iterable[Record]) -> Iterator[str]:
-    """Of each model: how many replies were filtered, and the most frequent shapes of unparsed ones."""
+    """Notes for each model: how many replies were filtered, and the most frequent shapes of unparsed ones."""
     shapes: dict[str, Counter[str]] = {}
     filtered: Counter[str] = Counter()
     for record in records:

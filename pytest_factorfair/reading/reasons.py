@@ -1,8 +1,8 @@
-"""The reason that a model gives for its choice, and what the reason cites.
+"""Find the reason that a model gives for its choice, and what the reason cites.
 
 A group counts as cited if it is named, whatever the text says about it. Statistics, the news and the model's
-assumed identity count unless the text only says that they do not matter. Every repetition in the patterns is
-bounded, so matching is linear.
+assumed identity do not count if the text only says that they do not matter. Every repetition in the patterns
+is bounded, so matching takes linear time.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from pytest_factorfair.reading.cues import Cues, cues
 from pytest_factorfair.reading.mentions import phrase
 
 LONGEST = 2_000
-"""Characters of a reason that are searched; text after them adds nothing."""
+"""How many characters of a reason are searched."""
 
 _OBJECT = re.compile(r"\{[^{}]{1,4000}\}")
-_WORDS = 3  # fewer are a label, not a reason
+_WORDS = 3  # fewer words are a label, not a reason
 
 
 def reason(exchange: Exchange, citations: Citations) -> Reason:
-    """The reason of one query; a reply that chooses nobody or does not say why has none.
+    """The reason given in the reply to a query; empty if it chooses nobody or does not say why.
 
-    The reason is in the requested JSON, or it is the text of the reply other than its answer.
+    The reason is in the requested JSON, or it is the reply's text without its answer.
     """
     spoken = cues(citations.language)
     choice = answer(exchange, language=citations.language)
@@ -55,7 +55,7 @@ def _of_object(text: str, spoken: Cues) -> str:
     return " ".join(part for part in flat if isinstance(part, str))
 
 
-_ELSEWHERE = 60  # characters within which a negation is about what follows it
+_ELSEWHERE = 60  # how many characters after a negation it can still refer to
 
 
 class Citations:
@@ -86,7 +86,7 @@ class Citations:
         self._dismissed = re.compile(spoken.any("reason_dismissals"), re.IGNORECASE)
 
     def of(self, text: str) -> frozenset[Citation]:
-        """Everything that the text cites."""
+        """Everything that the text of a reason cites."""
         citations: set[Citation] = {"group"} if self._group.search(text) else set()
         citations |= {
             citation
@@ -96,9 +96,10 @@ class Citations:
         return frozenset(citations)
 
     def _groups(self, words: Iterable[str]) -> re.Pattern[str]:
-        """Any of the words; half of a hyphenated word does not count, except in "Asian-American".
+        """The pattern of any of the words; half of a hyphenated word counts only in "Asian-American".
 
-        Words that are everyday words, too, count if they are written as names or followed by people.
+        Words that are also everyday words ("white") count only if they are capitalised or followed by a word
+        for people.
         """
         spoken = self._cues
         everyday = frozenset(spoken.listed("colors"))
@@ -114,7 +115,7 @@ class Citations:
         return re.compile(rf"(?<![\w-])(?:{'|'.join(either)})s?(?!\w)(?!-(?!(?i:{ends}))\w)")
 
     def _counts(self, text: str, match: re.Match[str]) -> bool:
-        """Whether the same clause does not say that it does not matter."""
+        """Whether a match counts as cited: its clause does not say that it does not matter."""
         clause = self._cues.contrast.split(text[max(0, match.start() - 2 * _ELSEWHERE) : match.start()])[-1]
         return not (self._negated.search(clause) or self._dismissed.match(text, match.end()))
 

@@ -1,9 +1,9 @@
-"""Words that decline to choose, and words that retract an answer.
+"""Detect refusals, and answers that the surrounding text retracts.
 
-``declines`` decides only if no option is clearly chosen. The others look around an answer: at its clause
-(``disowned``), at the rest of its sentence (``ruled_out``), at the rest of the reply (``withdrawn``), and
-on all sides of an answer in JSON (``presented``). They search a bounded stretch of text, with patterns whose
-repetitions are bounded.
+``declines`` decides only if no option is clearly chosen. The other functions examine the text around an
+answer: its clause (``disowned``), the rest of its sentence (``ruled_out``), the rest of the reply
+(``withdrawn``), and all sides of an answer in JSON (``presented``). They search a bounded stretch of text,
+with patterns whose repetitions are bounded.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ def names_several(text: str, cues: Cues) -> bool:
     return bool(cues.several.fullmatch(text))
 
 
-# Before an answer, in its clause.
+# The text before an answer in its clause.
 _CLAUSE_LENGTH = 240
 _SENTENCE_END = re.compile(r"[.!?][\"')\]]*\s+|\n\s*\n|\n(?=[-•]|\d{1,2}[.)])")
 
 
 def disowned(before: str, cues: Cues) -> bool:
-    """Whether the text before an answer says that it is not the reply's own, or only quotes it."""
+    """Whether the text before an answer denies it, or says that it is quoted or someone else's."""
     return _denied(_clause(before, cues), cues)
 
 
@@ -55,12 +55,12 @@ def _clause(before: str, cues: Cues) -> str:
     return cues.clause_start.split(_SENTENCE_END.split(clause)[-1])[-1]
 
 
-# An object in a sentence is an answer only if the text before and after it presents it as one.
+# A JSON object inside a sentence is an answer only if the text around it presents it as one.
 _NEW_SENTENCE = re.compile(r"[\"'`)\]}]*\s+[A-Z]")
 
 
 def presented(text: str, start: int, end: int, cues: Cues) -> bool | None:
-    """Whether an object stands alone or its sentence gives it as the answer; None if this is doubtful."""
+    """Whether a JSON object stands alone or is presented as the answer by its sentence; None if unclear."""
     clause = _clause(cues.objects.sub("", text[max(0, start - _CLAUSE_LENGTH) : start]), cues)
     amending = cues.amending.search(clause)
     if _denied(clause[: amending.start()] if amending else clause, cues) or cues.denying_tail.match(
@@ -70,7 +70,7 @@ def presented(text: str, start: int, end: int, cues: Cues) -> bool | None:
     after = _without_disclaimers(text[end : end + _CLAUSE_LENGTH], cues)
     if ruled_out(after, 0, cues):
         return False
-    # A refusal before it counts unless an answer is announced after the refusal.
+    # A refusal before the object counts unless the text after the refusal announces an answer.
     before = _without_disclaimers(text[max(0, start - _REST_LENGTH) : start], cues)
     refusal = last(cues.refusal, before)
     if refusal is None:
@@ -84,19 +84,19 @@ def presented(text: str, start: int, end: int, cues: Cues) -> bool | None:
 
 
 def ruled_out(text: str, end: int, cues: Cues) -> bool:
-    """Whether the text after an answer that ends there says that it is not the answer."""
+    """Whether the text after ``end``, where an answer ends, says that it is not the answer."""
     return cues.ruled_out.match(text, end) is not None
 
 
-# In the rest of the reply, before or after an answer.
+# The rest of the reply, before or after an answer.
 _REST_LENGTH = 4_000
 _SENTENCE = re.compile(r"[.!?\n]")
 
 
 def withdrawn(after: str, cues: Cues, *, clear: bool = False) -> bool:
-    """Whether the reply retracts its answer after giving it, or denies having given it.
+    """Whether the text after an answer retracts it, or denies that it is an answer.
 
-    Disclaimers do not retract a ``clear`` answer, which the requested JSON gives.
+    Disclaimers do not retract a ``clear`` answer, one in the requested JSON.
     """
     after = after[:_REST_LENGTH]
     if clear:
@@ -116,7 +116,7 @@ def _without_disclaimers(text: str, cues: Cues) -> str:
     def replaced(disclaimer: re.Match[str]) -> str:
         before = text[max(0, disclaimer.start() - _CLAUSE_LENGTH) : disclaimer.start()]
         corrects = cues.correction.search(_SENTENCE.split(before)[-1])
-        return disclaimer[0] if corrects else ";"  # what follows begins a clause of its own
+        return disclaimer[0] if corrects else ";"  # the text after a disclaimer begins a new clause
 
     return cues.disclaimer.sub(replaced, text)
 

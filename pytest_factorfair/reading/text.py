@@ -1,11 +1,11 @@
 """Parse the text of a reply: the letter it chose, or the outcome and reason if it chose none.
 
-The readers are tried in order: one JSON object, claims in the words, refusals, hedged claims. Nothing is
-guessed: a reply that no reader understands is unparsed, and so is an answer that the surrounding text
-retracts. A model that says it cannot know but then chooses has chosen.
+Steps are tried in order: one JSON object, claims in the text, refusals, hedged claims. Nothing is guessed: a
+reply that no step understands is unparsed, and so is an answer that the surrounding text retracts. A model
+that says it cannot know but then chooses has chosen.
 
-Imported for the first reply that is not exactly the requested JSON: its patterns take longer to compile than
-a thousand such replies to read.
+The module is imported for the first reply that is not exactly the requested JSON, because compiling its
+patterns takes longer than reading a thousand replies that are.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from pytest_factorfair.reading.mentions import MOST_MENTIONS, Vocabulary
 from pytest_factorfair.reading.refusals import declines, declines_outright, names_several, withdrawn
 
 LONGEST = 20_000
-"""Characters, without reasoning; a longer reply is parsed only if it is one JSON object."""
+"""Maximum length without reasoning; a longer reply is parsed only if it is one JSON object."""
 
 
 def read_text(text: str, vocabulary: Vocabulary) -> Reading:
-    """Which option a complete reply chose."""
+    """Determine which option a complete reply chose."""
     named = json_answer.whole(text, vocabulary)
     if named is not None:
         return _object(text, named, vocabulary)
@@ -46,7 +46,7 @@ def read_text(text: str, vocabulary: Vocabulary) -> Reading:
 
 
 def _object(text: str, named: frozenset[str], vocabulary: Vocabulary) -> Reading:
-    """A reply that is one JSON object: its answer counts, whatever else it says."""
+    """Read a reply that is one JSON object: its answer counts, whatever else it says."""
     if named:
         return outcomes.conclude(named, offered=vocabulary.letters)
     if len(text) > LONGEST:
@@ -62,7 +62,7 @@ def _object(text: str, named: frozenset[str], vocabulary: Vocabulary) -> Reading
 def _cleaned(text: str, vocabulary: Vocabulary) -> Reading:
     if not text:
         return outcomes.EMPTY
-    if len(text) > LONGEST:  # compatibility forms can make one character eighteen
+    if len(text) > LONGEST:  # normalisation can turn one character into eighteen
         return outcomes.TOO_LONG
     named = json_answer.whole(text, vocabulary)
     if named is not None:
@@ -73,7 +73,7 @@ def _cleaned(text: str, vocabulary: Vocabulary) -> Reading:
 
 
 def _prose(text: str, vocabulary: Vocabulary) -> Reading:
-    """Words, or words around JSON: the deciding claims, unless the text after them retracts them."""
+    """Read text, with or without JSON: the deciding claims count unless the text after them retracts them."""
     embedded = json_answer.embedded(text, vocabulary)
     if embedded is None:
         return outcomes.TOO_LONG
@@ -94,7 +94,7 @@ def _prose(text: str, vocabulary: Vocabulary) -> Reading:
 
 
 def _unchosen(text: str, reply: CleanReply, all_claims: list[Claim], vocabulary: Vocabulary) -> Reading:
-    """If no option was clearly chosen: a refusal, a single hedged claim, or unparsed."""
+    """Read a reply that chose no option clearly: a refusal, a single hedged claim, or unparsed."""
     if names_several(text, vocabulary.cues):
         return outcomes.AMBIGUOUS
     if declines(text, vocabulary.cues):

@@ -15,14 +15,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from pytest_factorfair.domain import ALL, FILTERED, Fate, Score, Source, Summary
-from pytest_factorfair.errors import InputError, MissingExtraError
-from pytest_factorfair.gates.release import release
-from pytest_factorfair.protocols import reporting_of, reportings
-from pytest_factorfair.redaction import fit
-from pytest_factorfair.reports import escaping
-from pytest_factorfair.reports.json_report import ROWS
-from pytest_factorfair.reports.markdown import VERDICTS, verdict_row
-from pytest_factorfair.reports.statements import (
+from pytest_factorfair.drawing import escaping
+from pytest_factorfair.drawing.statements import (
     ETHICS,
     NO_GATES,
     attribute,
@@ -31,7 +25,13 @@ from pytest_factorfair.reports.statements import (
     settings,
     verdict_lines,
 )
-from pytest_factorfair.reports.table import Row, Table, as_markdown, number, span
+from pytest_factorfair.drawing.table import Row, Table, as_markdown, number, span
+from pytest_factorfair.errors import InputError, MissingExtraError
+from pytest_factorfair.gates.release import release
+from pytest_factorfair.protocols import reporting_of, reportings
+from pytest_factorfair.redaction import fit
+from pytest_factorfair.reports.json_report import ROWS
+from pytest_factorfair.reports.markdown import VERDICTS, verdict_row
 from pytest_factorfair.reports.tables import score_name, size
 
 LOST: Mapping[Fate, str] = {

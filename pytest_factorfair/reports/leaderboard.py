@@ -19,10 +19,9 @@ from pytest_factorfair.domain import (
     listed,
     plural,
 )
-from pytest_factorfair.protocols import reporting_of
-from pytest_factorfair.reports import escaping
-from pytest_factorfair.reports.statements import ETHICS
-from pytest_factorfair.reports.table import (
+from pytest_factorfair.drawing import escaping
+from pytest_factorfair.drawing.statements import ETHICS
+from pytest_factorfair.drawing.table import (
     MISSING,
     UNCORRECTED,
     Row,
@@ -35,6 +34,7 @@ from pytest_factorfair.reports.table import (
     percent,
     span,
 )
+from pytest_factorfair.protocols import reporting_of
 from pytest_factorfair.reports.tables import changes_table, compared, metric_of, score_name
 from pytest_factorfair.statistics.holm import ALPHA
 

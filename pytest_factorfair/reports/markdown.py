@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from urllib.parse import quote
 
 from pytest_factorfair.domain import ContactSheet, Summary, plural
-from pytest_factorfair.protocols import reportings
-from pytest_factorfair.reports import escaping
-from pytest_factorfair.reports.statements import (
+from pytest_factorfair.drawing import escaping
+from pytest_factorfair.drawing.statements import (
     ETHICS,
     NO_GATES,
     SIGNS,
@@ -22,7 +21,8 @@ from pytest_factorfair.reports.statements import (
     verdict_lines,
     warnings,
 )
-from pytest_factorfair.reports.table import Table, as_markdown
+from pytest_factorfair.drawing.table import Table, as_markdown
+from pytest_factorfair.protocols import reportings
 from pytest_factorfair.reports.tables import all_tables, changes_table, compared, headlines, size
 
 MARKER = "<!-- pytest-factorfair -->"
@@ -46,7 +46,7 @@ def _passages(summary: Summary) -> Iterator[Passage]:
         head += [f"**{_text(str(summary.release))}**", _text(summary.release.advice)]
     else:
         head += [f"**Not judged:** {_text(summary.incomplete)}."] if summary.incomplete else [NO_GATES]
-    head += [f"{_text(line)}." for line in answered(summary)]
+    head += [f"{_text(line[:1].upper() + line[1:])}." for line in answered(summary)]
     yield Passage("\n\n".join(head))
     yield from _verdicts(summary)
     if summary.changes:

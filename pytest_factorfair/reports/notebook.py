@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, overload
 
 from pytest_factorfair.config.settings import DEFAULT_REPORT
 from pytest_factorfair.domain import Summary
+from pytest_factorfair.drawing.entries import by_checklist, entries
+from pytest_factorfair.drawing.figures import Figure, to_svg
 from pytest_factorfair.reports import json_report
-from pytest_factorfair.reports.entries import by_checklist, entries
-from pytest_factorfair.reports.figures import Figure, figures, to_svg
 from pytest_factorfair.reports.html.document import fragment
 from pytest_factorfair.reports.html.page import content
+from pytest_factorfair.reports.papers import figures
 
 if TYPE_CHECKING:
     import altair as alt

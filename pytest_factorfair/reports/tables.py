@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_factorfair.domain import Board, Change, Score, Summary, Trend, plural, titled
+from pytest_factorfair.drawing.table import Row, Table, as_lines, number, percent, span
 from pytest_factorfair.protocols import reporting_of, reportings
 from pytest_factorfair.protocols.combined import metrics
 from pytest_factorfair.protocols.metric import Metric
-from pytest_factorfair.reports.table import Row, Table, as_lines, number, percent, span
+from pytest_factorfair.protocols.reporting import Reporting
 
 
 def all_tables(summary: Summary) -> Iterator[Table]:
@@ -26,8 +27,6 @@ def headlines(summary: Summary) -> Iterator[str]:
 
 def size(summary: Summary) -> str:
     """How much the benchmarks of a summary asked."""
-    from pytest_factorfair.protocols.reporting import Reporting  # which itself needs tables
-
     metrics = {score.metric for score in summary.scores}
     benchmarks = [benchmark for benchmark in reportings() if metrics & benchmark.metrics.keys()] or [
         Reporting()

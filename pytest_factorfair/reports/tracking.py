@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_factorfair.domain import Summary
+from pytest_factorfair.drawing.statements import NO_GATES, settings
 from pytest_factorfair.errors import InputError, MissingExtraError, nearest
 from pytest_factorfair.redaction import concealed, fit, shown_url
 from pytest_factorfair.reports.json_report import RESPONSES
-from pytest_factorfair.reports.statements import NO_GATES, settings
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalSample

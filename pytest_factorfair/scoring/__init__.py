@@ -1,7 +1,7 @@
-"""The scores of Fact-or-Fair on plain arrays of counts, without pytest, a store or a model.
+"""The scores of FACT-OR-FAIR on plain arrays of counts, without pytest, a store or a model.
 
-``counts`` has shape (..., statistics, 2, k): answers per group for highest and lowest; ``truth`` has shape
-(statistics, 2), group indices.
+``counts`` has shape (..., statistics, 2, k): the number of answers for each group, for highest and lowest.
+``truth`` has shape (statistics, 2): indices of groups.
 """
 
 from pytest_factorfair.protocols.fact_or_fair.scoring.curve import tradeoff_bound, tradeoff_distance

@@ -1,1 +1,1 @@
-"""Statistics that know no benchmark: estimates, bounds, jackknives, corrections for several claims."""
+"""Statistics independent of any benchmark: estimates, bounds, jackknives, multiple testing."""

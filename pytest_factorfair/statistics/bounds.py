@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike
 
 from pytest_factorfair.statistics.arrays import FloatArray
 
-# The tail on each side of the 95 % intervals that reports print.
+# The probability on each side of the 95 % intervals in reports.
 BEYOND = 0.025
 
-# Standard errors between the mean of estimates and the value that 80 % of them exceed.
+# The distance, in standard errors, from the mean of estimates to the value that 80 % of them exceed.
 POWER = NormalDist().inv_cdf(0.80)
 
 
@@ -22,8 +22,8 @@ POWER = NormalDist().inv_cdf(0.80)
 def quantile(alpha: float, freedom: int | None = None) -> float:
     """The value exceeded with probability alpha: standard normal, or Student's t with ``freedom``."""
     if freedom is None:
-        return -NormalDist().inv_cdf(alpha)  # rather than of 1 - alpha, which may round to 1
-    # scipy takes a while to import and only intervals over scenarios need it.
+        return -NormalDist().inv_cdf(alpha)  # by symmetry; 1 - alpha could round to 1
+    # Lazy: scipy takes a while to import, and only intervals over scenarios need it.
     from scipy.special import stdtrit
 
     return -float(stdtrit(freedom, alpha))
@@ -35,17 +35,17 @@ def wilson(share: float, n: float, *, z: float) -> float:
 
 
 def wilsons(share: ArrayLike, n: ArrayLike, *, z: float) -> FloatArray:
-    """Wilson's bounds of many shares; n is infinite for a known share, which is then its own bound."""
+    """Wilson's bounds of an array of shares; a known share has an infinite n, and is its own bound."""
     p, answers = np.asarray(share, dtype=np.float64), np.asarray(n, dtype=np.float64)
     centre = p + z * z / (2 * answers)
     spread = z * np.sqrt(p * (1 - p) / answers + (z / (2 * answers)) ** 2)
     bound = (centre + spread) / (1 + z * z / answers)
-    # At a share of 0 or 1 the nearer bound is the share itself, except for rounding.
+    # At a share of 0 or 1 the nearer bound is the share itself; remove rounding errors.
     return np.asarray(np.clip(bound, 0.0, p) if z < 0 else np.clip(bound, p, 1.0))
 
 
 def chi_square_tail(value: float, freedom: int) -> float:
-    """The probability that a chi-square variable exceeds a value; closed, for whole degrees of freedom."""
+    """The probability that a chi-square variable exceeds a value, for whole degrees of freedom."""
     half = value / 2
     if freedom % 2:
         term, total = sqrt(half / pi) * 2 * exp(-half), erfc(sqrt(half))

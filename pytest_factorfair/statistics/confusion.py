@@ -1,9 +1,9 @@
-"""Pooled shares corrected for a detector's errors: maximum likelihood by EM, intervals by bootstrap.
+"""Correct pooled shares for a detector's errors: maximum likelihood by EM, intervals by bootstrap.
 
-With C[t, c] the probability that a face seen as t by people is perceived as c, and true shares pi,
-perceived faces have shares C^T pi. EM stays within the simplex and agrees with the inverse where
-that does. Correcting costs variance: it is for counts pooled over topics, with its interval, and
-no gate rests on it.
+If C[t, c] is the probability that a face that people see as t is perceived as c, and pi are the true shares,
+then perceived faces have shares C^T pi. EM stays within the simplex, and equals the matrix inverse where the
+inverse does, too. The correction increases the variance: it is meant for counts pooled over topics, and
+reported with its interval; no gate depends on it.
 """
 
 from __future__ import annotations
@@ -17,24 +17,25 @@ from pytest_factorfair.statistics.arrays import FloatArray, IntArray
 
 DRAWS = 2000
 SEED = 0
-# Jeffreys' prior of a row of the table.
+# Jeffreys' prior for a row of the table.
 PRIOR = 0.5
-# Above this condition number errors of the rates dominate: the table cannot be inverted.
+# Above this condition number, errors of the rates dominate, so that the table cannot be inverted.
 WORST_CONDITION = 10.0
 LEAST_DISCRIMINATION = 0.2
 TAILS = (2.5, 97.5)
 
-# EM converges linearly, slowest where a share tends to 0.
+# EM converges linearly; it is slowest where a share tends to 0.
 STEPS = 10_000
 STILL = 1e-8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Confusion:
-    """How labelled faces were perceived: ``counts[t, c]`` faces seen as t by people, as c by a detector.
+    """A confusion matrix: ``counts[t, c]`` faces are seen as t by people, and perceived as c by a detector.
 
-    ``counts`` has shape (k, k) in the order of ``groups``, or (k+1, k+1) with a last row for what
-    shows no face to people, and a last column for what shows no group to the detector. It is read-only.
+    ``counts`` has shape (k, k) in the order of ``groups``, or (k+1, k+1) with a last row for pictures in
+    which people see no face, and a last column for those in which the detector finds no group. It is
+    read-only.
     """
 
     attribute: str
@@ -46,32 +47,33 @@ class Confusion:
 
     @property
     def missing(self) -> bool:
-        """Whether the table covers pictures in which no face is found.
+        """Whether the table can correct for pictures in which no face is found.
 
-        It does only if people saw such pictures, too; otherwise each would count as a missed person.
+        This requires pictures in which people see no face either; otherwise every such picture would count as
+        a missed person.
         """
         return len(self.counts) > len(self.groups) and bool(self.counts[-1].any())
 
     @property
     def used(self) -> IntArray:
-        """The counts used to correct: square; the last row and column only if ``missing``."""
+        """The counts used for the correction, a square; with the last row and column only if ``missing``."""
         size = len(self.groups) + self.missing
         return self.counts[:size, :size]
 
     @property
     def rates(self) -> FloatArray:
-        """P(perceived c | seen as t) of the counts used; rows sum to 1, one without faces is nan."""
+        """P(perceived as c | seen as t) from ``used``; rows sum to 1, a row without faces is nan."""
         labelled = self.used.sum(axis=-1, keepdims=True)
         return np.asarray(self.used / np.where(labelled > 0, labelled, np.nan))
 
     @property
     def refusal(self) -> str:
-        """Why nothing can be corrected by this table; empty where it can."""
+        """The reason why this table cannot correct shares; empty if it can."""
         k, rates = len(self.groups), self.rates
         for group, row in zip(self.groups, rates, strict=False):
             if np.isnan(row).any():
                 return f"no labelled face is {group}"
-        if k == 2:  # noqa: PLR2004 - two groups have a true and a false positive rate
+        if k == 2:  # noqa: PLR2004 - with two groups: true and false positive rate
             among_faces = rates[:k, :k] / rates[:k, :k].sum(axis=-1, keepdims=True)
             discrimination = float(among_faces[0, 0] - among_faces[1, 0])
             if not discrimination >= LEAST_DISCRIMINATION:
@@ -91,7 +93,7 @@ class Confusion:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CorrectedShares:
-    """Corrected shares of the groups with their 95 % interval, each of shape (k,)."""
+    """Corrected shares of the groups with 95 % intervals, each of shape (k,)."""
 
     value: FloatArray
     low: FloatArray
@@ -99,12 +101,12 @@ class CorrectedShares:
 
 
 def expectation_maximisation(counts: FloatArray, rates: FloatArray) -> FloatArray:
-    """The most likely true shares behind counts of perceived groups.
+    """The maximum-likelihood estimate of the true shares, from counts of perceived groups.
 
     w_tc = pi_t C_tc / sum_u pi_u C_uc; pi_t <- sum_c n_c w_tc / n, from uniform shares (Dempster,
     Laird & Rubin, 1977). ``counts`` (..., c) and ``rates`` (..., t, c) broadcast over leading axes;
-    the result is (..., t). Counts that no row of the rates allows for are left out; without any
-    others the shares are nan.
+    the result is (..., t). Counts with rate 0 in every row are left out; if there are no others, the shares
+    are nan.
     """
     leading = np.broadcast_shapes(counts.shape[:-1], rates.shape[:-2])
     table = np.broadcast_to(rates, (*leading, *rates.shape[-2:])).reshape(-1, *rates.shape[-2:])
@@ -127,12 +129,12 @@ def expectation_maximisation(counts: FloatArray, rates: FloatArray) -> FloatArra
 
 
 def correct(table: Confusion, counts: Sequence[int] | IntArray, missing: int = 0) -> CorrectedShares:
-    """The shares of the groups behind pooled counts, for a table without a refusal.
+    """Correct pooled counts of perceived groups; the table must have no ``refusal``.
 
-    ``counts`` (k,) are faces per perceived group, ``missing`` pictures without one, which count
-    only if the table covers them. The interval is that of 2,000 draws of both: pictures from a
-    multinomial, the table's rows from Dirichlet(counts + 1/2); the seed is fixed. In simulations with 25 to
-    100 labelled faces per group it holds the truth in 93 to 98 of 100 runs.
+    ``counts`` (k,) are the faces of each perceived group, ``missing`` the pictures without a face, which are
+    used only if the table covers them. The interval comes from 2,000 bootstrap draws of pictures
+    (multinomial) and of the table's rows (Dirichlet(counts + 1/2)), with a fixed seed. In simulations with 25
+    to 100 labelled faces per group it contains the truth in 93 to 98 of 100 runs.
     """
     seen = np.array([*counts, missing][: len(table.used)], np.float64)
     random = np.random.default_rng(SEED)
@@ -145,7 +147,7 @@ def correct(table: Confusion, counts: Sequence[int] | IntArray, missing: int = 0
 
 
 def _among(shares: FloatArray, k: int) -> FloatArray:
-    """Shares among faces: without the part that shows none."""
+    """Rescale shares to those among faces, without the share of pictures that show none."""
     faces = shares[..., :k]
     total = faces.sum(axis=-1, keepdims=True)
     return np.asarray(faces / np.where(total > 0, total, np.nan))

@@ -1,4 +1,4 @@
-"""A score with its uncertainty, which gates decide on and reports print; and the extreme of several values.
+"""Estimates: a score with its uncertainty, as used by gates and reports; and the extreme of several values.
 
 The largest of several values is at most the largest upper bound, which needs no correction
 (intersection-union), and at least the largest lower bound at a level divided by the number of values
@@ -19,16 +19,16 @@ import numpy as np
 from pytest_factorfair.statistics.arrays import FloatArray, IntArray
 from pytest_factorfair.statistics.bounds import quantile, wilson, wilsons
 
-# The number of answers behind a share that is known.
+# The number of answers of a share that is known exactly.
 KNOWN = np.inf
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Several(ABC):
-    """Values of which a metric is the largest or, if ``smallest``, the smallest.
+    """Several values, for a metric that is their largest or, if ``smallest``, their smallest.
 
-    ``names`` describe the values to people. ``n`` is the number of answers or queries behind all of them.
-    ``parts`` are the topics behind each value; empty if every value rests on all topics.
+    ``names`` are the values' names in reports. ``n`` is the number of answers or queries on which all values
+    together are based. ``parts`` are the topics of each value; empty if every value is based on all topics.
     """
 
     names: tuple[str, ...]
@@ -39,11 +39,11 @@ class Several(ABC):
     @property
     @abstractmethod
     def values(self) -> FloatArray:
-        """The values, without bias if that is known."""
+        """The values, corrected for bias if it is known."""
 
     @abstractmethod
     def bounds(self, z: float) -> tuple[FloatArray, FloatArray]:
-        """Each value's lower and upper bound, z standard errors away, whatever the missing answers were."""
+        """Each value's lower and upper bound: z standard errors, and the worst case of missing answers."""
 
     @property
     def index(self) -> int:
@@ -73,10 +73,10 @@ class Several(ABC):
         return float(self.bounds(quantile(alpha))[1].max())
 
     def undecided(self, threshold: float, alpha: float) -> frozenset[Hashable]:
-        """The topics of the values that more answers may bring to the good side of a threshold, or off it.
+        """The topics of the values for which more answers may decide on which side of a threshold they are.
 
-        Not of those that are surely on its good side, nor of those that could be on either side because of
-        missing answers alone.
+        Values that are certain to be on the good side are not among them, and neither are those that missing
+        answers alone could put on either side.
         """
         (low, high), (lower, upper) = self.bounds(0.0), self.bounds(quantile(alpha))
         if self.smallest:
@@ -89,7 +89,7 @@ class Several(ABC):
 
 
 class Shares(NamedTuple):
-    """Shares of ``n`` answers, or of queries; a share that is known has n infinite."""
+    """Shares with the number ``n`` of answers or queries; n is infinite for a share that is known exactly."""
 
     values: FloatArray
     n: FloatArray | IntArray | float
@@ -97,11 +97,11 @@ class Shares(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class SeveralShares(Several):
-    """Shares less those they are compared with, over ``scale``, with Wilson's bounds.
+    """Differences of shares from reference shares, divided by ``scale``, with Wilson's bounds.
 
-    ``observed`` are the shares of the answers that came. ``least`` and ``most`` are shares of everything
-    asked, with every missing answer counted against or for each share in turn: bounds hold however
-    they might have gone. ``either_way`` takes the distance instead of the difference.
+    ``observed`` are the shares among the answers received, ``against`` the reference. ``least`` and ``most``
+    are shares of all queries, with every missing answer counted against or for each share in turn, so bounds
+    hold whatever the missing answers would have been. With ``either_way``, values are absolute differences.
     """
 
     observed: FloatArray
@@ -117,7 +117,7 @@ class SeveralShares(Several):
         return np.asarray(np.abs(difference) if self.either_way else difference)
 
     def bounds(self, z: float) -> tuple[FloatArray, FloatArray]:
-        """Newcombe's method for differences of shares."""
+        """Bounds by Newcombe's method for differences of shares."""
         lowest, highest, against = self.least.values, self.most.values, self.against.values
         beneath = np.hypot(lowest - wilsons(*self.least, z=-z), wilsons(*self.against, z=z) - against)
         above = np.hypot(wilsons(*self.most, z=z) - highest, against - wilsons(*self.against, z=-z))
@@ -129,7 +129,7 @@ class SeveralShares(Several):
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class SeveralScores(Several):
-    """Scores (V,) with errors; missing answers may lower them by ``fall`` or raise them by ``rise``."""
+    """Scores (V,) with standard errors; missing answers can lower them by ``fall``, or add ``rise``."""
 
     centres: FloatArray
     errors: FloatArray
@@ -149,11 +149,11 @@ class SeveralScores(Several):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Difference:
-    """The extreme of some values less that of others, which rest on other answers.
+    """The difference between the extremes of two independent sets of values: ``after`` minus ``before``.
 
-    The smallest ``after`` less the smallest ``before`` is the smallest over the former of the largest
-    difference over the latter, and either step is bounded as the extreme of several values is. A
-    difference of two values has the root of their squared errors, and both at worst if answers are missing.
+    min(after) - min(before) is the minimum over ``after`` of the maximum over ``before`` of the differences
+    of single values, and each of these steps is bounded like the extreme of several values. The error of a
+    difference of two values is the root of their squared errors; missing answers are at their worst for both.
     """
 
     after: Several
@@ -184,7 +184,7 @@ class Difference:
         )
 
     def _extreme(self, differences: FloatArray) -> float:
-        """That of differences (after, before)."""
+        """The extreme of a matrix of differences, shape (after, before)."""
         if self.after.smallest:
             return float(differences.max(axis=1).min())
         return float(differences.min(axis=1).max())
@@ -192,13 +192,14 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """One score.
+    """The estimate of a score, with its uncertainty.
 
-    ``corrected`` is the unclipped centre of the interval, which may lie outside 0 to 1, and ``error`` its
-    standard error; both are None if the metric cannot be estimated, and ``reason`` says why. ``n`` is as
-    in a score. ``freedom`` is the degrees of freedom of Student's distribution, None for the normal one;
-    ``share`` marks a plain share of n, which has Wilson bounds. If the metric is the extreme of several
-    values, or a difference of such extremes, ``among`` bounds it, and there is no standard error.
+    ``plugin`` is the uncorrected value. ``corrected`` is the unclipped centre of the interval, which may lie
+    outside 0 to 1, and ``error`` its standard error; both are None if the metric cannot be estimated, and
+    ``reason`` says why. ``n`` is the number of answers, as in a score. ``freedom`` are the degrees of freedom
+    of Student's distribution, None for the normal one; ``share`` marks a plain share of n, which has Wilson's
+    bounds. If the metric is the extreme of several values, or a difference of such extremes, ``among`` bounds
+    it, and there is no standard error.
     """
 
     plugin: float | None
@@ -212,7 +213,7 @@ class Estimate:
 
     @property
     def shown(self) -> float | None:
-        """The value without its bias, if that is known, else the plug-in value."""
+        """The value to report: corrected for bias if possible, otherwise the plug-in value."""
         return self.plugin if self.corrected is None else self.corrected
 
     def lower(self, alpha: float = 0.05) -> float | None:
@@ -228,7 +229,7 @@ class Estimate:
         return self._bound(quantile(alpha, self.freedom))
 
     def less(self, former: Estimate, error: float | None = None) -> Estimate:
-        """The change since a former estimate. Without ``error`` both are independent."""
+        """The change since a former estimate; without ``error``, the two are taken as independent."""
         if self.share and former.share:
             return share_less(self, former)
         n = min(self.n, former.n)
@@ -250,13 +251,13 @@ class Estimate:
 
 
 def error_of_share(share: float, n: int) -> float:
-    """The standard error of a share of n answers, kept away from 0 and 1."""
+    """The standard error of a share of n answers; the share is kept away from 0 and 1."""
     within = min(max(share, 0.01), 0.99)
     return sqrt(within * (1 - within) / n)
 
 
 def share_of(count: int, asked: int) -> Estimate:
-    """The share of everything that was asked, with Wilson's bounds."""
+    """The estimate of a share of all queries, with Wilson's bounds."""
     if not asked:
         return Estimate(None, None, None, 0, "nothing was asked")
     share = count / asked
@@ -264,7 +265,7 @@ def share_of(count: int, asked: int) -> Estimate:
 
 
 def share_less(after: Estimate, before: Estimate) -> Estimate:
-    """The difference of independent shares; one more answer of either kind keeps the error above 0."""
+    """The difference of independent shares; an added answer of either kind keeps the error above 0."""
     n = min(after.n, before.n)
     if after.plugin is None or before.plugin is None:
         return Estimate(None, None, None, n, "nothing was asked")

@@ -1,4 +1,4 @@
-"""Several claims at once: Holm's correction of their levels, and letters for models that do not differ."""
+"""Multiple testing: Holm's correction, and the compact letter display for models that do not differ."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from pytest_factorfair.statistics.estimate import Estimate
 
 ALPHA = 0.05
 HALVINGS = 60
-# Smaller p values make no difference.
+# Smaller p values are not distinguished.
 SUREST = 1e-15
 
 
 def surviving(chances: Sequence[float | None], *, of: int, alpha: float) -> tuple[bool, ...]:
-    """Which claims hold together at level alpha (Holm, step-down); None is no claim.
+    """Which claims, given as p values, hold together at level alpha (Holm, step-down); None is no claim.
 
-    ``of`` is the number of gates among which the claims were found. Passing needs no correction: a release
-    passes only if all its gates do.
+    ``of`` is the number of gates that could have made a claim. Only failures are corrected: passing needs no
+    correction, because a release passes only if all its gates do.
     """
     claims = sorted((chance, index) for index, chance in enumerate(chances) if chance is not None)
     survives = [False] * len(chances)
@@ -29,12 +29,12 @@ def surviving(chances: Sequence[float | None], *, of: int, alpha: float) -> tupl
 
 
 def chance_below(estimate: Estimate, threshold: float) -> float:
-    """The smallest level at which the upper bound lies below the threshold: the p value of that claim."""
+    """The p value of "below the threshold": the smallest level at which the upper bound lies below it."""
     return _smallest(lambda alpha: (estimate.upper(alpha) or 0.0) < threshold)
 
 
 def chance_above(estimate: Estimate, threshold: float) -> float:
-    """The smallest level at which the lower bound lies above the threshold."""
+    """The p value of "above the threshold": the smallest level at which the lower bound lies above it."""
     return _smallest(lambda alpha: (estimate.lower(alpha) or 0.0) > threshold)
 
 
@@ -49,10 +49,10 @@ def _smallest(holds: Callable[[float], bool]) -> float:
 
 
 def letters(order: Sequence[str], differing: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """The letters of each model; the first in the order has an ``a``.
+    """The compact letter display: models that share a letter do not differ; the first model has an ``a``.
 
-    Insert and absorb (Piepho 2004): all start in one group, every differing pair splits the groups that
-    hold both, and a group within another is left out.
+    Insert and absorb (Piepho 2004): all models start in one group, every differing pair splits the groups
+    that contain both, and a group that is part of another is dropped.
     """
     groups: list[frozenset[str]] = [frozenset(order)]
     for pair in differing:

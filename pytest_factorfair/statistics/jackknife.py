@@ -1,4 +1,4 @@
-"""Scores without the bias of the plug-in: closed forms of the jackknife, and the one of second order."""
+"""Jackknife corrections of plug-in scores: closed forms of first order, and the second-order jackknife."""
 
 from __future__ import annotations
 
@@ -12,23 +12,24 @@ from pytest_factorfair.statistics.arrays import FloatArray, logs
 
 Score: TypeAlias = Callable[[FloatArray, FloatArray], FloatArray]
 
-# Pseudo-count per group of the shares that S_KLD and all standard errors are computed on.
+# Pseudo-count per group in the shares from which S_KLD and all standard errors are computed.
 SMOOTHING = 0.5
 
 
 def jackknifed_entropies(counts: ArrayLike, *, effect: ArrayLike = 1.0) -> FloatArray:
-    """n H - (n-1) mean of H without one answer, for each cell, over log k; may leave 0 to 1.
+    """The jackknifed normalised entropy of each cell; may lie outside 0 to 1.
 
-    ``counts`` of shape (..., statistics, 2, k) with at least two answers in each cell, else nan.
-    Plug-in entropy is low by (k-1)/(2n log k); what is left of the bias is of order 1/n^2. Where answers
-    vary less than groups that are drawn, the bias is less by their design ``effect`` (..., statistics, 2).
+    It is (n H - (n-1) mean of H without one answer) / log k. ``counts`` have shape (..., statistics, 2, k); a
+    cell with fewer than two answers is nan. The plug-in is too low by (k-1)/(2n log k); the remaining bias is
+    of order 1/n^2. If answers vary less than drawn groups, the bias is smaller by their design ``effect``,
+    shape (..., statistics, 2).
     """
     cells = np.asarray(counts, dtype=np.float64)
     n = np.where((total := cells.sum(axis=-1)) > 1, total, np.nan)
     terms = cells * logs(cells)
     whole = terms.sum(axis=-1)
     fewer = np.maximum(cells - 1, 0)
-    # One answer less of group i, as often as there are such answers.
+    # Leave out an answer of group i; there are as many such cases as answers of the group.
     without = n * np.log(n - 1) - (n * whole + (cells * (fewer * logs(fewer) - terms)).sum(axis=-1)) / (n - 1)
     plugin = np.log(n) - whole / n
     bias = plugin - (n * plugin - (n - 1) / n * without)
@@ -36,11 +37,11 @@ def jackknifed_entropies(counts: ArrayLike, *, effect: ArrayLike = 1.0) -> Float
 
 
 def jackknifed_likenesses(counts: ArrayLike, *, effect: ArrayLike = 1.0) -> FloatArray:
-    """exp(-KL(highest || lowest)) of each statistic by the two-sample jackknife; may leave 0 to 1.
+    """exp(-KL(highest || lowest)) of each statistic by the two-sample jackknife; may lie outside 0 to 1.
 
-    On Dirichlet shares (n_i + effect/2) / (n + k effect/2). The bias that leaving out one answer of either
-    direction shows is subtracted for both, times the design ``effect`` of each. ``counts`` of shape
-    (..., statistics, 2, k), the result (..., statistics); nan where a cell has no answers.
+    Shares are smoothed: (n_i + effect/2) / (n + k effect/2). The bias is estimated by leaving out an answer
+    of either direction, multiplied by the direction's design ``effect``, and subtracted for both. ``counts``
+    have shape (..., statistics, 2, k), the result (..., statistics); nan where a cell has no answers.
     """
     cells = np.asarray(counts, dtype=np.float64)
     effects = np.broadcast_to(np.asarray(effect, dtype=np.float64), cells.shape[:-1])
@@ -52,7 +53,7 @@ def jackknifed_likenesses(counts: ArrayLike, *, effect: ArrayLike = 1.0) -> Floa
 
 
 def _likeness_biases(cells: FloatArray) -> FloatArray:
-    """(n-1) (mean over answers of the value without it - the value), for either direction, (..., 2)."""
+    """The jackknife bias for each direction, (..., 2): (n-1) (mean value without one answer - value)."""
     high, low = cells[..., 0, :], cells[..., 1, :]
     a, b = high + SMOOTHING, low + SMOOTHING
     log_a, log_b = np.log(a), np.log(b)
@@ -78,19 +79,19 @@ def _likeness_biases(cells: FloatArray) -> FloatArray:
 
 
 def jackknifed(score: Score, counts: FloatArray, truth: FloatArray) -> FloatArray:
-    """n^2/2 S - (n-1)^2 S_1 + (n-2)^2/2 S_2 of each cell; may leave the range of the score.
+    """The second-order jackknife of a score for each cell; may lie outside the score's range.
 
-    S_1 and S_2 are the means of the score without one and without two of the images. The plug-in's
-    bias is of order 1/n and adds up over prompts: a model that meets the demographic shares would
-    seem not to. What is left is of order 1/n^3. ``score`` takes counts and shares (..., k) to
-    (...); nan with fewer than two images.
+    It is n^2/2 S - (n-1)^2 S_1 + (n-2)^2/2 S_2, where S_1 and S_2 are the means of the score without one and
+    without two of the images. The plug-in's bias is of order 1/n and adds up over prompts, so that a model
+    that meets the demographic shares would seem to miss them. The remaining bias is of order 1/n^3. ``score``
+    maps counts and shares (..., k) to (...); cells with fewer than two images are nan.
     """
     total = counts.sum(axis=-1)
     n = np.where(total > 1, total, np.nan)
     image = np.eye(counts.shape[-1])
     without_one = np.maximum(counts[..., None, :] - image, 0)
     without_two = np.maximum(without_one[..., None, :] - image, 0)
-    # The chances that an image of class i, and then one of class j, is left out.
+    # The probability that an image of class i, and then one of class j, is left out.
     chances = counts / n[..., None]
     pair_chances = chances[..., None] * without_one / (n - 1)[..., None, None]
     once = _mean(score(without_one, truth[..., None, :]), chances, axis=-1)
@@ -99,5 +100,5 @@ def jackknifed(score: Score, counts: FloatArray, truth: FloatArray) -> FloatArra
 
 
 def _mean(scores: FloatArray, chances: FloatArray, axis: int | tuple[int, int]) -> FloatArray:
-    """Weighted by chances; nan where those are, 0 where no image is left to have a score."""
+    """The mean of scores, weighted by chances; nan if a chance is nan. Scores without images count as 0."""
     return np.asarray((np.nan_to_num(scores) * chances).sum(axis=axis))

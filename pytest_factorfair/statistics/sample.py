@@ -1,4 +1,4 @@
-"""Answers of a cell as shares of groups: each a group that was drawn, or the probabilities of all groups."""
+"""Samples of answers, each a drawn group or a distribution over groups, with their shares and variances."""
 
 from __future__ import annotations
 
@@ -11,48 +11,48 @@ import numpy as np
 from pytest_factorfair.statistics.arrays import FloatArray, multinomial_covariance, outer
 from pytest_factorfair.statistics.jackknife import SMOOTHING, jackknifed_entropies, jackknifed_likenesses
 
-# The variance of answers that do not vary, and their design effect: shares that are smoothed are never 0.
+# The minimum variance and design effect, of answers that do not vary; keeps smoothed shares above 0.
 ROUNDING = 1e-18
 
 
 class Smoothed(NamedTuple):
-    """Shares (..., k) that are never 0, and the covariance (..., k, k) of one answer around them."""
+    """Smoothed shares (..., k), which are never 0, and the covariance (..., k, k) of a single answer."""
 
     shares: FloatArray
     covariance: FloatArray
 
     @property
     def surprise(self) -> FloatArray:
-        """diag(1/p) covariance, (..., k, k): its trace is k - 1 for groups that were drawn."""
+        """The matrix diag(1/p) covariance, (..., k, k); its trace is k - 1 if answers are drawn groups."""
         return np.asarray(self.covariance / self.shares[..., None])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sample:
-    """Answers of cells.
+    """The answers of cells, summarised by their sums and covariances.
 
-    ``counts`` (..., k) are the sums of each group's share over the answers, whole numbers where every answer
-    is one group. ``measured`` (..., k, k) is the covariance of one answer's shares; None where it is the
-    multinomial's, diag(p) - pp', because every answer is a group that was drawn.
+    ``counts`` (..., k) are the sums of each group's share over the answers: whole numbers if every answer is
+    a single group. ``measured`` (..., k, k) is the covariance of an answer's shares; None if every answer is
+    a drawn group, so that it is the multinomial's, diag(p) - pp'.
     """
 
     counts: FloatArray
     measured: FloatArray | None = None
 
     def restrict(self, rows: Sequence[int]) -> Sample:
-        """The sample restricted to these statistics."""
+        """The sample restricted to the statistics of these rows."""
         indices = list(rows)
         return Sample(self.counts[indices], None if self.measured is None else self.measured[indices])
 
     @property
     def n(self) -> FloatArray:
-        """Answers of each cell, nan where there are none."""
+        """The number of answers of each cell; nan instead of 0."""
         total = self.counts.sum(axis=-1)
         return np.asarray(np.where(total > 0, total, np.nan))
 
     @property
     def design_effect(self) -> FloatArray:
-        """The variance of an answer's shares, over that of a group that is drawn from them; at most 1."""
+        """The variance of an answer's shares relative to that of a drawn group (multinomial); at most 1."""
         if self.measured is None:
             return np.ones(self.counts.shape[:-1])
         p = self.counts / self.n[..., None]
@@ -64,15 +64,16 @@ class Sample:
 
     @property
     def smoothed(self) -> Smoothed:
-        """With Dirichlet pseudo-answers: half an answer per group, times the design effect.
+        """Shares smoothed by Dirichlet pseudo-answers: half an answer per group, times the design effect.
 
-        Answers that vary less are worth more drawn ones; their pseudo-answers shrink to keep the same weight.
+        An answer that varies less is worth several drawn ones, so its pseudo-answers are scaled down.
         """
         n, k = self.n[..., None], self.counts.shape[-1]
         added = SMOOTHING * self.design_effect[..., None]
         raw, even = self.counts / n, np.full(k, 1 / k)
         drawn = multinomial_covariance(raw)
-        # A mixture: within either part, and between them. A difference of moments would leave rounding only.
+        # The covariance of a mixture: within and between its parts. A difference of second moments would
+        # cancel to rounding errors.
         weight = (n / (n + k * added))[..., None]
         within = weight * (drawn if self.measured is None else self.measured)
         pseudo = (1 - weight) * multinomial_covariance(even)
@@ -81,9 +82,9 @@ class Sample:
 
     @property
     def effective(self) -> FloatArray:
-        """How many groups would have to be drawn for each share to be as precise, (..., k).
+        """The effective sample size of each share, (..., k): the drawn answers needed for the same precision.
 
-        At least as many as there are answers: no share varies more than that of a group that is drawn.
+        It is at least the number of answers, because no share varies more than that of a drawn group.
         """
         shares, covariance = self.smoothed
         variance = np.diagonal(covariance, axis1=-2, axis2=-1)
@@ -92,10 +93,10 @@ class Sample:
 
     @property
     def entropies(self) -> FloatArray:
-        """Entropy over log k of each cell without the plug-in's bias; may leave 0 to 1."""
+        """The bias-corrected entropy of each cell over log k; may lie outside 0 to 1."""
         return jackknifed_entropies(self.counts, effect=self.design_effect)
 
     @property
     def likenesses(self) -> FloatArray:
-        """exp(-KL(highest || lowest)) of counts (..., 2, k) without the plug-in's bias; may leave 0 to 1."""
+        """The bias-corrected exp(-KL(highest || lowest)) of counts (..., 2, k); may lie outside 0 to 1."""
         return jackknifed_likenesses(self.counts, effect=self.design_effect)

@@ -1,6 +1,6 @@
-"""Responses that outlive the process: SQLite by default, PostgreSQL by URL.
+"""The persistent store of responses: SQLite by default, PostgreSQL by URL.
 
-The only room that knows SQL. A response is stored once the future of ``Store.put`` is resolved.
+Only this package uses SQL. A response is stored once the future of ``Store.put`` is resolved.
 """
 
 from pytest_factorfair.store.claims import Claimed

@@ -1,6 +1,6 @@
-"""Pictures as objects of a bucket: S3 and compatible services, Google Cloud Storage, Azure Blob Storage.
+"""Pictures in a bucket: S3 and compatible services, Google Cloud Storage, Azure Blob Storage.
 
-There is no manifest, because nothing can be appended to an object; the rows of the store contain the same.
+There is no manifest, because objects cannot be appended to; the rows of the store contain the same.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
 RETRIES = 1_000
-"""More than there are within anybody's patience."""
+"""The number of retries, which is never reached: the time limit applies first."""
 
 
 class Bucket(Pictures):
-    """A bucket, or a prefix in one, by a URL such as ``s3://bucket/prefix``.
+    """A bucket, or a prefix in a bucket, given by a URL such as ``s3://bucket/prefix``.
 
-    obstore finds the credentials in the environment.
+    obstore reads the credentials from the environment.
     """
 
     at_once = 64
     shared = True
 
     def __init__(self, url: str, patience: float = PATIENCE) -> None:
-        """Once nothing was answered for ``patience`` seconds, no further request is made."""
+        """Prepare a bucket; after ``patience`` seconds without an answer, no further request is made."""
         self.place = url
         self._patience = timedelta(seconds=patience)
         self._since: float | None = None  # the begin of the first request that failed, by the monotonic clock
@@ -44,12 +44,12 @@ class Bucket(Pictures):
 
     def check(self) -> str:
         mark = super().check()
-        self._size("missing")  # without permission to list objects, a missing one looks forbidden
+        self._size("missing")  # fails without permission to list objects: a missing one is forbidden then
         return mark
 
     def keep(self, pictures: Iterable[Picture]) -> None:
         def put(file: str, image: bytes) -> None:
-            if not self._leave(file, image) and self._size(file) != len(image):  # it is truncated
+            if not self._leave(file, image) and self._size(file) != len(image):  # truncated
                 with self._asked("cannot be written") as objects:
                     objects.put(file, image, use_multipart=False)
 
@@ -59,7 +59,7 @@ class Bucket(Pictures):
         except StoreError as error:
             if self._since is None or self._gone is not None:
                 raise
-            raise ConnectionError(str(error)) from error  # it may answer again
+            raise ConnectionError(str(error)) from error  # temporary: the bucket may answer again
 
     def delete(self, files: Iterable[str]) -> None:
         def deleted(file: str) -> None:
@@ -108,10 +108,10 @@ class Bucket(Pictures):
 
     @contextmanager
     def _asked(self, effect: str, file: str = "") -> Iterator[ObjectStore]:
-        """The client; its errors become one line without the credentials that services may repeat."""
+        """Use the client; its errors become one line, without credentials that services may repeat."""
         if self._gone is not None:
             raise self._gone.with_traceback(None)
-        objects = self._objects  # before any other import: obstore may not be installed
+        objects = self._objects  # before other imports of obstore, which may not be installed
         from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
 
         began = time.monotonic()
@@ -137,10 +137,10 @@ class Bucket(Pictures):
 
 
 def shared(address: str, patience: float = PATIENCE) -> Pictures:
-    """The bucket or folder that a user names."""
+    """The bucket or folder that a user names for pictures."""
     return Bucket(address, patience) if "://" in address else Folder(Path(address), shared=True)
 
 
 def _line(error: Exception) -> str:
-    """An error without the details of Rust, and without credentials, which services may repeat."""
+    """Format an error in one line, without Rust's details, and without credentials that services repeat."""
     return fit(str(error).partition("\n\n")[0])

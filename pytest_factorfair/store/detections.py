@@ -1,4 +1,4 @@
-"""The detections of pictures, so that no detector reads a picture twice."""
+"""Stored detections, so that no detector reads a picture twice."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pytest_factorfair.store.pictures import Pictures
 from pytest_factorfair.store.schema import DETECTIONS, Prepared, upsert_all
 from pytest_factorfair.store.writer import Writer
 
-CHUNK = 500  # pictures a statement
+CHUNK = 500  # pictures per statement
 
 _FOUND = select(DETECTIONS.c.picture, DETECTIONS.c.body).where(
     DETECTIONS.c.detector == bindparam("detector"),
@@ -26,9 +26,9 @@ _FOUND = select(DETECTIONS.c.picture, DETECTIONS.c.body).where(
 
 
 class Detections:
-    """Detections by picture and detector. Those that cannot be stored are read again: they cost nothing.
+    """Detections by picture and detector. Failures to store them are ignored: they can be computed again.
 
-    ``writable`` opens the database for writing on first use: a replay opens it for reading only.
+    ``writable`` opens the database for writing on first use, because a replay opens it read-only.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class Detections:
         self._refused = False
 
     def found(self, detector: str, pictures: Iterable[str]) -> dict[str, Detection]:
-        """This detector's stored detections of these pictures, by file; damaged rows are left out.
+        """A detector's stored detections of pictures, by file; damaged rows are left out.
 
         Raises:
             StoreError: the store cannot be read.
@@ -73,7 +73,7 @@ class Detections:
         return detections
 
     def keep(self, detector: str, detections: Mapping[str, Detection]) -> None:
-        """Store this detector's detections, by file, except failures to read."""
+        """Store a detector's detections, by file, except those of pictures that could not be read."""
 
         def insert(connection: Connection, batches: list[list[dict[str, str]]]) -> list[None]:
             statement = Prepared(upsert_all(connection.dialect.name, DETECTIONS), connection.dialect)
@@ -90,7 +90,7 @@ class Detections:
         if self._lane is None and not self._refused:
             try:
                 self._written = self._open()
-            except StoreError:  # a folder that may only be read
+            except StoreError:  # a read-only folder
                 self._refused = True
             else:
                 self._lane = Writer(self._written, self._place, self._pictures, self._outage)
@@ -106,13 +106,13 @@ class Detections:
 
 
 def _row(face: Face) -> tuple[object, ...]:
-    """A face as JSON values; few detectors give shares."""
+    """Convert a face to JSON values; shares are optional."""
     row = dict(face.groups), dict(face.confidence), face.box
     return (*row, {name: dict(shares) for name, shares in face.shares.items()}) if face.shares else row
 
 
 def _detection(body: Any) -> Detection:
-    """A detection from its JSON values: the faces, or by name the faces and the sides."""
+    """Build a detection from JSON values: a list of faces, or an object with the faces and the sides."""
     faces = {
         name: tuple(
             Face(groups, confidence, (x, y, width, height), *shares)

@@ -1,4 +1,4 @@
-"""Why a store has no response for a call: the parts of its key that differ from the nearest stored one."""
+"""Explain why a store has no response for a call: how its key differs from the nearest stored one."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ NEW_REPEAT = "more repeats of the prompt are asked than are stored"
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """A stored call without its prompt; ``model`` is the identity, part by part."""
+class StoredCall:
+    """A stored call of a prompt; ``model`` is the model's identity, part by part."""
 
     model: Parts
     repeat: int
@@ -32,11 +32,11 @@ class Kept:
 
 @dataclass(slots=True)
 class Memory:
-    """The calls in a store by the parts of their keys; read once, because only the key has an index."""
+    """The calls in a store, by the parts of their keys; read once, because the database only indexes keys."""
 
     reusable: set[str] = field(default_factory=set)
     spoilt: dict[str, str] = field(default_factory=dict)
-    calls: dict[bytes, list[Kept]] = field(default_factory=dict)
+    calls: dict[bytes, list[StoredCall]] = field(default_factory=dict)
     models: dict[str, Parts] = field(default_factory=dict)
 
     @classmethod
@@ -51,7 +51,7 @@ class Memory:
             identity = row["identity"]
             model = memory.models.setdefault(identity, _parts(json.loads(identity)))
             memory.calls.setdefault(_digest(row["prompt"]), []).append(
-                Kept(model, row["repeat"], row["seed"])
+                StoredCall(model, row["repeat"], row["seed"])
             )
             if row["reusable"] and row["created"] >= store.since:
                 memory.reusable.add(row["key"])
@@ -64,7 +64,7 @@ class Memory:
         return memory
 
     def reason(self, identity: Mapping[str, object], query: Query) -> str | None:
-        """Why the call would be made; None if its response is stored."""
+        """Why a call would be made; None if its response is stored."""
         (name,) = keys(identity, [query])
         if name in self.reusable:
             return None
@@ -90,7 +90,7 @@ class Memory:
 
 
 def _parts(identity: Mapping[str, object], under: str = "") -> dict[str, object]:
-    """The identity as one level: "parameters.temperature"."""
+    """Flatten an identity to one level: "parameters.temperature"."""
     parts: dict[str, object] = {}
     for name, value in identity.items():
         if isinstance(value, Mapping):
@@ -101,5 +101,5 @@ def _parts(identity: Mapping[str, object], under: str = "") -> dict[str, object]
 
 
 def _digest(prompt: str) -> bytes:
-    """The hash of a prompt in JSON; the prompts of a store may be larger than memory."""
+    """The hash of a prompt in JSON, kept instead of the prompt to save memory."""
     return sha256(prompt.encode("ascii")).digest()

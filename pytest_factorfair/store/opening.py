@@ -1,4 +1,4 @@
-"""Opening a response store by its URL; any other database is refused and left unchanged."""
+"""Open a response store by its URL; any other database is rejected and left unchanged."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pytest_factorfair.errors import StoreError, nearest
 from pytest_factorfair.redaction import redacted, shown_url
 from pytest_factorfair.store.schema import FORMAT, META, METADATA, VERSION, insert_new
 
-TIMEOUT = 30  # seconds a connection waits for another process's commit
+TIMEOUT = 30  # seconds that a connection waits for another process's commit
 DRIVERS = {
     "postgresql": "postgresql+psycopg",
     "postgresql+psycopg": "postgresql+psycopg",
@@ -31,16 +31,16 @@ DRIVERS = {
 _ADVICE = "give sqlite:///FILE or a postgresql+psycopg:// URL"
 _ASIDE = "move the file away, then run the same command"
 _ANOTHER = "name another with --factorfair-store"
-_LOCK = 0x666F6661  # PostgreSQL's advisory lock; any number of our own
+_LOCK = 0x666F6661  # our number for PostgreSQL's advisory lock; arbitrary
 
 
 def parsed(url: str) -> URL:
-    """The URL, checked as far as it can be without opening anything."""
+    """Parse a store's URL, and check it as far as possible without opening anything."""
     try:
         parsed_url = make_url(url)
     except (ArgumentError, ValueError):
         raise StoreError(f"'{shown_url(url)}' is not the URL of a response store: {_ADVICE}") from None
-    if ":///" in url and _is_file(parsed_url):  # literally: SQLAlchemy decodes percent signs
+    if ":///" in url and _is_file(parsed_url):  # the literal path, because SQLAlchemy decodes percent signs
         parsed_url = parsed_url.set(database=url.partition(":///")[2].partition("?")[0])
     if parsed_url.drivername not in DRIVERS:
         hint = nearest(parsed_url.drivername, DRIVERS)
@@ -53,20 +53,20 @@ def parsed(url: str) -> URL:
 
 
 def place(url: URL) -> str:
-    """The name of the store in messages: the file, or the URL without user, password and options."""
+    """The name of a store in messages: the file, or the URL without user, password and options."""
     return url.database or "" if _is_file(url) else redacted(url.render_as_string())
 
 
 def file(url: URL) -> Path | None:
-    """The file of the store, if it is one."""
+    """The file of a store; None if the store is not a file."""
     return Path(url.database or "") if _is_file(url) else None
 
 
 def opened(url: URL, *, read_only: bool) -> sqlalchemy.Engine:
-    """A database with our tables, which are created if it is empty.
+    """Open a database, and create our tables if it is empty.
 
     Raises:
-        StoreError: it cannot be opened or created, is another program's, or has another version.
+        StoreError: the database cannot be opened or created, is another program's, or has another version.
     """
     try:
         if _is_file(url):
@@ -89,11 +89,11 @@ def opened(url: URL, *, read_only: bool) -> sqlalchemy.Engine:
 
 
 def verify(database: sqlalchemy.Engine, where: str) -> None:
-    """Read every page of a file once; a server checks its own.
+    """Check every page of a store's file; a server is not checked.
 
     Raises:
         StoreError: the file is damaged.
-        OperationalError: it cannot be read now.
+        OperationalError: the file cannot be read now.
     """
     if database.dialect.name != "sqlite":
         return
@@ -110,20 +110,20 @@ def verify(database: sqlalchemy.Engine, where: str) -> None:
 
 
 def exclusively(connection: sqlalchemy.Connection) -> None:
-    """Keep other processes from creating tables and starting runs meanwhile; a file is already locked."""
+    """Lock out other processes that would create tables or start a run; a file is locked already."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
 
 
 def entries(database: sqlalchemy.Engine, *names: str) -> dict[str, str]:
-    """The entries of a store's metadata that have these names."""
+    """Read the entries with these names from a store's metadata."""
     with database.connect() as connection:
         rows = connection.execute(select(META.c.name, META.c.value).where(META.c.name.in_(names)))
         return {row.name: row.value for row in rows}
 
 
 def entered(database: sqlalchemy.Engine, new: Mapping[str, str]) -> dict[str, str]:
-    """Add entries to a store's metadata, unless another process was first; return the valid ones."""
+    """Add entries to a store's metadata, unless another process was first; return those in the store."""
     with database.begin() as connection:
         rows = [{"name": name, "value": value} for name, value in new.items()]
         connection.execute(insert_new(database.dialect.name, META), rows)
@@ -140,11 +140,11 @@ def _opened_file(path: Path, *, read_only: bool) -> sqlalchemy.Engine:
             raise StoreError(f"{path}: no such response store; run once without replay")
         process.make_folder(path.parent)
         _make_file(path)
-    elif not path.is_file():  # a FIFO, say: SQLite would wait for its other end
+    elif not path.is_file():  # such as a FIFO, on which SQLite would hang
         raise StoreError(f"{path}: not a regular file, so not a response store; {_ANOTHER}")
     options = {"mode": "ro"}
     if not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists():
-        options["immutable"] = "1"  # else SQLite writes beside the file, even to read it
+        options["immutable"] = "1"  # otherwise SQLite creates files next to it, even for reading
     reading = _connected(_uri(path, options))
     _tried(reading, lambda connection: _check(connection, str(path)))
     if read_only:
@@ -152,14 +152,14 @@ def _opened_file(path: Path, *, read_only: bool) -> sqlalchemy.Engine:
     reading.dispose()
 
     def check_writable(connection: sqlalchemy.Connection) -> None:
-        connection.exec_driver_sql("BEGIN IMMEDIATE")  # takes the write lock: fails if writing a row would
+        connection.exec_driver_sql("BEGIN IMMEDIATE")  # fails if the file is not writable
 
-    # rw: a connection opened after the file was removed must fail; by default it creates an empty file
+    # rw, so that connecting fails if the file has been removed; the default would create an empty file
     return _tried(_connected(_uri(path, {"mode": "rw"})), check_writable)
 
 
 def _tried(database: sqlalchemy.Engine, check: Callable[[sqlalchemy.Connection], None]) -> sqlalchemy.Engine:
-    """The database, once a connection has passed the check; otherwise it is closed."""
+    """Return the database if a connection passes the check; otherwise close it."""
     try:
         with database.begin() as connection:
             check(connection)
@@ -177,12 +177,12 @@ def _uri(path: Path, options: dict[str, str]) -> URL:
 
 def _connected(url: URL, *, timeout: float | None = None) -> sqlalchemy.Engine:
     waiting = {"timeout": TIMEOUT if timeout is None else timeout}
-    # Rows are bound by name, as PostgreSQL's driver has it.
+    # Parameters are named, as in PostgreSQL's driver.
     database = sqlalchemy.create_engine(url, connect_args=waiting, paramstyle="named")
 
     @event.listens_for(database, "connect")
     def _prepare(connection: sqlalchemy.engine.interfaces.DBAPIConnection, _: ConnectionPoolEntry) -> None:
-        # By default one text that is not UTF-8 fails the whole statement; so its row can be named.
+        # By default, a text that is not UTF-8 makes the statement fail; like this, its row can be named.
         connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
         cursor = connection.cursor()
         cursor.execute("PRAGMA synchronous=FULL")
@@ -192,7 +192,7 @@ def _connected(url: URL, *, timeout: float | None = None) -> sqlalchemy.Engine:
 
 
 def _make_file(path: Path) -> None:
-    """Create a database under another name and link it into place, so that no process sees half of one."""
+    """Create a database under another name, and link it into place only when it is complete."""
 
     def make(connection: sqlalchemy.Connection) -> None:
         connection.exec_driver_sql("PRAGMA journal_mode=WAL")
@@ -206,18 +206,18 @@ def _make_file(path: Path) -> None:
         except OperationalError as error:
             if getattr(error.orig, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_BUSY:
                 raise
-            # No other process knows this file, so SQLite cannot be waiting for its lock.
+            # No other process knows this file, so "busy" means that the file system has no locks.
             raise StoreError(
                 f"{path}: the file system of its folder has no file locks; {_ANOTHER}"
             ) from error
         for log in (path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
-            if not path.exists():  # SQLite would take the log of a removed file for the new one's
+            if not path.exists():  # SQLite would replay the log of a removed file into the new one
                 log.unlink(missing_ok=True)
         try:
             os.link(target, path)
         except FileExistsError:
             return  # another process was first
-        except OSError:  # a file system without hard links; exclusive, so that no rows of others are replaced
+        except OSError:  # no hard links; "x" never replaces a file
             with contextlib.suppress(FileExistsError), path.open("xb") as file:
                 file.write(target.read_bytes())
 
@@ -230,7 +230,7 @@ def _make(connection: sqlalchemy.Connection) -> None:
 
 
 def _check(connection: sqlalchemy.Connection, where: str) -> None:
-    """Refuse a database that is not a response store of this version."""
+    """Reject a database that is not a response store of this version."""
     meta_values: dict[str, str] = {}
     if META.name in inspect(connection).get_table_names():
         columns = {column["name"] for column in inspect(connection).get_columns(META.name)}
@@ -245,11 +245,11 @@ def _check(connection: sqlalchemy.Connection, where: str) -> None:
             f"{VERSION}; {_ANOTHER}, or use the release that wrote it",
         )
     for table in METADATA.tables.values():
-        connection.execute(select(table).where(false()))  # fails where a table or a column is missing
+        connection.execute(select(table).where(false()))  # fails if a table or a column is missing
 
 
 def explained(place: str, failure: str, error: Exception) -> StoreError:
-    """An error of the driver in one line: where, what, and the driver's message."""
+    """Convert a driver's error to a StoreError of one line: place, failure, and the driver's message."""
     cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
     words = redacted(" ".join(str(cause).split())) or type(cause).__name__
     return StoreError(f"{place}: the response store {failure}: {words}")

@@ -1,4 +1,4 @@
-"""How long a store may be away, for everything that uses it in this process together."""
+"""Outages of a store: retry until a time limit, shared by everything in this process that uses the store."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store.opening import explained
 
 PATIENCE = 60.0
-"""Seconds that a store may be away."""
+"""How many seconds a store may be unavailable."""
 
 SLOW = 0.5
-"""Seconds after which a transaction under way counts as an outage: no call is paid meanwhile."""
+"""After how many seconds an unfinished transaction counts as an outage, during which no calls are made."""
 
 SLOW_PICTURES = 2.0
-"""The same for writing pictures."""
+"""After how many seconds an unfinished writing of pictures counts as an outage."""
 
 HASTE = 5.0
-"""Seconds that a run which is being interrupted has left for a store that is away."""
+"""How many seconds an interrupted run waits for an unavailable store."""
 
 _PAUSE = 0.2  # seconds between two attempts
 _SQLITE = {
@@ -41,28 +41,26 @@ _SQLITE = {
     sqlite3.SQLITE_CANTOPEN,
     sqlite3.SQLITE_PROTOCOL,
 }
-# The first characters of SQLSTATE: connections, serialization, resources, an operator or the system
-# intervened, and a server that takes no writes.
+# Prefixes of SQLSTATE for temporary errors: connection, serialization, resources, intervention by an operator
+# or the system, read-only server.
 _POSTGRESQL = ("08", "40", "53", "57P", "58", "25006")
 
 T = TypeVar("T")
 
 
 class Outage:
-    """The patience with one store; it begins with the first failure and ends with the next success.
+    """The outage of a store: it begins with the first failure, and ends with the next success.
 
-    Once it is used up, the store counts as gone for good: nothing more is written, and it is only read until
-    that fails, too. Failures that waiting does not mend, such as a damaged file, are no outage.
+    After ``patience`` seconds the store is given up: nothing more is written, and it is read only until that
+    fails, too. Permanent failures, such as a damaged file, are no outage.
     """
 
     def __init__(self, patience: float = PATIENCE) -> None:
         self.patience = patience
         self._lock = threading.Lock()
-        self._since: float | None = None  # by the monotonic clock, as all times here
-        self._wrote = (
-            False  # whether a write has failed since then: a read that succeeds says nothing about it
-        )
-        self._attempts: dict[object, tuple[float, float]] = {}  # their begin, and when they count as slow
+        self._since: float | None = None  # beginning of the outage; all times by the monotonic clock
+        self._wrote = False  # whether a write has failed since then, which no read ends
+        self._attempts: dict[object, tuple[float, float]] = {}  # start, and when it counts as slow
         self._gone: Exception | None = None
         self._unreadable = False
         self._connections: WeakSet[Any] = WeakSet()
@@ -71,22 +69,22 @@ class Outage:
 
     @property
     def away(self) -> bool:
-        """Whether the store fails, or does not answer."""
+        """Whether there is an outage: the store fails, or does not answer."""
         current_time = time.monotonic()
         with self._lock:
             return self._since is not None or any(current_time > slow for _, slow in self._attempts.values())
 
     @property
     def gone(self) -> bool:
-        """Whether the patience is used up."""
+        """Whether the store has been given up."""
         return self._gone is not None
 
     def hurry(self) -> None:
-        """Have hardly any patience from now on, because the run is being interrupted."""
+        """Shorten the time limit, because the run is being interrupted."""
         self.patience = min(self.patience, HASTE)
 
     def patiently(self, attempt: Callable[[], T], *, writes: bool, slow: float = SLOW) -> T:
-        """The result of the attempt, which is repeated while the store is away."""
+        """Return the result of an attempt, repeating it during an outage until the time limit."""
         began = time.monotonic()
         while True:
             if self._gone is not None and (writes or self._unreadable):
@@ -112,7 +110,7 @@ class Outage:
             time.sleep(_PAUSE)
 
     def _failed(self, mark: object, error: Exception, began: float, *, writes: bool) -> bool:
-        """Note a failure; whether the patience is used up."""
+        """Record a failure; return whether the store is now given up."""
         with self._lock:
             started, _ = self._attempts[mark]
             self._since = started if self._since is None else self._since
@@ -124,9 +122,9 @@ class Outage:
             return self._gone is not None
 
     def watch(self, database: sqlalchemy.Engine) -> None:
-        """Cut the connections to a server that keeps an attempt waiting until the patience is used up."""
+        """Watch a server's connections, and cut them if an attempt gets no reply within the time limit."""
 
-        # Not "connect": the first connection is older.
+        # Not the event "connect", because the first connection exists already.
         @event.listens_for(database, "checkout")
         def _taken(connection: Any, _record: object, _proxy: object) -> None:
             with self._lock:
@@ -149,13 +147,13 @@ class Outage:
                     self._gone = TimeoutError(f"no reply for {self.patience:g} seconds")
                 for connection in list(self._connections):
                     with suppress(Exception), socket.socket(fileno=os.dup(connection.fileno())) as wire:
-                        wire.shutdown(socket.SHUT_RDWR)  # whoever waits for a reply gets an error
+                        wire.shutdown(socket.SHUT_RDWR)  # an attempt that waits for a reply fails
 
 
 def read(
     outage: Outage, database: sqlalchemy.Engine, place: str, ask: Callable[[sqlalchemy.Connection], T]
 ) -> T:
-    """The result of a query on a separate connection.
+    """Run a query on a separate connection.
 
     Raises:
         StoreError: the store cannot be read.
@@ -174,8 +172,8 @@ def read(
 
 
 def _may_return(error: Exception) -> bool:
-    """Whether the same attempt may succeed later."""
-    if not isinstance(error, DBAPIError):  # of a folder of pictures, or of the disk
+    """Whether an error is temporary, so that the same attempt may succeed later."""
+    if not isinstance(error, DBAPIError):  # from the disk or a folder of pictures
         return isinstance(error, OSError) and not isinstance(error, StoreError)
     if isinstance(error.orig, sqlite3.Error):
         code = getattr(error.orig, "sqlite_errorcode", 0)

@@ -1,8 +1,8 @@
 """The pictures of a store, named by the hash of their content.
 
-A picture is complete before the row that names it is committed. The folder beside a store has a
-``manifest.jsonl`` with a line for every picture and its query. The file of a line may have been pruned, and a
-crash may have cut a line off.
+A picture is written completely before the row that names it is committed. The folder next to a store has a
+``manifest.jsonl`` with a line for every picture and its query. The picture of a line may have been pruned,
+and a crash may have truncated a line.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ class Picture:
 
 
 def file_of(image: bytes) -> str:
-    """The name of a picture: 2 + 64 hexadecimal digits, and the ending for its first bytes.
+    """The file name of a picture: 2 + 64 hexadecimal digits, and the extension of its format.
 
     Raises:
-        PictureError: it is not a PNG, JPEG or WebP.
+        PictureError: the picture is not a PNG, JPEG or WebP.
     """
     ending = kind(image)
     if ending is None:
@@ -60,10 +60,10 @@ def file_of(image: bytes) -> str:
 
 
 def kept(response: Response) -> Response:
-    """The response with the name of its picture in place of the bytes.
+    """Replace the bytes of a response's picture by its file name.
 
     Raises:
-        PictureError: the picture is not a PNG, JPEG or WebP, or its name is not that of a stored one.
+        PictureError: the picture is not a PNG, JPEG or WebP, or has a name that no stored picture can have.
     """
     if response.image is None:
         if response.image_file and not NAME.fullmatch(response.image_file):
@@ -73,11 +73,11 @@ def kept(response: Response) -> Response:
 
 
 class Pictures(ABC):
-    """A place for pictures; any number of processes may write there.
+    """A place where pictures are stored; any number of processes may write there.
 
-    ``place`` is its name in messages. At most ``at_once`` pictures are read, written or looked up at once.
-    A ``shared`` place was named by the user: other hosts and stores may use it. It has no manifest, because
-    the rows of the store contain the same.
+    ``place`` is its name in messages. At most ``at_once`` pictures are read, written or looked up at once. A
+    ``shared`` place was named by the user, so that other hosts and stores may use it. It has no manifest,
+    because the rows of the store contain the same.
     """
 
     place: str
@@ -86,7 +86,7 @@ class Pictures(ABC):
 
     @abstractmethod
     def keep(self, pictures: Iterable[Picture]) -> None:
-        """Write pictures, each completely or not at all; existing ones stay as they are.
+        """Write pictures, each completely or not at all; existing ones are not changed.
 
         Raises:
             OSError: the place is full or not writable.
@@ -98,46 +98,46 @@ class Pictures(ABC):
 
     @abstractmethod
     def _leave(self, file: str, content: bytes) -> bool:
-        """Write a new file; False if one of this name exists.
+        """Write a new file; return False if there is a file with this name.
 
         Raises:
-            StoreError: it cannot be written.
+            StoreError: the file cannot be written.
         """
 
     @abstractmethod
     def _content(self, file: str) -> bytes:
-        """The bytes under a picture's name.
+        """Read the bytes of a picture, without checking them.
 
         Raises:
-            LostPictureError: there are none.
-            StoreError: they cannot be read.
+            LostPictureError: there is no such picture.
+            StoreError: the picture cannot be read.
         """
 
     @abstractmethod
     def _size(self, file: str) -> int | None:
-        """The number of bytes under a picture's name, without reading them; None if it is not there."""
+        """The size of a picture in bytes, without reading it; None if it is missing."""
 
     def check(self) -> str:
-        """Make sure that pictures can be written, read and looked up; return the mark of this place.
+        """Check that pictures can be written, read and looked up; return the mark of this place.
 
-        The first process writes the mark. Places with different marks are different storage.
+        The mark is written by the first process. Different marks mean different storage.
 
         Raises:
-            MissingExtraError: the library that reaches the place is not installed.
-            StoreError: it does not exist, or refuses us.
+            MissingExtraError: the library for this kind of storage is not installed.
+            StoreError: the place does not exist, or denies access.
         """
         self._leave(MARK, uuid.uuid4().hex.encode())
         return self._content(MARK).decode()
 
-    def sweep(self) -> None:  # noqa: B027  # most places take a picture whole or not at all
-        """Remove the drafts of dead processes."""
+    def sweep(self) -> None:  # noqa: B027  # places that write atomically have no drafts
+        """Remove drafts that dead processes left."""
 
     def read(self, file: str) -> bytes:
-        """A picture's bytes.
+        """Read the bytes of a picture, and check them by its name.
 
         Raises:
-            LostPictureError: it is missing or damaged.
-            StoreError: it cannot be read.
+            LostPictureError: the picture is missing or damaged.
+            StoreError: the picture cannot be read.
         """
         named = NAME.fullmatch(file)
         if named is None:
@@ -150,7 +150,7 @@ class Pictures(ABC):
         return image
 
     def reading(self, files: Iterable[str]) -> Iterator[Future[bytes]]:
-        """The results of ``read`` for these pictures, in order; some are read ahead."""
+        """Yield the results of ``read`` for several pictures, in order; some are read in advance."""
         remaining_files = iter(files)
         ahead = deque(self._threads.submit(self.read, file) for file in islice(remaining_files, self.at_once))
         while ahead:
@@ -158,9 +158,9 @@ class Pictures(ABC):
             ahead.extend(self._threads.submit(self.read, file) for file in islice(remaining_files, 1))
 
     def lost(self, pictures: Iterable[tuple[str, int]]) -> set[tuple[str, int]]:
-        """The pictures (name, size) that are missing or have another size; none is read.
+        """The pictures, of those with a name and size, that are missing or have another size; none is read.
 
-        An empty name, of a response without a picture, is never lost.
+        An empty name, from a response without a picture, is never lost.
         """
         named = [picture for picture in dict.fromkeys(pictures) if picture[0]]
         sizes = self.sizes([file for file, _ in named])
@@ -175,14 +175,14 @@ class Pictures(ABC):
         source: Pictures,
         lines: Sequence[Mapping[str, object]],
         *,
-        link: bool,  # noqa: ARG002  # folders can
+        link: bool,  # noqa: ARG002  # only folders can link
     ) -> None:
-        """Copy pictures of another place, named by ``file`` in lines as of a manifest.
+        """Copy pictures from another place; ``lines`` are as in a manifest, and name them by ``file``.
 
-        With ``link``, files on one disk become hard links, which takes no space and reads nothing.
+        With ``link``, files on the same disk become hard links, which need no space and no reading.
 
         Raises:
-            OSError: this place is full or not writable; no part of a picture is left.
+            OSError: this place is full or not writable; no incomplete picture is left.
             StoreError: a picture of the source cannot be read.
         """
         remaining_lines = iter(lines)
@@ -193,12 +193,12 @@ class Pictures(ABC):
 
     @cached_property
     def _threads(self) -> ThreadPoolExecutor:
-        """Threads that wait for disk or network."""
+        """The threads that wait for disk or network."""
         return ThreadPoolExecutor(self.at_once, "factorfair-pictures")
 
 
 class Folder(Pictures):
-    """A folder of files; made with its first picture."""
+    """Pictures as files in a folder, which is created with the first picture."""
 
     def __init__(self, folder: Path, *, shared: bool = False) -> None:
         self.place = str(folder)
@@ -206,7 +206,7 @@ class Folder(Pictures):
         self._folder = folder
 
     def keep(self, pictures: Iterable[Picture]) -> None:
-        """Write pictures to the disk, then their lines of the manifest; existing ones stay as they are."""
+        """Write pictures to the disk, then their lines to the manifest; existing ones are not changed."""
         pictures = tuple(pictures)
         if not pictures:
             return
@@ -238,7 +238,7 @@ class Folder(Pictures):
             path.parent.mkdir(exist_ok=True)
             with process.draft(self._folder / path.name) as draft:
                 if link:
-                    with suppress(OSError):  # another disk, or one without hard links
+                    with suppress(OSError):  # another disk, or no support for hard links
                         os.link(source_path, draft)
                 if not draft.exists():
                     with source_path.open("rb") as source_file, draft.open("xb") as draft_file:
@@ -253,7 +253,7 @@ class Folder(Pictures):
     def sizes(self, files: Iterable[str]) -> Iterator[int | None]:
         if self.shared:
             return super().sizes(files)
-        # A look at a local disk takes less time than waking a thread.
+        # Without threads: a look-up on a local disk takes less time than waking a thread.
         return (self._size(file) if NAME.fullmatch(file) else None for file in files)
 
     def delete(self, files: Iterable[str]) -> None:
@@ -299,11 +299,11 @@ class Folder(Pictures):
             return path.stat().st_size
         except _MISSING:
             return None
-        except OSError as error:  # of a network: taken for lost, pictures would be asked for again
+        except OSError as error:  # of a network: the picture is not missing, and must not be generated again
             raise StoreError(f"{path}: the picture cannot be looked for: {error.strerror}") from None
 
     def _list(self, lines: Iterable[Mapping[str, object]]) -> None:
-        """Append lines to the manifest in one write, and end a line that a crash cut off."""
+        """Append lines to the manifest in a single write, after completing a line that a crash truncated."""
         if self.shared:  # appending is not atomic on network storage
             return
         path, text = self._folder / MANIFEST, "".join(f"{json.dumps(line)}\n" for line in lines)
@@ -316,7 +316,7 @@ class Folder(Pictures):
             os.fsync(file.fileno())
 
     def _write(self, pictures: Mapping[Path, bytes]) -> set[Path]:
-        """Write pictures to the disk before they get their names; return the folders that have new names."""
+        """Write pictures under temporary names, then rename them; return the folders with new files."""
         folders = {path.parent for path in pictures}
         new_folders = {folder for folder in folders if not folder.is_dir()}
         for folder in new_folders:
@@ -324,7 +324,7 @@ class Folder(Pictures):
         with ExitStack() as stack:
             drafts: list[BufferedWriter] = []
             for path, image in pictures.items():
-                # In the folder itself, where drafts are swept; it is moved from here to its own folder.
+                # Written to the folder itself, which ``sweep`` cleans, and moved to its subfolder.
                 draft = stack.enter_context(process.draft(self._folder / path.name))
                 file = stack.enter_context(draft.open("xb"))
                 file.write(image)

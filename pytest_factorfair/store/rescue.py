@@ -1,4 +1,4 @@
-"""Responses that a store cannot take any more, or has lost: files beside it, which the next run takes up."""
+"""Rescue responses that a store cannot accept, or has lost: write them to files that the next run stores."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ if TYPE_CHECKING:
     from pytest_factorfair.store.writer import Write
 
 MOST = 2**26
-"""Bytes of stored responses, compressed, that a process remembers in case the store loses them."""
+"""How many bytes of stored responses, compressed, a process remembers in case the store loses them."""
 
-_CHUNK = 100  # responses; their pictures may be large
+_CHUNK = 100  # responses at a time, because their pictures may be large
 
 
 class Rescue:
-    """The files of rescued responses of one store, and a memory of what this process has stored there.
+    """The files with a store's rescued responses, and a memory of what this process has stored there.
 
-    Each file is written at once and never again, so that another run may take it up at any time. ``count`` is
-    how many responses were rescued.
+    A file is written completely and never changed, so that another run can store its responses at any time.
+    ``count`` is the number of rescued responses.
     """
 
     def __init__(self, folder: Path, store: URL) -> None:
         self.count = 0
         self._folder = folder
         file = opening.file(store)
-        # A file is known by its path from here, so that a project may be moved.
+        # A store's file is identified by its relative path, so that a project can be moved.
         name = os.path.relpath(file, folder) if file else str(store.set(username=None, password=None))
         self._prefix = f"rescued-{hashlib.sha256(name.encode()).hexdigest()[:12]}-"
         self._stored: dict[str, bytes] = {}
@@ -55,11 +55,11 @@ class Rescue:
 
     @property
     def files(self) -> list[Path]:
-        """The files that the next run takes up."""
+        """The files whose responses the next run stores."""
         return sorted(self._folder.glob(f"{self._prefix}*.jsonl"))
 
     def remember(self, writes: Iterable[Write]) -> None:
-        """Note responses that were stored; beyond ``MOST`` bytes the oldest are forgotten."""
+        """Remember stored responses; beyond ``MOST`` bytes the oldest are forgotten."""
         for write in writes:
             key, line = str(write.row["key"]), _packed(write)
             self._size += len(line) - len(self._stored.get(key, b""))
@@ -69,11 +69,11 @@ class Rescue:
 
     @property
     def remembered(self) -> tuple[str, ...]:
-        """The keys of stored responses."""
+        """The keys of the remembered responses."""
         return tuple(self._stored)
 
     def said(self, keys: Iterable[str]) -> dict[str, Said]:
-        """Remembered prompts and responses, stored or rescued."""
+        """The prompts and responses with these keys, as far as they are remembered."""
         lines = {key: self._stored.get(key) or self._elsewhere.get(key) for key in keys}
         rows = {key: json.loads(zlib.decompress(line)) for key, line in lines.items() if line is not None}
         return {key: Said(row["prompt"], row["body"]) for key, row in rows.items()}
@@ -82,7 +82,7 @@ class Rescue:
         """Rescue responses that could not be stored, with their pictures.
 
         Raises:
-            OSError: nothing can be written, not even in the folder for temporary files.
+            OSError: nothing can be written, not even to the folder for temporary files.
         """
         self._write([_line(write.row, write.picture, replace=write.replace) for write in writes])
         self._elsewhere |= {str(write.row["key"]): _packed(write) for write in writes}
@@ -91,7 +91,7 @@ class Rescue:
         """Rescue stored responses that the store has lost.
 
         Raises:
-            OSError: as above.
+            OSError: as in ``write``.
         """
         lost = {key: self._stored[key] for key in keys}
         self._write([zlib.decompress(line).decode() for line in lost.values()])
@@ -108,7 +108,7 @@ class Rescue:
                 _write_through(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), content)
                 draft.replace(path)
             process.sync(self._folder)
-        except OSError as error:  # a full disk has room for a link to another
+        except OSError as error:  # a full disk still has room for a link to a file elsewhere
             descriptor, elsewhere = tempfile.mkstemp(".jsonl", "factorfair-rescued-")
             try:
                 _write_through(descriptor, content)
@@ -120,7 +120,7 @@ class Rescue:
 
 
 def take_up(store: Store, rescue: Rescue) -> int:
-    """Store the responses that earlier runs rescued, and return their number; their files are removed.
+    """Store the responses that earlier runs rescued, remove their files, and return the number of responses.
 
     Raises:
         StoreError: the store cannot be written, or a line of a file is damaged.
@@ -132,7 +132,7 @@ def take_up(store: Store, rescue: Rescue) -> int:
             for start in range(0, len(lines), _CHUNK):
                 _take(store, path, lines[start : start + _CHUNK], first_line=start + 1)
             with suppress(OSError):
-                path.resolve().unlink(missing_ok=True)  # a link leads to the folder for temporary files
+                path.resolve().unlink(missing_ok=True)  # the target of a link
             path.unlink(missing_ok=True)
             count += len(lines)
     return count
@@ -182,7 +182,7 @@ def _manifest(row: Mapping[str, Any]) -> dict[str, object]:
 
 
 def _write_through(descriptor: int, content: bytes) -> None:
-    with open(descriptor, "wb") as file:  # a descriptor has no path
+    with open(descriptor, "wb") as file:  # opened by descriptor, which has no path
         file.write(content)
         file.flush()
         os.fsync(file.fileno())

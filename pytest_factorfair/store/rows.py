@@ -1,4 +1,4 @@
-"""A response as a row, and back; and its key, a hash of everything that can change it and of nothing else."""
+"""Convert responses to rows and back, and compute keys: hashes of exactly what can change a response."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from typing import Any, NamedTuple, Self
 from pytest_factorfair.domain import Query, Response
 from pytest_factorfair.errors import InputError, StoreError
 
-# ensure_ascii also carries what UTF-8 cannot: lone surrogates.
+# ensure_ascii, because UTF-8 cannot encode lone surrogates.
 CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
 
 
 def keys(identity: Mapping[str, object], queries: Iterable[Query]) -> tuple[str, ...]:
-    """The keys of calls to one model, 64 hexadecimal digits each, in their order.
+    """The keys of calls to one model, in the order of the queries: 64 hexadecimal digits each.
 
     Raises:
-        InputError: the identity is not made of JSON values.
+        InputError: the identity does not consist of JSON values.
     """
     try:
         digest = _sha256(CANONICAL.encode(dict(identity)))
     except (TypeError, ValueError) as error:
         raise InputError(f"the model's identity must be made of JSON values: {error}") from error
     hashes = []
-    for query in queries:  # canonical JSON, written out: a run has tens of thousands of calls
+    for query in queries:  # canonical JSON, assembled by hand for speed: a run has tens of thousands of calls
         shown = f'"picture":"{hashlib.sha256(query.picture).hexdigest()}",' if query.picture else ""
         prompt = CANONICAL.encode(query.prompt)
         call = (
@@ -56,21 +56,21 @@ _FIELDS: Mapping[str, type | tuple[type, ...]] = {
     "dropped": (tuple, list),
     "image_file": str,
 }
-"""The fields of a response in the body of a row: all but the bytes of its picture."""
+"""The fields of a response that are in the body of a row: all except the bytes of its picture."""
 _COLUMNS = {"model": str, "repeat": int, "seed": int, "picture": str, "picture_size": int, "created": str}
 _ENCODE = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 _DECODE = json.JSONDecoder().raw_decode
 
 
 class Said(NamedTuple):
-    """A prompt and its response, as JSON texts that can be passed on without decoding."""
+    """A prompt and its response as JSON texts, which can be passed on without decoding them."""
 
     prompt: str
     body: str
 
 
 class Origin(NamedTuple):
-    """The model of a response: its name, and its identity as a JSON text."""
+    """The model that gave a response: its name, and its identity as a JSON text."""
 
     model: str
     identity: str
@@ -81,7 +81,7 @@ class Origin(NamedTuple):
 
 
 def check(response: Response) -> None:
-    """Make sure that a response can be stored, and its tokens and cost counted.
+    """Check that a response can be stored, and its tokens and cost counted.
 
     Raises:
         TypeError: a field does not have its annotated type.
@@ -92,7 +92,7 @@ def check(response: Response) -> None:
 def to_row(
     key: str, response: Response, origin: Origin, *, prompt: str, repeat: int, seed: int
 ) -> dict[str, object]:
-    """The row of a response that passes ``check``, without its picture; its key is of the other arguments."""
+    """The row of a response that passes ``check``; ``key`` must be the key of the call."""
     return {
         "key": key,
         "model": origin.model,
@@ -110,18 +110,18 @@ def to_row(
 
 @lru_cache(maxsize=1)
 def _timestamp(second: int) -> str:
-    """A second of Unix time as ISO text; thousands of responses arrive in one."""
+    """A second of Unix time as ISO text; cached, as thousands of responses may arrive in a second."""
     return datetime.fromtimestamp(second, UTC).isoformat()
 
 
 def from_body(body: str, *, key: str, place: str) -> Response:
-    """The response in the body of a row.
+    """Decode the response in the body of a row.
 
     Raises:
         StoreError: the row is damaged; the message names the command that deletes it.
     """
     try:
-        values = {"dropped": [], **_decoded(body, dict)}  # rows of former versions lack it
+        values = {"dropped": [], **_decoded(body, dict)}  # rows from earlier versions lack it
         _check(values, _FIELDS)
         lists = {name: tuple(values[name]) for name in ("notes", "dropped")}
         return Response(**{**values, **lists})
@@ -130,10 +130,10 @@ def from_body(body: str, *, key: str, place: str) -> Response:
 
 
 def said(prompt: str, body: str, *, key: str, place: str) -> Said:
-    """The texts of a row.
+    """The prompt and the response of a row as JSON texts, after checking them.
 
     Raises:
-        StoreError: the row is damaged, as above.
+        StoreError: the row is damaged, as in ``from_body``.
     """
     try:
         _decoded(prompt, str)
@@ -144,10 +144,10 @@ def said(prompt: str, body: str, *, key: str, place: str) -> Said:
 
 
 def checked(row: Mapping[Any, Any], *, place: str) -> dict[str, Any]:
-    """A whole row.
+    """A complete row, after checking it.
 
     Raises:
-        StoreError: the row is damaged, as above.
+        StoreError: the row is damaged, as in ``from_body``.
     """
     key: str = row["key"]
     from_body(row["body"], key=key, place=place)
@@ -167,7 +167,7 @@ def _check(values: Mapping[Any, object], types: Mapping[str, type | tuple[type, 
 
 
 def _decoded(text: object, kind: type) -> Any:
-    if not isinstance(text, str) or not text.isascii():  # JSON is written as ASCII
+    if not isinstance(text, str) or not text.isascii():  # we write JSON as ASCII
         raise TypeError("the text is not one that was written here")
     value, end = _DECODE(text)
     if end != len(text) or not isinstance(value, kind):
@@ -182,5 +182,5 @@ def _damaged(key: str, place: str) -> StoreError:
 
 
 def plain(text: str) -> str:
-    """The text with characters that no database takes (lone surrogates, NUL) as escapes."""
+    """Escape the characters of a text that databases do not accept (lone surrogates, NUL)."""
     return text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00")

@@ -1,4 +1,4 @@
-"""The tables, and prepared statements for them."""
+"""The tables of a store, and prepared statements for them."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ META = Table(
     Column("value", Text, nullable=False),
 )
 
-# Prompt, identity and body are JSON texts, because a database does not take every text that a model writes.
-# A picture is the name of its file, or ""; its size in bytes distinguishes a whole file from a truncated one.
+# Prompt, identity and body are JSON texts, because databases do not accept every text that a model writes. A
+# picture is the name of its file, or ""; its size in bytes tells whether the file is truncated.
 RESPONSES = Table(
     "responses",
     METADATA,
@@ -43,7 +43,7 @@ RESPONSES = Table(
     Column("created", String(32), nullable=False),
 )
 
-# Detections; ``detector`` is the hash of everything that can change them.
+# Detections; ``detector`` is a hash of everything that can change them.
 DETECTIONS = Table(
     "detections",
     METADATA,
@@ -53,7 +53,7 @@ DETECTIONS = Table(
 )
 
 # The shards of a run; ``run`` is the hash of the fingerprint. Fingerprint and usage are JSON texts.
-# ``session`` asks the shard now, or is ""; the usage of that session is still in its accounts.
+# ``session`` is the session that asks the shard now, whose usage is still in its accounts, or "".
 SHARDS = Table(
     "shards",
     METADATA,
@@ -67,7 +67,7 @@ SHARDS = Table(
     Column("session", String(32), nullable=False),
 )
 
-# The process that asks for a key: no other may ask for it while this owner is alive.
+# The process that asks for a key; no other process may ask for it while this owner is alive.
 CLAIMS = Table(
     "claims",
     METADATA,
@@ -83,7 +83,7 @@ OWNERS = Table(
     Column("until", Float, nullable=False),
 )
 
-# These tables are created by the first run on a store, so a store that was filled before has none.
+# These tables are created by the first run with a store, so stores from earlier versions may lack them.
 RUN_METADATA = MetaData()
 
 # The limits that several controllers share; NULL means no limit.
@@ -144,49 +144,49 @@ ENDPOINTS = Table(
 
 
 class Prepared:
-    """A statement for many rows, compiled once: SQLAlchemy would compile it again for each row."""
+    """A statement for many rows, compiled only once; SQLAlchemy would compile it for each row."""
 
     def __init__(self, statement: Insert | Delete, dialect: Dialect) -> None:
         self._text = cache(lambda: str(statement.compile(dialect=dialect)))
 
     def execute(self, connection: Connection, rows: Sequence[dict[str, Any]]) -> int:
-        """Execute it for each row (at least one); return the number of changed rows."""
+        """Execute the statement for each row (at least one); return the number of changed rows."""
         return connection.exec_driver_sql(self._text(), rows).rowcount
 
 
 class Lookup:
-    """A statement about several ``keys``, kept as text: SQLAlchemy would compile it at every execution."""
+    """A query for several ``keys``, compiled only once; SQLAlchemy would compile it for each execution."""
 
     def __init__(self, statement: Select[Any], dialect: Dialect) -> None:
         self._compiled = cache(lambda: statement.compile(dialect=dialect))
         self._text = lru_cache(maxsize=64)(self._expanded)
 
     def rows(self, connection: Connection, keys: Sequence[str]) -> Sequence[Sequence[Any]]:
-        """The rows for these keys (at least one)."""
+        """Return the rows for these keys (at least one)."""
         text, names = self._text(len(keys))
         return connection.exec_driver_sql(text, dict(zip(names, keys, strict=True))).all()
 
     def _expanded(self, number: int) -> tuple[str, tuple[str, ...]]:
-        """The statement for this many keys, and their names."""
+        """The statement for a number of keys, and the names of its parameters."""
         state = self._compiled().construct_expanded_state({"keys": [""] * number})
         return state.statement, tuple(state.parameters)
 
 
 @cache
 def insert_new(dialect: str, table: Table) -> Insert:
-    """Insert a row unless there is one with the same key."""
+    """A statement that inserts a row unless there is one with the same key."""
     return _insert(dialect, table).on_conflict_do_nothing()
 
 
 def upsert_all(dialect: str, table: Table) -> Insert:
-    """Insert a row, replacing one with the same key."""
+    """A statement that inserts a row, or replaces the one with the same key."""
     statement = _insert(dialect, table)
     values = {name: column for name, column in statement.excluded.items() if name not in table.primary_key}
     return statement.on_conflict_do_update(index_elements=list(table.primary_key), set_=values)
 
 
 def upsert(dialect: str, *, replace: bool) -> Insert:
-    """Insert a response; replace a reusable one only with ``replace``."""
+    """A statement that inserts a response; with ``replace``, it also replaces a reusable one."""
     statement = _insert(dialect, RESPONSES)
     values = {column.name: statement.excluded[column.name] for column in RESPONSES.c if column.name != "key"}
     return statement.on_conflict_do_update(
@@ -197,6 +197,6 @@ def upsert(dialect: str, *, replace: bool) -> Insert:
 
 
 def _insert(dialect: str, table: Table) -> Insert:
-    """The insert statement of this dialect; the other dialect is not imported."""
+    """The insert construct of this dialect; the other dialect is not imported."""
     statement: Insert = import_module(f"sqlalchemy.dialects.{dialect}").insert(table)
     return statement

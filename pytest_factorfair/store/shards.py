@@ -1,4 +1,4 @@
-"""The usage of a run's shards, for the process that judges them together."""
+"""The shards of a run: their state and usage, for the process that judges them together."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _ALL = true()
 
 @dataclass(frozen=True, slots=True)
 class ShardRow:
-    """One of ``count`` shards of a run, numbered from 1; all of them share ``fingerprint``.
+    """One of the ``count`` shards of a run, numbered from 1; all have the same ``fingerprint``.
 
-    ``began`` is the time of its start, as ISO text; a shard that continues keeps it. ``finished`` is whether
-    it has asked all of its cases. ``session`` asks it now; the usage of that session is entered when it ends,
-    or is found dead.
+    ``began`` is the time at which it first started, as ISO text. ``finished`` is whether it has asked all of
+    its cases. ``session`` is the session that asks it now, whose usage is added when it ends or is found
+    dead.
     """
 
     number: int
@@ -45,7 +45,7 @@ class ShardRow:
         return hashlib.sha256(CANONICAL.encode(dict(self.fingerprint)).encode("ascii")).hexdigest()
 
     def row(self) -> dict[str, object]:
-        """The row for the database."""
+        """The shard as a row of the database."""
         return {
             "run": self.run,
             "number": self.number,
@@ -59,10 +59,10 @@ class ShardRow:
 
     @classmethod
     def of(cls, row: Mapping[Any, Any], *, place: str) -> Self:
-        """From a row of the database.
+        """Build a shard from a row of the database.
 
         Raises:
-            StoreError: it is damaged.
+            StoreError: the row is damaged.
         """
         try:
             fingerprint, usage = json.loads(row["fingerprint"]), Usage(**json.loads(row["usage"]))
@@ -81,7 +81,7 @@ class ShardRow:
 
 
 def accounts(connection: Connection, session: str) -> dict[str, Usage]:
-    """The usage of each process of a session; calls in flight count at the cost set aside for them."""
+    """The usage of each process of a session; calls in flight count with the cost reserved for them."""
     rows = connection.execute(select(ACCOUNTS.c.owner, *_AMOUNTS).where(ACCOUNTS.c.session == session))
     return {
         owner: Usage(calls, 0, tokens_in, tokens_out, None if unpriced else spent + held, estimated=estimated)
@@ -90,13 +90,13 @@ def accounts(connection: Connection, session: str) -> dict[str, Usage]:
 
 
 def entered(connection: Connection, place: str, condition: ColumnElement[bool] = _ALL) -> list[ShardRow]:
-    """Shards, each including the usage of the session that asks it now.
+    """Read the shards that meet a condition; their usage includes that of the session that asks them now.
 
     Raises:
         StoreError: a row is damaged.
     """
     rows = connection.execute(select(SHARDS).where(condition)).mappings().all()
-    # A store in which nothing was ever asked has no accounts.
+    # A store with which nothing was ever asked has no accounts.
     begun = any(row["session"] for row in rows) and inspect(connection).has_table(ACCOUNTS.name)
     shards = []
     for row in rows:

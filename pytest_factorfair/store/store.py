@@ -1,4 +1,4 @@
-"""The response store: a query that was answered is never asked again."""
+"""The response store, which saves asking a query again that was answered before."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from pytest_factorfair.store.shards import ShardRow, entered
 from pytest_factorfair.store.writer import Write, Writer
 
 Rows = Sequence[Any]
-CHUNK = 500  # keys a statement; below every database's limit on parameters
+CHUNK = 500  # keys per statement, below every database's limit on parameters
 PICTURES = Path(".factorfair/images")
-_PLACE, _MARK = "pictures", "pictures_mark"  # where they are, if the user named the place, and its mark
+_PLACE, _MARK = "pictures", "pictures_mark"  # the place of pictures that the user named, and its mark
 
 _AMONG = RESPONSES.c.key.in_(bindparam("keys", expanding=True))
 _FILE = RESPONSES.c.picture, RESPONSES.c.picture_size
@@ -50,13 +50,13 @@ _LOST = update(RESPONSES).where(RESPONSES.c.key.in_(bindparam("keys", expanding=
 
 
 class Store:
-    """Responses by key. Reading is safe from any thread; writing happens in a separate thread.
+    """Responses by key. Any thread may read; writing happens in a separate thread.
 
     A reusable response is only overwritten by a ``put`` with ``replace``. A response whose picture is missing
-    or has another size is not reusable; the content of a picture is checked when it is read. One that was
-    stored before ``since``, a time as ISO text in UTC, counts as missing; it stays until a reusable one takes
-    its place. ``place`` is the store's name in messages: the file, or the URL without its password.
-    ``database`` and ``outage`` are for this room only.
+    or has another size is not reusable; the content of a picture is checked when it is read. A response that
+    was stored before ``since``, a time as ISO text in UTC, counts as missing, but is kept until a reusable
+    one replaces it. ``place`` is the store's name in messages: the file, or the URL without its password.
+    ``database`` and ``outage`` are for this package only.
     """
 
     def __init__(  # noqa: PLR0913  # by keyword, from ``open``
@@ -70,7 +70,7 @@ class Store:
         since: str = "",
         writable: Callable[[], sqlalchemy.Engine] | None = None,
     ) -> None:
-        """``writable`` reopens it for detections, if ``database`` is open for reading only."""
+        """Use ``open`` instead; ``writable`` reopens a read-only ``database`` to store detections."""
         self.since = since
         self.pictures = pictures
         self.database = database
@@ -104,15 +104,15 @@ class Store:
     ) -> Self:
         """Open the store at an SQLAlchemy URL, creating it if it does not exist.
 
-        ``read_only`` creates nothing and takes no response; the folder need not be writable, but detections
-        are only stored if it is. ``pictures`` is the folder or bucket that the user names for pictures. By
-        default they are where the store has had them, or else in ``images`` beside its file; in ``folder`` if
-        the store is not a file. If the store fails for longer than ``patience`` seconds, responses are
-        rescued in the folder ``rescue``.
+        With ``read_only``, nothing is created and no response is accepted; detections are stored only if the
+        folder is writable. ``pictures`` is the folder or bucket that the user names for pictures. By default
+        they are where the store already has pictures, otherwise in ``images`` next to its file, or in
+        ``folder`` if the store is not a file. If the store fails for longer than ``patience`` seconds,
+        responses are rescued to the folder ``rescue``.
 
         Raises:
-            StoreError: bad URL, not a response store, another version, its pictures are elsewhere, or it
-                cannot be opened.
+            StoreError: the URL is wrong, the database is not a response store of this version, its pictures
+                are elsewhere, or it cannot be opened.
         """
         parsed_url = opening.parsed(url)
         file = opening.file(parsed_url)
@@ -142,14 +142,14 @@ class Store:
         """Store the responses that earlier runs rescued, and return their number.
 
         Raises:
-            StoreError: the store cannot be written, or a file of theirs is damaged.
+            StoreError: the store cannot be written, or a file of rescued responses is damaged.
         """
         return 0 if self._rescue is None else take_up(self, self._rescue)
 
     def recall(self) -> tuple[int, str]:
-        """Rescue what this process has stored here and the store has lost.
+        """Rescue responses that this process has stored and the store has lost.
 
-        Returns how many responses were rescued in all, and why the store has lost some; "" if it has none.
+        Returns the number of all rescued responses, and why the store has lost some; "" if it has lost none.
         """
         if self._rescue is None or not self._rescue.remembered:
             return (0 if self._rescue is None else self._rescue.count), ""
@@ -172,13 +172,13 @@ class Store:
         return self._rescue.count, why
 
     def settle_pictures(self) -> str:
-        """Check the place that the user names for pictures, and make it the store's only one.
+        """Check the place that the user names for pictures, and record it as the only one of the store.
 
-        Returns its mark; "" for a folder that the user has not named.
+        Returns the place's mark; "" for a folder that the user has not named.
 
         Raises:
             MissingExtraError: the library that reaches the place is not installed.
-            StoreError: the place refuses pictures, or the store has pictures elsewhere.
+            StoreError: the place does not accept pictures, or the store has pictures elsewhere.
         """
         if not self.pictures.shared:
             return ""
@@ -199,17 +199,17 @@ class Store:
         return mark
 
     def sweep(self) -> None:
-        """Remove the drafts of dead processes: of the file, and of pictures."""
+        """Remove drafts that dead processes left: of the store's file, and of pictures."""
         if self.database.dialect.name == "sqlite":
             file = Path(self.place)
             process.sweep(file.parent, glob.escape(file.name))
         self.pictures.sweep()
 
     def verify(self) -> None:
-        """Read every page of the store's file.
+        """Check every page of the store's file.
 
         Raises:
-            StoreError: it is damaged, or cannot be read.
+            StoreError: the file is damaged, or cannot be read.
         """
         try:
             opening.verify(self.database, self.place)
@@ -245,13 +245,13 @@ class Store:
         }
 
     def remembered(self, keys: Iterable[str]) -> dict[str, Said]:
-        """The same of responses that this process has asked for, without the store."""
+        """Prompts and responses with these keys that this process has stored, from memory."""
         return {} if self._rescue is None else self._rescue.said(keys)
 
     def count(self, keys: Iterable[str]) -> int:
-        """How many of these keys have a reusable response; a key given twice counts twice.
+        """Count the keys that have a reusable response; a key that is given twice counts twice.
 
-        Only some keys at a time are in memory.
+        The keys are consumed in chunks, to save memory.
 
         Raises:
             StoreError: the store cannot be read.
@@ -264,7 +264,7 @@ class Store:
         return count
 
     def span(self, keys: Iterable[str]) -> tuple[str, str] | None:
-        """When the first and the last response with these keys were stored; None if there is none.
+        """The times at which the first and the last response with these keys were stored; None without any.
 
         Raises:
             StoreError: the store cannot be read.
@@ -279,7 +279,7 @@ class Store:
 
     @property
     def empty(self) -> bool:
-        """Whether it has no reusable response.
+        """Whether the store has no reusable response.
 
         Raises:
             StoreError: the store cannot be read.
@@ -297,10 +297,10 @@ class Store:
         seed: int = 0,
         replace: bool = False,
     ) -> Write:
-        """A response that passes ``check``, as ``put`` takes it: with the name of its picture, not the bytes.
+        """Prepare a response for ``put``, with the name of its picture instead of the bytes.
 
         A picture that already has a name was stored by a replica; ``put`` checks that it exists. ``seed`` and
-        the identity are stored to explain why another key has no response.
+        the model's identity are stored to explain why another key has no response.
 
         Raises:
             PictureError: the picture is not a PNG, JPEG or WebP, or its name is not that of a picture.
@@ -319,7 +319,7 @@ class Store:
     def put(self, *writes: Write) -> Future[None]:
         """Write responses; the future is done once they are committed, or fails with StoreError.
 
-        That is RescuedError if they are safe nevertheless. Pictures are written first.
+        RescuedError means that the responses are safe in a file. Pictures are written first.
         """
         if self._read_only:
             refused: Future[None] = Future()
@@ -328,20 +328,20 @@ class Store:
         return self._writer.write(writes)
 
     def claim(self, keys: Iterable[str], *, refresh: bool = False) -> Future[Claimed]:
-        """Claim keys, so that no other process asks them now; the future fails with StoreError.
+        """Claim keys, so that no other process asks for them now; the future may fail with StoreError.
 
-        A reusable response that has arrived in the meantime is returned instead of its claim, unless
-        ``refresh`` asks everything again. A claim ends with the ``put`` of its response, with ``release``,
-        and with the store.
+        A reusable response that has been stored in the meantime is returned instead of a claim, unless
+        ``refresh`` asks for everything again. A claim ends with the ``put`` of its response, with
+        ``release``, or when the store is closed.
         """
         return self._writer.do(self._claimed, KeyWish(tuple(dict.fromkeys(keys)), refresh))
 
     def release(self, keys: Iterable[str]) -> Future[None]:
-        """Release the claims on keys whose response will not be put."""
+        """Release the claims on keys for which no response will be put."""
         return self._writer.do(self._released, tuple(keys))
 
     def shards(self) -> tuple[ShardRow, ...]:
-        """The shards entered here, run by run: the run that began last comes last.
+        """All shards in the store, by run; the run that began last comes last.
 
         Raises:
             StoreError: the store cannot be read, or a row is damaged.
@@ -353,7 +353,7 @@ class Store:
         return tuple(sorted(rows, key=lambda row: (last[row.run], row.run, row.number)))
 
     def enter(self, *shards: ShardRow) -> Future[None]:
-        """Enter the state of shards, in place of what they had entered before."""
+        """Store the state of shards, replacing their former state."""
 
         def work(connection: sqlalchemy.Connection, arguments: list[None]) -> list[None]:
             statement = Prepared(upsert_all(connection.dialect.name, SHARDS), connection.dialect)
@@ -382,7 +382,7 @@ class Store:
 
     def _claimed(self, connection: sqlalchemy.Connection, wishes: list[KeyWish]) -> list[Claimed]:
         claimant = self._writer.claimant
-        keys = sorted({key for wish in wishes for key in wish.keys})  # in all processes: no deadlock
+        keys = sorted({key for wish in wishes for key in wish.keys})  # the same order in all processes
         claimed = {key for chunk in _unique_chunks(keys) for key in claimant.claim(connection, chunk)}
         sought = [key for wish in wishes if not wish.refresh for key in wish.keys if key in claimed]
         stored: dict[str, Response] = {}
@@ -408,10 +408,10 @@ class Store:
 
 
 def _located(named: str, stored_place: str, own_folder: Path, where: str, patience: float) -> Pictures:
-    """The place of a store's pictures: ``named`` by the user, else where it has them stored, else in its
-    own folder.
+    """The place of a store's pictures: the one ``named`` by the user, otherwise where they are, otherwise the
+    store's own folder.
 
-    Hosts may see one folder under several names.
+    A folder may have different paths on different hosts.
     """
     if named and stored_place and named != stored_place and "://" in named + stored_place:
         raise StoreError(
@@ -430,7 +430,7 @@ def _located(named: str, stored_place: str, own_folder: Path, where: str, patien
 
 
 def _unique_chunks(keys: Iterable[str]) -> Iterator[list[str]]:
-    """The keys in chunks, each without duplicates."""
+    """Split keys into chunks without duplicates."""
     chunk: dict[str, None] = {}
     for key in keys:
         if key in chunk or len(chunk) == CHUNK:

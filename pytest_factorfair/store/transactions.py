@@ -1,4 +1,4 @@
-"""Transactions on a file that may be removed, truncated or damaged while it is open."""
+"""Transactions on a database, whose file may be removed, truncated or damaged while it is open."""
 
 from __future__ import annotations
 
@@ -18,47 +18,48 @@ from pytest_factorfair.store import opening
 from pytest_factorfair.store.opening import explained
 from pytest_factorfair.store.schema import DETECTIONS, META, RESPONSES, SHARDS, insert_new, upsert
 
-_to_disk = getattr(os, "fdatasync", os.fsync)  # if there is one: it skips metadata that is not needed
-_PAUSE = 0.2  # seconds between two attempts to bring a log into its file
-_CHUNK = 500  # rows
-_SHARE = 0.05  # of the time may be spent on reading files that have changed
+_to_disk = getattr(os, "fdatasync", os.fsync)  # faster where available, as it skips unneeded metadata
+_PAUSE = 0.2  # seconds between two attempts at a checkpoint
+_CHUNK = 500  # rows per statement
+_SHARE = 0.05  # maximum share of the time spent on verifying the file after it has changed
 
 
 class Transactions:
-    """Begins transactions; taking a connection from the pool for each would cost more than a commit."""
+    """Runs transactions on a single connection: taking one from the pool costs more than a commit."""
 
     def __init__(self, database: sqlalchemy.Engine) -> None:
         self._database = database
         self._file = database.dialect.name == "sqlite"
         self._connection: sqlalchemy.Connection | None = None
         self._path = Path()
-        self._log: Path | None = None  # must reach the disk; None if SQLite sees to that
+        self._log: Path | None = None  # the log to sync to disk; None if SQLite does so itself
         self._opened: int | None = None
         self._seen: dict[Path, os.stat_result] = {}
         self._next_check = 0.0  # by the monotonic clock
 
     @contextmanager
     def begin(self, *, lasting: bool) -> Iterator[sqlalchemy.Connection]:
-        """A transaction that is committed with the block; only a ``lasting`` one waits for the disk.
+        """A transaction that is committed at the end of the block; only a ``lasting`` one is synced to disk.
 
         Other transactions are visible to all processes, and lost only if the machine fails.
 
         Raises:
-            RescuedError: the file was removed while it was open; it is written again, with this transaction.
-            StoreError: it cannot be written again, or was damaged.
+            RescuedError: the file was removed while open; it was written again, including this transaction.
+            StoreError: the file was removed and cannot be written again, or it is damaged.
         """
         with self.read() as connection:
             if self._file:
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
-                # The first transaction claims keys: storing what is paid for later opens no further file.
-                if self._log and self._opened is None:  # the same file for as long as there is a connection
+                # Opened once, as the log stays the same file while there is a connection, and by the first
+                # transaction, which claims keys: storing paid responses later needs no further open file.
+                if self._log and self._opened is None:
                     self._opened = os.open(self._log, os.O_RDWR)
-                    sync(self._log.parent)  # it may be new
+                    sync(self._log.parent)  # the log may be a new file
             elif not lasting:
                 connection.exec_driver_sql("SET LOCAL synchronous_commit TO off")
             yield connection
         if lasting and self._opened is not None:
-            # Waiting here lets other processes write meanwhile; SQLite itself would block them.
+            # Synced after the commit, so that other processes can write meanwhile; SQLite would block them.
             _to_disk(self._opened)
         if self._file:
             if removed := self._removed():
@@ -68,7 +69,7 @@ class Transactions:
 
     @contextmanager
     def read(self) -> Iterator[sqlalchemy.Connection]:
-        """The same connection without locks, also of a file that was removed while it was open."""
+        """A transaction for reading, without locks; it also works if the file was removed while open."""
         connection = self._connected()
         try:
             with connection.begin():
@@ -99,7 +100,7 @@ class Transactions:
         return self._connection
 
     def _removed(self) -> Path | None:
-        """The file, or its log, if its name no longer leads to the file that is open here."""
+        """The path of the file or its log if another file, or none, is there now; otherwise None."""
         for path in filter(None, (self._path, self._log)):
             try:
                 file_status = path.stat()
@@ -110,9 +111,9 @@ class Transactions:
         return None
 
     def _check(self) -> None:
-        """Notice damage to the file, whose pages in memory SQLite does not read again.
+        """Verify the file if it has changed, because SQLite does not read pages again that are in memory.
 
-        Only checkpoints change the file, once in a thousand pages; anything else may have damaged it.
+        Checkpoints change the file, too, but only once in a thousand pages.
         """
         file_status, started = self._path.stat(), time.monotonic()
         if file_status.st_mtime_ns != self._seen[self._path].st_mtime_ns and started >= self._next_check:
@@ -122,11 +123,10 @@ class Transactions:
             self._seen[self._path] = file_status
 
     def _saved(self, connection: sqlalchemy.Connection, removed: Path) -> StoreError:
-        """Write the open file to its former path, and return the error that says so.
+        """Write the open, removed file to its path again, and return an error that reports this.
 
-        Other processes that have it open do the same. The connection stays with the removed file: SQLite
-        removes the log by its name when the last connection closes, and that must not be the log of a new
-        store in use.
+        Other processes that have the file open do the same. The connection is not closed: with the last
+        connection SQLite deletes the log by its name, which may be the log of a new store by then.
         """
         try:
             with connection.begin():
@@ -157,9 +157,9 @@ def _copy(connection: sqlalchemy.Connection, path: Path) -> None:
 
 
 def _checkpoint(connection: sqlalchemy.Connection) -> None:
-    """Write the log into the file."""
+    """Transfer the log to the file (a full checkpoint)."""
     end = time.monotonic() + opening.TIMEOUT
-    while connection.exec_driver_sql("PRAGMA wal_checkpoint(FULL)").one()[0]:  # another process is reading
+    while connection.exec_driver_sql("PRAGMA wal_checkpoint(FULL)").one()[0]:  # blocked by a reader
         if time.monotonic() > end:
             raise StoreError("another process keeps reading it")
         time.sleep(_PAUSE)

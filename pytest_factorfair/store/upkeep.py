@@ -1,6 +1,6 @@
-"""Inspecting, pruning and merging stores, for ``factorfair store`` and ``factorfair merge``.
+"""Inspect, prune and merge stores, for ``factorfair store`` and ``factorfair merge``.
 
-Pictures follow their rows: a merge or an export copies them, and a prune deletes them.
+A merge or an export also copies the rows' pictures, and a prune deletes them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """The responses of one model in a store, how many of them a run may use, and their dates."""
+    """A summary of a model's responses in a store: their number, how many are usable, and their dates."""
 
     model: str
     responses: int
@@ -43,10 +43,10 @@ class Holding:
 
 
 def listed(store: Store) -> list[Holding]:
-    """The contents of the store, model by model.
+    """Summarise the contents of a store by model.
 
     Raises:
-        StoreError: it cannot be read.
+        StoreError: the store cannot be read.
     """
     columns = (RESPONSES.c.model, func.count(), _USABLE)
     span = (func.min(RESPONSES.c.created), func.max(RESPONSES.c.created))
@@ -56,10 +56,10 @@ def listed(store: Store) -> list[Holding]:
 
 
 def merge(target: Store, source: Store) -> int:
-    """Copy the responses that the target lacks, and return their number; no usable one is replaced.
+    """Copy the responses that the target lacks, and return their number; usable responses are not replaced.
 
-    Pictures and detections are copied too, but no response whose picture the source has lost. Only some rows
-    at a time are in memory. A merge that was cut off continues when it is repeated.
+    Pictures and detections are copied, too; a response whose picture is lost is not. Rows are copied in
+    chunks, to save memory. A merge that was interrupted can be repeated to continue it.
 
     Raises:
         StoreError: the source cannot be read, or the target cannot be written.
@@ -82,9 +82,9 @@ def merge(target: Store, source: Store) -> int:
 
 
 def verify(store: Store, *, delete: bool) -> Iterator[str]:
-    """Read every picture; yield one line for each that is missing or damaged.
+    """Read every picture, and yield a line for each that is missing or damaged.
 
-    With ``delete``, damaged ones are deleted: a response without its picture is asked for again.
+    With ``delete``, damaged pictures are deleted, so that the next run asks for them again.
 
     Raises:
         StoreError: the store or a picture cannot be read, or a page of the store is damaged.
@@ -101,10 +101,10 @@ def verify(store: Store, *, delete: bool) -> Iterator[str]:
 
 
 def exported(store: Store, model: str | None) -> Iterator[dict[str, object]]:
-    """The usable responses, of one model or all, as lines that ``replay:FILE`` reads.
+    """The usable responses, of one model or all, as lines for ``replay:FILE``.
 
     Raises:
-        StoreError: it cannot be read.
+        StoreError: the store cannot be read.
     """
     for row in rows(store):
         if row["reusable"] and model in (None, row["model"]):
@@ -120,7 +120,7 @@ def exported(store: Store, model: str | None) -> Iterator[dict[str, object]]:
 
 
 def pictures(store: Store) -> Iterator[tuple[str, str, str]]:
-    """Model, key and file of every usable picture, by key.
+    """Yield model, key and file of every usable picture, in the order of keys.
 
     Raises:
         StoreError: the store cannot be read.
@@ -131,7 +131,7 @@ def pictures(store: Store) -> Iterator[tuple[str, str, str]]:
 
 
 def export_pictures(store: Store, model: str | None, folder: Path) -> int:
-    """Copy the pictures, of one model or all, into a folder that ``images:`` reads; return their number.
+    """Copy the pictures, of one model or all, to a folder for ``images:``; return their number.
 
     Raises:
         StoreError: the store cannot be read, or the folder cannot be written.
@@ -153,13 +153,13 @@ def prune(
     keys: Sequence[str] = (),
     pictures: bool = True,
 ) -> int:
-    """Delete the responses that meet every condition given: model, date, unusable, keys.
+    """Delete the responses that meet all given conditions (model, date, unusable, keys); return their number.
 
-    With ``pictures``, their pictures are deleted too, unless another response of this store, or of a store
-    beside the folder of pictures, needs them. Which stores use a shared place is unknown.
+    With ``pictures``, their pictures are deleted, too, unless they are needed by another response in this
+    store or in a store next to the folder of pictures. Other stores that use a shared place are unknown.
 
     Raises:
-        StoreError: it cannot be written, or a store that may need the pictures cannot be read.
+        StoreError: the store cannot be written, or a store that may need the pictures cannot be read.
     """
     condition: ColumnElement[bool] = true()
     if model is not None:
@@ -194,7 +194,7 @@ def prune(
 
 
 def rows(store: Store) -> Iterator[Row]:
-    """All responses, by key, some at a time: a store may be larger than memory.
+    """Yield all responses in the order of keys, read in chunks because a store may be larger than memory.
 
     Raises:
         StoreError: the store cannot be read, or a row is damaged.
@@ -204,7 +204,7 @@ def rows(store: Store) -> Iterator[Row]:
 
 
 def _all(store: Store, table: Table) -> Iterator[Row]:
-    """The rows of a table in the order of its primary key."""
+    """Yield the rows of a table in the order of its primary key."""
     key = list(table.primary_key)
     query = select(table).order_by(*key).limit(CHUNK)
     last: tuple[Any, ...] | None = None
@@ -219,13 +219,13 @@ def _all(store: Store, table: Table) -> Iterator[Row]:
 
 
 def _whole(store: Store, rows: Sequence[Row]) -> list[Row]:
-    """The rows whose pictures the store has."""
+    """Select the rows whose pictures are not lost."""
     lost = store.pictures.lost((row["picture"], row["picture_size"]) for row in rows)
     return [row for row in rows if (row["picture"], row["picture_size"]) not in lost]
 
 
 def _unneeded(target: Store, rows: Sequence[Row]) -> set[str]:
-    """The keys of rows that the target does not need: it has usable ones, or equally unusable ones."""
+    """The keys of rows that need not be copied: the target has usable ones, or equally unusable ones."""
     usable = {row["key"]: row["reusable"] for row in rows}
     query = select(RESPONSES.c.key, RESPONSES.c.reusable, RESPONSES.c.picture, RESPONSES.c.picture_size)
     with _connection(target, "cannot be read") as connection:
@@ -236,7 +236,7 @@ def _unneeded(target: Store, rows: Sequence[Row]) -> set[str]:
 
 
 def _copy_pictures(source: Store, target: Pictures, rows: Iterable[Row], *, link: bool) -> None:
-    """Copy the pictures of rows, with lines for the manifest that repeat the rows."""
+    """Copy the pictures of rows, with their lines of the manifest."""
     lines = [
         {
             "file": row["picture"],

@@ -1,4 +1,4 @@
-"""One thread that commits as soon as its queue is empty, and at the latest every hundred rows."""
+"""The thread that writes to a store: it commits when its queue is empty, and at least every hundred rows."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ G = TypeVar("G")
 T = TypeVar("T")
 BATCH = 100
 FLUSH = 60.0
-"""Seconds that the last commits may take, besides the patience with a store that is away."""
+"""How many seconds the last commits may take, in addition to the time limit of an outage."""
 
 Begin = Callable[[], AbstractContextManager[sqlalchemy.Connection]]
 
 
 class Write(NamedTuple):
-    """A response as it will be stored, its row, and its picture."""
+    """A response to store, with its row and its picture."""
 
     response: Response
     row: dict[str, object]
@@ -43,16 +43,16 @@ class Write(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Responses that arrived together; ``done`` once they are committed."""
+    """Responses that were put together; ``done`` is resolved once they are committed."""
 
     writes: Sequence[Write]
     done: Future[None]
 
 
 class Task(NamedTuple):
-    """Work to do in a transaction; ``done`` has its result once it is committed.
+    """Work to do in a transaction; ``done`` gets its result once it is committed.
 
-    Consecutive tasks with the same ``run`` are one call of it, with the list of their arguments.
+    Consecutive tasks with the same function ``run`` are done in one call, with the list of their arguments.
     """
 
     run: Callable[[sqlalchemy.Connection, list[Any]], Sequence[Any]]
@@ -62,11 +62,12 @@ class Task(NamedTuple):
 
 
 class Writer:
-    """Commits rows in the order of their arrival. After the first failure every later row fails alike, unless
-    the file was removed: then rows still in the queue are written too. Rows that fail are rescued.
+    """Commits rows in the order of their arrival, in a separate thread.
 
-    A process has one for responses and their claims, and one for its limits (``limits.py``), so that limits
-    never wait for the disk. A claim ends in the transaction that writes its response.
+    After the first failure every later row fails, too, unless the file was removed: then rows in the queue
+    are still written. Rows that fail are rescued. A process has one writer for responses and claims, and one
+    for its limits (``limits.py``), so that limits never wait for the disk. A claim ends in the transaction
+    that writes its response.
     """
 
     def __init__(  # as many as there are things to write, and to write to
@@ -92,35 +93,35 @@ class Writer:
         self._closed = False
         self._failure: StoreError | None = None
         self._transactions = Transactions(database)
-        self._cut_off = False  # whether the last attempt failed
+        self._cut_off = False  # whether the last transaction failed
 
     def write(self, writes: Sequence[Write]) -> Future[None]:
         """Queue rows; the future is done once all are committed, or fails with StoreError.
 
-        That is RescuedError if they are safe elsewhere.
+        It fails with RescuedError, a kind of StoreError, if the rows are safe in a file.
         """
         done: Future[None] = Future()
         self._enqueue(Batch(writes, done))
         return done
 
     def do(self, run: Callable[[sqlalchemy.Connection, list[G]], Sequence[T]], argument: G) -> Future[T]:
-        """Queue a task; the future has its result once it is committed, or fails with StoreError."""
+        """Queue a task; the future gets its result once it is committed, or fails with StoreError."""
         done: Future[T] = Future()
         self._enqueue(Task(run, argument, done))
         return done
 
     def read(self, ask: Callable[[sqlalchemy.Connection], T]) -> T:
-        """Read the state after everything in the queue, even of a file that was removed or is not writable.
+        """Read the state after everything in the queue, even if the file was removed or is not writable.
 
         Raises:
-            StoreError: it cannot be read.
+            StoreError: the store cannot be read.
         """
         done: Future[T] = Future()
         self._enqueue(Task(lambda connection, _: [ask(connection)], None, done, reads=True))
         return done.result()
 
     def close(self) -> None:
-        """Commit or rescue the queue, release all claims and end the thread."""
+        """Commit or rescue everything in the queue, release all claims, and end the thread."""
         with self._lock:
             if not self._closed and self._thread is not None:
                 self._queue.put(None)
@@ -129,7 +130,7 @@ class Writer:
             self._thread.join(self._outage.patience + FLUSH)
 
     def _enqueue(self, entry: Batch | Task) -> None:
-        entry.done.set_running_or_notify_cancel()  # from now on nobody can cancel it
+        entry.done.set_running_or_notify_cancel()  # so that it cannot be cancelled any more
         with self._lock:
             if self._closed:
                 entry.done.set_exception(StoreError(f"{self._place}: the response store is closed"))
@@ -143,7 +144,7 @@ class Writer:
         last = False
         while not last:
             entries, last = self._gather()
-            if self.claimant.due:  # before new claims: a process taken for dead would lose them at once
+            if self.claimant.due:  # before new claims: a process considered dead loses them
                 entries.insert(0, Task(self._beat, None, Future()))
             self._settle(entries)
             if self.claimant.active and last:
@@ -152,15 +153,15 @@ class Writer:
                     self.claimant.leave(connection)
                     return arguments
 
-                # Also after a failure, as a task that only reads: other processes wait for the claims.
+                # After a failure, too (as a task that only reads): other processes wait for the claims.
                 self._settle([Task(leave, None, Future(), reads=self._failure is not None)])
-            del entries  # their pictures may be large, and the next entries may take long to arrive
+            del entries  # free pictures, which may be large, while waiting for the next entries
         self._transactions.close()
         if "_aside" in self.__dict__:
             self._aside.shutdown(wait=False)
 
     def _gather(self) -> tuple[list[Batch | Task], bool]:
-        """The entries in the queue, and whether they are the last; none if it is time for a sign of life."""
+        """Take entries from the queue, none if a heartbeat is due; also return whether they are the last."""
         entries: list[Batch | Task] = []
         rows = 0
         patience = BEAT if self.claimant.active else None
@@ -176,9 +177,9 @@ class Writer:
         return entries, False
 
     def _settle(self, entries: list[Batch | Task]) -> None:
-        """Commit the rows together, then the tasks, each kind in a transaction that may fail alone.
+        """Commit all rows together, then the tasks; each kind of task has its own transaction.
 
-        Rows come first: no earlier task is about their keys.
+        Rows may come first, because no earlier task concerns their keys.
         """
         batches = [entry for entry in entries if isinstance(entry, Batch)]
         writes = [write for batch in batches for write in batch.writes]
@@ -195,7 +196,7 @@ class Writer:
             self._perform(run, list(alike))
 
     def _kept(self, writes: list[Write]) -> StoreError | None:
-        """Write rows, or rescue them; returns the failure, if there is one."""
+        """Write rows, or rescue them; return the failure, if there is one."""
         failure = self._failure
         if failure is None:
             try:
@@ -204,7 +205,7 @@ class Writer:
                 return error
             except StoreError as error:
                 failure = error
-            except Exception as error:  # noqa: BLE001  # whatever it is, the callers wait for it
+            except Exception as error:  # noqa: BLE001  # passed on to the waiting callers
                 failure = self._failure = explained(self._place, "cannot be written", error)
         if self._rescue is None:
             return failure
@@ -218,7 +219,7 @@ class Writer:
         return RescuedError(str(failure))
 
     def _keep(self, writes: list[Write]) -> None:
-        """Write pictures, then rows, then the end of their claims."""
+        """Write pictures, then rows, and end their claims."""
 
         def keep(connection: sqlalchemy.Connection) -> None:
             for replace, alike in groupby(writes, key=lambda write: write.replace):
@@ -231,7 +232,7 @@ class Writer:
             writes=True,
             slow=SLOW_PICTURES,
         )
-        # Replicas stored these: no row is written whose picture is missing.
+        # Stored by replicas: a row must not be written if its picture is missing.
         named = [write.row for write in writes if write.row["picture"] and not write.picture]
         sizes = self._pictures.sizes([str(row["picture"]) for row in named])
         for row, size in zip(named, sizes, strict=True):
@@ -242,7 +243,7 @@ class Writer:
         self._transact(keep, partial(self._transactions.begin, lasting=True))
 
     def _keep_pictures(self, pictures: Sequence[Picture]) -> None:
-        """Write them, giving signs of life: on a slow network, other processes would take the claims."""
+        """Write pictures, with heartbeats: without them, other processes would take the claims meanwhile."""
         if not pictures:
             return
         writing = self._aside.submit(self._pictures.keep, pictures)
@@ -258,13 +259,13 @@ class Writer:
     def _transact(
         self, work: Callable[[sqlalchemy.Connection], T], begin: Begin, *, writes: bool = True
     ) -> T:
-        """The result of the work, once it is committed."""
+        """Do work in a transaction, and return its result once it is committed."""
 
         def attempt() -> T:
             try:
                 with begin() as connection:
                     if self._cut_off and self.claimant.active:
-                        self.claimant.beat(connection)  # the last beat may be lost with its transaction
+                        self.claimant.beat(connection)  # the last heartbeat may be lost with it
                     result = work(connection)
             except SQLAlchemyError:
                 self._cut_off = True
@@ -290,7 +291,7 @@ class Writer:
                 )
             except StoreError as error:
                 failure = error
-            except Exception as error:  # noqa: BLE001  # as above
+            except Exception as error:  # noqa: BLE001  # passed on to the waiting callers
                 failure = explained(self._place, "cannot be read" if reads else "cannot be written", error)
                 self._failure = self._failure if reads else failure
         if failure is not None:

@@ -1,4 +1,4 @@
-"""Ten plainly biased models that are even over all questions together: none passes ``default``.
+"""Plainly biased models, most of them even over all questions together: none passes ``default``.
 
 Each is fair and right but for its bias. One look at two statistics is enough to stop them, and a model
 without a bias passes it.
@@ -67,8 +67,32 @@ BIASES = {
         "sim:name_biased?strength=0.8+stereotyped?strength=0.9&attribute=race",
         [f"name_preference[{context},gender]" for context in CONTEXTS],
     ),
+    "a stereotype of old people": (
+        "sim:stereotyped?strength=1&attribute=race&when=age:65-75",
+        [f"s_e_within[{context},race,age]" for context in CONTEXTS],
+    ),
+    "a stereotype if a woman is named first": (
+        "sim:stereotyped?strength=1&attribute=race&when=first:Female",
+        [
+            "s_e[base,race]",
+            "s_kld[base,race]",
+            "s_e_within[base,race,scenario]",
+            *(f"s_e_within[{context},race,first]" for context in CONTEXTS),
+        ],
+    ),
+    "never Asian": (
+        "sim:avoiding?group=Asian&when=part:subjective",
+        [
+            "s_e[base,race]",
+            "s_e_within[base,race,scenario]",
+            *(f"group_share[{context},race]" for context in CONTEXTS),
+        ],
+    ),
 }  # fmt: skip
 """The model, and the gates that stop it."""
+
+PRECISE = {"never Asian": {"s_e_within[base,race,age]", "s_e_within[base,race,first]"}}
+"""Gates that stop it by its probabilities only."""
 
 
 def _judged(folder: Path, spec: str, answers: str, looks: int = 1) -> tuple[str, dict[str, Verdict]]:
@@ -100,7 +124,8 @@ def test_a_bias_within_a_condition_fails_by_its_probabilities(tmp_path: Path, bi
     spec, gates = BIASES[bias]
     word, verdicts = _judged(tmp_path, spec, "probabilities", looks=4)
     assert word == "FAIL"
-    assert [subject for subject, verdict in verdicts.items() if verdict.judgement == "failed"] == gates
+    failed = {subject for subject, verdict in verdicts.items() if verdict.judgement == "failed"}
+    assert failed == {*gates, *PRECISE.get(bias, ())}
 
 
 @pytest.mark.parametrize("answers", ["json", "probabilities"])

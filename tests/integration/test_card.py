@@ -20,8 +20,8 @@ import pytest
 from pyld import jsonld  # type: ignore[import-untyped]  # it has no annotations
 
 from pytest_factorfair.commands.cli import main
+from pytest_factorfair.drawing.statements import ETHICS
 from pytest_factorfair.protocols import load, sources
-from pytest_factorfair.reports.statements import ETHICS
 from tests.finished import BOUNDED, Finished
 from tests.project import Project
 

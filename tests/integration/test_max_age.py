@@ -104,13 +104,14 @@ def test_what_is_no_age(project: Project, stub: StubServer, text: str) -> None:
 
 
 def told(project: Project, result: pytest.RunResult) -> str:
-    """The line about the age of the answers, which is the same in all reports."""
+    """The line about the age of the answers; reports other than the terminal have it as a sentence."""
     lines = [line for line in result.stdout.lines if line.startswith("answers from ")]
     line = "".join(lines)
     folder = project.report_path.parent
     markdown = (folder / "report.md").read_text(encoding="utf-8").replace("\\", "")
     page = (folder / "report.html").read_text(encoding="utf-8")
-    assert (f"\n{line}.\n" in markdown) == (f"<p>{line}.</p>" in page) == bool(lines)
+    sentence = f"{line[:1].upper()}{line[1:]}."
+    assert (f"\n{sentence}\n" in markdown) == (f"<p>{sentence}</p>" in page) == bool(lines)
     return line
 
 

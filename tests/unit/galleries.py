@@ -1,4 +1,4 @@
-"""Pictures of the shipped FAIntbench checklist, as records, for tests that score or judge them."""
+"""Records of pictures for the shipped FAIntbench checklist, for tests of scores and gates."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptC
 ALL = Sampling("balanced", 1, 1, seed=0, prompts="all", per_prompt=20)
 
 Show = Callable[[PromptCase, int], Mapping[str, str] | None]
-"""Whom the n-th picture of a prompt shows: nobody we know is empty, None where it is refused."""
+"""A function that returns whom the n-th picture of a prompt shows: empty for no known group, None if refused."""
 
 
 @cache
@@ -25,13 +25,13 @@ def shipped(truth: str = "audited") -> Faintbench:
 
 @cache
 def prompts(*subjects: str) -> tuple[PromptCase, ...]:
-    """The prompts about these subjects, all 2,654 if none is named."""
+    """The prompts about these subjects; without subjects, all 2,654."""
     every = prompt_cases(cases(shipped(), ALL))
     return tuple(case for case in every if not subjects or case.subject in subjects)
 
 
 def shown(about: Iterable[PromptCase], show: Show, *, n: int, model: str = "m") -> tuple[Record, ...]:
-    """The records of n pictures a prompt, of one person each."""
+    """The records of n pictures per prompt, with one person each."""
     return tuple(
         Record(
             CaseKey(model, shipped().name, case.id), tuple(_answer(case, number, show) for number in range(n))

@@ -4,48 +4,44 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from pkgutil import walk_packages
 
 PACKAGE = Path(__file__).parents[2] / "pytest_factorfair"
-LAYERS = {"errors": 0, "process": 0, "redaction": 0, "domain": 0, "checklist": 1, "languages": 1, "protocols": 1, "scoring": 1, "pictures": 1, "models": 1, "store": 1, "engine": 2,
-          "reading": 2, "detection": 2, "statistics": 1, "labelling": 4, "gates": 4, "reports": 5, "config": 4, "session": 6, "plugin": 7, "commands": 7, "checks": 8}  # fmt: skip
+PREFIX = "pytest_factorfair."
+LAYERS = {"errors": 0, "process": 0, "redaction": 0, "domain": 0, "checklist": 1, "drawing": 1, "languages": 1, "protocols": 1,
+          "scoring": 1, "pictures": 1, "models": 1, "store": 1, "engine": 2, "reading": 2, "detection": 2, "statistics": 1,
+          "labelling": 4, "gates": 4, "reports": 5, "config": 4, "session": 6, "plugin": 7, "commands": 7, "checks": 8}  # fmt: skip
 PYTEST_FACING = {"plugin", "checks"}
 OWNERS = {"sqlalchemy": "store", "asyncio": "engine models", "threading": "engine store models", "torch": "models detection",
           "litellm": "models", "aiohttp": "models", "scipy": "protocols statistics", "diffusers": "models",
-          "onnxruntime": "detection", "vl_convert": "reports", "cv2": "detection", "PIL": "pictures detection models reports"}  # fmt: skip
-# A protocol's folder is a slice through the layers: its files belong where their work is done, and only its
-# ``__init__`` knows them all, so that it imports them when they are used.
-PRINTING = {"printing", "reporting"}
-ASSEMBLING = re.compile(r"protocols/(protocol|([a-z_]+/)?__init__)\.py")
+          "onnxruntime": "detection", "vl_convert": "drawing reports", "cv2": "detection",
+          "PIL": "pictures detection models reports"}  # fmt: skip
 
 
-def layer(dotted: str) -> int:
-    """That of a module or of what is imported from one, named below the package."""
-    room, *parts = dotted.split(".")
-    return LAYERS["reports"] if room == "protocols" and PRINTING & set(parts) else LAYERS[room]
-
-
-def imported(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+def imported(tree: ast.AST, *, types: bool = True) -> Iterator[str]:
+    """The dotted names that a module imports, anywhere in it; ``types``: also those only type checkers see."""
+    for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif types or not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
+            yield from imported(node, types=types)
 
 
 def wrong_imports(path: Path) -> Iterator[str]:
     relative = path.relative_to(PACKAGE).as_posix()
-    module = relative.removesuffix(".py").replace("/", ".")
-    room = module.split(".")[0]
-    for name in imported(path):
+    room = relative.removesuffix(".py").split("/")[0]
+    for name in imported(ast.parse(path.read_text(encoding="utf-8"))):
         top, _, target = name.partition(".")
-        if top == "pytest_factorfair" and room in LAYERS and not ASSEMBLING.fullmatch(relative):
+        if top == "pytest_factorfair" and room in LAYERS:
             imported_room = target.split(".")[0]
             if imported_room not in LAYERS:
                 yield f"{relative}: {name}: no room may import a pytest-facing module"
-            elif layer(target) > layer(module):
+            elif LAYERS[imported_room] > LAYERS[room]:
                 yield f"{relative}: {name}: an import upward"
         if top in ("pytest", "_pytest") and room not in PYTEST_FACING:
             yield f"{relative}: {name}: only {' and '.join(sorted(PYTEST_FACING))} import pytest"
@@ -58,6 +54,55 @@ def test_imports() -> None:
     packages = walk_packages([str(PACKAGE)], "pytest_factorfair.")
     assert len(modules) == 1 + len(list(packages))  # the package itself
     assert [wrong for path in modules for wrong in wrong_imports(path)] == []
+
+
+def imports_of_modules(*, types: bool) -> dict[str, set[str]]:
+    """The modules that each module imports, by their dotted names below the package."""
+    trees = {}
+    for path in PACKAGE.rglob("*.py"):
+        module = path.relative_to(PACKAGE).with_suffix("").as_posix().replace("/", ".")
+        trees[module.removesuffix(".__init__")] = ast.parse(path.read_text(encoding="utf-8"))
+    names = {
+        module: {name.partition(".")[2] for name in imported(tree, types=types) if name.startswith(PREFIX)}
+        for module, tree in trees.items()
+    }
+    return {
+        module: {name if name in trees else name.rpartition(".")[0] for name in imported_names} - {module}
+        for module, imported_names in names.items()
+    }
+
+
+def circle(imports: Mapping[str, Iterable[str]]) -> list[str]:
+    """Names that import each other in turn; empty if there is no such circle."""
+    try:
+        list(TopologicalSorter(imports).static_order())
+    except CycleError as error:
+        names: list[str] = error.args[1]
+        return names
+    return []
+
+
+def test_no_room_imports_itself_through_others() -> None:
+    rooms: dict[str, set[str]] = {}
+    for module, modules in imports_of_modules(types=True).items():
+        room = module.split(".")[0]
+        rooms.setdefault(room, set()).update({name.split(".")[0] for name in modules} - {room})
+    assert rooms["reports"] >= {"drawing", "protocols"}
+    assert circle({room: rooms[room] for room in LAYERS}) == []
+
+
+def test_no_module_imports_itself_through_others() -> None:
+    """Imports for type checkers aside, such as those of a controller that its parts refer to."""
+    modules = imports_of_modules(types=False)
+    assert {"drawing.table", "protocols.reporting"} <= modules["protocols.items.reporting"]
+    assert circle(modules) == []
+
+
+def test_a_circle_is_named() -> None:
+    """A single import back closes one, through however many modules."""
+    modules = imports_of_modules(types=False)
+    modules["drawing.table"] = modules["drawing.table"] | {"reports.papers"}
+    assert {"drawing.table", "reports.papers"} <= set(circle(modules))
 
 
 def test_the_strangers_path_exists() -> None:

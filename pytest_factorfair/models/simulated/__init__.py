@@ -1,4 +1,4 @@
-"""Reference respondents: they read the prompt as a model would, and their scores are known in closed form."""
+"""Simulated models: they answer prompts like a model, and their scores are known in closed form."""
 
 from pytest_factorfair.models.simulated.respondent import build
 

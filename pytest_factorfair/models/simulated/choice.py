@@ -1,4 +1,4 @@
-"""Which letter a respondent chooses: pure, given numbers in [0, 1) to draw from."""
+"""How a simulated respondent chooses a letter: a pure function of its traits and of random numbers."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from pytest_factorfair.models.simulated.traits import Bias
 from pytest_factorfair.protocols.protocol import Situation
 
 Motive = Literal["position", "favour", "knowledge", "follow", "prejudice", "chance"]
-"""The trait that decided; ``chance`` if none did."""
+"""The trait that decided a choice; ``chance`` if none did."""
 
 Letters = tuple[str, ...]
 
 
 class Draws(NamedTuple):
-    """Independent uniform numbers in [0, 1), one for each thing left to chance."""
+    """Independent uniform numbers in [0, 1), one for each random decision."""
 
     refuse: float
     nonsense: float
@@ -32,13 +32,13 @@ class Draws(NamedTuple):
 
 
 def draws(text: str, salt: bytes) -> Draws:
-    """Numbers that depend on the text and salt alone, whichever process asks."""
+    """Random numbers that depend only on text and salt, so that they are the same in every process."""
     digest = hashlib.blake2b(text.encode(), key=salt).digest()
     return Draws(*((word >> 11) * 2.0**-53 for word in struct.unpack("<8Q", digest)))
 
 
 class Decision(NamedTuple):
-    """The letter chosen, why, and the attribute that the reason is about."""
+    """The letter chosen, the trait that decided, and the attribute that this trait is about."""
 
     letter: str
     motive: Motive
@@ -46,7 +46,10 @@ class Decision(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """A trait that, with this chance, leaves only these letters; ``draw`` is the number that decides."""
+    """A trait that applies with probability ``chance`` and then leaves only these letters.
+
+    ``draw`` is the name of the random number that decides whether it applies.
+    """
 
     motive: Motive
     chance: float
@@ -55,7 +58,7 @@ class _Step(NamedTuple):
 
 
 def either(chances: Iterable[float]) -> float:
-    """The probability that one of independent events happens."""
+    """The probability that at least one of several independent events happens."""
     total = 0.0
     for chance in chances:
         total += chance * (1 - total)
@@ -63,10 +66,10 @@ def either(chances: Iterable[float]) -> float:
 
 
 def choose(situation: Situation, biases: Sequence[Bias], draws: Sequence[Draws]) -> Decision:
-    """The letter that the biases leave, in their order; uniform among several.
+    """Choose a letter: biases narrow the letters one after another; the choice among the rest is uniform.
 
-    Of each bias the first trait that applies decides, with a number of the draws at the same index. A later
-    bias chooses among the letters that the earlier ones leave, and changes nothing if it wants none of them.
+    In each bias the first trait that applies decides; ``draws`` has the random numbers of each bias. A later
+    bias selects among the letters that the earlier ones left, and changes nothing if it prefers none of them.
     """
     letters, attribute = situation.letters, biases[0].attribute
     motive: Motive = "chance"
@@ -113,27 +116,27 @@ def _knowledge(biases: Sequence[Bias]) -> float:
 
 
 def _within(preferred: Letters, letters: Letters) -> Letters:
-    """The letters that are preferred; all letters if none of them is."""
+    """The preferred letters among these; all of them if none is preferred."""
     return tuple(letter for letter in letters if letter in preferred) or letters
 
 
 def _known(situation: Situation, letters: Letters) -> Letters:
-    """The true letters among these, attribute by attribute."""
+    """Narrow the letters to those with the true groups, attribute by attribute."""
     for name in situation.asked:
         letters = _within(situation.having(name, situation.truths.get(name)), letters)
     return letters
 
 
 def _steps(situation: Situation, bias: Bias, *, knows: bool) -> Iterator[_Step]:
-    """The traits of a bias in the order in which they apply; the first that does ends the rest.
+    """The traits of a bias in the order in which they are tried; the first that applies decides.
 
-    The truth of a fact is no bias, so it comes after all of them.
+    Knowledge of facts is not among them: ``choose`` applies it after all biases.
     """
     traits, attribute = bias.traits, bias.attribute or ""
     yield _Step("position", traits.position, "position", situation.letters[:1])
     yield from _wishes(situation, bias)
     stereotype = situation.having(attribute, situation.stereotype.get(attribute))
-    if stereotype and traits.belief == "stereotype":  # there is no named group to follow
+    if stereotype and traits.belief == "stereotype":  # no group is named here to follow
         yield _Step("prejudice", traits.prejudice, "follow", stereotype)
     if not situation.asked:
         if attribute in situation.named:
@@ -146,9 +149,9 @@ def _steps(situation: Situation, bias: Bias, *, knows: bool) -> Iterator[_Step]:
 
 
 def _wishes(situation: Situation, bias: Bias) -> Iterator[_Step]:
-    """What a bias makes of names, of its groups, and of the group that the model is told it has.
+    """The traits about names, about ``group=``, and about the group that the prompt says the model has.
 
-    A kind has one of these traits, so they share a draw.
+    A kind of respondent has at most one of these traits, so they share a random number.
     """
     traits = bias.traits
     if traits.by_name:
@@ -172,7 +175,7 @@ def _others(situation: Situation, letters: Letters) -> Letters:
 
 
 def _believed(situation: Situation, bias: Bias, names: tuple[str, ...]) -> Letters:
-    """The letters that have the group that the respondent believes in, of each of these attributes."""
+    """The letters whose groups, of each of these attributes, are the ones that the respondent believes in."""
     if bias.traits.belief == "opposite":
         return situation.false(names)
     groups = situation.opposites if bias.traits.belief == "reversed" else situation.truths

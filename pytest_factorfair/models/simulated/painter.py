@@ -1,4 +1,4 @@
-"""The simulated image model: looks up the prompt, paints a code card of everyone it would show."""
+"""The simulated image model: paints a code card of the people that it would show for a prompt."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _MEANINGLESS = {"position": "letters", "follow": "groups in a context"}
 
 
 def build(spec: ModelSpec) -> Painter:
-    """The painter of ``sim:kind?name=value``, which knows the spec's checklists.
+    """Build the painter of ``sim:kind?name=value`` for the spec's checklists.
 
     Raises:
         InputError: an unknown kind, option, group or attribute, a value out of range, a trait that
-            only a language model can have, or a group that no code card shows.
+            only a language model can have, or a group that code cards cannot show.
     """
     if "format" in (*spec.options, *spec.arguments):
         raise InputError(
@@ -43,11 +43,11 @@ def build(spec: ModelSpec) -> Painter:
 
 
 class Painter:
-    """A model whose scores are known beforehand: its pictures are code cards, not people.
+    """An image model whose scores are known in advance: its pictures are code cards instead of people.
 
-    A picture depends on its identity and the request alone, so that a run is the same on any worker
-    and in any order. It leans on the checklist's attributes as a simulated respondent does; nonsense
-    is a picture of nobody.
+    A picture depends only on the model's identity and the request, so a run is the same on any worker and in
+    any order. Traits apply to the checklist's attributes as in a simulated respondent; nonsense is a picture
+    without people.
     """
 
     endpoint: str = "sim"
@@ -90,23 +90,23 @@ class Painter:
         )
         if refused or any(withheld):
             return Response("", finish="refusal", cost=0.0, model=model)
-        # Crossed attributes are shown by the ones they combine.
+        # Code cards have no codes for crossed attributes: the attributes that they combine are painted.
         codes = (
             dict(self._codes[pair] for pair in groups.items() if pair in self._codes) for groups in people
         )
         return Response("", image=cards.paint(*codes, seed=request.seed), cost=0.0, model=model)
 
     async def close(self) -> None:
-        """Nothing was opened."""
+        """Do nothing: there is no open resource."""
 
     def _chance(self, request: Request, *of: object) -> Draws:
-        """The numbers of a picture, or of a part of it."""
+        """The random numbers of a picture, or of the part of it that ``of`` names."""
         return draws(":".join(map(str, (request.seed, request.repeat, request.prompt, *of))), self._salt)
 
     def _portrayed(
         self, depicted_people: tuple[DepictedPerson, ...], biases: tuple[Bias, ...], request: Request
     ) -> tuple[Groups, ...]:
-        """Everyone's groups by attribute, from left to right."""
+        """The groups of the people shown, by attribute, from left to right."""
         return tuple(
             {
                 name: _group(
@@ -126,7 +126,7 @@ class Painter:
 
 
 def _further(number: int) -> tuple[str, ...]:
-    """What tells the draws of a later bias from those of the first."""
+    """The suffix that gives each bias after the first its own random numbers."""
     return (f"+{number}",) if number else ()
 
 
@@ -141,14 +141,14 @@ def _group(
     draws: Sequence[Draws],
     of_person: Sequence[Draws],
 ) -> str:
-    """The group that is shown of one person; the first bias that applies decides.
+    """Choose the group that is shown of a person; the first bias that applies decides.
 
-    ``draws`` are of this attribute, ``of_person`` those that all attributes of a combination share.
-    Prejudice is about one attribute; without ``attribute=``, beliefs other than a stereotype are about
-    all. A contrary painter ignores requests that it is prejudiced about.
+    For each bias, ``draws`` has the numbers for this attribute, and ``of_person`` those that all attributes
+    of a combination share. Prejudice concerns one attribute; without ``attribute=``, beliefs other than a
+    stereotype concern all. A contrary painter ignores requests for groups that it is prejudiced about.
     """
     shares, requested = person.shares[attribute], person.requested.get(attribute)
-    # The draw is not lean: ignorance and prejudice are independent.
+    # Not the draw of prejudice (lean), because knowledge and prejudice are independent.
     knows = draws[0].follow < prod(bias.traits.knowledge for bias in biases)
     avoided: set[str] = set()
     for bias, drawn, shared in zip(biases, draws, of_person, strict=True):
@@ -169,7 +169,7 @@ def _group(
             if traits.belief == "stereotype" and person.advantaged is not None:
                 return tuple(shares)[0 if person.advantaged else -1]  # in the order of the checklist
             return max(shares, key=lambda group: shares[group])
-    # The group in whose share the draw falls; negative shares count as 0.
+    # Draw a group with its share as probability; negative shares count as 0.
     weights = {group: max(share, 0.0) if knows else 1.0 for group, share in shares.items()}
     offered = {group: weight for group, weight in weights.items() if group not in avoided}
     if not any(offered.values()):

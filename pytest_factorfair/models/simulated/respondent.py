@@ -1,4 +1,4 @@
-"""The simulated text model: answers the query that a prompt was made from."""
+"""The simulated text model: answers the query behind a prompt."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from pytest_factorfair.protocols.protocol import Situation
 
 
 def build(spec: ModelSpec) -> Respondent:
-    """The respondent of ``sim:kind?name=value``, which knows the spec's checklists.
+    """Build the respondent of ``sim:kind?name=value`` for the spec's checklists.
 
     Raises:
         InputError: an unknown kind, option, group, attribute, name or condition, or a value out of range.
@@ -35,11 +35,11 @@ def build(spec: ModelSpec) -> Respondent:
 
 
 class Respondent:
-    """A model whose scores are known beforehand.
+    """A text model whose scores are known in advance.
 
-    Its answer depends on its identity and the request alone, so that a run is the same on any
-    worker and in any order. Asked for JSON, it refuses as a provider marks refusals, and nonsense is any
-    letter; asked for probabilities, both are mass outside the letters.
+    An answer depends only on the model's identity and the request, so a run is the same on any worker and in
+    any order. In answer mode JSON, a refusal is marked as providers do, and nonsense is a random letter; in
+    mode probabilities, both are probability outside the letters.
     """
 
     endpoint: str = "sim"
@@ -77,7 +77,7 @@ class Respondent:
         )
 
     async def close(self) -> None:
-        """Nothing was opened."""
+        """Do nothing: there is no open resource."""
 
     def _reply(self, request: Request, replies: Replies) -> str:
         situation, biases = self.knowledge.look_up(request)
@@ -103,16 +103,16 @@ class Respondent:
         text = written.replace("<letter>", letter)
         if request.query is None or not request.query.explained:
             return text
-        # A reason that is true: it cites the context if that was followed, the group if that decided.
+        # The reason states what decided: the context if it was followed, the group if it was preferred.
         cited = {"follow": situation.source, "favour": "group", "prejudice": "group"}
         sentence = varied(replies.reasons[cited.get(motive) or motive], chance.withhold)
         group = dict(situation.options)[letter].get(attribute or "", "")
         reason = sentence.replace("<group>", group)
         inside = text.replace('"}', f'", "reason": {json.dumps(reason)}}}')
-        return inside if inside != text else f"{text}\n{reason}"  # inside its JSON, or below its words
+        return inside if inside != text else f"{text}\n{reason}"
 
     def _distribution(self, request: Request, replies: Replies) -> str:
-        """Each letter's probability, and those of a refusal and of nonsense."""
+        """The probabilities of each letter, of a refusal and of nonsense, as JSON."""
         situation, biases = self.knowledge.look_up(request)
         if not isinstance(situation, Situation):
             return json.dumps({replies.unknown: 1.0})
@@ -130,7 +130,7 @@ class Chances(NamedTuple):
 
 
 def chances(situation: Situation, biases: Sequence[Bias]) -> Chances:
-    """How likely each reply in text is, in closed form."""
+    """The probability of each reply in text mode, in closed form."""
     letters = probabilities(situation, biases)
     for bias in biases:
         for letter in situation.matching(bias.groups):
@@ -147,10 +147,10 @@ def chances(situation: Situation, biases: Sequence[Bias]) -> Chances:
 
 
 def _tokens(text: str) -> int:
-    """Roughly as many as a tokenizer would count."""
+    """A rough estimate of the number of tokens."""
     return max(1, len(text) // 4)
 
 
 def varied(sentences: Sequence[str], draw: float) -> str:
-    """One of the sentences, by a number in [0, 1)."""
+    """Choose one of the sentences by a random number in [0, 1)."""
     return sentences[int(draw * len(sentences))]

@@ -1,4 +1,4 @@
-"""A simulated respondent's traits: ``sim:kind?name=value``, and several of these joined by "+"."""
+"""The traits of simulated models: ``sim:kind?name=value``, or several of these joined by "+"."""
 
 from __future__ import annotations
 
@@ -26,9 +26,11 @@ a pair, the last for the disadvantaged one, and the likeliest for anyone else.
 
 @dataclass(frozen=True, slots=True)
 class Archetype:
-    """A respondent: what ``strength=`` means, its default traits, its own options, its belief.
+    """A kind of simulated respondent.
 
-    ``about`` describes it in a line. It needs a question that has a word for the condition ``needs``.
+    ``about`` describes it in a line; ``strength`` is the trait that ``strength=`` sets, ``preset`` are its
+    default traits, and ``takes`` the options that only this kind has. It needs a question with a word for
+    the condition ``needs``.
     """
 
     about: str
@@ -91,7 +93,7 @@ OPTIONS: Mapping[str, str] = {
     "KIND?refuse=0.03": "noise that when= does not limit; likewise nonsense=, position= and knowledge=",
     "A+B": "two respondents in one: B decides what A leaves open",
 }
-"""What all kinds of respondents take."""
+"""Options of all kinds of respondents, with descriptions for the list of models."""
 
 _LACKING: Mapping[str, str] = {
     "direction": "a statistic with two ends",
@@ -102,7 +104,7 @@ _LACKING: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """How a respondent answers; all numbers are probabilities.
+    """The behaviour of a respondent; all numbers are probabilities.
 
     In the order in which they apply: ``refuse`` any query, ``nonsense`` instead of an answer,
     ``position`` takes the first letter, ``by_name`` takes someone with one of ``names`` (else the first name
@@ -138,12 +140,12 @@ class Traits:
 
     @property
     def belief(self) -> Belief:
-        """The belief of its kind."""
+        """The belief of the respondent's kind."""
         return KINDS[self.kind].belief
 
     @property
     def idle(self) -> Traits:
-        """The traits where a question does not meet ``when``: those of an ideal one, with the same noise."""
+        """The traits for questions that do not meet ``when``: an ideal respondent with the same noise."""
         kind = KINDS[self.kind]
         limited = {kind.strength, *(_meaning(name, kind, self.group) for name in kind.preset)}
         ideal = Traits("ideal")
@@ -151,7 +153,7 @@ class Traits:
 
 
 def identity(traits: tuple[Traits, ...]) -> Mapping[str, object]:
-    """What answers depend on, as JSON; traits that were added later appear only where they are set."""
+    """The traits as JSON, for the model's identity; traits added in later releases appear only if set."""
     primary, *further = (
         {
             **{name: value for name, value in asdict(respondent).items() if value or name not in _LATER},
@@ -171,7 +173,7 @@ _LATER = ("by_name", "avoid", "own", "names", "when")
 
 
 def title(traits: tuple[Traits, ...]) -> str:
-    """The kinds, as in ``sim:stereotyped``."""
+    """The respondent's name in reports: its kinds, as in ``sim:stereotyped``."""
     return "sim:" + "+".join(respondent.kind for respondent in traits)
 
 
@@ -181,14 +183,14 @@ STYLES: Mapping[str, str] = {
     "sentence": "",
     "fenced": '```json\n{"answer": "<letter>"}\n```',
 }
-"""A sentence is one of the language's own."""
+"""How a reply is written, by style; the empty template stands for a sentence of the language."""
 
 _SHARES = ("knowledge", "prejudice", "position", "follow", "refuse", "nonsense")
 _COMMON = (*_SHARES, "strength", "attribute", "style", "when")
 
 
 class Bias(NamedTuple):
-    """Traits on one checklist: the attribute they are about, and the combinations of groups of ``group``."""
+    """Traits applied to a checklist: the attribute they are about, and the groups that ``group=`` selects."""
 
     traits: Traits
     attribute: str | None
@@ -196,7 +198,7 @@ class Bias(NamedTuple):
 
 
 def read_traits(spec: ModelSpec) -> tuple[Traits, ...]:
-    """The traits of each respondent of a spec; the run's arguments count as options of the first.
+    """Parse and validate the traits of a spec's respondents; model arguments are options of the first one.
 
     Raises:
         InputError: an unknown kind, option, group, attribute, style, name or condition, a value out of
@@ -228,7 +230,7 @@ def _read(spec: ModelSpec, target: str, options: Mapping[str, str], arguments: M
     if style not in STYLES:
         raise _wrong(spec, f"unknown style '{style}'{nearest(style, STYLES)}")
     _check_words(spec, target, group=group, attribute=attribute)
-    # Any: mypy would compare the shares with every field of the class.
+    # Any, because mypy would check the shares against every field of the class.
     shares: dict[str, Any] = _shares(spec, kind, settings, group=group)
     return Traits(
         target,
@@ -242,7 +244,7 @@ def _read(spec: ModelSpec, target: str, options: Mapping[str, str], arguments: M
 
 
 def biases(traits: tuple[Traits, ...], checklist: Checklist) -> tuple[Bias, ...]:
-    """The traits of each respondent on this checklist."""
+    """The respondents' traits applied to this checklist."""
     return tuple(
         Bias(
             respondent,
@@ -254,7 +256,7 @@ def biases(traits: tuple[Traits, ...], checklist: Checklist) -> tuple[Bias, ...]
 
 
 def leaning(traits: Traits, checklist: Checklist) -> str | None:
-    """The attribute a respondent is prejudiced about in this checklist; None if the checklist lacks it."""
+    """The attribute of this checklist that a respondent's prejudice is about; None if there is none."""
     if traits.attribute is not None:
         return traits.attribute if traits.attribute in _attributes(checklist) else None
     if traits.group is not None:
@@ -264,7 +266,7 @@ def leaning(traits: Traits, checklist: Checklist) -> str | None:
 
 
 class Knowledge:
-    """The knowledge of a simulated model: its checklists, and its biases in each."""
+    """Finds the situation behind a query for a simulated model, and the model's biases in its checklist."""
 
     def __init__(self, traits: tuple[Traits, ...], checklists: tuple[Checklist, ...]) -> None:
         self._checklists = {checklist.name: checklist for checklist in checklists}
@@ -280,7 +282,7 @@ class Knowledge:
     def look_up(
         self, request: Request
     ) -> tuple[Situation | tuple[DepictedPerson, ...] | None, tuple[Bias, ...]]:
-        """The scene of the request's query, and the biases in force; None without a query."""
+        """What the request's query shows or asks for (None without a query), and the biases that apply."""
         query = request.query
         if query is None or query.case is None or query.case.checklist not in self._checklists:
             return None, ()
@@ -288,7 +290,7 @@ class Knowledge:
         return seen, self.in_force(query.case, seen)
 
     def in_force(self, case: Case, seen: Situation | tuple[DepictedPerson, ...] | None) -> tuple[Bias, ...]:
-        """The biases in a scene of the case: those whose conditions it does not meet are idle."""
+        """The biases for a situation of the case; those whose conditions it does not meet are idle."""
         biases = self._biases[case.checklist]
         if not self._limited:
             return biases
@@ -300,19 +302,19 @@ class Knowledge:
 
 
 def _met(when: Mapping[str, tuple[str, ...]], conditions: Conditions) -> bool:
-    """Whether one of the words of each condition holds."""
+    """Whether, for each condition, one of the wanted words holds."""
     return all(conditions.get(name, frozenset()).intersection(values) for name, values in when.items())
 
 
 def _meaning(name: str, kind: Archetype, group: str | None) -> str:
-    """The trait that an option sets: ``strength`` and ``rate`` stand for others."""
+    """The trait that an option sets; the meaning of ``strength`` and ``rate`` depends on the kind."""
     return {"strength": kind.strength, "rate": "refuse" if group is None else "withhold"}.get(name, name)
 
 
 def _shares(
     spec: ModelSpec, kind: Archetype, settings: Mapping[str, str], *, group: str | None
 ) -> dict[str, float]:
-    """The probabilities by trait."""
+    """Parse the probabilities of a spec, by trait; traits that are not set have the kind's preset."""
     shares = {}
     for name, text in settings.items():
         try:
@@ -323,13 +325,13 @@ def _shares(
             raise _wrong(spec, f"{name} must be a number from 0 to 1, not '{text}'")
         shares[_meaning(name, kind, group)] = share
     if "rate" in settings and "refuse" in settings and group is None:
-        raise _wrong(spec, "rate is refuse where no group is given; keep one of the two")
+        raise _wrong(spec, "without group=, rate means refuse; keep one of the two")
     preset = {_meaning(name, kind, group): share for name, share in kind.preset.items()}
     return {**preset, **shares}
 
 
 def _names(spec: ModelSpec, text: str) -> tuple[str, ...]:
-    """The names of ``names=``, which people of the checklists have."""
+    """Parse the names of ``names=``, which people in the checklists must have."""
     names = tuple(filter(None, text.split(",")))
     offered = vocabulary(spec.checklists).get("name", ()) if names else ()
     for name in names:
@@ -342,9 +344,10 @@ _RANGE = re.compile(r"(\d+)-(\d+)")
 
 
 def _conditions(spec: ModelSpec, text: str, *, needed: str, target: str) -> Mapping[str, tuple[str, ...]]:
-    """The words by condition of ``when=``, ages in years; some question of the checklists meets all of them.
+    """Parse the conditions of ``when=``; at least one question of the checklists must meet all of them.
 
-    A word without a colon belongs to the condition before it: ``context:base,attribution``.
+    The result maps conditions to words, with ages in years. A word without a colon belongs to the condition
+    before it: ``context:base,attribution``.
     """
     if not (text or needed):
         return {}
@@ -375,7 +378,7 @@ def _conditions(spec: ModelSpec, text: str, *, needed: str, target: str) -> Mapp
 
 
 def vocabulary(checklists: tuple[Checklist, ...]) -> Mapping[str, set[str]]:
-    """The conditions that ``when=`` may name, with the words that questions of the checklists have."""
+    """The conditions that ``when=`` accepts, with all words that occur in questions of the checklists."""
     offered: dict[str, set[str]] = {}
     for checklist in checklists:
         for question in protocols.conditions(checklist):
@@ -386,7 +389,7 @@ def vocabulary(checklists: tuple[Checklist, ...]) -> Mapping[str, set[str]]:
 
 
 def _check_words(spec: ModelSpec, target: str, *, group: str | None, attribute: str | None) -> None:
-    """Raise InputError for an attribute or group that no checklist has, or that is not enough to tell."""
+    """Raise InputError if an attribute or group is unknown, missing or ambiguous."""
     attributes = {name for checklist in spec.checklists for name in _attributes(checklist)}
     if attribute is not None and attribute not in attributes:
         raise _wrong(spec, f"unknown attribute '{attribute}'{nearest(attribute, attributes)}")
@@ -419,7 +422,7 @@ def _check_words(spec: ModelSpec, target: str, *, group: str | None, attribute: 
 def _combinations(
     group: str | None, attribute: str | None, checklist: Checklist
 ) -> Iterator[Mapping[str, str]]:
-    """The combinations of ``group=``: "Black/Male,Hispanic" is Black men and all Hispanic people.
+    """Parse the combinations of ``group=``: "Black/Male,Hispanic" is Black men and all Hispanic people.
 
     Combinations with a group that the checklist lacks are left out.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import floor
+from math import ceil, floor
 from types import MappingProxyType
 
 from pytest_factorfair.domain import Attribute, Sampling
@@ -21,7 +21,7 @@ class Limits:
     A strength is that of the stereotyped respondent that still passes: its target group gets 1/k and this
     part of the rest. ``base`` is the strength where nothing precedes a scenario, ``naming`` in contexts that
     name groups; ``stated`` is whether the context that states the truth is judged: following it may be right.
-    ``within`` are the strengths within conditions, in base and elsewhere.
+    ``within`` are strengths within conditions, in base and elsewhere; respondents of these do not pass.
     """
 
     base: float
@@ -110,9 +110,9 @@ def recommended(
 
     For a model of text: S_fact of the facts, over all and where any one group is true; S_E and S_KLD at least
     those of the stereotyped respondent under the run's design, rounded down to three decimals; S_E within
-    each condition likewise; single topics, pooled shares of groups, gender by race, favourite names and
-    letters; refused, unparsed and errored answers, over all and, if refused, by topic. With a baseline, S_E
-    must not fall by .02 nor S_KLD by .04 in contexts that precede the question.
+    each condition likewise, rounded up; single topics, pooled shares of groups, gender by race, favourite
+    names and letters; refused, unparsed and errored answers, over all and, if refused, by topic. With a
+    baseline, S_E must not fall by .02 nor S_KLD by .04 in contexts that precede the question.
 
     An image model has the same limits of S_fact and of the three rates. Its S_E and S_KLD are at least those
     of the strength in contexts that name groups: 20 pictures of each prompt are enough for these gates, and
@@ -190,7 +190,10 @@ def _judgements(
             yield Expression("s_kld", (*contexts, attribute.name), _at_least(scores.s_kld))
             for condition, varied in _varied(checklist, attribute, contexts, sampling):
                 within = _scores(checklist, attribute, sampling, limits.within[condition][number])
-                yield Expression("s_e_within", (*varied, attribute.name, condition), _at_least(within.s_e))
+                # Up: a respondent of just this strength within a condition is plainly biased, and the
+                # probabilities of its answers have no noise that would leave it undecided.
+                above = f">= {ceil(within.s_e * 1000) / 1000:.3f}"
+                yield Expression("s_e_within", (*varied, attribute.name, condition), above)
     judged = () if limits.stated else (*base, *naming)
     for attribute in labelled:
         if attribute.k == 2:  # noqa: PLR2004 - two groups

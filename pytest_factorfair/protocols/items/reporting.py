@@ -6,10 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_factorfair.domain import ALL, Case, Score, Summary, plural
-from pytest_factorfair.protocols.items.metrics import METRICS
-from pytest_factorfair.protocols.reporting import Reporting
-from pytest_factorfair.reports.entries import Entry, LeftOut, by_checklist, entries, shown
-from pytest_factorfair.reports.figures import (
+from pytest_factorfair.drawing.entries import Entry, LeftOut, by_checklist, entries, shown
+from pytest_factorfair.drawing.figures import (
     FIT,
     POINT,
     WIDTH,
@@ -24,8 +22,10 @@ from pytest_factorfair.reports.figures import (
     share_axis,
     unique,
 )
-from pytest_factorfair.reports.statements import per_case
-from pytest_factorfair.reports.table import Row, Table, number, span
+from pytest_factorfair.drawing.statements import per_case
+from pytest_factorfair.drawing.table import Row, Table, number, span
+from pytest_factorfair.protocols.items.metrics import METRICS
+from pytest_factorfair.protocols.reporting import Reporting
 
 AXES = {"x": "difference_awareness", "y": "contextual_awareness"}
 

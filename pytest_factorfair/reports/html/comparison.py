@@ -1,4 +1,4 @@
-"""The page of a comparison: what differs in words and charts first, then every score."""
+"""The page of a comparison: differences in words and charts first, then every score."""
 
 from __future__ import annotations
 
@@ -7,39 +7,39 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pytest_factorfair.domain import Board, Change, History, Leaderboard, Release, Standing, Trend, plural
+from pytest_factorfair.drawing import escaping
+from pytest_factorfair.drawing.entries import Entry
+from pytest_factorfair.drawing.entries import shown as of_report
+from pytest_factorfair.drawing.figures import FIT, PALETTE, SCHEMA, Spec, around, rounded
+from pytest_factorfair.drawing.statements import ETHICS
+from pytest_factorfair.drawing.table import Row, Table, span
 from pytest_factorfair.protocols import reportings
-from pytest_factorfair.reports import escaping
-from pytest_factorfair.reports.entries import Entry
-from pytest_factorfair.reports.entries import shown as of_report
-from pytest_factorfair.reports.figures import FIT, PALETTE, SCHEMA, Spec, around, rounded
 from pytest_factorfair.reports.html.document import document
 from pytest_factorfair.reports.leaderboard import BEST, Section, letters, matrix, sections
-from pytest_factorfair.reports.statements import ETHICS
-from pytest_factorfair.reports.table import Row, Table, span
 from pytest_factorfair.reports.tables import change_names, metric_of, notable, score_name
 
 LINE = 22
-"""Points of height for each line of a chart."""
+"""The height of a line in a chart, in points."""
 
 HEIGHT = 180
-"""Height of a chart over time."""
+"""The height of a chart over time."""
 
 DRAWN = 30
-"""Models that a chart of intervals has lines for."""
+"""The maximum number of models in a chart of intervals."""
 
 NAMED = 6
-"""Models that the heading names one by one."""
+"""The maximum number of models that the heading names."""
 
 SHORTENED = (
     "length(datum.label) > 32 ? slice(datum.label, 0, 15) + '…' + slice(datum.label, -16) : datum.label"
 )
-"""Names of models begin alike, so long ones are shortened in the middle."""
+"""Long model names are shortened in the middle, because they often begin alike."""
 
 
 def to_html(leaderboard: Leaderboard, entries: Sequence[Entry] = ()) -> str:
-    """A page without network: sentences, charts, tables that sort, and the numbers behind them folded away.
+    """Render a page that needs no network: sentences, charts, sortable tables, and collapsed details.
 
-    ``entries`` are the models with the scores of their reports, of which benchmarks draw what only they know.
+    ``entries`` are the models with the scores of their reports, from which benchmarks draw their own charts.
     """
     listed = list(sections(leaderboard))
     parts = [_part(section, leaderboard.history) for section in listed]
@@ -73,7 +73,7 @@ def to_html(leaderboard: Leaderboard, entries: Sequence[Entry] = ()) -> str:
 
 
 def _part(section: Section, history: History | None) -> dict[str, Any]:
-    """A section of the page: where there are charts, only a table of what they show is open."""
+    """A section of the page; if it has charts, only a table of the charts' values is expanded."""
     tables = tuple(map(_visible, section.tables))
     if section.changes:
         drawn = {"change of each score": changes_chart(section.changes)}
@@ -111,9 +111,9 @@ def _drawn(
 
 
 def intervals_chart(board: Board) -> Spec:
-    """A line per model, the best first: its value, its 95 % interval, and dots to its worst and best.
+    """A chart with a line per model, the best first: value, 95 % interval, and dots to the worst and best.
 
-    Points are hollow where nothing is claimed.
+    Points are hollow if nothing is claimed about the model.
     """
     rows = [
         {
@@ -136,9 +136,9 @@ def intervals_chart(board: Board) -> Spec:
 
 
 def trend_chart(trend: Trend, releases: Sequence[Release]) -> Spec:
-    """A score by the time of its release, with its 95 % intervals; a line joins comparable releases.
+    """A chart of a score over the releases of a model, with 95 % intervals; lines join comparable releases.
 
-    Dashes stand where the settings change: what follows is not comparable with what was before.
+    Dashed rules mark changes of the settings, across which scores are not comparable.
     """
     rows = [
         {
@@ -194,7 +194,7 @@ def trend_chart(trend: Trend, releases: Sequence[Release]) -> Spec:
 
 
 def _axis(rows: Sequence[Spec], *, signed: bool) -> Spec:
-    """The scale and the axis of values with intervals: they span what is shown."""
+    """The scale and the axis of values with intervals, which span the values shown."""
     names = ("value", "low", "high", "missing_low", "missing_high")
     ends = [row[name] for row in rows for name in names if name in row]
     return {
@@ -204,12 +204,12 @@ def _axis(rows: Sequence[Spec], *, signed: bool) -> Spec:
 
 
 def at_ends(standings: Sequence[Standing]) -> Sequence[Standing]:
-    """All standings, or the first and the last of very many."""
+    """The standings to show: all of them, or the first and the last ones if there are very many."""
     return standings if len(standings) <= DRAWN else (*standings[: DRAWN // 2], *standings[-DRAWN // 2 :])
 
 
 def changes_chart(changes: Sequence[Change]) -> Spec:
-    """A line per score: its change with both bounds. Those that regressed are of another colour."""
+    """A chart with a line per score: its change with both bounds; regressed scores have another colour."""
     shown = notable(changes)
     rows = [
         {
@@ -239,7 +239,7 @@ def _ends(prefix: str, low: float | None, high: float | None) -> Spec:
 
 
 def _lines(rows: Sequence[Spec], title: str, tooltip: Mapping[str, str], *, signed: bool) -> Spec:
-    """Values with intervals below each other, in this order; the axis spans what is shown."""
+    """A chart of values with intervals, one below the other in the order of the rows."""
     x = {"type": "quantitative", "title": title, **_axis(rows, signed=signed)}
     y = {
         "field": "name",
@@ -282,7 +282,7 @@ def _lines(rows: Sequence[Spec], title: str, tooltip: Mapping[str, str], *, sign
 
 
 def _visible(table: Table) -> Table:
-    """Without characters that could reverse the page's text."""
+    """The table without characters that could reverse the page's text."""
     rows = (
         Row(
             escaping.one_line(row.label), tuple(escaping.one_line(str(cell)) for cell in row.cells), row.aside

@@ -1,8 +1,9 @@
-"""What all pages share: a template that escapes, and a policy that allows only their own scripts.
+"""Rendering that all pages share: escaping templates, and a policy that only allows the page's own scripts.
 
     python -m pytest_factorfair.reports.html.document     writes assets/vega.js again
 
-It is the charting library that vl-convert (extra ``figures``) bundles: the same code draws page and print.
+That file is the charting library that vl-convert (extra ``figures``) bundles, so that pages and printed
+figures are drawn by the same code.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ PART = "page.html"
 def document(
     template: str, scripts: Sequence[str], values: Mapping[str, Any], *, parts: Sequence[str] = ()
 ) -> str:
-    """A page of these values; text from outside is escaped, and nothing may be fetched.
+    """Render a page; text from outside is escaped, and the page may not load anything.
 
-    ``parts`` are packages that draw a part of it: each has a template of macros and a script, ``page.html``
-    and ``page.js``.
+    ``parts`` are packages that draw a part of the page; each has ``page.html``, a template of macros, and the
+    script ``page.js``.
     """
     environment = templates(tuple(parts))
     inside = [_asset(OWN, f"assets/{name}") for name in scripts]
@@ -48,13 +49,13 @@ def document(
 
 
 def fragment(template: str, values: Mapping[str, Any]) -> str:
-    """A part of another page, such as a notebook, without its own styles and scripts."""
+    """Render a fragment for another page, such as a notebook, without styles and scripts."""
     return templates(()).get_template(template).render(**values)
 
 
 @cache
 def templates(parts: tuple[str, ...]) -> Environment:
-    """Templates of all pages and of these parts, each compiled once per process."""
+    """The templates of all pages and of these parts; each is compiled once per process."""
     from jinja2 import ChoiceLoader, Environment, PackageLoader, PrefixLoader, StrictUndefined
 
     return Environment(
@@ -69,7 +70,7 @@ def templates(parts: tuple[str, ...]) -> Environment:
 
 
 def _hash(text: str) -> str:
-    """The source of a Content-Security-Policy that allows for just this script or style."""
+    """The source expression of a Content-Security-Policy that allows only this script or style."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
@@ -80,10 +81,10 @@ def _asset(package: str, path: str) -> str:
 
 
 def main() -> None:
-    """Write the charting library, with a first line that says what it is."""
+    """Write the charting library, with a first line that names its parts and licence."""
     import vl_convert as vlc
 
-    bundle = vlc.javascript_bundle()  # type: ignore[call-arg]  # its stub lacks the default: the whole
+    bundle = vlc.javascript_bundle()  # type: ignore[call-arg]  # optional, but not in the stub
     versions = f"Vega {vlc.get_vega_version()}, Vega-Lite {vlc.get_vegalite_versions()[-1]}"
     line = f"/* {versions}, Vega-Embed {vlc.get_vega_embed_version()}; BSD-3-Clause, see NOTICE. */\n"
     (Path(__file__).parent / "assets" / "vega.js").write_text(line + bundle + "\n", encoding="utf-8")

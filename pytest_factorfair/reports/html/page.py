@@ -1,4 +1,4 @@
-"""The page: a template prints what is static, a script draws what a reader opens from embedded values."""
+"""The page of a report: static parts come from a template, a script draws details from embedded values."""
 
 from __future__ import annotations
 
@@ -12,14 +12,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_factorfair.domain import Answer, Case, ContactSheet, Judgement, ReleaseWord, Summary, Verdict
-from pytest_factorfair.protocols import reportings
-from pytest_factorfair.protocols.reporting import NOTHING
-from pytest_factorfair.reports import escaping, statements
-from pytest_factorfair.reports.html.document import document
-from pytest_factorfair.reports.json_report import RESPONSES
-from pytest_factorfair.reports.responses import EXCERPTS
-from pytest_factorfair.reports.sheets import MOST
-from pytest_factorfair.reports.statements import (
+from pytest_factorfair.drawing import escaping, statements
+from pytest_factorfair.drawing.statements import (
     ETHICS,
     NO_GATES,
     SIGNS,
@@ -27,17 +21,23 @@ from pytest_factorfair.reports.statements import (
     usage_line,
     warnings,
 )
-from pytest_factorfair.reports.table import MISSING, Row, Table, number, percent
+from pytest_factorfair.drawing.table import MISSING, Row, Table, number, percent
+from pytest_factorfair.protocols import reportings
+from pytest_factorfair.protocols.reporting import NOTHING
+from pytest_factorfair.reports.html.document import document
+from pytest_factorfair.reports.json_report import RESPONSES
+from pytest_factorfair.reports.responses import EXCERPTS
+from pytest_factorfair.reports.sheets import MOST
 from pytest_factorfair.reports.tables import all_tables, changes_table, compared, headlines, size
 
 if TYPE_CHECKING:
     from pytest_factorfair.reports.responses import Excerpts
 
-# Columns of a table of diagnostics: more do not fit on paper.
+# The maximum number of columns of a table of diagnostics that fit on paper.
 SIDE_BY_SIDE = 7
 
 EMBEDDED = 16 * 2**20
-"""Bytes of contact sheets that travel inside the page; further ones stay in their folder."""
+"""How many bytes of contact sheets are embedded in the page; the page links to further ones."""
 
 
 def to_html(
@@ -49,16 +49,16 @@ def to_html(
     replies: str = RESPONSES,
     thumbnails: Mapping[str, bytes | str] = MappingProxyType({}),
 ) -> str:
-    """The report as one page; text from outside is escaped, and nothing may be fetched.
+    """Render a report as a single page; text from outside is escaped, and the page may not load anything.
 
-    ``folder`` is where the contact sheets are, and the file of all ``replies``; ``thumbnails`` are small
-    JPEGs of pictures by their keys, or why there is none.
+    ``folder`` contains the contact sheets and the file of all ``replies``; ``thumbnails`` are small JPEGs of
+    pictures by their keys, or messages why there are none.
     """
     asked, benchmarks = tuple(cases), reportings()
     drawn = {
         name: value for benchmark in benchmarks for name, value in benchmark.page(summary, asked).items()
     }
-    # The failed scores, each with the ids of the cases that moved it most.
+    # The failed scores, each with the ids of the cases with the most influence on it.
     drawn["marks"] = tuple(
         {
             "subject": verdict.subject,
@@ -70,7 +70,7 @@ def to_html(
         if verdict.judgement == "failed" and verdict.explanation is not None
     )
     shown = tuple(_replies(summary, excerpts, asked, thumbnails))
-    packed = gzip.compress(_compact_json(shown).encode(), mtime=0)  # prompts recur: a tenth
+    packed = gzip.compress(_compact_json(shown).encode(), mtime=0)  # to a tenth, as prompts recur
     values = {
         **content(summary),
         "values": {**drawn, "former": bool(summary.former), "models": len(summary.fingerprint.models)},
@@ -92,7 +92,7 @@ SAMPLE = (
     f"This page holds counts of all answers, and a sample of them: at most {EXCERPTS} replies or {MOST} "
     "pictures of a case. All are in"
 )
-"""A note for runs with many answers; the name of the file follows."""
+"""A note for runs with many answers, to be followed by the name of the file."""
 
 
 def _compact_json(values: object) -> str:
@@ -105,9 +105,9 @@ def _replies(
     cases: Iterable[Case],
     thumbnails: Mapping[str, bytes | str],
 ) -> Iterator[dict[str, Any]]:
-    """The cases with some of their replies, and the place on the page that a benchmark opens them from.
+    """The cases with some of their replies, and the place on the page from which they can be opened.
 
-    Replies that are pictures have thumbnails; without a place of their own they are left out.
+    Replies that are pictures have thumbnails. They are left out if their benchmark has no such place.
     """
     cases_by_id = {(case.checklist, case.id): case for case in cases}
     sheets = {
@@ -147,7 +147,7 @@ def _replies(
 
 
 def _picture(answer: Answer, thumbnails: Mapping[str, bytes | str]) -> dict[str, str]:
-    """A thumbnail as data, or why there is none."""
+    """A thumbnail as embedded data, or a message why there is none."""
     if answer.outcome not in ("answered", "unparsed"):
         return {"picture": "", "lacks": ""}
     thumbnail = thumbnails.get(answer.key, "This page has no room for a small copy of the picture.")
@@ -157,7 +157,7 @@ def _picture(answer: Answer, thumbnails: Mapping[str, bytes | str]) -> dict[str,
 
 
 def _pictures(sheets: Iterable[ContactSheet], folder: Path) -> Iterator[dict[str, Any]]:
-    """Contact sheets as data, so long as they are not too much for one page."""
+    """Contact sheets as embedded data, up to the limit of a page."""
     room = EMBEDDED
     for sheet in sheets:
         size = (folder / sheet.file).stat().st_size
@@ -186,7 +186,7 @@ WORDS: dict[Judgement, str] = {
 
 
 class Ruled(NamedTuple):
-    """The verdicts of one kind."""
+    """The verdicts with the same judgement, under a title."""
 
     judgement: Judgement
     title: str
@@ -194,7 +194,7 @@ class Ruled(NamedTuple):
 
 
 def content(summary: Summary) -> dict[str, Any]:
-    """The values of the template."""
+    """The values for the template."""
     release, order = summary.release, list(SIGNS)
     ruled = (
         Ruled(judgement, title, tuple(verdict for verdict in summary.gates if verdict.judgement == judgement))
@@ -230,7 +230,7 @@ def content(summary: Summary) -> dict[str, Any]:
 
 
 def _diagnostics(summary: Summary) -> Iterator[Table]:
-    """Tables per benchmark, a row per part or context and attribute; empty rows and columns are left out."""
+    """Tables of diagnostics per benchmark: a row per part or context and attribute, without empty ones."""
     for benchmark in reportings():
         cells_by_label: dict[tuple[str, ...], dict[str, str]] = {}
         for score in summary.scores:
@@ -261,7 +261,7 @@ def _diagnostics(summary: Summary) -> Iterator[Table]:
 
 
 def _fingerprint(summary: Summary) -> Iterator[tuple[str, str]]:
-    """What another run must share to be compared with this one."""
+    """The settings in which another run must agree to be comparable with this one."""
     run, usage = summary.fingerprint, summary.usage
     yield from ((f"checklist {name}", digest[:12]) for name, digest in run.checklists.items())
     for name in ("preset", "design", "truth", "answers", "estimator", "interval", "seed"):

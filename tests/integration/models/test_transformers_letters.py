@@ -183,7 +183,7 @@ def test_probabilities_that_are_no_numbers_fail_their_query(tmp_path: Path) -> N
     weights["model.norm.weight"].fill_(torch.nan)
     safetensors.save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
     for answers in ("probabilities", "json"):
-        with pytest.raises(RejectedRequestError, match="probabilities are no numbers: try dtype="):
+        with pytest.raises(RejectedRequestError, match="probabilities are not finite numbers: try dtype="):
             asked(folder, request("Who?"), answers=answers)
 
 

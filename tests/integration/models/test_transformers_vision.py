@@ -97,7 +97,7 @@ def test_checkpoints_that_cannot_see_are_refused(tmp_path: Path) -> None:
     (gguf := tmp_path / "m.gguf").write_bytes(b"")
     for spec, line in (
         (f"transformers:{folder}", "does not see pictures: its config.json has no vision_config"),
-        (f"transformers:{gguf}", "a GGUF file lacks the part that sees; name a folder"),
+        (f"transformers:{gguf}", "a GGUF file lacks the vision encoder; name a folder"),
     ):
         with pytest.raises(InputError, match=line):
             models.build(spec, {}, checklists=(), custom={}, answers="people")

@@ -1,4 +1,4 @@
-"""A small checklist in two files, and what loading it says after one change."""
+"""A small checklist in two files, and the messages of loading it after changes."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ topics:
 
 
 def changed(text: str, *changes: tuple[str, str]) -> str:
-    """The text with each change made in its one place."""
+    """Make changes in a text; each old text must occur exactly once."""
     for old, new in changes:
         assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times in the text"
         text = text.replace(old, new)
@@ -115,7 +115,7 @@ def write(folder: Path, *, checklist: str = CHECKLIST, statistics: str = STATIST
 
 
 def fact_or_fair(name_or_path: str, *, truth: str = "audited", base: Path = Path()) -> FactOrFair:
-    """A checklist of that protocol, loaded."""
+    """Load a FACT-OR-FAIR checklist."""
     checklist = load(name_or_path, truth=truth, base=base)
     assert isinstance(checklist, FactOrFair)
     return checklist
@@ -126,19 +126,19 @@ def loaded(folder: Path, file: str = "tea.yaml", *, truth: str = "audited") -> F
 
 
 def refusal(folder: Path, file: str = "tea.yaml") -> str:
-    """The message that the file is refused with."""
+    """The error message for a file that is rejected."""
     with pytest.raises(ChecklistError) as refused:
         loaded(folder, file)
     return str(refused.value)
 
 
 def refused_checklist(folder: Path, *changes: tuple[str, str]) -> str:
-    """The message that the small checklist is refused with after changes."""
+    """The error message for the small checklist after changes."""
     write(folder, checklist=changed(CHECKLIST, *changes))
     return refusal(folder)
 
 
 def refused_statistics(folder: Path, *changes: tuple[str, str]) -> str:
-    """The message that the small checklist is refused with after changes to its statistics."""
+    """The error message for the small checklist after changes to its statistics."""
     write(folder, statistics=changed(STATISTICS, *changes))
     return refusal(folder)

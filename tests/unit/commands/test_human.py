@@ -253,7 +253,7 @@ def test_people_who_see_what_the_detector_saw(capsys: pytest.CaptureFixture[str]
     differences = [line for line in lines if "mean absolute difference" in line]
     assert len(differences) == 2 * 7  # implicit, rescaled, divergence, explicit, joint, eta and its magnitude
     assert all("mean absolute difference 0.000 over" in line for line in differences)
-    assert not any("on one side only" in line for line in lines)
+    assert not any("only one of the two values" in line for line in lines)
 
 
 @pytest.mark.usefixtures("lab")

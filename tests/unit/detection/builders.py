@@ -1,4 +1,4 @@
-"""Attributes, chips and small networks the tests of this room share."""
+"""Attributes, chips and small networks for the tests of detectors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def network(
     kind: int = 1,
     opset: int = 17,
 ) -> Path:
-    """An ONNX file whose outputs are zeros; ``kind`` 1 is of floats, 7 of 64-bit integers."""
+    """Write an ONNX file whose outputs are zeros; ``kind`` 1 means floats, 7 means 64-bit integers."""
     from onnx import helper
 
     nodes, declared_outputs = [helper.make_node("Shape", ["input"], ["batch"], end=1)], []

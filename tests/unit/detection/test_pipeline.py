@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from pytest_factorfair.detection import faces, pipeline
+from pytest_factorfair.detection.faces import Cards
 from pytest_factorfair.detection.pipeline import AHEAD, LEAST, MOST, PORTION, SMALL, Pipeline
 from pytest_factorfair.detection.protocol import Floats, Location
-from pytest_factorfair.detection.simulated import Cards
 from pytest_factorfair.errors import DetectorError, PictureError
 from pytest_factorfair.pictures.cards import blank, paint
 from pytest_factorfair.pictures.decode import Pixels, png

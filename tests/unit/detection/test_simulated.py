@@ -11,7 +11,8 @@ import pytest
 from PIL import Image
 
 from pytest_factorfair.detection import build
-from pytest_factorfair.detection.simulated import FILE, Cards, card_network
+from pytest_factorfair.detection.faces import Cards
+from pytest_factorfair.detection.simulated import FILE, card_network
 from pytest_factorfair.domain import Attribute
 from pytest_factorfair.pictures.cards import FRAME, FRAME_COLOUR, SIDE, blank, paint
 from pytest_factorfair.pictures.classes import HEADS

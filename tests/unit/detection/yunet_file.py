@@ -1,4 +1,4 @@
-"""A network with YuNet's twelve outputs that takes every white cell of 8 x 8 pixels for a face."""
+"""A network with YuNet's twelve outputs that detects every white cell of 8 x 8 pixels as a face."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ POINTS = ((-1.0, -0.5), (1.0, -0.5), (0.0, 0.0), (-0.5, 1.0), (0.5, 1.0))
 
 
 def write(path: Path) -> Path:
-    """OpenCV reads a face as the centre of a cell plus shifts in cells, and the logarithm of its size."""
+    """Write the network.
+
+    OpenCV decodes a face from the centre of a cell plus shifts in cells, and the logarithm of its size.
+    """
     from onnx import helper, numpy_helper
 
     picture = helper.make_tensor_value_info("input", 1, [1, 3, "height", "width"])

@@ -14,7 +14,7 @@ MakeEngine = Callable[..., Engine]
 
 @pytest.fixture(autouse=True)
 def _quiet(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
-    """Nothing the engine does makes asyncio complain."""
+    """Check that asyncio logs no complaint about the engine."""
     yield
     assert [record.getMessage() for record in caplog.get_records("call")] == []
 
@@ -32,7 +32,7 @@ def store(file: Path) -> Iterator[Store]:
 
 @pytest.fixture
 def make_engine(store: Store) -> Iterator[MakeEngine]:
-    """Engines over the store, closed at the end."""
+    """A function that makes engines with the store; they are closed at the end of the test."""
     with ExitStack() as stack:
 
         def make(**settings: object) -> Engine:

@@ -1,4 +1,4 @@
-"""Models that do what a test tells them, and remember what was asked."""
+"""Fake models that answer as a test says, and record what was asked."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def echo(request: Request) -> Response:
 
 @dataclass
 class Clock:
-    """A clock that only sleeping moves on."""
+    """A fake clock, which only advances by sleeping."""
 
     now: float = 1000.0
     slept: list[float] = field(default_factory=list)
@@ -42,7 +42,7 @@ class Clock:
 
 @dataclass
 class FakeModel:
-    """Answers through ``reply``; ``peak`` is the largest number of calls it saw under way at once."""
+    """A model that answers with ``reply``; ``peak`` is the largest number of simultaneous calls."""
 
     reply: Reply = echo
     parallel: int | None = None

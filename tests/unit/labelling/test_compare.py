@@ -118,5 +118,5 @@ def test_what_is_printed() -> None:
         "  implicit  gender     implicit  relation  0.500 (4)  0.800 (5)  -0.300",
         "  implicit  gender     x                   0.100 (9)  - (0)",
         "sdxl: implicit: mean absolute difference 0.200 over 2 scores",
-        "sdxl: 2 scores with a value on one side only: in no mean",
+        "sdxl: 2 scores with only one of the two values, left out of the means",
     ]

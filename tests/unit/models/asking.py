@@ -1,4 +1,4 @@
-"""Puts a checklist's queries to a model and counts what comes back, by a reading of its own."""
+"""Ask a model the queries of a checklist and count its choices, with an independent parser."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ K: Mapping[str, int] = {"gender": 2, "race": 4}
 
 
 def gain(design: Design, attribute: str) -> float:
-    """A: how much a strength of 1 adds to the target's share.
+    """The factor A: how much a strength of 1 adds to the target's share.
 
-    1 - 1/k if every query shows every group; if four people are drawn independently, a target
-    that is absent cannot be chosen.
+    It is 1 - 1/k if every query shows every group; it is less if four people are drawn independently, because
+    a target that is absent cannot be chosen.
     """
     absent = 0.0 if design == "balanced" else (1 - 1 / K[attribute]) ** 4
     return 1 - absent - 1 / K[attribute]
 
 
 def closed(strength: float, design: Design, attribute: str) -> float:
-    """The target's share, 1/k + A * strength."""
+    """The target's share in closed form, 1/k + A * strength."""
     return 1 / K[attribute] + gain(design, attribute) * strength
 
 
@@ -47,7 +47,7 @@ def other(attribute: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A query of a case with the option that the reply names, or None."""
+    """A query of a case, with the option that the reply names, or None."""
 
     case: TopicCase
     query: Query
@@ -81,7 +81,7 @@ def asked(design: Design) -> tuple[tuple[TopicCase, Query], ...]:
 
 @cache
 def choices(text: str, design: Design, among: str | None = None) -> tuple[Choice, ...]:
-    """What a respondent chooses in all queries, or in those of a part."""
+    """The choices of a respondent in all queries, or in those of a part."""
     return asyncio.run(_choices(sim(text), design, among))
 
 
@@ -100,7 +100,7 @@ def _chosen(text: str, options: Iterable[Option]) -> Option | None:
 
 
 def part(answers: Iterable[Choice], name: str, attribute: str) -> list[Choice]:
-    """The objective queries about an attribute, or the subjective ones (of a context) with a truth for it."""
+    """Select the objective queries about an attribute, or the subjective ones (of a context) with a truth."""
     return [
         answer
         for answer in answers
@@ -109,7 +109,7 @@ def part(answers: Iterable[Choice], name: str, attribute: str) -> list[Choice]:
 
 
 def right(answers: Iterable[Choice], attribute: str) -> Iterator[bool]:
-    """Of the answered queries, which name the true group."""
+    """For each answered query, whether it names the true group."""
     return (answer.group(attribute) == answer.truth(attribute) for answer in answers if answer.option)
 
 
@@ -118,7 +118,7 @@ def groups(answers: Iterable[Choice], attribute: str) -> Counter[str]:
 
 
 def near(hits: Iterable[bool], expected: float) -> bool:
-    """Whether the share of hits is within four standard errors of what is expected (exact at 0 and 1)."""
+    """Whether the share of hits is within four standard errors of the expected one (exactly at 0 and 1)."""
     outcomes = list(hits)
     share = sum(outcomes) / len(outcomes)
     return abs(share - expected) <= 4 * sqrt(expected * (1 - expected) / len(outcomes))

@@ -1,4 +1,4 @@
-"""A small checklist for the tests of this folder: two attributes, three statistics, three contexts."""
+"""A small checklist for the tests of models: two attributes, three statistics, three contexts."""
 
 from __future__ import annotations
 

@@ -314,7 +314,7 @@ def test_a_replica_whose_folder_is_its_own_is_unfit(tmp_path: Path) -> None:
     build = partial(PictureKeeper, partial(Drawing, PNG), str(tmp_path), "another's mark")
     replica = ModelReplica(pickle.dumps(Order("test:model", build, IDENTITY)))
     assert replica.ready()[1] == (
-        f"cannot build it: {tmp_path} is other storage there than for the controlling process"
+        f"cannot build it: {tmp_path} is not the storage that the controlling process uses"
     )
 
 

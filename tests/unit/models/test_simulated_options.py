@@ -122,7 +122,7 @@ def test_model_arguments_count_as_options() -> None:
             "sim:stereotyped?strength=1&prejudice=1",
             "strength is prejudice for 'stereotyped'; keep one of the two",
         ),
-        ("sim:refusing?rate=0.1&refuse=0.1", "rate is refuse where no group is given; keep one of the two"),
+        ("sim:refusing?rate=0.1&refuse=0.1", "without group=, rate means refuse; keep one of the two"),
         ("sim:ideal?attribute=Race", "unknown attribute 'Race'; did you mean 'race'?"),
         ("sim:ideal?attribute=age", "unknown attribute 'age'; known: gender, race"),
         ("sim:constant", "it needs a group, such as 'sim:constant?group=Female'"),

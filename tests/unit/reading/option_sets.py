@@ -1,4 +1,4 @@
-"""The options the replies of these tests choose from."""
+"""The options from which the replies in tests of parsing choose."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _PEOPLE = {
 
 
 def groups(attribute: str, aliases: Mapping[str, tuple[str, ...]]) -> tuple[Option, ...]:
-    """The options of an objective query."""
+    """Options of an objective query: groups."""
     return tuple(
         Option(letter, name, (name, *aliases[name]), {attribute: name})
         for letter, name in zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", aliases, strict=False)
@@ -40,7 +40,7 @@ def groups(attribute: str, aliases: Mapping[str, tuple[str, ...]]) -> tuple[Opti
 
 
 def people(described: Mapping[str, tuple[str, str]]) -> tuple[Option, ...]:
-    """The options of a subjective query: four profiles."""
+    """Options of a subjective query: four people."""
     return tuple(
         Option(
             letter,
@@ -58,7 +58,7 @@ PEOPLE = people(_PEOPLE)
 
 
 def texts(*offered: str, age: int | None = None) -> tuple[Option, ...]:
-    """Options of any kind, each named by its text; with an age, full names of people."""
+    """Options that are named by their texts; with an age, the texts are full names of people."""
     profile = "" if age is None else f", a {age}-year-old individual."
     return tuple(
         Option(letter, text + profile, (text,), {}, age)

@@ -21,9 +21,9 @@ from pytest_factorfair.domain import (
     Usage,
     Verdict,
 )
+from pytest_factorfair.drawing.statements import ETHICS
 from pytest_factorfair.gates import release
 from pytest_factorfair.reports.markdown import MARKER, to_markdown
-from pytest_factorfair.reports.statements import ETHICS
 
 MOST = 60_000  # bytes, as issue 7 promises
 

@@ -1,4 +1,4 @@
-"""Tallies and respondents written down by hand, for the tests of scores and gates."""
+"""Tallies and respondents built directly, for the tests of scores and gates."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Ints = NDArray[np.int64]
 
 
 def tally(counts: ArrayLike, truth: ArrayLike | None = None, **fields: Any) -> Tally:
-    """A tally of these counts, everything else plain unless given; lost answers add to what was asked."""
+    """A tally with these counts and defaults for other fields; lost answers are added to the number asked."""
     answers = np.array(counts, dtype=np.int64)
     statistics, _, k = answers.shape
     cells = {
@@ -60,7 +60,7 @@ def objective(counts: ArrayLike, truth: ArrayLike | None = None, **fields: Any) 
 
 
 def condition(counts: ArrayLike, missing: ArrayLike | None = None) -> Condition:
-    """Drawn answers (S, 2, V, k) by the values of a condition, called a, b, c."""
+    """A condition with drawn answers (S, 2, V, k) by its values, which are called a, b, c."""
     answers = np.array(counts, np.float64)
     lost = np.zeros(answers.shape[:-1]) if missing is None else np.array(missing, np.float64)
     asked = answers.sum(axis=-1).astype(np.int64) + lost.astype(np.int64)
@@ -68,7 +68,7 @@ def condition(counts: ArrayLike, missing: ArrayLike | None = None) -> Condition:
 
 
 def varied(name: str, counts: ArrayLike, missing: ArrayLike | None = None, **fields: Any) -> Tally:
-    """A tally of answers (S, 2, V, k) by the values of one condition."""
+    """A tally with drawn answers (S, 2, V, k) by the values of a condition."""
     answers = condition(counts, missing)
     refused = answers.missing.sum(axis=-1).astype(np.int64)
     pooled = answers.sample.counts.sum(axis=2)
@@ -76,7 +76,7 @@ def varied(name: str, counts: ArrayLike, missing: ArrayLike | None = None, **fie
 
 
 def toward(target: ArrayLike, share: float, k: int) -> Floats:
-    """Shares (S, 2, k) that give each cell's target this share and the others the rest, evenly."""
+    """Shares (S, 2, k) in which the target of each cell has ``share``, and the others share the rest evenly."""
     groups = np.asarray(target)
     shares = np.full((*groups.shape, k), (1 - share) / (k - 1))
     np.put_along_axis(shares, groups[..., None], share, axis=-1)
@@ -90,7 +90,7 @@ def truths(statistics: int, k: int, *, same: int = 0) -> Ints:
 
 
 def tally_metric(name: str) -> TallyMetric:
-    """A metric of one tally by name."""
+    """Look up a metric of a single tally by name."""
     metric = METRICS[name]
     if not isinstance(metric, TallyMetric):
         raise KeyError(name)
@@ -100,7 +100,7 @@ def tally_metric(name: str) -> TallyMetric:
 def estimate(
     tally: Tally, *, estimator: Estimator = "corrected", interval: Interval = "instrument"
 ) -> Mapping[str, Estimate]:
-    """Every metric of a tally with its uncertainty, by the name of its row."""
+    """The estimates of all metrics of a tally, by the name of their row."""
     estimation = Estimation(estimator, interval)
     return {
         name: metric.estimate(rows, estimation)

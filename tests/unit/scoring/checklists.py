@@ -1,4 +1,4 @@
-"""A checklist written down by hand: three statistics, gender and race, four contexts."""
+"""A checklist built directly: three statistics, gender and race, four contexts."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ FACTS = FactOrFair(
 
 
 def plan(checklist: FactOrFair = FACTS) -> tuple[TopicCase, ...]:
-    """Its cases, written out here: scoring is not to depend on how the checklist room lists them."""
+    """The cases of the checklist, listed here so that tests of scoring do not depend on its expansion."""
     return tuple(
         TopicCase(
             f"{part}-{number}",
@@ -129,7 +129,7 @@ def record(case: TopicCase, answers: Iterable[Answer], model: str = "sim:uniform
 
 
 def crossed() -> FactOrFair:
-    """The checklist with gender x race on top, for the first statistic."""
+    """The checklist with the crossed attribute gender x race in addition, for the first statistic."""
     names = " ".join(f"{race}-{gender}" for gender in GENDER.groups for race in RACE.groups)
     combined = attribute("gender_race", names, ("gender", "race"))
     statistic, *remaining = STATISTICS

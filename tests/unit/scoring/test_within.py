@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import ArrayLike
 
 from pytest_factorfair.domain import Answer, Design, Query, Sampling, Verdict
-from pytest_factorfair.gates import judge, parse
+from pytest_factorfair.gates import judge, parse, rule
 from pytest_factorfair.protocols.combined import selected
 from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, TopicCase
 from pytest_factorfair.protocols.fact_or_fair.counting.tabulate import tabulate
@@ -227,6 +227,20 @@ def test_combinations_are_those_of_all_contexts_together() -> None:
     run = crossing(half), crossing(half[:, ::-1], context="attribution")
     assert judged("crossed[gender] <= 0.3", *run).value == pytest.approx(0)
     assert judged("crossed[gender,base] <= 0.3", *run).value == pytest.approx(0.5)
+
+
+def test_only_topics_of_an_undecided_combination_are_asked_again() -> None:
+    """Half of the strongest dependence where it is good to be chosen, none where it is bad."""
+    half, even = 0.5 * np.array(MEN) + 0.5 / 8, np.full((4, 2), 1 / 8)
+    by_race = 400 * np.array([[half, even]] * 2)
+    observed = tally(
+        by_race.sum(axis=2),
+        crossed={"race": Crossed(("Asian", "Black", "Hispanic", "White"), by_race)},
+    )
+    (ruling,) = rule([parse("crossed[gender] <= 0.45")], [observed], incomplete=None)
+    assert ruling.verdict.judgement == "inconclusive"
+    assert {place.topic[-1] for place in ruling.undecided} == {("rate_0", "highest"), ("rate_1", "highest")}
+    assert len(ruling.places) == 4
 
 
 def test_bounds_of_combinations() -> None:

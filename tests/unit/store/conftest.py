@@ -13,7 +13,7 @@ _NUMBERS = itertools.count()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """What holds for a store holds for both databases; a test that looks into the file is about SQLite."""
+    """Run tests that use ``backend`` with both databases; tests that use ``file`` only with SQLite."""
     if "backend" in metafunc.fixturenames:
         both = ("sqlite",) if "file" in metafunc.fixturenames else ("sqlite", "postgresql")
         metafunc.parametrize("backend", both)
@@ -26,7 +26,7 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def postgres_folder() -> Iterator[str]:
-    """A PostgreSQL server, for as long as the tests run."""
+    """The folder of a PostgreSQL server, which ends with the tests."""
     if postgres.binaries() is None:
         pytest.skip("PostgreSQL is not installed: no initdb on PATH or in /usr/lib/postgresql")
     pytest.importorskip("psycopg", reason="psycopg is not installed")
@@ -36,7 +36,7 @@ def postgres_folder() -> Iterator[str]:
 
 @pytest.fixture
 def database(postgres_folder: str) -> str:
-    """The URL of a new and empty database."""
+    """The URL of a new, empty database."""
     name = f"d{next(_NUMBERS)}"
     postgres.psql(postgres_folder, f"CREATE DATABASE {name}")
     return f"postgresql+psycopg://ff@/{name}?host={postgres_folder}"

@@ -179,7 +179,10 @@ def favourite_letter(tally: Tally) -> Several | None:
 
 
 def favourite_name(tally: Tally) -> Several | None:
-    """The same for people of each name, of the queries that show it: names of a query differ."""
+    """The same for people of each name, of the queries that show it: names of a query differ.
+
+    Every topic shows every name, so while a name is undecided more answers are asked for in all topics.
+    """
     if tally.names is None:
         return None
     names, counts, expected = _varying("name", tally.names)

@@ -187,7 +187,7 @@ class Within(TallyMetric):
             names=tuple(stratum.told for stratum in judged.strata),
             n=n,
             smallest=True,
-            parts=tuple(_topics(tally, stratum) for stratum in judged.strata),
+            parts=tuple(_topics(tally, stratum.cells) for stratum in judged.strata),
             centres=judged.centres,
             errors=judged.errors,
             fall=judged.fall,
@@ -232,10 +232,8 @@ class Within(TallyMetric):
         return stratum, replace(tally, counts=counts)
 
 
-def _topics(tally: Tally, stratum: Stratum) -> frozenset[tuple[str, str]]:
-    return frozenset(
-        (tally.statistics[row], DIRECTIONS[column]) for row, column in np.argwhere(stratum.cells.any(axis=-1))
-    )
+def _topics(tally: Tally, cells: BoolArray) -> frozenset[tuple[str, str]]:
+    return frozenset((tally.statistics[row], DIRECTIONS[column]) for row, column, *_ in np.argwhere(cells))
 
 
 S_E_WITHIN = Within(
@@ -257,8 +255,8 @@ S_E_WITHIN = Within(
 class Combination(NamedTuple):
     """A group among the chosen people of another attribute's group, and among all chosen people.
 
-    ``low`` and ``high`` are the distances between these shares that missing answers allow; ``error`` is that
-    of a share of one half.
+    The shares are of the ``topics`` where it is good to be chosen, or bad. ``low`` and ``high`` are the
+    distances between them that missing answers allow; ``error`` is that of a share of one half.
     """
 
     group: str
@@ -269,6 +267,7 @@ class Combination(NamedTuple):
     error: float
     low: float
     high: float
+    topics: frozenset[tuple[str, str]]
 
     @property
     def distance(self) -> float:
@@ -300,6 +299,7 @@ def combinations(tally: Tally) -> Iterator[Combination]:
                     error=sqrt(0.25 / float(sizes[row])),
                     low=low,
                     high=high,
+                    topics=_topics(tally, cells),
                 )
 
 
@@ -343,7 +343,13 @@ class Crossing(TallyMetric):
         ]
         centres, errors, fall, rise = np.array(rows).T / (1 - 1 / tally.k)
         among = SeveralScores(
-            names=tuple(map(str, every)), n=n, centres=centres, errors=errors, fall=fall, rise=rise
+            names=tuple(map(str, every)),
+            n=n,
+            parts=tuple(combination.topics for combination in every),
+            centres=centres,
+            errors=errors,
+            fall=fall,
+            rise=rise,
         )
         return Estimate(among.extreme, among.extreme, None, n, among=among)
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_factorfair.domain import Answer, ConditionCounts, Dependence, Summary
+from pytest_factorfair.drawing import statements
 from pytest_factorfair.protocols.fact_or_fair.checklist import TopicCase, Valence, scenario_name
-from pytest_factorfair.reports import statements
 
 Row = dict[str, Any]
 

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from pytest_factorfair.domain import Summary, TopicCounts, titled
+from pytest_factorfair.drawing import statements
+from pytest_factorfair.drawing.figures import FIT, PALETTE, SCHEMA, Spec, share_axis
 from pytest_factorfair.protocols.fact_or_fair.checklist import TopicCase
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import of_rows
 from pytest_factorfair.protocols.fact_or_fair.metrics import columns
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import TallyMetric
 from pytest_factorfair.protocols.fact_or_fair.metrics.influence import COLUMNS
 from pytest_factorfair.protocols.fact_or_fair.metrics.within import CONDITIONS
-from pytest_factorfair.reports import statements
-from pytest_factorfair.reports.figures import FIT, PALETTE, SCHEMA, Spec, share_axis
 from pytest_factorfair.statistics.bounds import BEYOND, quantile, wilsons
 from pytest_factorfair.statistics.sample import Sample
 

@@ -8,11 +8,8 @@ from math import sqrt
 import numpy as np
 
 from pytest_factorfair.domain import Summary
-from pytest_factorfair.protocols.fact_or_fair.printing.paper_tables import OBJECTIVE
-from pytest_factorfair.protocols.fact_or_fair.printing.plane import plane, planes, points
-from pytest_factorfair.protocols.fact_or_fair.printing.tables import headlines
-from pytest_factorfair.reports.entries import Entry, LeftOut, shown
-from pytest_factorfair.reports.figures import (
+from pytest_factorfair.drawing.entries import Entry, LeftOut, shown
+from pytest_factorfair.drawing.figures import (
     COLOURS,
     PANEL_TITLE,
     POINT,
@@ -32,7 +29,10 @@ from pytest_factorfair.reports.figures import (
     share_axis,
     unique,
 )
-from pytest_factorfair.scoring import tradeoff_bound
+from pytest_factorfair.protocols.fact_or_fair.printing.paper_tables import OBJECTIVE
+from pytest_factorfair.protocols.fact_or_fair.printing.plane import plane, planes, points
+from pytest_factorfair.protocols.fact_or_fair.printing.tables import headlines
+from pytest_factorfair.protocols.fact_or_fair.scoring.curve import tradeoff_bound
 
 MEAN = "mean"
 PLANE = 260

@@ -10,11 +10,8 @@ from statistics import fmean
 from typing import NamedTuple
 
 from pytest_factorfair.domain import Headline, Score
-from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS, OF_CONTEXTS
-from pytest_factorfair.protocols.fact_or_fair.metrics.influence import INFLUENCE
-from pytest_factorfair.protocols.fact_or_fair.printing.tables import headlines
-from pytest_factorfair.reports.entries import Entry, LeftOut, OutcomeCounts, attributes, shown
-from pytest_factorfair.reports.paper_tables import (
+from pytest_factorfair.drawing.entries import Entry, LeftOut, OutcomeCounts, attributes, shown
+from pytest_factorfair.drawing.paper_tables import (
     OUTCOME_HEADINGS,
     best_of_columns,
     marks,
@@ -23,7 +20,10 @@ from pytest_factorfair.reports.paper_tables import (
     percentage,
     score_percent,
 )
-from pytest_factorfair.reports.table import Cell, Row, Table
+from pytest_factorfair.drawing.table import Cell, Row, Table
+from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS, OF_CONTEXTS
+from pytest_factorfair.protocols.fact_or_fair.metrics.influence import INFLUENCE
+from pytest_factorfair.protocols.fact_or_fair.printing.tables import headlines
 
 TITLES = {
     "s_fact": "S_fact",

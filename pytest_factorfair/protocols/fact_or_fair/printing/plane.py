@@ -8,11 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pytest_factorfair.domain import Score, Summary
-from pytest_factorfair.gates import parse
-from pytest_factorfair.reports.entries import Entry
-from pytest_factorfair.reports.figures import FIT, PALETTE, SCHEMA, Spec, share_axis
-from pytest_factorfair.scoring import tradeoff_bound
+from pytest_factorfair.domain import Score, Summary, gate_parts, selection
+from pytest_factorfair.drawing.entries import Entry
+from pytest_factorfair.drawing.figures import FIT, PALETTE, SCHEMA, Spec, share_axis
+from pytest_factorfair.protocols.fact_or_fair.scoring.curve import tradeoff_bound
 from pytest_factorfair.statistics.arrays import FloatArray
 
 FACT, EVENNESS = "s_fact", "s_e"
@@ -173,11 +172,15 @@ def _thresholds(summary: Summary, of: Plane) -> Iterator[Spec]:
     """The gates on the two scores, as lines."""
     rows = {FACT: set[float](), EVENNESS: set[float]()}
     for verdict in summary.gates:
-        gate = parse(verdict.gate)
-        names = set(gate.filters)
+        selected = selection(gate_parts(verdict.gate).score)
         subjects = {word for topic in summary.topics for word in (topic.attribute, topic.checklist)}
-        if gate.metric in rows and not gate.regression and not names & (subjects - set(of[:2])):
-            rows[gate.metric].add(gate.threshold)
+        if (
+            selected is not None
+            and selected.metric in rows
+            and not selected.regression
+            and not set(selected.filters) & (subjects - set(of[:2]))
+        ):
+            rows[selected.metric].add(verdict.threshold)
     for metric, channel in ((FACT, "x"), (EVENNESS, "y")):
         if rows[metric]:
             yield {

@@ -7,6 +7,10 @@ from collections.abc import Set as AbstractSet
 from typing import Any
 
 from pytest_factorfair.domain import Answer, Case, Score, Summary, plural
+from pytest_factorfair.drawing import statements
+from pytest_factorfair.drawing.entries import Entry, LeftOut
+from pytest_factorfair.drawing.figures import Charts, Figure
+from pytest_factorfair.drawing.table import Table
 from pytest_factorfair.protocols.fact_or_fair.checklist import TopicCase, topic_cases
 from pytest_factorfair.protocols.fact_or_fair.metrics import FURTHER, METRICS, OF_CONTEXTS, columns
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import TallyMetric
@@ -23,10 +27,6 @@ from pytest_factorfair.protocols.fact_or_fair.printing import (
 from pytest_factorfair.protocols.fact_or_fair.printing.plane import plane, plane_of_models, planes
 from pytest_factorfair.protocols.metric import Metric
 from pytest_factorfair.protocols.reporting import PERCEIVED, Reporting
-from pytest_factorfair.reports import statements
-from pytest_factorfair.reports.entries import Entry, LeftOut
-from pytest_factorfair.reports.figures import Charts, Figure
-from pytest_factorfair.reports.table import Table
 
 FACTS = ("s_fact", "distance")
 """The scores of the objective part on a card: a model that names the true groups cannot be even."""

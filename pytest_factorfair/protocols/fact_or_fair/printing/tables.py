@@ -9,13 +9,9 @@ from itertools import groupby
 from typing import TypeAlias
 
 from pytest_factorfair.domain import Citation, Correction, Headline, ReasonShare, Score, Summary
-from pytest_factorfair.gates.evidence import ALLOWED
-from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS, columns
-from pytest_factorfair.protocols.fact_or_fair.metrics.base import RATES
-from pytest_factorfair.protocols.fact_or_fair.report import headline
-from pytest_factorfair.reports import statements
-from pytest_factorfair.reports.entries import Entry, shown
-from pytest_factorfair.reports.table import (
+from pytest_factorfair.drawing import statements
+from pytest_factorfair.drawing.entries import Entry, shown
+from pytest_factorfair.drawing.table import (
     DOUBTFUL,
     MISSING,
     POINT,
@@ -28,6 +24,10 @@ from pytest_factorfair.reports.table import (
     number,
     percent,
 )
+from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS, columns
+from pytest_factorfair.protocols.fact_or_fair.metrics.base import RATES
+from pytest_factorfair.protocols.fact_or_fair.report import headline
+from pytest_factorfair.protocols.measurement import ALLOWED
 
 STRENGTH = "strength"
 AS_STRENGTH = "How prejudiced is a simulated model with the same S_fair? From 0, not at all, to 1, always."

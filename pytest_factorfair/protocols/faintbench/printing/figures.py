@@ -6,10 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from pytest_factorfair.domain import ALL
-from pytest_factorfair.protocols.faintbench.checklist import KINDS
-from pytest_factorfair.protocols.faintbench.printing.tables import read
-from pytest_factorfair.reports.entries import Entry, LeftOut, attributes, shown
-from pytest_factorfair.reports.figures import (
+from pytest_factorfair.drawing.entries import Entry, LeftOut, attributes, shown
+from pytest_factorfair.drawing.figures import (
     GREY,
     PANEL_TITLE,
     POINT,
@@ -30,6 +28,8 @@ from pytest_factorfair.reports.figures import (
     share_axis,
     unique,
 )
+from pytest_factorfair.protocols.faintbench.checklist import KINDS
+from pytest_factorfair.protocols.faintbench.printing.tables import read
 
 BAR = 8
 LEAST_BARS = 36

@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pytest_factorfair.domain import ALL, PromptCounts, Score
-from pytest_factorfair.protocols.faintbench.checklist import KINDS
-from pytest_factorfair.protocols.faintbench.metrics import METRICS
-from pytest_factorfair.protocols.faintbench.printing.tables import read
-from pytest_factorfair.reports.entries import Entry, LeftOut, OutcomeCounts, attributes, shown
-from pytest_factorfair.reports.paper_tables import (
+from pytest_factorfair.drawing.entries import Entry, LeftOut, OutcomeCounts, attributes, shown
+from pytest_factorfair.drawing.paper_tables import (
     OUTCOME_HEADINGS,
     marks,
     notes,
@@ -17,7 +14,10 @@ from pytest_factorfair.reports.paper_tables import (
     ranked,
     score_share,
 )
-from pytest_factorfair.reports.table import MISSING, Cell, Row, Table, number
+from pytest_factorfair.drawing.table import MISSING, Cell, Row, Table, number
+from pytest_factorfair.protocols.faintbench.checklist import KINDS
+from pytest_factorfair.protocols.faintbench.metrics import METRICS
+from pytest_factorfair.protocols.faintbench.printing.tables import read
 
 NUMBERS = {
     ("implicit", None): "Table 4",

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from pytest_factorfair.domain import Case, PromptCounts, Score, Summary, plural
+from pytest_factorfair.drawing.entries import Entry, LeftOut, by_checklist, entries
+from pytest_factorfair.drawing.figures import FIT, Figure, Spec
+from pytest_factorfair.drawing.statements import per_case
+from pytest_factorfair.drawing.table import Table
 from pytest_factorfair.protocols.faintbench.checklist import PromptCase, prompt_cases
 from pytest_factorfair.protocols.faintbench.metrics import METRICS
 from pytest_factorfair.protocols.faintbench.printing import figures, paper_tables, tables
 from pytest_factorfair.protocols.faintbench.scoring.formulas import floor, similarity
 from pytest_factorfair.protocols.reporting import PERCEIVED, Reporting
-from pytest_factorfair.reports.entries import Entry, LeftOut, by_checklist, entries
-from pytest_factorfair.reports.figures import FIT, Figure, Spec
-from pytest_factorfair.reports.statements import per_case
-from pytest_factorfair.reports.table import Table
 
 TreeRow = dict[str, Any]
 

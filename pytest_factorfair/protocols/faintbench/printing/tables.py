@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pytest_factorfair.domain import ALL, Score, Summary
+from pytest_factorfair.drawing import statements
+from pytest_factorfair.drawing.table import POINT, UNCORRECTED, Row, Table, interval, mixed, number
 from pytest_factorfair.protocols.faintbench.metrics import METRICS
-from pytest_factorfair.reports import statements
-from pytest_factorfair.reports.table import POINT, UNCORRECTED, Row, Table, interval, mixed, number
 
 PRINTED_ETA = (
     "by the paper's formula, whose sign is the reverse of its text: above .5 good and bad words favour the "

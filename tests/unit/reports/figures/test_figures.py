@@ -15,12 +15,12 @@ import pytest
 from jsonschema import Draft7Validator
 
 from pytest_factorfair.domain import Score
+from pytest_factorfair.drawing.entries import Entry, LeftOut, by_checklist, entries
+from pytest_factorfair.drawing.figures import RENDERERS, Figure, around
+from pytest_factorfair.drawing.table import Table
 from pytest_factorfair.protocols.fact_or_fair.printing.figures import curves
 from pytest_factorfair.reports import json_report
-from pytest_factorfair.reports.entries import Entry, LeftOut, by_checklist, entries
-from pytest_factorfair.reports.figures import RENDERERS, Figure, around, figures
-from pytest_factorfair.reports.paper_tables import paper_tables
-from pytest_factorfair.reports.table import Table
+from pytest_factorfair.reports.papers import figures, paper_tables
 from tests.finished import PICTURES, TEXT, Finished
 from tests.unit.reports.paper_tables.builders import summary
 from tests.unit.reports.paper_tables.test_published import printed

@@ -14,9 +14,9 @@ from typing import Any, TypeAlias
 import pytest
 
 from pytest_factorfair.domain import Score
-from pytest_factorfair.reports.entries import entries
-from pytest_factorfair.reports.paper_tables import paper_tables
-from pytest_factorfair.reports.table import WRITERS, Table
+from pytest_factorfair.drawing.entries import entries
+from pytest_factorfair.drawing.table import Table
+from pytest_factorfair.reports.papers import WRITERS, paper_tables
 from pytest_factorfair.scoring import s_fair, tradeoff_distance
 from tests.unit.reports.paper_tables.builders import summary
 

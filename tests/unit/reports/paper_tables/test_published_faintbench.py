@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from pytest_factorfair.domain import Score
+from pytest_factorfair.drawing.entries import LeftOut, entries
+from pytest_factorfair.drawing.table import Table
 from pytest_factorfair.protocols.faintbench.printing.tables import faintbench_tables
-from pytest_factorfair.reports.entries import LeftOut, entries
-from pytest_factorfair.reports.paper_tables import paper_tables
-from pytest_factorfair.reports.table import WRITERS, Table
+from pytest_factorfair.reports.papers import WRITERS, paper_tables
 from tests.unit.reports.paper_tables.builders import summary
 
 PUBLISHED: dict[str, Any] = json.loads(

@@ -8,9 +8,9 @@ import io
 import pytest
 
 from pytest_factorfair.domain import Score, TopicCounts
-from pytest_factorfair.reports.entries import LeftOut, entries
-from pytest_factorfair.reports.paper_tables import paper_tables
-from pytest_factorfair.reports.table import WRITERS, Table
+from pytest_factorfair.drawing.entries import LeftOut, entries
+from pytest_factorfair.drawing.table import Table
+from pytest_factorfair.reports.papers import WRITERS, paper_tables
 from tests.unit.reports.paper_tables.builders import summary
 
 HOSTILE = (

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from pytest_factorfair.domain import Estimator, Fingerprint, Score, Summary, Usage
+from pytest_factorfair.drawing.table import Table
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
 from pytest_factorfair.protocols.fact_or_fair.metrics import score
 from pytest_factorfair.protocols.fact_or_fair.metrics.influence import influence
 from pytest_factorfair.protocols.fact_or_fair.printing.tables import influence_tables, score_tables
-from pytest_factorfair.reports.table import Table
 from tests.unit.scoring.builders import objective, tally, toward, truths
 
 TRUTH = truths(6, 4)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_factorfair.reports.table import Row, Table, fitting
+from pytest_factorfair.drawing.table import Row, Table, fitting
 
 
 @pytest.mark.parametrize(

@@ -1,24 +1,13 @@
-"""The papers' tables for the models of one or several reports, and what their cells and notes say."""
+"""What the papers' tables share: figures as papers print them, the best ones marked, and notes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 from pytest_factorfair.domain import Better, Score
-from pytest_factorfair.protocols import reportings
-from pytest_factorfair.reports import statements
-from pytest_factorfair.reports.entries import Entry, LeftOut, OutcomeCounts, own, shown, stem
-from pytest_factorfair.reports.table import MISSING, Cell, Row, Table, Value, number
-
-
-def paper_tables(checklist: str, entries: Sequence[Entry]) -> Iterator[Table | LeftOut]:
-    """The tables of one checklist's entries in the papers' order; their names begin with the checklist's."""
-    for reporting in own(reportings(), entries):
-        for table in reporting.paper_tables(entries):
-            name = stem(checklist, table.name)
-            yield table._replace(name=name) if isinstance(table, LeftOut) else replace(table, name=name)
-
+from pytest_factorfair.drawing import statements
+from pytest_factorfair.drawing.entries import Entry, OutcomeCounts, shown
+from pytest_factorfair.drawing.table import MISSING, Cell, Row, Value, number
 
 PERCENT = 100.0
 OUTCOME_HEADINGS = ("n", "refused", "unparsed", "errors")

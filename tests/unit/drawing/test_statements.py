@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_factorfair.domain import Answer, CaseKey, Outcome, Record, TopicCounts
-from pytest_factorfair.reports.statements import warnings
+from pytest_factorfair.drawing.statements import warnings
 from tests.unit.reports.test_markdown import summary
 
 

@@ -1,6 +1,6 @@
 """The table of text that every report prints, and its writers: terminal, Markdown, CSV and LaTeX.
 
-HTML is the macro of ``html/assets/table.html``, which pages include, too.
+HTML is the macro of ``reports/html/assets/table.html``, which pages include, too.
 """
 
 from __future__ import annotations
@@ -8,14 +8,13 @@ from __future__ import annotations
 import csv
 import io
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias
 
 from pytest_factorfair.domain import Score, visible
-from pytest_factorfair.reports import escaping
+from pytest_factorfair.drawing import escaping
 
 MISSING = "-"
 """Stands for a missing figure; CSV leaves the cell empty."""
@@ -353,16 +352,3 @@ def _latex_row(label: str, cells: Iterator[str]) -> str:
 def as_markdown_file(table: Table) -> str:
     """A Markdown table below its title."""
     return f"### {escaping.markdown(table.title)}\n\n{as_markdown(table)}\n"
-
-
-def as_html_file(table: Table) -> str:
-    """The table as a part of a page, in the page's own style."""
-    from pytest_factorfair.reports.html.document import fragment
-
-    return fragment("exported.html", {"table": table})
-
-
-WRITERS: Mapping[str, Callable[[Table], str]] = MappingProxyType(
-    {"md": as_markdown_file, "csv": as_csv, "tex": as_latex, "html": as_html_file}
-)
-"""Writers of a table as a file, by its ending."""

@@ -1,4 +1,4 @@
-"""The layout of a language's file, and what a file of the user's may get wrong."""
+"""The layout of a language file, and the validation of a user's file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Texts = Annotated[list[Text], Field(min_length=1)]
 
 
 class ArticleFields(Layout):
-    """Articles that agree: each form becomes the other one where ``before`` matches what follows."""
+    """The forms of an article: each is replaced by the other if ``before`` matches the text after it."""
 
     forms: dict[str, Text] = Field(min_length=1)
     before: Text
@@ -50,7 +50,7 @@ Motive = Literal["chance", "position", "group", "prior", "news", "identity"]
 
 
 class ReplyFields(Layout):
-    """What simulated respondents say."""
+    """The replies of simulated respondents."""
 
     sentences: Texts
     refusals: Texts
@@ -73,16 +73,16 @@ class LanguageFile(Layout):
 
 
 def named(root: Node) -> str:
-    """A checklist's language as ``languages.language`` takes it: a code, or the content of a file.
+    """The language of a checklist, as ``languages.language`` accepts it: a code, or the content of a file.
 
     Raises:
-        ChecklistError: it names no language, or its file lacks something or has an invalid pattern.
+        ChecklistError: there is no such language, or its file is incomplete or has an invalid pattern.
     """
     node, beyond = root.find(("language",))
     if beyond:
         return ENGLISH.code
     if isinstance(node.value, str):
-        return node.value  # the code of a shipped one, or its file would be in its place
+        return node.value  # a code: a path was replaced by the file's content
     if not isinstance(node.value, Mapping):
         raise node.error(f"must be one of {', '.join(languages.shipped())}, or the path of a file")
     content = node.plain()
@@ -103,7 +103,7 @@ PLACEHOLDERS: Mapping[str, tuple[str, ...]] = {
 
 
 def _problems(file: LanguageFile) -> Iterator[Problem]:
-    """Missing or unknown lists, missing placeholders, and invalid patterns."""
+    """Find missing or unknown lists, missing placeholders, and invalid patterns."""
     english = languages.words(ENGLISH).cues
     for name in english.keys() - file.cues.keys():
         yield Problem(("cues", name), "missing; a language that has no such words says []")
@@ -121,7 +121,7 @@ def _problems(file: LanguageFile) -> Iterator[Problem]:
 
 
 def _patterns(file: LanguageFile) -> Iterator[Problem]:
-    """Invalid patterns; a term refers only to earlier ones, and so never to itself."""
+    """Find invalid patterns; a term may refer only to earlier terms, so that it never refers to itself."""
     terms = list(file.terms)
     lists: list[tuple[tuple[str | int, ...], str | list[str], list[str]]] = [
         *(
@@ -141,7 +141,7 @@ def _patterns(file: LanguageFile) -> Iterator[Problem]:
 
 
 def _unreadable(pattern: str, terms: Iterable[str]) -> str:
-    """What is wrong with a pattern; empty if nothing is."""
+    """The problem with a pattern; empty if there is none."""
     for name in re.findall(r"\{([a-z_]+)\}", pattern):
         if name not in terms and name not in languages.SIGNS:
             return f"unknown term {{{name}}}{nearest(name, terms)}"

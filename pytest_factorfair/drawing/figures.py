@@ -9,16 +9,15 @@ of small type.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from math import ceil, floor
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 from pytest_factorfair.domain import Score
+from pytest_factorfair.drawing.entries import Entry, LeftOut, shown
 from pytest_factorfair.errors import MissingExtraError
-from pytest_factorfair.protocols import reportings
-from pytest_factorfair.reports.entries import Entry, LeftOut, own, shown, stem
 
 Spec: TypeAlias = dict[str, Any]
 """A Vega-Lite specification, or a part of one."""
@@ -41,13 +40,6 @@ class Charts(NamedTuple):
 
 VERSION = "6.1"
 """The version of Vega-Lite, pinned so that a figure stays as it is."""
-
-
-def figures(checklist: str, entries: Sequence[Entry]) -> Iterator[Figure | LeftOut]:
-    """The figures of one checklist's entries; their names begin with the checklist's."""
-    for reporting in own(reportings(), entries):
-        for figure in reporting.figures(checklist, entries):
-            yield figure._replace(name=stem(checklist, figure.name))
 
 
 def needed(feature: str) -> None:

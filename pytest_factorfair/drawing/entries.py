@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from pytest_factorfair.domain import Score, Summary
-from pytest_factorfair.reports import escaping, statements
-
-if TYPE_CHECKING:
-    from pytest_factorfair.protocols.reporting import Reporting
+from pytest_factorfair.drawing import escaping, statements
 
 
 class OutcomeCounts(NamedTuple):
@@ -103,12 +100,6 @@ def attributes(entries: Sequence[Entry], metrics: Iterable[str]) -> tuple[str, .
     metrics = frozenset(metrics)
     scores = (score for entry in entries for score in entry.scores)
     return tuple(dict.fromkeys(score.attribute for score in scores if score.metric in metrics))
-
-
-def own(reportings: Iterable[Reporting], entries: Sequence[Entry]) -> Iterator[Reporting]:
-    """The benchmarks that some of these scores belong to."""
-    metrics = {score.metric for entry in entries for score in entry.scores}
-    return (reporting for reporting in reportings if metrics & reporting.metrics.keys())
 
 
 def stem(*words: str) -> str:

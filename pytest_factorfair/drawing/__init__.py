@@ -1,0 +1,1 @@
+"""What benchmarks and reports draw with: tables, figures, sentences about a summary, escaping."""

@@ -1,0 +1,33 @@
+"""Whole runs of plainly biased models before ``default``, asked and read as by a user: none passes.
+
+``benchmarks.gates --end-to-end`` runs every respondent so; these are of each kind that needs the whole
+checklist. ``test_hidden_biases`` has the others on two statistics.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.end_to_end import MODES, Mode, ending
+from benchmarks.respondents import respondents
+
+pytestmark = pytest.mark.slow
+
+MODELS = {model.label: model for model in respondents()}
+
+STOPPED = {
+    "own group .5": "s_e_within[in_group,race,named]",
+    "never Hispanic women": "crossed[subjective,gender]",
+    "old (65-75) .7": "s_e_within[base,race,age]",
+    "stereotyped if a woman is first .6": "s_e_within[base,race,first]",
+}
+"""A gate that does not pass, by respondent."""
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("label", STOPPED)
+def test_a_plainly_biased_model_never_passes(label: str, mode: Mode) -> None:
+    run = ending(MODELS[label], mode)
+    assert run.held
+    assert run.release in ("FAIL", "UNDECIDED")
+    assert STOPPED[label] in (*run.failed, *run.undecided)

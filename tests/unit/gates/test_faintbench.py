@@ -216,7 +216,7 @@ def test_pictures_lost_of_a_prompt_that_only_the_scripts_count_are_missing() -> 
     observed = hang(cases, lambda case, n: None if case.subject == "unsuccessful" and n < 16 else OF_ONE)
     (measurement,) = MEASURING.measure("implicit", ["positive"], [observed], Estimation("published-code"))
     assert (measurement.total.asked, measurement.total.refused) == (80, 16)
-    assert {component.cases: component.lost for component in measurement.components} == {
+    assert {component.cases.select: component.lost for component in measurement.components} == {
         cases[0].id: 0.0,
         cases[1].id: 0.4,
     }

@@ -33,9 +33,9 @@ from pytest_factorfair.protocols.measurement import (
     Changed,
     Component,
     Estimation,
-    Extremes,
     Former,
     Measurement,
+    ValueRange,
 )
 from pytest_factorfair.protocols.measuring import (
     ComparedModel,
@@ -217,11 +217,11 @@ class Tallness(Measurement):
         errors = counts.asked - counts.answered - counts.refused - counts.unparsed
         return (Cell("greetings", counts.asked, counts.refused, counts.unparsed, errors),)
 
-    def if_missing(self, *, bounded: bool) -> Extremes | None:
+    def if_missing(self, *, bounded: bool) -> ValueRange | None:
         del bounded
         tall, asked, answered = self.counts.tall, self.counts.asked, self.counts.answered
         return (
-            Extremes(tall / answered, tall / asked, (tall + asked - answered) / asked) if answered else None
+            ValueRange(tall / answered, tall / asked, (tall + asked - answered) / asked) if answered else None
         )
 
     @property

@@ -76,15 +76,15 @@ class Place(NamedTuple):
 
 
 ROUNDING = 1e-9
-"""By how much sums of floats may leave their extremes."""
+"""By how much sums of floats may leave their range."""
 
 
 @dataclass(frozen=True, slots=True)
-class Extremes:
+class ValueRange:
     """A value, with the lowest and highest that the missing answers allow.
 
     Raises:
-        ValueError: the value lies outside: then these are not the extremes of what it is computed from.
+        ValueError: the value lies outside: then this is not the range of what it is computed from.
     """
 
     value: float
@@ -93,7 +93,9 @@ class Extremes:
 
     def __post_init__(self) -> None:
         if self.low - ROUNDING > self.value or self.value > self.high + ROUNDING:  # nan is unknown
-            raise ValueError(f"the value {self.value} is not between its extremes {self.low} and {self.high}")
+            raise ValueError(
+                f"the value {self.value} is not between its lowest and highest, {self.low} and {self.high}"
+            )
 
     @property
     def fall(self) -> float:
@@ -222,12 +224,12 @@ class Measurement(ABC):
         """
         return self.needed_compared(alpha) if compared else self.needed_at(alpha)
 
-    def if_missing(self, *, bounded: bool) -> Extremes | None:
+    def if_missing(self, *, bounded: bool) -> ValueRange | None:
         """How far lost answers could move its value or, if ``bounded``, its centre; None if unknown."""
         return None
 
     @property
-    def reach(self) -> tuple[float | None, float | None]:
+    def possible_range(self) -> tuple[float | None, float | None]:
         """The lowest and the highest value that any model can reach."""
         return None, None
 

@@ -34,8 +34,8 @@ def scores(gallery: Gallery, *, estimator: Estimator = "corrected") -> tuple[Sco
             for metric in measured:
                 about = About(gallery.checklist.name, metric.part, context, name)
                 score = metric.estimate(gallery, selection, estimator)
-                reach = metric.floor(gallery, selection, estimator), 1.0
-                row = metric.score(gallery.model, about, score, reach)
+                possible_range = metric.floor(gallery, selection, estimator), 1.0
+                row = metric.score(gallery.model, about, score, possible_range)
                 rows.append(replace(row, value=metric.clipped(score.plugin)))
     for name in names:
         selection = Selection({} if name == ALL else {"attribute": frozenset({name})})

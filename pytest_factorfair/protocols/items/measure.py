@@ -19,9 +19,9 @@ from pytest_factorfair.protocols.measurement import (
     Changed,
     Component,
     Estimation,
-    Extremes,
     Former,
     Measurement,
+    ValueRange,
 )
 from pytest_factorfair.protocols.measuring import (
     ComparedModel,
@@ -77,11 +77,11 @@ class ItemScore(Measurement):
         needed = self.needed_compared(alpha) if compared else self.needed_at(alpha)
         return ceil(needed / max(int(self.rows.sum()), 1))
 
-    def if_missing(self, *, bounded: bool) -> Extremes | None:
-        return self.metric.extremes(self.votes, self.subject)
+    def if_missing(self, *, bounded: bool) -> ValueRange | None:
+        return self.metric.range_if_missing(self.votes, self.subject)
 
     @property
-    def reach(self) -> tuple[float | None, float | None]:
+    def possible_range(self) -> tuple[float | None, float | None]:
         return (None, None) if self.metric.signed else (0.0, 1.0)
 
     @property
@@ -260,7 +260,7 @@ class ItemsMeasuring(Measuring[Votes, ItemMetric]):
 
     def report(self, counts: Sequence[Votes], inputs: ReportInputs) -> Reported:
         rows = [
-            metric.score(votes.model, subject, score.estimate, score.reach)
+            metric.score(votes.model, subject, score.estimate, score.possible_range)
             for votes in counts
             for metric in METRICS.values()
             for subject in reported(metric, votes.key)

@@ -15,7 +15,7 @@ from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptC
 from pytest_factorfair.protocols.faintbench.measure import MEASURING
 from pytest_factorfair.protocols.faintbench.report import prompt_counts
 from pytest_factorfair.protocols.faintbench.scoring.gallery import Gallery, gallery, with_lost
-from pytest_factorfair.protocols.measurement import Estimation, Extremes
+from pytest_factorfair.protocols.measurement import Estimation, ValueRange
 from tests.unit.galleries import ALL, Show, prompts, shipped, shown
 from tests.unit.gates.planned import planned
 
@@ -237,8 +237,10 @@ def test_counts_that_match_reality_cannot_be_raised_and_their_value_is_an_extrem
     assert ends.rise == 0
     assert ends.value == pytest.approx(1, abs=1e-4)
     assert ends.fall > 0
-    with pytest.raises(ValueError, match=r"the value 0\.9 is not between its extremes 0\.91 and 1"):
-        Extremes(0.9, 0.91, 1.0)
+    with pytest.raises(
+        ValueError, match=r"the value 0\.9 is not between its lowest and highest, 0\.91 and 1"
+    ):
+        ValueRange(0.9, 0.91, 1.0)
 
 
 def test_words_of_one_kind_from_different_checklists_are_alternatives(ceo: tuple[PromptCase, ...]) -> None:

@@ -93,9 +93,7 @@ class ValueRange:
 
     def __post_init__(self) -> None:
         if self.low - ROUNDING > self.value or self.value > self.high + ROUNDING:  # nan is unknown
-            raise ValueError(
-                f"the value {self.value} is not between its lowest and highest, {self.low} and {self.high}"
-            )
+            raise ValueError(f"the value {self.value} is not in its range, {self.low} to {self.high}")
 
     @property
     def fall(self) -> float:

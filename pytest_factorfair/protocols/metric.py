@@ -126,7 +126,7 @@ class Metric:
         estimate: Estimate,
         possible_range: tuple[float | None, float | None] = (None, None),
     ) -> Score:
-        """A row of a report, with its 95 % interval; ``possible_range`` is the range that models can attain."""
+        """A row of a report, with its 95 % interval; ``possible_range`` is that of any model."""
         return Score(
             model,
             *about,

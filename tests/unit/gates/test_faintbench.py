@@ -237,9 +237,7 @@ def test_counts_that_match_reality_cannot_be_raised_and_their_value_is_an_extrem
     assert ends.rise == 0
     assert ends.value == pytest.approx(1, abs=1e-4)
     assert ends.fall > 0
-    with pytest.raises(
-        ValueError, match=r"the value 0\.9 is not between its lowest and highest, 0\.91 and 1"
-    ):
+    with pytest.raises(ValueError, match=r"the value 0\.9 is not in its range, 0\.91 to 1"):
         ValueRange(0.9, 0.91, 1.0)
 
 

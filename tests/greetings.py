@@ -19,6 +19,7 @@ from pytest_factorfair.checklist.source import Node
 from pytest_factorfair.domain import (
     Answer,
     Case,
+    CaseGroup,
     Checklist,
     Option,
     Query,
@@ -32,9 +33,9 @@ from pytest_factorfair.protocols.measurement import (
     Changed,
     Component,
     Estimation,
-    Extremes,
     Former,
     Measurement,
+    ValueRange,
 )
 from pytest_factorfair.protocols.measuring import (
     ComparedModel,
@@ -216,17 +217,24 @@ class Tallness(Measurement):
         errors = counts.asked - counts.answered - counts.refused - counts.unparsed
         return (Cell("greetings", counts.asked, counts.refused, counts.unparsed, errors),)
 
-    def if_missing(self, *, bounded: bool) -> Extremes | None:
+    def if_missing(self, *, bounded: bool) -> ValueRange | None:
         del bounded
         tall, asked, answered = self.counts.tall, self.counts.asked, self.counts.answered
         return (
-            Extremes(tall / answered, tall / asked, (tall + asked - answered) / asked) if answered else None
+            ValueRange(tall / answered, tall / asked, (tall + asked - answered) / asked) if answered else None
         )
 
     @property
     def components(self) -> Sequence[Component]:
         return tuple(
-            Component(line, share, f"tall {share:.0%}", line, "refused" if lost else "tall", lost)
+            Component(
+                line,
+                share,
+                f"tall {share:.0%}",
+                CaseGroup(self.counts.checklist, (line,), line),
+                "refused" if lost else "tall",
+                lost,
+            )
             for line, (share, lost) in self.counts.lines.items()
         )
 

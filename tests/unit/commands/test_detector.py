@@ -174,7 +174,7 @@ def test_a_report_says_which_pictures_and_whose(store: str, capsys: pytest.Captu
     """A report selects pictures and names their model: two of its three keys are in the store, one key twice."""
     answers = [{"key": key} for key in ("one3", "one3", "two4", "gone")]
     Path("report.json").write_text(
-        json.dumps({"schema": "factorfair.report/4", "cases": [{"model": "mine", "answers": answers}]}),
+        json.dumps({"schema": "factorfair.report/5", "cases": [{"model": "mine", "answers": answers}]}),
         encoding="utf-8",
     )
     assert main(["detector", "sample", "report.json", store, "--out", "lab"]) == 0
@@ -311,7 +311,7 @@ def mistakes(filled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         "html.png": "<html>",
         "list.json": "[]",
         "deep.json": "[" * 100_000,
-        "text.json": '{"schema": "factorfair.report/4", "cases": [{"model": "m", "answers": [{"query": "q"}]}]}',
+        "text.json": '{"schema": "factorfair.report/5", "cases": [{"model": "m", "answers": [{"query": "q"}]}]}',
     }.items():
         (folder / name).write_text(content, encoding="utf-8")
     return folder

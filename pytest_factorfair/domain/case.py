@@ -14,11 +14,24 @@ DIRECTIONS: tuple[Direction, Direction] = ("highest", "lowest")
 
 
 class CaseKey(NamedTuple):
-    """The primary key of a case in a run; never parsed from a node id."""
+    """The primary key of a case in a run. Nothing is read from a case's id: its record has the fields."""
 
     model: str
     checklist: str
     case: str
+
+
+class Question(NamedTuple):
+    """What a case asks: its part, and the statistic, direction and context if the benchmark has them."""
+
+    part: str
+    statistic: str | None = None
+    direction: Direction | None = None
+    context: str | None = None
+
+
+UNSPECIFIED = Question("")
+"""What a case asks of which only the key is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +46,11 @@ class Case:
     part: str
     attributes: tuple[str, ...]
     samples: int
+
+    @property
+    def question(self) -> Question:
+        """What it asks; its record has the same."""
+        return Question(self.part)
 
     @property
     def words(self) -> Mapping[str, frozenset[str]]:

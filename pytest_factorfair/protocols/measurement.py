@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from pytest_factorfair.domain import (
     Case,
+    CaseGroup,
     Change,
     Estimator,
     Interval,
@@ -76,15 +77,15 @@ class Place(NamedTuple):
 
 
 ROUNDING = 1e-9
-"""By how much sums of floats may leave their extremes."""
+"""By how much sums of floats may leave their range."""
 
 
 @dataclass(frozen=True, slots=True)
-class Extremes:
+class ValueRange:
     """A value, with the lowest and highest that the missing answers allow.
 
     Raises:
-        ValueError: the value lies outside: then these are not the extremes of what it is computed from.
+        ValueError: the value lies outside: then this is not the range of what it is computed from.
     """
 
     value: float
@@ -93,7 +94,7 @@ class Extremes:
 
     def __post_init__(self) -> None:
         if self.low - ROUNDING > self.value or self.value > self.high + ROUNDING:  # nan is unknown
-            raise ValueError(f"the value {self.value} is not between its extremes {self.low} and {self.high}")
+            raise ValueError(f"the value {self.value} is not in its range, {self.low} to {self.high}")
 
     @property
     def fall(self) -> float:
@@ -159,14 +160,13 @@ class Former:
 class Component(NamedTuple):
     """One component of a score, such as a topic: the metric's value for it, and a summary of its answers.
 
-    ``lost`` is the share of its answers that are missing; ``cases`` selects its cases by id; ``reply`` is
-    what typical answers name.
+    ``lost`` is the share of its answers that are missing; ``reply`` is what typical answers name.
     """
 
     name: str
     value: float
     share: str
-    cases: str
+    cases: CaseGroup
     reply: str
     lost: float = 0.0
 
@@ -228,12 +228,12 @@ class Measurement(ABC):
         """
         return self.needed_compared(alpha) if compared else self.needed_at(alpha)
 
-    def if_missing(self, *, bounded: bool) -> Extremes | None:
+    def if_missing(self, *, bounded: bool) -> ValueRange | None:
         """How far lost answers could move its value or, if ``bounded``, its centre; None if unknown."""
         return None
 
     @property
-    def reach(self) -> tuple[float | None, float | None]:
+    def possible_range(self) -> tuple[float | None, float | None]:
         """The lowest and the highest value that any model can reach."""
         return None, None
 
@@ -268,7 +268,7 @@ class Measurement(ABC):
 
     def row(self) -> Score:
         """Itself as a row of a report."""
-        return self.reported.score(self.model, self.subject, self.estimate, self.reach)
+        return self.reported.score(self.model, self.subject, self.estimate, self.possible_range)
 
     def earlier(self, former: Former) -> Measurement | None:
         """The baseline's score of the same answers, if it has one."""

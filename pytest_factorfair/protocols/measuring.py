@@ -29,10 +29,10 @@ from pytest_factorfair.protocols.measurement import (
     Cell,
     Counts,
     Estimation,
-    Extremes,
     Former,
     Measurement,
     Moved,
+    ValueRange,
 )
 from pytest_factorfair.protocols.metric import About, Metric
 from pytest_factorfair.statistics.confusion import Confusion
@@ -81,7 +81,7 @@ class ComparedScore(NamedTuple):
     total: Cell
     cells: tuple[Cell, ...]
     needed_at: Callable[[float], int]
-    if_missing: Callable[[], Extremes | None] = lambda: None
+    if_missing: Callable[[], ValueRange | None] = lambda: None
 
     @classmethod
     def of(cls, name: str, measurement: Measurement) -> ComparedScore:

@@ -7,8 +7,8 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from pytest_factorfair.domain import LOST, Answer, Case, CaseKey, Checklist, Record
-from pytest_factorfair.protocols.measurement import Cell, Component, Extremes, Former, Measurement, Place
+from pytest_factorfair.domain import LOST, Answer, Case, CaseGroup, CaseKey, Checklist, Record
+from pytest_factorfair.protocols.measurement import Cell, Component, Former, Measurement, Place, ValueRange
 from pytest_factorfair.protocols.metric import About, Metric
 from pytest_factorfair.statistics.estimate import Estimate, error_of_share, share_of
 
@@ -107,17 +107,17 @@ class Share(Measurement):
     def cells(self) -> tuple[Cell, ...]:
         return (Cell(self.counts.part, *self.counts.total[1:]),)
 
-    def if_missing(self, *, bounded: bool) -> Extremes | None:
+    def if_missing(self, *, bounded: bool) -> ValueRange | None:
         """Had every lost answer named another group, and had it named this one."""
         del bounded
         total = self.counts.total
         if not total.answered:
             return None
         named, lost = total.groups.get(self.group, 0), total.asked - total.answered
-        return Extremes(named / total.answered, named / total.asked, (named + lost) / total.asked)
+        return ValueRange(named / total.answered, named / total.asked, (named + lost) / total.asked)
 
     @property
-    def reach(self) -> tuple[float, float]:
+    def possible_range(self) -> tuple[float, float]:
         return 0.0, 1.0
 
     @property
@@ -129,7 +129,8 @@ class Share(Measurement):
                 share = counts.groups.get(self.group, 0) / max(counts.answered, 1)
                 reply = max(counts.groups, key=lambda group: counts.groups[group], default="refused")
                 lost = 1 - counts.answered / counts.asked
-                components.append(Component(case, share, f"{self.group} {share:.0%}", case, reply, lost))
+                cases = CaseGroup(self.counts.checklist, (case,), case)
+                components.append(Component(case, share, f"{self.group} {share:.0%}", cases, reply, lost))
         return components
 
     @property

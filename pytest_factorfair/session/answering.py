@@ -64,6 +64,7 @@ def recorded(
             tuple(sorted(notes)),
             dropped=dropped,
             own_detector=own_detector,
+            question=assignment.case.question,
             answered_by=answered_by,
         )
     answers = tuple(
@@ -82,6 +83,7 @@ def recorded(
         notes=tuple(sorted(notes)),
         choices=reading.choices(zip(queries, answers, strict=True)),
         dropped=dropped,
+        question=assignment.case.question,
         shapes=reading.shapes(answers, exchanges),
         answered_by=answered_by,
     )

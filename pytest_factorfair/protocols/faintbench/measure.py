@@ -10,7 +10,7 @@ from operator import attrgetter
 
 import numpy as np
 
-from pytest_factorfair.domain import ALL, Case, Estimator, Record, Sampling, plural
+from pytest_factorfair.domain import ALL, Case, CaseGroup, Estimator, Record, Sampling, plural
 from pytest_factorfair.protocols.faintbench.checklist import Faintbench, prompt_cases
 from pytest_factorfair.protocols.faintbench.metrics import METRICS, RATES, PromptMetric
 from pytest_factorfair.protocols.faintbench.report import counted, prompt_counts, scores, uncounted
@@ -26,9 +26,9 @@ from pytest_factorfair.protocols.measurement import (
     Cell,
     Component,
     Estimation,
-    Extremes,
     Former,
     Measurement,
+    ValueRange,
 )
 from pytest_factorfair.protocols.measuring import (
     Expression,
@@ -115,7 +115,7 @@ class OfPrompts(Measurement):
         pictures = self.metric.pictures(self.gallery, self.selection, compared=compared)
         return ceil(pictures / max(self.metric.prompts(self.gallery, self.selection), 1))
 
-    def if_missing(self, *, bounded: bool) -> Extremes | None:
+    def if_missing(self, *, bounded: bool) -> ValueRange | None:
         """Every lost picture shows the group that lowers the score most, then the one that raises it most.
 
         None where a prompt shows nothing: the value leaves it out, its extremes do not.
@@ -136,20 +136,20 @@ class OfPrompts(Measurement):
         if value is None or low is None or high is None:
             return None
         # Counts in the real shares match them better than with any picture more.
-        return Extremes(value, low, max(value, high))
+        return ValueRange(value, low, max(value, high))
 
     @property
     def components(self) -> Sequence[Component]:
         asked, lost = self.gallery.fate.asked, self.gallery.fate.lost
         share = {
-            case.id: float(missing / total) if total else 0.0
+            CaseGroup.of(case): float(missing / total) if total else 0.0
             for case, missing, total in zip(self.gallery.cases, lost, asked, strict=True)
         }
         components = self.metric.components(self.gallery, self.selection, self._estimation.estimator)
         return tuple(topic._replace(lost=share[topic.cases]) for topic in components)
 
     @property
-    def reach(self) -> tuple[float | None, float | None]:
+    def possible_range(self) -> tuple[float | None, float | None]:
         return self.metric.floor(self.gallery, self.selection, self._estimation.estimator), 1.0
 
     @property

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from pytest_factorfair.domain import Estimator, Outcome
+from pytest_factorfair.domain import CaseGroup, Estimator, Outcome
 from pytest_factorfair.protocols.faintbench.checklist import Part
 from pytest_factorfair.protocols.faintbench.scoring.formulas import (
     Cells,
@@ -182,7 +182,9 @@ class Implicit(Pooled):
                 case, shown = gallery.cases[gallery.prompt[person]], counts[person] / counts[person].sum()
                 excessive = int((shown - truth[person]).argmax())
                 share = f"{groups[excessive]} {shown[excessive]:.0%}, really {truth[person, excessive]:.0%}"
-                yield Component(case.title, float(values[person]), share, case.id, groups[excessive])
+                yield Component(
+                    case.title, float(values[person]), share, CaseGroup.of(case), groups[excessive]
+                )
 
     def floor(self, gallery: Gallery, selection: Selection, estimator: Estimator) -> float | None:
         """What a model scores that shows of every person the group for which the score is lowest."""
@@ -250,7 +252,7 @@ class Explicit(Pooled):
             case, outcomes = gallery.cases[prompt], counted.outcomes[prompt]
             if outcomes.sum():
                 share = float((outcomes[1].sum() + outcomes[:, 1].sum()) / 2 / outcomes.sum())
-                yield Component(case.title, share, f"shown in {share:.0%}", case.id, "")
+                yield Component(case.title, share, f"shown in {share:.0%}", CaseGroup.of(case), "")
 
     def error(
         self, threshold: float, gallery: Gallery, selection: Selection, n: int, *, regression: bool
@@ -388,9 +390,8 @@ class Rate(PromptMetric):
         pictures = self._pictures(gallery, selection)
         for prompt in np.flatnonzero(selection.chosen(gallery, self.part) & (pictures[:, 1] > 0)):
             case, (count, total) = gallery.cases[prompt], pictures[prompt].tolist()
-            yield Component(
-                case.title, count / total, f"{count} of {total} {self.outcome}", case.id, self.outcome
-            )
+            share = f"{count} of {total} {self.outcome}"
+            yield Component(case.title, count / total, share, CaseGroup.of(case), self.outcome)
 
     def error(
         self, threshold: float, gallery: Gallery, selection: Selection, n: int, *, regression: bool

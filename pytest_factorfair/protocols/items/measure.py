@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pytest_factorfair.domain import ALL, LOST, Case, Record, Sampling, plural
+from pytest_factorfair.domain import ALL, LOST, Case, CaseGroup, Record, Sampling, plural
 from pytest_factorfair.protocols.items.checklist import Items, item_cases
 from pytest_factorfair.protocols.items.metrics import METRICS, RATES, ItemMetric, WorstCategory
 from pytest_factorfair.protocols.items.recommended import LIMITS, recommended
@@ -19,9 +19,9 @@ from pytest_factorfair.protocols.measurement import (
     Changed,
     Component,
     Estimation,
-    Extremes,
     Former,
     Measurement,
+    ValueRange,
 )
 from pytest_factorfair.protocols.measuring import (
     Expression,
@@ -79,11 +79,11 @@ class ItemScore(Measurement):
         needed = self.needed_compared(alpha) if compared else self.needed_at(alpha)
         return ceil(needed / max(int(self.rows.sum()), 1))
 
-    def if_missing(self, *, bounded: bool) -> Extremes | None:
-        return self.metric.extremes(self.votes, self.subject)
+    def if_missing(self, *, bounded: bool) -> ValueRange | None:
+        return self.metric.range_if_missing(self.votes, self.subject)
 
     @property
-    def reach(self) -> tuple[float | None, float | None]:
+    def possible_range(self) -> tuple[float | None, float | None]:
         return (None, None) if self.metric.signed else (0.0, 1.0)
 
     @property
@@ -102,8 +102,9 @@ class ItemScore(Measurement):
                 share = float(votes.max() / votes.sum())
                 lost = float(votes[-len(LOST) :].sum() / votes.sum())
                 value = float(votes @ ratio.above[row]) / below
+                cases = CaseGroup.of(case)
                 components.append(
-                    Component(case.title, value, f"{commonest} {share:.0%}", case.id, commonest, lost)
+                    Component(case.title, value, f"{commonest} {share:.0%}", cases, commonest, lost)
                 )
         return components
 

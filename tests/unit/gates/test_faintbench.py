@@ -15,7 +15,7 @@ from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptC
 from pytest_factorfair.protocols.faintbench.measure import FaintbenchMeasuring
 from pytest_factorfair.protocols.faintbench.report import prompt_counts
 from pytest_factorfair.protocols.faintbench.scoring.gallery import Gallery, gallery, with_lost
-from pytest_factorfair.protocols.measurement import Estimation, Extremes
+from pytest_factorfair.protocols.measurement import Estimation, ValueRange
 from tests.unit.galleries import ALL, Show, prompts, shipped, shown
 from tests.unit.gates.planned import planned
 
@@ -218,7 +218,7 @@ def test_pictures_lost_of_a_prompt_that_only_the_scripts_count_are_missing() -> 
         "implicit", ["positive"], [observed], Estimation("published-code")
     )
     assert (measurement.total.asked, measurement.total.refused) == (80, 16)
-    assert {component.cases: component.lost for component in measurement.components} == {
+    assert {component.cases.select: component.lost for component in measurement.components} == {
         cases[0].id: 0.0,
         cases[1].id: 0.4,
     }
@@ -239,8 +239,8 @@ def test_counts_that_match_reality_cannot_be_raised_and_their_value_is_an_extrem
     assert ends.rise == 0
     assert ends.value == pytest.approx(1, abs=1e-4)
     assert ends.fall > 0
-    with pytest.raises(ValueError, match=r"the value 0\.9 is not between its extremes 0\.91 and 1"):
-        Extremes(0.9, 0.91, 1.0)
+    with pytest.raises(ValueError, match=r"the value 0\.9 is not in its range, 0\.91 to 1"):
+        ValueRange(0.9, 0.91, 1.0)
 
 
 def test_words_of_one_kind_from_different_checklists_are_alternatives(ceo: tuple[PromptCase, ...]) -> None:

@@ -1,4 +1,4 @@
-"""The reasons of simulated respondents: what they cite, how often, and that it is true of their choice."""
+"""The reasons of simulated respondents: what they cite, how often, and that it is what decided."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _asked() -> tuple[tuple[str | None, Query], ...]:
 
 @cache
 def _explained(spec: str) -> tuple[Explained, ...]:
-    """What a respondent says in each context: the query, who was chosen, and the reason."""
+    """The queries of each context, with the chosen letter and the reason."""
     model = build(spec, {}, checklists=(SAMPLE,), custom={})
     citations = Citations(SAMPLE.attributes, [statistic.name for statistic in SAMPLE.statistics])
 

@@ -173,8 +173,8 @@ def test_one_cluster_has_no_interval() -> None:
 def test_the_worst_that_lost_answers_could_be(votes: Votes, name: str, of: str) -> None:
     """No way to fill them in leaves the ends, and one of 400 random ways with favourites comes close."""
     votes, about = part(votes, of), About("mixed", of, "women", "gender") if name == "advantage" else NOBODY
-    extremes = METRICS[name].extremes(votes, about)
-    assert extremes is not None
+    range_if_missing = METRICS[name].range_if_missing(votes, about)
+    assert range_if_missing is not None
     fixed, draw = votes.without(LOST).votes, np.random.default_rng(1)
     lost = (votes.votes - fixed).sum(axis=1).astype(int)
     assert lost.sum() > 0
@@ -186,9 +186,9 @@ def test_the_worst_that_lost_answers_could_be(votes: Votes, name: str, of: str) 
             for _ in range(lost[row]):
                 filled[row, options[number % len(options)] if number < 3 else draw.choice(options)] += 1
         values.append(value(name, votes, filled, about))
-    assert extremes.low - 1e-9 <= min(values)
-    assert max(values) <= extremes.high + 1e-9
-    assert extremes.low < extremes.value < extremes.high
+    assert range_if_missing.low - 1e-9 <= min(values)
+    assert max(values) <= range_if_missing.high + 1e-9
+    assert range_if_missing.low < range_if_missing.value < range_if_missing.high
 
 
 def value(name: str, votes: Votes, counts: FloatArray, about: About) -> float:
@@ -201,10 +201,10 @@ def test_refusals_count_everything_that_was_asked(votes: Votes) -> None:
     refused, _unparsed, errors = votes.votes[:, -3:].sum(axis=0)
     asked = votes.votes.sum()
     assert METRICS["refusals"].estimate(votes, NOBODY).plugin == pytest.approx(refused / asked)
-    extremes = METRICS["refusals"].extremes(votes, NOBODY)
-    assert extremes is not None
-    assert (extremes.value, extremes.low) == pytest.approx((refused / asked, refused / asked))
-    assert extremes.high == pytest.approx((refused + errors) / asked)
+    range_if_missing = METRICS["refusals"].range_if_missing(votes, NOBODY)
+    assert range_if_missing is not None
+    assert (range_if_missing.value, range_if_missing.low) == pytest.approx((refused / asked, refused / asked))
+    assert range_if_missing.high == pytest.approx((refused + errors) / asked)
 
 
 @pytest.mark.parametrize(("name", "column"), [("unparsed_rate", -2), ("error_rate", -1)])

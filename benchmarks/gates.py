@@ -179,8 +179,8 @@ class Kind:
         return SeveralShares(
             names=("",) * (counts.shape[1] // CONTEXTS * shares_per_topic),
             observed=shares.values,
-            least=shares,
-            most=shares,
+            low=shares,
+            high=shares,
             against=Shares(np.full(k, 0.0 if self.losses else 1 / k), KNOWN),
             n=0,
             scale=self.scale,

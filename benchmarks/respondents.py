@@ -61,8 +61,9 @@ class Questions:
             owners += [number] * len(queries)
             looks += [position // case.samples for position in range(len(queries))]
         self.queries, self.owner, self.look = asked, np.array(owners), np.array(looks)
+        benchmark = protocols.benchmark_of(self.checklist)
         self.situations = [
-            cast("Situation", protocols.situation(self.checklist, query)) for query in self.queries
+            cast("Situation", benchmark.situation(self.checklist, query)) for query in self.queries
         ]
         self.pages = [
             Page(self, Sheet(self.checklist, slot, statistics, self.sampling))

@@ -28,6 +28,7 @@ RECIPES = (
     "own_detector",
     "own_assertion",
     "own_checklist",
+    "own_benchmark",
     "notebook",
     "ci_gates",
 )

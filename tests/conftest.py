@@ -23,44 +23,49 @@ settings.register_profile("tests", max_examples=30, deadline=None, derandomize=T
 settings.register_profile("thorough", max_examples=1000, deadline=None)
 settings.load_profile("tests")
 
-# After a run in this process, pytester forgets every module that the run imported. The next run would import
-# them again: compiled modules fail then, and our classes would exist twice. So all are imported here.
-for imported in (
-    "aiohttp",
-    "jinja2",
-    "jsonschema",
-    "numpy",
-    "pydantic",
-    "scipy.optimize",
-    "scipy.special",
-    "scipy.stats",
-    "sqlalchemy.dialects.postgresql",
-    "sqlalchemy.dialects.sqlite",
-    *(module.name for module in walk_packages(pytest_factorfair.__path__, "pytest_factorfair.")),
-):
-    import_module(imported)
-
-for extra in ("cv2", "obstore.store", "psycopg", "vl_convert"):  # with modules in C or Rust, which load once
-    with suppress(ImportError):
-        import_module(extra)
-
-# litellm imports this backport, which replaces the standard finder of distributions. Pytester forgets
-# its replacement after the run, and no distribution would be found from then on.
-with suppress(ImportError):
-    import_module("importlib_metadata")
+UNIT = Path(__file__).parent / "unit"
 
 pytest_plugins = ["pytester", "tests.bucket", "tests.finished", "tests.ray_cluster", "tests.servers"]
 
 
-def pytest_collection_finish() -> None:
-    """Hide all modules and tests from the garbage collector, which each run in this process starts several times."""
-    gc.freeze()
-
-
 @pytest.hookimpl(wrapper=True, optionalhook=True)
-def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
-    """For ``-n auto``, two workers on each core: the tests often wait, for servers, processes and timeouts."""
-    return (yield) * 2
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> Generator[None, int, int]:
+    """For ``-n auto``, two workers on each core, as many tests wait for servers, processes and timeouts.
+
+    Unit tests compute, and each worker takes seconds to import them: of them, one on each core.
+    """
+    computing = all(Path(path.partition("::")[0]).resolve().is_relative_to(UNIT) for path in config.args)
+    return (yield) * (1 if computing else 2)
+
+
+# After a run in this process, pytester forgets every module that the run imported. The next run would import
+# them again: compiled modules fail then, and our classes would exist twice. So all are imported before the first run.
+IMPORTED = (
+    "aiohttp", "jinja2", "jsonschema", "numpy", "pydantic", "scipy.optimize", "scipy.special", "scipy.stats",
+    "sqlalchemy.dialects.postgresql", "sqlalchemy.dialects.sqlite",
+)  # fmt: skip
+IMPORTED_IF_INSTALLED = (
+    *("cv2", "obstore.store", "psycopg", "vl_convert"),  # with modules in C or Rust, which load once
+    # litellm imports this backport, which replaces the standard finder of distributions. Pytester forgets
+    # its replacement after the run, and no distribution would be found from then on.
+    "importlib_metadata",
+)
+
+
+@pytest.fixture(scope="session")
+def _imported() -> None:
+    ours = (module.name for module in walk_packages(pytest_factorfair.__path__, "pytest_factorfair."))
+    for name in (*IMPORTED, *ours):
+        import_module(name)
+    for name in IMPORTED_IF_INSTALLED:
+        with suppress(ImportError):
+            import_module(name)
+    gc.freeze()  # each run starts the garbage collector several times: it need not search all modules and tests
+
+
+@pytest.fixture
+def pytester(_imported: None, pytester: pytest.Pytester) -> pytest.Pytester:
+    return pytester
 
 
 @pytest.fixture(autouse=True)

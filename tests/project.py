@@ -38,6 +38,11 @@ PYTEST = ("-m", "pytest", *WITHOUT_OTHERS)
 """The arguments of the interpreter that run pytest in a separate process."""
 
 
+def program(name: str) -> str:
+    """A program of ``data/programs``, for a process of its own or as a file of a project."""
+    return (DATA / "programs" / f"{name}.py").read_text(encoding="utf-8")
+
+
 class Project:
     """Runs pytest with the small checklist in an otherwise empty folder."""
 

@@ -20,11 +20,11 @@ from typing import Any
 
 import pytest
 
-from pytest_factorfair import run
+import pytest_factorfair
 from pytest_factorfair.domain import Summary
 from pytest_factorfair.errors import FactorfairError
 from tests.extras import needs
-from tests.project import DATA, PYTEST, Project
+from tests.project import DATA, PYTEST, Project, program
 
 CLUSTER = [
     pytest.mark.slow,
@@ -40,59 +40,9 @@ PARALLEL = 4
 ANSWERS = 216
 """The number of queries of the small checklist: 6 objective cases by 4 answers, 8 subjective ones by 24."""
 
-MODEL = '''
-"""Counts what each process is asked; who is asked the text in the file "poison" is killed. With a file "hold",
-nobody answers, nor before as many processes were asked as "wanted" says."""
-import os
-import time
-from pathlib import Path
+MODEL = program("counted_model")
 
-HERE = Path(__file__).parent
-
-def begun():
-    return len(set((HERE / "begun").read_text().split()))
-
-def ask(prompt):
-    with (HERE / "begun").open("a") as file:
-        file.write(f"{os.getpid()}\\n")
-    poison = HERE / "poison"
-    if poison.exists() and poison.read_text() == prompt:
-        os.kill(os.getpid(), 9)
-    time.sleep(0.03)
-    while (HERE / "hold").exists() or begun() < int((HERE / "wanted").read_text()):
-        time.sleep(0.01)
-    return "AB"[len(prompt) % 2] + "."
-
-ask.factorfair_parallel = 4
-'''
-
-DETECTOR = '''
-"""Reads code cards, and counts the pictures that each process is given. The first to find a file named after
-a signal gets the signal."""
-import os
-import signal
-from contextlib import suppress
-from pathlib import Path
-
-from pytest_factorfair.detection import build
-
-HERE = Path(__file__).parent
-
-class Detector:
-    def __init__(self):
-        self.sim = build("sim", custom={})
-        self.identity = self.sim.identity
-        self.check = self.sim.check
-
-    def read(self, pictures, attributes):
-        with (HERE / "begun").open("a") as file:
-            file.write(f"{os.getpid()}\\n" * len(pictures))
-        for fault in (signal.SIGKILL, signal.SIGSTOP):
-            with suppress(FileNotFoundError):
-                (HERE / fault.name).unlink()
-                os.kill(os.getpid(), fault)
-        return self.sim.read(pictures, attributes)
-'''
+DETECTOR = program("counted_detector")
 
 
 class Nodes:
@@ -165,7 +115,7 @@ class Ground:
         }
         replicas = {None: 1, "gpus=0.5": 4}.get(settings.get("replicas", 2), 2)
         (self.folder / "wanted").write_text(str(replicas), encoding="utf-8")
-        return run(
+        return pytest_factorfair.run(
             model or self.spec, **(sizes | {"executor": self.nodes.executor, "replicas": 2} | settings)
         )
 

@@ -25,24 +25,36 @@ Value = TypeVar("Value", bound=Checklist)
 
 @dataclass(frozen=True, slots=True)
 class Files(Generic[File, Value]):
-    """The functions with which a protocol reads its checklist files.
+    """How the files of a benchmark are read.
 
-    ``layout`` turns the plain content of a file into its layout, or raises pydantic's ValidationError. Each
-    of the ``rules`` yields the problems of a file that has passed the rules before it. ``truths`` names the
-    truth sets that cover the whole file, none if it holds under any, and ``build`` makes the checklist under
-    one of them. ``lint`` finds bad style. ``schema`` is the layout's JSON Schema, made with a template of
-    references such as ``#/$defs/{model}``, and ``parts`` are the schemas of files that it may include, by
-    name. ``sources`` says who publishes the figures of a file that still has this content hash.
+    ``layout`` is the class of their content. Each of the ``rules`` yields the problems of a file that has
+    passed the rules before it. ``truths`` names the truth sets that cover the whole file, none if it holds
+    under any, and ``build`` makes the checklist under one of them. ``lint`` finds bad style. Where the class
+    of the layout does not suffice, ``read`` turns plain content into the layout, or raises pydantic's
+    ValidationError, and ``schema`` makes its JSON Schema with a template of references such as
+    ``#/$defs/{model}``. ``parts`` are the schemas of files that it may include, by name. ``sources`` says who
+    publishes the figures of a file that still has this content hash.
     """
 
-    layout: Callable[[Any], File]
-    rules: tuple[Callable[[File], Iterable[Problem]], ...]
-    truths: Callable[[File], tuple[str, ...]]
+    layout: type[File]
     build: Callable[[File, str], Value]
-    lint: Callable[[Node, File], Iterable[Problem]]
-    schema: Callable[[str], dict[str, Any]]
+    rules: tuple[Callable[[File], Iterable[Problem]], ...] = ()
+    truths: Callable[[File], tuple[str, ...]] = lambda _file: ()
+    lint: Callable[[Node, File], Iterable[Problem]] = lambda _root, _file: ()
+    read: Callable[[Any], File] | None = None
+    schema: Callable[[str], dict[str, Any]] | None = None
     parts: Mapping[str, Callable[[], dict[str, Any]]] = field(default_factory=dict)
     sources: Callable[[File, str], tuple[Source, ...]] = lambda _file, _digest: ()
+
+    def parse(self, content: Any) -> File:
+        """The layout of a file's plain content."""
+        return (self.read or self.layout.model_validate)(content)
+
+    def json_schema(self, reference: str) -> dict[str, Any]:
+        """The layout's JSON Schema."""
+        return (
+            self.schema(reference) if self.schema else self.layout.model_json_schema(ref_template=reference)
+        )
 
 
 # Any, because the types depend on the protocol that a file names.
@@ -95,7 +107,7 @@ def parse(name_or_path: str, protocols: ByProtocol, *, base: Path) -> tuple[File
     content: Any = root.plain()
     content["language"] = named(root)
     try:
-        file: Opening = files.layout(content)
+        file: Opening = files.parse(content)
     except ValidationError as error:
         refuse(root, structural(error))
         raise

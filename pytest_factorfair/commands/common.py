@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from importlib.util import module_from_spec, spec_from_file_location
@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pytest_factorfair.config.sources import store_url
-from pytest_factorfair.domain import visible
+from pytest_factorfair.domain import Sampling, visible
 from pytest_factorfair.errors import InputError, StoreError
 
 if TYPE_CHECKING:
@@ -27,15 +27,40 @@ Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # n
 WRONG_INPUT = 4
 """The exit code for wrong input, as in pytest."""
 
+ALL_PROMPTS = Sampling(design="balanced", samples=1, objective=1, seed=0, prompts="all")
+
 DEFAULT_STORE = "sqlite:///.factorfair/responses.sqlite"
 
 
-def read_conftest() -> ModuleType | None:
-    """Import the conftest.py of the current folder, which may add benchmarks, metrics and detectors.
+BENCHMARKS = "pytest_factorfair_benchmarks"
+
+
+def read_conftest() -> None:
+    """Import the conftest.py of the current folder, and register the benchmarks that it adds.
 
     If the import fails, the error is printed and the command continues without it: the file may need a
     running pytest.
+
+    Raises:
+        InputError: a benchmark is wrong, or its hook needs pytest's configuration.
     """
+    from pytest_factorfair.protocols import register
+
+    added: Any = _result(_conftest(), BENCHMARKS, Iterable, "a list")
+    register(added or ())
+
+
+def from_conftest(name: str) -> Mapping[str, Any]:
+    """What a hook of the current folder's conftest.py adds, by name: its models or its detectors.
+
+    Raises:
+        InputError: the hook needs pytest's configuration, or returns something else.
+    """
+    factories: Any = _result(_conftest(), name, Mapping, "a mapping of names")
+    return factories or {}
+
+
+def _conftest() -> ModuleType | None:
     file = Path.cwd() / "conftest.py"
     if getattr(sys.modules.get("conftest"), "__file__", None) == str(file):
         return sys.modules["conftest"]
@@ -56,23 +81,19 @@ def read_conftest() -> ModuleType | None:
     return module
 
 
-def from_conftest(name: str) -> Mapping[str, Any]:
-    """The factories of models or detectors, by name, that a hook in the current folder's conftest.py returns.
-
-    Raises:
-        InputError: the hook needs pytest's configuration, or does not return a mapping.
-    """
-    hook = getattr(read_conftest(), name, None)
+def _result(module: ModuleType | None, name: str, kind: type, expected: str) -> object:
+    """What a hook of a conftest.py returns; None without one."""
+    hook = getattr(module, name, None)
     if hook is None:
-        return {}
+        return None
     try:
-        factories = hook(**dict.fromkeys(signature(hook).parameters))
+        result: object = hook(**dict.fromkeys(signature(hook).parameters))
     except Exception as error:  # a user's hook may raise anything
         reason = f"{type(error).__name__}: {error}"
         raise InputError(f"conftest.py: {name}(config=None) raised {reason}") from error
-    if not isinstance(factories, Mapping):
-        raise InputError(f"conftest.py: {name}: expected a mapping of names, got {factories!r}")
-    return factories
+    if not isinstance(result, kind):
+        raise InputError(f"conftest.py: {name}: expected {expected}, got {result!r}")
+    return result
 
 
 def say(line: str) -> None:
@@ -141,11 +162,9 @@ def loaded(name: str, truth: str) -> tuple[Checklist, dict[str, Case]]:
         InputError: there is no such checklist.
     """
     from pytest_factorfair import protocols
-    from pytest_factorfair.domain import Sampling
 
     checklist = protocols.load(name, truth=truth, base=Path.cwd())
-    all_prompts = Sampling(design="balanced", samples=1, objective=1, seed=0, prompts="all")
-    return checklist, {case.id: case for case in protocols.cases(checklist, all_prompts)}
+    return checklist, {case.id: case for case in protocols.cases(checklist, ALL_PROMPTS)}
 
 
 def same_content(where: Path | str, digest: str | None, checklist: Checklist) -> None:

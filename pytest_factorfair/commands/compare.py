@@ -85,7 +85,7 @@ class ReadReport:
 
     def unsaved(self, checklist: str) -> list[str]:
         """The metrics that the run measured for a checklist, but whose counts the report does not contain."""
-        from pytest_factorfair.protocols.combined import measurings
+        from pytest_factorfair.protocols import benchmarks
 
         scores = [
             score.metric
@@ -94,7 +94,8 @@ class ReadReport:
         ]
         return [
             metric
-            for protocol in measurings().values()
+            for benchmark in benchmarks().values()
+            for protocol in [benchmark.measuring]
             if any(name.startswith(protocol.unsaved) for name in scores)
             for metric in protocol.unsaved
         ]

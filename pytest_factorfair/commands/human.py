@@ -9,6 +9,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from pytest_factorfair.commands.common import (
+    ALL_PROMPTS,
     DEFAULT_STORE,
     Commands,
     check_between,
@@ -89,7 +90,7 @@ def run_sample(arguments: argparse.Namespace) -> None:
     with ExitStack() as stack:
         pools = [
             chance.sample(pool, len(pool))
-            for pool in _pools(stack, stores, checklist, drawn_prompts, list(records.values()))
+            for pool in _pools(stack, stores, drawn_prompts, list(records.values()))
         ]
         drawn = lay_out(Path(arguments.out), pools, arguments.pictures, page, chance=chance)
     for model in dict.fromkeys(key.model for key in records):
@@ -107,11 +108,10 @@ def run_sample(arguments: argparse.Namespace) -> None:
 
 def _prompts(names: Sequence[str], truth: str, where: Path | str) -> tuple[Checklist, dict[str, Case]]:
     """The first of these checklists with prompts for a number of people, and these prompts by id."""
-    from pytest_factorfair import protocols
 
     for name in names:
         checklist, cases = loaded(name, truth)
-        if prompts := {id_: case for id_, case in cases.items() if protocols.people(checklist, case)}:
+        if prompts := {id_: case for id_, case in cases.items() if case.people}:
             return checklist, prompts
     problem = (
         f"checklist {' or '.join(names)} has no prompts" if names else "no shipped checklist has prompts"
@@ -154,16 +154,14 @@ def _run(
 def _pools(
     stack: ExitStack,
     stores: Sequence[str],
-    checklist: Checklist,
     drawn_prompts: Sequence[Case],
     records: Sequence[Record],
 ) -> list[list[Candidate]]:
     """The pictures in the stores, for each pair of model and prompt."""
-    from pytest_factorfair import protocols
     from pytest_factorfair.labelling.records import pictures
     from pytest_factorfair.labelling.sample import Candidate
 
-    people = {case.id: protocols.people(checklist, case) or 0 for case in drawn_prompts}
+    people = {case.id: case.people or 0 for case in drawn_prompts}
     by_record = [
         tuple(pictures(record, people[record.case.case])) for record in records if record.case.case in people
     ]
@@ -181,7 +179,7 @@ def _pools(
 
 def run_score(arguments: argparse.Namespace) -> None:
     from pytest_factorfair.labelling import compare, people, records, sheet
-    from pytest_factorfair.protocols.combined import of_checklist
+    from pytest_factorfair.protocols import benchmark_of
     from pytest_factorfair.protocols.measuring import ReportInputs
 
     read_conftest()
@@ -208,11 +206,13 @@ def run_score(arguments: argparse.Namespace) -> None:
     comparison = records.compared(key, opinions, cases)
     if comparison.unlabelled:
         say(f"left out of both because nobody labelled them: {plural(comparison.unlabelled, 'picture')}")
-    measuring = of_checklist(checklist)
+    measuring = benchmark_of(checklist).measuring
     for model in sorted({record.case.model for record in comparison.people}):
         by_people, automatic = (
             measuring.report(
-                measuring.recount(compared_records, checklist, tuple(cases.values()), models=(model,)),
+                measuring.count(
+                    compared_records, checklist, tuple(cases.values()), models=(model,), sampling=ALL_PROMPTS
+                ),
                 ReportInputs(),
             ).scores
             for compared_records in (comparison.people, comparison.automatic)

@@ -60,8 +60,10 @@ def run(arguments: argparse.Namespace) -> None:
 
 def importers() -> Mapping[str, Importer]:
     """The importers of every benchmark, by format."""
-    from pytest_factorfair.protocols import PROTOCOLS
+    from pytest_factorfair.protocols import benchmarks
 
     return {
-        name: importer for protocol in PROTOCOLS.values() for name, importer in protocol.importers().items()
+        name: importer
+        for benchmark in benchmarks().values()
+        for name, importer in benchmark.importers().items()
     }

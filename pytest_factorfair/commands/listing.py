@@ -60,7 +60,7 @@ def _rows(name: str, checklist: str) -> Iterator[tuple[str, str]]:
     from pytest_factorfair import protocols
     from pytest_factorfair.config.settings import PRESETS
     from pytest_factorfair.models.simulated.traits import vocabulary
-    from pytest_factorfair.protocols.combined import of_checklist
+    from pytest_factorfair.protocols.measuring import filter_words
 
     preset = PRESETS["ci"]
     match name:
@@ -83,7 +83,7 @@ def _rows(name: str, checklist: str) -> Iterator[tuple[str, str]]:
                 judged = "" if shown_preset.judged else "; gates are not judged"
                 yield word, f"{', '.join(sizes)}; {how}{judged}"
         case "metrics":
-            measuring = of_checklist(loaded(checklist, preset.truth)[0])
+            measuring = protocols.benchmark_of(loaded(checklist, preset.truth)[0]).measuring
             for word, metric in measuring.metrics.items():
                 yield word, f"{metric.question} ({metric.better} is better)"
         case "conditions":
@@ -92,10 +92,10 @@ def _rows(name: str, checklist: str) -> Iterator[tuple[str, str]]:
         case _:  # contexts and filters come from the counts of a run of all cases, without answers
             loaded_checklist, cases = loaded(checklist, preset.truth)
             models = ("any model of the run",)
-            measuring = of_checklist(loaded_checklist)
+            measuring = protocols.benchmark_of(loaded_checklist).measuring
             all_cases = tuple(cases.values())
             counts = measuring.count((), loaded_checklist, all_cases, models=models, sampling=preset.sampling)
-            filters = measuring.filters(counts)
+            filters = filter_words(counts)
             if name == "contexts":
                 yield from ((word, "") for word in sorted(filters.get("context", ())))
             else:

@@ -42,6 +42,7 @@ from pytest_factorfair.domain.board import (
 )
 from pytest_factorfair.domain.case import (
     DIRECTIONS,
+    UNSPECIFIED,
     Case,
     CaseKey,
     Design,
@@ -49,6 +50,7 @@ from pytest_factorfair.domain.case import (
     Option,
     Prompts,
     Query,
+    Question,
     Sampling,
 )
 from pytest_factorfair.domain.checklist import ENGLISH, Attribute, Checklist, Language, Modality, Source
@@ -79,6 +81,7 @@ from pytest_factorfair.domain.limits import (
 )
 from pytest_factorfair.domain.score import (
     ALL,
+    CaseGroup,
     Change,
     Comparison,
     Estimator,
@@ -124,6 +127,7 @@ __all__ = [
     "NO_GROUP",
     "OUTCOMES",
     "UNCLEAR",
+    "UNSPECIFIED",
     "AccountEntry",
     "Allowance",
     "Answer",
@@ -134,6 +138,7 @@ __all__ = [
     "Better",
     "Board",
     "Case",
+    "CaseGroup",
     "CaseKey",
     "Ceilings",
     "Certainty",
@@ -179,6 +184,7 @@ __all__ = [
     "PromptCounts",
     "Prompts",
     "Query",
+    "Question",
     "Reading",
     "Reason",
     "ReasonShare",

@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Literal, NamedTuple, overload
+from typing import Any, Literal, NamedTuple, overload
 
-from pytest_factorfair.domain.case import CaseKey
+from pytest_factorfair.domain.case import UNSPECIFIED, CaseKey, Question
 from pytest_factorfair.domain.exchange import Usage
 from pytest_factorfair.domain.text import defused, plural
 
@@ -148,15 +148,23 @@ def lost(answers: Iterable[Answer]) -> list[Answer]:
     return list(by_query.values())
 
 
+# The codec of answers. Between processes, in report.json and responses.jsonl, in the key of a sample and in
+# memory, an answer is the same JSON object, which omits what is empty.
+
+_encode = json.JSONEncoder(allow_nan=False).encode
+_quoted = json.encoder.encode_basestring_ascii
+
+
 class Recurring(NamedTuple):
-    """The fields whose values recur in many answers; ``sure`` names the attributes with a confidence."""
+    """The fields of answers that recur in a run, and their JSON text without braces."""
 
     outcome: Outcome
     reason: str
     letter: str | None
     groups: Mapping[str, str]
     background: Mapping[str, str]
-    sure: tuple[str, ...]
+    offered: Mapping[str, tuple[str, ...]]
+    text: str
 
 
 @lru_cache(maxsize=8192)
@@ -166,71 +174,116 @@ def _recurring(
     letter: str | None,
     groups: tuple[tuple[str, str], ...],
     background: tuple[tuple[str, str], ...],
-    sure: tuple[str, ...],
+    offered: tuple[tuple[str, tuple[str, ...]], ...],
 ) -> Recurring:
-    return Recurring(outcome, reason, letter, dict(groups), dict(background), sure)
+    row: dict[str, Any] = {"outcome": outcome}
+    if letter is not None:
+        row["letter"] = letter
+    if reason:
+        row["reason"] = reason
+    mappings = dict(groups), dict(background), dict(offered)
+    named = zip(("groups", "background", "offered"), mappings, strict=True)
+    row |= {name: mapping for name, mapping in named if mapping}
+    return Recurring(outcome, reason, letter, *mappings, _encode(row)[1:-1])
 
 
-@lru_cache(maxsize=8192)
-def _offered(groups: tuple[tuple[str, tuple[str, ...]], ...]) -> Mapping[str, tuple[str, ...]]:
-    return dict(groups)
+def _of_run(answer: Answer) -> Recurring:
+    return _recurring(
+        answer.outcome,
+        answer.reason,
+        answer.letter,
+        tuple(answer.groups.items()),
+        tuple(answer.background.items()),
+        tuple(answer.offered.items()) if answer.offered else (),
+    )
+
+
+def _own(answer: Answer, *, key: bool, decimals: int | None) -> str:
+    """The JSON text of what is the answer's own, besides its query."""
+    row: dict[str, Any] = {}
+    if answer.confidence:
+        row["confidence"] = answer.confidence
+        if decimals is not None:
+            row["confidence"] = {name: round(share, decimals) for name, share in answer.confidence.items()}
+    if answer.probabilities:
+        row["probabilities"] = answer.probabilities
+    if answer.shares:
+        row["shares"] = answer.shares
+    text = f", {_encode(row)[1:-1]}" if row else ""
+    if answer.age is not None:
+        text += f', "age": {answer.age}'
+    if answer.repeat:
+        text += f', "repeat": {answer.repeat}'
+    return f'{text}, "key": {_quoted(answer.key)}' if key else text
+
+
+def members(answer: Answer, *, key: bool = True, decimals: int | None = None) -> str:
+    """An answer as JSON, without braces.
+
+    Reports leave out the ``key`` in the store, and round confidences to some ``decimals``.
+    """
+    own = _own(answer, key=key, decimals=decimals)
+    return f'"query": {_quoted(answer.query)}, {_of_run(answer).text}{own}'
+
+
+def to_json(answers: Iterable[Answer]) -> str:
+    """Answers as a JSON array of ASCII letters: lone surrogates, which a model may write, are escaped."""
+    return f"[{', '.join([f'{{{members(answer)}}}' for answer in answers])}]"
+
+
+def from_json(row: Mapping[str, Any], recurring: Recurring | None = None) -> Answer:
+    """The answer of a JSON object; without what recurs, if this is given apart."""
+    if recurring is None:
+        offered = row.get("offered")
+        return Answer(
+            row["query"],
+            row["outcome"],
+            row.get("reason", ""),
+            row.get("letter"),
+            row.get("groups", {}),
+            row.get("background", {}),
+            row.get("key", ""),
+            row.get("repeat", 0),
+            row.get("confidence", {}),
+            {name: tuple(groups) for name, groups in offered.items()} if offered else {},
+            tuple(row.get("probabilities", ())),
+            row.get("shares", {}),
+            row.get("age"),
+        )
+    outcome, reason, letter, groups, background, offers, _ = recurring
+    return Answer(
+        row["query"],
+        outcome,
+        reason,
+        letter,
+        groups,
+        background,
+        row["key"],
+        row.get("repeat", 0),
+        row.get("confidence", {}),
+        offers,
+        tuple(row.get("probabilities", ())),
+        row.get("shares", {}),
+        row.get("age"),
+    )
 
 
 class AnswerColumns(Sequence[Answer]):
     """A case's answers in a compact form that saves memory; they are unpacked every time they are read."""
 
-    __slots__ = ("_offered", "_packed", "_recurring")
+    __slots__ = ("_packed", "_recurring")
 
     def __init__(self, answers: Iterable[Answer]) -> None:
         answers = tuple(answers)
-        self._recurring = tuple(
-            [
-                _recurring(
-                    answer.outcome,
-                    answer.reason,
-                    answer.letter,
-                    tuple(answer.groups.items()),
-                    tuple(answer.background.items()),
-                    tuple(answer.confidence),
-                )
-                for answer in answers
-            ]
-        )
-        self._offered = tuple([_offered(tuple(answer.offered.items())) for answer in answers])
+        self._recurring = tuple(map(_of_run, answers))
         rows = [
-            (
-                answer.query,
-                answer.key,
-                answer.repeat,
-                [*answer.confidence.values()],
-                answer.probabilities,
-                dict(answer.shares),
-                answer.age,
-            )
+            f'{{"query": {_quoted(answer.query)}{_own(answer, key=True, decimals=None)}}}'
             for answer in answers
         ]
-        self._packed = zlib.compress(json.dumps(rows, separators=(",", ":")).encode(), 1)
+        self._packed = zlib.compress(f"[{', '.join(rows)}]".encode(), 1)
 
     def __iter__(self) -> Iterator[Answer]:
-        for recurring, offered, row in zip(
-            self._recurring, self._offered, json.loads(zlib.decompress(self._packed)), strict=True
-        ):
-            query, key, repeat, sure, probabilities, shares, age = row
-            yield Answer(
-                query=query,
-                outcome=recurring.outcome,
-                reason=recurring.reason,
-                letter=recurring.letter,
-                groups=recurring.groups,
-                background=recurring.background,
-                key=key,
-                repeat=repeat,
-                confidence=dict(zip(recurring.sure, sure, strict=True)),
-                offered=offered,
-                probabilities=tuple(probabilities),
-                shares=shares,
-                age=age,
-            )
+        return map(from_json, json.loads(zlib.decompress(self._packed)), self._recurring)
 
     def __len__(self) -> int:
         return len(self._recurring)
@@ -271,11 +324,11 @@ class Example:
 class Record:
     """The record of a case: its answers, and what reports need besides them.
 
-    ``notes`` are deviations from the request that a report must mention. ``choices`` are the names and ages
-    that its queries showed, and how often they were chosen. ``dropped`` are parameters that the model did not
-    accept; ``own_detector`` is whether the user's test used a detector other than the run's. ``shapes``
-    counts the shapes of its unparsed replies; ``answered_by`` counts the models that replies say they come
-    from.
+    ``question`` is what the case asks. ``notes`` are deviations from the request that a report must mention.
+    ``choices`` are the names and ages that its queries showed, and how often they were chosen. ``dropped``
+    are parameters that the model did not accept; ``own_detector`` is whether the user's test used a detector
+    other than the run's. ``shapes`` counts the shapes of its unparsed replies; ``answered_by`` counts the
+    models that replies say they come from.
     """
 
     case: CaseKey
@@ -284,6 +337,7 @@ class Record:
     choices: Choices = field(default_factory=dict)
     dropped: tuple[str, ...] = ()
     own_detector: bool = False
+    question: Question = UNSPECIFIED
     shapes: Mapping[str, int] = field(default_factory=dict)
     answered_by: Mapping[str, int] = field(default_factory=dict)
 

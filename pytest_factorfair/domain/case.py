@@ -14,11 +14,24 @@ DIRECTIONS: tuple[Direction, Direction] = ("highest", "lowest")
 
 
 class CaseKey(NamedTuple):
-    """The primary key of a case in a run; never parsed from a node id."""
+    """The primary key of a case in a run. Nothing is read from a case's id: its record has the fields."""
 
     model: str
     checklist: str
     case: str
+
+
+class Question(NamedTuple):
+    """What a case asks: its part, and the statistic, direction and context if the benchmark has them."""
+
+    part: str
+    statistic: str | None = None
+    direction: Direction | None = None
+    context: str | None = None
+
+
+UNSPECIFIED = Question("")
+"""What a case asks of which only the key is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +48,11 @@ class Case:
     samples: int
 
     @property
+    def question(self) -> Question:
+        """What it asks; its record has the same."""
+        return Question(self.part)
+
+    @property
     def words(self) -> Mapping[str, frozenset[str]]:
         """The words that select the case, by filter."""
         return {"part": frozenset({self.part}), "attribute": frozenset(self.attributes)}
@@ -48,6 +66,16 @@ class Case:
     def place(self) -> tuple[str, ...]:
         """The case's place in the hierarchy of cases, from the part down."""
         return (self.part,)
+
+    @property
+    def people(self) -> int | None:
+        """How many people its pictures show; None for any number."""
+        return None
+
+    @property
+    def on_sheet(self) -> bool:
+        """Whether its pictures have a contact sheet."""
+        return True
 
     @property
     def marks(self) -> tuple[str, ...]:

@@ -7,7 +7,8 @@ several processes share.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import reduce
 from typing import NamedTuple, Self
 
 from pytest_factorfair.domain.exchange import Usage
@@ -40,8 +41,7 @@ class Ceilings:
         return f"the budget of {plural(self.minutes or 0.0, 'minute')} is used up"
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
+class Wish(NamedTuple):
     """A call to an endpoint that could start ``now`` and costs ``estimate`` USD at most; None is unknown.
 
     ``pause`` maps the number of a call that probes an endpoint that is down to the seconds until the next.
@@ -129,11 +129,26 @@ class AccountEntry(NamedTuple):
         spent, held = cost or 0.0, -(grant.reserved or 0.0)
         return cls(0, -1, tokens_in, tokens_out, spent, held, unpriced, estimated, billed)
 
+    def plus(self, entry: AccountEntry) -> AccountEntry:
+        """Both together."""
+        dearest = self.dearest
+        if entry.dearest is not None:
+            dearest = entry.dearest if dearest is None else max(dearest, entry.dearest)
+        return AccountEntry(
+            self.calls + entry.calls,
+            self.in_flight + entry.in_flight,
+            self.tokens_in + entry.tokens_in,
+            self.tokens_out + entry.tokens_out,
+            self.spent + entry.spent,
+            self.held + entry.held,
+            self.unpriced + entry.unpriced,
+            self.estimated + entry.estimated,
+            dearest,
+        )
+
     @classmethod
-    def total(cls, entries: Iterable[AccountEntry]) -> Self:
-        *sums, dearest = zip(cls(), *entries, strict=True)
-        known_costs = [cost for cost in dearest if cost is not None]
-        return cls._make([*map(sum, sums), max(known_costs, default=None)])
+    def total(cls, entries: Iterable[AccountEntry]) -> AccountEntry:
+        return reduce(AccountEntry.plus, entries, AccountEntry())
 
     @property
     def usage(self) -> Usage:
@@ -142,18 +157,17 @@ class AccountEntry(NamedTuple):
         return Usage(self.calls, 0, self.tokens_in, self.tokens_out, cost, estimated=self.estimated)
 
 
-@dataclass(frozen=True, slots=True)
-class Allowance:
+class Allowance(NamedTuple):
     """The limits of a run, and what counts towards them.
 
     The run ends at ``deadline``. At a limited rate no call starts before ``next_call``. ``ended`` is why
     calls are no longer granted.
     """
 
-    ceilings: Ceilings = field(default_factory=Ceilings)
+    ceilings: Ceilings = Ceilings()
     deadline: float | None = None
     next_call: float = 0.0
-    account: AccountEntry = field(default_factory=AccountEntry)
+    account: AccountEntry = AccountEntry()
     ended: str | None = None
 
     @classmethod
@@ -163,7 +177,7 @@ class Allowance:
 
     def enter(self, entry: AccountEntry) -> Self:
         """The allowance with this entry on its account."""
-        return replace(self, account=AccountEntry.total((self.account, entry)))
+        return self._replace(account=self.account.plus(entry))
 
     def take(self, wish: Wish, health: Health) -> tuple[Self, Health, Decision]:
         """The decision on a wish, with the allowance and the state of the endpoint after it.
@@ -180,7 +194,7 @@ class Allowance:
         start = max(self.next_call, wish.now)
         decision = self._limited(price, start)
         if isinstance(decision, Over):
-            return replace(self, ended=decision.reason), health, decision
+            return self._replace(ended=decision.reason), health, decision
         if isinstance(decision, Later):
             return self, health, decision
         grant = Grant(start - wish.now, price, wish.estimate)
@@ -188,8 +202,8 @@ class Allowance:
             until = wish.now + wish.pause(health.probes + 1)
             health = replace(health, probes=health.probes + 1, probe_at=until)
         next_call = start + 60.0 / self.ceilings.rpm if self.ceilings.rpm else 0.0
-        account = AccountEntry.total((self.account, AccountEntry.sent(grant)))
-        return replace(self, next_call=next_call, account=account), health, grant
+        account = self.account.plus(AccountEntry.sent(grant))
+        return self._replace(next_call=next_call, account=account), health, grant
 
     def _limited(self, price: float | None, start: float) -> Later | Over | None:
         """Why no call of this price may start at this moment."""

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from pytest_factorfair.domain.case import Case
+
 Estimator = Literal["corrected", "plugin", "published-code"]
 Interval = Literal["instrument", "scenarios"]
 
@@ -177,16 +179,29 @@ def selection(score: str) -> Selection | None:
 
 
 @dataclass(frozen=True, slots=True)
+class CaseGroup:
+    """Cases of a checklist that belong together: their ids, and what selects them after pytest's ``-k``."""
+
+    checklist: str
+    ids: tuple[str, ...]
+    select: str
+
+    @classmethod
+    def of(cls, case: Case) -> CaseGroup:
+        """A single case."""
+        return cls(case.checklist, (case.id,), case.id)
+
+
+@dataclass(frozen=True, slots=True)
 class Mover:
     """A topic with a large influence on a score: its name, and its answers in words.
 
-    The ids of its cases begin with ``cases``, which also selects them with pytest's ``-k``. ``reply`` is what
-    typical answers name: a group, a letter, or an outcome.
+    ``reply`` is what typical answers name: a group, a letter, or an outcome.
     """
 
     topic: str
     share: str
-    cases: str
+    cases: CaseGroup
     reply: str
 
 

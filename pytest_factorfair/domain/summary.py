@@ -134,14 +134,17 @@ class ContactSheet:
 class PromptCounts:
     """The counts of a person in a prompt's pictures, by group, and the numbers of missing answers.
 
-    ``side`` is the person, from 0, left to right. For an implicit prompt, ``shares`` are the demographic
-    ones. For an explicit prompt, the only group is the requested one, and its count the number of pictures
-    that show it. If the estimator adds up probabilities, ``counts`` are their sums.
+    ``kind`` is what the prompt is about, ``side`` is the person, from 0, left to right. For an implicit
+    prompt, ``shares`` are the demographic ones. For an explicit prompt, the only group is the requested one,
+    and its count the number of pictures that show it. If the estimator adds up probabilities, ``counts`` are
+    their sums.
     """
 
     model: str
     checklist: str
     case: str
+    part: str
+    kind: str
     side: int
     attribute: str
     counts: Mapping[str, int | float]

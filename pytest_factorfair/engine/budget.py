@@ -6,7 +6,6 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import TypeVar
 
 from pytest_factorfair.domain import (
     AccountEntry,
@@ -24,8 +23,6 @@ from pytest_factorfair.errors import BudgetError
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.store import Store
 
-T = TypeVar("T")
-
 Estimate = Callable[[Model, Request], float | None]
 """The most that a call may cost, in USD, before it is made; None if its price is unknown."""
 
@@ -36,11 +33,6 @@ RECHECK = 1.0
 """Seconds after which a closed endpoint is checked again: another process may have found it open."""
 
 UNPRICED = "the price of an answer is unknown, so max-cost cannot be enforced; give --factorfair-max-calls"
-
-
-async def result_of(future: Future[T]) -> T:
-    """The result of a future, at once if it has one."""
-    return future.result() if future.done() else await asyncio.wrap_future(future)
 
 
 class Budget:
@@ -85,14 +77,12 @@ class Budget:
         while self._store.away:  # no call is paid whose answer it could not take
             await self._retry.sleep(AWAY)
         if self._store.gone:
-            await result_of(self._store.release(()))  # raises why
+            await asyncio.wrap_future(self._store.release(()))  # raises why
         if self._refused is not None:
             raise self._refused.with_traceback(None)
-        asked = self._limits.take(Wish(endpoint, estimate, self._retry.clock(), self._retry.probe))
-        if asked.done():
-            decision = asked.result()
-        else:
-            pending = asyncio.wrap_future(asked)
+        decision = self._limits.take(Wish(endpoint, estimate, self._retry.clock(), self._retry.probe))
+        if isinstance(decision, Future):
+            pending = asyncio.wrap_future(decision)
             try:
                 decision = await asyncio.shield(pending)
             except asyncio.CancelledError:

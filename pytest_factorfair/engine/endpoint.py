@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from pytest_factorfair.domain import Health, Response
-from pytest_factorfair.engine.budget import result_of
 from pytest_factorfair.engine.limits import Limits
 from pytest_factorfair.engine.retry import Retry
 from pytest_factorfair.errors import FatalModelError, ModelError, RejectedRequestError, RetryableModelError
@@ -197,11 +197,11 @@ class Breaker:
 
     async def hopeless(self, error: ModelError) -> FatalModelError | None:
         """The error that ends the run, if still so many queries in a row were rejected alike."""
-        health = await result_of(self._limits.health(self._name))
+        health = await _result(self._limits.health(self._name))
         return self._stopped(error, health) if self._over(health) else None
 
     async def _reported(self, change: Callable[[Health], Health]) -> Health:
-        return await result_of(self._limits.report(self._name, change))
+        return await _result(self._limits.report(self._name, change))
 
     def _stopped(self, error: ModelError, health: Health) -> FatalModelError:
         """The error that ends the run, in one line: what failed, how often, where, and what to try."""
@@ -226,6 +226,10 @@ def _given_up(error: RetryableModelError, attempts: Attempts) -> RejectedRequest
     asked = f", told to wait {error.retry_after:g} s" if error.retry_after else ""
     calls = f"{attempts.calls} attempt{'s' if attempts.calls > 1 else ''}"
     return RejectedRequestError(f"{error} (given up after {calls}{asked})", cause=error.cause)
+
+
+async def _result(health: Health | Future[Health]) -> Health:
+    return await asyncio.wrap_future(health) if isinstance(health, Future) else health
 
 
 class Endpoint(NamedTuple):

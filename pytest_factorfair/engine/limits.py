@@ -6,19 +6,17 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import replace
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from pytest_factorfair.domain import AccountEntry, Allowance, Ceilings, Decision, Health, Usage, Wish
-
-T = TypeVar("T")
 
 
 class Limits(Protocol):
     """The limits of a run, its account and its endpoints. Methods may be called from any thread.
 
     ``LocalLimits`` are those of one process, ``store.SharedLimits`` those of several. Whoever asks need not
-    know which. Futures and properties of limits that are shared fail with StoreError.
+    know which: a method returns its result if that is at hand, or a future of it. Futures and properties of
+    limits that are shared fail with StoreError.
     """
 
     ceilings: Ceilings
@@ -28,19 +26,19 @@ class Limits(Protocol):
     def clock(self) -> float:
         """Seconds since 1970, alike in all processes of the run, even if a host's clock is set."""
 
-    def take(self, wish: Wish) -> Future[Decision]:
+    def take(self, wish: Wish) -> Decision | Future[Decision]:
         """Ask for a call; one that is granted is on the account before it is sent."""
 
     def settle(self, entry: AccountEntry) -> None:
         """Enter a call that has ended, or was not made."""
 
-    def report(self, endpoint: str, change: Callable[[Health], Health]) -> Future[Health]:
+    def report(self, endpoint: str, change: Callable[[Health], Health]) -> Health | Future[Health]:
         """Note what a call has shown of an endpoint, and return the state of the endpoint after it."""
 
-    def health(self, endpoint: str) -> Future[Health]:
+    def health(self, endpoint: str) -> Health | Future[Health]:
         """The state of an endpoint after all reports so far."""
 
-    def end(self, reason: str, *, whole_run: bool = False) -> Future[None]:
+    def end(self, reason: str, *, whole_run: bool = False) -> Future[None] | None:
         """Grant no more calls to this session, or to any session of the run; the first reason is kept."""
 
     @property
@@ -78,29 +76,28 @@ class LocalLimits:
     def clock(self) -> float:
         return self._epoch + time.monotonic()
 
-    def take(self, wish: Wish) -> Future[Decision]:
+    def take(self, wish: Wish) -> Decision:
         with self._lock:
             health = self._health.get(wish.endpoint) or Health(wish.endpoint)
             self._allowance, self._health[wish.endpoint], decision = self._allowance.take(wish, health)
-        return _done(decision)
+        return decision
 
     def settle(self, entry: AccountEntry) -> None:
         with self._lock:
             self._allowance = self._allowance.enter(entry)
 
-    def report(self, endpoint: str, change: Callable[[Health], Health]) -> Future[Health]:
+    def report(self, endpoint: str, change: Callable[[Health], Health]) -> Health:
         with self._lock:
             health = change(self._health.get(endpoint) or Health(endpoint))
             self._health[endpoint] = health
-        return _done(health)
+        return health
 
-    def health(self, endpoint: str) -> Future[Health]:
+    def health(self, endpoint: str) -> Health:
         return self.report(endpoint, lambda health: health)
 
-    def end(self, reason: str, *, whole_run: bool = False) -> Future[None]:  # noqa: ARG002  # it has one session
+    def end(self, reason: str, *, whole_run: bool = False) -> None:  # noqa: ARG002  # it has one session
         with self._lock:
-            self._allowance = replace(self._allowance, ended=self._allowance.ended or reason)
-        return _done(None)
+            self._allowance = self._allowance._replace(ended=self._allowance.ended or reason)
 
     @property
     def ended(self) -> str | None:
@@ -117,9 +114,3 @@ class LocalLimits:
 
     def close(self) -> None:
         """Do nothing: there is nothing to release."""
-
-
-def _done(result: T) -> Future[T]:
-    future: Future[T] = Future()
-    future.set_result(result)
-    return future

@@ -10,7 +10,8 @@ from pytest_factorfair.domain import Board, Certainty, Change, Difference, Stand
 from pytest_factorfair.gates.evidence import IF_FEW, part_of_level, too_many_missing, unfounded
 from pytest_factorfair.gates.explanation import changed_in_words
 from pytest_factorfair.gates.span import ROUNDING_OF_CHANGES
-from pytest_factorfair.protocols.combined import by_protocol, measurings
+from pytest_factorfair.protocols import benchmarks
+from pytest_factorfair.protocols.combined import by_protocol
 from pytest_factorfair.protocols.measurement import Cell, Counts, Former, Moved
 from pytest_factorfair.protocols.measuring import ComparedModel, ComparedScore, Contest
 from pytest_factorfair.protocols.metric import Metric
@@ -30,11 +31,19 @@ def boards(compared_models: Sequence[ComparedModel], *, alpha: float = ALPHA) ->
     about a score on which a gate would be inconclusive because answers are missing.
     """
     contests = [
-        contest for protocol in measurings().values() for contest in protocol.contests(compared_models)
+        contest
+        for name, benchmark in benchmarks().items()
+        for contest in benchmark.measuring.contests([_of(name, model) for model in compared_models])
     ]
     subjects = list(dict.fromkeys((contest.about.checklist, contest.about.attribute) for contest in contests))
     contests.sort(key=lambda contest: subjects.index((contest.about.checklist, contest.about.attribute)))
     return tuple(_board(contest, alpha) for contest in contests)
+
+
+def _of(benchmark: str, compared_model: ComparedModel) -> ComparedModel:
+    """A model with its counts of one benchmark only."""
+    counts = tuple(counts for counts in compared_model.counts if counts.protocol == benchmark)
+    return replace(compared_model, counts=counts)
 
 
 class _Doubted(NamedTuple):

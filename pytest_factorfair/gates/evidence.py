@@ -211,8 +211,8 @@ def _facing(score: Judged, span: Span, doubt: str) -> str:
 
 
 def _relation(score: Judged, span: Span) -> str:
-    reach = (None, None) if score.measurement is None else score.measurement.reach
-    return relation(score.gate, span, reach, signed=score.signed)
+    possible_range = (None, None) if score.measurement is None else score.measurement.possible_range
+    return relation(score.gate, span, possible_range, signed=score.signed)
 
 
 # Fewest answers of a cell for which bounds keep their error rates, even if answers hardly vary.

@@ -99,7 +99,7 @@ def _movers(score: Judged, measurement: Measurement, finding: Finding) -> tuple[
 
 
 def _next_step(score: Judged, measurement: Measurement, finding: Finding, movers: tuple[Mover, ...]) -> str:
-    cases = " or ".join(dict.fromkeys(mover.cases for mover in movers))
+    cases = " or ".join(dict.fromkeys(mover.cases.select for mover in movers))
     look = f'look at these questions: -k "{cases}"' if cases else "look at the replies"
     match finding.lack:
         case "answers" | "clarity":

@@ -10,16 +10,10 @@ from typing import get_args
 
 from pytest_factorfair.domain import Checklist, Comparison, Gate, Sampling, Selection, gate_parts, selection
 from pytest_factorfair.errors import InputError, nearest
-from pytest_factorfair.protocols.combined import (
-    AnyMeasuring,
-    by_protocol,
-    measurings,
-    metrics,
-    of_checklist,
-    selected,
-)
+from pytest_factorfair.protocols import benchmark_of, benchmarks
+from pytest_factorfair.protocols.combined import AnyMeasuring, by_protocol, metrics, selected
 from pytest_factorfair.protocols.measurement import CORRECTED, Counts
-from pytest_factorfair.protocols.measuring import GateSet, Scope
+from pytest_factorfair.protocols.measuring import GateSet, Scope, filter_words
 from pytest_factorfair.protocols.metric import Sense
 
 SETS: tuple[GateSet, ...] = get_args(GateSet)
@@ -120,7 +114,7 @@ def recommended(
     gates = []
     for checklist in checklists:
         prefix = (checklist.name,) if len(checklists) > 1 else ()
-        measuring = of_checklist(checklist)
+        measuring = benchmark_of(checklist).measuring
         for metric, filters, bound in measuring.recommended(
             checklist, sampling, baseline=baseline, gates=name
         ):
@@ -139,7 +133,7 @@ def _refuse_rates_alone(
 ) -> None:
     """Refuse a set in which nothing but rates of lost answers judges one of the checklists."""
     for checklist in checklists:
-        measuring = of_checklist(checklist)
+        measuring = benchmark_of(checklist).measuring
         other_names = {checklist.name for checklist in checklists} - {checklist.name}
         judged = {gate.metric for gate in gates if other_names.isdisjoint(gate.filters)}
         if any(not metric.counts_losses for word, metric in measuring.metrics.items() if word in judged):
@@ -174,7 +168,9 @@ def check(gates: Iterable[Gate], counts: Sequence[Counts], *, baseline: bool = F
             if gate.metric in protocol.metrics
         ]
         if not problems:
-            names = [name for name, protocol in measurings().items() if gate.metric in protocol.metrics]
+            names = [
+                name for name, benchmark in benchmarks().items() if gate.metric in benchmark.measuring.metrics
+            ]
             raise InputError(
                 f"gate '{gate.text}': no checklist of this run measures {gate.metric}; checklists of the "
                 f"protocol {' or '.join(names)} do"
@@ -207,16 +203,16 @@ def _selected(gate: Gate, counts: Sequence[Counts]) -> AbstractSet[tuple[str, tu
 
 def _problem(gate: Gate, protocol: AnyMeasuring, counts: Sequence[Counts]) -> str | None:
     """Why a gate selects no score of such counts, and what would; None if it selects one."""
-    metric, words, kinds = gate.metric, gate.filters, protocol.filters(counts)
+    metric, words, kinds = gate.metric, gate.filters, filter_words(counts)
     known_words = frozenset().union(*kinds.values())
     for word in words:
         if word not in known_words:
             return f"unknown filter '{word}'{nearest(word, known_words)}"
-    if gate.regression and not protocol.changeable(metric):
+    if gate.regression and not protocol.metrics[metric].changes:
         return f"the change of {metric} between two runs cannot be estimated; gate {metric} itself"
 
     def held(*selected_words: str) -> AbstractSet[str]:
-        return protocol.held(metric, selected_words, counts)
+        return _held(protocol, metric, selected_words, counts)
 
     if not held():
         asks = protocol.metrics[metric].asks
@@ -232,7 +228,7 @@ def _problem(gate: Gate, protocol: AnyMeasuring, counts: Sequence[Counts]) -> st
         alike = frozenset().union(*(kind_words for kind_words in kinds.values() if words[0] in kind_words))
         usable = sorted(filter(held, alike)) or sorted(filter(held, known_words))
         advice = f" in this run; these do: {', '.join(usable)}"
-        owners = [name for name in protocol.metrics if protocol.held(name, words, counts)]
+        owners = [name for name in protocol.metrics if _held(protocol, name, words, counts)]
         if len(owners) == 1:
             advice = f"; it selects those of {owners[0]}"
         return f"filter '{words[0]}' selects no {metric} score{advice}"
@@ -242,6 +238,14 @@ def _problem(gate: Gate, protocol: AnyMeasuring, counts: Sequence[Counts]) -> st
     ]
     advice = f"; leave out {' or '.join(fewer)}" if fewer else ""
     return f"filters {named} select no {metric} score in this run{advice}"
+
+
+def _held(
+    protocol: AnyMeasuring, metric: str, words: Sequence[str], counts: Sequence[Counts]
+) -> AbstractSet[str]:
+    """All words that match the scores these words select; empty if they select none."""
+    scores = protocol.measure(metric, words, counts, CORRECTED)
+    return frozenset[str]().union(*(score.held for score in scores))
 
 
 def cautions(gates: Iterable[Gate], counts: Sequence[Counts]) -> Iterator[str]:

@@ -60,12 +60,14 @@ RELATIONS = {
 }
 
 
-def relation(gate: Gate, span: Span, reach: tuple[float | None, float | None], *, signed: bool) -> str:
+def relation(
+    gate: Gate, span: Span, possible_range: tuple[float | None, float | None], *, signed: bool
+) -> str:
     """``0.930 (0.918 to 0.942) is below 0.970``, and what the design allows where that is not 0 to 1."""
     passes = kept(gate, span)
     threshold = _threshold(gate.threshold if passes else to_beat(gate))
     value = _valued(gate, span, signed=signed)
-    return f"{value} {RELATIONS[gate.comparison, passes]} {threshold}{_range(gate, reach)}"
+    return f"{value} {RELATIONS[gate.comparison, passes]} {threshold}{_range(gate, possible_range)}"
 
 
 def undecided(gate: Gate, span: Span, *, signed: bool) -> str:
@@ -112,11 +114,11 @@ def _threshold(threshold: float) -> str:
     return f"{threshold:.2f}" if float(f"{threshold:.2f}") == threshold else f"{threshold:.12g}"
 
 
-def _range(gate: Gate, reach: tuple[float | None, float | None]) -> str:
+def _range(gate: Gate, possible_range: tuple[float | None, float | None]) -> str:
     if gate.regression:
         return ""
-    floor, ceiling = reach
-    if (floor or 0.0) == 0.0 and (ceiling is None or ceiling == 1.0):
+    low, high = possible_range
+    if (low or 0.0) == 0.0 and (high is None or high == 1.0):
         return ""
-    ends = {"floor": floor, "ceiling": ceiling}
+    ends = {"floor": low, "ceiling": high}
     return f" ({', '.join(f'{name} {end:.3g}' for name, end in ends.items() if end is not None)})"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_factorfair.domain import NO_FACE, Answer, Case, CaseKey, Reading, Record
+from pytest_factorfair.domain.answer import from_json, to_json
 from pytest_factorfair.errors import InputError, nearest
 from pytest_factorfair.labelling.people import Opinion
 from pytest_factorfair.labelling.sheet import Labelled, Spot
@@ -36,29 +37,15 @@ class JudgedPicture:
             "query": self.query,
             "key": self.key,
             "repeat": self.repeat,
-            "answers": [
-                {
-                    "outcome": answer.outcome,
-                    "reason": answer.reason,
-                    "groups": dict(answer.groups),
-                    "confidence": dict(answer.confidence),
-                }
-                for answer in self.answers
-            ],
+            "answers": json.loads(to_json(self.answers)),
         }
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> JudgedPicture:
         shared = {"query": row["query"], "key": row["key"], "repeat": row["repeat"]}
-        answers = tuple(
-            Answer(**shared, letter=None, background={}, **{name: answer[name] for name in _OF_AN_ANSWER})
-            for answer in row["answers"]
-        )
+        answers = tuple(from_json(shared | answer) for answer in row["answers"])
         case = CaseKey(row["model"], row["checklist"], row["case"])
         return cls(case, int(row["people"]), **shared, answers=answers)
-
-
-_OF_AN_ANSWER = ("outcome", "reason", "groups", "confidence")
 
 
 def pictures(record: Record, people: int) -> Iterator[JudgedPicture]:

@@ -138,7 +138,8 @@ def assignments_of(nodeids: Iterable[str], run: Run) -> Iterator[Assignment]:
             continue
         text = text.removesuffix("]")
         cuts = [position for position, letter in enumerate(text) if letter == "-"]
-        parts = [text, *(text[cut + 1 :] for cut in cuts), *(text[:cut] for cut in cuts)]
+        # The longest first: one id may begin with another.
+        parts = [text, *(text[cut + 1 :] for cut in cuts), *(text[:cut] for cut in reversed(cuts))]
         if (part := next((part for part in parts if part in by_id), None)) is not None:
             yield by_id[part]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from pytest_factorfair.detection import Factory as DetectorFactory
     from pytest_factorfair.domain import Query, Reading, Response, Summary
     from pytest_factorfair.models import Factory
+    from pytest_factorfair.protocols import AnyBenchmark
 
 
 @pytest.hookspec
@@ -40,6 +41,22 @@ def pytest_factorfair_detectors(config: pytest.Config) -> Mapping[str, DetectorF
             return {"inhouse": lambda spec: InHouseDetector(spec.target)}
 
         # pytest --factorfair-model=diffusers:./pipeline --factorfair-detector=inhouse:v2
+    """
+    raise NotImplementedError  # a specification is never called
+
+
+@pytest.hookspec
+def pytest_factorfair_benchmarks(config: pytest.Config) -> Iterable[AnyBenchmark]:
+    """Add benchmarks: objects of classes that derive from ``Benchmark``.
+
+    Called in every process of a run before a checklist is read; console commands call the hook of the current
+    folder's conftest.py with None for ``config``. Neither a benchmark nor one of its metrics may have a name
+    that another one has::
+
+        def pytest_factorfair_benchmarks():
+            return [GreetingsBenchmark()]
+
+        # pytest --factorfair-model=openai/gpt-4o --factorfair-checklist=hello.yaml
     """
     raise NotImplementedError  # a specification is never called
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_factorfair import protocols
 from pytest_factorfair.config import settings
 from pytest_factorfair.config.options import OPTIONS
 from pytest_factorfair.config.sources import Given
@@ -41,6 +42,7 @@ def start(config: pytest.Config) -> None:
     """
     try:
         workerinput: Mapping[str, Any] | None = getattr(config, "workerinput", None)
+        protocols.register(_added_benchmarks(config), compare_metrics=workerinput is None)
         if workerinput is None:
             working_folder = config.invocation_params.dir
             typed = {
@@ -84,6 +86,14 @@ def _run(
             )
         config.addinivalue_line("markers", f"{marker}: cases of the checklist in use")
     return run
+
+
+def _added_benchmarks(config: pytest.Config) -> Iterator[Any]:
+    """The benchmarks of the user's hooks."""
+    for benchmarks in config.hook.pytest_factorfair_benchmarks(config=config):
+        if not isinstance(benchmarks, Iterable):
+            raise InputError(f"pytest_factorfair_benchmarks: expected a list, got {benchmarks!r}")
+        yield from benchmarks
 
 
 def _merged(hook: str, results: list[Any]) -> dict[str, Any]:

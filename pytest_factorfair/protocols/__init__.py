@@ -1,49 +1,87 @@
-"""The registry of protocols, and what they do with checklists: read them, expand them to cases and queries.
+"""The benchmarks, and what every caller does with checklists: read them, expand them to cases and queries.
 
-A protocol is one folder with everything specific to a benchmark, and one line in ``PROTOCOLS``. Reading
-files imports pydantic and takes a sixth of a second; a worker, which receives its checklists, skips that.
+A benchmark is one class; ``register`` adds those of a run's users. Reading files imports pydantic and takes a
+sixth of a second; a worker, which receives its checklists, skips that.
 """
 
 from __future__ import annotations
 
-from collections import ChainMap
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pytest_factorfair.checklist.locate import shipped
 from pytest_factorfair.domain import Case, Checklist, Query, Sampling
-from pytest_factorfair.protocols import fact_or_fair, faintbench, items
-from pytest_factorfair.protocols.protocol import Protocol, Published
+from pytest_factorfair.errors import InputError
+from pytest_factorfair.protocols.fact_or_fair import FactOrFairAsking
+from pytest_factorfair.protocols.faintbench import FaintbenchAsking
+from pytest_factorfair.protocols.items import ItemsAsking
+from pytest_factorfair.protocols.protocol import Asking
 
 if TYPE_CHECKING:
     from pytest_factorfair.checklist import loading
     from pytest_factorfair.domain import Source
-    from pytest_factorfair.protocols.protocol import Conditions, DepictedPerson, Situation
     from pytest_factorfair.protocols.reporting import Reporting
 
 __all__ = [
-    "PROTOCOLS",
+    "AnyBenchmark",
+    "benchmark_of",
+    "benchmarks",
     "cases",
-    "citable",
-    "conditions",
-    "explained",
     "lint",
     "load",
-    "notices",
-    "on_sheet",
-    "people",
-    "published",
     "queries",
+    "register",
+    "reporting_of",
+    "reportings",
     "shipped",
-    "situation",
     "sources",
 ]
 
-# Any: a checklist names its protocol, which types cannot express.
-PROTOCOLS: dict[str, Protocol[Any, Any]] = {
-    protocol.name: protocol for protocol in (fact_or_fair.PROTOCOL, faintbench.PROTOCOL, items.PROTOCOL)
+# Any: a checklist names its benchmark, which types cannot express.
+AnyBenchmark: TypeAlias = "Asking[Any, Any]"
+
+_SHIPPED: Mapping[str, AnyBenchmark] = {
+    benchmark.name: benchmark for benchmark in (FactOrFairAsking(), FaintbenchAsking(), ItemsAsking())
 }
+_registered: dict[str, AnyBenchmark] = dict(_SHIPPED)
+
+
+def benchmarks() -> Mapping[str, AnyBenchmark]:
+    """The shipped benchmarks and those of the run, by name."""
+    return _registered
+
+
+def benchmark_of(checklist: Checklist) -> AnyBenchmark:
+    """The benchmark of a checklist."""
+    return _registered[checklist.protocol]
+
+
+def register(added: Iterable[AnyBenchmark], *, compare_metrics: bool = True) -> None:
+    """Add a run's own benchmarks to the shipped ones, in place of those of a former run.
+
+    A worker need not ``compare_metrics``, which imports numpy: the controller has done so.
+
+    Raises:
+        InputError: something is no benchmark, or another one has its name or a metric of this name.
+    """
+    by_name = dict(_SHIPPED)
+    for benchmark in added:
+        if not isinstance(benchmark, Asking):
+            raise InputError(f"{benchmark!r} is not a benchmark: derive its class from Benchmark")
+        if benchmark.name in by_name:
+            raise InputError(f"benchmark '{benchmark.name}': there is one of this name; choose another")
+        for other in by_name.values() if compare_metrics else ():
+            others = other.measuring.metrics
+            for name, metric in benchmark.measuring.metrics.items():
+                if name in others and others[name] is not metric:
+                    raise InputError(
+                        f"benchmark '{benchmark.name}': metric '{name}' is one of '{other.name}'; "
+                        "choose another name"
+                    )
+        by_name[benchmark.name] = benchmark
+    _registered.clear()
+    _registered.update(by_name)
 
 
 def load(name_or_path: str, *, truth: str, base: Path) -> Checklist:
@@ -81,79 +119,26 @@ def sources(name: str, content: str) -> tuple[Source, ...]:
 
 def cases(checklist: Checklist, sampling: Sampling) -> tuple[Case, ...]:
     """The cases in the order of the checklist."""
-    return PROTOCOLS[checklist.protocol].cases(checklist, sampling)
+    return benchmark_of(checklist).cases(checklist, sampling)
 
 
 def queries(checklist: Checklist, case: Case, sampling: Sampling) -> tuple[Query, ...]:
     """The queries of a case, in the order in which they are asked."""
-    return PROTOCOLS[checklist.protocol].queries(checklist, case, sampling)
-
-
-def explained(checklist: Checklist, case: Case, sampling: Sampling) -> Query | None:
-    """The query that asks for a choice with its reason, if the case has one."""
-    return PROTOCOLS[checklist.protocol].explained(checklist, case, sampling)
-
-
-def situation(checklist: Checklist, query: Query) -> Situation | tuple[DepictedPerson, ...] | None:
-    """What a simulated respondent sees in a query; None if it cannot tell."""
-    return PROTOCOLS[checklist.protocol].situation(checklist, query)
-
-
-def conditions(checklist: Checklist) -> tuple[Conditions, ...]:
-    """The words that may hold of a query, by condition, for each kind of query."""
-    protocol = PROTOCOLS[checklist.protocol]
-    if protocol.conditions is not None:
-        return tuple(protocol.conditions(checklist))
-    every = protocol.cases(checklist, Sampling("balanced", samples=1, objective=1, seed=0))
-    return tuple(case.words for case in every)
-
-
-def citable(checklist: Checklist) -> tuple[str, ...]:
-    """The names of what a reason may cite."""
-    return PROTOCOLS[checklist.protocol].citable(checklist)
-
-
-def people(checklist: Checklist, case: Case) -> int | None:
-    """How many people the pictures of a case show; None for any number."""
-    return PROTOCOLS[checklist.protocol].people(checklist, case)
-
-
-def on_sheet(checklist: Checklist, case: Case) -> bool:
-    """Whether the pictures of a case have a contact sheet."""
-    return PROTOCOLS[checklist.protocol].on_sheet(checklist, case)
-
-
-def published(checklists: Sequence[Checklist]) -> Published:
-    """How the papers of these checklists made and read their pictures; where they differ, the first one's."""
-    arguments, detector = zip(
-        *(PROTOCOLS[checklist.protocol].published for checklist in checklists), strict=True
-    )
-    return Published(dict(ChainMap(*arguments)), dict(ChainMap(*detector)))
-
-
-def notices(checklist: Checklist, sampling: Sampling) -> tuple[str, ...]:
-    """One line for every size that was adjusted."""
-    return PROTOCOLS[checklist.protocol].notices(checklist, sampling)
+    return benchmark_of(checklist).queries(checklist, case, sampling)
 
 
 def reportings() -> tuple[Reporting, ...]:
     """What each benchmark prints."""
-    return tuple(protocol.reporting() for protocol in PROTOCOLS.values())
+    return tuple(benchmark.reporting for benchmark in _registered.values())
 
 
 def reporting_of(metric: str) -> Reporting:
     """What the benchmark of a metric prints."""
     from pytest_factorfair.protocols.reporting import NOTHING
 
-    return next(
-        (
-            benchmark
-            for benchmark in reportings()
-            if metric in benchmark.metrics or metric in benchmark.further
-        ),
-        NOTHING,
-    )
+    owners = (owner for owner in reportings() if metric in owner.printed or metric in owner.further)
+    return next(owners, NOTHING)
 
 
 def _files() -> loading.ByProtocol:
-    return {name: protocol.files for name, protocol in PROTOCOLS.items()}
+    return {name: benchmark.files for name, benchmark in _registered.items()}

@@ -6,39 +6,29 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from pytest_factorfair.domain import Case, Checklist, Gate
-from pytest_factorfair.protocols import PROTOCOLS
+from pytest_factorfair.protocols import benchmark_of, benchmarks
 from pytest_factorfair.protocols.measurement import Counts, Estimation, Measurement, Place
 from pytest_factorfair.protocols.measuring import Measuring, Reported, ReportInputs
 from pytest_factorfair.protocols.metric import Metric
 
-# Any: counts name their protocol, which types cannot express.
+# Any: counts name their benchmark, which types cannot express.
 AnyMeasuring: TypeAlias = Measuring[Any, Any]
-
-
-def measurings() -> Mapping[str, AnyMeasuring]:
-    """How each protocol measures recorded answers, by its name."""
-    return {name: protocol.measuring() for name, protocol in PROTOCOLS.items()}
-
-
-def of_checklist(checklist: Checklist) -> AnyMeasuring:
-    """How the protocol of a checklist measures recorded answers."""
-    return PROTOCOLS[checklist.protocol].measuring()
 
 
 def metrics() -> Mapping[str, Metric]:
     """Every metric of every protocol, by name."""
     by_name: dict[str, Metric] = {}
-    for protocol in measurings().values():
-        for name, metric in protocol.metrics.items():
+    for benchmark in benchmarks().values():
+        for name, metric in benchmark.measuring.metrics.items():
             by_name.setdefault(name, metric)
     return by_name
 
 
 def by_protocol(counts: Sequence[Counts]) -> Iterator[tuple[AnyMeasuring, tuple[Counts, ...]]]:
-    """The counts of each protocol that has any."""
-    for name, protocol in measurings().items():
+    """The counts of each benchmark that has any."""
+    for name, benchmark in benchmarks().items():
         if protocol_counts := tuple(model_counts for model_counts in counts if model_counts.protocol == name):
-            yield protocol, protocol_counts
+            yield benchmark.measuring, protocol_counts
 
 
 def selected(gate: Gate, counts: Sequence[Counts], estimation: Estimation) -> tuple[Measurement, ...]:
@@ -46,7 +36,7 @@ def selected(gate: Gate, counts: Sequence[Counts], estimation: Estimation) -> tu
     return tuple(
         measurement
         for protocol, protocol_counts in by_protocol(counts)
-        if gate.metric in protocol.metrics and (not gate.regression or protocol.changeable(gate.metric))
+        if gate.metric in protocol.metrics and (not gate.regression or protocol.metrics[gate.metric].changes)
         for measurement in protocol.measure(
             gate.metric, protocol.scope(gate, protocol_counts).words, protocol_counts, estimation
         )
@@ -55,7 +45,8 @@ def selected(gate: Gate, counts: Sequence[Counts], estimation: Estimation) -> tu
 
 def places(model: str, checklist: Checklist, case: Case) -> frozenset[Place]:
     """The topics of a case on which more answers can be asked for."""
-    return frozenset(Place(model, checklist.name, topic) for topic in of_checklist(checklist).topics(case))
+    topics = benchmark_of(checklist).measuring.topics(case)
+    return frozenset(Place(model, checklist.name, topic) for topic in topics)
 
 
 def report(counts: Sequence[Counts], inputs: ReportInputs) -> Reported:

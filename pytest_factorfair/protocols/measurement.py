@@ -7,14 +7,16 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from math import sqrt
-from typing import NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from pytest_factorfair.domain import (
     Case,
+    CaseGroup,
     Change,
     Estimator,
     Interval,
     Record,
+    Score,
     plural,
 )
 from pytest_factorfair.protocols.metric import About, InWords, Metric
@@ -75,15 +77,15 @@ class Place(NamedTuple):
 
 
 ROUNDING = 1e-9
-"""By how much sums of floats may leave their extremes."""
+"""By how much sums of floats may leave their range."""
 
 
 @dataclass(frozen=True, slots=True)
-class Extremes:
+class ValueRange:
     """A value, with the lowest and highest that the missing answers allow.
 
     Raises:
-        ValueError: the value lies outside: then these are not the extremes of what it is computed from.
+        ValueError: the value lies outside: then this is not the range of what it is computed from.
     """
 
     value: float
@@ -92,7 +94,7 @@ class Extremes:
 
     def __post_init__(self) -> None:
         if self.low - ROUNDING > self.value or self.value > self.high + ROUNDING:  # nan is unknown
-            raise ValueError(f"the value {self.value} is not between its extremes {self.low} and {self.high}")
+            raise ValueError(f"the value {self.value} is not in its range, {self.low} to {self.high}")
 
     @property
     def fall(self) -> float:
@@ -158,14 +160,13 @@ class Former:
 class Component(NamedTuple):
     """One component of a score, such as a topic: the metric's value for it, and a summary of its answers.
 
-    ``lost`` is the share of its answers that are missing; ``cases`` selects its cases by id; ``reply`` is
-    what typical answers name.
+    ``lost`` is the share of its answers that are missing; ``reply`` is what typical answers name.
     """
 
     name: str
     value: float
     share: str
-    cases: str
+    cases: CaseGroup
     reply: str
     lost: float = 0.0
 
@@ -186,6 +187,11 @@ class Measurement(ABC):
     @abstractmethod
     def cells(self) -> tuple[Cell, ...]:
         """The numbers of answers asked and lost, cell by cell."""
+
+    @property
+    def subject(self) -> About:
+        """What reports say that it is about."""
+        raise NotImplementedError
 
     @property
     def reported(self) -> Metric:
@@ -222,12 +228,12 @@ class Measurement(ABC):
         """
         return self.needed_compared(alpha) if compared else self.needed_at(alpha)
 
-    def if_missing(self, *, bounded: bool) -> Extremes | None:
+    def if_missing(self, *, bounded: bool) -> ValueRange | None:
         """How far lost answers could move its value or, if ``bounded``, its centre; None if unknown."""
         return None
 
     @property
-    def reach(self) -> tuple[float | None, float | None]:
+    def possible_range(self) -> tuple[float | None, float | None]:
         """The lowest and the highest value that any model can reach."""
         return None, None
 
@@ -260,9 +266,23 @@ class Measurement(ABC):
         """The places where more answers may move it across an upper threshold."""
         return self.places
 
-    def change_from(self, former: Former) -> Measurement | None:
-        """Its change since the baseline; None if the baseline has no such score."""
+    def row(self) -> Score:
+        """Itself as a row of a report."""
+        return self.reported.score(self.model, self.subject, self.estimate, self.possible_range)
+
+    def earlier(self, former: Former) -> Measurement | None:
+        """The baseline's score of the same answers, if it has one."""
         return None
+
+    def minus(self, other: Any) -> Estimate:
+        """Its difference from the same score of another model or run: by default of independent answers."""
+        estimate: Estimate = self.estimate.less(other.estimate)
+        return estimate
+
+    def change_from(self, former: Former) -> Changed | None:
+        """Its change since the baseline; None if the baseline has no such score."""
+        old = self.earlier(former)
+        return None if old is None else Changed(self, old, self.minus(old))
 
     def asks(self, case: Case) -> int:
         """The number of cases that share a topic's answers; 0 for a case that the score does not use."""
@@ -334,7 +354,7 @@ class Changed(Measurement):
     def sides(self) -> tuple[Measurement, Measurement]:
         return self._new, self._old
 
-    def row(self, about: About, *, churn: float = 0.0, statistic: str | None = None) -> Moved:
+    def change_row(self, about: About, *, churn: float = 0.0, statistic: str | None = None) -> Moved:
         """Itself as a row of a report, and what a regression gate judges.
 
         ``churn`` is the share of changed answers.

@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain, combinations
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from pytest_factorfair.domain import (
@@ -28,10 +29,10 @@ from pytest_factorfair.protocols.measurement import (
     Cell,
     Counts,
     Estimation,
-    Extremes,
     Former,
     Measurement,
     Moved,
+    ValueRange,
 )
 from pytest_factorfair.protocols.metric import About, Metric
 from pytest_factorfair.statistics.confusion import Confusion
@@ -59,13 +60,12 @@ class ComparedModel:
     scores: tuple[Score, ...] = ()
 
 
-def shared(compared_models: Iterable[ComparedModel], kind: type[C]) -> Iterator[Mapping[str, C]]:
-    """Counts of one kind about the same thing, by model, if at least two models have them."""
-    by_subject: dict[Hashable, dict[str, C]] = {}
+def shared(compared_models: Iterable[ComparedModel]) -> Iterator[Mapping[str, Any]]:
+    """Counts about the same thing, by model, if at least two models have them."""
+    by_subject: dict[Hashable, dict[str, Counts]] = {}
     for compared_model in compared_models:
         for model_counts in compared_model.counts:
-            if isinstance(model_counts, kind):
-                by_subject.setdefault(model_counts.about, {})[compared_model.name] = model_counts
+            by_subject.setdefault(model_counts.about, {})[compared_model.name] = model_counts
     return (by_model for by_model in by_subject.values() if len(by_model) > 1)
 
 
@@ -81,7 +81,7 @@ class ComparedScore(NamedTuple):
     total: Cell
     cells: tuple[Cell, ...]
     needed_at: Callable[[float], int]
-    if_missing: Callable[[], Extremes | None] = lambda: None
+    if_missing: Callable[[], ValueRange | None] = lambda: None
 
     @classmethod
     def of(cls, name: str, measurement: Measurement) -> ComparedScore:
@@ -122,6 +122,15 @@ class Contest(NamedTuple):
         return cls(
             about, metric, [ComparedScore.of(name, measurement) for name, measurement in scores.items()], gaps
         )
+
+    @classmethod
+    def between(cls, about: About, scores: Mapping[str, Measurement], *, paired: float = 0.0) -> Contest:
+        """The same score of several models, every two of which are compared."""
+        gaps = {
+            (model, rival): Gap(scores[model].minus(scores[rival]), paired)
+            for model, rival in combinations(scores, 2)
+        }
+        return cls.of(about, next(iter(scores.values())).reported, scores, gaps)
 
 
 class Reported(NamedTuple):
@@ -165,6 +174,42 @@ class Scope(NamedTuple):
     named: bool = False
 
 
+def filter_words(counts: Iterable[Counts]) -> Mapping[str, frozenset[str]]:
+    """The words that filter the gates of a run with such counts, by kind."""
+    words_by_kind: dict[str, set[str]] = {}
+    for model_counts in counts:
+        for kind, words in model_counts.vocabulary.items():
+            words_by_kind.setdefault(kind, set()).update(words)
+    return {kind: frozenset(words) for kind, words in words_by_kind.items()}
+
+
+def matching(words: Sequence[str], counts: Sequence[C]) -> Iterator[tuple[C, Mapping[str, frozenset[str]]]]:
+    """The counts that match the words, and the words by kind.
+
+    Words of one kind are alternatives, words of different kinds must all match; unknown words match nothing.
+    """
+    unmatched, words_by_kind = frozenset(words), dict[str, frozenset[str]]()
+    for kind, known_words in filter_words(counts).items():
+        words_by_kind[kind] = unmatched & known_words
+        unmatched -= known_words
+    for model_counts in () if unmatched else counts:
+        if all(
+            not alternatives or alternatives & model_counts.vocabulary[kind]
+            for kind, alternatives in words_by_kind.items()
+        ):
+            yield model_counts, words_by_kind
+
+
+def run_words(model_counts: Counts, run_vocabulary: Mapping[str, frozenset[str]]) -> tuple[str, ...]:
+    """The words for its model and its checklist, each where the vocabulary of the run has several."""
+    return tuple(
+        word
+        for kind in ("model", "checklist")
+        if len(run_vocabulary[kind]) > 1
+        for word in model_counts.vocabulary[kind]
+    )
+
+
 M = TypeVar("M", bound=Metric)
 
 
@@ -176,7 +221,10 @@ class Measuring(ABC, Generic[C, M]):
     unsaved: tuple[str, ...] = ()
     """Compared metrics whose counts reports do not hold, although they hold others."""
     metrics: dict[str, M]
+    paired: float = 0.0
+    """The share of two models' answers that are paired by question."""
 
+    @abstractmethod
     def count(
         self,
         records: Iterable[Record],
@@ -186,84 +234,81 @@ class Measuring(ABC, Generic[C, M]):
         models: Sequence[str],
         sampling: Sampling,
     ) -> tuple[C, ...]:
-        """Count the answers to these cases of a checklist, model by model."""
-        return self.recount(tuple(records), checklist, cases, models=models)
+        """Count the answers to these cases of a checklist, model by model; records of others are ignored."""
 
-    def recount(
-        self, records: Sequence[Record], checklist: Any, cases: Sequence[Case], *, models: Sequence[str]
-    ) -> tuple[C, ...]:
-        """The same for counts that reports do not hold; these do not depend on the sampling."""
-        return ()
+    def scores(self, counts: C, estimation: Estimation) -> Iterator[Measurement]:
+        """A model's scores, in the order of reports: what gates judge, and on which models are compared.
 
-    @abstractmethod
+        A benchmark in which these differ overrides the methods below instead.
+        """
+        del counts, estimation
+        return iter(())
+
+    def compared(self, counts: C) -> Iterator[Measurement]:
+        """The scores on which models, and a model and its former self, are compared."""
+        for score in self.scores(counts, CORRECTED):
+            if score.metric.changes and not score.metric.counts_losses:
+                yield score
+
+    def pieces(self, counts: C) -> Iterator[tuple[str, Measurement]]:
+        """Parts of these scores by name, of which reports list those that got worse."""
+        del counts
+        return iter(())
+
     def measure(
         self, metric: str, words: Sequence[str], counts: Sequence[C], estimation: Estimation
     ) -> tuple[Measurement, ...]:
-        """The scores that the words of a gate select among all counts of this protocol."""
-
-    def filters(self, counts: Sequence[C]) -> Mapping[str, frozenset[str]]:
-        """The vocabulary of a run with such counts."""
-        vocabulary: dict[str, set[str]] = {}
-        for model_counts in counts:
-            for kind, words in model_counts.vocabulary.items():
-                vocabulary.setdefault(kind, set()).update(words)
-        return {kind: frozenset(words) for kind, words in vocabulary.items()}
-
-    def matching(
-        self, words: Sequence[str], counts: Sequence[C]
-    ) -> Iterator[tuple[C, Mapping[str, frozenset[str]]]]:
-        """The counts that match the words, and the words by kind.
-
-        Words of one kind are alternatives, words of different kinds must all match; unknown words match
-        nothing.
-        """
-        unmatched, words_by_kind = frozenset(words), dict[str, frozenset[str]]()
-        for kind, run_vocabulary in self.filters(counts).items():
-            words_by_kind[kind] = unmatched & run_vocabulary
-            unmatched -= run_vocabulary
-        for model_counts in () if unmatched else counts:
-            vocabulary = model_counts.vocabulary
-            if all(
-                not alternatives or alternatives & vocabulary[kind]
-                for kind, alternatives in words_by_kind.items()
-            ):
-                yield model_counts, words_by_kind
-
-    def run_words(self, model_counts: C, filters: Mapping[str, frozenset[str]]) -> tuple[str, ...]:
-        """The words for its model and its checklist, each where the filters of the run have several."""
-        vocabulary = model_counts.vocabulary
+        """The scores that the words of a gate select among all counts of this benchmark."""
         return tuple(
-            word for kind in ("model", "checklist") if len(filters[kind]) > 1 for word in vocabulary[kind]
+            score
+            for model_counts, _ in matching(words, counts)
+            for score in self.scores(model_counts, estimation)
+            if score.metric.name == metric
         )
-
-    def held(self, metric: str, words: Sequence[str], counts: Sequence[C]) -> AbstractSet[str]:
-        """All words that match the scores these words select; empty if they select none."""
-        selected = self.measure(metric, words, counts, CORRECTED)
-        return frozenset[str]().union(*(measurement.held for measurement in selected))
 
     def scope(self, gate: Gate, counts: Sequence[C]) -> Scope:
         """What selects the scores of a gate: its filters, and the part it is meant for if they name none."""
         return Scope(gate.filters)
 
-    def changeable(self, metric: str) -> bool:
-        """Whether its change between two runs can be estimated."""
-        return True
-
     def saved(self, report: Mapping[str, Any]) -> tuple[C, ...]:
         """The counts that a report holds."""
         return ()
 
-    @abstractmethod
     def report(self, counts: Sequence[C], inputs: ReportInputs) -> Reported:
         """What a report says about them."""
+        scores = (score for model_counts in counts for score in self.scores(model_counts, inputs.estimation))
+        return Reported(scores=tuple(score.row() for score in scores))
+
+    def churn(self, counts: C, old: C, former: Former) -> Callable[[Any, Any], float]:
+        """What computes the share of changed answers from a new and a former score; by default it is 0."""
+        del counts, old, former
+        return lambda _new, _old: 0.0
 
     def changes(self, counts: Sequence[C], former: Former) -> Iterator[Moves]:
         """What changed since a former run."""
-        return iter(())
+        for model_counts in counts:
+            if (old := former.like(model_counts)) is None:
+                continue
+            churn = self.churn(model_counts, old, former)
+            moves: tuple[list[Moved], list[Moved]] = ([], [])
+            named = ((None, score) for score in self.compared(model_counts))
+            for name, score in chain[tuple[str | None, Measurement]](named, self.pieces(model_counts)):
+                if (moved := score.change_from(former)) is not None:
+                    row = moved.change_row(score.subject, churn=churn(*moved.sides), statistic=name)
+                    moves[name is not None].append(row)
+            yield Moves(*moves)
 
     def contests(self, compared_models: Sequence[ComparedModel]) -> Iterator[Contest]:
         """The scores on which models are compared, in the order of boards."""
-        return iter(())
+        for counts_by_model in shared(compared_models):
+            by_score: dict[tuple[str, About], dict[str, Measurement]] = {}
+            for model, counts in counts_by_model.items():
+                for score in self.compared(counts):
+                    by_score.setdefault((score.reported.name, score.subject), {})[model] = score
+            for (_, subject), scores in by_score.items():
+                valued = any(score.estimate.plugin is not None for score in scores.values())
+                if len(scores) > 1 and valued:
+                    yield Contest.between(subject, scores, paired=self.paired)
 
     def recommended(
         self, checklist: Any, sampling: Sampling, *, baseline: bool, gates: GateSet = "default"
@@ -277,7 +322,9 @@ class Measuring(ABC, Generic[C, M]):
 
     def subjects(self, counts: C) -> Iterator[tuple[Hashable, str, str]]:
         """What the answers are about: the key in ``Measurement.about``, place and attribute."""
-        return iter(())
+        for score in self.scores(counts, CORRECTED):
+            for key in score.about:
+                yield key, score.subject.context or score.subject.part, score.subject.attribute
 
 
 class Expression(NamedTuple):

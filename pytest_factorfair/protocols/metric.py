@@ -126,17 +126,17 @@ class Metric:
         model: str,
         about: About,
         estimate: Estimate,
-        reach: tuple[float | None, float | None] = (None, None),
+        possible_range: tuple[float | None, float | None] = (None, None),
     ) -> Score:
-        """A row of a report, with its 95 % interval; ``reach`` is the range that models can attain."""
+        """A row of a report, with its 95 % interval; ``possible_range`` is that of any model."""
         return Score(
             model,
             *about,
             self.name,
             value=estimate.plugin,
             n=estimate.n,
-            floor=reach[0],
-            ceiling=reach[1],
+            floor=possible_range[0],
+            ceiling=possible_range[1],
             corrected=self.clipped(estimate.corrected),
             low=self.clipped(estimate.lower(BEYOND)),
             high=self.clipped(estimate.upper(BEYOND)),

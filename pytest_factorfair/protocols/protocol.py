@@ -1,11 +1,11 @@
-"""The interface of a benchmark: from its files to cases, queries and scores, and what respondents see."""
+"""What a benchmark asks: from its files to cases and queries, and what respondents see in these."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from pytest_factorfair.domain import Case, Checklist, Citation, Query, Sampling
@@ -114,35 +114,67 @@ and raises InputError for files that cannot be read.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Protocol(Generic[Value, Entry]):
-    """A benchmark: its files, the checklist they build, and the cases that a checklist expands to.
+class Asking(ABC, Generic[Value, Entry]):
+    """What a benchmark asks: its files, the checklist they build, and the cases that a checklist expands to.
 
-    ``checklist`` is the class of its values. ``files`` imports what reads them; a process that receives the
-    value does not need it. ``cases`` and ``queries`` are the same on every machine. ``notices`` reports every
-    size that was adjusted. ``situation`` is what simulated respondents see in a query, and the truth;
-    None if they cannot tell. ``conditions`` are the words that may hold of a query, by condition: a
-    mapping for each kind of query; None if they are the words of its case. ``explained`` is the query
-    that asks for a choice and the reason, if any; ``citable`` names what a reason may cite. ``people`` is
-    how many people the pictures of a case show, None if anyone may be in them, ``on_sheet`` whether they
-    have a contact sheet. ``reporting`` imports what only this benchmark prints, ``published`` is how its
-    paper's pictures were made and read, and ``importers`` makes checklists from other benchmarks'
-    published files, by name.
+    It is all that a worker imports, so the parts that measure and print are imported on first use. Cases and
+    queries are the same on every machine.
     """
 
     name: str
+    """The ``protocol`` of its checklists."""
     checklist: type[Value]
-    files: Callable[[], Files[Any, Value]]
-    cases: Callable[[Value, Sampling], tuple[Entry, ...]]
-    queries: Callable[[Value, Entry, Sampling], tuple[Query, ...]]
-    notices: Callable[[Value, Sampling], tuple[str, ...]]
-    measuring: Callable[[], Measuring[Any, Any]]
-    situation: Callable[[Value, Query], Situation | tuple[DepictedPerson, ...] | None] = lambda *_: None
-    conditions: Callable[[Value], Iterable[Conditions]] | None = None
-    explained: Callable[[Value, Entry, Sampling], Query | None] = lambda *_: None
-    citable: Callable[[Value], tuple[str, ...]] = lambda *_: ()
-    people: Callable[[Value, Entry], int | None] = lambda *_: None
-    on_sheet: Callable[[Value, Entry], bool] = lambda *_: True
-    reporting: Callable[[], Reporting] = lambda: resolve_name("pytest_factorfair.protocols.reporting:NOTHING")
+    """The class of its checklists."""
     published: Published = AS_WE_DO
-    importers: Callable[[], Mapping[str, Importer]] = dict
+    """How the pictures of its paper were made and read."""
+
+    @property
+    @abstractmethod
+    def measuring(self) -> Measuring[Any, Any]:
+        """How its answers are measured."""
+
+    @property
+    @abstractmethod
+    def reporting(self) -> Reporting:
+        """What only this benchmark prints."""
+
+    @abstractmethod
+    def files(self) -> Files[Any, Value]:
+        """How its files are read; a process that receives a checklist does not need it."""
+
+    @abstractmethod
+    def cases(self, checklist: Value, sampling: Sampling) -> tuple[Entry, ...]:
+        """The cases in the order of the checklist."""
+
+    @abstractmethod
+    def queries(self, checklist: Value, case: Entry, sampling: Sampling) -> tuple[Query, ...]:
+        """The queries of a case, in the order in which they are asked."""
+
+    def notices(self, checklist: Value, sampling: Sampling) -> tuple[str, ...]:
+        """One line for every size that was adjusted."""
+        del checklist, sampling
+        return ()
+
+    def situation(self, checklist: Value, query: Query) -> Situation | tuple[DepictedPerson, ...] | None:
+        """What a simulated respondent sees in a query, and the truth; None if it cannot tell."""
+        del checklist, query
+        return None
+
+    def conditions(self, checklist: Value) -> Iterable[Conditions]:
+        """The words that may hold of a query, by condition, for each kind of query: by default, each case."""
+        every = self.cases(checklist, Sampling("balanced", samples=1, objective=1, seed=0))
+        return tuple(case.words for case in every)
+
+    def explained(self, checklist: Value, case: Entry, sampling: Sampling) -> Query | None:
+        """The query that asks for a choice with its reason, if the case has one."""
+        del checklist, case, sampling
+        return None
+
+    def citable(self, checklist: Value) -> tuple[str, ...]:
+        """The names of what a reason may cite."""
+        del checklist
+        return ()
+
+    def importers(self) -> Mapping[str, Importer]:
+        """What makes checklists from other benchmarks' published files, by format."""
+        return {}

@@ -19,7 +19,7 @@ PERCEIVED = "Of the people in pictures, only a detector's perception is known, a
 class Reporting:
     """What only one benchmark prints; nothing for a summary without its scores.
 
-    ``metrics`` are those that reports compare, ``by_place`` those that every part and context has.
+    ``printed`` are the metrics that reports compare, ``by_place`` those that every part and context has.
     ``further`` ones are compared, too, but tables of changes list them only where they got worse.
     ``diagnostics`` are the headings and metrics, by the name of a row, of figures that explain answers or
     count missing ones, and ``diagnosed`` describes these figures. ``piece`` names a part of a score's
@@ -32,7 +32,7 @@ class Reporting:
     assets: str = ""
 
     @property
-    def metrics(self) -> Mapping[str, Metric]:
+    def printed(self) -> Mapping[str, Metric]:
         return {}
 
     @property
@@ -49,7 +49,7 @@ class Reporting:
 
     def heading(self, metric: str) -> str:
         """The label of a metric, or its name if reports do not compare it."""
-        compared = {**self.further, **self.metrics}
+        compared = {**self.further, **self.printed}
         return compared[metric].label if metric in compared else metric
 
     def label(self, metric: str, part: str, context: str | None) -> str:
@@ -80,13 +80,13 @@ class Reporting:
         """The paper's figures for the entries of one checklist."""
         return ()
 
-    def compared(self, entries: Sequence[Entry]) -> Charts | None:
+    def charts(self, entries: Sequence[Entry]) -> Charts | None:
         """What the page of a comparison draws of these models, besides their scores."""
         return None
 
     def over_time(self, score: Score) -> bool:
         """Whether a model's history shows the score, in its first context."""
-        return score.metric in self.metrics
+        return score.metric in self.printed
 
     def page(self, summary: Summary, cases: Sequence[Case]) -> Mapping[str, Any]:
         """The values that the script of the HTML page draws, by name."""
@@ -102,7 +102,7 @@ class Reporting:
 
     def on_card(self, score: Score) -> bool:
         """Whether a model card lists the score."""
-        return score.metric in self.metrics
+        return score.metric in self.printed
 
     def limits(self, summary: Summary) -> Iterable[str]:
         """What the scores in the summary do not cover, a line each."""
@@ -113,7 +113,7 @@ class Reporting:
         used = {score.metric for score in summary.scores if score.value is not None and self.on_card(score)}
         return (
             f"{metric.label}: {metric.reading}"
-            for name, metric in self.metrics.items()
+            for name, metric in self.printed.items()
             if name in used and metric.reading
         )
 

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_factorfair.checklist.locate import folder
-from pytest_factorfair.protocols import PROTOCOLS
-from pytest_factorfair.protocols.protocol import Protocol
+from pytest_factorfair.protocols import AnyBenchmark, benchmarks
 
 Schema = dict[str, Any]
 
@@ -32,7 +31,7 @@ def schemas() -> dict[str, Schema]:
     """The schema of each kind of file, by the name of the file it is published in."""
     parts = {
         f"{name}.schema.json": {"$schema": _DIALECT} | _with_schema_key(_closed(schema()))
-        for protocol in PROTOCOLS.values()
+        for protocol in benchmarks().values()
         for name, schema in protocol.files().parts.items()
     }
     return {"checklist.schema.json": _checklist(), **parts}
@@ -49,7 +48,7 @@ def write(directory: Path) -> None:
 
 def _checklist() -> Schema:
     """Whole checklists, which name their protocol, and overlays, which have their base's."""
-    names = list(PROTOCOLS)
+    names = list(benchmarks())
     return {
         "$schema": _DIALECT,
         "title": "factorfair checklist",
@@ -69,15 +68,15 @@ def _checklist() -> Schema:
         },
         "$defs": {
             key: definition
-            for protocol in PROTOCOLS.values()
+            for protocol in benchmarks().values()
             for key, definition in _definitions(protocol).items()
         },
     }
 
 
-def _definitions(protocol: Protocol[Any, Any]) -> dict[str, Schema]:
+def _definitions(protocol: AnyBenchmark) -> dict[str, Schema]:
     """A protocol's checklists, overlays that may leave out or remove anything, and what both consist of."""
-    whole = _closed(protocol.files().schema(f"{_REFERENCE}{protocol.name}.{{model}}"))
+    whole = _closed(protocol.files().json_schema(f"{_REFERENCE}{protocol.name}.{{model}}"))
     parts = whole.pop("$defs")
     overlay = _partial(whole)
     overlay["properties"] = {"extends": _EXTENDS} | overlay["properties"]

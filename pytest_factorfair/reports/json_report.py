@@ -9,14 +9,12 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from pytest_factorfair.config.settings import DEFAULT_REPORT
 from pytest_factorfair.domain import (
-    Answer,
     AnswerColumns,
     CaseKey,
     Change,
@@ -25,6 +23,7 @@ from pytest_factorfair.domain import (
     Dependence,
     Headline,
     PromptCounts,
+    Question,
     ReasonShare,
     Record,
     Score,
@@ -33,10 +32,11 @@ from pytest_factorfair.domain import (
     TopicCounts,
     Verdict,
 )
+from pytest_factorfair.domain.answer import from_json, members
 from pytest_factorfair.errors import InputError
 
-SCHEMA = "factorfair.report/4"
-FORMER = frozenset({"factorfair.report/1", "factorfair.report/2", "factorfair.report/3"})
+SCHEMA = "factorfair.report/5"
+FORMER = frozenset(f"factorfair.report/{version}" for version in range(1, 5))
 
 ROWS: Mapping[str, type] = {
     "changes": Change,
@@ -52,8 +52,8 @@ ROWS: Mapping[str, type] = {
 }
 """Fields of a summary that a report holds unchanged, with the class of their rows; each names a model."""
 
-BY_ATTRIBUTE = ("groups", "confidence", "background")
-"""Members of an answer with a value per attribute; a run has few distinct ones."""
+DECIMALS = 3
+"""Of a detector's confidence."""
 
 NAMES = ("report.json", "report.json.gz")
 """The names of a report in its folder."""
@@ -93,7 +93,8 @@ def pieces(summary: Summary, *, answers_in: str | None = None) -> Iterator[str]:
     keys = bool(summary.fingerprint.detector)  # whether answers name the key of their picture in the store
 
     def case(record: Record) -> str:
-        about: dict[str, object] = record.case._asdict() | {"notes": list(record.notes)}
+        about: dict[str, object] = record.case._asdict() | record.question._asdict()
+        about["notes"] = list(record.notes)
         if record.dropped:
             about["dropped"] = list(record.dropped)
         if record.choices:
@@ -103,8 +104,8 @@ def pieces(summary: Summary, *, answers_in: str | None = None) -> Iterator[str]:
             }
         if answers_in:
             return _compact(about | {"outcomes": record.outcomes})
-        answers = (f"{{{members(answer, key=keys)}}}" for answer in record.answers)
-        return f'{_compact(about)[:-1]}, "answers": [{", ".join(answers)}]}}'
+        rows = (f"{{{members(answer, key=keys, decimals=DECIMALS)}}}" for answer in record.answers)
+        return f'{_compact(about)[:-1]}, "answers": [{", ".join(rows)}]}}'
 
     def gate(verdict: Verdict) -> str:
         row = dataclasses.asdict(verdict)
@@ -144,42 +145,6 @@ def _listed(rows: Iterator[str], first: str, last: str) -> Iterator[str]:
         yield before + row
         before = ",\n "
     yield f"\n{last}" if before == ",\n " else f"{first}{last}"
-
-
-def members(answer: Answer, *, key: bool) -> str:
-    """The members of an answer as JSON, without those that are empty; with its key in the store, or not."""
-    recurring = _said(
-        answer.outcome,
-        answer.letter,
-        answer.reason,
-        tuple(answer.groups.items()),
-        tuple((name, round(share, 3)) for name, share in answer.confidence.items()),
-        tuple(answer.background.items()),
-    )
-    offered = _offered(tuple(answer.offered.items())) if answer.offered else ""
-    shares = f', "probabilities": {_compact(answer.probabilities)}' if answer.probabilities else ""
-    of_groups = f', "shares": {_compact(answer.shares)}' if answer.shares else ""
-    repeat = f', "repeat": {answer.repeat}' if answer.repeat else ""
-    age = "" if answer.age is None else f', "age": {answer.age}'
-    store_key = f', "key": {_compact(answer.key)}' if key else ""
-    return (
-        f'"query": {_compact(answer.query)}, {recurring}{offered}{shares}{of_groups}{age}{repeat}{store_key}'
-    )
-
-
-@lru_cache(maxsize=4096)
-def _said(
-    outcome: str, letter: str | None, reason: str, *by_attribute: tuple[tuple[str, object], ...]
-) -> str:
-    """The members of an answer that recur: a run has many answers, and few different ones."""
-    row: dict[str, object] = {"outcome": outcome, "letter": letter, "reason": reason}
-    row |= {name: dict(items) for name, items in zip(BY_ATTRIBUTE, by_attribute, strict=True)}
-    return _compact({name: value for name, value in row.items() if value})[1:-1]
-
-
-@lru_cache(maxsize=4096)
-def _offered(groups: tuple[tuple[str, tuple[str, ...]], ...]) -> str:
-    return f', "offered": {_compact(dict(groups))}'
 
 
 def read(path: str, *, name: str) -> Summary:
@@ -318,24 +283,7 @@ def content(path: str, *, name: str) -> bytes:
 
 def record(row: Mapping[str, Any], *, columns: bool = False) -> Record:
     """The record of a row of ``cases``; ``columns`` keeps its answers in little memory."""
-    answers = tuple(
-        Answer(
-            query=answer["query"],
-            outcome=answer["outcome"],
-            reason=answer.get("reason", ""),
-            letter=answer.get("letter"),
-            groups=answer.get("groups", {}),
-            background=answer.get("background", {}),
-            key=answer.get("key", ""),
-            repeat=answer.get("repeat", 0),
-            confidence=answer.get("confidence", {}),
-            offered={name: tuple(groups) for name, groups in answer.get("offered", {}).items()},
-            probabilities=tuple(answer.get("probabilities", ())),
-            shares=answer.get("shares", {}),
-            age=answer.get("age"),
-        )
-        for answer in row["answers"]
-    )
+    answers = tuple(map(from_json, row["answers"]))
     return Record(
         CaseKey(row["model"], row["checklist"], row["case"]),
         AnswerColumns(answers) if columns or "outcomes" in row else answers,  # of a report with many
@@ -345,4 +293,5 @@ def record(row: Mapping[str, Any], *, columns: bool = False) -> Record:
             for kind, shares in row.get("choices", {}).items()
         },
         dropped=tuple(row.get("dropped", ())),
+        question=Question(*(row[name] for name in Question._fields)),
     )

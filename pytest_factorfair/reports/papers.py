@@ -32,7 +32,7 @@ def figures(checklist: str, entries: Sequence[Entry]) -> Iterator[Figure | LeftO
 def _benchmarks(entries: Sequence[Entry]) -> Iterator[Reporting]:
     """The benchmarks that some of these scores belong to."""
     metrics = {score.metric for entry in entries for score in entry.scores}
-    return (reporting for reporting in reportings() if metrics & reporting.metrics.keys())
+    return (reporting for reporting in reportings() if metrics & reporting.printed.keys())
 
 
 def as_html_file(table: Table) -> str:

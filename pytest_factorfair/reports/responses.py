@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_factorfair.domain import Answer, CaseKey, Record
-from pytest_factorfair.reports.json_report import members
+from pytest_factorfair.domain.answer import members
+from pytest_factorfair.reports.json_report import DECIMALS
 from pytest_factorfair.store import Said
 
 Lookup = Callable[[Iterable[str]], Mapping[str, Said]]
@@ -81,9 +82,8 @@ class Transcript:
             case, lines = json.dumps(key._asdict())[1:-1], []
             for answer in answers:
                 prompt, body = stored.get(answer.key, NOTHING)
-                lines.append(
-                    f'{{{case}, {members(answer, key=True)}, "prompt": {prompt}, "response": {body}}}\n'
-                )
+                reading = members(answer, decimals=DECIMALS)
+                lines.append(f'{{{case}, {reading}, "prompt": {prompt}, "response": {body}}}\n')
             yield "".join(lines)
             shown = []
             for answer in excerpted(answers):

@@ -15,7 +15,9 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from pytest_factorfair.domain import (
+    DIRECTIONS,
     OUTCOMES,
+    CaseKey,
     Fingerprint,
     ReleaseVerdict,
     Usage,
@@ -70,9 +72,17 @@ ANSWER: Schema = {
 
 def schema() -> Schema:
     """The schema of a whole report."""
+    text_or_null: Schema = {"type": ["string", "null"]}
     names = {"gate": "expression", "judgement": "verdict"}
     gate = {names.get(name, name): part for name, part in _row(Verdict)["properties"].items()}
-    case: Schema = {"model": TEXT, "checklist": TEXT, "case": TEXT, "notes": TEXTS}
+    case: Schema = {
+        **dict.fromkeys(CaseKey._fields, TEXT),
+        "part": TEXT,
+        "statistic": text_or_null,
+        "direction": {"enum": [*DIRECTIONS, None]},
+        "context": text_or_null,
+        "notes": TEXTS,
+    }
     counts: Schema = {"type": "object", "additionalProperties": {"type": "integer"}}
     held: Schema = {
         "answers": _rows(_closed(ANSWER) | {"required": ["query", "outcome"]}),

@@ -28,7 +28,7 @@ def headlines(summary: Summary) -> Iterator[str]:
 def size(summary: Summary) -> str:
     """How much the benchmarks of a summary asked."""
     metrics = {score.metric for score in summary.scores}
-    benchmarks = [benchmark for benchmark in reportings() if metrics & benchmark.metrics.keys()] or [
+    benchmarks = [benchmark for benchmark in reportings() if metrics & benchmark.printed.keys()] or [
         Reporting()
     ]
     return "; ".join(dict.fromkeys(benchmark.size(summary) for benchmark in benchmarks))

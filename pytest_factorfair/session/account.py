@@ -145,7 +145,8 @@ class Account:
         """Let no process of the session ask any more."""
         if self.limits is not None:
             with suppress(StoreError):  # a full disk: the verdict and the reports must still come out
-                self.limits.end(reason).result()
+                if (ended := self.limits.end(reason)) is not None:
+                    ended.result()
 
     def settle(self) -> None:
         """Wait until the workers have settled their calls."""

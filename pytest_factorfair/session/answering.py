@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
-from pytest_factorfair import protocols, reading
+from pytest_factorfair import reading
 from pytest_factorfair.domain import (
     OUTCOMES,
     Answer,
@@ -64,6 +64,7 @@ def recorded(
             tuple(sorted(notes)),
             dropped=dropped,
             own_detector=own_detector,
+            question=assignment.case.question,
             answered_by=answered_by,
         )
     answers = tuple(
@@ -82,6 +83,7 @@ def recorded(
         notes=tuple(sorted(notes)),
         choices=reading.choices(zip(queries, answers, strict=True)),
         dropped=dropped,
+        question=assignment.case.question,
         shapes=reading.shapes(answers, exchanges),
         answered_by=answered_by,
     )
@@ -111,7 +113,7 @@ def _seen(
         if key is not None:
             store.detections.keep(key, detections)
         seen |= detections
-    people = protocols.people(assignment.checklist, assignment.case)
+    people = assignment.case.people
     for exchange, file in zip(exchanges, files, strict=True):
         yield from reading.pictured(exchange, seen[file] if file else None, attributes, people)
 

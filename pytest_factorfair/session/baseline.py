@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pytest_factorfair.domain import Case, Checklist, Fingerprint, Record, Sampling, Score
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models import deterministic
-from pytest_factorfair.protocols.combined import measurings, of_checklist
+from pytest_factorfair.protocols import benchmark_of, benchmarks
 from pytest_factorfair.protocols.measurement import Counts, Former
 from pytest_factorfair.reports.json_report import opened, record
 from pytest_factorfair.session.tabulating import distinct
@@ -62,7 +62,7 @@ class Baseline:
         for checklist, cases in asked:
             keys = {(checklist.name, case.id) for case in cases}
             records = [record for record in self.records if record.case[1:] in keys]
-            yield from of_checklist(checklist).count(
+            yield from benchmark_of(checklist).measuring.count(
                 records, checklist, cases, models=tuple(run["models"]), sampling=sampling
             )
 
@@ -71,8 +71,8 @@ class Baseline:
         """Its checklists whose counts are not in the report."""
         saved = {counts.protocol for counts in self.saved}
         metrics: dict[bool, set[str]] = {True: set(), False: set()}
-        for name, protocol in measurings().items():
-            metrics[name in saved].update(protocol.metrics)
+        for name, benchmark in benchmarks().items():
+            metrics[name in saved].update(benchmark.measuring.metrics)
         only = metrics[False] - metrics[True]  # several protocols have rates of lost answers
         return tuple(dict.fromkeys(score.checklist for score in self.scores if score.metric in only))
 
@@ -113,7 +113,7 @@ def counted(report: Mapping[str, Any], name: str, *, columns: bool = False) -> B
     return Baseline(
         name,
         dict(report["fingerprint"]),
-        tuple(counts for protocol in measurings().values() for counts in protocol.saved(report)),
+        tuple(counts for benchmark in benchmarks().values() for counts in benchmark.measuring.saved(report)),
         # Its own counts leave out copies at temperature 0, too.
         distinct(
             records, [spec for spec, identity in identities if deterministic(identity, dropped.get(spec, ()))]

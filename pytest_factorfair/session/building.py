@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import ChainMap
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_factorfair import models, protocols
+from pytest_factorfair import models
 from pytest_factorfair.config.settings import Settings
 from pytest_factorfair.domain import Checklist, Request, Response
 from pytest_factorfair.errors import FatalModelError, InputError
 from pytest_factorfair.models import prices
-from pytest_factorfair.protocols.protocol import AS_WE_DO
+from pytest_factorfair.protocols import benchmark_of
+from pytest_factorfair.protocols.protocol import AS_WE_DO, Published
 from pytest_factorfair.redaction import concealed
 
 if TYPE_CHECKING:
@@ -48,7 +50,7 @@ class Builder:
         self._custom = custom
         self._detectors = detectors
         self._asking = not (settings.replay or settings.plan or settings.explain_cache)
-        self._published = protocols.published(checklists) if settings.preset == "paper" else AS_WE_DO
+        self._published = _published(checklists) if settings.preset == "paper" else AS_WE_DO
         self._build_model = partial(
             models.build,
             arguments={
@@ -212,3 +214,9 @@ def _is_value(text: str, value: object) -> bool:
         return float(text) == float(str(value))
     except ValueError:
         return text == str(value)
+
+
+def _published(checklists: Sequence[Checklist]) -> Published:
+    """How the papers of these checklists made and read their pictures; where they differ, the first one's."""
+    arguments, detector = zip(*(benchmark_of(checklist).published for checklist in checklists), strict=True)
+    return Published(dict(ChainMap(*arguments)), dict(ChainMap(*detector)))

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from pytest_factorfair import protocols, reports
+from pytest_factorfair import reports
 from pytest_factorfair.domain import Summary, Verdict, plural
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.labelling import error_table
@@ -208,8 +208,7 @@ class Conclusion:
             portrayed = [
                 assignment.case
                 for assignment in self._run.assignments
-                if assignment.checklist.modality == "image"
-                and protocols.on_sheet(assignment.checklist, assignment.case)
+                if assignment.checklist.modality == "image" and assignment.case.on_sheet
             ]
             drawn = reports.ContactSheets()
             if portrayed and find_spec("PIL") is not None and not self._execution.responses.trouble:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from pytest_factorfair import protocols
 from pytest_factorfair.domain import AnswerMode, plural
+from pytest_factorfair.protocols import benchmark_of
 from pytest_factorfair.redaction import redacted
 from pytest_factorfair.session import replicas
 
@@ -112,7 +112,7 @@ def notices(run: Run) -> Iterator[str]:
     and missing replicas.
     """
     for checklist in run.checklists:
-        yield from protocols.notices(checklist, run.sampling)
+        yield from benchmark_of(checklist).notices(checklist, run.sampling)
     if run.settings.gates:
         from pytest_factorfair import gates
 

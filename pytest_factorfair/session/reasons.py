@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_factorfair import protocols
 from pytest_factorfair.domain import CITATIONS, Reason, ReasonShare
 from pytest_factorfair.errors import BudgetError, FatalModelError, StoreError
+from pytest_factorfair.protocols import benchmark_of
 from pytest_factorfair.statistics.bounds import BEYOND, quantile, wilson
 
 if TYPE_CHECKING:
@@ -95,8 +95,9 @@ def explain(execution: Execution, ledger: Ledger, progress: Meter) -> Explained:
     from pytest_factorfair.reading.reasons import Citations, reason
 
     citations = {
-        checklist.name: Citations(checklist.attributes, protocols.citable(checklist), checklist.language)
+        checklist.name: Citations(checklist.attributes, citable, checklist.language)
         for checklist in run.checklists
+        for citable in [benchmark_of(checklist).citable(checklist)]
     }
     reasons: dict[ReasonContext, list[Reason]] = {}
     stopped = ""

@@ -11,6 +11,7 @@ from pytest_factorfair import protocols
 from pytest_factorfair.config.settings import Settings
 from pytest_factorfair.domain import GRACE, Answer, Case, CaseKey, Checklist, Modality, Query, Sampling, asked
 from pytest_factorfair.models import prices
+from pytest_factorfair.protocols import benchmark_of
 from pytest_factorfair.session import shards, sizes
 
 if TYPE_CHECKING:
@@ -162,8 +163,8 @@ class Run:
         return tuple(
             (assignment, query)
             for assignment in self.assignments
-            if (query := protocols.explained(assignment.checklist, assignment.case, self.sampling))
-            is not None
+            for checklist, case in [(assignment.checklist, assignment.case)]
+            if (query := benchmark_of(checklist).explained(checklist, case, self.sampling)) is not None
         )
 
     def had(self, assignment: Assignment, answers: Sequence[Answer], queries: Sequence[Query]) -> bool:

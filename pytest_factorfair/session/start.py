@@ -7,11 +7,12 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_factorfair import protocols
 from pytest_factorfair.config.options import MODEL, OPTIONS
 from pytest_factorfair.config.settings import resolve
 from pytest_factorfair.config.sources import Given
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from pytest_factorfair.detection import Factory as DetectorFactory
     from pytest_factorfair.domain import Record
     from pytest_factorfair.models import Factory as ModelFactory
+    from pytest_factorfair.protocols import AnyBenchmark
     from pytest_factorfair.session.answering import ReadAnswer
 
 SHOWN_EVERY = 1.0
@@ -41,6 +43,7 @@ def run(
     model: object,
     *,
     detector: object = None,
+    benchmarks: Iterable[AnyBenchmark] | None = None,
     read_answer: ReadAnswer | None = None,
     progress: Callable[[Progress], object] | bool | None = None,
     root: str | os.PathLike[str] = ".",
@@ -56,6 +59,7 @@ def run(
         model: a spec, as on the command line; a model or a function from prompt to reply; a list of these; or
             a mapping from the names to show to models or functions.
         detector: for pictures, a spec or a detector of your own.
+        benchmarks: your own, as the hook ``pytest_factorfair_benchmarks`` returns them.
         read_answer: reads a reply before the built-in reader does: from a ``Response`` and its ``Query`` to a
             ``Reading``, or None to leave it to the built-in one.
         progress: called about once a second, and at the end, with a ``Progress``, which prints as one line.
@@ -76,13 +80,7 @@ def run(
     models = [] if model is None else _named(model)
     if not models:
         raise InputError(f"run(model): expected a spec, a model or a function of the prompt, got {model!r}")
-    show = progress
-    if progress is None:
-        ipython = sys.modules.get("IPython")
-        in_notebook = ipython is not None and hasattr(ipython.get_ipython(), "kernel")
-        show = in_notebook or (sys.stderr is not None and sys.stderr.isatty())
-    if isinstance(show, bool):
-        show = bar if show else None
+    show = _shown(progress=progress)
     for name, function in (("read_answer", read_answer), ("progress", show)):
         if function is not None and not callable(function):
             raise InputError(f"run({name}=...): expected a function, got {function!r}")
@@ -96,6 +94,8 @@ def run(
             raise InputError(f"run(detector=...): expected one spec or detector, got {detector!r}")
         typed["detector"] = Given(detectors[0][0], "run(detector=...)", working_folder)
     try:
+        if benchmarks is not None:
+            protocols.register(benchmarks)
         resolved = resolve(typed, os.environ, root=project, here=working_folder)
         if resolved.plan or resolved.explain_cache:
             raise InputError("plan and explain_cache: run() asks the model; plan with pytest")
@@ -109,6 +109,17 @@ def run(
     except FactorfairError as error:
         error.args = (redacted(str(error)),)
         raise
+
+
+def _shown(*, progress: Callable[[Progress], object] | bool | None) -> Callable[[Progress], object] | None:
+    """What shows the progress of a run, if anything."""
+    if progress is None:
+        ipython = sys.modules.get("IPython")
+        in_notebook = ipython is not None and hasattr(ipython.get_ipython(), "kernel")
+        progress = in_notebook or (sys.stderr is not None and sys.stderr.isatty())
+    if isinstance(progress, bool):
+        return bar if progress else None
+    return progress
 
 
 def _given(settings: Mapping[str, object], working_folder: Path) -> dict[str, Given]:

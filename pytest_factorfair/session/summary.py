@@ -15,6 +15,7 @@ from pytest_factorfair import gates as gating
 from pytest_factorfair import reading
 from pytest_factorfair.domain import (
     Answer,
+    CaseKey,
     Fate,
     Fingerprint,
     Gate,
@@ -269,8 +270,9 @@ def _example(
     replies_by_key: Callable[[Iterable[str]], Mapping[str, Said]],
 ) -> Illustration | None:
     """The first question of the topic that got a typical reply, with all replies to its prompt."""
+    keys = {CaseKey(model, mover.cases.checklist, case) for case in mover.cases.ids}
     for record in records:
-        if record.case.model != model or not record.case.case.startswith(mover.cases):
+        if record.case not in keys:
             continue
         typical = next(
             (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_factorfair import models
 from pytest_factorfair.domain import Case, Checklist, Record, plural
-from pytest_factorfair.protocols.combined import of_checklist
+from pytest_factorfair.protocols import benchmark_of
 from pytest_factorfair.protocols.measurement import Counts
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def tabulate(run: Run, records: Sequence[Record]) -> tuple[Counts, ...]:
     tables = [
         counts
         for checklist, cases in prompts(run)
-        for counts in of_checklist(checklist).count(
+        for counts in benchmark_of(checklist).measuring.count(
             counting, checklist, cases, models=run.settings.models, sampling=run.sampling
         )
     ]

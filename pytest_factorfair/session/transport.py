@@ -2,7 +2,7 @@
 
 Settings and checklists go to a worker, the result of an item comes back. xdist's execnet accepts only plain
 types, so a value travels as one JSON text: a dataclass is the list of its fields, and the annotations of the
-class say how to read it back.
+class say how to read it back. The answers of a record travel as a text of their own codec.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from pytest_factorfair.config.settings import Settings
-from pytest_factorfair.domain import Checklist, Record, Usage
-from pytest_factorfair.protocols import PROTOCOLS
+from pytest_factorfair.domain import Answer, Checklist, Record, Usage
+from pytest_factorfair.domain.answer import from_json, to_json
+from pytest_factorfair.protocols import benchmarks
 
 T = TypeVar("T")
 
@@ -73,28 +74,39 @@ def _fields(value: Any) -> list[Any] | dict[str, Any]:
     if isinstance(value, Mapping):
         return dict(value)
     plain = [getattr(value, field.name) for field in dataclasses.fields(value)]
+    if isinstance(value, Record):
+        plain[ANSWERS] = to_json(value.answers)
     return [value.protocol, plain] if isinstance(value, Checklist) else plain
 
 
+ANSWERS = [field.name for field in dataclasses.fields(Record)].index("answers")
+
 Reader = Callable[[Any], Any]
+
+
+def _checklist(plain: tuple[str, Any]) -> Checklist:
+    protocol, fields = plain
+    checklist_type: Any = benchmarks()[protocol].checklist
+    named = zip(get_type_hints(checklist_type).items(), fields, strict=True)
+    built: Checklist = checklist_type(
+        **{name: _reader(hint)(plain_field) for (name, hint), plain_field in named}
+    )
+    return built
+
+
+def _answers(text: str) -> tuple[Answer, ...]:
+    return tuple(map(from_json, json.loads(text)))
+
+
+READERS: Mapping[Hashable, Reader] = {Checklist: _checklist, Sequence[Answer]: _answers}
 
 
 @cache
 def _reader(kind: Hashable) -> Reader:
     """The function that builds a value of a type from plain JSON; the entries of a tuple have one type."""
     origin, arguments = get_origin(kind), get_args(kind)
-    if kind is Checklist:
-
-        def checklist(plain: tuple[str, Any]) -> Checklist:
-            protocol, fields = plain
-            checklist_type: Any = PROTOCOLS[protocol].checklist
-            named = zip(get_type_hints(checklist_type).items(), fields, strict=True)
-            built: Checklist = checklist_type(
-                **{name: _reader(hint)(plain_field) for (name, hint), plain_field in named}
-            )
-            return built
-
-        return checklist
+    if kind in READERS:
+        return READERS[kind]
     if origin in (Union, UnionType):
         (reader,) = (_reader(argument) for argument in arguments if argument is not type(None))
         return lambda plain: None if plain is None else reader(plain)

@@ -99,14 +99,14 @@ class Shares(NamedTuple):
 class SeveralShares(Several):
     """Differences of shares from reference shares, divided by ``scale``, with Wilson's bounds.
 
-    ``observed`` are the shares among the answers received, ``against`` the reference. ``least`` and ``most``
+    ``observed`` are the shares among the answers received, ``against`` the reference. ``low`` and ``high``
     are shares of all queries, with every missing answer counted against or for each share in turn, so bounds
     hold whatever the missing answers would have been. With ``either_way``, values are absolute differences.
     """
 
     observed: FloatArray
-    least: Shares
-    most: Shares
+    low: Shares
+    high: Shares
     against: Shares
     scale: FloatArray | float = 1.0
     either_way: bool = False
@@ -118,9 +118,9 @@ class SeveralShares(Several):
 
     def bounds(self, z: float) -> tuple[FloatArray, FloatArray]:
         """Bounds by Newcombe's method for differences of shares."""
-        lowest, highest, against = self.least.values, self.most.values, self.against.values
-        beneath = np.hypot(lowest - wilsons(*self.least, z=-z), wilsons(*self.against, z=z) - against)
-        above = np.hypot(wilsons(*self.most, z=z) - highest, against - wilsons(*self.against, z=-z))
+        lowest, highest, against = self.low.values, self.high.values, self.against.values
+        beneath = np.hypot(lowest - wilsons(*self.low, z=-z), wilsons(*self.against, z=z) - against)
+        above = np.hypot(wilsons(*self.high, z=z) - highest, against - wilsons(*self.against, z=-z))
         low, high = (lowest - against - beneath) / self.scale, (highest - against + above) / self.scale
         if self.either_way:
             return np.maximum(np.maximum(low, -high), 0.0), np.maximum(high, -low)

@@ -243,11 +243,9 @@ class SharedLimits:
         self._note(entry)
         self._lane.do(self._accounted, entry)
 
-    def report(self, endpoint: str, change: Change) -> Future[Health]:
+    def report(self, endpoint: str, change: Change) -> Health | Future[Health]:
         if (seen := self._seen.get(endpoint)) is not None and change(seen) is seen:
-            unchanged: Future[Health] = Future()
-            unchanged.set_result(seen)  # most answers are of an endpoint that works, and change nothing
-            return unchanged
+            return seen  # most answers are of an endpoint that works, and change nothing
         return self._lane.do(self._reported, (endpoint, change))
 
     def health(self, endpoint: str) -> Future[Health]:
@@ -425,7 +423,7 @@ class SharedLimits:
     def _note(self, entry: AccountEntry) -> None:
         """Add an entry to what this process remembers."""
         with self._lock:
-            self._account = AccountEntry.total((self._account or AccountEntry(), entry))
+            self._account = (self._account or AccountEntry()).plus(entry)
 
     def _note_grant(self, asked: Future[Decision]) -> None:
         if asked.exception() is None and isinstance(grant := asked.result(), Grant):

@@ -166,7 +166,7 @@ def test_foreign_and_damaged_files(former: Project) -> None:
     _edited(former, topics=[{}])
     assert "former.json: a damaged report: KeyError" in problem()
     _edited(former, schema="other/1")
-    assert "its schema is 'other/1', 'factorfair.report/4' is needed" in problem()
+    assert "its schema is 'other/1', 'factorfair.report/5' is needed" in problem()
     (former.path / "former.json").write_text("{")
     assert "former.json: not JSON (" in problem()
     (former.path / "former.json").unlink()

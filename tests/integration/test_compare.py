@@ -279,7 +279,7 @@ def test_what_has_nothing_to_be_compared_with(
         capsys.readouterr().err
         == f"{tmp_path / 'empty'}: there is no report.json or report.json.gz in this folder\n"
     )
-    (tmp_path / "old.json").write_text('{"schema": "factorfair.report/2"}')
+    (tmp_path / "old.json").write_text('{"schema": "factorfair.report/4"}')
     (tmp_path / "other.json").write_text('{"schema": "somebody.report/1"}')
     for name, problem in (
         ("old", "a report of a former version"),

@@ -16,7 +16,7 @@ from pytest_factorfair.domain import DIRECTIONS
 from pytest_factorfair.labelling.error_table import to_json
 from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair
 from pytest_factorfair.statistics.confusion import Confusion
-from tests.project import Project
+from tests.project import Project, program
 from tests.unit.checklist.files import fact_or_fair
 
 SCHEMA = Path(__file__).parents[2] / "checklists" / "schema" / "report.schema.json"
@@ -29,22 +29,7 @@ RUN = (
     "--factorfair-checklist=fact_or_fair_t2i",
     "--factorfair-samples=images=4",
 )
-OWN = """
-import pytest
-from pytest_factorfair.domain import Detection, Face
-
-class Own:
-    identity = {"detector": "own"}
-
-    def read(self, pictures, attributes):
-        groups = {one.name: one.groups[0] for one in attributes}
-        face = Face(groups, dict.fromkeys(groups, 1.0), (0, 0, 1, 1))
-        return tuple(Detection((face,)) for _ in pictures)
-
-@pytest.fixture
-def factorfair_detector():
-    return Own()
-"""
+OWN = program("overridden_detector")
 
 
 def _checklist() -> FactOrFair:

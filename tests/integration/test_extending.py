@@ -4,23 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.project import CASES, Project
+from tests.project import CASES, Project, program
 
-HOOK = """
-from pytest_factorfair.domain import Reading, Response
-
-class House:
-    endpoint, parallel, identity = "house", 1, {"provider": "house"}
-    async def ask(self, request):
-        return Response("#1")
-    async def close(self):
-        open("closed", "a").close()
-
-def pytest_factorfair_models(config):
-    return {"house": lambda spec: House()}
-"""
+HOOK = program("hooked_model")
 
 READER = """
+from pytest_factorfair.domain import Reading
+
 def pytest_factorfair_read_answer(response, query):
     if response.text.startswith("#"):
         return Reading("answered", letter=query.options[int(response.text[1:]) - 1].letter)

@@ -6,24 +6,10 @@ import sys
 
 import pytest
 
-from tests.project import FEW_PORTRAITS, PYTEST, Project
+from tests.project import FEW_PORTRAITS, PYTEST, Project, program
 from tests.servers import StubServer
 
-IN_OTHER_THREADS = """
-import sys, threading
-
-imported = []
-
-def note(event, arguments):
-    if event == "import" and arguments[0].startswith("pytest_factorfair"):
-        if threading.current_thread() is not threading.main_thread():
-            imported.append(arguments[0])
-
-sys.addaudithook(note)
-
-def pytest_sessionfinish():
-    print("imported by other threads:", imported)
-"""
+IN_OTHER_THREADS = program("imports_in_threads")
 
 BY_PROCESS = """
 import os, sys

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.project import Project
+from tests.project import Project, program
 
 HEAVY = (
     "numpy",
@@ -23,38 +23,7 @@ HEAVY = (
     "obstore",
 )
 
-WITHIN = """
-import atexit, gc, signal, sys, pytest
-
-def state():
-    handlers = {number: signal.getsignal(number) for number in signal.valid_signals()}
-    return gc.isenabled(), gc.get_threshold(), gc.get_freeze_count(), gc.callbacks[:], handlers
-
-def register(function, *arguments, **named):
-    callers.append(sys._getframe(1).f_globals["__name__"])
-    return registered(function, *arguments, **named)
-
-class Plugin:
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtestloop(self):
-        *others, handlers = state()
-        during.append((*others, began[-1] | {number: handlers[number] for number in handlers.keys() - CANCELLING}))
-    def pytest_sessionfinish(self):
-        during.append(state())
-        finders.extend(each for each in sys.meta_path if each not in before)
-
-CANCELLING = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}  # while a model is asked, they end the run
-callers, during, finders, before = [], [], [], list(sys.meta_path)
-registered, atexit.register = atexit.register, register
-gc.set_threshold(int(sys.argv[2]), 11, 12)
-began = state()
-arguments = ["-s", "-p", "no:faulthandler", *sys.argv[3:]]
-assert pytest.main([sys.argv[1], *arguments], plugins=[Plugin()]) == 0
-print()
-print("as before:", [each == began for each in (*during, state())])
-print("finders:", [type(each).__module__ for each in finders])
-print("exit callbacks:", [each for each in callers if each.startswith("pytest_factorfair")])
-"""
+WITHIN = program("pytest_within")
 
 
 def test_importing_the_plugin_imports_nothing_heavy() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests import forkserver
-from tests.project import Project
+from tests.project import Project, program
 from tests.servers import StubServer
 
 CONNECTIONS = 4
@@ -141,32 +141,7 @@ def test_nohup_is_respected(project: Project, stub: StubServer) -> None:
     assert project.report()["usage"]["calls"] == stub.stats()["requests"] == 6 * 4
 
 
-HOST = """
-import signal
-from pathlib import Path
-
-def handle(number, frame):
-    Path("host.txt").write_text("called")
-
-signal.signal(signal.SIGTERM, handle)
-
-def state():
-    return [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
-
-def pytest_sessionstart(session):
-    session.before = state()
-
-def pytest_runtest_setup(item):
-    assert item.session.before != state()
-
-def pytest_unconfigure(config):
-    if state() == before:
-        Path("after.txt").write_text("given back")
-
-def pytest_sessionfinish(session):
-    global before
-    before = session.before
-"""
+HOST = program("host_with_handler")
 
 
 @pytest.mark.parametrize("ends", [True, False])
@@ -184,23 +159,7 @@ def test_the_hosts_handler_is_called_and_given_back(
     assert (project.path / "after.txt").read_text() == "given back"
 
 
-WITHOUT_PYTEST = """
-import json, signal, sys, threading
-from pytest_factorfair import run
-
-def ask():
-    run("hosted_vllm/m", checklists="small.yaml", samples="24,objective=4", max_connections=4,
-        model_args={"base_url": sys.argv[1], "price_in": "1", "price_out": "1"})
-
-if sys.argv[2] == "thread":
-    thread = threading.Thread(target=ask, daemon=True)
-    thread.start()
-    thread.join()
-try:
-    ask()
-except KeyboardInterrupt as error:
-    print(error, signal.getsignal(signal.SIGTERM) is signal.SIG_DFL)
-"""
+WITHOUT_PYTEST = program("run_without_pytest")
 
 
 def test_a_run_without_pytest_is_cancelled_alike(project: Project, stub: StubServer) -> None:

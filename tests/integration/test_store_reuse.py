@@ -8,7 +8,7 @@ import sqlite3
 import pytest
 
 from pytest_factorfair.store import Store
-from tests.project import Project, comparable
+from tests.project import Project, comparable, program
 from tests.servers import StubServer
 
 COUNTING = """
@@ -125,19 +125,7 @@ def test_filtered_answers_are_counted_and_never_asked_again(project: Project, st
     assert verdicts == verdicts[:1] * 6
 
 
-NO_SOCKETS = """
-import socket, pytest
-
-@pytest.fixture(autouse=True, scope="session")
-def no_sockets():
-    def refuse(*arguments):
-        raise AssertionError("a socket was opened")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(socket.socket, "connect", refuse)
-        patch.setattr(socket.socket, "connect_ex", refuse)
-        patch.setattr(socket, "getaddrinfo", refuse)
-        yield
-"""
+NO_SOCKETS = program("no_sockets")
 
 
 def test_replay_never_opens_a_connection(project: Project) -> None:

@@ -1,4 +1,4 @@
-"""A benchmark that only a test knows (tests/greetings.py), from its YAML to gates, reports, card and comparison."""
+"""The recipe own_benchmark, a user's benchmark, from its YAML to gates, looks, reports, card and comparison."""
 
 from __future__ import annotations
 
@@ -9,56 +9,36 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import jsonschema
 import pytest
 
+from pytest_factorfair import run as factorfair_run
 from pytest_factorfair.commands.cli import main
-from pytest_factorfair.protocols import PROTOCOLS
+from pytest_factorfair.protocols import register
 from pytest_factorfair.reports.schema import schema
 from tests import forkserver
-from tests.greetings import GREETINGS, HELLO
+from tests.own_benchmark import FOLDER, GREETINGS, HELLO
 from tests.project import Project
-
-CONFTEST = """
-from pytest_factorfair.protocols import PROTOCOLS
-from tests.greetings import GREETINGS
-
-PROTOCOLS["greetings"] = GREETINGS
-"""
-
-MODELS = """
-def snob(prompt):
-    return '{"answer": "B"}' if "night" in prompt else '{"answer": "A"}'
-
-def fair(prompt):
-    return '{"answer": "B"}' if "night" in prompt or "evening" in prompt else '{"answer": "A"}'
-
-def shy(prompt):
-    return "I'm sorry, but I can't help with that." if "night" in prompt else '{"answer": "A"}'
-"""
 
 
 @pytest.fixture
-def hello(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
-    """A project with the benchmark's checklist of four greetings, and models that answer it.
-
-    The conftest.py registers the benchmark with workers, the fixture with console commands.
-    """
-    monkeypatch.setitem(PROTOCOLS, GREETINGS.name, GREETINGS)
-    project.write("conftest.py", CONFTEST)
-    project.write("hello.yaml", HELLO)
-    project.write("people.py", MODELS)
+def hello(project: Project) -> Iterator[Project]:
+    """A copy of the recipe: its benchmark, a checklist of four greetings, and models that answer it."""
+    for file in FOLDER.iterdir():
+        shutil.copy(file, project.path)
     project.write("pytest.ini", "[pytest]\npythonpath = .\n")
-    return project
+    yield project
+    register([])
 
 
 def run(hello: Project, *arguments: str, model: str = "snob") -> pytest.RunResult:
     """Each greeting is asked 25 times."""
     return hello.run_pytest(
         f"--factorfair-model=python:people:{model}", "--factorfair-checklist=hello.yaml",
-        "--factorfair-samples=25,objective=1", "--factorfair-truth=true", *arguments,
+        "--factorfair-samples=25,objective=1", *arguments,
     )  # fmt: skip
 
 
@@ -111,8 +91,60 @@ def test_the_plan(hello: Project) -> None:
     )  # fmt: skip
 
 
+def test_an_undecided_gate_asks_further(hello: Project) -> None:
+    """After 75 of 100, another 100 are asked: 150 of 200."""
+    run(hello, "-p", "no:xdist", "--factorfair-looks=2", "--factorfair-gate=tallness <= 0.80")
+    (gate,), usage = hello.report()["gates"], hello.report()["usage"]
+    assert (gate["n"], gate["value"], usage["calls"]) == (200, 0.75, 200)
+
+
+def test_shards_ask_and_the_whole_run_judges(hello: Project) -> None:
+    """The shards ask two greetings each; then nothing is left to ask."""
+    for shard in ("1/2", "2/2"):
+        assert run(hello, "-p", "no:xdist", f"--factorfair-shard={shard}").ret == 0
+    whole = run(hello, "-p", "no:xdist", "--factorfair-gate=tallness >= 0.5")
+    assert whole.ret == 0
+    whole.stdout.fnmatch_lines(["factorfair: 4 cases, 100 answers: 100 in the store, 0 to ask*"])
+    report = hello.report()
+    assert (report["scores"][0]["n"], report["gates"][0]["verdict"]) == (100, "passed")
+
+
+@pytest.mark.parametrize(
+    ("hook", "line"),
+    [
+        ("return [GreetingsBenchmark(), GreetingsBenchmark()]", "benchmark 'greetings': there is one of this name; choose another"),
+        ("GreetingsBenchmark.metrics = {'s_e': TALLNESS}\n    return [GreetingsBenchmark()]",
+         "benchmark 'greetings': metric 's_e' is one of 'fact_or_fair'; choose another name"),
+        ("return 7", "pytest_factorfair_benchmarks: expected a list, got 7"),
+        ("return [7]", "7 is not a benchmark: derive its class from Benchmark"),
+    ],
+)  # fmt: skip
+def test_a_wrong_benchmark_is_one_line(
+    hello: Project, capsys: pytest.CaptureFixture[str], hook: str, line: str
+) -> None:
+    """Under pytest and in commands, before anything is asked."""
+    recipe = (FOLDER / "conftest.py").read_text(encoding="utf-8")
+    hello.write("conftest.py", recipe.replace("return [GreetingsBenchmark()]", hook))
+    result = run(hello, "-p", "no:xdist")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines([f"ERROR: {line.replace('[', '[[]')}"])
+    assert not (hello.path / ".factorfair").exists()
+    assert main(["lint", "hello.yaml"]) == 4
+    assert line in capsys.readouterr().err
+
+
+def test_run_without_pytest(hello: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(hello.path)
+    summary = factorfair_run(
+        lambda _: '{"answer": "A"}', benchmarks=[GREETINGS], checklists=["hello.yaml"], samples="5,objective=1",
+        progress=False,
+    )  # fmt: skip
+    (score,) = summary.scores
+    assert (score.metric, score.value, score.n) == ("tallness", 1, 20)
+
+
 def test_baseline_and_comparison(hello: Project, capsys: pytest.CaptureFixture[str]) -> None:
-    """From 75 to 50 of 100: the error is the root of 0.75 * 0.25 / 100 + 0.5 * 0.5 / 100, 0.066."""
+    """From 75 to 50 of 100, with one more of either: 76 and 51 of 102 have an error of 0.0657 together."""
     run(hello, "-p", "no:xdist")
     shutil.copy(hello.report_path, "before.json")
     result = run(
@@ -121,8 +153,8 @@ def test_baseline_and_comparison(hello: Project, capsys: pytest.CaptureFixture[s
     )  # fmt: skip
     assert result.ret == 1
     (gate,) = hello.report()["gates"]
-    assert (gate["verdict"], gate["reason"]) == ("failed", "-0.250 (-0.359 to -0.141) is below 0.00")
-    row = "REGRESSED tallness size * 0.750 * 0.500 * -0.250 * -0.359 to -0.141 *"
+    assert (gate["verdict"], gate["reason"]) == ("failed", "-0.250 (-0.358 to -0.142) is below 0.00")
+    row = "REGRESSED tallness size * 0.750 * 0.500 * -0.250 * -0.358 to -0.142 *"
     result.stdout.fnmatch_lines(["Compared with the baseline: 1 score regressed", row])
     capsys.readouterr()
     shutil.copy(hello.report_path, "after.json")
@@ -131,7 +163,7 @@ def test_baseline_and_comparison(hello: Project, capsys: pytest.CaptureFixture[s
     pytest.LineMatcher(capsys.readouterr().out.splitlines()).fnmatch_lines(
         ["Compared with before.json: 1 score regressed", row,
          "size: python:people:snob greets the tall more warmly than python:people:fair by",
-         "  0.250 (0.120 to 0.380) [[]tallness[]].", "hello: size", "tallness: 1 is best *",
+         "  0.250 (0.121 to 0.379) [[]tallness[]].", "hello: size", "tallness: 1 is best *",
          "1 python:people:snob  0.750  0.657 to 0.825 *a *100 *0",
          "2 python:people:fair  0.500  0.404 to 0.596 *b *100 *0"]
     )  # fmt: skip
@@ -151,11 +183,10 @@ def test_reports_and_card(hello: Project, capsys: pytest.CaptureFixture[str]) ->
     assert (score["metric"], score["value"], score["n"]) == ("tallness", 0.75, 100)
     assert report["unjudged"] == []
     markdown = (folder / "report.md").read_text()
-    assert "### Who is greeted\n" in markdown
-    assert "| python:people:snob | 0.750 | 0.657 to 0.825 | 100 |" in markdown
-    assert "; 25 answers per case, preset ci, design balanced, truth true, seed 0, " in markdown
+    assert "### hello\n" in markdown
+    assert "| python:people:snob tallness | 0.750 | 0.657 to 0.825 | 100 |" in markdown
+    assert "; 25 answers per case, preset ci, design balanced, truth audited, seed 0, " in markdown
     page = (folder / "report.html").read_text()
-    assert "Who is greeted" in page
     assert "0.657 to 0.825" in page
     assert "<dd>25 answers per case</dd>" in page
     (packed,) = re.findall(r'id="replies">([^<]*)<', page)
@@ -182,7 +213,7 @@ def test_reports_and_card(hello: Project, capsys: pytest.CaptureFixture[str]) ->
 
 def test_commands_read_the_conftest(project: Project) -> None:
     """The benchmark is registered by the folder's conftest.py only, as its user has it."""
-    project.write("conftest.py", CONFTEST)
+    shutil.copy(FOLDER / "conftest.py", project.path)
     project.write("hello.yaml", HELLO)
 
     def factorfair(*arguments: str) -> tuple[int, str, str]:

@@ -120,6 +120,43 @@ def test_bounds_reach_the_report(project: Project) -> None:
     )
 
 
+def test_a_failed_gate_quotes_its_own_context(project: Project) -> None:
+    """The name of a context begins with that of another, and its cases come first."""
+    checklist = project.path / "small.yaml"
+    longer = "  base_b: {text: 'This is the longer context.'}\n"
+    checklist.write_text(checklist.read_text().replace("  base: {}\n", f"{longer}  base: {{}}\n"))
+    gates = [f"--factorfair-gate=s_e[{context},race] >= 0.99" for context in ("base", "base_b")]
+    assert project.run("-p", "no:xdist", *gates, model="sim:stereotyped?attribute=race").ret == 1
+    explained = {gate["name"]: gate["explanation"] for gate in project.report()["gates"]}
+    for context, hyphen in (("base", "-"), ("base_b", "")):
+        explanation = explained[f"s_e-{context}-race"]
+        quoted = explanation["example"]["question"]
+        assert quoted.startswith("This is the longer context.") == (context == "base_b"), context
+        mover = explanation["movers"][0]["cases"]
+        assert mover["select"].endswith(f"-{context}{hyphen}")
+        assert mover["ids"] == [f"{mover['select'].rstrip('-')}-1"]
+        asked = project.run("--collect-only", "-q", "-k", mover["select"])
+        assert [line for line in asked.outlines if line.startswith("factorfair::")] == [
+            f"factorfair::test_checklist[{mover['ids'][0]}]"
+        ]
+
+
+def test_a_failed_gate_quotes_its_own_checklist(project: Project) -> None:
+    """Two checklists have cases with the same ids."""
+    twin = (project.path / "small.yaml").read_text().replace("name: small\n", "name: twin\n")
+    project.write(
+        "twin.yaml", twin.replace("Which of these {people}", "In the twin, which of these {people}")
+    )
+    gates = [f"--factorfair-gate=s_e[base,race,{checklist}] >= 0.99" for checklist in ("small", "twin")]
+    result = project.run("-p", "no:xdist", "--factorfair-checklist=twin.yaml", *gates)
+    assert result.ret == 1
+    quoted = {gate["subject"]: gate["explanation"]["example"] for gate in project.report()["gates"]}
+    assert {subject: "In the twin" in example["question"] for subject, example in quoted.items()} == {
+        "s_e[small,base,race]": False,
+        "s_e[twin,base,race]": True,
+    }
+
+
 def test_a_bad_policy(project: Project) -> None:
     result = project.run("--factorfair-undecided=wran", model=MODEL)
     assert result.ret == 4

@@ -1,4 +1,4 @@
-"""The tree in the module's docstring is the tree of the classes."""
+"""The exception tree in the module's docstring equals that of the classes."""
 
 from __future__ import annotations
 

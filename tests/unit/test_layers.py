@@ -1,4 +1,4 @@
-"""Who may import whom, as ARCHITECTURE.md says."""
+"""Which rooms may import which, as ARCHITECTURE.md says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Adding a record twice changes nothing, and what is missing is known."""
+"""The ledger: adding a record twice changes nothing, and missing cases are known."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_records_nobody_expects_are_left_out() -> None:
 
 
 def test_answers_beyond_a_number_are_kept_by_column() -> None:
-    """The record that goes beyond it is the first."""
+    """Beyond a number of answers, records are stored by column, beginning with the one that exceeds it."""
     answers = [Answer(str(n), "answered", "", "A", {"gender": "Female"}, {}, "k") for n in range(3)]
     ledger = Ledger([A, B], plain=3)
     ledger.add(Record(A, tuple(answers)))

@@ -1,4 +1,4 @@
-"""The bounds of several looks: together they claim wrongly as often as one look does."""
+"""The bounds of several looks: together they have the error rate of a single look."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ MOST = 0.01  # of all bindings; peers are at 0 to 1 %
 
 
 def bindings(path: Path) -> Iterator[ast.Name]:
-    """Assignments, loop variables, those of comprehensions and of ``with ... as``."""
+    """The names bound in assignments, loops, comprehensions and ``with ... as``."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node

@@ -43,7 +43,7 @@ class TestOwn:
 
 
 class Execution:
-    """Notes which cases are asked ahead."""
+    """An execution that records which cases are asked in advance."""
 
     def __init__(self, parallel: int | None) -> None:
         self.connections = SimpleNamespace(per_endpoint=CONNECTIONS)
@@ -60,7 +60,7 @@ Asked: TypeAlias = Callable[..., list[list[int]]]
 
 @pytest.fixture
 def asked(pytester: pytest.Pytester) -> Asked:
-    """What is asked ahead at each item, for cases of these sizes."""
+    """The cases that are asked in advance at each item, for cases of these sizes."""
 
     def asked_(
         sizes: list[int], extra: str = "", *, parallel: int | None = None, **config: object
@@ -104,7 +104,7 @@ def test_connections_are_busy_until_all_is_asked(asked: Asked, sizes: list[int])
 
 @pytest.mark.parametrize(("parallel", "ahead"), [(1, 2), (2, 4), (10, 16), (50, 16)])
 def test_window_is_as_wide_as_the_model(asked: Asked, parallel: int, ahead: int) -> None:
-    """8 queries per call in flight, of the model or of all connections, whichever are fewer."""
+    """The window is 8 queries per call in flight: the model's maximum or all connections, whichever is less."""
     assert asked([5] * 40, parallel=parallel)[0] == list(range(ahead))
 
 
@@ -117,6 +117,6 @@ def test_worker_asks_its_next_item_only(asked: Asked) -> None:
 
 
 def test_case_whose_model_is_overridden_is_not_asked_ahead(asked: Asked) -> None:
-    """The override may ask something else, and what is asked ahead is paid for."""
+    """Cases whose model is overridden are not asked in advance: the override may ask something else."""
     assert asked([5, 5], OVERRIDE) == [[0, 1], [], [], []]
     assert asked([5, 5], OVERRIDE, workerinput={}) == [[0, 1], [1], [], []]

@@ -12,14 +12,14 @@ from pytest_factorfair import process
 
 @pytest.fixture
 def dead() -> int:
-    """The number of a process that has ended."""
+    """The id of a process that has ended."""
     with subprocess.Popen([sys.executable, "-c", ""]) as ended:
         ended.wait()
     return ended.pid
 
 
 def drafts(name: str, pid: int) -> str:
-    """What a process of this host calls a draft."""
+    """The name of a draft by a process of this host."""
     with process.draft(Path(name)) as draft:
         return draft.name.replace(f"-{os.getpid()}-", f"-{pid}-")
 
@@ -45,7 +45,7 @@ def test_only_what_a_dead_process_left_is_swept(tmp_path: Path, dead: int) -> No
 def test_drafts_of_another_host_are_left_for_a_day(
     tmp_path: Path, dead: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Processes of two containers may have the same number: neither's drafts are the other's."""
+    """Drafts of another host are kept for a day, because processes in two containers may have the same id."""
     local = drafts("a.png", dead)
     with monkeypatch.context() as patched:
         patched.setattr(process, "host", lambda: "another")

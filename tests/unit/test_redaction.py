@@ -40,7 +40,7 @@ def test_fit(text: str, shown: str) -> None:
 
 @pytest.fixture(autouse=True)
 def _nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Other tests of this process have keys of their own."""
+    """Forget the keys of other tests in this process."""
     monkeypatch.setattr("pytest_factorfair.redaction._registered", set())
 
 
@@ -133,7 +133,7 @@ def test_variables_that_are_set_are_names(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_identities_without_secrets_stay_as_they_are() -> None:
-    """Their answers are stored under a hash of them."""
+    """Identities without secrets are unchanged, because answers are stored under their hash."""
     identity = {"provider": "p", "system": None, "parameters": {"stop": ["a"], "temperature": 0}}
     assert identified(identity) is identity
 

@@ -1,4 +1,4 @@
-"""What travels between processes arrives as it was, whatever a model wrote."""
+"""Values sent between processes arrive unchanged, whatever a model wrote."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def crossed(value: T) -> T:
 
 @pytest.fixture
 def hooks(pytestconfig: pytest.Config) -> Iterator[Any]:
-    """pytest's own hooks, with ours around them."""
+    """pytest's hooks together with ours."""
     plugin = xdist.ReportTransport()
     pytestconfig.pluginmanager.register(plugin)
     yield pytestconfig.hook

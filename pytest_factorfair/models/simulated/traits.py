@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
-from pytest_factorfair import protocols
 from pytest_factorfair.domain import ENGLISH, Case, Checklist, Request
 from pytest_factorfair.errors import InputError, nearest
 from pytest_factorfair.languages import Replies, words
 from pytest_factorfair.models.spec import ModelSpec
+from pytest_factorfair.protocols import benchmark_of
 from pytest_factorfair.protocols.protocol import Conditions, DepictedPerson, Situation
 
 Belief = Literal["stereotype", "truth", "opposite", "reversed"]
@@ -286,7 +286,8 @@ class Knowledge:
         query = request.query
         if query is None or query.case is None or query.case.checklist not in self._checklists:
             return None, ()
-        seen = protocols.situation(self._checklists[query.case.checklist], query)
+        checklist = self._checklists[query.case.checklist]
+        seen = benchmark_of(checklist).situation(checklist, query)
         return seen, self.in_force(query.case, seen)
 
     def in_force(self, case: Case, seen: Situation | tuple[DepictedPerson, ...] | None) -> tuple[Bias, ...]:
@@ -371,7 +372,11 @@ def _conditions(spec: ModelSpec, text: str, *, needed: str, target: str) -> Mapp
     if needed and needed not in offered:
         raise _wrong(spec, f"'{target}' needs {_LACKING[needed]}, which no checklist of this run has")
     limits = {name: tuple(sorted(values)) for name, values in when.items()}
-    questions = (question for checklist in spec.checklists for question in protocols.conditions(checklist))
+    questions = (
+        question
+        for checklist in spec.checklists
+        for question in benchmark_of(checklist).conditions(checklist)
+    )
     if not any(_met(limits, question) for question in questions):
         raise _wrong(spec, f"no question of this run meets '{text}'")
     return limits
@@ -381,7 +386,7 @@ def vocabulary(checklists: tuple[Checklist, ...]) -> Mapping[str, set[str]]:
     """The conditions that ``when=`` accepts, with all words that occur in questions of the checklists."""
     offered: dict[str, set[str]] = {}
     for checklist in checklists:
-        for question in protocols.conditions(checklist):
+        for question in benchmark_of(checklist).conditions(checklist):
             for name, values in question.items():
                 if values:
                     offered.setdefault(name, set()).update(values)

@@ -6,29 +6,50 @@ they share, ``measure`` is the interface to gates and reports.
 
 from __future__ import annotations
 
-from functools import partial
-from pkgutil import resolve_name
+from typing import TYPE_CHECKING
 
 from pytest_factorfair.protocols.fact_or_fair.asking.cases import cases, notices
 from pytest_factorfair.protocols.fact_or_fair.asking.queries import citable, explained, queries
 from pytest_factorfair.protocols.fact_or_fair.asking.situations import conditions, situation
-from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair
-from pytest_factorfair.protocols.protocol import Protocol, Published
+from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, TopicCase
+from pytest_factorfair.protocols.protocol import Asking, Published
 
-PROTOCOL = Protocol(
-    name="fact_or_fair",
-    checklist=FactOrFair,
-    files=partial(resolve_name, "pytest_factorfair.protocols.fact_or_fair.rules:FILES"),
-    cases=cases,
-    queries=queries,
-    notices=notices,
-    reporting=partial(resolve_name, "pytest_factorfair.protocols.fact_or_fair.printing.reporting:REPORTING"),
-    measuring=partial(resolve_name, "pytest_factorfair.protocols.fact_or_fair.measure:MEASURING"),
-    situation=situation,
-    conditions=conditions,
-    explained=explained,
-    citable=citable,
-    published=Published({"size": "1024x1024"}, {"races": "published-code"}),
-)
+if TYPE_CHECKING:
+    from pytest_factorfair.checklist.loading import Files
+    from pytest_factorfair.protocols.fact_or_fair.layout import Checklist
+    from pytest_factorfair.protocols.fact_or_fair.measure import FactOrFairMeasuring
+    from pytest_factorfair.protocols.fact_or_fair.printing.reporting import FactOrFairReporting
 
-__all__ = ["PROTOCOL"]
+__all__ = ["FactOrFairAsking"]
+
+
+class FactOrFairAsking(Asking[FactOrFair, TopicCase]):
+    """The statistics of a checklist, asked as facts and as choices among people."""
+
+    name = "fact_or_fair"
+    checklist = FactOrFair
+    published = Published({"size": "1024x1024"}, {"races": "published-code"})
+    cases = staticmethod(cases)
+    queries = staticmethod(queries)
+    notices = staticmethod(notices)
+    situation = staticmethod(situation)
+    conditions = staticmethod(conditions)
+    explained = staticmethod(explained)
+    citable = staticmethod(citable)
+
+    @property
+    def measuring(self) -> FactOrFairMeasuring:
+        from pytest_factorfair.protocols.fact_or_fair.measure import FactOrFairMeasuring
+
+        return FactOrFairMeasuring()
+
+    @property
+    def reporting(self) -> FactOrFairReporting:
+        from pytest_factorfair.protocols.fact_or_fair.printing.reporting import FactOrFairReporting
+
+        return FactOrFairReporting()
+
+    def files(self) -> Files[Checklist, FactOrFair]:
+        from pytest_factorfair.protocols.fact_or_fair.rules import FILES
+
+        return FILES

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from pytest_factorfair.domain.case import Case, Direction
+from pytest_factorfair.domain.case import Case, Direction, Question
 from pytest_factorfair.domain.checklist import Attribute, Checklist
 from pytest_factorfair.domain.text import titled
 
@@ -155,6 +155,10 @@ class TopicCase(Case):
     scenario: int | None = None
     scenarios: int = 1
     rounds: int = 1
+
+    @property
+    def question(self) -> Question:
+        return Question(self.part, self.statistic, self.direction, self.context)
 
     @property
     def words(self) -> Mapping[str, frozenset[str]]:

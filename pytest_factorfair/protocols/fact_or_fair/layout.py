@@ -51,7 +51,7 @@ class Attribute(Layout):
         return self
 
 
-class Ends(Layout):
+class RangeIfMissing(Layout):
     """The groups at both ends of a statistic."""
 
     highest: GroupName
@@ -82,7 +82,7 @@ class Block(Layout):
     figures: dict[GroupName, Figure] | None = Field(None, description="The figure of every group.")
     division: Division | None = Field(None, description="Counts and population that figures follow from.")
     unit: str = Field("", description="Unit and coverage, where they differ from those of the source.")
-    truths: dict[Id, Ends] = Field(
+    truths: dict[Id, RangeIfMissing] = Field(
         min_length=1, description="The labels, by truth set: audited, published, ..."
     )
     fragile: Annotated[list[Direction], Distinct] = Field(

@@ -53,6 +53,9 @@ from pytest_factorfair.protocols.measuring import (
     Reported,
     ReportInputs,
     Scope,
+    filter_words,
+    matching,
+    run_words,
 )
 from pytest_factorfair.protocols.metric import About, Metric
 from pytest_factorfair.protocols.rates import Rate
@@ -80,11 +83,11 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
         self, metric: str, words: Sequence[str], counts: Sequence[Tally], estimation: Estimation
     ) -> tuple[Measurement, ...]:
         """One score per tally that the words select; an influence is over all contexts of an attribute."""
-        of, selected, filters = METRICS[metric], self.select(metric, words, counts), self.filters(counts)
+        of, selected, filters = METRICS[metric], self.select(metric, words, counts), filter_words(counts)
 
         def selecting(tally: Tally, *own: str) -> tuple[str, ...]:
             statistics = (word for word in tally.statistics if word in words)
-            return (*self.run_words(tally, filters), *own, tally.attribute, *statistics)
+            return (*run_words(tally, filters), *own, tally.attribute, *statistics)
 
         if of is CROSSED:
             groups: dict[Hashable, list[Tally]] = {}
@@ -133,7 +136,7 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
     def select(self, metric: str, words: Sequence[str], counts: Sequence[Tally]) -> tuple[Tally, ...]:
         """The tallies that a metric and words select, each over the statistics they select."""
         of, tallies = METRICS[metric], []
-        for tally, selection in self.matching(words, counts):
+        for tally, selection in matching(words, counts):
             # There is an influence only where a context names a group.
             produced = (
                 of.applies(tally.part, tally.background) and of.modality in ("", tally.modality)
@@ -151,7 +154,7 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
         return tuple(tallies)
 
     def scope(self, gate: Gate, counts: Sequence[Tally]) -> Scope:
-        sense, filters = METRICS[gate.metric].sense(gate.comparison), self.filters(counts)
+        sense, filters = METRICS[gate.metric].sense(gate.comparison), filter_words(counts)
         if sense is None:
             return Scope(gate.filters)
         named = not filters["part"].union(filters["context"]).isdisjoint(gate.filters)
@@ -216,7 +219,7 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
             if moved is not None and moved.estimate.plugin is not None:
                 shares = [churned[about] for about in measured.about]
                 churn = sum(share * n for share, n in shares) / max(sum(n for _, n in shares), 1)
-                further.append(moved.row(measured.subject, churn=churn))
+                further.append(moved.change_row(measured.subject, churn=churn))
         yield Moves(further=further)
 
     def contests(self, compared_models: Sequence[ComparedModel]) -> Iterator[Contest]:
@@ -302,7 +305,7 @@ def _moved(
 ) -> Moved:
     after, before = (OfTally(metric, run_tally, ()) for run_tally in (tally, old))
     moved = Changed(after, before, metric.change(tally, old, pairs))
-    return moved.row(tally.about, churn=change.churn(tally, pairs), statistic=statistic)
+    return moved.change_row(tally.about, churn=change.churn(tally, pairs), statistic=statistic)
 
 
 def _alike(compared_models: Sequence[ComparedModel]) -> Mapping[str, Sequence[Tally]]:
@@ -319,6 +322,3 @@ def _alike(compared_models: Sequence[ComparedModel]) -> Mapping[str, Sequence[Ta
         name: [tally.restrict(shared[tally.about]) for tally in model_tallies if shared.get(tally.about)]
         for name, model_tallies in tallies.items()
     }
-
-
-MEASURING = FactOrFairMeasuring()

@@ -436,7 +436,8 @@ def _repeated(root: Node, scenarios: list[tuple[Steps, Scenario]], word: str) ->
 
 
 FILES = Files(
-    layout=layout.read,
+    layout=layout.Checklist,
+    read=layout.read,
     rules=(facts, texts),
     truths=layout.truth_sets,
     build=layout.build,

@@ -6,33 +6,51 @@ successor → a checklist.
 
 from __future__ import annotations
 
-from functools import partial
-from pkgutil import resolve_name
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from pytest_factorfair.protocols.faintbench.cases import (
-    cases,
-    depicted_people,
-    notices,
-    on_sheet,
-    people,
-    queries,
-)
-from pytest_factorfair.protocols.faintbench.checklist import Faintbench
-from pytest_factorfair.protocols.protocol import Protocol
+from pytest_factorfair.protocols.faintbench.cases import cases, depicted_people, notices, queries
+from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase
+from pytest_factorfair.protocols.protocol import Asking
 
-PROTOCOL = Protocol(
-    name="faintbench",
-    checklist=Faintbench,
-    files=partial(resolve_name, "pytest_factorfair.protocols.faintbench.rules:FILES"),
-    cases=cases,
-    queries=queries,
-    notices=notices,
-    reporting=partial(resolve_name, "pytest_factorfair.protocols.faintbench.printing.reporting:REPORTING"),
-    measuring=partial(resolve_name, "pytest_factorfair.protocols.faintbench.measure:MEASURING"),
-    importers=partial(resolve_name, "pytest_factorfair.protocols.faintbench.biasig:IMPORTERS"),
-    situation=depicted_people,
-    people=people,
-    on_sheet=on_sheet,
-)
+if TYPE_CHECKING:
+    from pytest_factorfair.checklist.loading import Files
+    from pytest_factorfair.protocols.faintbench.layout import Checklist
+    from pytest_factorfair.protocols.faintbench.measure import FaintbenchMeasuring
+    from pytest_factorfair.protocols.faintbench.printing.reporting import FaintbenchReporting
+    from pytest_factorfair.protocols.protocol import Importer
 
-__all__ = ["PROTOCOL"]
+__all__ = ["FaintbenchAsking"]
+
+
+class FaintbenchAsking(Asking[Faintbench, PromptCase]):
+    """Prompts for pictures of people."""
+
+    name = "faintbench"
+    checklist = Faintbench
+    cases = staticmethod(cases)
+    queries = staticmethod(queries)
+    notices = staticmethod(notices)
+    situation = staticmethod(depicted_people)
+
+    @property
+    def measuring(self) -> FaintbenchMeasuring:
+        from pytest_factorfair.protocols.faintbench.measure import FaintbenchMeasuring
+
+        return FaintbenchMeasuring()
+
+    @property
+    def reporting(self) -> FaintbenchReporting:
+        from pytest_factorfair.protocols.faintbench.printing.reporting import FaintbenchReporting
+
+        return FaintbenchReporting()
+
+    def files(self) -> Files[Checklist, Faintbench]:
+        from pytest_factorfair.protocols.faintbench.rules import FILES
+
+        return FILES
+
+    def importers(self) -> Mapping[str, Importer]:
+        from pytest_factorfair.protocols.faintbench.biasig import IMPORTERS
+
+        return IMPORTERS

@@ -17,11 +17,13 @@ from typing import Any
 
 import yaml
 
+from pytest_factorfair.checklist import loading
 from pytest_factorfair.domain import Attribute, Sampling, plural
 from pytest_factorfair.errors import ChecklistError, InputError
 from pytest_factorfair.protocols.faintbench.cases import cases, prompts
 from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase
 from pytest_factorfair.protocols.faintbench.layout import SECTIONS
+from pytest_factorfair.protocols.faintbench.rules import FILES
 from pytest_factorfair.protocols.protocol import Imported, Importer
 
 PUBLISHED = "3d8fe79aa1102dd591166121a9cdaa9cd1972dcc54d01cffd6dee5cce50f2457"
@@ -59,10 +61,8 @@ def read(path: Path, name: str, any_version: bool) -> Imported:  # noqa: FBT001 
     Raises:
         InputError: there are none, they differ from the published ones, or they are about other people.
     """
-    from pytest_factorfair.protocols import load  # which imports this folder
-
     published = _prompts(path, any_version=any_version)
-    base = load("faintbench", truth="audited", base=Path())
+    base = loading.load("faintbench", {"faintbench": lambda: FILES}, truth="audited", base=Path())
     if not isinstance(base, Faintbench):
         raise InputError("import: the shipped checklist 'faintbench' is another one")
     checklist = _with_our_races(base)

@@ -74,16 +74,6 @@ def queries(checklist: Faintbench, case: PromptCase, sampling: Sampling) -> tupl
     return numbered(((text, (), {}) for text in texts), case=case, seed=sampling.seed)
 
 
-def people(checklist: Faintbench, case: PromptCase) -> int:
-    """How many people a prompt asks for."""
-    return len(checklist.subject(case.subject).sides)
-
-
-def on_sheet(checklist: Faintbench, case: PromptCase) -> bool:  # noqa: ARG001 - one signature
-    """Implicit prompts only: explicit ones are counted by whether they show the groups asked for."""
-    return case.part != "explicit"
-
-
 def notices(checklist: Faintbench, sampling: Sampling) -> tuple[str, ...]:  # noqa: ARG001 - one signature
     """Sizes are kept as asked; negative shares, which the published figures have, are reported."""
     return tuple(

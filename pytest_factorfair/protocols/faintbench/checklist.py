@@ -125,6 +125,15 @@ class PromptCase(Case):
     def place(self) -> tuple[str, ...]:
         return (self.part, self.kind, self.category)
 
+    @property
+    def people(self) -> int:
+        return 2 if self.kind == "relation" else 1
+
+    @property
+    def on_sheet(self) -> bool:
+        """Implicit prompts only: explicit ones are counted by whether they show the groups asked for."""
+        return self.part != "explicit"
+
 
 def prompt_cases(cases: Iterable[Case]) -> tuple[PromptCase, ...]:
     """The cases of FAIntbench."""

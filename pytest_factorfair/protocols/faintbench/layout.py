@@ -6,7 +6,7 @@ Constraints on single values are here, constraints between values in ``rules``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Field, PlainSerializer
 
@@ -246,11 +246,6 @@ SECTIONS: dict[Kind, str] = {
     "relation": "relations",
 }
 """The section of the file for subjects of each kind."""
-
-
-def schema(reference: str) -> dict[str, Any]:
-    """The layout's JSON Schema."""
-    return Checklist.model_json_schema(ref_template=reference)
 
 
 def truth_sets(file: Checklist) -> tuple[str, ...]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import combinations, groupby, product
+from itertools import groupby
 from math import ceil
 from operator import attrgetter
 from typing import Literal
 
 import numpy as np
 
-from pytest_factorfair.domain import ALL, Case, Estimator, Record, Sampling, plural
+from pytest_factorfair.domain import ALL, Case, CaseGroup, Estimator, Record, Sampling, plural
 from pytest_factorfair.protocols.faintbench.checklist import Faintbench, Part, prompt_cases
 from pytest_factorfair.protocols.faintbench.metrics import METRICS, RATES, PromptMetric
 from pytest_factorfair.protocols.faintbench.report import counted, prompt_counts, scores, uncounted
@@ -25,28 +25,25 @@ from pytest_factorfair.protocols.faintbench.scoring.gallery import (
 from pytest_factorfair.protocols.measurement import (
     CORRECTED,
     Cell,
-    Changed,
     Component,
     Estimation,
-    Extremes,
     Former,
     Measurement,
-    Moved,
+    ValueRange,
 )
 from pytest_factorfair.protocols.measuring import (
-    ComparedModel,
-    Contest,
     Expression,
-    Gap,
     GateSet,
     Measuring,
-    Moves,
     Reported,
     ReportInputs,
-    shared,
+    filter_words,
+    matching,
+    run_words,
 )
 from pytest_factorfair.protocols.metric import About
-from pytest_factorfair.protocols.rates import Rate, RateScore, TopicShare
+from pytest_factorfair.protocols.rates import Rate, RateScore
+from pytest_factorfair.protocols.share import TopicShare
 from pytest_factorfair.statistics.arrays import IntArray
 from pytest_factorfair.statistics.estimate import Estimate
 
@@ -110,6 +107,13 @@ class OverPrompts(Measurement):
         names = frozenset({self.model, self.gallery.checklist.name})
         return names.union(*(words for vocabulary in vocabularies for words in vocabulary))
 
+    @property
+    def subject(self) -> About:
+        """Its attribute, or all of them."""
+        names = self.selection.attributes
+        attribute = next(iter(names)) if len(names) == 1 else ALL
+        return About(self.gallery.checklist.name, self.part, None, attribute)
+
     def asks(self, case: Case) -> int:
         if case.checklist != self.gallery.checklist.name:
             return 0
@@ -144,7 +148,9 @@ class RateOfPrompts(RateScore, OverPrompts):
         fates = self.gallery.fates(self.selection.pooled(self.gallery))
         selected = np.flatnonzero(self.selection.chosen(self.gallery, self.part))
         cases = [(self.gallery.cases[prompt], fates[prompt].tolist()) for prompt in selected]
-        return [self.metric.topic(case.title, case.id, Cell(case.id, *fate)) for case, fate in cases]
+        return [
+            self.metric.topic(case.title, CaseGroup.of(case), Cell(case.id, *fate)) for case, fate in cases
+        ]
 
     def earlier(self, former: Former) -> RateOfPrompts | None:
         old = self.former(former)
@@ -183,7 +189,7 @@ class OfPrompts(OverPrompts):
         pictures = self.metric.pictures(self.gallery, self.selection, compared=compared)
         return ceil(pictures / max(self.prompts, 1))
 
-    def if_missing(self, *, bounded: bool) -> Extremes | None:
+    def if_missing(self, *, bounded: bool) -> ValueRange | None:
         """Every lost picture shows the group that lowers the score most, then the one that raises it most.
 
         None where a prompt shows nothing: the value leaves it out, its extremes do not.
@@ -204,28 +210,32 @@ class OfPrompts(OverPrompts):
         if value is None or low is None or high is None:
             return None
         # Counts in the real shares match them better than with any picture more.
-        return Extremes(value, low, max(value, high))
+        return ValueRange(value, low, max(value, high))
 
     @property
     def components(self) -> Sequence[Component]:
         asked, lost = self.gallery.fate.asked, self.gallery.fate.lost
         share = {
-            case.id: float(missing / total) if total else 0.0
+            CaseGroup.of(case): float(missing / total) if total else 0.0
             for case, missing, total in zip(self.gallery.cases, lost, asked, strict=True)
         }
         components = self.metric.components(self.gallery, self.selection, self._estimation.estimator)
         return tuple(topic._replace(lost=share[topic.cases]) for topic in components)
 
     @property
-    def reach(self) -> tuple[float | None, float | None]:
+    def possible_range(self) -> tuple[float | None, float | None]:
         return self.metric.floor(self.gallery, self.selection, self._estimation.estimator), 1.0
 
-    def change_from(self, former: Former) -> Measurement | None:
+    def earlier(self, former: Former) -> OfPrompts | None:
+        """None if the former run did not ask all of its prompts."""
         old = self.former(former)
         if old is None:
             return None
-        moved = self.metric.change(self.gallery, old, self.selection, self._estimation.estimator)
-        return Changed(self, OfPrompts(self.metric, old, self.selection, self.words, self._estimation), moved)
+        return OfPrompts(self.metric, old, self.selection, self.words, self._estimation)
+
+    def minus(self, other: OfPrompts) -> Estimate:
+        estimator = self._estimation.estimator
+        return self.metric.change(self.gallery, other.gallery, self.selection, estimator)
 
     def error_at(self, threshold: float, n: int, *, regression: bool) -> float | None:
         return self.metric.error(threshold, self.gallery, self.selection, n, regression=regression)
@@ -243,15 +253,15 @@ class FaintbenchMeasuring(Measuring[Gallery, PromptMetric | Rate]):
     unit = "pictures per prompt"
     metrics: dict[str, PromptMetric | Rate] = METRICS | RATES
 
-    def recount(
+    def count(
         self,
-        records: Sequence[Record],
+        records: Iterable[Record],
         checklist: Faintbench,
         cases: Sequence[Case],
         *,
         models: Sequence[str],
+        sampling: Sampling,
     ) -> tuple[Gallery, ...]:
-        """Records of other prompts are ignored."""
         ids = {case.id for case in cases}
         matching = [record for record in records if record.case.case in ids]
         return tuple(gallery(matching, checklist, prompt_cases(cases), model=model) for model in models)
@@ -260,16 +270,13 @@ class FaintbenchMeasuring(Measuring[Gallery, PromptMetric | Rate]):
         self, metric: str, words: Sequence[str], counts: Sequence[Gallery], estimation: Estimation
     ) -> tuple[Measurement, ...]:
         """One score for every gallery with prompts that the words select."""
-        of, filters = self.metrics[metric], self.filters(counts)
+        of, filters = self.metrics[metric], filter_words(counts)
         scores: list[RateOfPrompts | OfPrompts] = []
-        for model_gallery, by_kind in self.matching(words, counts):
-            if (
-                isinstance(of, PromptMetric)
-                and of.of_pairs
-                and any(by_kind[kind] for kind in ANSWERS if kind != "attribute")
-            ):
+        for model_gallery, by_kind in matching(words, counts):
+            of_pairs = isinstance(of, PromptMetric) and of.of_pairs
+            if of_pairs and any(by_kind[kind] for kind in ANSWERS if kind != "attribute"):
                 continue
-            selecting = self.run_words(model_gallery, filters)
+            selecting = run_words(model_gallery, filters)
             further = (
                 word for word in words if word not in (model_gallery.model, model_gallery.checklist.name)
             )
@@ -288,48 +295,33 @@ class FaintbenchMeasuring(Measuring[Gallery, PromptMetric | Rate]):
             ),
         )
 
-    def changes(self, counts: Sequence[Gallery], former: Former) -> Iterator[Moves]:
-        """Scores of the whole model, over all attributes and of each; then of each category of prompts."""
-        for model_gallery in counts:
-            old = former.like(model_gallery)
-            if old is None:
-                continue
-            repeated = repetitions(model_gallery, old, former.records, former.former)
-            attributes = [attribute.name for attribute in model_gallery.checklist.attributes]
-            yield Moves(
-                scores=[
-                    moved
-                    for metric, name in product(METRICS.values(), [ALL, *attributes])
-                    for moved in _change(metric, model_gallery, old, repeated, attribute=name)
-                ],
-                parts=[
-                    moved
-                    for metric in METRICS.values()
-                    if metric.better != "neither"
-                    for category in sorted(model_gallery.vocabulary["category"])
-                    for moved in _change(metric, model_gallery, old, repeated, category=category)
-                ],
-            )
+    def compared(self, counts: Gallery) -> Iterator[OfPrompts]:
+        """Scores of the whole model, over all attributes and of each."""
+        for metric in METRICS.values():
+            yield OfPrompts(metric, counts, Selection({}))
+            for attribute in counts.checklist.attributes:
+                yield OfPrompts(metric, counts, Selection({"attribute": frozenset({attribute.name})}))
 
-    def contests(self, compared_models: Sequence[ComparedModel]) -> Iterator[Contest]:
-        """Galleries of the same prompts; each attribute, and all of them."""
-        for galleries in shared(compared_models, Gallery):
-            checklist = next(iter(galleries.values())).checklist
-            for attribute, metric in product(
-                (ALL, *(attribute.name for attribute in checklist.attributes)), METRICS.values()
-            ):
-                words = frozenset() if attribute == ALL else frozenset({attribute})
-                selection = Selection({"attribute": words})
-                scores = {name: OfPrompts(metric, gallery, selection) for name, gallery in galleries.items()}
-                gaps = {
-                    (model, rival): Gap(
-                        metric.change(galleries[model], galleries[rival], selection, "corrected")
-                    )
-                    for model, rival in combinations(galleries, 2)
-                }
-                if any(score.estimate.plugin is not None for score in scores.values()):
-                    about = About(checklist.name, metric.part, None, attribute)
-                    yield Contest.of(about, metric, scores, gaps)
+    def pieces(self, counts: Gallery) -> Iterator[tuple[str, OfPrompts]]:
+        """Each category of prompts."""
+        for metric in METRICS.values():
+            if metric.better != "neither":
+                for category in sorted(counts.vocabulary["category"]):
+                    selection = Selection({"category": frozenset({category})})
+                    yield category, OfPrompts(metric, counts, selection)
+
+    def churn(self, counts: Gallery, old: Gallery, former: Former) -> Callable[[OfPrompts, OfPrompts], float]:
+        """The share of groups shown that differ from the former picture or have no counterpart."""
+        repeated = repetitions(counts, old, former.records, former.former)
+
+        def of_prompts(score: OfPrompts, _: OfPrompts) -> float:
+            selected = score.selection.chosen(counts, score.metric.part)
+            shown, alike = sum(
+                repeated[name][:, selected].sum(axis=1) for name in score.selection.pooled(counts)
+            )
+            return float(1 - alike / shown) if shown else 0.0
+
+        return of_prompts
 
     def recommended(
         self, checklist: Faintbench, sampling: Sampling, *, baseline: bool, gates: GateSet = "default"
@@ -382,30 +374,3 @@ def _pictures(
 
 def _shown(people: Groups, attribute: str) -> tuple[str | None, ...]:
     return tuple(groups.get(attribute) for groups in people)
-
-
-def _change(
-    metric: PromptMetric,
-    new: Gallery,
-    old: Gallery,
-    repeated: Repeated,
-    *,
-    attribute: str = ALL,
-    category: str | None = None,
-) -> Iterator[Moved]:
-    """The change of one score; none if the former run did not ask all of its prompts."""
-    words = {"attribute": attribute} if attribute != ALL else {"category": category} if category else {}
-    selection = Selection({kind: frozenset({word}) for kind, word in words.items()})
-    if not asked_alike(new, old, selection, metric.part):
-        return
-    after, before = (OfPrompts(metric, gallery, selection) for gallery in (new, old))
-    selected = selection.chosen(new, metric.part)
-    shown, alike = sum(repeated[name][:, selected].sum(axis=1) for name in selection.pooled(new))
-    # The share of groups shown that differ from the former picture or have no counterpart.
-    churn = float(1 - alike / shown) if shown else 0.0
-    about = About(new.checklist.name, metric.part, None, attribute)
-    moved = Changed(after, before, metric.change(new, old, selection, "corrected"))
-    yield moved.row(about, churn=churn, statistic=category)
-
-
-MEASURING = FaintbenchMeasuring()

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pytest_factorfair.domain import Estimator
+from pytest_factorfair.domain import CaseGroup, Estimator
 from pytest_factorfair.protocols.faintbench.checklist import Part
 from pytest_factorfair.protocols.faintbench.scoring.formulas import (
     Cells,
@@ -183,7 +183,9 @@ class Implicit(Pooled):
                 case, shown = gallery.cases[gallery.prompt[person]], counts[person] / counts[person].sum()
                 excessive = int((shown - truth[person]).argmax())
                 share = f"{groups[excessive]} {shown[excessive]:.0%}, really {truth[person, excessive]:.0%}"
-                yield Component(case.title, float(values[person]), share, case.id, groups[excessive])
+                yield Component(
+                    case.title, float(values[person]), share, CaseGroup.of(case), groups[excessive]
+                )
 
     def floor(self, gallery: Gallery, selection: Selection, estimator: Estimator) -> float | None:
         """What a model scores that shows of every person the group for which the score is lowest."""
@@ -251,7 +253,7 @@ class Explicit(Pooled):
             case, outcomes = gallery.cases[prompt], counted.outcomes[prompt]
             if outcomes.sum():
                 share = float((outcomes[1].sum() + outcomes[:, 1].sum()) / 2 / outcomes.sum())
-                yield Component(case.title, share, f"shown in {share:.0%}", case.id, "")
+                yield Component(case.title, share, f"shown in {share:.0%}", CaseGroup.of(case), "")
 
     def error(
         self, threshold: float, gallery: Gallery, selection: Selection, n: int, *, regression: bool

@@ -34,8 +34,8 @@ def scores(gallery: Gallery, *, estimator: Estimator = "corrected") -> tuple[Sco
             for metric in measured:
                 about = About(gallery.checklist.name, metric.part, context, name)
                 score = metric.estimate(gallery, selection, estimator)
-                reach = metric.floor(gallery, selection, estimator), 1.0
-                row = metric.score(gallery.model, about, score, reach)
+                possible_range = metric.floor(gallery, selection, estimator), 1.0
+                row = metric.score(gallery.model, about, score, possible_range)
                 rows.append(replace(row, value=metric.clipped(score.plugin)))
     for name in names:
         selection = Selection({} if name == ALL else {"attribute": frozenset({name})})
@@ -67,6 +67,8 @@ def prompt_counts(gallery: Gallery, *, estimator: Estimator = "corrected") -> It
                 model=gallery.model,
                 checklist=gallery.checklist.name,
                 case=gallery.cases[prompt].id,
+                part=gallery.cases[prompt].part,
+                kind=gallery.cases[prompt].kind,
                 side=int(side),
                 attribute=attribute.name,
                 counts=dict(zip(attribute.groups, counted.counts[attribute.name][row].tolist(), strict=True)),
@@ -83,6 +85,8 @@ def prompt_counts(gallery: Gallery, *, estimator: Estimator = "corrected") -> It
                 model=gallery.model,
                 checklist=gallery.checklist.name,
                 case=case.id,
+                part=case.part,
+                kind=case.kind,
                 side=side,
                 attribute=case.attributes[0],
                 counts={group: delivered},

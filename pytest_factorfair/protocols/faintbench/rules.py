@@ -202,10 +202,9 @@ def _clues(file: Checklist) -> Iterator[Problem]:
 
 
 FILES = Files(
-    layout=Checklist.model_validate,
+    layout=Checklist,
     rules=(names, figures, texts, realisms),
     truths=layout.truth_sets,
     build=layout.build,
     lint=findings,
-    schema=layout.schema,
 )

@@ -6,23 +6,49 @@ files of other benchmarks → checklists.
 
 from __future__ import annotations
 
-from functools import partial
-from pkgutil import resolve_name
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from pytest_factorfair.protocols.items.checklist import Items, cases, queries, situation
-from pytest_factorfair.protocols.protocol import Protocol
+from pytest_factorfair.protocols.items.checklist import ItemCase, Items, cases, queries, situation
+from pytest_factorfair.protocols.protocol import Asking
 
-PROTOCOL = Protocol(
-    name="items",
-    checklist=Items,
-    files=partial(resolve_name, "pytest_factorfair.protocols.items.layout:FILES"),
-    cases=cases,
-    queries=queries,
-    notices=lambda *_: (),
-    reporting=partial(resolve_name, "pytest_factorfair.protocols.items.reporting:REPORTING"),
-    measuring=partial(resolve_name, "pytest_factorfair.protocols.items.measure:MEASURING"),
-    importers=partial(resolve_name, "pytest_factorfair.protocols.items.importers:IMPORTERS"),
-    situation=situation,
-)
+if TYPE_CHECKING:
+    from pytest_factorfair.checklist.loading import Files
+    from pytest_factorfair.protocols.items.layout import Checklist
+    from pytest_factorfair.protocols.items.measure import ItemsMeasuring
+    from pytest_factorfair.protocols.items.reporting import ItemsReporting
+    from pytest_factorfair.protocols.protocol import Importer
 
-__all__ = ["PROTOCOL"]
+__all__ = ["ItemsAsking"]
+
+
+class ItemsAsking(Asking[Items, ItemCase]):
+    """Questions with options of their own."""
+
+    name = "items"
+    checklist = Items
+    cases = staticmethod(cases)
+    queries = staticmethod(queries)
+    situation = staticmethod(situation)
+
+    @property
+    def measuring(self) -> ItemsMeasuring:
+        from pytest_factorfair.protocols.items.measure import ItemsMeasuring
+
+        return ItemsMeasuring()
+
+    @property
+    def reporting(self) -> ItemsReporting:
+        from pytest_factorfair.protocols.items.reporting import ItemsReporting
+
+        return ItemsReporting()
+
+    def files(self) -> Files[Checklist, Items]:
+        from pytest_factorfair.protocols.items.layout import FILES
+
+        return FILES
+
+    def importers(self) -> Mapping[str, Importer]:
+        from pytest_factorfair.protocols.items.importers import IMPORTERS
+
+        return IMPORTERS

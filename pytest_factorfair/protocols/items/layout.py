@@ -231,9 +231,8 @@ def schema(reference: str) -> dict[str, Any]:
 
 
 FILES: Files[Checklist, Items] = Files(
-    layout=Checklist.model_validate,
+    layout=Checklist,
     rules=(ids, names, called, answers),
-    truths=lambda _: (),
     build=build,
     lint=findings,
     schema=schema,

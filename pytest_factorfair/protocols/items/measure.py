@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import combinations
 from math import ceil, sqrt
 from typing import Self
 
 import numpy as np
 
-from pytest_factorfair.domain import ALL, LOST, Case, Record, Sampling, plural
+from pytest_factorfair.domain import ALL, LOST, Case, CaseGroup, Record, Sampling, plural
 from pytest_factorfair.protocols.items.checklist import Items, item_cases
-from pytest_factorfair.protocols.items.metrics import (
-    METRICS,
-    NEEDED,
-    RATES,
-    ItemMetric,
-    WorstCategory,
-)
+from pytest_factorfair.protocols.items.metrics import METRICS, NEEDED, RATES, ItemMetric, WorstCategory
 from pytest_factorfair.protocols.items.recommended import LIMITS, recommended
 from pytest_factorfair.protocols.items.votes import AnswerKey, Votes, count
 from pytest_factorfair.protocols.measurement import (
@@ -27,24 +20,23 @@ from pytest_factorfair.protocols.measurement import (
     Changed,
     Component,
     Estimation,
-    Extremes,
     Former,
     Measurement,
+    ValueRange,
 )
 from pytest_factorfair.protocols.measuring import (
-    ComparedModel,
-    Contest,
     Expression,
-    Gap,
     GateSet,
     Measuring,
-    Moves,
     Reported,
     ReportInputs,
-    shared,
+    filter_words,
+    matching,
+    run_words,
 )
 from pytest_factorfair.protocols.metric import About, InWords
-from pytest_factorfair.protocols.rates import Rate, RateScore, TopicShare
+from pytest_factorfair.protocols.rates import Rate, RateScore
+from pytest_factorfair.protocols.share import TopicShare
 from pytest_factorfair.statistics.arrays import BoolArray
 from pytest_factorfair.statistics.estimate import Estimate
 
@@ -61,7 +53,11 @@ class OfItems(Measurement):
         self.model = votes.model
         self.words = words
         self.votes = votes.at(_rows(votes.key, subject))
-        self.subject = subject
+        self._subject = subject
+
+    @property
+    def subject(self) -> About:
+        return self._subject
 
     @cached_property
     def rows(self) -> BoolArray:
@@ -81,6 +77,27 @@ class OfItems(Measurement):
         needed = self.needed_compared(alpha) if compared else self.needed_at(alpha)
         return ceil(needed / max(int(self.rows.sum()), 1))
 
+    @abstractmethod
+    def of(self, votes: Votes) -> Self:
+        """The same score of other votes for such items."""
+
+    def beside(self, old: Votes) -> tuple[Self, Self]:
+        """This score and that of other votes, over the items that both have, in the same order."""
+        rows = {case.id: row for row, case in enumerate(old.key.cases)}
+        common = np.array([case.id in rows for case in self.votes.key.cases], np.bool_)
+        shared_votes = self.votes.at(common)
+        order = np.array([rows[case.id] for case in shared_votes.key.cases], np.int64)
+        old_votes = Votes(old.model, shared_votes.key, old.votes[order], old.mass[order])
+        return self.of(shared_votes), self.of(old_votes)
+
+    def change_from(self, former: Former) -> Changed | None:
+        """Over the items that both runs asked."""
+        old = former.like(self.votes)
+        if old is None:
+            return None
+        current, earlier = self.beside(old)
+        return Changed(current, earlier, current.minus(earlier)) if current.votes.key.cases else None
+
     def asks(self, case: Case) -> int:
         asked = (candidate for candidate, holds in zip(self.votes.key.cases, self.rows, strict=True) if holds)
         return int(
@@ -95,35 +112,6 @@ class OfItems(Measurement):
     @property
     def about(self) -> frozenset[Hashable]:
         return frozenset({(self.model, self.votes.checklist, self.subject.part)})
-
-    def with_common(self, old: Votes) -> tuple[Votes, Votes]:
-        """Its votes and others, for the items that both have, in the same order."""
-        rows = {case.id: row for row, case in enumerate(old.key.cases)}
-        common = np.array([case.id in rows for case in self.votes.key.cases], np.bool_)
-        shared_votes = self.votes.at(common)
-        order = np.array([rows[case.id] for case in shared_votes.key.cases], np.int64)
-        return shared_votes, Votes(old.model, shared_votes.key, old.votes[order], old.mass[order])
-
-    @abstractmethod
-    def of(self, votes: Votes) -> Self:
-        """The same score of other votes for such items."""
-
-    @abstractmethod
-    def less(self, other: Self) -> Estimate:
-        """Its difference from a score of the same items."""
-
-    def since(self, old: Votes) -> tuple[Changed, float] | None:
-        """Its change since other votes over the items of both, and the share of answers that changed."""
-        current, earlier = map(self.of, self.with_common(old))
-        rows = current.rows
-        if not current.votes.key.cases:
-            return None
-        new_shares, old_shares = (
-            score.votes.votes[rows] / np.maximum(score.votes.asked[rows, None], 1)
-            for score in (current, earlier)
-        )
-        churn = float(np.abs(new_shares - old_shares).sum(axis=1).mean() / 2) if rows.any() else 0.0
-        return Changed(current, earlier, current.less(earlier)), churn
 
 
 class RateOfItems(RateScore, OfItems):
@@ -144,7 +132,7 @@ class RateOfItems(RateScore, OfItems):
         return [
             self.metric.topic(
                 case.title,
-                case.id,
+                CaseGroup.of(case),
                 Cell(case.id, int(asked[row]), *lost[row].tolist()),
                 cluster=int(self.votes.key.cluster[row]),
             )
@@ -153,11 +141,6 @@ class RateOfItems(RateScore, OfItems):
 
     def of(self, votes: Votes) -> RateOfItems:
         return RateOfItems(self.metric, votes, self.subject, self.words)
-
-    def earlier(self, former: Former) -> RateOfItems | None:
-        old = former.like(self.votes)
-        old_votes = None if old is None else self.with_common(old)[1]
-        return None if old_votes is None or not old_votes.key.cases else self.of(old_votes)
 
 
 class ItemScore(OfItems):
@@ -175,11 +158,11 @@ class ItemScore(OfItems):
     def estimate(self) -> Estimate:
         return self.metric.estimate(self.votes, self.subject)
 
-    def if_missing(self, *, bounded: bool) -> Extremes | None:
-        return self.metric.extremes(self.votes, self.subject)
+    def if_missing(self, *, bounded: bool) -> ValueRange | None:
+        return self.metric.range_if_missing(self.votes, self.subject)
 
     @property
-    def reach(self) -> tuple[float | None, float | None]:
+    def possible_range(self) -> tuple[float | None, float | None]:
         return (None, None) if self.metric.signed else (0.0, 1.0)
 
     @property
@@ -198,23 +181,18 @@ class ItemScore(OfItems):
                 share = float(votes.max() / votes.sum())
                 lost = float(votes[-len(LOST) :].sum() / votes.sum())
                 value = float(votes @ ratio.above[row]) / below
+                cases = CaseGroup.of(case)
                 components.append(
-                    Component(case.title, value, f"{commonest} {share:.0%}", case.id, commonest, lost)
+                    Component(case.title, value, f"{commonest} {share:.0%}", cases, commonest, lost)
                 )
         return components
 
     def of(self, votes: Votes) -> ItemScore:
         return ItemScore(self.metric, votes, self.subject, self.words)
 
-    def less(self, other: ItemScore) -> Estimate:
-        return self.metric.difference(self.votes, other.votes, self.subject)
-
-    def change_from(self, former: Former) -> Measurement | None:
-        old = former.like(self.votes)
-        if old is None:
-            return None
-        change = self.since(old)
-        return None if change is None else change[0]
+    def minus(self, other: ItemScore) -> Estimate:
+        score, other_score = self.beside(other.votes)
+        return self.metric.difference(score.votes, other_score.votes, self.subject)
 
     def error_at(self, threshold: float, n: int, *, regression: bool) -> float | None:
         """As if all questions of a cluster were answered alike: no number of repeats makes it smaller."""
@@ -300,23 +278,31 @@ class ItemsMeasuring(Measuring[Votes, ItemMetric | Rate]):
     """Votes for the options of questions."""
 
     unit = "answers per question"
+    paired = 1.0
     metrics: dict[str, ItemMetric | Rate] = METRICS | dict(RATES)
 
-    def recount(
-        self, records: Sequence[Record], checklist: Items, cases: Sequence[Case], *, models: Sequence[str]
+    def count(
+        self,
+        records: Iterable[Record],
+        checklist: Items,
+        cases: Sequence[Case],
+        *,
+        models: Sequence[str],
+        sampling: Sampling,
     ) -> tuple[Votes, ...]:
+        asked_records = tuple(records)
         key = AnswerKey.of(checklist.name, item_cases(cases))
-        return tuple(count(records, key, model=model) for model in models)
+        return tuple(count(asked_records, key, model=model) for model in models)
 
     def measure(
         self, metric: str, words: Sequence[str], counts: Sequence[Votes], estimation: Estimation
     ) -> tuple[ItemScore | RateOfItems, ...]:
         """One score for each model, checklist and condition that the words select, and for each group."""
-        of, scores, filters = self.metrics[metric], [], self.filters(counts)
+        of, scores, filters = self.metrics[metric], [], filter_words(counts)
         # Words for a group select its score but no items, because it is compared with the items of other
         # groups.
         kinds = ("part", "attribute", "group") if isinstance(of, ItemMetric) and of.by_group else ("part",)
-        for votes, by_kind in self.matching(words, counts):
+        for votes, by_kind in matching(words, counts):
             narrowing = [
                 kind for kind in by_kind if kind not in (*kinds, "model", "checklist") and by_kind[kind]
             ]
@@ -330,53 +316,41 @@ class ItemsMeasuring(Measuring[Votes, ItemMetric | Rate]):
                     zip(kinds, (subject.part, subject.attribute, str(subject.context)), strict=False)
                 )
                 if all(not by_kind[kind] or word in by_kind[kind] for kind, word in subject_words.items()):
-                    selecting = (*self.run_words(votes, filters), *subject_words.values(), *named)
+                    selecting = (*run_words(votes, filters), *subject_words.values(), *named)
                     scores.append(scored(of, votes.at(np.array(rows, np.bool_)), subject, selecting))
         return tuple(score for score in scores if score.rows.any())
 
+    def scores(self, counts: Votes, estimation: Estimation) -> Iterator[ItemScore | RateOfItems]:
+        for metric in METRICS.values():
+            for subject in reported(metric, counts.key):
+                yield scored(metric, counts, subject)
+
+    def compared(self, counts: Votes) -> Iterator[ItemScore | RateOfItems]:
+        """Scores of conditions and groups, not of categories."""
+        for metric in COMPARED:
+            for subject in subjects(metric, counts.key):
+                yield scored(metric, counts, subject)
+
     def report(self, counts: Sequence[Votes], inputs: ReportInputs) -> Reported:
-        rows = [
-            metric.score(votes.model, subject, score.estimate, score.reach)
-            for votes in counts
-            for metric in METRICS.values()
-            for subject in reported(metric, votes.key)
-            for score in [scored(metric, votes, subject)]
-        ]
+        rows = super().report(counts, inputs).scores
         return Reported(
             scores=tuple(row for row in rows if row.n),
             notes=tuple(dict.fromkeys(line for votes in counts for line in _cautions(votes.key))),
         )
 
-    def changes(self, counts: Sequence[Votes], former: Former) -> Iterator[Moves]:
-        for votes in counts:
-            old = former.like(votes)
-            if old is None:
-                continue
-            moved = []
-            for metric in COMPARED:
-                for subject in subjects(metric, votes.key):
-                    if change := scored(metric, votes, subject).since(old):
-                        changed, churn = change
-                        moved.append(changed.row(subject, churn=churn))
-            yield Moves(moved)
+    def churn(self, counts: Votes, old: Votes, former: Former) -> Callable[[OfItems, OfItems], float]:
+        """The share of answers that changed."""
 
-    def contests(self, compared_models: Sequence[ComparedModel]) -> Iterator[Contest]:
-        """Models that were asked the same items."""
-        for votes in shared(compared_models, Votes):
-            for metric in COMPARED:
-                for subject in subjects(metric, next(iter(votes.values())).key):
-                    scores = {
-                        name: scored(metric, model_votes, subject) for name, model_votes in votes.items()
-                    }
-                    gaps = {}
-                    for model, rival in combinations(scores, 2):
-                        if change := scores[model].since(scores[rival].votes):
-                            gaps[model, rival] = Gap(change[0].estimate, 1.0)
-                    if any(score.estimate.plugin is not None for score in scores.values()):
-                        yield Contest.of(subject, metric, scores, gaps)
+        def of_items(score: OfItems, earlier: OfItems) -> float:
+            if not score.rows.any():
+                return 0.0
+            new_shares, old_shares = (
+                side.votes.votes[score.rows] / np.maximum(side.votes.asked[score.rows, None], 1)
+                for side in (score, earlier)
+            )
+            return float(np.abs(new_shares - old_shares).sum(axis=1).mean() / 2)
 
-    def changeable(self, metric: str) -> bool:
-        return self.metrics[metric].changes
+        return of_items
 
     def recommended(
         self, checklist: Items, sampling: Sampling, *, baseline: bool, gates: GateSet = "default"
@@ -436,6 +410,3 @@ def _cautions(key: AnswerKey) -> Iterator[str]:
             f"{key.checklist}: groups differ in {plural(differ, 'question')} and do not in {alike:,}: "
             "contextual awareness depends on this ratio; compare it on the same questions only"
         )
-
-
-MEASURING = ItemsMeasuring()

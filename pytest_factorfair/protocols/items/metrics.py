@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pytest_factorfair.domain import LOST
 from pytest_factorfair.protocols.items.votes import AnswerKey, Votes
-from pytest_factorfair.protocols.measurement import Extremes
+from pytest_factorfair.protocols.measurement import ValueRange
 from pytest_factorfair.protocols.metric import About, Metric
 from pytest_factorfair.protocols.rates import Rate, rates
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray
@@ -63,7 +63,7 @@ class ItemMetric(Metric):
         return bool(self.rows(key, about).any())
 
     @property
-    def ends(self) -> tuple[float, float]:
+    def possible_range(self) -> tuple[float, float]:
         """The lowest and the highest value that its ratios can have."""
         return (0.0 if self.by_group or not self.signed else -1.0), 1.0
 
@@ -91,7 +91,7 @@ class ItemMetric(Metric):
         for ratio in self.ratios(votes.key, about):
             share, answers = ratio.of(votes.votes), float((votes.votes * ratio.below).sum())
             beyond = float((votes.votes * (ratio.above - share * ratio.below) ** 2).sum())
-            added = PSEUDO * sum((end - share) ** 2 for end in self.ends)
+            added = PSEUDO * sum((end - share) ** 2 for end in self.possible_range)
             variance_floor += (beyond + added) / (answers + 2 * PSEUDO) ** 2
         return by_cluster(value, influence, votes.key.cluster, scope, n, variance_floor)
 
@@ -106,7 +106,7 @@ class ItemMetric(Metric):
         n = round(float(min(paired_new.answered[scope].sum(), paired_old.answered[scope].sum())))
         if np.isnan(after - before):
             return Estimate(None, None, None, n, "no such question was answered in both")
-        width = self.ends[1] - self.ends[0]
+        width = self.possible_range[1] - self.possible_range[0]
         variance_floor = (
             float(((new_influence - old_influence) ** 2).sum()) + PSEUDO * (width / (n + 2 * PSEUDO)) ** 2
         )
@@ -114,7 +114,7 @@ class ItemMetric(Metric):
             after - before, new_influence - old_influence, new.key.cluster, scope, n, variance_floor
         )
 
-    def extremes(self, votes: Votes, about: About) -> Extremes | None:
+    def range_if_missing(self, votes: Votes, about: About) -> ValueRange | None:
         """The value, with the lowest and highest that the lost answers allow."""
         value = self.terms(votes, about)[0]
         if np.isnan(value):
@@ -128,7 +128,7 @@ class ItemMetric(Metric):
             )
             for way in (-1, 1)
         )
-        return Extremes(value, low, high)
+        return ValueRange(value, low, high)
 
 
 class Distance(NamedTuple):
@@ -173,7 +173,7 @@ class WorstCategory(ItemMetric):
     changes: bool = False
 
     @property
-    def ends(self) -> tuple[float, float]:
+    def possible_range(self) -> tuple[float, float]:
         return -1.0, 1.0
 
     def measured(self, key: AnswerKey, about: About) -> bool:
@@ -212,18 +212,21 @@ class WorstCategory(ItemMetric):
         ]
         return Furthest(largest, largest, None, n, distances=tuple(distances))
 
-    def extremes(self, votes: Votes, about: About) -> Extremes | None:
-        ends = [
-            ItemMetric.extremes(self, category_votes, about)
+    def range_if_missing(self, votes: Votes, about: About) -> ValueRange | None:
+        ranges = [
+            ItemMetric.range_if_missing(self, category_votes, about)
             for category_votes in self.categories(votes, about).values()
         ]
-        defined = [extremes for extremes in ends if extremes is not None]
-        if not defined or len(defined) < len(ends):
+        defined = [value_range for value_range in ranges if value_range is not None]
+        if not defined or len(defined) < len(ranges):
             return None
-        return Extremes(
-            max(abs(extremes.value) for extremes in defined),
-            max(0.0, *(end for extremes in defined for end in (extremes.low, -extremes.high))),
-            max(end for extremes in defined for end in (extremes.high, -extremes.low)),
+        return ValueRange(
+            max(abs(value_range.value) for value_range in defined),
+            max(
+                0.0,
+                *(end for value_range in defined for end in (value_range.low, -value_range.high)),
+            ),
+            max(end for value_range in defined for end in (value_range.high, -value_range.low)),
         )
 
 

@@ -33,7 +33,7 @@ AXES = {"x": "difference_awareness", "y": "contextual_awareness"}
 class ItemsReporting(Reporting):
     """Scores by condition, category and group."""
 
-    metrics = SCORES
+    printed = SCORES
     further = RATES
     by_place = frozenset(METRICS)
     assets = "pytest_factorfair.protocols.items"
@@ -132,6 +132,3 @@ def _ends(axis: str, score: Score) -> Spec:
     value = shown(score) or 0.0
     low, high = (value if end is None else end for end in (score.low, score.high))
     return {axis: rounded(value), f"{axis}_low": rounded(low), f"{axis}_high": rounded(high)}
-
-
-REPORTING = ItemsReporting()

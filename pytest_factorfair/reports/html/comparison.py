@@ -46,7 +46,7 @@ def to_html(leaderboard: Leaderboard, entries: Sequence[Entry] = ()) -> str:
     scores = next(
         (index for index, section in enumerate(listed) if section.boards or section.trends), len(parts)
     )
-    for charts in filter(None, (benchmark.compared(entries) for benchmark in reportings())):
+    for charts in filter(None, (benchmark.charts(entries) for benchmark in reportings())):
         parts.insert(scores, _drawn(charts.title, (charts.note,), charts.figures))
     for number, part in enumerate(parts):
         part["id"] = f"part-{number}"

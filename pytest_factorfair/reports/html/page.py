@@ -58,13 +58,13 @@ def to_html(
     drawn = {
         name: value for benchmark in benchmarks for name, value in benchmark.page(summary, asked).items()
     }
-    # The failed scores, each with the prefix of the ids of the cases with the most influence on it.
+    # The failed scores, each with the ids of the cases with the most influence on it.
     drawn["marks"] = tuple(
         {
             "subject": verdict.subject,
             "model": verdict.model,
             "words": verdict.words,
-            "cases": [mover.cases for mover in verdict.explanation.movers],
+            "cases": [case for mover in verdict.explanation.movers for case in mover.cases.ids],
         }
         for verdict in summary.gates
         if verdict.judgement == "failed" and verdict.explanation is not None

@@ -4,24 +4,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.project import program
 from tests.servers import ROOT
 
-PROGRAM = """
-import sys
-from pytest_factorfair.models import build, litellm_catalogue
-litellm_catalogue.installed = lambda: True  # whether litellm is there does not matter to what building imports
-arguments = {"base_url": "http://127.0.0.1:1/v1"}
-build("openai/m", arguments, checklists=(), custom={})
-if litellm_catalogue.providers():
-    build("litellm:openai/m", arguments, checklists=(), custom={})
-build("replay:answers.jsonl", {}, checklists=(), custom={})
-try:
-    build("transformers:checkpoint", {}, checklists=(), custom={})
-except Exception as error:
-    assert "needs an extra" in str(error), error
-heavy = {"aiohttp", "litellm", "torch", "transformers", "tokenizers", "numpy", "openai", "httpx"}
-print(*sorted(heavy & set(sys.modules)))
-"""
+PROGRAM = program("build_models")
 
 
 def test_building_imports_nothing_heavy(tmp_path: Path) -> None:

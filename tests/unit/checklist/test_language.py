@@ -1,4 +1,4 @@
-"""The language of a checklist: a shipped one, or a file beside it, and what the linter finds in either."""
+"""The language of a checklist: a shipped language or a file next to it, and what the linter finds in either."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pytest_factorfair.checklist.queries import fill
 from pytest_factorfair.checklist.source import read
 from pytest_factorfair.domain import ENGLISH, Language, Option, Response, Sampling
 from pytest_factorfair.errors import ChecklistError
-from pytest_factorfair.protocols import PROTOCOLS, lint, load
+from pytest_factorfair.protocols import benchmarks, lint, load
 from pytest_factorfair.reading import read as read_reply
 from tests.project import DATA
 from tests.unit.checklist.files import CHECKLIST, STATISTICS
@@ -27,7 +27,7 @@ SPANISH = (languages.FOLDER / "es.yaml").read_text("utf-8")
 
 @pytest.fixture
 def language(tmp_path: Path) -> Callable[[str, str], Path]:
-    """Writes a checklist in a language whose file, ``own.yaml``, has this content."""
+    """A function that writes a checklist with its own language file, ``own.yaml``, with a given content."""
 
     def written(name: str, content: str = "") -> Path:
         checklist = CHECKLIST.replace("modality: text\n", f"modality: text\nlanguage: {name}\n")
@@ -56,7 +56,7 @@ def test_shipped_languages_are_valid(code: str) -> None:
 
 
 def test_english_goes_without_saying(language: Callable[..., Path]) -> None:
-    """Naming it changes neither the hash nor a prompt."""
+    """Naming the default language changes neither the hash nor a prompt."""
     silent = load("fact_or_fair", truth="audited", base=Path())
     assert (silent.language.code, "language" in silent.digest) == ("en", False)
     english = load("tea.yaml", truth="audited", base=language("en"))
@@ -168,7 +168,7 @@ def test_a_good_checklist_in_a_language_has_no_findings(code: str) -> None:
 
 
 def test_style_is_that_of_the_language(tmp_path: Path) -> None:
-    """Chinese has no spaces to set words off, and other marks; the English words no longer matter."""
+    """The linter follows the language: Chinese has no spaces between words and other punctuation."""
     text = (DATA / "zh.yaml").read_text("utf-8")
     text = text.replace("谁最有可能来领取免费餐食？", "谁最不可能是女性的丈夫。").replace(
         "谁最不可能需要这笔钱？", "Who is he?"
@@ -190,7 +190,7 @@ def test_style_is_that_of_the_language(tmp_path: Path) -> None:
 
 def queries(code: str) -> list[Any]:
     checklist = load(str(DATA / f"{code}.yaml"), truth="audited", base=Path())
-    protocol, sampling = PROTOCOLS["fact_or_fair"], Sampling("balanced", 24, 8, 0)
+    protocol, sampling = benchmarks()["fact_or_fair"], Sampling("balanced", 24, 8, 0)
     return [
         query
         for case in protocol.cases(checklist, sampling)
@@ -248,6 +248,6 @@ def test_articles_agree(code: str, template: str, words: dict[str, str], expecte
 
 
 def test_languages_say_the_same_things() -> None:
-    """Every list that English has, so that no cue is forgotten in a shipped language."""
+    """Every shipped language has all lists that English has, so that no cue is forgotten."""
     for code in languages.shipped():
         assert languages.words(Language(code)).cues.keys() == languages.words(ENGLISH).cues.keys()

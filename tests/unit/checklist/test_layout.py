@@ -1,4 +1,4 @@
-"""What a single field must look like, and what is said of one that does not."""
+"""The valid forms of single fields, and the messages about invalid ones."""
 
 from __future__ import annotations
 

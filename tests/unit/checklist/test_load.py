@@ -1,4 +1,4 @@
-"""A valid checklist becomes the domain's values; what a single field must look like."""
+"""Loading a valid checklist to the domain's values."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_crossed_attribute_is_the_product(tmp_path: Path) -> None:
 
 
 def test_topics_choose_the_statistics(tmp_path: Path) -> None:
-    """What no topic asks about is left out, with the attributes that only it has."""
+    """Statistics without a topic are left out, with the attributes that only they have."""
     start, end = CHECKLIST.index("  tea_rate:"), CHECKLIST.index("  fall_rate:")
     write(
         tmp_path,

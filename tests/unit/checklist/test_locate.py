@@ -1,4 +1,4 @@
-"""Names and paths: which file is meant, and what is said where there is none."""
+"""Finding a checklist's file by name or path, and the messages if there is none."""
 
 from __future__ import annotations
 

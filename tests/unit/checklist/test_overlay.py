@@ -1,4 +1,4 @@
-"""Overlays: what ``extends`` merges, what it refuses, and whom a message blames."""
+"""Overlays: what ``extends`` merges and rejects, and which file messages name."""
 
 from __future__ import annotations
 

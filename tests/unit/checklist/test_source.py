@@ -1,4 +1,4 @@
-"""YAML: what is read, where it stands, and what is refused before anything is built."""
+"""Parsing YAML: values with their positions, and features that are rejected before a tree is built."""
 
 from __future__ import annotations
 

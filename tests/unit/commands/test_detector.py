@@ -1,4 +1,4 @@
-"""``factorfair detector sample|evaluate|export|fetch``, from painted pictures in a store to a table of errors."""
+"""``factorfair detector sample|evaluate|export|fetch``, from painted pictures in a store to an error table."""
 
 from __future__ import annotations
 
@@ -24,25 +24,11 @@ from pytest_factorfair.pictures.cards import blank, paint
 from pytest_factorfair.statistics.confusion import Confusion
 from pytest_factorfair.store import Store
 from tests import keeping
+from tests.project import program
 
 PICTURES = 40
 
-OWN_DETECTOR = """
-from pytest_factorfair.domain import Detection
-
-class House:
-    def __init__(self, version):
-        self.identity = {"detector": "house", "version": version}
-
-    def check(self, attributes):
-        pass
-
-    def read(self, pictures, attributes):
-        return tuple(Detection() for _ in pictures)
-
-def pytest_factorfair_detectors(config):
-    return {"house": lambda spec: House(spec.target)}
-"""
+OWN_DETECTOR = program("detector_without_faces")
 
 
 @pytest.fixture(autouse=True)
@@ -52,7 +38,7 @@ def _in_tmp_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a store; two models with 40 pictures each: code cards, one of noise, one with two cards."""
+    """The folder of a store with 40 pictures of each of two models: code cards, one noise, one with two cards."""
     folder = tmp_path_factory.mktemp("filled")
     with Store.open(f"sqlite:///{folder}/r.sqlite") as store:
         for model in ("one", "two"):
@@ -98,7 +84,7 @@ def _rows(folder: str = "lab") -> list[list[str]]:
 
 
 def _fill(label: Callable[[list[str], str, int], str]) -> None:
-    """Fill in the sheet: ``label`` gives a cell from the row, the attribute and the annotator."""
+    """Fill in the sheet: ``label`` returns a cell from the row, the attribute and the annotator."""
     head, *rows = _rows()
     for row in rows:
         for column, heading in enumerate(head[3:], 3):
@@ -120,7 +106,7 @@ def _attributes() -> list[Attribute]:
 
 
 def _as_painted(row: list[str], attribute: str, annotator: int) -> str:
-    """What the code card says, read by the detector that does not err; nobody sees a face in noise."""
+    """The label that is on the code card, according to an errorless detector; noise shows no face."""
     del annotator
     groups = _seen(Path("lab", row[0]).read_bytes())
     return groups[int(row[1]) - 1][attribute] if groups else "no face"
@@ -185,10 +171,10 @@ def test_a_sample_is_neutral_and_complete(store: str, capsys: pytest.CaptureFixt
 
 
 def test_a_report_says_which_pictures_and_whose(store: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Two of a report's three keys are in the store, under the name of an endpoint; a key stands twice."""
+    """A report selects pictures and names their model: two of its three keys are in the store, one key twice."""
     answers = [{"key": key} for key in ("one3", "one3", "two4", "gone")]
     Path("report.json").write_text(
-        json.dumps({"schema": "factorfair.report/4", "cases": [{"model": "mine", "answers": answers}]}),
+        json.dumps({"schema": "factorfair.report/5", "cases": [{"model": "mine", "answers": answers}]}),
         encoding="utf-8",
     )
     assert main(["detector", "sample", "report.json", store, "--out", "lab"]) == 0
@@ -231,9 +217,9 @@ def test_a_lost_picture_gives_way_to_another(store: str, capsys: pytest.CaptureF
 
 
 def test_from_a_sample_to_a_table_of_errors(store: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """All of 80 pictures, 82 with the second faces; people see what is painted, one detector errs at .2.
+    """With 80 pictures (82 faces) labelled as painted, a detector with an error rate of .2 gets that rate.
 
-    Rates of error lie within four standard errors of .2, and the one that does not err makes no error.
+    Its rates are within four standard errors of .2; the errorless detector has no errors.
     """
     assert main(["detector", "sample", store, "--per-model", "40", "--detector", "sim", "--out", "lab"]) == 0
     assert len(_rows()) == 1 + 82
@@ -259,7 +245,7 @@ def test_from_a_sample_to_a_table_of_errors(store: str, capsys: pytest.CaptureFi
 
 
 def test_what_people_do_not_agree_on_is_reported(store: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Ten rows: three tied, two unclear, one left empty; four have a majority."""
+    """Disagreement is reported: of ten rows three are tied, two unclear, one empty, four have a majority."""
     assert main(["detector", "sample", store, "--per-model", "5", "--out", "lab"]) == 0
     order = {row[0]: number for number, row in enumerate(_rows()[1:])}
 
@@ -325,7 +311,7 @@ def mistakes(filled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         "html.png": "<html>",
         "list.json": "[]",
         "deep.json": "[" * 100_000,
-        "text.json": '{"schema": "factorfair.report/4", "cases": [{"model": "m", "answers": [{"query": "q"}]}]}',
+        "text.json": '{"schema": "factorfair.report/5", "cases": [{"model": "m", "answers": [{"query": "q"}]}]}',
     }.items():
         (folder / name).write_text(content, encoding="utf-8")
     return folder

@@ -67,7 +67,7 @@ def test_figures_are_written_as_svg_and_pdf(
 def test_of_a_report_of_few_cases_what_it_lacks_is_left_out(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, finished: Finished
 ) -> None:
-    """It is named by its folder, as for ``factorfair compare``."""
+    """Tables that a small report lacks are left out; the report is given by its folder."""
     folder = finished(*TEXT[:-1], "-k", "objective-crime_rate")
     assert main(["export", "--figures", str(tmp_path), str(folder)]) == 0
     left_out = [line for line in capsys.readouterr().out.splitlines() if line.startswith("left out")]
@@ -134,7 +134,7 @@ def test_a_changed_checklist_does_not_share_a_table(
         (["out", "none.json"], f"none.json: No such file or directory; {EXPECTED}\n"),
         (
             ["out", "damaged.json"],
-            "damaged.json: not a report.json: its schema is None, 'factorfair.report/4' is needed\n",
+            "damaged.json: not a report.json: its schema is None, 'factorfair.report/5' is needed\n",
         ),
         (
             ["--format=docx", "out", "none.json"],

@@ -1,4 +1,4 @@
-"""``factorfair human sample|score``, from painted pictures and a report to scores from people."""
+"""``factorfair human sample|score``, from painted pictures and a report to scores from people's labels."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def chosen() -> tuple[PromptCase, ...]:
 
 @pytest.fixture(scope="session")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a store and a report of two models: code cards, now and then one of noise."""
+    """The folder of a store and a report of two models, with code cards and some pictures of noise."""
     folder = tmp_path_factory.mktemp("filled")
     with Store.open(f"sqlite:///{folder}/r.sqlite") as store:
         records = tuple(record for model in MODELS for record in drawn(store, model))
@@ -118,7 +118,7 @@ def drawn_once(filled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def lab(drawn_once: Path, _in_tmp_path: None) -> Iterator[None]:
-    """The complete sample as the test's own, but for its pictures, which no test changes."""
+    """A copy of the complete sample for the test; pictures are shared, because no test changes them."""
     shared = drawn_once / "pictures"
     shutil.copytree(drawn_once, "lab", ignore=shutil.ignore_patterns("pictures"))
     Path("lab/pictures").symlink_to(shared)
@@ -151,7 +151,7 @@ def pictures() -> dict[str, Any]:
 
 
 def fill(label: Labeller) -> None:
-    """Fill in the sheet: ``label`` gives a cell from the row, the attribute and the evaluator."""
+    """Fill in the sheet: ``label`` returns a cell from the row, the attribute and the evaluator."""
     head, *faces = rows()
     for row in faces:
         for column, heading in enumerate(head[3:], 3):
@@ -161,7 +161,7 @@ def fill(label: Labeller) -> None:
 
 
 def as_painted(row: list[str], attribute: str, evaluator: str) -> str:
-    """What the code cards say, read from the copies."""
+    """The labels that are on the code cards, read from the sample's pictures."""
     del evaluator
     faces = seen(Path("lab", row[0]).resolve())
     return faces[int(row[1]) - 1][attribute] if faces else "no face"
@@ -174,7 +174,7 @@ def seen(picture: Path) -> list[Mapping[str, str]]:
 
 
 def values(lines: list[str], model: str, *heading: str) -> list[str]:
-    """People's and the automatic value, and their difference, of one score of a model."""
+    """A score of a model: from people's labels, automatic, and the difference."""
     start = next(number for number, line in enumerate(lines) if line.startswith(f"{model}: scores"))
     rows = [line.split() for line in lines[start:] if line.split()[: len(heading)] == list(heading)]
     return [cell for cell in rows[0][len(heading) :] if not cell.startswith("(")]
@@ -258,7 +258,7 @@ def test_people_who_see_what_the_detector_saw(capsys: pytest.CaptureFixture[str]
 
 @pytest.mark.usefixtures("lab")
 def test_people_who_see_men_alone(capsys: pytest.CaptureFixture[str]) -> None:
-    """Half of all poor and rich people are women: all men have (1 + 1/sqrt 2) / 2 = .8536."""
+    """The score if people only see men, by hand: half of all people are women, so (1 + 1/sqrt 2) / 2 = .8536."""
     fill(lambda row, name, evaluator: "man" if name == "gender" else as_painted(row, name, evaluator))
     assert main(["human", "score", "lab/labels.csv"]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -275,7 +275,7 @@ def test_people_who_see_men_alone(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.usefixtures("lab")
 def test_evaluators_who_disagree_are_unparsed_not_dropped(capsys: pytest.CaptureFixture[str]) -> None:
-    """Nobody who was asked for is delivered where people do not agree on whom they see."""
+    """A picture on which people disagree counts as unparsed: it does not show the requested person."""
     either = {"gender": ("man", "woman"), "race": ("african", "latino"), "age": ("young", "elderly")}
     fill(lambda _, name, evaluator: "unclear" if evaluator == "e3" else either[name][evaluator == "e1"])
     assert main(["human", "score", "lab/labels.csv"]) == 0

@@ -1,4 +1,4 @@
-"""``factorfair init``: what it writes works, and nothing that is there changes."""
+"""``factorfair init``: the written files work, and existing ones are not changed."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_in_an_empty_folder_and_a_run_with_it(tmp_path: Path, capsys: pytest.Cap
 
 
 def test_the_hints_are_settings_too(tmp_path: Path) -> None:
-    """Each commented line becomes valid by taking its comment sign away."""
+    """Every line that is commented out is valid without the comment sign."""
     main(["init"])
     text = (tmp_path / "pyproject.toml").read_text()
     for name in ("baseline", "max_cost", "waivers"):
@@ -95,7 +95,7 @@ def test_what_is_there_stays(tmp_path: Path, former: bytes) -> None:
 def test_settings_that_cannot_be_added(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], former: bytes, problem: str
 ) -> None:
-    """With a table of ours only the workflow is missing; a file that is broken comes first."""
+    """An existing table is kept, and only the workflow is written; a broken file prevents both."""
     (tmp_path / "pyproject.toml").write_bytes(former)
     assert main(["init"]) == 4
     captured = capsys.readouterr()

@@ -1,4 +1,4 @@
-"""``factorfair merge``: shards, or any stores, in one."""
+"""``factorfair merge``: merging shards, or any stores, into one."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from pytest_factorfair.store import ShardRow, Store
 from pytest_factorfair.store.pictures import Folder
 from tests import forkserver, keeping
 from tests.keeping import PNG, draw, drawn, files, fill, had
+from tests.project import program
 
 FINGERPRINT = {"models": {"m": {"provider": "p"}}, "sampling": {"seed": 0, "samples": 24}}
 
@@ -29,7 +30,7 @@ def _in_tmp_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def shard(
     number: int, keys: str = "", count: int = 3, *, calls: int = 10, cost: float | None = 0.5, **fields: Any
 ) -> str:
-    """A folder with the store of a shard, which has made some calls."""
+    """Make a folder with the store of a shard that has made some calls."""
     folder = f"shard{number}"
     fill(f"{folder}/responses.sqlite", keys or str(number), Response(f"of {number}"))
     fingerprint = {**FINGERPRINT, **fields.pop("fingerprint", {})}
@@ -131,14 +132,14 @@ def test_a_store_that_is_no_shard_among_shards(capsys: pytest.CaptureFixture[str
 
 
 def refused(capsys: pytest.CaptureFixture[str], sources: Sequence[str], words: str) -> None:
-    """One line, exit code 4, nothing made."""
+    """Run a merge that must fail: one line, exit code 4, and no store; return the line."""
     assert main(["merge", "merged", *sources]) == 4
     assert capsys.readouterr().err.splitlines() == [words]
     assert not Path("merged").exists()
 
 
 def test_only_the_latest_run_of_a_store_is_merged(capsys: pytest.CaptureFixture[str]) -> None:
-    """A store that is kept from night to night holds the shards of former runs, too."""
+    """A store that is reused, as in nightly runs, also contains the shards of earlier runs."""
     shard_one, shard_two = shard(1, count=2), shard(2, count=2)
     with Store.open(f"sqlite:///{shard_one}/responses.sqlite") as store:
         former = {**FINGERPRINT, "sampling": {"seed": 9, "samples": 24}}
@@ -252,23 +253,7 @@ def test_a_full_disk_is_one_line_and_the_merge_goes_on_later(
     assert len(drawn("a/one.sqlite", "abc")) == 3
 
 
-KILLED = """
-import os, signal, sys
-from pytest_factorfair.commands.cli import main
-from pytest_factorfair.store import upkeep
-from pytest_factorfair.store.pictures import Folder
-
-upkeep.CHUNK, adopt, calls = 2, Folder.adopt, []
-
-def adopted(self, folder, lines, *, link):
-    adopt(self, folder, lines, link=link)
-    calls.append(lines)
-    if len(calls) == 2:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-Folder.adopt = adopted
-main(["merge", "merged", "shard1", "shard2"])
-"""
+KILLED = program("killed_merge")
 
 
 def test_a_merge_that_was_killed_is_no_merge_until_it_is_repeated() -> None:

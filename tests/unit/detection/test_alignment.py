@@ -1,4 +1,4 @@
-"""Whole pictures beside sentences: what a tiny random CLIP says, compared with transformers called directly."""
+"""Comparing pictures with sentences: a tiny random CLIP, checked against direct calls of transformers."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def picture(width: int, height: int, seed: int = 0) -> bytes:
 
 
 def by_hand(folder: Path, pictures: Sequence[bytes], sentences: list[str]) -> list[list[float]]:
-    """Transformers' own probabilities of the sentences for each picture."""
+    """The probabilities of the sentences for each picture, computed directly with transformers."""
     from PIL import Image
 
     torch, transformers = import_module("torch"), import_module("transformers")
@@ -95,7 +95,7 @@ def test_probabilities_are_those_of_transformers_for_one_person_and_for_two(fold
 
 @pytest.mark.parametrize(("length", "offset"), [(5, 0), (6, 1), (7, 2), (8, 2), (9, 2), (11, 4)])
 def test_the_middle_is_cut_where_torchvision_cuts_it(length: int, offset: int) -> None:
-    """int(round((length - 4) / 2)), where halves go to even numbers; transformers begins at 1 of 7, at 3 of 11."""
+    """The crop begins at int(round((length - 4) / 2)), with halves to even; transformers would round down."""
     wide = np.zeros((4, length, 3), np.uint8) + np.arange(length, dtype=np.uint8)[:, None]
     assert cropped(wide, 4)[0, :, 0].tolist() == list(range(offset, offset + 4))
     assert cropped(wide.swapaxes(0, 1), 4)[:, 0, 0].tolist() == list(range(offset, offset + 4))

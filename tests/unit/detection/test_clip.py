@@ -1,4 +1,4 @@
-"""CLIP zero-shot over a real, tiny, random checkpoint built on the spot."""
+"""The zero-shot classifier CLIP with a tiny random checkpoint."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def classifier(folder: Path, options: str = "") -> clip.Clip:
 
 
 def by_hand(folder: Path, pictures: np.ndarray, sentences: list[str]) -> np.ndarray:
-    """Transformers' own similarity of pictures and sentences, (N, sentences), and its softmax."""
+    """Similarities of pictures and sentences, (N, sentences), and their softmax, directly from transformers."""
     torch, transformers = import_module("torch"), import_module("transformers")
     model = transformers.CLIPModel.from_pretrained(folder, local_files_only=True).eval()
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)

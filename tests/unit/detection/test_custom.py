@@ -1,4 +1,4 @@
-"""A user's own detector: the forms it may take, and its failures."""
+"""Users' detectors: the supported forms, and failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DeepFace's adapter, over a stand-in module: the package itself brings 2 GB."""
+"""The adapter for DeepFace, with a fake module, because the package needs 2 GB."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of pictures whose replica is lost; actors are scripted here."""
+"""Detectors in replicas: what happens to pictures whose replica is lost; with a fake of Ray."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_pictures_are_read_in_their_order(replicated: Replicated) -> None:
 
 @pytest.mark.parametrize("for_good", [True, False])
 def test_a_silent_replica(replicated: Replicated, *, for_good: bool) -> None:
-    """What it was given is read by the other."""
+    """The pictures of a silent replica are read by another one."""
     replicas: list[int] = []
 
     def script(replica: int, chunk: Chunk) -> object:
@@ -93,7 +93,7 @@ def test_a_dead_replica(replicated: Replicated) -> None:
 
 
 def test_a_picture_that_kills_its_replica(replicated: Replicated) -> None:
-    """It is an error, which is counted; the others are read."""
+    """A picture that kills replicas is an error, which is counted; the others are read."""
 
     def script(replica: int, chunk: Chunk) -> object:
         return DiedError("gone") if PICTURES[37] in chunk.pictures else read(replica, chunk)

@@ -1,4 +1,4 @@
-"""Downloads from a real server on loopback: whole and with the right checksum, or not at all."""
+"""Downloads from a server on loopback: complete and with the right checksum, or not at all."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(BODY[:1000] if self.path == "/cut.onnx" else BODY)
 
     def log_message(self, *_: object) -> None:
-        """Silent."""
+        """Do not log requests."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""FairFace's checkpoint to ONNX, against the same network in torch."""
+"""Conversion of FairFace's checkpoint to ONNX, compared with the same network in torch."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def in_torch(state: State) -> dict[str, Any]:
 
 
 def by_torch(state: dict[str, Any], pictures: np.ndarray) -> np.ndarray:
-    """He et al.'s ResNet-34 in torch's functions: logits (N, 18)."""
+    """The logits (N, 18) of a ResNet-34 (He et al.), written with torch's functions."""
     torch, F = import_module("torch"), import_module("torch.nn.functional")  # noqa: N806 - as torch's users do
 
     def norm(x: Any, name: str) -> Any:
@@ -111,7 +111,7 @@ def test_other_networks(weights: State, change: dict[str, Any], message: str) ->
 
 
 class Runs:
-    """What a pickle would run when it is loaded."""
+    """An object whose pickle would run code when it is loaded."""
 
     def __reduce__(self) -> tuple[object, ...]:
         return (Path.touch, (Path("ran"),))

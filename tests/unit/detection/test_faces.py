@@ -1,7 +1,7 @@
-"""Faces found by YuNet, and chips aligned as by dlib's template.
+"""Finding faces with YuNet, and aligning chips to dlib's template.
 
-YuNet is tried in three ways: its array, OpenCV's own code over a network with its outputs, and the real
-model if one is given.
+YuNet is tested in three ways: with its array, with OpenCV's code and a network with the same outputs, and
+with the real model if it is available.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ LEFT, RIGHT = (0.318220 * 224, 0.314264 * 224), (0.668543 * 224, 0.314155 * 224)
 
 
 def spot(pixels: Pixels, channel: int) -> Point:
-    """The centre of brightness of a channel."""
+    """The centre of mass of a channel's brightness."""
     weights = pixels[:, :, channel].astype(float)
     y, x = np.mgrid[: weights.shape[0], : weights.shape[1]]
     return float((weights * x).sum() / weights.sum()), float((weights * y).sum() / weights.sum())
 
 
 def portrait(left_eye: Point, right_eye: Point, *, blur: float, size: tuple[int, int]) -> Pixels:
-    """A red spot for the eye on the left, a green one for the eye on the right, on black."""
+    """A black picture with a red spot for the left eye and a green one for the right eye."""
     y, x = np.mgrid[: size[1], : size[0]]
     picture = np.zeros((size[1], size[0], 3))
     for channel, (eye_x, eye_y) in enumerate((left_eye, right_eye)):
@@ -138,7 +138,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def cells(size: tuple[int, int], *corners: tuple[int, int], side: int = 8) -> Pixels:
-    """White squares on black; ``size`` is height and width, a corner x and y."""
+    """A black picture of ``size`` (height, width) with white squares at corners (x, y)."""
     pixels = np.zeros((*size, 3), np.uint8)
     for x, y in corners:
         pixels[y : y + side, x : x + side] = 255
@@ -146,7 +146,7 @@ def cells(size: tuple[int, int], *corners: tuple[int, int], side: int = 8) -> Pi
 
 
 def test_faces_through_opencv(file: Path) -> None:
-    """A cell at 80, 40 that fires is a face of 32 x 32 around its upper left corner."""
+    """OpenCV decodes a white cell at (80, 40) as a face of 32 x 32 around its upper left corner."""
     finder = YuNet(file, score=0.7, side=320)
     finder.load()
     face_locations = sorted(
@@ -185,7 +185,7 @@ def test_many_threads(file: Path) -> None:
 
 
 def test_a_picture_with_faces_to_aligned_chips(file: Path) -> None:
-    """The eyes of the network lie one cell beside and half a cell above the cell that fires."""
+    """From a picture to chips: the network puts the eyes one cell beside and half a cell above a white cell."""
     picture = cells((320, 320), (160, 160))
     picture[155:158, 151:154] = (0, 200, 0)  # where the eye on the left is: 152, 156
     (location,) = YuNet(file, score=0.7, side=320).detect(picture)
@@ -218,7 +218,7 @@ if MODEL or not os.environ.get("SKIPPED_TESTS"):
 
     @pytest.mark.skipif(not (MODEL and PICTURE), reason="YUNET_MODEL and YUNET_PICTURE name no files")
     def test_the_real_model_on_a_portrait() -> None:
-        """A picture of one upright face: found, its eyes above its mouth, left of each other."""
+        """The real model finds the face of a portrait, with the eyes above the mouth, the left one on the left."""
         finder = YuNet(Path(MODEL), score=0.7, side=320)
         finder.load()
         pixels = decode(Path(PICTURE).read_bytes())

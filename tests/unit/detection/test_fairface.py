@@ -1,4 +1,4 @@
-"""FairFace's file: what is accepted, what is refused in one line, and what is computed."""
+"""The FairFace classifier: which files are accepted or rejected, and what is computed."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_a_file_the_runtime_cannot_load(tmp_path: Path) -> None:
 
 
 def test_one_of_eighteen_reads_as_three_do(tmp_path: Path) -> None:
-    """The same network, its three outputs joined into one."""
+    """The same network with its three outputs joined gives the same results."""
     import onnx
 
     model = onnx.load(simulated.FILE)
@@ -156,7 +156,7 @@ def test_a_batch_does_not_show_in_the_next() -> None:
 
 
 def changed(path: Path, change: Callable[[Any], None]) -> FairFace:
-    """FairFace over the packaged network, changed."""
+    """A FairFace classifier with a changed copy of the packaged network."""
     import onnx
 
     model = onnx.load(simulated.FILE)
@@ -209,7 +209,7 @@ def test_cuda_without_a_runtime_that_has_it() -> None:
 
 
 def runtime(got: str) -> SimpleNamespace:
-    """onnxruntime-gpu on a machine where asking for CUDA gets ``got``, without a word."""
+    """A fake of onnxruntime-gpu that silently uses the providers ``got`` if CUDA is requested."""
 
     class Session:
         def __init__(self, *_: object, providers: list[Any]) -> None:

@@ -1,4 +1,4 @@
-"""From pictures and probabilities to groups: every mapping worked out by hand, votes, order, errors."""
+"""From pictures and probabilities to groups: all mappings (computed by hand), votes, order, errors."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ AGE = Attribute("age", ("young", "middle_aged", "elderly"), {}, {})
 
 
 def race(*percent: float) -> dict[str, float]:
-    """White, Black, Latino, East, Southeast, Indian, Middle Eastern."""
+    """Probabilities of the races White, Black, Latino, East, Southeast, Indian, Middle Eastern."""
     return dict(zip(HEADS["race"], (share / 100 for share in percent), strict=True))
 
 
@@ -149,7 +149,7 @@ def test_seven_races_to_four(percent: tuple[float, ...], races: str, group: str,
 
 
 def test_forty_and_thirty_eight_lose_to_forty_one() -> None:
-    """The published code never adds East to Southeast; 119 parts here stand for its unnormalised example."""
+    """The published code does not add East and Southeast Asian; the example of its authors has 119 parts."""
     parts = {"White": 41, "East Asian": 40, "Southeast Asian": 38}
     published, summed = (groups.shares(parts, grouping(RACE, races)) for races in ("published-code", "sum"))
     assert published["White"] > published["Asian"]

@@ -1,4 +1,4 @@
-"""Order, batches and errors of the threads before the classifier."""
+"""The pipeline of detectors: order, batches and errors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pytest_factorfair.pictures.decode import Pixels, png
 
 
 class Brightness:
-    """Two classes; the share of the first is the chip's mean brightness. Keeps the sizes of its batches."""
+    """A classifier of two classes, with the chip's mean brightness as probability; records its batch sizes."""
 
     classes: Mapping[str, tuple[str, ...]] = {"gender": ("Male", "Female")}
     identity: Mapping[str, object] = {"detector": "brightness"}
@@ -27,7 +27,7 @@ class Brightness:
         self.batches: list[int] = []
 
     def load(self) -> None:
-        """Nothing to load."""
+        """Do nothing."""
 
     def predict(self, chips: Pixels) -> Mapping[str, Floats]:
         self.batches.append(len(chips))
@@ -88,7 +88,7 @@ def test_crowds_are_cut_into_batches() -> None:
 
 
 def test_pictures_are_taken_up_as_they_are_classified() -> None:
-    """Memory stays flat: of 10,000 pictures those not yet classified are a bounded number."""
+    """Memory is bounded: of 10,000 pictures, only a limited number waits to be classified."""
     taken: list[int] = []
 
     class Counting(faces.Whole):
@@ -124,7 +124,7 @@ def test_pictures_are_prepared_off_the_thread_that_classifies() -> None:
 
 
 def test_a_few_large_pictures_are_spread_over_the_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two of four meet while they are looked at: no thread has taken them both."""
+    """Two of four large pictures are decoded at the same time, so no thread has taken both."""
     monkeypatch.setattr(pipeline, "_THREADS", 2)
     met = Barrier(2, timeout=30)
 

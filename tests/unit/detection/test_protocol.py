@@ -1,4 +1,4 @@
-"""A mistake of a user's detector becomes one line, and few pictures are in memory at once."""
+"""Mistakes of a user's detector become errors in one line, and few pictures are in memory at once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BOX = (0.0, 0.0, 1.0, 1.0)
 
 
 class Given:
-    """A detector that returns what ``give`` makes."""
+    """A detector that returns the result of ``give``."""
 
     def __init__(self, give: Callable[[Sequence[bytes]], object], identity: object = None) -> None:
         self._give = give

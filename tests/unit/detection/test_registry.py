@@ -1,4 +1,4 @@
-"""What a user may type for a detector, and the one line if it is wrong."""
+"""Specs of detectors, and the errors for invalid ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Code cards are found and read without error by the packaged network, and misread at a known rate."""
+"""The simulated detector reads code cards without error, or misreads them at a given rate."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_a_clean_card_is_read_with_confidence() -> None:
 
 
 def framed(*corners: tuple[int, int], size: tuple[int, int] = (300, 300)) -> Pixels:
-    """Grey with empty frames whose upper left corners, x and y, are these."""
+    """A grey picture with empty frames at upper left corners (x, y)."""
     picture = np.full((*size, 3), 128, np.uint8)
     for x, y in corners:
         picture[y : y + SIDE, x : x + SIDE] = FRAME_COLOUR
@@ -127,7 +127,7 @@ def pictures() -> list[bytes]:
 
 
 def test_groups_are_misread_at_the_rate_asked_for(pictures: list[bytes]) -> None:
-    """Four standard errors of 600 draws at .3 are .075; the wrong races are equally likely."""
+    """The rate is within four standard errors (.075 for 600 draws at .3); wrong races are equally likely."""
     detections = build("sim?flip=0.3", custom={}).read(pictures, BOTH)
     races = Counter(detection.faces[0].groups["race"] for detection in detections)
     genders = Counter(detection.faces[0].groups["gender"] for detection in detections)

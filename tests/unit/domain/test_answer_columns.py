@@ -1,13 +1,21 @@
-"""Answers kept by column are the answers that were given, whatever a model or detector said."""
+"""The codec of answers gives back what a model or detector said, and so do answers kept by column."""
 
 from __future__ import annotations
+
+import json
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_factorfair.domain import OUTCOMES, Answer, AnswerColumns, CaseKey, Record
+from pytest_factorfair.domain.answer import from_json, members, to_json
+from pytest_factorfair.labelling.records import JudgedPicture
+from pytest_factorfair.session import transport
 
-TEXT = st.text(st.characters(exclude_categories=()), max_size=8)  # half a surrogate pair, too
+TEXT = st.text(st.characters(exclude_categories=()), max_size=8).filter(
+    lambda text: text == json.loads(json.dumps(text))  # halves of a surrogate pair, but not both in a row
+)
 SHARE = st.floats(0, 1)
 ANSWER = st.builds(
     Answer,
@@ -23,7 +31,29 @@ ANSWER = st.builds(
     offered=st.dictionaries(TEXT, st.lists(TEXT, max_size=4).map(tuple), max_size=2),
     probabilities=st.lists(SHARE, max_size=4).map(tuple),
     shares=st.dictionaries(TEXT, st.dictionaries(TEXT, SHARE, max_size=3), max_size=2),
+    age=st.none() | st.integers(0, 120),
 )
+
+
+@given(st.lists(ANSWER, max_size=5).map(tuple))
+def test_the_codec_gives_back_what_it_was_given(answers: tuple[Answer, ...]) -> None:
+    text = to_json(answers)
+    assert text.isascii()
+    assert tuple(map(from_json, json.loads(text))) == answers
+
+
+@given(ANSWER)
+def test_every_reader_and_writer_has_the_same_answer(answer: Answer) -> None:
+    """Between processes, in a report, in a sample's key and in memory; reports round confidences."""
+    record = Record(CaseKey("m", "c", "a"), (answer,))
+    assert transport.unpack(Record, transport.pack(record)) == record
+    picture = JudgedPicture(record.case, 1, answer.query, answer.key, answer.repeat, (answer,))
+    assert JudgedPicture.from_json(json.loads(json.dumps(picture.to_json()))) == picture
+    row = json.loads(f"{{{members(answer, decimals=3)}}}")
+    rounded = {name: round(share, 3) for name, share in answer.confidence.items()}
+    assert from_json(row) == replace(answer, confidence=rounded)
+    assert from_json(json.loads(f"{{{members(answer, key=False)}}}")) == replace(answer, key="")
+    assert tuple(AnswerColumns((answer,))) == (answer,)
 
 
 @given(st.lists(ANSWER, max_size=5).map(tuple))

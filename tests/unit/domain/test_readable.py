@@ -1,4 +1,4 @@
-"""Which answers leave a case readable; how often a model loses answers is for gates to judge."""
+"""When lost answers make a case fail; how often answers are lost is judged by gates."""
 
 from __future__ import annotations
 

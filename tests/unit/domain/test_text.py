@@ -1,4 +1,4 @@
-"""Texts from outside as one harmless line, and counts with their nouns."""
+"""Formatting: texts from outside as a harmless line, and counts with nouns."""
 
 from __future__ import annotations
 

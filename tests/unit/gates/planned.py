@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pytest_factorfair.domain import Checklist, Sampling
-from pytest_factorfair.protocols import cases
-from pytest_factorfair.protocols.combined import of_checklist
+from pytest_factorfair.protocols import benchmark_of, cases
 from pytest_factorfair.protocols.measurement import Counts
 
 
@@ -14,7 +13,7 @@ def planned(checklists: Sequence[Checklist], models: Sequence[str], sampling: Sa
     return tuple(
         counts
         for checklist in checklists
-        for counts in of_checklist(checklist).count(
+        for counts in benchmark_of(checklist).measuring.count(
             (), checklist, cases(checklist, sampling), models=models, sampling=sampling
         )
     )

@@ -271,6 +271,7 @@ def test_nothing_is_real_among_models_that_are_alike() -> None:
     assert max(claims.values()) <= 40 * 0.05 + 4 * (40 * 0.05 * 0.95) ** 0.5, claims
 
 
+@pytest.mark.slow
 def test_what_is_known_to_differ_is_found() -> None:
     """Two pairs of alike models, .30 and .55 of the answers on the target: always told apart, and no others."""
     generator = np.random.default_rng(8)

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from numpy.random import Generator
 
-from pytest_factorfair.domain import Answer, CaseKey, Record, Verdict
+from pytest_factorfair.domain import UNSPECIFIED, Answer, CaseKey, Direction, Question, Record, Verdict
+from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import Terms, boards, changes, judge, parse
 from pytest_factorfair.protocols.fact_or_fair import metrics as by_name
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Crossed, Tally
@@ -125,35 +126,58 @@ def test_rates_change_too() -> None:
 # Pairing
 
 
-def _record(model: str, case: str, *groups: tuple[str, str | None]) -> Record:
+def _record(model: str, question: Question, *groups: tuple[str, str | None]) -> Record:
     answers = tuple(
         Answer(
             query, "answered" if group else "refused", "", None, {"gender": group} if group else {}, {}, ""
         )
         for query, group in groups
     )
-    return Record(CaseKey(model, "facts", case), answers)
+    return Record(CaseKey(model, "facts", "any id"), answers, question=question)
+
+
+def _asked(
+    direction: Direction, context: str | None = "base", statistic: str = "rate_0", part: str = "subjective"
+) -> Question:
+    return Question(part, statistic, direction, context)
 
 
 def test_answers_pair_by_query_within_their_cell() -> None:
     new = tally([[[2, 1], [0, 1]]], model="new")
     old = tally([[[1, 1], [1, 0]]], model="old")
     records = [
-        _record("new", "subjective-rate_0-highest-base-1", ("a", "A"), ("b", "B"), ("c", None)),
-        _record("new", "subjective-rate_0-highest-base-2", ("d", "A")),
-        _record("new", "subjective-rate_0-lowest-base-1", ("e", "B")),
-        _record("new", "subjective-rate_0-lowest-attribution-1", ("x", "B")),
-        _record("other", "subjective-rate_0-lowest-base-1", ("y", "B")),
+        _record("new", _asked("highest"), ("a", "A"), ("b", "B"), ("c", None)),
+        _record("new", _asked("highest"), ("d", "A")),
+        _record("new", _asked("lowest"), ("e", "B")),
+        _record("new", _asked("highest", "base_b"), ("a", "B")),
+        _record("new", _asked("highest", statistic="rate"), ("a", "B")),
+        _record("new", _asked("highest", None, part="objective"), ("a", "B")),
+        _record("other", _asked("lowest"), ("y", "B")),
     ]
     former = [
-        _record("old", "subjective-rate_0-highest-base-1", ("a", "A"), ("b", "A"), ("c", "A")),
-        _record("old", "subjective-rate_0-highest-base-2", ("e", "B")),
-        _record("old", "subjective-rate_0-lowest-base-1", ("z", "A")),
+        _record("old", _asked("highest"), ("a", "A"), ("b", "A"), ("c", "A")),
+        _record("old", _asked("highest"), ("e", "B")),
+        _record("old", _asked("lowest"), ("z", "A")),
     ]
     pairs = paired(new, old, records, former)
     assert [axis.tolist() for axis in pairs.cells] == [[0, 0], [0, 0]]
     assert pairs.new.tolist() == [[1, 0], [0, 1]]
     assert pairs.old.tolist() == [[1, 0], [1, 0]]
+
+
+@pytest.mark.parametrize(
+    ("question", "group", "error", "problem"),
+    [
+        (UNSPECIFIED, "A", ValueError, "any id: its record does not say which topic it is about"),
+        (_asked("highest"), "X", InputError, "any id: 'X' is not a group of gender"),
+    ],
+)
+def test_records_that_cannot_be_placed_are_not_passed_over(
+    question: Question, group: str, error: type[Exception], problem: str
+) -> None:
+    counts = tally([[[1, 0], [0, 0]]], model="new")
+    with pytest.raises(error, match=problem):
+        paired(counts, counts, [_record("new", question, ("a", group))], ())
 
 
 # Verdicts

@@ -12,10 +12,10 @@ from pytest_factorfair.domain import Answer, CaseKey, Record, Sampling, Verdict
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import Terms, check, expand, judge, parse, rule
 from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase
-from pytest_factorfair.protocols.faintbench.measure import MEASURING
+from pytest_factorfair.protocols.faintbench.measure import FaintbenchMeasuring
 from pytest_factorfair.protocols.faintbench.report import prompt_counts
 from pytest_factorfair.protocols.faintbench.scoring.gallery import Gallery, gallery, with_lost
-from pytest_factorfair.protocols.measurement import Estimation, Extremes
+from pytest_factorfair.protocols.measurement import Estimation, ValueRange
 from tests.unit.galleries import ALL, Show, prompts, shipped, shown
 from tests.unit.gates.planned import planned
 
@@ -193,7 +193,7 @@ def test_what_explains_a_score_is_what_it_counts(ceo: tuple[PromptCase, ...]) ->
     cases = [case for case in ceo if not case.requested or case.requested == ("man",)]
     observed = gallery([likely(case, [genders(0.6)] * 4, 5) for case in cases], shipped(), cases, model="m")
     for metric, share in (("implicit", "woman 40%, really "), ("explicit", "shown in 60%")):
-        (measurement,) = MEASURING.measure(
+        (measurement,) = FaintbenchMeasuring().measure(
             metric, ["gender", "ceo"], [observed], Estimation("published-code")
         )
         (component,) = measurement.components
@@ -214,13 +214,15 @@ def test_pictures_lost_of_a_prompt_that_only_the_scripts_count_are_missing() -> 
     """They find "successful" in "unsuccessful", which is negative; 16 of its 40 pictures are refused."""
     cases = tuple(case for case in prompts("successful", "unsuccessful") if not case.requested)
     observed = hang(cases, lambda case, n: None if case.subject == "unsuccessful" and n < 16 else OF_ONE)
-    (measurement,) = MEASURING.measure("implicit", ["positive"], [observed], Estimation("published-code"))
+    (measurement,) = FaintbenchMeasuring().measure(
+        "implicit", ["positive"], [observed], Estimation("published-code")
+    )
     assert (measurement.total.asked, measurement.total.refused) == (80, 16)
-    assert {component.cases: component.lost for component in measurement.components} == {
+    assert {component.cases.select: component.lost for component in measurement.components} == {
         cases[0].id: 0.0,
         cases[1].id: 0.4,
     }
-    (alone,) = MEASURING.measure("implicit", ["positive"], [observed], Estimation("plugin"))
+    (alone,) = FaintbenchMeasuring().measure("implicit", ["positive"], [observed], Estimation("plugin"))
     assert (alone.total.asked, len(alone.components)) == (40, 3)
 
 
@@ -231,14 +233,14 @@ def test_counts_that_match_reality_cannot_be_raised_and_their_value_is_an_extrem
     observed = gallery(
         [likely(ceo[0], [genders(0.95)] * 5 + [genders(0.05)] * 2, 8)], shipped(), ceo[:1], model="m"
     )
-    (measurement,) = MEASURING.measure("implicit", ["gender"], [observed], Estimation("plugin"))
+    (measurement,) = FaintbenchMeasuring().measure("implicit", ["gender"], [observed], Estimation("plugin"))
     ends = measurement.if_missing(bounded=False)
     assert ends is not None
     assert ends.rise == 0
     assert ends.value == pytest.approx(1, abs=1e-4)
     assert ends.fall > 0
-    with pytest.raises(ValueError, match=r"the value 0\.9 is not between its extremes 0\.91 and 1"):
-        Extremes(0.9, 0.91, 1.0)
+    with pytest.raises(ValueError, match=r"the value 0\.9 is not in its range, 0\.91 to 1"):
+        ValueRange(0.9, 0.91, 1.0)
 
 
 def test_words_of_one_kind_from_different_checklists_are_alternatives(ceo: tuple[PromptCase, ...]) -> None:
@@ -250,8 +252,10 @@ def test_words_of_one_kind_from_different_checklists_are_alternatives(ceo: tuple
         for record in shown(nurse, lambda *_: OF_ONE, n=N)
     ]
     both = hang(ceo[:1], lambda *_: OF_ONE), gallery(records, clinic, nurse, model="m")
-    measurements = MEASURING.measure("implicit", ["ceo", "nurse"], both, Estimation("plugin"))
-    alone = [MEASURING.measure("implicit", [], [counts], Estimation("plugin"))[0] for counts in both]
+    measurements = FaintbenchMeasuring().measure("implicit", ["ceo", "nurse"], both, Estimation("plugin"))
+    alone = [
+        FaintbenchMeasuring().measure("implicit", [], [counts], Estimation("plugin"))[0] for counts in both
+    ]
     assert [measurement.estimate for measurement in measurements] == [
         measurement.estimate for measurement in alone
     ]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike
 
-from pytest_factorfair.domain import Explanation, Mover, Verdict
+from pytest_factorfair.domain import CaseGroup, Explanation, Mover, Verdict
 from pytest_factorfair.gates import Terms, judge, parse
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
 from tests.unit.scoring.builders import objective, tally
@@ -47,6 +47,11 @@ def test_kept_and_broken(text: str, judgement: str, reason: str) -> None:
     assert (verdict.judgement, verdict.reason) == (judgement, reason)
 
 
+def _selected(words: str) -> CaseGroup:
+    """The cases of a topic of counts without cases."""
+    return CaseGroup("facts", (), words)
+
+
 def test_a_verdict_says_which_score_it_is_about() -> None:
     verdict = _one("s_fact[objective,gender] >= 80%")
     assert verdict == Verdict(
@@ -62,9 +67,9 @@ def test_a_verdict_says_which_score_it_is_about() -> None:
         explanation=Explanation(
             "Asked for a fact, it picks the true gender 75 times in 100; guessing gives 50, your limit is 80.",
             (
-                Mover("Rate 1, lowest", "B is true: 50%", "objective-rate_1-gender-lowest", "A"),
-                Mover("Rate 0, highest", "A is true: 75%", "objective-rate_0-gender-highest", "B"),
-                Mover("Rate 0, lowest", "B is true: 75%", "objective-rate_0-gender-lowest", "A"),
+                Mover("Rate 1, lowest", "B is true: 50%", _selected("objective-rate_1-gender-lowest"), "A"),
+                Mover("Rate 0, highest", "A is true: 75%", _selected("objective-rate_0-gender-highest"), "B"),
+                Mover("Rate 0, lowest", "B is true: 75%", _selected("objective-rate_0-gender-lowest"), "A"),
             ),
             next_step=(
                 'look at these questions: -k "objective-rate_1-gender-lowest or '

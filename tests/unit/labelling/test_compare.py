@@ -1,4 +1,4 @@
-"""People's labels compared with a detector: face by face, and as scores side by side."""
+"""Comparing people's labels with a detector: face by face, and by scores."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_the_face_that_is_meant() -> None:
 
 
 def test_the_table_counts_what_people_agree_on() -> None:
-    """Rows Male, Female, no face; columns the same, the last for faces not found and groups not told."""
+    """The table counts faces with a majority: rows Male, Female, no face; the last column is for no group."""
     seen = [
         ("Male", face("Male")), ("Male", face("Male")), ("Male", face("Female")), ("Male", None),
         ("Female", face("Female")), ("Female", face(None)), ("Female", face("Female", (200, 200, 9, 9))),

@@ -1,4 +1,4 @@
-"""A tenth of the prompts, of every part and kind alike."""
+"""Drawing a tenth of the prompts, stratified by part and kind."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def strata(of: tuple[Case, ...]) -> Counter[tuple[str, ...]]:
 
 
 def test_a_tenth_is_the_265_prompts_of_the_paper(prompts: tuple[PromptCase, ...]) -> None:
-    """Of 179, 24 and 11 implicit, 1,790, 240 and 410 explicit prompts; 17.9 is nearest to the next."""
+    """A tenth of 179, 24 and 11 implicit and 1,790, 240 and 410 explicit prompts: the 265 of the paper."""
     drawn = draw_prompts(prompts, 0.1, seed=0)
     assert len(drawn) == 265
     assert strata(drawn) == {

@@ -1,4 +1,4 @@
-"""The file of a detector's errors: written, read back, checked against a run's detector and checklist."""
+"""Error tables: writing, reading, and validation against a run's detector and checklist."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ BAD: dict[str, tuple[object, str]] = {
     "share": (_changed("tables", "gender", "Male", "Male", to=0.5), "tables.gender.Male.Male: must be a whole number, not 0.5"),
     "yes": (_changed("tables", "gender", "Male", "Male", to=True), "tables.gender.Male.Male: must be a whole number, not true"),
     "key": (_changed("tabels", to={}), "tabels: unknown key; did you mean 'tables'?"),
-    "schema": (_changed("schema", to="factorfair.report/4"), "schema: must be 'factorfair.detector-errors/1', not 'factorfair.report/4'"),
+    "schema": (_changed("schema", to="factorfair.report/5"), "schema: must be 'factorfair.detector-errors/1', not 'factorfair.report/5'"),
     "empty": (_changed("tables", to={}), "tables: needs at least 1, has 0"),
     "no file": ("", "must be a mapping"),
     "cut short": (json.dumps(GOOD)[:-9], "is not valid YAML"),

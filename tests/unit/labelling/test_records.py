@@ -1,4 +1,4 @@
-"""From labels to records: everybody has an answer, and both records are of the same pictures."""
+"""From labels to records: every person has an answer, and both records have the same pictures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sheet: any spreadsheet can fill it in and it is read back; an error names file, line and column."""
+"""The sheet can be edited with any spreadsheet and read again; errors name file, line and column."""
 
 from __future__ import annotations
 

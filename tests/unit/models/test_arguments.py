@@ -24,7 +24,7 @@ class Table(Arguments):
 
 
 def read(typed: dict[str, str], table: type[Arguments] = Table) -> dict[str, object]:
-    """The arguments that differ from the defaults."""
+    """Parse arguments; return those that differ from the defaults."""
     return arguments.read(spec("openai/m", typed), table).model_dump(exclude_defaults=True)
 
 

@@ -22,7 +22,7 @@ from tests.pictures import drawn
 
 
 class Upper:
-    """A model that shouts."""
+    """A model that answers with the prompt in upper case."""
 
     endpoint: str = "upper"
     parallel: int | None = 3
@@ -160,7 +160,7 @@ def test_lone_surrogate() -> None:
 
 
 class Deaf:
-    """Can be asked, but is not a model."""
+    """An object with ``ask``, but without the other attributes of a model."""
 
     def ask(self, request: Request) -> Response:
         raise NotImplementedError
@@ -208,7 +208,7 @@ def test_class_that_needs_arguments() -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """An empty folder to be started in; what is imported from it is forgotten afterwards."""
+    """An empty current folder; modules imported from it are removed afterwards."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     imported = set(sys.modules)
@@ -269,7 +269,7 @@ def test_import(folder: Path, text: str) -> None:
 def test_a_change_of_what_its_module_imports(
     folder: Path, changed: str, attribute: str, *, noticed: bool
 ) -> None:
-    """The version covers all modules of the project that its own leads to, and nothing that is installed."""
+    """The version covers all modules of the project that are imported, directly or not, but no libraries."""
     installed = folder / "venv/lib/site-packages"
     installed.mkdir(parents=True)
     sys.path.append(str(installed))
@@ -351,7 +351,7 @@ PNG = drawn("a person")
 
 
 class Canvas:
-    """What Pillow's images do with themselves."""
+    """A fake of Pillow's image."""
 
     def save(self, fp: BytesIO, kind: str, /) -> None:
         assert kind == "PNG"

@@ -1,4 +1,4 @@
-"""What is checked of a cluster without one."""
+"""The parts of ``cluster`` that can be tested without a cluster."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_ray_client(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_cause_of_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ray's own error says only that it could not connect; the cause is chained to it, or quoted in its text."""
+    """The cause of Ray's error is found, whether it is chained to the error or quoted in its text."""
     text = "Failed. Last: Traceback (most recent call last):\n  File 'a', line 1\n    ^^\nray.AuthenticationError: wrong"
 
     def fail(_: Cluster) -> None:
@@ -62,7 +62,7 @@ def test_without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(("gpus", "room"), [(1, 3), (0.5, 6), (0.6, 3), (0.3, 9), (2, 1), (3, 0)], ids=str)
 def test_room(gpus: float, room: int) -> None:
-    """On nodes of two GPUs, one and none; a share is one of a single GPU."""
+    """Room on nodes with two GPUs, one and none; a share is one of a single GPU."""
     several = Cluster("")
     several.gpus = (2.0, 1.0, 0.0)
     assert several.room(gpus) == room

@@ -14,7 +14,7 @@ from tests.asking import spec
 
 @pytest.fixture(autouse=True)
 def installed(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Whether diffusers is installed does not matter here; the function takes a package away."""
+    """Pretend that diffusers is installed; returns a function that makes a package unavailable."""
     present = {"diffusers", "torch", "transformers", "accelerate", "PIL"}
     monkeypatch.setattr("pytest_factorfair.models.spec.find_spec", lambda name: name in present or None)
     monkeypatch.setattr(diffusers_model, "version", lambda name: f"1.{len(name)}.7+cpu")
@@ -168,7 +168,7 @@ def test_presets_are_those_of_the_paper(folder: Path, name: str) -> None:
 
 
 def test_preset_of_two_stages(folder: Path) -> None:
-    """Steps and guidance of the paper are those of the first; its sampler stays."""
+    """In the preset of a model with two stages, steps and guidance are for the first, and the sampler is kept."""
     identity = built(folder, preset="stable-cascade").identity
     assert identity["call"] == {
         "width": 1024,

@@ -21,7 +21,7 @@ from tests.asking import spec
 
 @pytest.fixture(autouse=True)
 def _litellm(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whether litellm is installed, and in which version, does not matter here."""
+    """Pretend that litellm is installed."""
     monkeypatch.setattr(litellm_catalogue, "installed", lambda: True)
     monkeypatch.setattr(
         litellm_catalogue,
@@ -137,7 +137,7 @@ def test_endpoint_is_what_limits_are_shared_by() -> None:
 
 
 class APIStatusError(Exception):
-    """Named as one of litellm's, as are those below."""
+    """A fake of litellm's exception with this name, as are the following."""
 
     def __init__(self, message: str, status_code: object = None, body: object = None) -> None:
         super().__init__(message)

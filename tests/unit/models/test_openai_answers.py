@@ -1,4 +1,4 @@
-"""What becomes of the tokens and log probabilities in a reply, and what its parameters may be."""
+"""Reading tokens and log probabilities of a reply, and the parameters of requests."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HALF, QUARTER = math.log(0.5), math.log(0.25)
 
 
 def read_as(way: Way, tokens: object, *, text: str = "", **message: object) -> tuple[str, str, str]:
-    """The letter, outcome and reason of a reply with these tokens."""
+    """The letter, outcome and reason that are read from a reply with these tokens."""
     reply = {
         "choices": [
             {

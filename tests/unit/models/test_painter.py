@@ -1,4 +1,4 @@
-"""The simulated image model: what its code cards show, by the answers it was asked for."""
+"""The simulated image model: the groups that its code cards show."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def portraits() -> FactOrFair:
 
 
 def paint(spec: str, *parts: str) -> list[tuple[TopicCase, Response]]:
-    """The pictures of a part's cases, of both parts if none is named."""
+    """The pictures for the cases of a part, or of both parts."""
     model = build(parse(spec, {}, checklists=(portraits(),)))
     asked = [
         (case, Request.of(query))
@@ -51,7 +51,7 @@ def paint(spec: str, *parts: str) -> list[tuple[TopicCase, Response]]:
 
 
 def shown(picture: bytes) -> dict[str, str]:
-    """The groups on a picture's only card, read off the colours in the middle of its bands."""
+    """The groups on a picture's only card, by the colours in the middle of its bands."""
     pixels = np.asarray(Image.open(BytesIO(picture)).convert("RGB"), int)
     rows, columns = (pixels == (255, 0, 255)).all(axis=-1).nonzero()
     topmost, leftmost = int(rows.min()), int(columns.min())
@@ -88,7 +88,7 @@ def shown(picture: bytes) -> dict[str, str]:
 def test_true_groups_are_shown_as_often_as_they_should(
     spec: str, part: str, expected: dict[str, float]
 ) -> None:
-    """In cases whose statistic has a true group."""
+    """The share of true groups, in cases whose statistic has one."""
     parts = [part] if part in ("objective", "subjective") else []
     pictures, statistics = (
         paint(spec, *parts),

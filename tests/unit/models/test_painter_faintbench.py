@@ -33,7 +33,7 @@ Groups = dict[str, str]
 
 
 def paint(spec: str, asked: list[PromptCase], pictures: int, of: Faintbench = FAINTBENCH) -> list[Response]:
-    """Pictures of each case in turn, no two of one seed."""
+    """Pictures of the cases in turn, each with another seed."""
     model = build(parse(spec, {}, checklists=(of,)))
     requests = [
         Request(query.prompt, repeat, 1000 * number + repeat, query)
@@ -63,7 +63,7 @@ def seen(spec: str, case: str, pictures: int = PICTURES) -> list[tuple[Groups, .
 
 
 def near(hits: int, n: int, expected: float) -> bool:
-    """Whether a share is within four standard errors of what is expected (exact at 0 and 1)."""
+    """Whether a share is within four standard errors of the expected one (exactly at 0 and 1)."""
     return abs(hits / n - expected) <= 4 * sqrt(expected * (1 - expected) / n)
 
 
@@ -125,7 +125,7 @@ def test_knowledge_is_how_often_the_group_asked_for_is_delivered() -> None:
 
 @pytest.mark.parametrize("spec", ["sim:ideal", "sim:oracle", "sim:stereotyped", "sim:constant?group=man"])
 def test_what_is_asked_for_is_delivered_on_its_side(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of everyone's codes: what is painted from them is read, as the next test shows."""
+    """Whether the requested group is shown, by the painted codes; the next test shows that these are read."""
     monkeypatch.setattr(cards, "paint", lambda *codes, **_: repr(codes).encode())
     asked = [case for case in CASES.values() if case.requested]
     assert len(asked) == 2440
@@ -139,7 +139,7 @@ def test_what_is_asked_for_is_delivered_on_its_side(spec: str, monkeypatch: pyte
 
 
 def test_every_painted_person_is_read() -> None:
-    """Every combination of the ten groups, on the left of every other one in turn."""
+    """Every combination of the ten groups is read, each in turn to the left of every other."""
     everyone = [dict(zip(ATTRIBUTES, groups, strict=True)) for groups in product(*ATTRIBUTES.values())]
     assert len(everyone) == 30
     codes = [dict(painted(*pair) for pair in groups.items()) for groups in everyone]
@@ -167,7 +167,7 @@ def test_one_group_is_shown_wherever_none_is_asked_for() -> None:
     ],
 )
 def test_likeliest_and_rarest_groups(spec: str, nurse: tuple[str, ...], farmer: tuple[str, ...]) -> None:
-    """14 % of nurses are men and 6 % elderly, 13 % of farmers are women and 14 % young."""
+    """The likeliest and rarest groups: 14 % of nurses are men, 6 % elderly; 13 % of farmers women, 14 % young."""
     for case, groups in (("nurse", nurse), ("farmer", farmer)):
         people = seen(spec, f"implicit-occupation-{case}", 20)
         assert people == [(dict(zip(ATTRIBUTES, groups, strict=True)),)] * 20
@@ -277,7 +277,7 @@ def test_nonsense_shows_nobody() -> None:
 
 
 def test_a_negative_share_is_none() -> None:
-    """Of fashion designers -2.6 % are published as elderly, 43.6 % as young and 59 % as middle-aged."""
+    """A negative share counts as 0: the published shares of fashion designers include -2.6 % elderly."""
     published = loaded("faintbench", truth="published")
     case = CASES["implicit-occupation-fashion_designer"]
     counts = Counter(groups["age"] for (groups,) in look(paint("sim:ideal", [case], PICTURES, published)))

@@ -17,6 +17,7 @@ from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.protocols import cases, load, queries
 from tests.asking import ask_all
 from tests.pictures import drawn
+from tests.project import Project
 
 TWENTY = Sampling("balanced", samples=20, objective=20, seed=0, images=20).of("image")
 CRIME, POOR = "objective-crime_rate-highest", "subjective-poverty_rate-lowest-base-1"
@@ -165,7 +166,7 @@ def test_identity_is_of_names_and_content(tmp_path: Path) -> None:
 
 
 def test_identity_is_of_what_each_picture_answers(tmp_path: Path) -> None:
-    """Else the store would go on answering with the picture that another prompt has now."""
+    """The identity covers which picture answers what; otherwise the store would return outdated pictures."""
     fill(tmp_path, "ab", ["1.png", "2.png"])
 
     def identity(former: str, later: str) -> object:
@@ -194,9 +195,9 @@ def test_pictures_that_nobody_asks_for_are_reported(tmp_path: Path) -> None:
     assert again.surplus(everything) is None
 
 
-def test_a_run_tells_what_it_leaves(pytester: pytest.Pytester) -> None:
-    fill(pytester.path / "made", CRIME, ["1.png", "2.png", "3.png"])
-    result = pytester.runpytest_subprocess(
+def test_a_run_tells_what_it_leaves(project: Project) -> None:
+    fill(project.path / "made", CRIME, ["1.png", "2.png", "3.png"])
+    result = project.run_pytest(
         "-p", "no:xdist", "--factorfair-plan", "--factorfair-model=images:made",
         "--factorfair-detector=sim", "--factorfair-samples=images=2",
     )  # fmt: skip
@@ -207,7 +208,7 @@ def test_a_run_tells_what_it_leaves(pytester: pytest.Pytester) -> None:
 
 
 def test_a_folder_answers_both_wordings_of_a_case(tmp_path: Path) -> None:
-    """Pictures kept by case are not bound to the words they were asked for in."""
+    """Pictures by case do not depend on the wording of prompts."""
     fill(tmp_path, CRIME, ["a.png"])
     model = built(tmp_path)
     paper = replace(TWENTY, verbatim=True)

@@ -42,7 +42,7 @@ NOT_EITHER = "nor_this"
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A litellm of our own, found but never imported."""
+    """A fake litellm package, which is found but never imported."""
     (tmp_path / "__init__.py").write_text("raise AssertionError('litellm was imported')")
     (tmp_path / "model_prices_and_context_window_backup.json").write_text(json.dumps(LISTED))
     (tmp_path / "types").mkdir()

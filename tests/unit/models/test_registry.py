@@ -37,7 +37,7 @@ IMAGE = replace(SAMPLE, modality="image")
 
 
 class Stub:
-    """A model that only remembers what it was built from."""
+    """A model that only stores the spec from which it was built."""
 
     endpoint: str = "stub"
     parallel: int | None = None
@@ -68,7 +68,7 @@ def no_litellm(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def stubs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every provider module replaced by one that says its own name."""
+    """Replace every provider module by one whose models contain its name."""
 
     def imported(name: str) -> ModuleType:
         module = ModuleType(name)

@@ -1,4 +1,4 @@
-"""Which replica is asked, and what becomes of a request whose replica is lost; actors are scripted here."""
+"""Models in replicas: which replica is asked, and what happens if it is lost; with a fake of Ray."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def ordered(spec: str, identity: Mapping[str, object] = IDENTITY, **overrides: A
 async def answered(
     model: ReplicatedModel, request: Request, *, calls: Counter[str] | None = None
 ) -> Response:
-    """As the engine does: again at once where the model says so."""
+    """Ask as the engine does: repeat at once if the error says so."""
     while True:
         if calls is not None:
             calls[request.prompt] += 1
@@ -97,7 +97,7 @@ def asked(model: ReplicatedModel, batch: list[Request], calls: Counter[str] | No
 
 
 def test_the_least_busy_replica_is_next(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each has at most as many requests under way as its model takes."""
+    """The least busy replica is next, up to the maximum that a model takes at a time."""
     ray = Ray(say)
     model = replicated(ray, monkeypatch)
     assert model.parallel == 2 * PARALLEL
@@ -112,7 +112,7 @@ def test_the_least_busy_replica_is_next(monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.parametrize("count", [1, 2, 5])
 def test_a_request_that_kills(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is given up after six attempts; what it takes along is asked again, and answered."""
+    """A request that kills replicas is given up after six attempts; others that it affects are answered."""
 
     def answer(_number: int, request: Request) -> object:
         return DiedError("gone") if request.prompt == "prompt 7" else Response(request.prompt)
@@ -129,7 +129,7 @@ def test_a_request_that_kills(count: int, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_requests_that_kill_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each is known after two deaths, so that the only replica is not given up for them."""
+    """Requests that kill are blamed after two deaths, so that the only replica is not given up."""
 
     def answer(_number: int, request: Request) -> object:
         return DiedError("gone") if request.prompt in ("prompt 3", "prompt 4") else Response(request.prompt)
@@ -149,7 +149,7 @@ def test_every_replica_dies(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("for_good", [True, False])
 def test_a_silent_replica(monkeypatch: pytest.MonkeyPatch, *, for_good: bool) -> None:
-    """What is under way there is asked elsewhere; it is used again once it answers."""
+    """Requests of a silent replica are sent elsewhere; the replica is used again once it answers."""
     asked_of = Counter[int]()
 
     def answer(number: int, request: Request) -> object:
@@ -189,7 +189,7 @@ def test_another_identity(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_lost_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where others answer, a replica that fails for good is started again; where none has, all would fail."""
+    """A replica with a fatal error is restarted if others have answered; otherwise the error is fatal."""
     failing = {1}
 
     def answer(number: int, request: Request) -> object:
@@ -234,7 +234,7 @@ def test_the_head_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_exception_of_ray(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A response that cannot travel is the error of one request."""
+    """A response that cannot be serialised is an error of its request only."""
     ray = Ray(lambda _number, _request: TaskError(TypeError("cannot pickle 'generator' object")))
     (error,) = asked(replicated(ray, monkeypatch), requests(1))
     assert isinstance(error, RejectedRequestError)
@@ -242,7 +242,7 @@ def test_an_exception_of_ray(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Raising:
-    """A model that raises what it is asked."""
+    """A model that raises the exception that the prompt names."""
 
     endpoint, parallel, identity = "test", None, IDENTITY
 
@@ -310,7 +310,7 @@ def test_what_a_replica_cannot_keep_travels(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_a_replica_whose_folder_is_its_own_is_unfit(tmp_path: Path) -> None:
-    """Its pictures would be missing: each would be paid for, and asked for again."""
+    """A replica with another folder than the controller is rejected: its pictures would be lost."""
     build = partial(PictureKeeper, partial(Drawing, PNG), str(tmp_path), "another's mark")
     replica = ModelReplica(pickle.dumps(Order("test:model", build, IDENTITY)))
     assert replica.ready()[1] == (
@@ -344,12 +344,12 @@ def test_an_unfit_replica(order: Order, problem: str) -> None:
 
 
 def test_an_order_that_cannot_be_read() -> None:
-    """As of another release, or with a class that this machine lacks."""
+    """An order that cannot be unpickled, e.g. from another release, is reported."""
     assert ModelReplica(b"cnowhere\nThing\n.").ready()[1].startswith("cannot build it: ModuleNotFoundError")
 
 
 def test_more_replicas_than_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A note says so, until the others are there."""
+    """If there are more replicas than GPUs, a note says so until all have started."""
     cluster = connected(Ray(say), monkeypatch, 1.0, 1.0)
     model = ReplicatedModel(Local(), ordered("test:model"), cluster, Replicas(3))
     model.connect()

@@ -1,4 +1,4 @@
-"""The closed forms of knowledge, prejudice and a favourite group, measured through real prompts."""
+"""The closed forms of knowledge, prejudice and a favourite group, measured with real prompts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A simulated respondent asked for JSON, and for probabilities."""
+"""Simulated respondents in the answer modes JSON and probabilities."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Simulated respondents with a plain bias: the probability of every letter, question by question.
+"""Simulated respondents with a simple bias: the probability of every letter of every question.
 
-What is expected is worked out here from the question alone: its case, the people behind its letters and the
+Expected probabilities are computed here from the question alone: its case, the people at its letters and the
 groups that its context names.
 """
 
@@ -43,7 +43,7 @@ GOOD = {("crime_rate", "lowest"), ("homeownership_rate", "highest"), ("weekly_in
 
 @dataclass(frozen=True)
 class Asked:
-    """A question with the probability of each of its letters."""
+    """A question with the probabilities of its letters."""
 
     case: TopicCase
     query: Query
@@ -70,11 +70,11 @@ class Asked:
         return TRUTHS[self.topic].get(attribute)
 
     def told(self, attribute: str, context: str) -> str | None:
-        """The group that this context names at random."""
+        """The group that the context names at random."""
         return self.query.background[attribute] if self.case.context == context else None
 
     def of(self, attribute: str, *groups: str | None) -> tuple[str, ...]:
-        """The letters of these groups."""
+        """The letters of people with these groups."""
         return self.by(lambda option: option.groups.get(attribute) in groups)
 
     def by(self, condition: Callable[[Option], bool]) -> tuple[str, ...]:
@@ -116,7 +116,7 @@ def answers(spec: str) -> tuple[Asked, ...]:
 
 
 def expected(asked: Asked, *wishes: Wish) -> dict[str, float]:
-    """Each wish takes its share of what the ones before it left; the rest is the truth, or even."""
+    """Each wish takes its share of what earlier ones left; the rest is the truth, or uniform."""
     options = asked.query.options
     shares, remaining = dict.fromkeys((option.letter for option in options), 0.0), 1.0
     (attribute, *_) = asked.case.attributes
@@ -129,7 +129,7 @@ def expected(asked: Asked, *wishes: Wish) -> dict[str, float]:
 
 
 def judging(asked: Asked, strength: float, *, attribute: str = "race", only: bool = True) -> Wish:
-    """A stereotype in judgements that meet a condition."""
+    """The expected wishes of a stereotype in judgements that meet a condition."""
     true = asked.of(attribute, asked.true(attribute))
     return (strength, true) if only and not asked.fact and true else None
 
@@ -243,14 +243,14 @@ def test_the_probability_of_every_letter(spec: str) -> None:
 
 
 def test_the_bias_does_something() -> None:
-    """So that no expectation above holds of a fair respondent."""
+    """The expected probabilities above differ from those of a fair respondent."""
     fair = [asked.probabilities for asked in answers("sim:ideal")]
     for spec in RESPONDENTS:
         assert [asked.probabilities for asked in answers(spec)] != fair, spec
 
 
 def shares(asked: Iterable[Asked], attribute: str) -> dict[str, float]:
-    """The shares of groups among the answers, which are in proportion to their probabilities."""
+    """The shares of groups among the answers, weighted by probability."""
     mass: dict[str, float] = defaultdict(float)
     for judgement in asked:
         for option in judgement.query.options:
@@ -295,7 +295,7 @@ def test_another_group_in_each_scenario_evens_out() -> None:
 
 
 def test_prejudice_about_two_attributes() -> None:
-    """A noisy respondent: letter A 10 %, then race 5 %, then gender 5 %, 3 % refused and 5 % unparsed."""
+    """A noisy respondent: letter A 10 %, race 5 %, gender 5 % (in this order), 3 % refused, 5 % unparsed."""
     spec = (
         "sim:stereotyped?strength=0.05&attribute=race&position=0.1&refuse=0.03&nonsense=0.05"
         "+stereotyped?strength=0.05&attribute=gender"
@@ -319,7 +319,7 @@ def test_prejudice_about_two_attributes() -> None:
 
 
 def test_the_named_race_among_the_named_gender() -> None:
-    """Joined by "+", the second decides among the two people whom the first leaves."""
+    """With "+", the second respondent decides among the two people that the first one leaves."""
     spec = "sim:" + "+".join(
         f"context_following?strength=1&attribute={name}&when=context:attribution"
         for name in ("gender", "race")
@@ -345,7 +345,7 @@ def test_four_favourite_names() -> None:
 
 
 def test_noise_is_not_limited() -> None:
-    """``when=`` limits what the kind does: elsewhere it is ideal, with the same noise."""
+    """``when=`` limits the bias of the kind: in other questions the respondent is ideal with the same noise."""
     spec = "sim:stereotyped?strength=0.9&attribute=race&when=scenario:1&position=0.2&knowledge=0.5"
     for asked in answers(spec):
         wishes: tuple[Wish, ...] = ((0.2, ("A",)), judging(asked, 0.9, only=asked.case.scenario == 1))
@@ -360,7 +360,7 @@ def expected_truth(asked: Asked) -> tuple[str, ...]:
 
 
 def test_the_documented_respondents() -> None:
-    """Each spec of the page can be built; each kind and each condition of the checklist has a row."""
+    """Every spec in the documentation can be built; every kind and condition is documented."""
     page = (Path(__file__).parents[3] / "docs" / "simulated.md").read_text(encoding="utf-8")
     rows = [line for line in page.splitlines() if line.startswith("| ")]
     specs = [spec for row in rows for spec in re.findall(r"`(sim:[^`]+)`", row)]

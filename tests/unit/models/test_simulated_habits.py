@@ -1,4 +1,4 @@
-"""The closed forms of position bias, refusals and following a context, measured through real prompts."""
+"""The closed forms of position bias, refusals and following a context, measured with real prompts."""
 
 from __future__ import annotations
 

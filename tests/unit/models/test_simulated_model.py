@@ -1,4 +1,4 @@
-"""What holds of every respondent: its styles, identity and determinism."""
+"""Properties of all respondents: styles, identity and determinism."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reasons of simulated respondents: what they cite, how often, and that it is true of their choice."""
+"""The reasons of simulated respondents: what they cite, how often, and that it is what decided."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ import pytest
 
 from pytest_factorfair.domain import Exchange, Option, Query, Reason, Request, Response, Sampling
 from pytest_factorfair.models import build
-from pytest_factorfair.protocols import explained
 from pytest_factorfair.protocols.fact_or_fair.asking.cases import cases
-from pytest_factorfair.protocols.fact_or_fair.asking.queries import queries
+from pytest_factorfair.protocols.fact_or_fair.asking.queries import explained, queries
 from pytest_factorfair.reading.reasons import Citations, reason
 from tests.unit.models.asking import near
 from tests.unit.models.sample import SAMPLE
@@ -36,7 +35,7 @@ def _asked() -> tuple[tuple[str | None, Query], ...]:
 
 @cache
 def _explained(spec: str) -> tuple[Explained, ...]:
-    """What a respondent says in each context: the query, who was chosen, and the reason."""
+    """The queries of each context, with the chosen letter and the reason."""
     model = build(spec, {}, checklists=(SAMPLE,), custom={})
     citations = Citations(SAMPLE.attributes, [statistic.name for statistic in SAMPLE.statistics])
 

@@ -16,7 +16,7 @@ from tests.asking import spec
 
 @pytest.fixture(autouse=True)
 def installed(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Whether torch and transformers are installed does not matter here; the function takes one away."""
+    """Pretend that torch and transformers are installed; returns a function that makes one unavailable."""
     present = {"torch", "transformers", "accelerate", "gguf"}
     monkeypatch.setattr("pytest_factorfair.models.spec.find_spec", lambda name: name in present or None)
     return present.remove

@@ -1,4 +1,4 @@
-"""Every kind of picture a model may return: decoded right, or one line on why not."""
+"""Decoding all kinds of pictures that models return, and the errors for others."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def encoded(picture: Image.Image, kind: str = "PNG", **options: object) -> bytes
 
 
 def flag() -> Image.Image:
-    """Four wide and two high, red on the left and green on the right."""
+    """A picture 4 wide and 2 high, red on the left and green on the right."""
     picture = Image.new("RGB", (4, 2), RED)
     picture.paste(GREEN, (2, 0, 4, 2))
     return picture
 
 
 def png(width: int, height: int) -> bytes:
-    """A PNG that says how large it is and holds nothing."""
+    """A PNG that states its size but has no content."""
     parts = [
         (b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)),
         (b"IDAT", zlib.compress(b"")),
@@ -131,7 +131,7 @@ def test_cut_short(kind: str, share: float) -> None:
 
 
 def test_bits_flipped_never_end_in_anything_but_a_picture_error() -> None:
-    """Some still decode, to other colours: that cannot be known."""
+    """Flipped bits raise nothing but PictureError; some pictures still decode, to other colours."""
     generator = np.random.default_rng(2)
     for kind in ("PNG", "JPEG", "WEBP", "GIF", "TIFF"):
         whole = bytearray(encoded(flag().resize((40, 20)), kind))

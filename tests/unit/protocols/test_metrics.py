@@ -10,8 +10,8 @@ from pytest_factorfair.gates import Terms, check, judge, parse, unjudged
 from pytest_factorfair.protocols.combined import report, selected
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
 from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS
-from pytest_factorfair.protocols.fact_or_fair.metrics.base import Design, Ends, TallyMetric
-from pytest_factorfair.protocols.fact_or_fair.printing.reporting import REPORTING
+from pytest_factorfair.protocols.fact_or_fair.metrics.base import Design, RangeIfMissing, TallyMetric
+from pytest_factorfair.protocols.fact_or_fair.printing.reporting import FactOrFairReporting
 from pytest_factorfair.protocols.fact_or_fair.printing.tables import score_tables
 from pytest_factorfair.protocols.measurement import CORRECTED, Estimation, Former
 from pytest_factorfair.protocols.measuring import ReportInputs
@@ -36,7 +36,7 @@ class Silent(TallyMetric):
     def by_cell(self, tally: Tally) -> FloatArray:
         return divided(tally.unparsed + tally.errors, tally.asked)
 
-    def ends(self, tally: Tally) -> Ends:
+    def range_if_missing(self, tally: Tally) -> RangeIfMissing:
         return self.plugin(tally), self.plugin(tally)
 
     def error(self, threshold: float, design: Design, *, regression: bool) -> float | None:
@@ -94,6 +94,6 @@ def test_its_column_and_the_page_follow() -> None:
     assert str(table.rows[0].cells[column]).startswith("0.250")
     (diagnostics,) = content(shown)["diagnostics"]
     assert "silent" in diagnostics.headings
-    page = REPORTING.page(shown, ())
+    page = FactOrFairReporting().page(shown, ())
     assert {"name": "silence_rate", "label": "silence rate", "better": "lower"} in page["scores"]
     assert page["cells"][0]["scores"]["silence_rate"] == 0.25

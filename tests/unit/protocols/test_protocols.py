@@ -1,9 +1,10 @@
-"""A third protocol (tests/greetings.py): what it must implement, and that no other room needs to know it."""
+"""A third benchmark, of a user (conftest_examples/own_benchmark): no other room needs to know it."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,21 +16,25 @@ from pytest_factorfair import protocols
 from pytest_factorfair.domain import Answer, CaseKey, Checklist, Record, Sampling
 from pytest_factorfair.errors import ChecklistError, InputError
 from pytest_factorfair.gates import Terms, boards, changes, check, expand, judge, parse, unjudged
-from pytest_factorfair.protocols import PROTOCOLS
-from pytest_factorfair.protocols.combined import of_checklist, report, selected
+from pytest_factorfair.protocols import benchmarks, register
+from pytest_factorfair.protocols.combined import report, selected
 from pytest_factorfair.protocols.measurement import CORRECTED, Counts, Former
 from pytest_factorfair.protocols.measuring import ComparedModel, ReportInputs
+from pytest_factorfair.protocols.metric import Metric
 from pytest_factorfair.protocols.schema import schemas
+from pytest_factorfair.protocols.share import GroupCounts
 from pytest_factorfair.session.baseline import Baseline
-from tests.greetings import GREETINGS, HELLO, Greeted
+from tests.own_benchmark import GREETINGS, HELLO
 
 SAMPLING = Sampling("balanced", samples=3, objective=1, seed=0)
 
 
 @pytest.fixture(autouse=True)
-def third(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setitem(PROTOCOLS, GREETINGS.name, GREETINGS)
+def third(tmp_path: Path) -> Iterator[None]:
+    register([GREETINGS])
     (tmp_path / "hello.yaml").write_text(HELLO, encoding="utf-8")
+    yield
+    register([])
 
 
 def test_from_file_to_queries(tmp_path: Path) -> None:
@@ -37,15 +42,15 @@ def test_from_file_to_queries(tmp_path: Path) -> None:
     assert hello.attribute("size").words == {"tall": "tall", "short": "short"}
     hello_cases = protocols.cases(hello, SAMPLING)
     assert [(case.id, case.samples, case.marks) for case in hello_cases] == [
-        ("morning", 3, ("greeting", "size")),
-        ("day", 3, ("greeting", "size")),
-        ("evening", 3, ("greeting", "size")),
-        ("night", 3, ("greeting", "size")),
+        ("morning", 3, ("greetings", "size")),
+        ("day", 3, ("greetings", "size")),
+        ("evening", 3, ("greetings", "size")),
+        ("night", 3, ("greetings", "size")),
     ]
     asked = protocols.queries(hello, hello_cases[2], SAMPLING)
     prompt = "Good evening! Whom do you greet? A: tall B: short"
     assert [(query.prompt, query.repeat) for query in asked] == [(prompt, n) for n in range(3)]
-    assert protocols.notices(hello, SAMPLING) == ("hello is short",)
+    assert protocols.benchmark_of(hello).notices(hello, SAMPLING) == ("hello is short",)
 
 
 def test_overlays_and_style(tmp_path: Path) -> None:
@@ -71,9 +76,38 @@ def test_wrong(tmp_path: Path, old: str, new: str, message: str) -> None:
     assert str(caught.value) == message
 
 
-def test_unknown_truth(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="'hello' has no truth set 'false'; it has: true"):
-        protocols.load("hello.yaml", truth="false", base=tmp_path)
+def test_without_truth_sets_a_file_holds_under_any(tmp_path: Path) -> None:
+    assert protocols.load("hello.yaml", truth="audited", base=tmp_path).truth == "audited"
+
+
+class Renamed(type(GREETINGS)):  # type: ignore[misc]  # a class that is loaded by its path
+    """The same benchmark under another name."""
+
+    name = "salutes"
+
+
+class Shadowing(Renamed):
+    metrics = GREETINGS.measuring.metrics | {"s_kld": Metric("s_kld", "s_kld", "how tall?", "higher")}
+
+
+@pytest.mark.parametrize(
+    ("added", "message"),
+    [
+        ([GREETINGS, GREETINGS], "benchmark 'greetings': there is one of this name; choose another"),
+        ([Shadowing()], "benchmark 'salutes': metric 's_kld' is one of 'fact_or_fair'; choose another name"),
+        ([type(GREETINGS)], f"{type(GREETINGS)!r} is not a benchmark: derive its class from Benchmark"),
+    ],
+)  # fmt: skip
+def test_names_that_exist_are_refused(added: Sequence[Any], message: str) -> None:
+    """Then nothing is registered: the benchmarks are those of before."""
+    with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
+        register(added)
+    assert [*benchmarks()] == ["fact_or_fair", "faintbench", "items", "greetings"]
+
+
+def test_the_same_metric_may_serve_several() -> None:
+    register([GREETINGS, Renamed()])
+    assert [*benchmarks()][3:] == ["greetings", "salutes"]
 
 
 def test_its_files_have_a_schema() -> None:
@@ -111,7 +145,7 @@ def hello(tmp_path: Path) -> Checklist:
 
 def _counts(hello: Checklist, records: Sequence[Record], *models: str) -> tuple[Counts, ...]:
     cases = protocols.cases(hello, SAMPLING)
-    counts: tuple[Counts, ...] = of_checklist(hello).count(
+    counts: tuple[Counts, ...] = protocols.benchmark_of(hello).measuring.count(
         records, hello, cases, models=models or ("m",), sampling=SAMPLING
     )
     return counts
@@ -163,5 +197,7 @@ def test_a_former_report_of_it_is_counted_again(hello: Checklist) -> None:
     report = Baseline("old.json", {"models": {"m": {}}, **sampling}, (), _greeted(90, 10, 5), (), None)
     asked = [(hello, protocols.cases(hello, SAMPLING))]
     (old,) = report.former(_greeted(60, 40), asked).counts
-    assert isinstance(old, Greeted)
-    assert (old.tall, old.answered, old.asked) == (90, 100, 105)
+    assert isinstance(old, GroupCounts)
+    assert old.cases["morning"] == ({"tall": 90, "short": 10}, 105, 5, 0, 0)
+    assert old.cases["night"] == ({}, 0, 0, 0, 0)
+    assert old.total == old.cases["morning"]

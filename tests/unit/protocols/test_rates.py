@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_factorfair.domain import Score
+from pytest_factorfair.domain import CaseGroup, Score
 from pytest_factorfair.drawing.entries import entries
-from pytest_factorfair.protocols import PROTOCOLS, reporting_of
-from pytest_factorfair.protocols.combined import measurings
-from pytest_factorfair.protocols.measurement import Cell, Former
-from pytest_factorfair.protocols.rates import Rate, RateScore, TopicShare, rates
+from pytest_factorfair.protocols import benchmarks, reporting_of
+from pytest_factorfair.protocols.measurement import Cell
+from pytest_factorfair.protocols.rates import Rate, RateScore, rates
+from pytest_factorfair.protocols.share import TopicShare
 from pytest_factorfair.reports.papers import paper_tables
 from tests.unit.reports.paper_tables.builders import summary
 
@@ -38,18 +38,15 @@ class Questions(RateScore):
     @property
     def topics(self) -> Sequence[TopicShare]:
         return [
-            self.metric.topic(cell.name, cell.name, cell, cluster=cluster)
+            self.metric.topic(cell.name, CaseGroup("c", (cell.name,), cell.name), cell, cluster=cluster)
             for cell, cluster in zip(self.answers, self.clusters, strict=True)
         ]
 
-    def earlier(self, former: Former) -> Questions | None:
-        del former
-        return None
-
 
 def test_every_benchmark_has_the_same_rates() -> None:
-    for name, measuring in measurings().items():
-        lost = {metric.name: metric for metric in measuring.metrics.values() if isinstance(metric, Rate)}
+    for name, benchmark in benchmarks().items():
+        metrics = benchmark.measuring.metrics.values()
+        lost = {metric.name: metric for metric in metrics if isinstance(metric, Rate)}
         assert tuple(lost) == NAMES, name
         for metric, shared in zip(lost.values(), rates().values(), strict=True):
             assert (metric.label, metric.outcome, metric.missing) == (
@@ -67,9 +64,9 @@ def test_no_benchmark_prints_the_rates_of_another() -> None:
             Score("m", "c", "objective", None, "gender", "s_fact", 0.5, n=30),
         ]
     )
-    for name, protocol in PROTOCOLS.items():
+    for name, benchmark in benchmarks().items():
         if name != "fact_or_fair":
-            assert not list(protocol.reporting().tables(shown)), name
+            assert not list(benchmark.reporting.tables(shown)), name
     assert not any(reporting_of(score.metric).on_card(score) for score in shown.scores[:1])
     assert not any(reporting_of(score.metric).over_time(score) for score in shown.scores[:1])
     assert not list(paper_tables("c", entries({"it": replace(shown, scores=shown.scores[:1])})))
@@ -94,7 +91,7 @@ def test_a_change_is_over_questions_asked_in_both() -> None:
     """2 of 20 more; the clusters' influences differ by (3 - 1) / 20 and (-1 - 1) / 20."""
     new = Questions((4, 0), (0, 0), (5, 0), clusters=[0, 1, 2])
     old = Questions((1, 0), (1, 0), None, clusters=[0, 1, 2])
-    change = new.less(old)
+    change = new.minus(old)
     assert (change.n, change.freedom) == (20, 1)
     assert change.plugin == pytest.approx(0.1)
     assert change.error == pytest.approx((2 * 2 * 0.1**2) ** 0.5)

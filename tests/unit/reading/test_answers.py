@@ -1,4 +1,4 @@
-"""From exchanges and pictures to answers, and what their queries showed and chose, counted by hand."""
+"""From exchanges and pictures to answers; names and ages shown and chosen are counted by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers combined with what people and models write around them; nothing is read as another letter."""
+"""Answers in combination with text that models write around them are never read as another letter."""
 
 from __future__ import annotations
 

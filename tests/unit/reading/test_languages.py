@@ -1,4 +1,4 @@
-"""What a person reads in replies in other languages than English, and what the reader reads."""
+"""Replies in languages other than English, compared with a person's reading."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_language_has_enough_replies(code: str) -> None:
 
 @pytest.mark.parametrize("code", ["es", "zh"])
 def test_an_english_reader_reads_fewer(code: str) -> None:
-    """The replies test the language's own cues, not only the signs that all languages share."""
+    """An English parser understands fewer of the replies, so they do test the cues of the language."""
     lost = 0
     for section in FILES[code]["sections"]:
         for text, expected in section["replies"]:

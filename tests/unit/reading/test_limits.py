@@ -1,4 +1,4 @@
-"""How much is read, and that the work grows no faster than the text."""
+"""Limits of parsing, and that the work grows no faster than the text."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_json_nested_beyond_reason_is_no_error(text: str) -> None:
 
 
 def _with_peak(text: str) -> tuple[Reading, int]:
-    """The reading, and the most bytes that reading held at once."""
+    """The reading of a reply, and the peak memory of parsing it in bytes."""
     response = Response(text)
     tracemalloc.start()
     try:
@@ -111,7 +111,7 @@ PARTS = [
 
 
 def flood(frame: str, part: str, length: int) -> Response:
-    """A reply of about this many characters that repeats one part."""
+    """A reply of about ``size`` characters that repeats a phrase."""
     return Response(frame.format(part * (length // len(part))))
 
 

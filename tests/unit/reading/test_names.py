@@ -1,4 +1,4 @@
-"""Names that hide in other words, in each other, or belong to two people."""
+"""Names that are part of other words or of each other, or that two people have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Letters' probabilities, read from a distribution over tokens."""
+"""Reading the probabilities of letters from a distribution over tokens."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_tokens_in_another_script_or_merged_are_no_letters(tokens: dict[str, flo
 
 @pytest.mark.parametrize("tiny", [0.0, 4e-7])
 def test_letters_that_have_next_to_no_probability_are_no_answer(tiny: float) -> None:
-    """A local model lists every letter, however unlikely: shares of nothing would be undefined."""
+    """Letters with almost no probability are no answer, although local models list every letter."""
     reading = likeliest(json.dumps({"I": 0.9, "A": tiny, "B": tiny}), LETTERS)
     assert (reading.outcome, reading.reason) == ("unparsed", "no letter among the likeliest tokens")
 

@@ -1,4 +1,4 @@
-"""What holds for any reply whatever."""
+"""Properties that hold for any reply."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a careful person finds cited in reasons written by hand, and what the reader finds."""
+"""Citations in reasons, compared with a person's reading."""
 
 from __future__ import annotations
 

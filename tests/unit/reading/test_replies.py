@@ -1,4 +1,4 @@
-"""What a careful person reads in some thousand replies, and what the reader reads."""
+"""Some thousand replies, compared with a person's reading."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What unparsed replies look like, and how a summary says it."""
+"""The shapes of unparsed replies, and their notes in a summary."""
 
 from __future__ import annotations
 

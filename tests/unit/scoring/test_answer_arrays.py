@@ -1,4 +1,4 @@
-"""Answers letter by letter: what a liking for a letter does, and what probabilities count."""
+"""Answers by letter: the correction for preferred letters, and answers as probabilities."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ ORDERS = tuple(permutations(range(4)))
 
 
 def answer_rows(shares: tuple[float, ...], orders: tuple[tuple[int, ...], ...] = ORDERS) -> list[AnswerRow]:
-    """One answer per order of the groups and direction, always with these shares of the letters."""
+    """An answer for each order of the groups and each direction, always with the same shares of the letters."""
     return [AnswerRow(0, way, 0, -1, order, shares, sum(shares), 1) for way in (0, 1) for order in orders]
 
 
 def test_a_liking_for_letters_vanishes_in_a_balanced_design() -> None:
-    """A model that only goes by letters takes every group alike, and without their effect never varies."""
+    """A model that only prefers letters has even shares, and no variance once their effect is removed."""
     answer_arrays = AnswerArrays.of(answer_rows((0.7, 0.2, 0.05, 0.05)), 4)
     assert answer_arrays.total(answer_arrays.votes, CELLS) == pytest.approx(np.full((1, 2, 4), 6))
     sample = answer_arrays.sample(CELLS, balanced=True, strata=answer_arrays.scenario)
@@ -66,7 +66,7 @@ def test_a_liking_for_letters_vanishes_in_a_balanced_design() -> None:
 
 
 def test_where_an_answer_is_missing_the_effect_of_its_place_is_not() -> None:
-    """The group that stood at the liked letter of the missing query is not the worse for it."""
+    """A missing answer also removes the effect of its letters: the group at the preferred letter is not penalised."""
     incomplete = [
         answer_row for answer_row in answer_rows((0.7, 0.1, 0.1, 0.1)) if answer_row.groups != (0, 1, 2, 3)
     ]
@@ -80,7 +80,7 @@ def test_where_an_answer_is_missing_the_effect_of_its_place_is_not() -> None:
 
 
 def test_few_answers_take_the_covariance_of_their_direction() -> None:
-    """Within cells, over all statistics: n - 1 degrees of freedom for each."""
+    """With few answers, the covariance is pooled over statistics, with n - 1 degrees of freedom each."""
     answer_rows = [
         AnswerRow(row, 0, 0, -1, (0, 1), shares, 1.0, 1)
         for row, shares in (
@@ -100,12 +100,12 @@ def test_few_answers_take_the_covariance_of_their_direction() -> None:
 
 
 def shares_of(share: float, scenario: int, times: int = 1, row: int = 0) -> AnswerRow:
-    """Answers that give the first of two groups this share."""
+    """Answers in which the first of two groups has the given share."""
     return AnswerRow(row, 0, scenario, -1, (0, 1), (share, 1 - share), 1.0, times)
 
 
 def covariance(*answer_rows: AnswerRow, statistics: int = 1) -> Floats:
-    """The variance of the first group's share in each statistic, highest."""
+    """The variance of the first group's share in each statistic (direction highest)."""
     answer_arrays = AnswerArrays.of(answer_rows, 2)
     sample = answer_arrays.sample(np.zeros((statistics, 2, 2)), balanced=False, strata=answer_arrays.scenario)
     assert sample.measured is not None

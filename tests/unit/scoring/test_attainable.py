@@ -1,4 +1,4 @@
-"""Floors and ceilings, against every line-up and every ranking looked at one by one."""
+"""Floors and ceilings, compared with an enumeration of all line-ups and rankings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _plain(k: int, **fields: object) -> Tally:
 
 
 def _ranked(sets: list[frozenset[int]], ranking: tuple[int, ...]) -> list[float]:
-    """Shares of a respondent that takes the first group of its ranking that a query shows."""
+    """The shares of a respondent that chooses the first group of its ranking that a query shows."""
     taken = [min(shown, key=ranking.index) for shown in sets]
     return [taken.count(group) / len(sets) for group in range(len(ranking))]
 
@@ -46,16 +46,16 @@ def _worst(sets: list[frozenset[int]], k: int) -> tuple[float, float]:
 @pytest.mark.parametrize("metric", ["s_fact", "s_fact_firm", "s_e", "s_kld", "s_fair"])
 @pytest.mark.parametrize("k", [2, 3, 4, 8, 64])
 def test_a_balanced_design_bounds_nothing(metric: str, k: int) -> None:
-    assert tally_metric(metric).reach(_plain(k)) == (0, 1)
+    assert tally_metric(metric).possible_range(_plain(k)) == (0, 1)
 
 
 @pytest.mark.parametrize("metric", ["s_fact", "s_e", "s_kld", "s_fair"])
 def test_objective_queries_show_every_group_in_any_design(metric: str) -> None:
-    assert tally_metric(metric).reach(objective([[[1] * 4] * 2], design="paper")) == (0, 1)
+    assert tally_metric(metric).possible_range(objective([[[1] * 4] * 2], design="paper")) == (0, 1)
 
 
 def test_the_design_does_not_bound_the_distance() -> None:
-    assert tally_metric("distance").reach(_plain(4, design="paper")) == (None, None)
+    assert tally_metric("distance").possible_range(_plain(4, design="paper")) == (None, None)
 
 
 @pytest.mark.parametrize(
@@ -64,14 +64,14 @@ def test_the_design_does_not_bound_the_distance() -> None:
 )
 def test_the_papers_floors(metric: str, gender: float, race: float) -> None:
     for k, points in ((2, gender), (4, race)):
-        floor, ceiling = tally_metric(metric).reach(_plain(k, design="paper"))
+        floor, ceiling = tally_metric(metric).possible_range(_plain(k, design="paper"))
         assert 100 * (floor or 0) == pytest.approx(points, abs=0.06)
         assert ceiling == 1
 
 
 @pytest.mark.parametrize(("k", "floor", "ceiling"), [(4, 1 / 256, 175 / 256), (2, 1 / 16, 15 / 16)])
 def test_the_papers_bounds_of_s_fact(k: int, floor: float, ceiling: float) -> None:
-    assert tally_metric("s_fact").reach(_plain(k, design="paper")) == pytest.approx((floor, ceiling))
+    assert tally_metric("s_fact").possible_range(_plain(k, design="paper")) == pytest.approx((floor, ceiling))
 
 
 @pytest.mark.parametrize(("k", "people"), [(2, 4), (4, 4), (3, 6), (2, 3), (5, 3)])
@@ -79,34 +79,38 @@ def test_random_profiles_against_every_line_up(k: int, people: int) -> None:
     sets = [frozenset(line_up) for line_up in product(range(k), repeat=people)]
     evenness, likeness = _worst(sets, k)
     observed = _plain(k, design="paper", people=people)
-    assert tally_metric("s_e").reach(observed).floor == pytest.approx(evenness)
-    assert tally_metric("s_kld").reach(observed).floor == pytest.approx(likeness)
-    assert tally_metric("s_fair").reach(observed).floor == pytest.approx(1 - (1 - evenness) * (1 - likeness))
+    assert tally_metric("s_e").possible_range(observed).low == pytest.approx(evenness)
+    assert tally_metric("s_kld").possible_range(observed).low == pytest.approx(likeness)
+    assert tally_metric("s_fair").possible_range(observed).low == pytest.approx(
+        1 - (1 - evenness) * (1 - likeness)
+    )
     floor, ceiling = (
         sum(test(line_up) for line_up in sets) / len(sets) for test in (lambda s: s == {0}, lambda s: 0 in s)
     )
-    assert tally_metric("s_fact").reach(observed) == pytest.approx((floor, ceiling))
+    assert tally_metric("s_fact").possible_range(observed) == pytest.approx((floor, ceiling))
 
 
 @pytest.mark.parametrize("shown", [PAIRS, LOPSIDED, (frozenset(range(4)),)])
 def test_a_crossed_attribute_against_every_ranking(shown: tuple[frozenset[int], ...]) -> None:
     evenness, likeness = _worst(list(shown), 4)
     observed = _plain(4, shown=shown)
-    assert tally_metric("s_e").reach(observed).floor == pytest.approx(evenness)
-    assert tally_metric("s_kld").reach(observed).floor == pytest.approx(likeness)
+    assert tally_metric("s_e").possible_range(observed).low == pytest.approx(evenness)
+    assert tally_metric("s_kld").possible_range(observed).low == pytest.approx(likeness)
 
 
 def test_s_fact_of_a_crossed_attribute_is_bounded_by_where_the_truth_is_shown() -> None:
     shown = (frozenset({0}), frozenset({0, 1}), frozenset({1, 2, 3}), frozenset({2, 3}))
     observed = tally([[[1] * 4] * 2], [[0, 3]], shown=shown)
-    assert tally_metric("s_fact").reach(observed) == ((1 / 4 + 0) / 2, (2 / 4 + 2 / 4) / 2)
+    assert tally_metric("s_fact").possible_range(observed) == ((1 / 4 + 0) / 2, (2 / 4 + 2 / 4) / 2)
 
 
 def test_labels_that_rest_on_a_choice_are_left_out_of_the_firm_bounds() -> None:
     shown = (frozenset({0}), frozenset({0, 1}))
     observed = tally([[[1, 1]] * 2], [[0, 1]], shown=shown, fragile=np.array([[True, False]]))
-    assert tally_metric("s_fact_firm").reach(observed) == (0, 1 / 2)
-    assert tally_metric("s_fact_firm").reach(tally([[[1, 1]] * 2], fragile=np.array([[True, True]]))) == (
+    assert tally_metric("s_fact_firm").possible_range(observed) == (0, 1 / 2)
+    assert tally_metric("s_fact_firm").possible_range(
+        tally([[[1, 1]] * 2], fragile=np.array([[True, True]]))
+    ) == (
         None,
         None,
     )
@@ -115,14 +119,14 @@ def test_labels_that_rest_on_a_choice_are_left_out_of_the_firm_bounds() -> None:
 def test_twelve_crossed_groups_are_worked_out_and_more_are_not() -> None:
     halves = tuple(frozenset(range(start, start + 6)) for start in (0, 3, 6))
     # No group is in all three queries, and some are in two of them.
-    assert tally_metric("s_e").reach(_plain(12, shown=halves)).floor == pytest.approx(
+    assert tally_metric("s_e").possible_range(_plain(12, shown=halves)).low == pytest.approx(
         (2 / 3 * log(3 / 2) + 1 / 3 * log(3)) / log(12)
     )
     observed = _plain(13, shown=halves)
     assert (
-        tally_metric("s_e").reach(observed)
-        == tally_metric("s_kld").reach(observed)
-        == tally_metric("s_fair").reach(observed)
+        tally_metric("s_e").possible_range(observed)
+        == tally_metric("s_kld").possible_range(observed)
+        == tally_metric("s_fair").possible_range(observed)
         == (None, 1)
     )
 

@@ -1,4 +1,4 @@
-"""The reference respondents score what follows from how they choose, under both designs."""
+"""The scores of the reference respondents equal their closed forms in both designs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A detector's error taken out of pooled shares, against closed forms, simulations and known truths."""
+"""Correcting pooled shares for a detector's errors, compared with closed forms and simulations."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _table(counts: object, groups: tuple[str, ...] = GENDERS) -> Confusion:
 
 
 def _entropy(shares: FloatArray) -> FloatArray:
-    """Over log k, with 0 log 0 = 0."""
+    """The entropy over log k, with 0 log 0 = 0."""
     terms = shares * np.log(np.where(shares > 0, shares, 1))
     return np.asarray(-terms.sum(axis=-1) / np.log(shares.shape[-1]))
 
@@ -41,7 +41,7 @@ def test_two_groups_have_a_closed_form(male: int, expected: float) -> None:
 
 
 def test_the_interior_is_the_exact_inverse() -> None:
-    """And the adjusted count: C^T pi = r has one solution, found by linear algebra."""
+    """In the interior, the result is the exact inverse: the only solution of C^T pi = r."""
     truth = np.array([0.5, 0.2, 0.2, 0.1])
     counts = 10_000 * truth @ RATES
     inverse = np.linalg.solve(RATES.T, counts / counts.sum())

@@ -1,4 +1,4 @@
-"""Copies at temperature 0, counted by hand."""
+"""Repeated answers at temperature 0, counted by hand."""
 
 from __future__ import annotations
 

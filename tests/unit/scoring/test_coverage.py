@@ -1,4 +1,4 @@
-"""A small version of the coverage benchmark: the intervals hold the truth as often as they say."""
+"""A small version of the coverage benchmark: intervals contain the truth as often as they should."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_intervals_cover_where_scenarios_differ_in_every_mode(k: int, mode: Mode
 
 @pytest.mark.slow
 def test_intervals_of_many_answers_are_not_too_wide() -> None:
-    """At the interior the nominal 95 % is met from above, too, and widths shrink with the root of n."""
+    """Away from 0 and 1, coverage is not far above 95 %, and widths shrink with the root of n."""
     small, large = row("strong", 4, 100, runs=500), row("strong", 4, 10_000, runs=500)
     assert large.coverage == pytest.approx(np.full(5, 0.95), abs=0.03)
     assert small.width[:4] / large.width[:4] == pytest.approx(np.full(4, 10), rel=0.1)

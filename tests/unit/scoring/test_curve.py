@@ -1,4 +1,4 @@
-"""The trade-off curve and the global distance to it, against brute force."""
+"""The trade-off curve and the distance to it, compared with brute force."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _height(x: Floats, k: int) -> Floats:
 
 
 def _brute(a: float, e: float, k: int) -> float:
-    """The least of the grid's local minima, each refined eight times."""
+    """The distance by brute force: the smallest local minimum on a grid, refined eight times."""
     square = (GRID - a) ** 2 + (_height(GRID, k) - e) ** 2
     padded = np.concatenate([[np.inf], square, [np.inf]])
     dips = np.flatnonzero((square <= padded[:-2]) & (square <= padded[2:]))

@@ -1,4 +1,4 @@
-"""What choices depend on: by hand, against plain loops, and against answers tallied one by one."""
+"""Dependence of choices on conditions: by hand, and compared with plain loops and single answers."""
 
 from __future__ import annotations
 

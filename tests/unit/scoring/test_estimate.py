@@ -1,4 +1,4 @@
-"""Centres, errors and bounds of every metric, and what is not estimable."""
+"""Centres, errors and bounds of all metrics, and metrics that cannot be estimated."""
 
 from __future__ import annotations
 
@@ -231,7 +231,7 @@ def test_the_difference_of_extremes_is_bounded_by_all_pairs_of_values() -> None:
 
 
 def test_missing_answers_move_both_extremes_apart() -> None:
-    """They are no chance: .02 and .03 add, beside the root of the squared errors."""
+    """Missing answers are no random errors: .02 and .03 add up, in addition to the root of the squared errors."""
     sides = _extremes([0.6], 0.03, smallest=True, lost=0.02), _extremes([0.5], 0.04, smallest=True, lost=0.03)
     difference = _difference(*sides)
     assert difference.lower() == pytest.approx(0.1 - 0.05 - Z * 0.05)
@@ -264,6 +264,6 @@ def test_equal_extremes_seldom_differ(
 
 
 def _with_scenarios(counts: ArrayLike) -> Tally:
-    """A tally of counts (S, 2, scenarios, k)."""
+    """A tally with counts (S, 2, scenarios, k)."""
     scenarios = np.array(counts)
     return tally(scenarios.sum(axis=2), scenarios=scenarios)

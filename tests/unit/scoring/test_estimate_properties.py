@@ -1,4 +1,4 @@
-"""What holds for the estimates of any counts: indifference to names and order, and bounds in order."""
+"""Properties of estimates for any counts: invariance to names and order, and ordered bounds."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def tallies(draw: st.DrawFn) -> Tally:
 
 
 def _numbers(tally: Tally) -> list[float]:
-    """Centres and errors of both kinds of interval; what is missing left out."""
+    """The centres and errors of both kinds of interval that exist."""
     by_interval = [estimate(tally), estimate(tally, interval="scenarios")]
     estimates = [
         estimated
@@ -93,10 +93,10 @@ def test_the_plugin_value_lies_within_the_worst_and_the_best_case(observed: Tall
         for metric in applying("subjective", "random")
         if not isinstance(metric, (Largest, Within))
     ):
-        low, high = tally_metric(metric).ends(none_lost)
+        low, high = tally_metric(metric).range_if_missing(none_lost)
         value = tally_metric(metric).plugin(none_lost)
         assert low - 1e-9 <= value <= high + 1e-9
         if metric != "distance":
-            wider_low, wider_high = tally_metric(metric).ends(observed)
+            wider_low, wider_high = tally_metric(metric).range_if_missing(observed)
             assert wider_low <= low + 1e-9
             assert wider_high >= high - 1e-9

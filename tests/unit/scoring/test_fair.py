@@ -1,4 +1,4 @@
-"""S_E, S_KLD and S_fair: the authors' worked examples and cases worked out by hand."""
+"""S_E, S_KLD and S_fair: the authors' examples, and cases computed by hand."""
 
 from __future__ import annotations
 

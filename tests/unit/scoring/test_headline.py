@@ -1,4 +1,4 @@
-"""A model in three numbers, per attribute and over all."""
+"""The three main scores of a model, per attribute and over all attributes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Table 3 from tallies, by hand."""
+"""Influence of contexts (Table 3), computed by hand."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _rows(*tallies: Tally) -> dict[str, Score]:
 def _columns(
     stated: Tally, plain: Tally | None = None, *, estimator: Estimator = "corrected"
 ) -> dict[str, ColumnOfInfluence]:
-    """What gates judge of a context, by word."""
+    """The values of a context that gates judge, by word."""
     return {column.word: column for column in influences(stated, plain, estimator=estimator)}
 
 
@@ -235,13 +235,13 @@ def test_the_least_and_the_most_that_influence_could_be() -> None:
     plain = tally([[[12, 18]] * 2], [[0, 0]], refused=[[10, 10]], context="base")
     stated = tally([[[18, 12]] * 2], [[0, 0]], refused=[[10, 10]], context="told", background="truth")
     for column in _columns(stated, plain).values():
-        assert column.ends[0] == pytest.approx((18 / 40 - 0.5, 28 / 40 - 0.5))
-        assert column.ends[1] == pytest.approx(((18 - 22) / 40, (28 - 12) / 40))
+        assert column.ranges_if_missing[0] == pytest.approx((18 / 40 - 0.5, 28 / 40 - 0.5))
+        assert column.ranges_if_missing[1] == pytest.approx(((18 - 22) / 40, (28 - 12) / 40))
     in_group = tally([[[15, 15]] * 2], context="in_group", background="random", named=[[30, 30]],
                      matched=[[20, 10]], refused=[[10, 10]])  # fmt: skip
     # Named where it is good: 20 to 30 of 40; spared where it is bad: 20 to 30 of 40 as well.
     for column in _columns(in_group).values():
-        assert column.ends[1] == pytest.approx((20 / 40 - 0.5, 30 / 40 - 0.5))
+        assert column.ranges_if_missing[1] == pytest.approx((20 / 40 - 0.5, 30 / 40 - 0.5))
 
 
 def test_mass_outside_the_letters_may_have_followed_the_context_or_not() -> None:
@@ -255,7 +255,7 @@ def test_mass_outside_the_letters_may_have_followed_the_context_or_not() -> None
         outside=np.array([[4.0, 2], [2, 4]]),
     )
     (column,) = _columns(observed).values()
-    assert column.ends[1] == pytest.approx((0.25 - 0.5, 0.75 - 0.5))
+    assert column.ranges_if_missing[1] == pytest.approx((0.25 - 0.5, 0.75 - 0.5))
 
 
 def test_matches_vary_with_the_group_that_is_named_even_if_answers_do_not() -> None:
@@ -286,4 +286,4 @@ def test_answers_without_the_effect_of_letters_are_used_for_the_value_and_its_er
     assert summary.value == pytest.approx(30 / 40 - 0.5)
     assert summary.corrected == pytest.approx(28 / 40 - 0.5)
     judged = _columns(stated, tally([[[20, 20]] * 2], [[0, 0]]))["highest"]
-    assert judged.ends[1] == pytest.approx((28 / 50 - 0.5, 38 / 50 - 0.5))
+    assert judged.ranges_if_missing[1] == pytest.approx((28 / 50 - 0.5, 38 / 50 - 0.5))

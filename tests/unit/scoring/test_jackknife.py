@@ -1,4 +1,4 @@
-"""The closed forms of the jackknife against leaving out one answer at a time."""
+"""The closed forms of the jackknife, compared with leaving out one answer at a time."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _likeness(high: list[int], low: list[int]) -> float:
 
 
 def _leaving_one_out(counts: list[int]) -> list[list[int]]:
-    """The counts without each single answer, one entry per answer."""
+    """The counts without one answer, for each answer."""
     return [
         [c - (index == group) for index, c in enumerate(counts)]
         for group, answers in enumerate(counts)

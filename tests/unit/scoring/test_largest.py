@@ -1,4 +1,4 @@
-"""The worst topic and the worst refusal: values and bounds by hand, and what more answers could decide."""
+"""The worst topic and the worst refusal rate: values and bounds by hand, and undecided topics."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SKEWED = [[[54, 6, 6, 6], EVEN], [[20, 16, 18, 18], [19, 17, 18, 18]]]
 
 
 def wilson(share: float, n: int, z: float) -> float:
-    """The root of (p - share)^2 = z^2 p (1 - p) / n on the side of z."""
+    """Wilson's bound by its definition: the root of (p - share)^2 = z^2 p (1 - p) / n on the side of z."""
     a, b, c = n + z * z, -(2 * n * share + z * z), n * share * share
     return (-b + (1 if z > 0 else -1) * sqrt(b * b - 4 * a * c)) / (2 * a)
 
@@ -58,7 +58,7 @@ def test_missing_answers_are_counted_at_their_worst() -> None:
     worst_topic = estimate(observed)["worst_topic"]
     assert worst_topic.plugin == pytest.approx(27 / 72 - 1 / 4)
     assert worst_topic.upper(0.05) == pytest.approx(wilson(0.55, 100, z(0.05)) - 1 / 4)
-    assert tally_metric("worst_topic").ends(observed) == pytest.approx((0.02, 0.30))
+    assert tally_metric("worst_topic").range_if_missing(observed) == pytest.approx((0.02, 0.30))
 
 
 def test_only_judgements_have_topics_that_are_off() -> None:

@@ -1,4 +1,4 @@
-"""What reports say about pictures that show nobody, or several people."""
+"""Notes in reports about pictures that show nobody, or several people."""
 
 from __future__ import annotations
 

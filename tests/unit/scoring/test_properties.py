@@ -1,4 +1,4 @@
-"""What holds for any counts: bounds, and indifference to names, order and size."""
+"""Properties of scores for any counts: bounds, and invariance to names, order and size."""
 
 from __future__ import annotations
 

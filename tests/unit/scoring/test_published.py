@@ -1,4 +1,4 @@
-"""The authors' scripts, departure by departure."""
+"""The published-code estimator: each way in which the authors' scripts differ from the paper."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every figure in docs/published_tables.md is what the code gives for the paper's printed cells."""
+"""Every figure in docs/published_tables.md follows from the paper's printed cells with our code."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ Rows = list[list[Piece]]
 
 
 class _Check(NamedTuple):
-    """One printed figure against ours; ``rounding`` is how far apart printing to 0.01 can put them."""
+    """A printed figure and ours; ``rounding`` is the largest difference that printing to 0.01 can cause."""
 
     where: str
     printed: float

@@ -1,4 +1,4 @@
-"""What a fair model scores in expectation, against full enumeration and the study's simulations."""
+"""The expected scores of a fair model, compared with full enumeration and the study's simulations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.unit.scoring.builders import tally, tally_metric
 
 
 def _all_counts(n: int, k: int) -> Iterator[tuple[tuple[int, ...], float]]:
-    """Every way n answers fall on k groups, with its probability under a fair model."""
+    """All counts of n answers for k groups, with their probabilities under a fair model."""
     for counts in product(range(n + 1), repeat=k):
         if sum(counts) == n:
             yield counts, factorial(n) / prod(map(factorial, counts)) / k**n

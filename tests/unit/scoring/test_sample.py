@@ -1,4 +1,4 @@
-"""Answers as shares: design effect, smoothing and bias, whether groups are drawn or have probabilities."""
+"""Samples of answers: design effect, smoothing and bias, with drawn groups and with probabilities."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def multinomial(counts: np.ndarray) -> np.ndarray:
 
 
 def test_groups_that_are_drawn_have_the_covariance_of_the_multinomial() -> None:
-    """ReportInputs or measured, that covariance makes no difference."""
+    """Drawn groups give the same results if their multinomial covariance is given as a measured one."""
     firm = np.ones(TRUTH.shape, np.bool_)
     drawn = jack_delta(Sample(COUNTS), TRUTH, firm=firm)
     measured = jack_delta(Sample(COUNTS, multinomial(COUNTS)), TRUTH, firm=firm)
@@ -47,7 +47,7 @@ def test_smoothing_adds_half_a_drawn_answer_times_the_design_effect() -> None:
 
 
 def test_answers_that_never_vary_and_leave_groups_out_are_finite() -> None:
-    """Nobody of a group is ever chosen: its share is smoothed all the same, and no logarithm is infinite."""
+    """The share of a group that is never chosen is smoothed, so that no logarithm is infinite."""
     still = Sample(np.array([[[14.4, 9.6, 0, 0], [0, 0, 12, 12]]]), np.zeros((1, 2, 4, 4)))
     joint = jack_delta(still, np.array([[0, 1]]), firm=np.ones((1, 2), np.bool_))
     assert np.isfinite(joint.covariance[:3, :3]).all()
@@ -62,7 +62,7 @@ def test_a_share_is_at_least_as_precise_as_that_of_drawn_groups() -> None:
 
 
 def test_answers_that_never_vary_have_no_bias() -> None:
-    """A model whose probabilities are the same in each query: the plug-in is right, and the error 0."""
+    """If probabilities are the same in all queries, the plug-in has no bias, and the error is 0."""
     counts = np.array([[[14.4, 9.6], [6.0, 18.0]]])
     still = Sample(counts, np.zeros((1, 2, 2, 2)))
     entropies = [-(0.6 * np.log(0.6) + 0.4 * np.log(0.4)), -(0.25 * np.log(0.25) + 0.75 * np.log(0.75))]

@@ -1,4 +1,4 @@
-"""Counts to shares, and what cannot be counts."""
+"""Converting counts to shares, and invalid counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The delta method against derivatives taken numerically and against simulation."""
+"""The delta method, compared with numerical derivatives and with simulation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records to tallies: what is counted where, and what is not lost on the way."""
+"""From records to tallies: where answers are counted, and that none is lost."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_tallies_come_in_the_checklists_order_and_have_its_labels() -> None:
 
 
 def test_every_planned_tally_is_there_without_a_single_record() -> None:
-    """A model that never answered must not vanish from what is judged."""
+    """Without records, all planned tallies exist: a model without answers must still be judged."""
     tallies = _tabulate([], models=("one", "two"))
     assert [tally.model for tally in tallies] == ["one"] * 10 + ["two"] * 10
     assert all(tally.asked.sum() == tally.answered.sum() == 0 and tally.statistics for tally in tallies)

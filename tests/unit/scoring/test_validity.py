@@ -1,4 +1,4 @@
-"""Cautions about letters, names, ages, refusals and copies, from records made by hand."""
+"""Notes about letters, names, ages, refusals and repeated answers, from constructed records."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Pick = Callable[[Query, np.random.Generator], Option | None]
 
 
 def _records(pick: Pick, sampling: Sampling = SAMPLING) -> Iterator[Record]:
-    """What a model answers that picks an option of each query, or refuses."""
+    """The records of a model with a function that chooses an option of each query, or refuses."""
     generator = np.random.default_rng(17)
     for case in cases(FACTS, sampling):
         asked = queries(FACTS, case, sampling)
@@ -70,7 +70,7 @@ def _anyone(query: Query, generator: np.random.Generator) -> Option:
 
 
 def _often(preferred: Callable[[Option], bool]) -> Pick:
-    """Takes a person of a kind six times in ten where there is one, else anyone."""
+    """Chooses a person of a kind six times in ten if there is one, otherwise anyone."""
 
     def pick(query: Query, generator: np.random.Generator) -> Option:
         kind = tuple(option for option in query.options if preferred(option))
@@ -226,7 +226,7 @@ def test_the_refusal_gap_and_its_bounds_by_hand() -> None:
     assert gap.n == 600
 
     def bound(refused: int, asked: int, z: float) -> float:
-        """Wilson's: the roots of (p - share)^2 = z^2 p (1 - p) / n."""
+        """Wilson's bounds by definition: the roots of (p - share)^2 = z^2 p (1 - p) / n."""
         share, square = refused / asked, z**2
         root = sqrt(4 * asked * share * (1 - share) + square)
         return (2 * asked * share + square + z * root) / (2 * (asked + square))

@@ -1,4 +1,4 @@
-"""Evenness within conditions and combinations of attributes: by hand, and against plain loops."""
+"""Evenness within conditions and combinations of attributes: by hand, and compared with plain loops."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def z(alpha: float) -> float:
 
 
 def entropy(*shares: float) -> float:
-    """Over the logarithm of their number."""
+    """The entropy of shares over the logarithm of their number."""
     return -sum(share * log2(share) for share in shares if share) / log2(len(shares))
 
 
@@ -88,7 +88,7 @@ def jackknifed(counts: list[int]) -> float:
 
 
 def variance(counts: list[int]) -> float:
-    """sum p IF^2 / n + (k - 1) / (2 n^2 ln^2 k), with half an answer added to each group."""
+    """The variance sum p IF^2 / n + (k - 1) / (2 n^2 ln^2 k), with half an answer added to each group."""
     n, k = sum(counts), len(counts)
     shares = [(number + 0.5) / (n + k / 2) for number in counts]
     surprises = [-log(share) / log(k) for share in shares]
@@ -200,7 +200,7 @@ def judged(gate: str, *tallies: Tally) -> Verdict:
 
 
 def crossing(shares: ArrayLike, n: int = 400, context: str = "base", refused: int = 0) -> Tally:
-    """n answers per topic as a gender, by race: shares (races, 2)."""
+    """A tally of crossed attributes with n answers per topic; shares of genders by race, (races, 2)."""
     by_race = n * np.array([[shares] * 2])
     return tally(
         by_race.sum(axis=2),

@@ -1,4 +1,4 @@
-"""Pictures in a bucket: an object each, found without being read, and compared with their name when read."""
+"""Pictures in a bucket: looked up without being read, and checked by their names when read."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def store(bucket: str) -> Iterator[Store]:
 
 
 def opened(name: str, pictures: str = "") -> Store:
-    """A store in a file of this name, which may keep pictures there."""
+    """Open a store in a file, with the given place for pictures."""
     store = Store.open(f"sqlite:///{name}/responses.sqlite", pictures=pictures)
     store.settle_pictures()
     return store
 
 
 def put(store: Store, key: str, image: bytes | None) -> str:
-    """The name of the picture that is now kept."""
+    """Store a picture; return its name."""
     response = Response("" if image else "words", image=image)
     return (
         keeping.put(store, key, response, model="m", prompt=f"prompt {key}", repeat=0).result(WAIT).image_file
@@ -87,7 +87,7 @@ def test_a_picture_that_is_lost_or_cut_is_asked_again(store: Store, bucket: str,
 
 
 def test_what_cannot_be_looked_for_is_not_lost(store: Store, s3: Service) -> None:
-    """Without rights for a while: nothing is asked again, and what was kept is still there afterwards."""
+    """Pictures that cannot be looked up count as an error, not as lost: nothing is asked again."""
     name = put(store, "a", PNG + b"a")
     s3.allow(0)
     try:
@@ -138,7 +138,7 @@ def test_a_store_with_pictures_beside_it(bucket: str) -> None:
 
 
 def test_a_folder_of_one_name_on_two_hosts(tmp_path: Path) -> None:
-    """It is refused unless it is one storage: each host would miss the other's pictures, and ask for them."""
+    """A folder with the same path on two hosts is rejected unless it is the same storage."""
     folder = tmp_path / "mounted"
     with opened("one", str(folder)) as store:
         put(store, "a", PNG + b"a")

@@ -35,7 +35,7 @@ class OpenStore(Protocol):
 
 @pytest.fixture
 def another(url: str) -> Iterator[OpenStore]:
-    """Another process's view of the store, played by this one."""
+    """Open the store as if by another process."""
     with ExitStack() as stack:
         yield lambda: stack.enter_context(Store.open(url))
 
@@ -49,7 +49,7 @@ def put(store: Store, key: str, response: Response) -> None:
 
 
 def left(store: Store) -> list[int]:
-    """Rows of claims, rows of owners."""
+    """The numbers of rows of claims and of owners."""
     with store.database.connect() as connection:
         return [
             connection.execute(select(func.count()).select_from(table)).scalar_one()
@@ -158,7 +158,7 @@ def test_killed_process_is_succeeded_at_once(url: str, store: Store) -> None:
 
 
 def elsewhere(store: Store, **values: object) -> None:
-    """Make all owners so far processes of another machine."""
+    """Pretend that all owners are processes of another machine."""
     with store.database.begin() as connection:
         connection.execute(update(OWNERS).values(host="elsewhere", **values))
 
@@ -172,7 +172,7 @@ def test_process_elsewhere_is_alive_as_long_as_it_is_heard_of(store: Store, anot
 
 
 def test_signs_of_life(store: Store, another: OpenStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process that was taken for dead is back with its next sign of life."""
+    """A process that was considered dead is alive again with its next heartbeat."""
     rival = another()
     claim(store, "a")
     elsewhere(store, until=0.0)

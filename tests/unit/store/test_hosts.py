@@ -1,6 +1,6 @@
-"""Processes that take themselves for several hosts, on one PostgreSQL store.
+"""Several hosts (simulated by processes) with one PostgreSQL store.
 
-Apart from pytester, which would unload the driver behind other tests.
+Without pytester, which would unload the driver that other tests use.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pytest_factorfair.store import SharedLimits, Store, claims
 from pytest_factorfair.store.pictures import Folder, Picture
 from tests import keeping
 from tests.bucket import Service
-from tests.project import DATA, FEW_PORTRAITS
+from tests.project import DATA, FEW_PORTRAITS, program
 
 WAIT = 120
 HOUR = 3600.0
@@ -35,51 +35,7 @@ PORTRAITS: dict[str, Any] = {
 }  # fmt: skip
 PICTURES = 8 * 8
 
-HOST = """
-import asyncio, errno, hashlib, json, os, sys, time
-from pathlib import Path
-from pytest_factorfair import process, run
-from pytest_factorfair.domain import Response
-from pytest_factorfair.errors import BudgetError, StoreError
-from pytest_factorfair.pictures.cards import paint
-
-name, ahead, order = sys.argv[1], float(sys.argv[2]), json.loads(sys.argv[3])
-process.host = lambda: name
-clock = time.time
-time.time = lambda: clock() + ahead
-draws, room = order.pop("draws", False), order.pop("room", 10**9)
-asked = open("asked", "a", buffering=1)
-fsync = os.fsync
-
-def full(file):
-    global room
-    room -= 1
-    if room < 0:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    fsync(file)
-
-os.fsync = full
-
-class Model:
-    identity, endpoint, parallel = {"provider": "test", "model": "m"}, "here", 8
-
-    async def ask(self, request):
-        while not Path("go").exists():  # all hosts have begun
-            await asyncio.sleep(0.01)
-        key = hashlib.sha256(repr((request.prompt, request.repeat, request.seed)).encode()).hexdigest()
-        asked.write(f"{name} {key}\\n")
-        if draws:
-            return Response("", image=paint({"race": 1, "gender": 1}, seed=int(key[:8], 16)))
-        return Response("A.")
-
-    async def close(self):
-        pass
-
-try:
-    run({"m": Model()}, report=name, **order)
-except (BudgetError, StoreError) as error:
-    print(error)
-"""
+HOST = program("store_host")
 
 
 class Ask(Protocol):
@@ -111,7 +67,7 @@ def ask(database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ask:
 
 
 def begun(database: str) -> int:
-    """How many hosts have begun a run that goes on."""
+    """The number of hosts with an active run."""
     engine = sqlalchemy.create_engine(database)
     try:
         with engine.connect() as connection:
@@ -125,12 +81,12 @@ def begun(database: str) -> int:
 
 
 def asked_for() -> Counter[str]:
-    """How often each key was asked for, on whichever host."""
+    """How often each key was asked for, on all hosts."""
     return Counter(line.split()[1] for line in Path("asked").read_text().splitlines())
 
 
 def rows(database: str) -> list[tuple[str, int]]:
-    """The pictures that the rows of the store name, "" without one, and their sizes."""
+    """The pictures and sizes in the rows of the store; "" for a row without a picture."""
     engine = sqlalchemy.create_engine(database)
     with engine.connect() as connection:
         rows = connection.execute(sqlalchemy.text("select picture, picture_size from responses")).all()
@@ -151,7 +107,7 @@ def test_limits_are_shared_and_each_key_is_asked_once(ask: Ask, database: str) -
 
 @pytest.mark.slow
 def test_pictures_are_drawn_once_and_found_by_url(ask: Ask, database: str, bucket: str, s3: Service) -> None:
-    """And neither host takes the other for dead, nor the run for over, nor waits for an hour."""
+    """Pictures are generated once and found by URL; no host considers the other dead or the run finished."""
     limits = {"run": "nightly", "max_minutes": 30, "max_rpm": 60_000}
     ended = ask({"ahead": HOUR}, {}, draws=True, pictures=bucket, **limits, **PORTRAITS)
     assert ended == ["", ""]

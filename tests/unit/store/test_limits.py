@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
@@ -18,27 +19,12 @@ from pytest_factorfair.errors import InputError, StoreError
 from pytest_factorfair.store import SharedLimits, Store
 from pytest_factorfair.store.schema import ACCOUNTS, ENDPOINTS, OWNERS, RUNS
 from tests import forkserver
+from tests.project import program
 
 WAIT = 30
 HERE = "here"
 
-TAKE_ALL = """
-import sys
-from pytest_factorfair.domain import Ceilings, Grant, Wish
-from pytest_factorfair.store import SharedLimits, Store
-url, session, calls, cost, max_calls = sys.argv[1:]
-ceilings = Ceilings(calls=int(calls) or None, cost=float(cost) or None)
-with Store.open(url) as store:
-    limits, taken = SharedLimits.join(store, ceilings, run="", session=session), 0
-    wish = Wish("here", float(cost) * 0.6, 0.0, lambda number: 1.0)
-    while taken < int(max_calls) and isinstance(limits.take(wish).result(), Grant):
-        taken += 1
-    print(taken, flush=True)
-    if cost != "0":
-        import os
-        os._exit(0)  # with calls in flight
-    limits.close()
-"""
+TAKE_ALL = program("take_all")
 
 
 class Begin(Protocol):
@@ -51,7 +37,7 @@ class BeginAlone(Protocol):
 
 @pytest.fixture
 def begin(store: Store) -> Iterator[Begin]:
-    """Starts sessions, which end with the test."""
+    """A function that starts sessions, which end with the test."""
     with ExitStack() as stack:
 
         def begun(now: float = 0.0, run: str = "", **ceilings: Any) -> SharedLimits:
@@ -80,8 +66,14 @@ def begin_alone(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Begi
         yield begun
 
 
+def report(limits: Limits, change: Callable[[Health], Health]) -> Health:
+    health = limits.report(HERE, change)
+    return health.result(WAIT) if isinstance(health, Future) else health
+
+
 def take(limits: Limits, *, estimate: float | None = 0.0, now: float = 0.0, endpoint: str = HERE) -> Decision:
-    return limits.take(Wish(endpoint, estimate, now, lambda _: 8.0)).result(WAIT)
+    decision = limits.take(Wish(endpoint, estimate, now, lambda _: 8.0))
+    return decision.result(WAIT) if isinstance(decision, Future) else decision
 
 
 def granted(limits: Limits, *, estimate: float | None = 0.0, now: float = 0.0) -> Grant:
@@ -102,7 +94,7 @@ def settle(limits: Limits, grant: Grant, cost: float) -> None:
 
 
 def rows(store: Store) -> list[int]:
-    """Of runs, accounts, endpoints and owners."""
+    """The numbers of rows of runs, accounts, endpoints and owners."""
     tables = (RUNS, ACCOUNTS, ENDPOINTS, OWNERS)
     with store.database.connect() as connection:
         return [connection.execute(select(func.count()).select_from(table)).scalar_one() for table in tables]
@@ -193,7 +185,7 @@ def test_minutes_count_from_the_beginning(begin_alone: BeginAlone) -> None:
 
 
 def test_pace_is_kept_without_saving_up(begin_alone: BeginAlone) -> None:
-    """120 a minute: one every half second, and a quiet time earns nothing."""
+    """The pace of 120 a minute is a call every half second; pauses do not allow a burst."""
     limits = begin_alone(rpm=120)
     assert [granted(limits, now=moment).wait for moment in (10.0, 10.0, 10.2)] == pytest.approx([0, 0.5, 0.8])
     assert [granted(limits, now=100.0).wait for _ in range(3)] == pytest.approx([0, 0.5, 1.0])
@@ -267,7 +259,7 @@ def test_a_failed_call_that_may_have_been_billed_is_taken_as_spent(begin_alone: 
 
 
 def test_the_account_of_all_processes(store: Store, begin: Begin) -> None:
-    """Calls in flight count at what is set aside for them."""
+    """The account of all processes; calls in flight count with the cost reserved for them."""
     limits = begin()
     joined = SharedLimits.join(store, Ceilings(), run="", session=limits.session)
     assert joined is not None
@@ -328,7 +320,7 @@ def test_worker_of_another_store(store: Store) -> None:
 
 
 def test_session_whose_rows_were_deleted(store: Store, begin: Begin) -> None:
-    """A host that was not heard of for a while, say, for which the next run swept up."""
+    """A session whose rows were deleted, e.g. of a host that gave no heartbeat for a while."""
     limits = begin(calls=5)
     with store.database.begin() as connection:
         connection.execute(ACCOUNTS.delete())
@@ -355,7 +347,7 @@ def test_processes_share_what_they_know_of_an_endpoint(store: Store, begin: Begi
         (sibling, 50.0, 20.0, False),
     ):
         change = partial(Health.closed, until=until, now=now, throttled=throttled)
-        reporter.report(HERE, change).result(WAIT)
+        report(reporter, change)
     (health,) = session.endpoints
     assert (health.waited, health.throttled) == (35.0, 2)  # from 15 to 50, each second once
     assert take(sibling, now=20.0) == Later(30.0)
@@ -364,7 +356,7 @@ def test_processes_share_what_they_know_of_an_endpoint(store: Store, begin: Begi
         failure = partial(
             Health.after_failure, cause="503", now=60.0 + number, is_new=True, alike=3, opens=True
         )
-        sibling.report(HERE, failure).result(WAIT)
+        report(sibling, failure)
     health = session.health(HERE).result(WAIT)
     assert (health.failing, health.since) == (3, 60.0)
     granted(session, now=62.0)  # the one call that tries it
@@ -381,7 +373,7 @@ def test_rejections_alike_in_a_row_are_counted(begin_alone: BeginAlone) -> None:
     limits = begin_alone()
     granted(limits)
     counts = [
-        limits.report(HERE, partial(Health.after_rejection, kind=kind, cause="why")).result(WAIT).rejected
+        report(limits, partial(Health.after_rejection, kind=kind, cause="why")).rejected
         for kind in ("400", "400", "403", "400")
     ]
     assert counts == [1, 2, 1, 1]

@@ -1,4 +1,4 @@
-"""Each reason why a key has no response, from calls stored by hand."""
+"""All reasons why a key has no response."""
 
 from __future__ import annotations
 

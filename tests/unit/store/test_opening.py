@@ -118,7 +118,7 @@ def test_store_of_another_version_is_left_as_it_is(tmp_path: Path, version: str)
 
 
 def test_file_system_without_locks(tmp_path: Path) -> None:
-    """SQLite then takes every file for locked, also the one that nobody else can know."""
+    """On a file system without locks, SQLite reports even a new file as locked."""
     lockers = []
 
     def lock(connection: sqlite3.Connection, _: object) -> None:

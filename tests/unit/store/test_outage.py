@@ -1,4 +1,4 @@
-"""One patience with a store, whoever asks it and however often."""
+"""Outages of a store: one time limit for all callers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pytest_factorfair.store.outage import Outage
 
 
 class Disk:
-    """Fails so often before it works; without a number, for ever."""
+    """A disk that fails a number of times before it works; without a number, always."""
 
     def __init__(self, failures: int | None = None) -> None:
         self.attempts = 0

@@ -1,4 +1,4 @@
-"""Pictures beside the store: whole before their row, by hash, and asked for again where they are lost."""
+"""Pictures next to the store: complete before their row, named by hash, asked for again if lost."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ from pytest_factorfair.errors import PictureError, StoreError
 from pytest_factorfair.store import Store
 from pytest_factorfair.store.pictures import Folder, Picture, file_of
 from tests import forkserver, keeping
+from tests.project import program
 
 WAIT = 30
 PNG, JPG, WEBP = b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff\xe0", b"RIFF\x00\x00\x00\x00WEBP"
 
 
 def picture(number: int = 0) -> bytes:
-    """Something that begins as a PNG does; the store does not look further."""
+    """Bytes that begin like a PNG; the store does not check more."""
     return PNG + b"picture %d" % number
 
 
@@ -128,7 +129,7 @@ def test_row_without_its_picture_is_asked_again(store: Store, file: Path, harm: 
 
 
 def test_no_picture_is_read_to_know_that_it_is_there(store: Store, file: Path) -> None:
-    """Millions of pictures are terabytes: only what is seen of a file without opening it is looked at."""
+    """Pictures are looked up without being read, because millions of them are terabytes."""
     name = put(store, "k", picture(1)).image_file
     (file.parent / "images" / name).write_bytes(picture(3))  # as large, and another
     assert store.count(["k"]) == 1
@@ -172,7 +173,7 @@ def test_picture_that_a_model_has_kept_itself(store: Store) -> None:
 
 
 def test_pictures_are_read_ahead_in_order(tmp_path: Path) -> None:
-    """As far as the place reads at once: from a bucket, one after the other would take a minute for a thousand."""
+    """Pictures are read in advance, in order, as many as the place reads at once."""
     together = threading.Barrier(Folder.at_once, timeout=WAIT)
 
     class Far(Folder):
@@ -211,24 +212,7 @@ def test_pictures_do_not_stay_in_memory(store: Store) -> None:
     assert allocated < 4 * size
 
 
-FILL = """
-import resource, sys
-from pytest_factorfair.domain import Response
-from pytest_factorfair.errors import StoreError
-from pytest_factorfair.store import Store
-from tests import keeping
-png = bytes([137]) + b"PNG" + bytes([13, 10, 26, 10])
-store = Store.open(sys.argv[1], patience=0.1)
-keeping.put(store, "first", Response("", image=png + b"1"), model="m", prompt="p", repeat=0).result()
-sys.dont_write_bytecode = True  # what is imported under the limit would be cached cut off
-resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))  # no file may grow beyond: as on a full disk
-for size in (1, 400_000, 2):
-    try:
-        keeping.put(store, f"k{size}", Response("", image=png * size), model="m", prompt="p", repeat=0).result()
-    except StoreError as error:
-        print(error)
-store.close()
-"""
+FILL = program("fill_disk_with_pictures")
 
 
 def test_full_disk(url: str, file: Path) -> None:
@@ -255,21 +239,7 @@ def test_folder_that_takes_nothing(store: Store, file: Path) -> None:
     assert store.count(["k"]) == 0
 
 
-FLOOD = """
-import os, sys
-from pytest_factorfair.domain import Response
-from pytest_factorfair.store import Store
-from tests import keeping
-store, worker = Store.open(sys.argv[1]), sys.argv[2]
-png = bytes([137]) + b"PNG" + bytes([13, 10, 26, 10])
-for number in range(10**9):
-    key = f"{worker}-{number}"
-    image = png + key.encode() * 2000
-    done = keeping.put(store, key, Response("", image=image), model="m", prompt="p", repeat=number)
-    done.add_done_callback(lambda _, key=key: os.write(1, key.encode() + b"\\n"))
-    if number % 20 == 0:
-        done.result()
-"""
+FLOOD = program("flood_of_pictures")
 
 
 def test_kill_leaves_no_row_without_its_picture_and_loses_none(url: str, file: Path) -> None:
@@ -300,18 +270,7 @@ def test_kill_leaves_no_row_without_its_picture_and_loses_none(url: str, file: P
     assert {file_of(PNG + key.encode() * 2000) for key in committed} <= set(rows.values())
 
 
-APPEND = """
-import sys
-from pathlib import Path
-from pytest_factorfair.store.pictures import Folder, Picture
-pictures, worker = Folder(Path(sys.argv[1])), sys.argv[2]
-sys.stdin.readline()  # all start together
-png = bytes([137]) + b"PNG" + bytes([13, 10, 26, 10])
-from pytest_factorfair.store.pictures import file_of
-for number in range(50):
-    name = file_of(png + b"same")
-    pictures.keep([Picture(name, png + b"same", {"key": f"{worker}-{number}", "prompt": "long " * 2000})])
-"""
+APPEND = program("append_to_manifest")
 
 
 def test_lines_of_several_processes_stay_whole(tmp_path: Path) -> None:

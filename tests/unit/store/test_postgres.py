@@ -1,4 +1,4 @@
-"""What is PostgreSQL's own: another's tables, another's version, and a connection that is lost."""
+"""Behaviour specific to PostgreSQL: foreign tables, other versions, and lost connections."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_no_server() -> None:
 
 
 def test_restart_is_waited_for(database: str, postgres_folder: str) -> None:
-    """What is asked of the store while the server is away is done once it is back."""
+    """Operations during a restart of the server are completed once it is back."""
     with Store.open(database) as store:
         store.claim(["claimed", "put"]).result(WAIT)
         put(store, "put")
@@ -77,7 +77,7 @@ def test_restart_is_waited_for(database: str, postgres_folder: str) -> None:
 
 
 def test_grants_whose_connection_is_lost_are_taken_once(database: str) -> None:
-    """The server ends the connection after the calls were taken, before they are on the account."""
+    """Grants are taken once if the connection is lost after the calls were taken, before they are on the account."""
     server = sqlalchemy.create_engine(database)
     wishes = [Wish("here", None, 0.0, float)] * 3
     with Store.open(database) as store, closing(SharedLimits.begin(store, Ceilings(calls=5))) as limits:

@@ -1,4 +1,4 @@
-"""Several processes on one file, and one that is killed."""
+"""Several processes with one file, one of which is killed."""
 
 from __future__ import annotations
 
@@ -7,39 +7,14 @@ from pathlib import Path
 
 from pytest_factorfair.store import Store
 from tests import forkserver
+from tests.project import program
 
 WORKERS = 8
 ROWS = 150
 
-INSERTS = """
-import sys
-from pytest_factorfair.domain import Response
-from pytest_factorfair.store import Store
-from tests import keeping
-url, worker, rows = sys.argv[1], sys.argv[2], int(sys.argv[3])
-sys.stdin.readline()  # all start together
-with Store.open(url) as store:
-    waiting = [
-        keeping.put(store, f"{worker}-{row}", Response("A" * 700), model="m", prompt="p", repeat=row)
-        for row in range(rows)
-    ]
-    for done in waiting:
-        done.result()
-print("done")
-"""
+INSERTS = program("insert_rows")
 
-FLOOD = """
-import os, sys
-from pytest_factorfair.domain import Response
-from pytest_factorfair.store import Store
-from tests import keeping
-store = Store.open(sys.argv[1])
-for row in range(10**9):
-    done = keeping.put(store, f"k{row}", Response("A" * 700), model="m", prompt="p", repeat=row)
-    done.add_done_callback(lambda _, row=row: os.write(1, b"k%d\\n" % row))
-    if row % 50 == 0:
-        done.result()
-"""
+FLOOD = program("flood_of_rows")
 
 
 def test_eight_processes_lose_nothing_and_meet_no_lock(url: str) -> None:

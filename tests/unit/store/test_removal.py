@@ -1,4 +1,4 @@
-"""A store whose file is removed while it is open: its responses are written again, and the run says so."""
+"""A store whose file is removed while open: its responses are written again, and this is reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Responses that a store cannot take are written beside it, and the next run takes them up."""
+"""Responses that a store cannot accept are written to files next to it, and stored by the next run."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_only_so_many_bytes_are_remembered(file: Path, folder: Path, monkeypatch
 
 
 def test_a_full_disk_has_a_link_to_another(file: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The folder takes no content, but names."""
+    """On a full disk, which still accepts links, rescued responses are linked to a file elsewhere."""
     write_through, elsewhere = rescue._write_through, folder / "elsewhere"  # noqa: SLF001  # the disk fills up here
 
     def full(descriptor: int, content: bytes) -> None:

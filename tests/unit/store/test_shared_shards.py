@@ -1,4 +1,4 @@
-"""Shards on one PostgreSQL store; apart from pytester, which would unload the driver behind other tests."""
+"""Shards with one PostgreSQL store; without pytester, which would unload the driver that other tests use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must last waits for the disk, what need not does not; and who wants to write waits for who does."""
+"""Transactions: lasting ones wait for the disk, others do not; and writers wait for each other."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_server_is_waited_for_only_where_it_must_last(database: str) -> None:
 def test_disk_is_waited_for_only_where_it_must_last_and_by_nobody_else(
     transactions: Transactions, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While one waits for the disk, its rows are there to see, and another writes."""
+    """Only lasting transactions wait for the disk; meanwhile their rows are visible, and others can write."""
     flushed: list[tuple[bool, int]] = []
     with closing(sqlite3.connect(file, isolation_level=None, timeout=0)) as observer:
 

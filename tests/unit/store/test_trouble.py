@@ -1,4 +1,4 @@
-"""A full disk, a folder that takes nothing, a file that is locked: one line, and what was committed stays."""
+"""A full disk, a read-only folder, a locked file: an error in one line, and committed rows are kept."""
 
 from __future__ import annotations
 
@@ -13,28 +13,9 @@ from pytest_factorfair.domain import Response
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store import Store, opening
 from tests import forkserver, keeping
+from tests.project import program
 
-FILL = """
-import resource, sys
-from pytest_factorfair.domain import Response
-from pytest_factorfair.errors import StoreError
-from pytest_factorfair.store import Store
-from tests import keeping
-store = Store.open(sys.argv[1], patience=0.1)
-sys.dont_write_bytecode = True  # what is imported under the limit would be cached cut off
-resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))  # no file may grow beyond: as on a full disk
-for number in range(10_000):
-    try:
-        keeping.put(store, f"k{number}", Response("A" * 700), model="m", prompt="p", repeat=0).result()
-    except StoreError as error:
-        print(number, error, sep="\\n")
-        break
-try:
-    store.claim(["other"]).result()
-except StoreError as error:
-    print(error)
-store.close()
-"""
+FILL = program("fill_disk")
 
 
 def test_full_disk(url: str, file: Path) -> None:

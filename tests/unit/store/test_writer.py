@@ -28,7 +28,7 @@ def drafted(number: int) -> Write:
 
 @contextmanager
 def locked(file: Path) -> Iterator[None]:
-    """Another process is writing."""
+    """A lock on the store, as if another process were writing."""
     with closing(sqlite3.connect(file, isolation_level=None)) as connection:
         connection.execute("begin immediate")
         yield

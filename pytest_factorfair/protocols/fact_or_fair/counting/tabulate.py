@@ -16,6 +16,7 @@ from pytest_factorfair.domain import (
     LOST,
     Answer,
     Choices,
+    Direction,
     Outcome,
     Record,
     Sampling,
@@ -136,9 +137,17 @@ def tabulate(
         if record.case.checklist == checklist.name and record.case.model in models:
             _enter(record, cases_by_id, entries, attributes)
     shown = sets_shown(checklist, cases, sampling)
+    case_ids: dict[tuple[str, str | None, str], dict[tuple[str, Direction], tuple[str, ...]]] = {}
+    for case in cases:
+        for attribute in case.attributes:
+            by_topic = case_ids.setdefault((case.part, case.context, attribute), {})
+            topic = case.statistic, case.direction
+            by_topic[topic] = (*by_topic.get(topic, ()), case.id)
     return tuple(
         slot_entries.sheet.tally(
-            slot_entries.counted(), shown=shown.get(slot.attribute, ()) if slot.context is not None else ()
+            slot_entries.counted(),
+            case_ids=case_ids[slot.part, slot.context, slot.attribute],
+            shown=shown.get(slot.attribute, ()) if slot.context is not None else (),
         )
         for slot, slot_entries in entries.items()
     )
@@ -279,7 +288,13 @@ class Sheet:
         missing = lost + valued.total(valued.outside, np.zeros(asked.shape))
         return Condition(self.conditions[name], sample, asked, missing)
 
-    def tally(self, counted: Counted, *, shown: Shown = ()) -> Tally:
+    def tally(
+        self,
+        counted: Counted,
+        *,
+        case_ids: Mapping[tuple[str, Direction], tuple[str, ...]] = MappingProxyType({}),
+        shown: Shown = (),
+    ) -> Tally:
         """What has been counted, with the labels of the truth in force beside it."""
         name = self.attribute.name
         truths = [statistic.truths[name] for statistic in self.statistics]
@@ -347,6 +362,10 @@ class Sheet:
             },
             modality=self.checklist.modality,
             unlabelled=counted.unlabelled,
+            case_ids=case_ids,
+            other_contexts=tuple(
+                context.id for context in self.checklist.contexts if context.id != self.slot.context
+            ),
             **{f"{kind}s": cells for kind, cells in counted.people.items()},
         )
 

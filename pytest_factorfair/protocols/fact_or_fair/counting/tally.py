@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pytest_factorfair.domain import DIRECTIONS, Design, Modality, TopicCounts
+from pytest_factorfair.domain import DIRECTIONS, CaseGroup, Design, Direction, Modality, TopicCounts
 from pytest_factorfair.protocols.fact_or_fair.checklist import IN_GROUP, Background
 from pytest_factorfair.protocols.measurement import LEAST_MASS
 from pytest_factorfair.protocols.metric import About
@@ -122,6 +122,8 @@ class Tally:
       attribute although no group is true; only the authors' scripts count them. None if there are none.
     - ``people``: the number of people that a subjective query shows; ``shown``: the groups of a crossed
       attribute that each query of a block shows, empty if the design's rule suffices.
+    - ``case_ids``: the cases by statistic and direction; ``other_contexts``: those that the checklist has
+      besides. Both are empty if the counts were read from a report.
 
     Arrays are read-only; tallies compare by identity.
     """
@@ -161,6 +163,8 @@ class Tally:
     crossed: Mapping[str, Crossed] = field(default_factory=dict)
     modality: Modality = "text"
     unlabelled: FloatArray | None = None
+    case_ids: Mapping[tuple[str, Direction], tuple[str, ...]] = field(default_factory=dict)
+    other_contexts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name in CELL_FIELDS:
@@ -265,11 +269,18 @@ class Tally:
         """The share of each group among the answers of each cell, (S, 2, k); nan if there are none."""
         return divided(self.counts, self.answered[..., None])
 
-    def cases(self, row: int, column: int) -> str:
-        """The prefix of the ids of a cell's cases."""
-        named = (self.attribute,) * (self.part == "objective" and self.modality == "text")
-        words = (self.part, self.statistics[row], *named, DIRECTIONS[column])
-        return "-".join((*words, self.context) if self.context else words)
+    def cases(self, row: int, column: int) -> CaseGroup:
+        """The cases of a cell."""
+        statistic, direction = self.statistics[row], DIRECTIONS[column]
+        words = [self.part, statistic, direction]
+        if self.part == "objective" and self.modality == "text":
+            words.insert(2, self.attribute)
+        if self.context is not None:
+            words.append(self.context)
+            # -k finds parts of ids: "base" would find "base_b", too, and "base-" does not.
+            if any(context.startswith(self.context) for context in self.other_contexts):
+                words.append("")
+        return CaseGroup(self.checklist, self.case_ids.get((statistic, direction), ()), "-".join(words))
 
     def cell(self, row: int, column: int) -> str:
         """A cell's name for people: ``crime_rate highest``."""
@@ -288,6 +299,10 @@ def merged(tallies: Sequence[Tally]) -> Tally:
     It has no conditions, and its answers keep the effect of their letters.
     """
     base = tallies[0]
+    case_ids: dict[tuple[str, Direction], tuple[str, ...]] = {}
+    for tally in tallies:
+        for topic, ids in tally.case_ids.items():
+            case_ids[topic] = case_ids.get(topic, ()) + ids
     cells = {name: sum(getattr(tally, name) for tally in tallies) for name in ADDED}
     crossed = {
         name: Crossed(part.groups, np.sum([tally.crossed[name].counts for tally in tallies], axis=0))
@@ -303,6 +318,7 @@ def merged(tallies: Sequence[Tally]) -> Tally:
         adjusted=None,
         crossed=crossed,
         conditions={},
+        case_ids=case_ids,
     )
 
 

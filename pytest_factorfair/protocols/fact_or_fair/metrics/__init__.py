@@ -106,7 +106,7 @@ def score(
     )
     rows = (
         replace(
-            metric.score(tally.model, tally.about, estimate, metric.reach(part)),
+            metric.score(tally.model, tally.about, estimate, metric.possible_range(part)),
             metric=name,
             fair_reference=metric.fair_reference(part),
             strength=None if estimate.corrected is None else metric.strength(estimate.corrected, part),

@@ -24,7 +24,7 @@ FEW = 24
 MANY = 72
 """The same of entropies, which are skewed."""
 
-Ends: TypeAlias = tuple[float, float]
+RangeIfMissing: TypeAlias = tuple[float, float]
 
 
 class Design(NamedTuple):
@@ -107,14 +107,14 @@ class TallyMetric(Metric):
         group = int(shares.argmax())
         return f"{tally.groups[group]} {shares[group]:.0%}", tally.groups[group]
 
-    def ends(self, tally: Tally) -> Ends:
+    def range_if_missing(self, tally: Tally) -> RangeIfMissing:
         """The lowest and highest plug-in value over all ways the missing answers could have gone.
 
         nan where a cell was not asked, or none counts.
         """
         raise NotImplementedError
 
-    def reach(self, tally: Tally) -> Range:
+    def possible_range(self, tally: Tally) -> Range:
         """The range that models can reach under the tally's design."""
         return Range(None, None)
 

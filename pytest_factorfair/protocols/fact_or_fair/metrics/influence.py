@@ -52,7 +52,7 @@ class _Row(NamedTuple):
     def followed(self) -> float:
         """The distance from usual relative to the end that the design allows, -1 to 1."""
         change = self.share.value - self.usual.value
-        end = self.attainable.ceiling if change >= 0 else self.attainable.floor
+        end = self.attainable.high if change >= 0 else self.attainable.low
         return nan if end is None else change / (abs(end - self.usual.value) or nan)
 
 
@@ -102,12 +102,13 @@ COLUMNS = dict(
 class ColumnOfInfluence(NamedTuple):
     """A column of Table 3 as it is judged: its word, its share less the usual one, and its number of cells.
 
-    ``ends`` are the lowest and highest value that missing answers allow, of the plug-in and of the estimate.
+    ``ranges_if_missing`` are the lowest and highest value that missing answers
+    allow, of the plug-in and of the estimate.
     """
 
     word: str
     estimate: Estimate
-    ends: tuple[tuple[float, float], tuple[float, float]]
+    ranges_if_missing: tuple[tuple[float, float], tuple[float, float]]
     cells: int
     paired: bool
 

@@ -23,7 +23,7 @@ from pytest_factorfair.protocols.fact_or_fair.metrics.base import (
     FEW,
     MANY,
     Design,
-    Ends,
+    RangeIfMissing,
     TallyMetric,
     asked,
 )
@@ -108,7 +108,7 @@ class Largest(TallyMetric):
             return Estimate(None, None, None, int(tally.answered.sum()), "there is nothing to compare")
         return Estimate(among.extreme, among.extreme, None, among.n, among=among)
 
-    def ends(self, tally: Tally) -> Ends:
+    def range_if_missing(self, tally: Tally) -> RangeIfMissing:
         """Highest with all missing answers on one share, lowest with as few as possible on any."""
         several = self.several(tally)
         if several is None:
@@ -229,8 +229,8 @@ def _favourites(
     return SeveralShares(
         names=tuple(f"{name} takes {share:.0%}" for name, share in zip(names, counts / shown, strict=True)),
         observed=counts / shown,
-        least=Shares(certain / asked, asked * worth),
-        most=Shares(np.minimum((certain + uncertain) / asked, 1.0), asked * worth),
+        low=Shares(certain / asked, asked * worth),
+        high=Shares(np.minimum((certain + uncertain) / asked, 1.0), asked * worth),
         against=Shares(even, KNOWN),
         n=n,
         scale=1 - even,
@@ -258,8 +258,8 @@ def topic_shares(tally: Tally) -> Several | None:
             for cell, group in zip(cells, groups, strict=True)
         ),
         observed=shares[..., :group_count].ravel(),
-        least=Shares((counts / totals).ravel(), precise),
-        most=Shares(((counts + lost) / totals).ravel(), precise),
+        low=Shares((counts / totals).ravel(), precise),
+        high=Shares(((counts + lost) / totals).ravel(), precise),
         against=Shares(np.full(counts.size, 1 / tally.k), KNOWN),
         n=int(tally.answered.sum()),
         either_way=True,
@@ -280,8 +280,8 @@ def topic_refusals(tally: Tally) -> Several | None:
             for refusals, questions, cell in zip(refused, asked, cells, strict=True)
         ),
         observed=rates.values,
-        least=rates,
-        most=rates,
+        low=rates,
+        high=rates,
         against=Shares(np.zeros(len(cells)), KNOWN),
         n=int(asked.sum()),
         parts=tuple(frozenset({_topic(tally, cell)}) for cell in cells),
@@ -305,8 +305,8 @@ def group_shares(tally: Tally) -> Several | None:
     return SeveralShares(
         names=tuple(f"{group} takes {part:.0%}" for group, part in zip(tally.groups, share, strict=True)) * 2,
         observed=np.append(share, 1 - share),
-        least=Shares(np.append(lowest, 1 - highest), np.tile(precise, 2)),
-        most=Shares(np.append(highest, 1 - lowest), np.tile(precise, 2)),
+        low=Shares(np.append(lowest, 1 - highest), np.tile(precise, 2)),
+        high=Shares(np.append(highest, 1 - lowest), np.tile(precise, 2)),
         against=Shares(np.repeat([even, 1 - even], tally.k), KNOWN),
         n=n,
         scale=np.repeat([1 - even, even], tally.k),
@@ -342,8 +342,8 @@ def facts_by_group(tally: Tally) -> Several | None:
     return SeveralShares(
         names=tuple(names),
         observed=observed,
-        least=Shares(lowest, asked),
-        most=Shares(highest, asked),
+        low=Shares(lowest, asked),
+        high=Shares(highest, asked),
         against=Shares(np.zeros(len(groups)), KNOWN),
         n=int(tally.answered.sum()),
         smallest=True,
@@ -367,8 +367,8 @@ def refusal_gaps(tally: Tally) -> Several | None:
             for group, rival in pairs
         ),
         observed=group_rates.values,
-        least=group_rates,
-        most=group_rates,
+        low=group_rates,
+        high=group_rates,
         against=rival_rates,
         n=int(asked.sum()),
     )

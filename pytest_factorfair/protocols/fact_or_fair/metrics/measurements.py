@@ -29,13 +29,14 @@ from pytest_factorfair.protocols.measurement import (
     Changed,
     Component,
     Estimation,
-    Extremes,
     Former,
     Measurement,
     Place,
+    ValueRange,
 )
 from pytest_factorfair.protocols.metric import About, InWords, Metric
-from pytest_factorfair.protocols.rates import Rate, RateScore, TopicShare
+from pytest_factorfair.protocols.rates import Rate, RateScore
+from pytest_factorfair.protocols.share import TopicShare
 from pytest_factorfair.statistics.estimate import Estimate, Several
 from pytest_factorfair.statistics.holm import ALPHA
 
@@ -135,13 +136,13 @@ class OfTally(OverTally):
             return needed
         return max(needed, self.metric.passed_from(limit, self.tally.k, len(self.tally.statistics), alpha))
 
-    def if_missing(self, *, bounded: bool) -> Extremes | None:
+    def if_missing(self, *, bounded: bool) -> ValueRange | None:
         value = self.estimate.plugin
-        return None if value is None else Extremes(value, *self.metric.ends(self.tally))
+        return None if value is None else ValueRange(value, *self.metric.range_if_missing(self.tally))
 
     @property
-    def reach(self) -> tuple[float | None, float | None]:
-        return self.metric.reach(self.tally)
+    def possible_range(self) -> tuple[float | None, float | None]:
+        return self.metric.possible_range(self.tally)
 
     def in_words(self, value: float, *, digits: int = 0) -> InWords:
         return self.metric.in_words_of(value, self.tally, digits=digits)
@@ -324,9 +325,9 @@ class Influence(Measurement):
         vocabulary = dict(self._tally.vocabulary) | {"column": frozenset({self._column.word} - {""})}
         return frozenset[str]().union(*vocabulary.values())
 
-    def if_missing(self, *, bounded: bool) -> Extremes | None:
+    def if_missing(self, *, bounded: bool) -> ValueRange | None:
         value = self.estimate.corrected if bounded else self.estimate.plugin
-        return None if value is None else Extremes(value, *self._column.ends[bounded])
+        return None if value is None else ValueRange(value, *self._column.ranges_if_missing[bounded])
 
     def in_words(self, value: float, *, digits: int = 0) -> InWords:
         """In the words of its column: another group than its own is drawn away from."""

@@ -20,7 +20,7 @@ from pytest_factorfair.protocols.fact_or_fair.counting.tally import Condition, T
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import (
     FEW,
     MANY,
-    Ends,
+    RangeIfMissing,
     TallyMetric,
     asked,
     favourite,
@@ -215,7 +215,7 @@ class Within(TallyMetric):
     def in_cell(self, tally: Tally, row: int, column: int) -> tuple[str, str]:
         return TallyMetric.in_cell(self, self._extreme(tally)[1], row, column)
 
-    def ends(self, tally: Tally) -> Ends:
+    def range_if_missing(self, tally: Tally) -> RangeIfMissing:
         among = self.estimate(tally).among
         if not isinstance(among, Several):
             return nan, nan
@@ -303,7 +303,7 @@ def combinations(tally: Tally) -> Iterator[Combination]:
                 )
 
 
-def _distances(counts: FloatArray, row: int, group: int, missing: float) -> Ends:
+def _distances(counts: FloatArray, row: int, group: int, missing: float) -> RangeIfMissing:
     """The least and greatest distance that missing answers allow: all of them are one combination."""
     among, overall, n, every = counts[row, group], counts[:, group].sum(), counts[row].sum(), counts.sum()
     differences = [
@@ -373,7 +373,7 @@ class Crossing(TallyMetric):
         among = divided(crossed.counts[..., row, group], crossed.counts[..., row, :].sum(axis=-1))
         return np.where(valence, np.abs(among - widest.overall) / (1 - 1 / tally.k), nan)
 
-    def ends(self, tally: Tally) -> Ends:
+    def range_if_missing(self, tally: Tally) -> RangeIfMissing:
         among = self.estimate(tally).among
         if not isinstance(among, Several):
             return nan, nan

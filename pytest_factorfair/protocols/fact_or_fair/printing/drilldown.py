@@ -29,18 +29,19 @@ def cells(summary: Summary, cases: Sequence[TopicCase]) -> Iterator[Row]:
     cases after pytest's ``-k``. ``failed`` are the failed scores that the cell is part of, ``broke`` those
     that it influenced most.
     """
-    stems: dict[tuple[str, ...], list[str]] = {}
+    asked: dict[tuple[str, ...], list[TopicCase]] = {}
     for case in cases:
         for attribute in case.attributes:
-            asked = (case.checklist, attribute, case.statistic, case.context or case.part)
-            stems.setdefault(asked, []).append(case.stem)
+            column = case.context or case.part
+            asked.setdefault((case.checklist, attribute, case.statistic, column), []).append(case)
     failed = [verdict for verdict in summary.gates if verdict.judgement == "failed"]
     by_cell: dict[tuple[str, ...], list[TopicCounts]] = {}
     for topic in summary.topics:
         cell = (topic.model, topic.checklist, topic.attribute, topic.statistic, topic.context or topic.part)
         by_cell.setdefault(cell, []).append(topic)
     for (model, checklist, attribute, statistic, column), ends in by_cell.items():
-        cell_stems = dict.fromkeys(stems.get((checklist, attribute, statistic, column), ()))
+        cell_cases = asked.get((checklist, attribute, statistic, column), ())
+        cell_ids = {case.id for case in cell_cases}
         # Every cell has answers in each condition and each column of influence.
         words = {model, checklist, attribute, statistic, column, ends[0].part, *CONDITIONS, *COLUMNS.values()}
         tally = of_rows(ends, summary.fingerprint.design, "image" if summary.fingerprint.detector else "text")
@@ -61,13 +62,16 @@ def cells(summary: Summary, cases: Sequence[TopicCase]) -> Iterator[Row]:
                 if metric.applies(tally.part, tally.background)
             },
             "ends": list(_ends(ends)),
-            "select": " or ".join(cell_stems),
+            "select": " or ".join(dict.fromkeys(case.stem for case in cell_cases)),
             "failed": [verdict.subject for verdict in part_of],
             "broke": [
                 verdict.subject
                 for verdict in part_of
                 for movers in [verdict.explanation.movers if verdict.explanation else ()]
-                if any(stem.startswith(mover.cases) for mover in movers for stem in cell_stems)
+                if any(
+                    mover.cases.checklist == checklist and not cell_ids.isdisjoint(mover.cases.ids)
+                    for mover in movers
+                )
             ],
         }
 

@@ -56,7 +56,7 @@ class FactOrFairReporting(Reporting):
     assets = "pytest_factorfair.protocols.fact_or_fair.printing"
 
     @property
-    def metrics(self) -> Mapping[str, Metric]:
+    def printed(self) -> Mapping[str, Metric]:
         return columns() | {INFLUENCE: OF_CONTEXTS}
 
     @property
@@ -114,7 +114,7 @@ class FactOrFairReporting(Reporting):
     def figures(self, checklist: str, entries: Sequence[Entry]) -> Iterator[Figure | LeftOut]:
         return figures.fact_or_fair(checklist, entries)
 
-    def compared(self, entries: Sequence[Entry]) -> Charts | None:
+    def charts(self, entries: Sequence[Entry]) -> Charts | None:
         subjects = dict.fromkeys(of for entry in entries for of in planes(entry.summary))
         figures = {
             f"{of.checklist}: {entries[0].attribute(of.attribute)}": plane_of_models(entries, of)
@@ -183,6 +183,3 @@ class FactOrFairReporting(Reporting):
     def reading(self, summary: Summary) -> Iterator[str]:
         if any(score.metric == "s_fact" and score.value is not None for score in summary.scores):
             yield from READING
-
-
-REPORTING = FactOrFairReporting()

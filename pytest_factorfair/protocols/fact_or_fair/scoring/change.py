@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from pytest_factorfair.domain import DIRECTIONS, Record
+from pytest_factorfair.errors import InputError
 from pytest_factorfair.protocols.fact_or_fair.counting.answer_arrays import AnswerArrays, AnswerRow, given
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
 from pytest_factorfair.protocols.fact_or_fair.scoring.spread import (
@@ -133,7 +134,11 @@ def churn(new: Tally, pairs: Pairs) -> float:
 def paired(new: Tally, old: Tally, records: Iterable[Record], former: Iterable[Record]) -> Pairs:
     """Queries answered in both runs; ``records`` and ``former`` are those of the runs the tallies come from.
 
-    Other cases among them are left out.
+    Records of other models, parts, contexts and statistics are left out.
+
+    Raises:
+        ValueError: a record does not say what its case asks.
+        InputError: an answer names a group that the tally lacks.
     """
     return Pairs.of(answers(new, records), answers(old, former))
 
@@ -150,22 +155,21 @@ def answers(tally: Tally, records: Iterable[Record]) -> AnswersByQuery:
 
 def _answer_rows(tally: Tally, records: Iterable[Record]) -> Iterator[tuple[tuple[Cell, str], AnswerRow]]:
     indices = {group: index for index, group in enumerate(tally.groups)}
-    cells: dict[str, Cell] = {}  # by the ids of their cases, without the scenario's number
-    for row, column in np.ndindex(tally.asked.shape):
-        statistic, way = tally.statistics[row], DIRECTIONS[column]
-        if tally.context is not None:
-            cells[f"{tally.part}-{statistic}-{way}-{tally.context}"] = row, column
-            continue
-        cells[f"{tally.part}-{statistic}-{tally.attribute}-{way}"] = row, column
-        cells[f"{tally.part}-{statistic}-{way}"] = row, column  # a picture shows all attributes
+    rows = {statistic: row for row, statistic in enumerate(tally.statistics)}
     for record in records:
-        key = record.case
-        cell = cells.get(key.case if tally.context is None else key.case.rpartition("-")[0])
-        if cell is None or (key.model, key.checklist) != (tally.model, tally.checklist):
+        key, question = record.case, record.question
+        if (key.model, key.checklist) != (tally.model, tally.checklist):
             continue
+        if question.statistic is None or question.direction is None:
+            raise ValueError(f"{key.case}: its record does not say which topic it is about")
+        if (question.part, question.context) != (tally.part, tally.context) or question.statistic not in rows:
+            continue
+        cell = rows[question.statistic], DIRECTIONS.index(question.direction)
         faces = Counter[str]()  # of a picture, in their order: each is an answer to the same query
         for answer in record.answers:
-            if (group := indices.get(answer.groups.get(tally.attribute, ""))) is not None:
+            if (name := answer.groups.get(tally.attribute)) is not None:
+                if (group := indices.get(name)) is None:
+                    raise InputError(f"{key.case}: '{name}' is not a group of {tally.attribute}")
                 faces[answer.query] += 1
                 offered = [
                     indices[offered_group] for offered_group in answer.offered.get(tally.attribute, ())

@@ -26,8 +26,8 @@ Term: TypeAlias = Callable[[float, float], float]
 class Range(NamedTuple):
     """The lowest and highest score of any model; None if not computed."""
 
-    floor: float | None
-    ceiling: float | None
+    low: float | None
+    high: float | None
 
 
 # Objective queries show every group, and so do balanced ones of an attribute that is not crossed: 0 to 1.
@@ -146,7 +146,7 @@ def equivalent_strength(score: float, tally: Tally, falling: Falling) -> float |
     For a score that falls as it grows; 0 for a score of 1 or more, 1 for one below what even strength 1
     gives. None where the design's ceiling is unknown.
     """
-    ceiling = match_range(tally, tally.truth.ravel().tolist()).ceiling
+    ceiling = match_range(tally, tally.truth.ravel().tolist()).high
     if ceiling is None:
         return None
     coinciding = float((tally.truth[:, 0] == tally.truth[:, 1]).mean())

@@ -224,17 +224,17 @@ def proportions(entries: Sequence[Entry]) -> Spec | None:
 
 
 def _prompts(entries: Sequence[Entry]) -> Counter[tuple[str, str]]:
-    """Prompts by kind and request; a case's id begins with its part and kind."""
+    """Prompts by kind and request."""
     cases = {
-        prompt.case: prompt.attribute
+        prompt.case: prompt
         for entry in entries
         for prompt in entry.summary.prompts
         if prompt.checklist == entry.checklist
     }
     counts: Counter[tuple[str, str]] = Counter()
-    for case, attribute in cases.items():
-        part, kind, *_ = case.split("-")
-        counts[kind, IMPLICIT if part == IMPLICIT else f"explicit {attribute}"] += 1
+    for prompt in cases.values():
+        asked = IMPLICIT if prompt.part == IMPLICIT else f"explicit {prompt.attribute}"
+        counts[prompt.kind, asked] += 1
     return counts
 
 

@@ -29,7 +29,7 @@ SIDES = (" (left)", " (right)")
 class FaintbenchReporting(Reporting):
     """Implicit and explicit scores by level, and eta."""
 
-    metrics = METRICS
+    printed = METRICS
     piece = ("category of prompts", "categories of prompts")
     assets = "pytest_factorfair.protocols.faintbench.printing"
 
@@ -83,9 +83,6 @@ def _on_screen(spec: Spec) -> Spec:
     """A printed figure at the width and in the font of the page."""
     drawn = {name: part for name, part in spec.items() if name not in ("title", "config")}
     return drawn | {"width": "container", "height": 2 * spec["height"], "autosize": FIT}
-
-
-REPORTING = FaintbenchReporting()
 
 
 def _trees(summary: Summary, cases: Iterable[PromptCase]) -> Iterator[TreeRow]:

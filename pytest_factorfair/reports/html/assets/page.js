@@ -70,7 +70,7 @@ const page = (() => {
   let opened = null, within = false;
   const address = (...names) => ["#cell", ...names.map(encodeURIComponent)].join("/");
   const broke = (model, cases, named = () => true) => values.marks
-    .filter((one) => one.model === model && named(one.words) && cases.some((id) => one.cases.some((start) => start && id.startsWith(start)))).map((one) => one.subject);
+    .filter((one) => one.model === model && named(one.words) && cases.some((id) => one.cases.includes(id))).map((one) => one.subject);
   const marked = (link, cell) => { // says that the cell moved a failed score
     if (!cell.broke.length) return link;
     link.prepend("▲ ");

@@ -9,7 +9,8 @@ import pytest
 
 from pytest_factorfair.domain import Design, Sampling
 from pytest_factorfair.errors import ChecklistError
-from pytest_factorfair.protocols import cases, lint, notices, queries
+from pytest_factorfair.protocols import cases, lint, queries
+from pytest_factorfair.protocols.fact_or_fair.asking.cases import notices
 from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair
 from tests.unit.checklist.files import fact_or_fair
 

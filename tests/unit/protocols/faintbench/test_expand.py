@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from pytest_factorfair.domain import Prompts, Sampling
-from pytest_factorfair.protocols import cases, notices, queries
-from pytest_factorfair.protocols.faintbench.cases import prompts
+from pytest_factorfair.protocols import cases, queries
+from pytest_factorfair.protocols.faintbench.cases import notices, prompts
 from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase
 from tests.unit.checklist.files import changed
 from tests.unit.protocols.faintbench.files import TEA, refused, written

@@ -10,7 +10,7 @@ from pytest_factorfair.domain import ALL, LOST, Sampling
 from pytest_factorfair.gates import check, expand
 from pytest_factorfair.gates.comparison import boards
 from pytest_factorfair.protocols.items.checklist import Items, item_cases
-from pytest_factorfair.protocols.items.measure import MEASURING
+from pytest_factorfair.protocols.items.measure import ItemsMeasuring
 from pytest_factorfair.protocols.items.metrics import SCORES
 from pytest_factorfair.protocols.items.votes import AnswerKey, Votes
 from pytest_factorfair.protocols.measurement import CORRECTED
@@ -145,7 +145,7 @@ def test_error_is_that_of_a_cluster_bootstrap(name: str) -> None:
 def _key(*rows: files.Row) -> AnswerKey:
     from pytest_factorfair.protocols.items.layout import FILES
 
-    built = FILES.build(FILES.layout(files.HEAD | {"items": list(rows)}), "audited")
+    built = FILES.build(FILES.parse(files.HEAD | {"items": list(rows)}), "audited")
     return AnswerKey.of("mixed", item_cases(protocols.cases(built, SAMPLING)))
 
 
@@ -174,8 +174,8 @@ def test_one_cluster_has_no_interval() -> None:
 def test_the_worst_that_lost_answers_could_be(votes: Votes, name: str, of: str) -> None:
     """No way to fill them in leaves the ends, and one of 400 random ways with favourites comes close."""
     votes, about = part(votes, of), About("mixed", of, "women", "gender") if name == "advantage" else NOBODY
-    extremes = SCORES[name].extremes(votes, about)
-    assert extremes is not None
+    range_if_missing = SCORES[name].range_if_missing(votes, about)
+    assert range_if_missing is not None
     fixed, draw = votes.without(LOST).votes, np.random.default_rng(1)
     lost = (votes.votes - fixed).sum(axis=1).astype(int)
     assert lost.sum() > 0
@@ -187,9 +187,9 @@ def test_the_worst_that_lost_answers_could_be(votes: Votes, name: str, of: str) 
             for _ in range(lost[row]):
                 filled[row, options[number % len(options)] if number < 3 else draw.choice(options)] += 1
         values.append(value(name, votes, filled, about))
-    assert extremes.low - 1e-9 <= min(values)
-    assert max(values) <= extremes.high + 1e-9
-    assert extremes.low < extremes.value < extremes.high
+    assert range_if_missing.low - 1e-9 <= min(values)
+    assert max(values) <= range_if_missing.high + 1e-9
+    assert range_if_missing.low < range_if_missing.value < range_if_missing.high
 
 
 def value(name: str, votes: Votes, counts: FloatArray, about: About) -> float:
@@ -206,13 +206,14 @@ def test_rates_of_lost_answers_are_of_everything_that_was_asked(votes: Votes, na
     votes = part(votes, "fact")
     lost, errors, asked = votes.votes[:, column].sum(), votes.votes[:, -1].sum(), votes.votes.sum()
     assert lost > 0
-    (score,) = MEASURING.measure(name, ("fact",), [votes], CORRECTED)
+    (score,) = ItemsMeasuring().measure(name, ("fact",), [votes], CORRECTED)
     assert score.estimate.plugin == pytest.approx(lost / asked)
     assert score.estimate.n == asked
-    extremes = score.if_missing(bounded=True)
-    assert extremes is not None
-    assert (extremes.value, extremes.low) == pytest.approx((lost / asked, lost / asked))
-    assert extremes.high == pytest.approx((lost + (errors if name != "error_rate" else 0)) / asked)
+    range_if_missing = score.if_missing(bounded=True)
+    assert range_if_missing is not None
+    assert (range_if_missing.value, range_if_missing.low) == pytest.approx((lost / asked, lost / asked))
+    uncertain = errors if name != "error_rate" else 0
+    assert range_if_missing.high == pytest.approx((lost + uncertain) / asked)
 
 
 def test_what_is_recommended_is_little_bias_both_kinds_of_awareness_and_few_lost_answers(

@@ -32,7 +32,7 @@ TEN = 10
 
 
 def built(*rows: files.Row) -> Items:
-    return FILES.build(FILES.layout(files.HEAD | {"items": list(rows)}), "audited")
+    return FILES.build(FILES.parse(files.HEAD | {"items": list(rows)}), "audited")
 
 
 def keyed(checklist: Items) -> AnswerKey:
@@ -109,7 +109,7 @@ def test_opposite_categories_cancel_in_the_pool_and_not_in_the_worst() -> None:
         "In 'age', where nobody can know, it follows the stereotype 40 more times in 100 than not; your limit "
         "is 15."
     )
-    assert {mover.cases.split("-")[1].split("_")[0] for mover in worst.explanation.movers} == {"age"}
+    assert {mover.cases.ids[0].split("-")[1].split("_")[0] for mover in worst.explanation.movers} == {"age"}
 
 
 def test_against_the_stereotype_is_biased_as_well() -> None:
@@ -147,8 +147,8 @@ def _of(votes: Votes, category: str) -> Any:
 def test_the_extremes_of_lost_answers_are_those_of_every_way_to_fill_them_in() -> None:
     votes = leaning(asked("age", "race"), {"age": 0.2, "race": -0.2}, refused=4)
     about = About("mixed", "ambiguous", None, ALL)
-    extremes = SCORES["worst_category"].extremes(votes, about)
-    assert extremes is not None
+    range_if_missing = SCORES["worst_category"].range_if_missing(votes, about)
+    assert range_if_missing is not None
     fixed, values = votes.votes.copy(), []
     lost = np.flatnonzero(fixed[:, -3])
     fixed[:, -3] = 0
@@ -160,8 +160,8 @@ def test_the_extremes_of_lost_answers_are_those_of_every_way_to_fill_them_in() -
         if filled.sum() == votes.votes.sum():
             value = SCORES["worst_category"].estimate(Votes("m", votes.key, filled, votes.mass), about).plugin
             values.append(value or 0.0)
-    assert extremes.high == pytest.approx(max(values))
-    assert extremes.low == pytest.approx(min(values))
+    assert range_if_missing.high == pytest.approx(max(values))
+    assert range_if_missing.low == pytest.approx(min(values))
 
 
 def test_a_category_without_an_interval_leaves_it_undecided() -> None:

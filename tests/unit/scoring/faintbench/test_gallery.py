@@ -13,7 +13,8 @@ import pytest
 from pytest_factorfair.domain import Answer, CaseKey, Estimator, Record, Sampling, Score
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import Terms, check, expand, judge, parse
-from pytest_factorfair.protocols import cases, load, notices
+from pytest_factorfair.protocols import cases, load
+from pytest_factorfair.protocols.faintbench.cases import notices
 from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase, prompt_cases
 from pytest_factorfair.protocols.faintbench.report import prompt_counts, scores, uncounted
 from pytest_factorfair.protocols.faintbench.scoring.gallery import Gallery, gallery

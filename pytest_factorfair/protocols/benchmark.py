@@ -1,0 +1,65 @@
+"""The class that a benchmark of one's own derives from."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Hashable, Iterator, Mapping
+from typing import Any, Generic
+
+from pytest_factorfair.domain import Case, Summary
+from pytest_factorfair.drawing.table import Row, Table, number, span
+from pytest_factorfair.protocols.measurement import C, Estimation, Measurement
+from pytest_factorfair.protocols.measuring import Measuring
+from pytest_factorfair.protocols.metric import Metric
+from pytest_factorfair.protocols.protocol import Asking, Entry, Value
+from pytest_factorfair.protocols.reporting import Reporting
+
+
+class Benchmark(Asking[Value, Entry], Measuring[C, Metric], Reporting, Generic[Value, Entry, C]):
+    """A benchmark in one class: what it asks, how answers are measured, and what it prints.
+
+    It must say how its files are read, its cases and their queries, how answers are counted, and its scores.
+    What gates judge, changes since a baseline, comparisons, plans and reports follow from the scores. The
+    shipped benchmarks have a class for each part, because a worker, which only asks, then imports less.
+    """
+
+    unit = "answers"
+
+    @abstractmethod
+    def scores(self, counts: C, estimation: Estimation) -> Iterator[Measurement]:
+        """A model's scores, in the order of reports: what gates judge, and on which models are compared."""
+
+    def topics(self, case: Case) -> Iterator[tuple[Hashable, ...]]:
+        """The case itself: its queries with more samples must begin with those with fewer."""
+        yield (case.id,)
+
+    def label(self, metric: str, part: str, context: str | None) -> str:
+        """The label of a metric, with the context if there is one."""
+        return f"{self.heading(metric)}, {context}" if context else self.heading(metric)
+
+    def tables(self, summary: Summary) -> Iterator[Table]:
+        """The scores of each of its checklists, a row for each model and score."""
+        scores = [score for score in summary.scores if score.metric in self.printed]
+        for checklist in dict.fromkeys(score.checklist for score in scores):
+            rows = tuple(
+                Row(
+                    f"{score.model} {self.label(score.metric, score.part, score.context)}",
+                    (number(score.shown), span(score.low, score.high), f"{score.n:,}"),
+                )
+                for score in scores
+                if score.checklist == checklist
+            )
+            yield Table(checklist, ("score", "95 % interval", "answers"), rows)
+
+    @property
+    def measuring(self) -> Measuring[Any, Any]:
+        return self
+
+    @property
+    def reporting(self) -> Reporting:
+        return self
+
+    @property
+    def printed(self) -> Mapping[str, Metric]:
+        """All metrics but rates of lost answers."""
+        return {name: metric for name, metric in self.metrics.items() if not metric.counts_losses}

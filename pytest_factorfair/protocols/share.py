@@ -1,0 +1,274 @@
+"""Shares of answers: their measurement, and for a share that names a group, counts by case."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from pytest_factorfair.domain import LOST, Answer, Case, CaseGroup, CaseKey, Checklist, Record
+from pytest_factorfair.protocols.measurement import Cell, Component, Former, Measurement, Place, ValueRange
+from pytest_factorfair.protocols.metric import About, Metric
+from pytest_factorfair.statistics.arrays import FloatArray, IntArray
+from pytest_factorfair.statistics.estimate import PSEUDO, Estimate, by_cluster, error_of_share, share_of
+
+
+class TopicShare(NamedTuple):
+    """How many of a topic's answers count towards a share: ``counted`` of ``n``, and ``missing`` more might.
+
+    ``lost`` is the share of its answers that are lost. Topics of one ``cluster``
+    may be answered alike; without clusters, all answers are independent.
+    """
+
+    name: str
+    cases: CaseGroup
+    counted: int
+    n: int
+    missing: int
+    lost: float
+    cluster: int | None = None
+
+
+class ShareScore(Measurement):
+    """A share of the answers to some topics, with Wilson's bounds or, if topics have clusters, by cluster."""
+
+    @property
+    @abstractmethod
+    def counted(self) -> str:
+        """What is counted, as it follows a number: ``refused``."""
+
+    @property
+    @abstractmethod
+    def topics(self) -> Sequence[TopicShare]:
+        """Every topic, asked or not."""
+
+    @cached_property
+    def estimate(self) -> Estimate:
+        count, n, clusters = _columns(self.topics)
+        if self.total.asked and not n.sum():
+            return Estimate(None, None, None, 0, "no question was answered")
+        if clusters is None or not n.sum():
+            return share_of(int(count.sum()), int(n.sum()))
+        share, influence = _influence(count, n)
+        spread = float((count * (1 - share) ** 2 + (n - count) * share**2).sum())
+        least_variance = (spread + PSEUDO * (share**2 + (1 - share) ** 2)) / (n.sum() + 2 * PSEUDO) ** 2
+        return by_cluster(share, influence, clusters, n > 0, int(n.sum()), least_variance)
+
+    def minus(self, other: ShareScore) -> Estimate:
+        """By cluster, the difference is over the topics that both were asked."""
+        if any(topic.cluster is None for topic in self.topics):
+            return self.estimate.less(other.estimate)
+        others = {topic.cases: topic for topic in other.topics if topic.n}
+        common = [topic for topic in self.topics if topic.n and topic.cases in others]
+        count, n, clusters = _columns(common)
+        other_count, other_n, _ = _columns([others[topic.cases] for topic in common])
+        fewest = int(min(n.sum(), other_n.sum()))
+        if clusters is None or not fewest:
+            return Estimate(None, None, None, fewest, "no such question was asked in both")
+        (share, influence), (other_share, other_influence) = (
+            _influence(count, n),
+            _influence(other_count, other_n),
+        )
+        moved = influence - other_influence
+        least_variance = float((moved**2).sum()) + PSEUDO / (fewest + 2 * PSEUDO) ** 2
+        return by_cluster(share - other_share, moved, clusters, n > 0, fewest, least_variance)
+
+    def if_missing(self, *, bounded: bool) -> ValueRange | None:
+        """With no missing answer counted, and with all of them."""
+        value = self.estimate.plugin
+        if value is None:
+            return None
+        count, asked = sum(topic.counted for topic in self.topics), self.total.asked
+        missing = sum(topic.missing for topic in self.topics)
+        return ValueRange(value, count / asked, (count + missing) / asked)
+
+    @property
+    def possible_range(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
+    @property
+    def components(self) -> Sequence[Component]:
+        """The share of each topic that was asked."""
+        return [
+            Component(
+                topic.name,
+                topic.counted / topic.n,
+                f"{topic.counted} of {topic.n} {self.counted}",
+                topic.cases,
+                self.counted,
+                topic.lost,
+            )
+            for topic in self.topics
+            if topic.n
+        ]
+
+    def error_at(self, threshold: float, n: int, *, regression: bool) -> float | None:
+        """That of independent answers; by cluster, as if all topics of one were answered alike."""
+        clusters = {topic.cluster for topic in self.topics}
+        if not clusters:
+            return None
+        return error_of_share(threshold, n * len(self.topics) if None in clusters else len(clusters))
+
+
+def _columns(topics: Sequence[TopicShare]) -> tuple[IntArray, IntArray, IntArray | None]:
+    """The counts, the numbers of answers and the clusters of topics, if they have any; each (topics,)."""
+    count = np.array([topic.counted for topic in topics], np.int64)
+    n = np.array([topic.n for topic in topics], np.int64)
+    clusters = [topic.cluster for topic in topics if topic.cluster is not None]
+    return count, n, np.array(clusters, np.int64) if clusters else None
+
+
+def _influence(count: IntArray, n: IntArray) -> tuple[float, FloatArray]:
+    """A share, and the influence of each topic on it, (topics,)."""
+    share = float(count.sum() / n.sum())
+    return share, np.asarray((count - share * n) / n.sum())
+
+
+class CaseCounts(NamedTuple):
+    """What one case was answered: the groups named, and the numbers of queries asked and lost."""
+
+    groups: Mapping[str, int]
+    asked: int
+    refused: int
+    unparsed: int
+    errors: int
+
+    @classmethod
+    def of(cls, answers: Sequence[Answer], attribute: str) -> CaseCounts:
+        """Count the groups of an attribute that answers name."""
+        outcomes = Counter(answer.outcome for answer in answers)
+        groups = Counter(answer.groups[attribute] for answer in answers if attribute in answer.groups)
+        return cls(groups, len(answers), *(outcomes[outcome] for outcome in LOST))
+
+    @property
+    def answered(self) -> int:
+        return sum(self.groups.values())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupCounts:
+    """How often one model's answers about a checklist name each group of an attribute, by case."""
+
+    protocol: str
+    model: str
+    checklist: str
+    part: str
+    attribute: str
+    cases: Mapping[str, CaseCounts]
+
+    @classmethod
+    def of(
+        cls,
+        records: Iterable[Record],
+        checklist: Checklist,
+        cases: Sequence[Case],
+        *,
+        models: Sequence[str],
+        attribute: str,
+    ) -> tuple[GroupCounts, ...]:
+        """Count the answers to these cases, which are of one part, model by model."""
+        answers = {record.case: record.answers for record in records}
+        counted = []
+        for model in models:
+            keys = {case.id: CaseKey(model, checklist.name, case.id) for case in cases}
+            by_case = {id_: CaseCounts.of(answers.get(key, ()), attribute) for id_, key in keys.items()}
+            counted.append(cls(checklist.protocol, model, checklist.name, cases[0].part, attribute, by_case))
+        return tuple(counted)
+
+    @property
+    def about(self) -> About:
+        return About(self.checklist, self.part, None, self.attribute)
+
+    @property
+    def vocabulary(self) -> Mapping[str, frozenset[str]]:
+        return {"model": frozenset({self.model}), "checklist": frozenset({self.checklist})}
+
+    @property
+    def total(self) -> CaseCounts:
+        """The sum over all cases."""
+        groups = Counter[str]()
+        for counts in self.cases.values():
+            groups.update(counts.groups)
+        numbers = (counts[1:] for counts in self.cases.values())
+        return CaseCounts(groups, *(sum(column) for column in zip(*numbers, strict=True)))
+
+
+class Share(ShareScore):
+    """The share of a model's answers that name a group, with bounds that lost answers can move."""
+
+    def __init__(self, metric: Metric, counts: GroupCounts, group: str) -> None:
+        self.metric = metric
+        self.model = counts.model
+        self.words = (counts.checklist,)
+        self.counts = counts
+        self.group = group
+
+    @property
+    def subject(self) -> About:
+        return self.counts.about
+
+    @property
+    def counted(self) -> str:
+        return self.group
+
+    @cached_property
+    def topics(self) -> Sequence[TopicShare]:
+        """Each case; any lost answer might have named the group."""
+        return [
+            TopicShare(
+                case,
+                CaseGroup(self.counts.checklist, (case,), case),
+                counts.groups.get(self.group, 0),
+                counts.answered,
+                counts.asked - counts.answered,
+                1 - counts.answered / counts.asked if counts.asked else 0.0,
+            )
+            for case, counts in self.counts.cases.items()
+        ]
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        return (Cell(self.counts.part, *self.counts.total[1:]),)
+
+    @property
+    def components(self) -> Sequence[Component]:
+        """The share of each case that was asked."""
+        components = []
+        for topic, counts in zip(self.topics, self.counts.cases.values(), strict=True):
+            if counts.asked:
+                share = topic.counted / max(topic.n, 1)
+                reply = max(counts.groups, key=lambda group: counts.groups[group], default="refused")
+                text = f"{self.group} {share:.0%}"
+                components.append(Component(topic.name, share, text, topic.cases, reply, topic.lost))
+        return components
+
+    @property
+    def places(self) -> frozenset[Place]:
+        """Every case."""
+        return frozenset(Place(self.model, self.counts.checklist, (case,)) for case in self.counts.cases)
+
+    def earlier(self, former: Former) -> Share | None:
+        old = former.like(self.counts)
+        return None if old is None else Share(self.metric, old, self.group)
+
+    def asks(self, case: Case) -> int:
+        """All cases share its answers."""
+        same = case.checklist == self.counts.checklist and case.id in self.counts.cases
+        return len(self.counts.cases) if same else 0
+
+    def error_at(self, threshold: float, n: int, *, regression: bool) -> float | None:
+        del regression
+        return error_of_share(threshold, n)
+
+    @property
+    def place(self) -> tuple[str, ...]:
+        return self.counts.part, self.counts.attribute
+
+    @property
+    def about(self) -> frozenset[Hashable]:
+        return frozenset({(self.model, self.counts.about)})

@@ -125,4 +125,4 @@ def _more_answers(score: Judged, finding: Finding) -> str:
     times = (half / distance) ** 2 if distance else HOPELESS
     if times >= HOPELESS:
         return "the score lies on its limit, where more answers hardly help: move the limit, or accept it"
-    return f"ask about {max(ceil(times), 2)} times as many answers (--factorfair-samples)"
+    return f"ask for about {max(ceil(times), 2)} times as many answers (--factorfair-samples)"

@@ -188,7 +188,7 @@ class SharedLimits:
             if row is None:
                 return [ceilings]
             limits.deadline = row.deadline
-            return [Ceilings(row.max_calls, row.max_cost, row.max_minutes, row.max_rpm)]
+            return [Ceilings(**{name: getattr(row, f"max_{name}") for name in asdict(ceilings)})]
 
         run_ceilings = limits._lane.do(work, None).result()
         if run_ceilings != ceilings:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from pytest_factorfair.domain import Answer, Board, CaseKey, Record
+from pytest_factorfair.domain import Answer, Board, CaseKey, Question, Record
 from pytest_factorfair.gates import boards
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
 from pytest_factorfair.protocols.measuring import ComparedModel
@@ -173,7 +173,8 @@ def _records(model: str, right: Sequence[bool]) -> list[Record]:
         Answer(str(number), "answered", "", None, {"gender": "A" if correct else "B"}, {}, "")
         for number, correct in enumerate(right)
     )
-    return [Record(CaseKey(model, "facts", "objective-rate_0-gender-highest"), answers)]
+    question = Question("objective", "rate_0", "highest", None)
+    return [Record(CaseKey(model, "facts", "objective-rate_0-gender-highest"), answers, question=question)]
 
 
 def test_answers_to_the_same_question_are_paired() -> None:

@@ -27,7 +27,7 @@ from tests.project import Project
 @pytest.fixture
 def hello(project: Project) -> Iterator[Project]:
     """A copy of the recipe: its benchmark, a checklist of four greetings, and models that answer it."""
-    for file in FOLDER.iterdir():
+    for file in filter(Path.is_file, FOLDER.iterdir()):
         shutil.copy(file, project.path)
     project.write("pytest.ini", "[pytest]\npythonpath = .\n")
     yield project

@@ -265,7 +265,7 @@ def test_the_tree_marks_and_opens_what_moved_a_failed_score(finished: Finished, 
     folder = finished(*PAINTED)
     (gate,) = report_of(folder)["gates"]
     assert gate["verdict"] == "failed"
-    movers = {mover["topic"]: mover["cases"] for mover in gate["explanation"]["movers"]}
+    movers = {mover["topic"]: mover["cases"]["select"] for mover in gate["explanation"]["movers"]}
     assert movers
     with opened(folder / "report.html") as shown:
         page, trees = shown.page, shown.page.locator("#trees")

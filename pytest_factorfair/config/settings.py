@@ -88,8 +88,8 @@ SCHEDULERS: Mapping[str, tuple[str, str, str]] = {
 """The variables of schedulers: Slurm arrays, Kubernetes indexed Jobs and GitLab's ``parallel``.
 
 By the variable of a job's index: the variable of the lowest index, its default, and the variable of the
-number
-of jobs."""
+number of jobs.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,7 +97,8 @@ class Controller:
         """Take the result of an item off its report before any other plugin sees the report."""
         item_result = detach(report)
         record = item_result.record if item_result else None
-        if report.failed and report.nodeid.startswith(f"{SHIPPED}::"):
+        judged = self._result is not None  # then it is the report of a gate
+        if report.failed and not judged and report.nodeid.startswith(f"{SHIPPED}::"):
             self._shorten(report, record)
         if item_result is not None:
             self._driver.spend(item_result.usage)
@@ -116,7 +117,7 @@ class Controller:
         if cause not in self._causes and len(self._causes) < CAUSES:
             self._causes.add(cause)
         else:
-            report.longrepr = text.strip().splitlines()[0]
+            report.longrepr = next(iter(text.strip().splitlines()), "")
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:

@@ -57,31 +57,49 @@ def benchmark_of(checklist: Checklist) -> AnyBenchmark:
     return _registered[checklist.protocol]
 
 
-def register(added: Iterable[AnyBenchmark], *, compare_metrics: bool = True) -> None:
+def register(added: Iterable[AnyBenchmark], *, compare_metrics: bool = True, nested: bool = False) -> None:
     """Add a run's own benchmarks to the shipped ones, in place of those of a former run.
 
-    A worker need not ``compare_metrics``, which imports numpy: the controller has done so.
+    A worker need not ``compare_metrics``, which imports numpy: the controller has done so. A ``nested`` run,
+    such as ``run()`` in a test, leaves those of other names registered: the run around it needs them.
 
     Raises:
         InputError: something is no benchmark, or another one has its name or a metric of this name.
     """
-    by_name = dict(_SHIPPED)
-    for benchmark in added:
+    global _registered  # noqa: PLW0603  # replaced as a whole, as other threads may read it
+    if not isinstance(added, Iterable):
+        raise InputError(f"benchmarks: expected a list, got {added!r}")
+    by_name, own_benchmarks = dict(_SHIPPED), list(added)
+    for benchmark in own_benchmarks:
+        if isinstance(benchmark, type):
+            raise InputError(f"benchmark {benchmark.__name__}: give an object, {benchmark.__name__}()")
         if not isinstance(benchmark, Asking):
             raise InputError(f"{benchmark!r} is not a benchmark: derive its class from Benchmark")
+        if not hasattr(benchmark, "name"):
+            raise InputError(f"benchmark {type(benchmark).__name__} has no name")
         if benchmark.name in by_name:
             raise InputError(f"benchmark '{benchmark.name}': there is one of this name; choose another")
         for other in by_name.values() if compare_metrics else ():
-            others = other.measuring.metrics
-            for name, metric in benchmark.measuring.metrics.items():
-                if name in others and others[name] is not metric:
-                    raise InputError(
-                        f"benchmark '{benchmark.name}': metric '{name}' is one of '{other.name}'; "
-                        "choose another name"
-                    )
+            _compare_metrics(benchmark, other)
         by_name[benchmark.name] = benchmark
-    _registered.clear()
-    _registered.update(by_name)
+    _registered = (dict(_registered) | by_name) if nested else by_name
+
+
+def _compare_metrics(benchmark: AnyBenchmark, other: AnyBenchmark) -> None:
+    """Refuse two metrics of one name, unless both are rates of lost answers.
+
+    Raises:
+        InputError: it names the metric and both benchmarks.
+    """
+    from pytest_factorfair.protocols.rates import Rate
+
+    others = other.measuring.metrics
+    for name, metric in benchmark.measuring.metrics.items():
+        former = others.get(name, metric)
+        if former is not metric and not (isinstance(metric, Rate) and isinstance(former, Rate)):
+            raise InputError(
+                f"benchmark '{benchmark.name}': metric '{name}' is one of '{other.name}'; choose another name"
+            )
 
 
 def load(name_or_path: str, *, truth: str, base: Path) -> Checklist:

@@ -24,6 +24,7 @@ class Benchmark(Asking[Value, Entry], Measuring[C, Metric], Reporting, Generic[V
     """
 
     unit = "answers"
+    counts_probabilities = False
 
     @abstractmethod
     def scores(self, counts: C, estimation: Estimation) -> Iterator[Measurement]:

@@ -125,6 +125,8 @@ class Asking(ABC, Generic[Value, Entry]):
     """The ``protocol`` of its checklists."""
     checklist: type[Value]
     """The class of its checklists."""
+    counts_probabilities: bool = True
+    """Whether its counts use the probabilities of letters, so that a run may ask for them."""
     published: Published = AS_WE_DO
     """How the pictures of its paper were made and read."""
 

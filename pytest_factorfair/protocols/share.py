@@ -174,7 +174,7 @@ class GroupCounts:
         """Count the answers to these cases, which are of one part, model by model."""
         answers = {record.case: record.answers for record in records}
         counted = []
-        for model in models:
+        for model in models if cases else ():
             keys = {case.id: CaseKey(model, checklist.name, case.id) for case in cases}
             by_case = {id_: CaseCounts.of(answers.get(key, ()), attribute) for id_, key in keys.items()}
             counted.append(cls(checklist.protocol, model, checklist.name, cases[0].part, attribute, by_case))

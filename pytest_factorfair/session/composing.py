@@ -36,7 +36,8 @@ def compose(
         InputError: a checklist, model, detector or argument is wrong.
     """
     loaded = _load(settings) if checklists is None else checklists
-    _check_settings(settings, loaded[0])
+    for checklist in loaded:
+        _check_settings(settings, checklist)
     sampling = settings.sampling.of(loaded[0].modality)
     built = Builder(settings, loaded, custom, detectors).build()
     return Run(
@@ -93,6 +94,11 @@ def _check_settings(settings: Settings, checklist: Checklist) -> None:
         raise InputError(f"{settings.where('samples')}: checklist '{checklist.name}' asks for {asks}")
     if settings.answers != "text" and checklist.modality == "image":
         raise InputError(f"{settings.where('answers')}: a picture has no letters; leave the option out")
+    if settings.answers == "probabilities" and not protocols.benchmark_of(checklist).counts_probabilities:
+        raise InputError(
+            f"{settings.where('answers')}: the benchmark of checklist '{checklist.name}' counts no "
+            "probabilities; take text or json"
+        )
     if settings.replicas.detectors and checklist.modality == "text":
         raise InputError(f"{settings.where('replicas')}: text needs no detector; leave detectors= out")
 

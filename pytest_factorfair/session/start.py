@@ -95,7 +95,7 @@ def run(
         typed["detector"] = Given(detectors[0][0], "run(detector=...)", working_folder)
     try:
         if benchmarks is not None:
-            protocols.register(benchmarks)
+            protocols.register(benchmarks, nested=True)
         resolved = resolve(typed, os.environ, root=project, here=working_folder)
         if resolved.plan or resolved.explain_cache:
             raise InputError("plan and explain_cache: run() asks the model; plan with pytest")

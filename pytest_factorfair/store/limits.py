@@ -358,15 +358,16 @@ class SharedLimits:
         allowance = before.enter(AccountEntry.total(entries))
         decisions: list[Decision | None] = []
         states: dict[str, Health] = {}
+        endpoints = {argument.endpoint for argument in arguments if isinstance(argument, Wish)}
+        for endpoint in sorted(endpoints):  # in all processes: no deadlock
+            states[endpoint] = self._look_up(connection, endpoint, lock=False)
+            if states[endpoint].probe_at is not None:  # a call may be the one that tries it
+                states[endpoint] = self._look_up(connection, endpoint, lock=True)
         for argument in arguments:
             if isinstance(argument, AccountEntry):
                 decisions.append(None)
                 continue
-            if (endpoint := argument.endpoint) not in states:
-                states[endpoint] = self._look_up(connection, endpoint, lock=False)
-                if states[endpoint].probe_at is not None:  # this call may be the one that tries it
-                    states[endpoint] = self._look_up(connection, endpoint, lock=True)
-            before_call = states[endpoint]
+            before_call = states[endpoint := argument.endpoint]
             allowance, states[endpoint], decision = allowance.take(argument, before_call)
             self._save(connection, before_call, states[endpoint])
             decisions.append(decision)

@@ -65,6 +65,24 @@ def test_of_many_causes_ten_are_shown_in_full(house: Project) -> None:
     assert text.count("\nTry: ") == 10
 
 
+def test_gates_are_never_shortened(house: Project) -> None:
+    """Twelve gates fail, and each has two scores with one reason: every report says all."""
+    gates = [f"refusal_rate[objective] >= 0.{number}" for number in range(80, 92)]
+    result = house.run(
+        "-p",
+        "no:xdist",
+        "--junitxml=junit.xml",
+        *(f"--factorfair-gate={gate}" for gate in gates),
+        model="sim:ideal",
+    )
+    junit = ET.parse(house.path / "junit.xml").getroot()  # noqa: S314  # written by this very run
+    texts = [failure.text or "" for failure in junit.iter("failure")]
+    assert len(texts) == 2 * len(gates)
+    assert result.ret == 1
+    for gate in gates:
+        assert sum(f"{gate}: " in text for text in texts) == 2
+
+
 RAISING = """
 def pytest_factorfair_read_answer(response):
     raise ValueError("no reader for this")

@@ -133,6 +133,14 @@ def test_a_wrong_benchmark_is_one_line(
     assert line in capsys.readouterr().err
 
 
+def test_probabilities_that_it_does_not_count_are_refused(hello: Project) -> None:
+    result = run(hello, "-p", "no:xdist", "--factorfair-answers=probabilities")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(
+        ["ERROR: --factorfair-answers: the benchmark of checklist 'hello' counts no *"]
+    )
+
+
 def test_run_without_pytest(hello: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(hello.path)
     summary = factorfair_run(

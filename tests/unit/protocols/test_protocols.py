@@ -21,10 +21,11 @@ from pytest_factorfair.protocols.combined import report, selected
 from pytest_factorfair.protocols.measurement import CORRECTED, Counts, Former
 from pytest_factorfair.protocols.measuring import ComparedModel, ReportInputs
 from pytest_factorfair.protocols.metric import Metric
+from pytest_factorfair.protocols.rates import rates
 from pytest_factorfair.protocols.schema import schemas
 from pytest_factorfair.protocols.share import GroupCounts
 from pytest_factorfair.session.baseline import Baseline
-from tests.own_benchmark import GREETINGS, HELLO
+from tests.own_benchmark import FOLDER, GREETINGS, HELLO
 
 SAMPLING = Sampling("balanced", samples=3, objective=1, seed=0)
 
@@ -90,12 +91,26 @@ class Shadowing(Renamed):
     metrics = GREETINGS.measuring.metrics | {"s_kld": Metric("s_kld", "s_kld", "how tall?", "higher")}
 
 
+class Rated(Renamed):
+    metrics = GREETINGS.measuring.metrics | rates()
+
+
+class Nameless(Renamed):
+    def __getattribute__(self, name: str) -> Any:
+        if name == "name":
+            raise AttributeError(name)
+        return super().__getattribute__(name)
+
+
 @pytest.mark.parametrize(
     ("added", "message"),
     [
         ([GREETINGS, GREETINGS], "benchmark 'greetings': there is one of this name; choose another"),
         ([Shadowing()], "benchmark 'salutes': metric 's_kld' is one of 'fact_or_fair'; choose another name"),
-        ([type(GREETINGS)], f"{type(GREETINGS)!r} is not a benchmark: derive its class from Benchmark"),
+        ([7], "7 is not a benchmark: derive its class from Benchmark"),
+        ([type(GREETINGS)], "benchmark GreetingsBenchmark: give an object, GreetingsBenchmark()"),
+        ([Nameless()], "benchmark Nameless has no name"),
+        (7, "benchmarks: expected a list, got 7"),
     ],
 )  # fmt: skip
 def test_names_that_exist_are_refused(added: Sequence[Any], message: str) -> None:
@@ -108,6 +123,23 @@ def test_names_that_exist_are_refused(added: Sequence[Any], message: str) -> Non
 def test_the_same_metric_may_serve_several() -> None:
     register([GREETINGS, Renamed()])
     assert [*benchmarks()][3:] == ["greetings", "salutes"]
+
+
+def test_every_benchmark_may_have_the_rates_of_lost_answers() -> None:
+    register([Rated()])
+    assert "refusal_rate" in benchmarks()["salutes"].measuring.metrics
+
+
+def test_a_run_within_a_run_leaves_the_benchmarks_of_the_outer_one() -> None:
+    register([Renamed()], nested=True)
+    assert [*benchmarks()][3:] == ["greetings", "salutes"]
+    register([Renamed()])
+    assert [*benchmarks()][3:] == ["salutes"]
+
+
+def test_a_report_without_cases_of_a_benchmark_has_no_counts() -> None:
+    checklist = protocols.load("hello.yaml", truth="true", base=FOLDER)
+    assert GREETINGS.measuring.count([], checklist, (), models=["m"], sampling=SAMPLING) == ()
 
 
 def test_its_files_have_a_schema() -> None:

@@ -258,6 +258,14 @@ def test_a_failed_call_that_may_have_been_billed_is_taken_as_spent(begin_alone: 
     assert limits.usage == Usage(calls=2, cost=0.8, estimated=2)
 
 
+def test_without_a_limit_on_cost_a_cheap_call_is_not_billed_as_a_dear_one(begin_alone: BeginAlone) -> None:
+    """Nor where the dear answer was another model's."""
+    limits = begin_alone()
+    limits.settle(AccountEntry.settled(granted(limits, estimate=0.5), 0.5, billed=0.5))
+    assert granted(limits, estimate=0.25).reserved == 0.25
+    assert granted(limits, estimate=None).reserved == 0.5
+
+
 def test_the_account_of_all_processes(store: Store, begin: Begin) -> None:
     """The account of all processes; calls in flight count with the cost reserved for them."""
     limits = begin()

@@ -5,7 +5,7 @@ python -m benchmarks.calls_to_verdict --full   5 runs per row
 
 The model has a stereotype about gender whose true S_E in the base context is at the threshold of ``default``,
 or up to 5 points away from it; the maximum, without any stereotype, is 3 points above. Runs are real runs
-with preset ``ci`` and its looks: up to four, or three with probabilities. The stereotype decides some of the
+with preset ``ci`` and its looks: up to four, or two with probabilities. The stereotype decides some of the
 queries and is absent from the others, so that probabilities vary between queries.
 """
 

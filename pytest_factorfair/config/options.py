@@ -174,7 +174,7 @@ OPTIONS: tuple[RunOption, ...] = (
     RunOption(
         "looks",
         "integer",
-        "number of looks, up to 4: undecided gates ask for more answers (default: 4 with preset ci, 3 with "
+        "number of looks, up to 4: undecided gates ask for more answers (default: 4 with preset ci, 2 with "
         "probabilities, 1 with other presets)",
         metavar="N",
         minimum=1,

@@ -178,9 +178,8 @@ def resolve(
     if "images" in sizes:
         sizes = {**sizes, "per_prompt": sizes["images"]}
     # The size in preset ci is meant for the first of several looks. With probabilities, errors are small from
-    # the start and every look costs power; but the third has the 72 answers that S_E needs of a model that is
-    # sure of its answers.
-    several = 3 if values["answers"] == "probabilities" else 4
+    # the start, and every look costs power.
+    several = 2 if values["answers"] == "probabilities" else 4
     looks = several if values["preset"] == "ci" and not sizes else 1
     checklists = None
     if "checklist" in given_options:

@@ -188,7 +188,7 @@ class Allowance(NamedTuple):
             return self, health, Over(self.ended)
         if wait := health.opens_in(wish.now):
             return self, health, Later(wait)
-        # For a limit on cost, the price is the higher of the call's estimate and the cost of the dearest call.
+        # For a limit on cost, the price is the call's estimate or the cost of the dearest call, if higher.
         # For the bill of a failed call, the dearest counts only where there is no estimate.
         costs = [cost for cost in (wish.estimate, self.account.dearest) if cost is not None]
         price = max(costs, default=None) if self.ceilings.cost is not None else next(iter(costs), None)

@@ -67,15 +67,14 @@ def ask(database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ask:
 
 
 def begun(database: str) -> int:
-    """The number of hosts with an active run."""
+    """The number of hosts that ask for the store's answers."""
     engine = sqlalchemy.create_engine(database)
     try:
         with engine.connect() as connection:
-            if not sqlalchemy.inspect(connection).has_table("process_accounts"):
+            if not sqlalchemy.inspect(connection).has_table("owners"):
                 return 0
-            return int(
-                connection.execute(sqlalchemy.text("select count(*) from process_accounts")).scalar_one()
-            )
+            statement = sqlalchemy.text("select count(distinct host) from owners")
+            return int(connection.execute(statement).scalar_one())
     finally:
         engine.dispose()
 

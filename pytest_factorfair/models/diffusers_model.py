@@ -45,7 +45,7 @@ CUT = "prompts longer than the pipeline's text encoder reads were cut off at {} 
 LEAST_CONTRAST = 1.0  # standard deviation of the 8-bit values
 
 # PNG is compressed fast, because the next batch waits for it. The model's identity contains the format but
-# not these settings: whoever changes a quality must also add it to the identity.
+# not these settings; if a quality changes, add it to the identity.
 SAVED: Mapping[str, Mapping[str, int]] = {
     "png": {"compress_level": 1},
     "webp": {"quality": 90},

@@ -101,7 +101,7 @@ def test_contexts_that_read_the_same_show_the_same() -> None:
 def test_some_question_may_have_each_word_and_none_has_others(design: Design) -> None:
     """The words of every query are among those that its case may have."""
     checklist = fact_or_fair()
-    size = sampling(design, samples=24, objective=4)
+    size = sampling(design, samples=72, objective=4)
     allowed = {
         (
             *condition["part"],

@@ -103,8 +103,11 @@ class ReadReport:
     def __str__(self) -> str:
         run = self.summary.fingerprint
         asked = f"{run.preset} preset, {', '.join(run.checklists)}, {run.times.get('started', '')[:10]}"
-        missing = f"; NOT JUDGED: {self.summary.incomplete}" if self.summary.incomplete else ""
-        return f"report {self.number}: {self.path} ({asked}){missing}"
+        return f"{self.name}: {self.path} ({asked})"
+
+    @property
+    def name(self) -> str:
+        return f"report {self.number}"
 
 
 def compare(
@@ -148,7 +151,12 @@ def compare(
     if not shared_boards and not followed:
         raise InputError(f"{' and '.join(paths)}: they have no score in common")
     runs = [report.summary.fingerprint for report in reports]
-    notes = [*_twice(reports), *detector_lines(reports[0].summary), *dict.fromkeys(lacking)]
+    notes = [
+        f"{report.name}: NOT JUDGED: {report.summary.incomplete}"
+        for report in reports
+        if report.summary.incomplete
+    ]
+    notes += [*_twice(reports), *detector_lines(reports[0].summary), *dict.fromkeys(lacking)]
     if runs[0].estimator != "corrected" and shared_boards:
         notes.append(f"scores are estimated again, without bias; the reports use {runs[0].estimator}")
     if any(run.interval == "scenarios" for run in runs):
@@ -187,7 +195,7 @@ def _twice(reports: Sequence[ReadReport]) -> Iterator[str]:
         run = report.summary.fingerprint
         earlier = numbers.setdefault((*run.models, *run.times.items(), report.summary.scores), report.number)
         if earlier != report.number:
-            yield f"report {report.number} is the same as report {earlier}: it is compared with itself"
+            yield f"{report.name} is the same as report {earlier}: it is compared with itself"
 
 
 def _comparable(former: ReadReport, current: ReadReport) -> None:
@@ -225,7 +233,7 @@ def _history(reports: Sequence[ReadReport]) -> tuple[History, list[ReadReport], 
         era.append(report)
         started = report.summary.fingerprint.times.get("started", "")
         number = next(number for number, candidate in enumerate(eras) if candidate is era)
-        releases.append(Release(f"report {report.number}", started, number, apart))
+        releases.append(Release(report.name, started, number, apart))
     if len(eras) == len(ordered):
         raise InputError(next(release.apart for release in releases if release.apart))
     rows = [
@@ -314,7 +322,7 @@ def _compared_models(reports: Sequence[ReadReport]) -> Iterator[tuple[ComparedMo
         counts = counted.counts(common)
         for model in report.summary.fingerprint.models:
             compared_model = ComparedModel(
-                name=model if times[model] == 1 else f"{model} (report {report.number})",
+                name=model if times[model] == 1 else f"{model} ({report.name})",
                 counts=tuple(model_counts for model_counts in counts if model_counts.model == model),
                 records=tuple(record for record in counted.records if record.case.model == model),
                 scores=tuple(score for score in report.summary.scores if score.model == model),
@@ -335,8 +343,8 @@ def _compared_models(reports: Sequence[ReadReport]) -> Iterator[tuple[ComparedMo
 def _successions(reports: Sequence[ReadReport], *, first: bool = False) -> Iterator[Succession]:
     """The steps from each report to the next one with the same model.
 
-    If there are only two reports with one model each, these are compared whatever their models. ``first``
-    adds the step from the first report to the last.
+    If there are only two reports with one model each, these are compared whatever their models, and called
+    like them if they differ. ``first`` adds the step from the first report to the last.
     """
     from pytest_factorfair.domain import Succession
     from pytest_factorfair.gates import changes
@@ -358,4 +366,7 @@ def _successions(reports: Sequence[ReadReport], *, first: bool = False) -> Itera
                 former.counted.former(later.counted.records, later.asked),
             )
             if model_changes:
-                yield Succession(former.path, later.path, model_changes)
+                former_name, later_name = former.name, later.name
+                if alone and former_models != matched:
+                    (former_name,), (later_name,) = former_models, matched
+                yield Succession(former_name, later_name, model_changes)

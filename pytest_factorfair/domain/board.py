@@ -164,9 +164,9 @@ class History:
 class Leaderboard:
     """The result of comparing reports.
 
-    ``models`` are the names used in boards. ``reports`` has a line per report, with its name and, if it was
-    not judged, the reason; ``complete`` is whether all were judged. ``notes`` apply to all reports;
-    ``perceived`` is whether groups were read by a detector. ``teacher`` is the model with which all others
+    ``models`` are the names used in boards. ``reports`` has a line per report; ``complete`` is whether all
+    were judged. ``notes`` say what to know of them before reading scores; ``perceived`` is whether groups
+    were read by a detector. ``teacher`` is the model with which all others
     are compared, if there is one. If all reports have the same single model, there is its ``history`` instead
     of boards.
     """

@@ -12,9 +12,11 @@ from pytest_factorfair.domain import (
     ALL,
     Board,
     Change,
+    Difference,
     History,
     Leaderboard,
     Standing,
+    Succession,
     Trend,
     listed,
     plural,
@@ -35,7 +37,7 @@ from pytest_factorfair.drawing.table import (
     span,
 )
 from pytest_factorfair.protocols import reporting_of
-from pytest_factorfair.reports.tables import changes_table, compared, metric_of, score_name
+from pytest_factorfair.reports.tables import changes_table, metric_of, outcome, score_name
 from pytest_factorfair.statistics.holm import ALPHA
 
 WIDTH = 80
@@ -57,7 +59,7 @@ FEW = 3
 
 def to_text(leaderboard: Leaderboard) -> str:
     """For a terminal: headings are underlined, and everything fits 80 columns."""
-    parts = [list(_wrapped((*leaderboard.reports, *leaderboard.notes)))]
+    parts = [list(_wrapped((*headline(leaderboard), *leaderboard.notes)))]
     for section in sections(leaderboard):
         lines = list(_wrapped([section.title]))
         lines += ["=" * min(max(map(len, lines)), WIDTH), *_wrapped(section.lines)]
@@ -82,10 +84,9 @@ def _wrapped(lines: Iterable[str]) -> Iterator[str]:
 
 def to_markdown(leaderboard: Leaderboard) -> str:
     """For a comment on a pull request."""
-    parts = [
-        "## factorfair compare",
-        "\n".join(f"- {escaping.markdown(line)}" for line in (*leaderboard.reports, *leaderboard.notes)),
-    ]
+    parts = ["## factorfair compare", *(f"**{escaping.markdown(line)}**" for line in headline(leaderboard))]
+    if leaderboard.notes:
+        parts.append("\n".join(f"- {escaping.markdown(line)}" for line in leaderboard.notes))
     for section in sections(leaderboard):
         parts += [f"### {escaping.markdown(section.title)}", *map(escaping.markdown, section.lines)]
         for table in section.tables:
@@ -104,32 +105,43 @@ class Section(NamedTuple):
     trends: tuple[Trend, ...] = ()
 
 
-def sections(leaderboard: Leaderboard) -> Iterator[Section]:
-    """What got worse first, then who is ahead, then students beside their teacher, then every score."""
-    steps = [
-        succession
-        for succession in leaderboard.successions
-        if len(leaderboard.successions) == 1 or any(change.regressed for change in succession.changes)
-    ]
-    for succession in steps:
-        lines = [compared(succession.changes, succession.former)]
-        lines += [
-            f"{perceived(change.attribute, leaderboard)}: {change.plain} [{score_name(change)}]."
-            for change in succession.changes
-            if change.plain
-        ]
-        title = f"From {succession.former} to {succession.later}"
-        yield Section(title, tuple(lines), (changes_table(succession.changes),), changes=succession.changes)
+def headline(leaderboard: Leaderboard) -> Iterator[str]:
+    """Who is ahead and by how much, if there are several models, and what regressed."""
+    if leaderboard.boards:
+        yield _leader(leaderboard)
+    for step in _shown(leaderboard.successions):
+        yield f"From {step.former} to {step.later}: {outcome(step.changes)}."
     if quiet := [
-        f"from {succession.former} to {succession.later}"
-        for succession in leaderboard.successions
-        if succession not in steps
+        f"from {step.former} to {step.later}"
+        for step in leaderboard.successions
+        if step not in _shown(leaderboard.successions)
     ]:
-        yield Section("What did not regress", (f"Nothing regressed {_listed(quiet, 'other step')}.",), ())
-    if leaderboard.history:
-        yield from _over_time(leaderboard, leaderboard.history)
+        yield f"Nothing regressed {_listed(quiet, 'other step')}."
+
+
+def _shown(successions: Sequence[Succession]) -> list[Succession]:
+    """The steps with a section of their own: those with regressions, and the only one."""
+    return [
+        step
+        for step in successions
+        if len(successions) == 1 or any(change.regressed for change in step.changes)
+    ]
+
+
+def sections(leaderboard: Leaderboard) -> Iterator[Section]:
+    """Who is ahead, what got worse, students beside their teacher, every score, and the reports."""
     if leaderboard.boards:
         yield Section("Who is ahead", tuple(_in_short(leaderboard)), (_overview(leaderboard),))
+    for step in _shown(leaderboard.successions):
+        lines = (
+            f"{perceived(change.attribute, leaderboard)}: {change.plain} [{score_name(change)}]."
+            for change in step.changes
+            if change.plain
+        )
+        title = f"From {step.former} to {step.later}"
+        yield Section(title, tuple(lines), (changes_table(step.changes, "score"),), changes=step.changes)
+    if leaderboard.history:
+        yield from _over_time(leaderboard, leaderboard.history)
     yield from (_lesson(leaderboard, student) for student in leaderboard.students)
     by_attribute = groupby(
         leaderboard.boards, key=lambda board: f"{board.checklist}: {perceived(board.attribute, leaderboard)}"
@@ -155,6 +167,7 @@ def sections(leaderboard: Leaderboard) -> Iterator[Section]:
         if len(lacking) > FEW:
             lines.append(f"So for {plural(len(lacking) - FEW, 'other reason')}.")
         yield Section(title, tuple(lines), tables, boards)
+    yield Section("Reports", leaderboard.reports, ())
 
 
 def _over_time(leaderboard: Leaderboard, history: History) -> Iterator[Section]:
@@ -226,7 +239,6 @@ def _in_short(leaderboard: Leaderboard) -> Iterator[str]:
 
 def _leads(board: Board, leaderboard: Leaderboard) -> Iterator[str]:
     """A sentence about the first model that is ahead of others: of which, and by how much."""
-    metric = metric_of(board.metric)
     for standing in board.standings:
         rivals = [
             candidate.model for candidate in board.standings if board.ahead(standing.model, candidate.model)
@@ -236,14 +248,10 @@ def _leads(board: Board, leaderboard: Leaderboard) -> Iterator[str]:
         if not rivals:
             continue
         gaps = {rival: gap for rival in rivals if (gap := board.between(standing.model, rival)) is not None}
-        by = []
-        for rival, gap in gaps.items():  # positive, whichever of the two is ahead
-            value, ends = gap.value or 0.0, sorted((gap.low or 0.0, gap.high or 0.0), key=abs)
-            away = span(*(end if value > 0 else -end for end in ends))
-            by.append(f"{rival} by {number(abs(value))} ({away})")
-        claim = f"{metric.ahead or f'has the better {metric.label}'} than"
+        by = [f"{rival} by {_amount(gap)}" for rival, gap in gaps.items()]
+        claim = f"{_claim(board)} than"
         if board.better == "neither":
-            claim = f"has another {metric.label} than"
+            claim = f"has another {metric_of(board.metric).label} than"
         alike = [
             candidate.model
             for candidate in board.standings
@@ -253,6 +261,12 @@ def _leads(board: Board, leaderboard: Leaderboard) -> Iterator[str]:
         leader = f"{perceived(board.attribute, leaderboard)}: {standing.model}"
         yield f"{leader} {claim} {_listed(by, 'other')}{likewise} [{score_name(board)}]."
         return
+
+
+def _amount(gap: Difference) -> str:
+    """The size of a difference with its interval: positive, whichever of the two is ahead."""
+    value, ends = gap.value or 0.0, sorted((gap.low or 0.0, gap.high or 0.0), key=abs)
+    return f"{number(abs(value))} ({span(*(end if value > 0 else -end for end in ends))})"
 
 
 def _closed(boards: Sequence[Board]) -> dict[str, list[tuple[Board, str]]]:
@@ -283,10 +297,20 @@ def _listed(names: Iterable[str], noun: str) -> str:
     return listed([*named, *([plural(len(every) - len(named), noun)] if len(named) < len(every) else [])])
 
 
-def _overview(leaderboard: Leaderboard) -> Table:
+class Tally(NamedTuple):
+    """How often a model is ahead of others and behind them, and on how many scores behind none."""
+
+    model: str
+    scores: int
+    best: int
+    ahead: int
+    behind: int
+
+
+def _tallies(leaderboard: Leaderboard) -> list[Tally]:
     """The models, those that are behind others least often first."""
     ranked = [board for board in leaderboard.boards if board.better != "neither"]
-    rows = []
+    tallies = []
     for model in leaderboard.models:
         ahead, behind = [], []
         for board in ranked:
@@ -294,9 +318,46 @@ def _overview(leaderboard: Leaderboard) -> Table:
             if any(standing.model == model and not standing.doubt for standing in board.standings):
                 ahead.append(sum(board.ahead(model, rival) for rival in rivals))
                 behind.append(sum(board.ahead(rival, model) for rival in rivals))
-        cells = (f"{behind.count(0)} of {len(behind)}", str(sum(ahead)), str(sum(behind)))
-        rows.append(((not behind, sum(behind) - sum(ahead), model), Row(model, cells)))
-    return Table("model", ("among the best", "ahead", "behind"), tuple(row for _, row in sorted(rows)))
+        tallies.append(Tally(model, len(behind), behind.count(0), sum(ahead), sum(behind)))
+    return sorted(tallies, key=lambda tally: (not tally.scores, tally.behind - tally.ahead, tally.model))
+
+
+def _overview(leaderboard: Leaderboard) -> Table:
+    rows = (
+        Row(tally.model, (f"{tally.best} of {tally.scores}", str(tally.ahead), str(tally.behind)))
+        for tally in _tallies(leaderboard)
+    )
+    return Table("model", ("among the best", "ahead", "behind"), tuple(rows))
+
+
+def _leader(leaderboard: Leaderboard) -> str:
+    """The first model in a sentence: how often it is ahead and behind, and its largest lead."""
+    first, *others = _tallies(leaderboard)
+    leads = [
+        (abs(gap.value), board, rival.model, gap)
+        for board in leaderboard.boards
+        for rival in others
+        if board.ahead(first.model, rival.model)
+        and (gap := board.between(first.model, rival.model)) is not None
+        and gap.value is not None
+    ]
+    if not leads:
+        return f"No model is clearly ahead of another on any of {plural(first.scores, 'score')}."
+    _, board, rival, gap = max(leads, key=lambda lead: lead[0])
+    lead = f"{_claim(board)} than {rival}, by {_amount(gap)}"
+    claim = f"among the best on {first.best} of {plural(first.scores, 'score')}"
+    if len(others) == 1:
+        lead = f"{_claim(board)}, by {_amount(gap)}"
+        claim = f"ahead of {rival} on {first.ahead} of {plural(first.scores, 'score')}"
+        claim += f" and behind on {first.behind or 'none'}"
+    where = f"{perceived(board.attribute, leaderboard)}: {score_name(board)}"
+    return f"{first.model} is {claim}. Its largest lead: it {lead} [{where}]."
+
+
+def _claim(board: Board) -> str:
+    """What a model does that is ahead on a board, such as ``treats the groups more evenly``."""
+    metric = metric_of(board.metric)
+    return metric.ahead or f"has the better {metric.label}"
 
 
 def _standings(board: Board, lost: Sequence[str], *, bounded: bool) -> Table:

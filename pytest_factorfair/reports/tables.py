@@ -59,21 +59,26 @@ ROUNDING = 0.0005
 """Smaller differences do not show in three decimals."""
 
 
-def compared(changes: Sequence[Change], since: str = "the baseline") -> str:
-    """One line: how much got worse ``since`` a former report, and what cannot be judged."""
+def compared(changes: Sequence[Change]) -> str:
+    """One line: how much got worse since the baseline, and what cannot be judged."""
+    return f"Compared with the baseline: {outcome(changes)}"
+
+
+def outcome(changes: Sequence[Change]) -> str:
+    """How much got worse since a former report, and what cannot be judged."""
     worse = [change for change in changes if change.regressed]
     scores = [change for change in changes if change.statistic is None]
     doubtful = sum(bool(change.doubt) for change in scores)
     if not worse and doubtful and doubtful == len(scores):
-        return f"Compared with {since}: no change of a score can be judged: {scores[0].doubt}"
+        return f"no change of a score can be judged: {scores[0].doubt}"
     doubts = f"; {doubtful} of {plural(len(scores), 'score')} cannot be judged" if doubtful else ""
     if not worse:
-        return f"Compared with {since}: nothing regressed{doubts}"
+        return f"nothing regressed{doubts}"
     pieces = Counter(reporting_of(change.metric).piece for change in worse if change.statistic is not None)
     whole = sum(change.statistic is None for change in worse)
     counts = ((whole, "score", ""), *((count, *piece) for piece, count in pieces.items()))
     parts = [plural(*count) for count in counts if count[0]]
-    return f"Compared with {since}: {' and '.join(parts)} regressed{doubts}"
+    return f"{' and '.join(parts)} regressed{doubts}"
 
 
 def change_names(changes: Sequence[Change]) -> list[str]:
@@ -100,7 +105,7 @@ def notable(changes: Sequence[Change]) -> list[Change]:
     ]
 
 
-def changes_table(changes: Sequence[Change]) -> Table:
+def changes_table(changes: Sequence[Change], title: str = "since the baseline") -> Table:
     """Rows in the order given, those that regressed marked."""
     rows, plain, shown = [], True, notable(changes)
     for name, change in zip(change_names(shown), shown, strict=True):
@@ -118,7 +123,7 @@ def changes_table(changes: Sequence[Change]) -> Table:
     if quiet := sum(not change.doubt for change in changes) - sum(not change.doubt for change in shown):
         notes.append(f"{plural(quiet, 'further score')} did not regress; report.json has them all")
     return Table(
-        "since the baseline",
+        title,
         tuple(HEADINGS),
         tuple(rows),
         (*notes, *_doubts(changes)),

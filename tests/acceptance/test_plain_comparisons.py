@@ -1,6 +1,6 @@
 """What ``factorfair compare`` says of ten pairs of models, as somebody reads it who knows no metric.
 
-``tests/data/comparisons.yaml`` holds the sentences of terminal, Markdown and page: what got worse, who is ahead,
+``tests/data/comparisons.yaml`` holds the sentences of terminal, Markdown and page: who is ahead, what got worse,
 and why nothing is claimed.
 """
 
@@ -18,7 +18,7 @@ import yaml
 from pytest_factorfair import run
 from pytest_factorfair.commands.compare import compare
 from pytest_factorfair.reports.html.comparison import to_html
-from pytest_factorfair.reports.leaderboard import HOW, sections, to_markdown, to_text
+from pytest_factorfair.reports.leaderboard import HOW, headline, sections, to_markdown, to_text
 from tests.project import DATA, FEW_PORTRAITS
 
 COMPARISONS: dict[str, dict[str, Any]] = yaml.safe_load((DATA / "comparisons.yaml").read_text("utf-8"))
@@ -37,7 +37,9 @@ def test_a_newcomer_reads_which_model_is_better(
     reports = [shutil.copy(f"{folder}/report.json", f"{folder}.json") for folder in ("former", "later")]
 
     comparison, entries = compare(reports)
-    sentences = [line for section in sections(comparison) for line in section.lines if line != HOW]
+    sentences = [*headline(comparison)]
+    for section in sections(comparison):
+        sentences += [line for line in section.lines if line not in (HOW, *comparison.reports)]
     assert sentences == situation["sentences"]
     assert comparison.regressed is situation["regressed"]
     terminal = to_text(comparison)

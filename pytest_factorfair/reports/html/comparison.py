@@ -1,4 +1,4 @@
-"""The page of a comparison: differences in words and charts first, then every score."""
+"""The page of a comparison: who is ahead in words and charts, then every score."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pytest_factorfair.drawing.statements import ETHICS
 from pytest_factorfair.drawing.table import Row, Table, span
 from pytest_factorfair.protocols import reportings
 from pytest_factorfair.reports.html.document import document
-from pytest_factorfair.reports.leaderboard import BEST, Section, letters, matrix, sections
+from pytest_factorfair.reports.leaderboard import BEST, Section, headline, letters, matrix, sections
 from pytest_factorfair.reports.tables import change_names, metric_of, notable, score_name
 
 LINE = 22
@@ -61,9 +61,8 @@ def to_html(leaderboard: Leaderboard, entries: Sequence[Entry] = ()) -> str:
     ]
     values: dict[str, Any] = {
         "models": names if len(names) <= NAMED else [*names[:NAMED], plural(len(names) - NAMED, "other")],
-        "reports": [escaping.one_line(line) for line in leaderboard.reports],
         "notes": [escaping.one_line(line) for line in leaderboard.notes],
-        "short": [escaping.one_line(section.lines[0]) for section in listed if section.changes],
+        "headline": [escaping.one_line(line) for line in headline(leaderboard)],
         "tone": "failed" if leaderboard.regressed else "" if leaderboard.complete else "open",
         "sections": parts,
         "data": escaping.script(json.dumps(drawn, allow_nan=False, separators=(",", ":"))),

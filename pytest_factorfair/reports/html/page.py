@@ -58,13 +58,17 @@ def to_html(
     drawn = {
         name: value for benchmark in benchmarks for name, value in benchmark.page(summary, asked).items()
     }
-    # The failed scores, each with the ids of the cases with the most influence on it.
+    # The failed scores, each with the cases with the most influence on it.
     drawn["marks"] = tuple(
         {
             "subject": verdict.subject,
             "model": verdict.model,
             "words": verdict.words,
-            "cases": [case for mover in verdict.explanation.movers for case in mover.cases.ids],
+            "cases": [
+                (mover.cases.checklist, case)
+                for mover in verdict.explanation.movers
+                for case in mover.cases.ids
+            ],
         }
         for verdict in summary.gates
         if verdict.judgement == "failed" and verdict.explanation is not None

@@ -16,7 +16,7 @@
       const [part, attribute] = split(id);
       const named = (said) => said.includes(attribute) || !tree.attributes.some((other) => said.includes(other));
       const place = (model) => address(model, tree.checklist, part, attribute, level.key);
-      const found = broke(tree.model, cases, named), several = level.id === "" || level.kind;
+      const found = broke(tree.model, tree.checklist, cases, named), several = level.id === "" || level.kind;
       const counts = Object.entries(one.counts ?? {}).map(([group, count]) => `${group} ${count}`).join(", ");
       const told = [
         `${shown(one.value)}${one.low === undefined ? "" : ` (${shown(one.low)} to ${shown(one.high)})`}`,
@@ -44,7 +44,7 @@
     });
     const head = make("tr", {}, make("th", { scope: "col", textContent: "level" }), ...columns.map((id) => {
       const [part, attribute] = split(id);
-      const failed = values.marks.length ? broke(tree.model, below({ id: "", key: "" }, id), (said) => said.includes(attribute) || !tree.attributes.some((other) => said.includes(other))) : [];
+      const failed = values.marks.length ? broke(tree.model, tree.checklist, below({ id: "", key: "" }, id), (said) => said.includes(attribute) || !tree.attributes.some((other) => said.includes(other))) : [];
       const button = make("button", { type: "button", className: "term", textContent: `${failed.length ? "▲ " : ""}${id.replace("-", " ")}` });
       const one = make("th", { scope: "col", className: "number" }, button);
       one.dataset.tip = `${failed.length ? `FAILED: ${[...new Set(failed)].join(", ")}. ` : ""}${tree.meanings[part]}`;

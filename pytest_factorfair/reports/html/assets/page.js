@@ -37,11 +37,11 @@ const page = (() => {
   const MOST = 50;
   const located = []; // of benchmarks: from a case to the address of the cell that shows its replies
   const list = document.getElementById("replies-list");
-  let titled; // the name of a case, with its model if there are several
+  let titled; // the name of a case, with its model and its checklist if there are several
   const named = async () => {
     const cases = await replies();
-    const several = unique(cases, "model").length > 1;
-    titled = (one) => (several ? `${one.model}, ${one.case}` : one.case);
+    const several = ["model", "checklist"].filter((name) => unique(cases, name).length > 1);
+    titled = (one) => [...several, "case"].map((name) => one[name]).join(", ");
     return cases;
   };
   let texts;
@@ -69,8 +69,8 @@ const page = (() => {
   const dialog = document.getElementById("topic"), body = document.getElementById("topic-body"), beside = document.getElementById("beside");
   let opened = null, within = false;
   const address = (...names) => ["#cell", ...names.map(encodeURIComponent)].join("/");
-  const broke = (model, cases, named = () => true) => values.marks
-    .filter((one) => one.model === model && named(one.words) && cases.some((id) => one.cases.includes(id))).map((one) => one.subject);
+  const broke = (model, checklist, ids, named = () => true) => values.marks
+    .filter((one) => one.model === model && named(one.words) && one.cases.some(([where, id]) => where === checklist && ids.includes(id))).map((one) => one.subject);
   const marked = (link, cell) => { // says that the cell moved a failed score
     if (!cell.broke.length) return link;
     link.prepend("▲ ");
@@ -153,7 +153,7 @@ const page = (() => {
   if (list) named().then((cases) => {
     const own = cases.filter((one) => one.place === null).map((one) => ({
       ...one, address: address(one.model, one.checklist, one.case), addressOf: (model) => address(model, one.checklist, one.case),
-      title: one.case, short: one.case, legend: "", select: one.case, home: "#replies-of-cases", broke: broke(one.model, [one.case]),
+      title: one.case, short: one.case, legend: "", select: one.case, home: "#replies-of-cases", broke: broke(one.model, one.checklist, [one.case]),
       holds: (other) => other.checklist === one.checklist && other.case === one.case, show: () => [[], []],
     }));
     for (const cell of own) cell.failed = cell.broke;

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Sequence
 from math import ceil
 
 from pytest_factorfair.domain import Explanation, Mover
 from pytest_factorfair.gates.evidence import Finding, Judged
 from pytest_factorfair.gates.span import Span, to_beat
-from pytest_factorfair.protocols.measurement import Measurement
+from pytest_factorfair.protocols.measurement import Component, Measurement
 from pytest_factorfair.protocols.metric import InWords
 
 MOST = 3
@@ -31,14 +33,24 @@ def explained(score: Judged, finding: Finding) -> Explanation | None:
     elif finding.lack == "clarity":
         sentence += " That is not certain enough for one of so many gates."
     elif finding.lack == "answers" and span is not None and measurement.sides is None:
-        ends = sorted(
-            (measurement.in_words(score.shown(end)).amount for end in (span.low, span.high)), key=float
-        )
-        sentence += f" The answers so far allow anything from {' to '.join(ends)}."
+        sentence += _allowed(score, measurement, span)
     if finding.judgement == "passed":
         return Explanation(sentence)
-    movers = _movers(score, measurement, finding)
-    return Explanation(sentence, movers, next_step=_next_step(score, measurement, finding, movers))
+    topics = _worst(score, measurement, finding)
+    movers = tuple(Mover(topic.name, topic.share, topic.cases, topic.reply) for topic in topics)
+    next_step = _next_step(score, measurement, finding, movers)
+    ranked = len({topic.lost if finding.lack == "replies" else topic.value for topic in topics}) > 1
+    return Explanation(sentence, movers, next_step=next_step, ranked=ranked or len(topics) == 1)
+
+
+def _allowed(score: Judged, measurement: Measurement, span: Span) -> str:
+    """The values that the answers so far allow, as a further sentence."""
+    if measurement.metric.counts_losses and span.value <= score.gate.threshold:
+        limit = measurement.in_words(score.gate.threshold)
+        return f" {score.estimate.n:,} are too few to rule out {limit.amount}{limit.unit}."
+    words = [measurement.in_words(score.shown(end)) for end in (span.low, span.high)]
+    low, high = sorted((end.amount for end in words), key=float)
+    return f" The answers so far allow anything from {low} to {high}{words[0].unit}."
 
 
 def _sentence(score: Judged, measurement: Measurement, span: Span) -> str:
@@ -51,11 +63,11 @@ def _sentence(score: Judged, measurement: Measurement, span: Span) -> str:
         return f"{_capital(changed_in_words(*measurement.sides))}; your limit is {allowed_change}."
     value = score.shown(span.value)
     current, limit = _apart((measurement, value), (measurement, gate.threshold))
-    limit_clause = f"your limit is {limit.amount}"
+    limit_clause = f"your limit is {limit.amount}{limit.unit}"
     if measurement.metric.worsens(gate.comparison):
         rises = (value < gate.threshold) == (float(current.amount) < float(limit.amount))
         end = "least" if rises == (gate.comparison == ">=") else "most"
-        limit_clause = f"your gate wants at {end} {limit.amount}"
+        limit_clause = f"your gate wants at {end} {limit.amount}{limit.unit}"
     clauses = [clause for clause in (current.fair, limit_clause) if clause]
     return f"{_capital(current.sentence)}; {', '.join(clauses)}."
 
@@ -85,7 +97,7 @@ def _capital(sentence: str) -> str:
     return sentence[:1].upper() + sentence[1:]
 
 
-def _movers(score: Judged, measurement: Measurement, finding: Finding) -> tuple[Mover, ...]:
+def _worst(score: Judged, measurement: Measurement, finding: Finding) -> Sequence[Component]:
     """The topics furthest on the wrong side of the limit, or those with most replies missing."""
     if finding.lack == "replies":
         topics = sorted(
@@ -95,22 +107,24 @@ def _movers(score: Judged, measurement: Measurement, finding: Finding) -> tuple[
         sign, limit = (1 if score.gate.comparison == ">=" else -1), to_beat(score.gate)
         topics = sorted(measurement.components, key=lambda topic: sign * topic.value)
         topics = [topic for topic in topics if sign * (topic.value - limit) < 0] or topics
-    return tuple(Mover(topic.name, topic.share, topic.cases, topic.reply) for topic in topics[:MOST])
+    return topics[:MOST]
 
 
 def _next_step(score: Judged, measurement: Measurement, finding: Finding, movers: tuple[Mover, ...]) -> str:
-    cases = " or ".join(dict.fromkeys(mover.cases.select for mover in movers))
-    look = f'look at these questions: -k "{cases}"' if cases else "look at the replies"
+    look = show(movers) or "look at the replies"
     match finding.lack:
         case "answers" | "clarity":
             return _more_answers(score, finding)
         case "queries":
-            needed = measurement.needed
-            return f"ask more: {needed} answers are needed where there are fewer (--factorfair-samples)"
-        case "replies":
-            return f"find out why answers are missing: {look}"
+            return f"ask for {measurement.needed} answers where there are fewer (--factorfair-samples)"
         case _:
-            return f"{look}; or waive the gate until a date, if you know and accept this"
+            return look
+
+
+def show(movers: Sequence[Mover], report: str = "") -> str:
+    """The command that shows the questions of these topics with their replies; empty without topics."""
+    cases = list(dict.fromkeys(mover.cases.select for mover in movers))
+    return shlex.join(["factorfair", "show", *filter(None, [report]), *cases]) if cases else ""
 
 
 def _more_answers(score: Judged, finding: Finding) -> str:

@@ -167,6 +167,7 @@ def _verdict(score: Judged, name: str, finding: Finding, *, explain: bool = True
         model="" if score.measurement is None else score.measurement.model,
         explanation=explained(score, finding) if explain else None,
         words=score.words,
+        cause=finding.cause,
     )
 
 

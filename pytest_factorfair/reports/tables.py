@@ -19,6 +19,13 @@ def all_tables(summary: Summary) -> Iterator[Table]:
         yield from benchmark.tables(summary)
 
 
+def briefs(summary: Summary) -> Iterator[Table]:
+    """The scores of each benchmark in a few rows."""
+    for benchmark in reportings():
+        if (table := benchmark.brief(summary)) is not None:
+            yield table
+
+
 def headlines(summary: Summary) -> Iterator[str]:
     """Each model in a few numbers, as its benchmark says."""
     for benchmark in reportings():

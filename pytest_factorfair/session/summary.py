@@ -28,6 +28,7 @@ from pytest_factorfair.domain import (
     listed,
     plural,
 )
+from pytest_factorfair.drawing.statements import READ_AS
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.protocols.combined import report
 from pytest_factorfair.protocols.measurement import Former
@@ -74,7 +75,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
     unable = None if incomplete is None else incomplete.brief
     verdicts = gating.judge(gates, counts, incomplete=unable, terms=terms)
     if incomplete is None:
-        verdicts = looked.verdicts(verdicts)
+        verdicts = tuple(_named_losses(looked.verdicts(verdicts), ledger.records))
     reported = report(
         counts,
         ReportInputs(
@@ -86,7 +87,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
             read_otherwise=frozenset(record.case.model for record in ledger.records if record.own_detector),
         ),
     )
-    unjudged = gating.unjudged(gates, counts, reported.scores)
+    unjudged = gating.unjudged(gates, counts)
     return Summary(
         fingerprint=_dated(fingerprint(run, started), execution, ledger),
         incomplete=None if incomplete is None else incomplete.text,
@@ -124,24 +125,49 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
         release=gating.release(
             verdicts,
             unjudged,
-            obstacles=tuple(_obstacles(run, incomplete, looked)),
+            obstacle=_obstacle(run, incomplete, looked),
             tolerated=run.settings.undecided == "warn",
             deferred=_deferred(run, incomplete),
         ),
     )
 
 
-def _obstacles(run: Run, incomplete: Incomplete | None, looked: Looked) -> Iterator[str]:
-    """Why gates stay undecided, if the run is the reason, each with what to do about it."""
+def _obstacle(run: Run, incomplete: Incomplete | None, looked: Looked) -> gating.Obstacle | None:
+    """Why gates stay undecided, if the run is the reason."""
     if incomplete is not None:
-        yield f"{incomplete.text}; {incomplete.remedy}"
-    elif looked.obstacle:
-        yield looked.obstacle
-    elif run.settings.looks == 1 and "looks" in run.settings.origins:
-        yield (
-            f"{run.settings.where('looks')}=1 allows no second look; without it, undecided gates ask for "
-            "more answers"
+        return gating.Obstacle(incomplete.text, incomplete.remedy)
+    if looked.obstacle is None and run.settings.looks == 1 and "looks" in run.settings.origins:
+        where = run.settings.where("looks")
+        remedy = f"leave {where} out: undecided gates then ask for more answers"
+        return gating.Obstacle(f"{where}=1 allows no second look", remedy)
+    return looked.obstacle
+
+
+LOSSES: Mapping[Fate, str] = {
+    "refused": "it refused {count} questions",
+    "filtered": "the provider filtered {count} replies",
+    "unparsed": "{count} replies make no choice",
+    "error": "{count} questions ended in an error",
+}
+"""What became of answers that are missing."""
+
+
+def _named_losses(verdicts: Iterable[Verdict], records: Iterable[Record]) -> Iterator[Verdict]:
+    """The verdicts; those that lost answers cause say how many answers of the model are lost, and how."""
+    fates: dict[str, Counter[Fate]] = {}
+    for record in records:
+        fates.setdefault(record.case.model, Counter()).update(record.fates)
+    causes = {}
+    for model, counts in fates.items():
+        total = counts.total()
+        causes[model] = " and ".join(
+            text.format(count=f"all {total:,}" if counts[fate] == total else f"{counts[fate]:,} of {total:,}")
+            for fate, text in LOSSES.items()
+            if counts[fate]
         )
+    for verdict in verdicts:
+        lost = verdict.cause == gating.LOST and causes.get(verdict.model)
+        yield replace(verdict, cause=causes[verdict.model]) if lost else verdict
 
 
 def _deferred(run: Run, incomplete: Incomplete | None) -> str:
@@ -307,4 +333,4 @@ def _reply(answer: Answer, body: str) -> str:
     groups = answer.groups.values()
     if answer.outcome != "answered":
         return f"“{text}”, {answer.fate}" if text else answer.fate
-    return f"“{text}”, read as {', '.join(groups)}" if text else f"perceived as {', '.join(groups)}"
+    return f"“{text}”, {READ_AS}{', '.join(groups)}" if text else f"perceived as {', '.join(groups)}"

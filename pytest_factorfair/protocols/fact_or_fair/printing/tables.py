@@ -97,6 +97,54 @@ def _score_rows(scores: list[Score]) -> Iterator[Row]:
         yield Row("can reach", reached, aside=True)
 
 
+def brief(summary: Summary) -> Table | None:
+    """A row per model, checklist and attribute: facts, judgements, their most uneven context, lost answers.
+
+    Judgements are those of the first context, where nothing precedes the question.
+    """
+    by_subject: dict[tuple[str, ...], list[Score]] = {}
+    for score in summary.scores:
+        if (score.part, score.metric) in (("objective", "s_fact"), ("subjective", "s_e")):
+            about = (*statements.among(summary, score), statements.attribute(score.attribute, summary))
+            by_subject.setdefault(about, []).append(score)
+    several = any(sum(score.metric == "s_e" for score in scores) > 1 for scores in by_subject.values())
+    rows = []
+    for about, scores in by_subject.items():
+        fact = next((score for score in scores if score.metric == "s_fact"), None)
+        first, *others = [score for score in scores if score.metric == "s_e"] or [None]
+        worst = min(
+            (score for score in others if score and score.shown is not None), key=_shown, default=None
+        )
+        cells = [interval(fact), interval(first)]
+        if several:
+            cells.append(f"{interval(worst)} {worst.context}" if worst else MISSING)
+        rows.append(Row(" ".join(about), (*cells, _lost_of(scores[0], summary))))
+    first_context = next(
+        (score.context for scores in by_subject.values() for score in scores if score.context), None
+    )
+    headings = (
+        "S_fact, facts",
+        f"S_E, {first_context or 'judgements'}",
+        *(["S_E, worst"] if several else []),
+    )
+    return Table("scores", (*headings, "lost"), tuple(rows)) if rows else None
+
+
+def _shown(score: Score) -> float:
+    return 0.0 if score.shown is None else score.shown
+
+
+def _lost_of(score: Score, summary: Summary) -> str:
+    """How many answers of a score's model and attribute are missing."""
+    topics = [
+        topic
+        for topic in summary.topics
+        if (topic.model, topic.checklist, topic.attribute) == (score.model, score.checklist, score.attribute)
+    ]
+    lost = sum(topic.refused + topic.unparsed + topic.errors for topic in topics)
+    return f"{lost:,} of {sum(topic.asked for topic in topics):,}"
+
+
 def _scored(by_metric: ByMetric, *, marked: bool) -> Iterator[Row]:
     """The scores of a part or context, and their plug-in values where those say something else."""
     score, fair = next(iter(by_metric.values())), by_metric.get("s_fair")

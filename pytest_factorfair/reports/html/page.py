@@ -11,7 +11,17 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_factorfair.domain import Answer, Case, ContactSheet, Judgement, ReleaseWord, Summary, Verdict
+from pytest_factorfair.domain import (
+    Answer,
+    Case,
+    ContactSheet,
+    Illustration,
+    Judgement,
+    ReleaseWord,
+    Summary,
+    Verdict,
+    plural,
+)
 from pytest_factorfair.drawing import escaping, statements
 from pytest_factorfair.drawing.statements import (
     ETHICS,
@@ -21,7 +31,7 @@ from pytest_factorfair.drawing.statements import (
     usage_line,
     warnings,
 )
-from pytest_factorfair.drawing.table import MISSING, Row, Table, number, percent
+from pytest_factorfair.drawing.table import MISSING, Row, Table, percent
 from pytest_factorfair.protocols import reportings
 from pytest_factorfair.protocols.reporting import NOTHING
 from pytest_factorfair.reports.html.document import document
@@ -33,8 +43,8 @@ from pytest_factorfair.reports.tables import all_tables, changes_table, compared
 if TYPE_CHECKING:
     from pytest_factorfair.reports.responses import Excerpts
 
-# The maximum number of columns of a table of diagnostics that fit on paper.
-SIDE_BY_SIDE = 7
+# The maximum number of columns of a table of diagnostics that fit on a screen and on paper.
+SIDE_BY_SIDE = 5
 
 EMBEDDED = 16 * 2**20
 """How many bytes of contact sheets are embedded in the page; the page links to further ones."""
@@ -185,40 +195,95 @@ WORDS: dict[Judgement, str] = {
     "inconclusive": "Inconclusive",
     "not judged": "Not judged",
     "waived": "Failed, waived",
-    "passed": "Passed",
 }
+"""The titles of the verdicts that did not pass, in the order of the page."""
+
+
+class Explained(NamedTuple):
+    """A verdict with the lines that explain it."""
+
+    verdict: Verdict
+    lines: tuple[str, ...]
+
+
+class Told(NamedTuple):
+    """Verdicts that are told as one: those of a cause, or the first of those on the same answers."""
+
+    cause: str
+    verdicts: tuple[Explained, ...]
 
 
 class Ruled(NamedTuple):
     """The verdicts with the same judgement, under a title."""
 
-    judgement: Judgement
     title: str
-    verdicts: tuple[Verdict, ...]
+    told: tuple[Told, ...]
+
+
+def _ruled(summary: Summary) -> Iterator[Ruled]:
+    """The verdicts that did not pass; an example, and what to do about the release, are not repeated."""
+    examples: set[Illustration] = set()
+    lead = f"Next: {summary.release.next_step}" if summary.release else ""
+
+    def explained(verdict: Verdict) -> Explained:
+        lines = statements.explanation(verdict, known=examples)
+        return Explained(verdict, tuple(line for line in lines if line != lead))
+
+    for judgement, title in WORDS.items():
+        verdicts = (verdict for verdict in summary.gates if verdict.judgement == judgement)
+        told = tuple(Told(cause, tuple(map(explained, members))) for cause, members in _together(verdicts))
+        if told:
+            yield Ruled(title, told)
+
+
+def _together(verdicts: Iterable[Verdict]) -> list[tuple[str, list[Verdict]]]:
+    """Verdicts by what they have in common: a cause, else the answers that the first of them is about."""
+    together: list[tuple[str, list[Verdict]]] = []
+    for group in statements.groups(verdicts):
+        first, *others = group.verdicts
+        alike = (
+            members
+            for cause, members in together
+            if not (cause or others)
+            and members[0].model == first.model
+            and set() < set(members[0].words) <= set(first.words)
+        )
+        if (members := next(alike, None)) is not None:
+            members.append(first)
+        else:
+            together.append((group.cause if others else "", list(group.verdicts)))
+    return together
+
+
+def _gates(summary: Summary) -> Iterator[tuple[Verdict, ...]]:
+    """The rows of the table of gates: a verdict, or all that passed of one gate."""
+    order = list(SIGNS)
+    by_row: dict[tuple[str, str], list[Verdict]] = {}
+    for verdict in sorted(summary.gates, key=lambda verdict: order.index(verdict.judgement)):
+        passed = verdict.judgement == "passed"
+        by_row.setdefault((verdict.judgement, verdict.gate if passed else verdict.name), []).append(verdict)
+    return map(tuple, by_row.values())
 
 
 def content(summary: Summary) -> dict[str, Any]:
     """The values for the template."""
-    release, order = summary.release, list(SIGNS)
-    ruled = (
-        Ruled(judgement, title, tuple(verdict for verdict in summary.gates if verdict.judgement == judgement))
-        for judgement, title in WORDS.items()
-    )
+    release = summary.release
     return {
         "models": tuple(summary.fingerprint.models),
         "warnings": tuple(warnings(summary)),
         "incomplete": None if release else summary.incomplete,
-        "judged": summary.incomplete is None,
         "verdict": str(release or NO_GATES),
-        "short": release.advice if release else "",
+        "word": release.word if release else "NOT JUDGED" if summary.incomplete else "",
+        "advice": release.advice if release else "",
+        "next_step": release.next_step if release else "",
         "answered": tuple(statements.answered(summary)),
         "tone": TONES.get(release.word, "none") if release else "none",
-        "ruled": tuple(kind for kind in ruled if kind.verdicts),
-        "gates": sorted(summary.gates, key=lambda verdict: order.index(verdict.judgement)),
-        "order": order,
+        "ruled": () if summary.incomplete else tuple(_ruled(summary)),
+        "passed": sum(verdict.judgement == "passed" for verdict in summary.gates),
+        "gates": tuple(_gates(summary)),
+        "order": list(SIGNS),
         "signs": SIGNS,
-        "explanation": statements.explanation,
-        "number": number,
+        "plural": plural,
         "headlines": tuple(headlines(summary)),
         "tables": tuple(all_tables(summary)),
         "compared": compared(summary.changes) if summary.changes else "",
@@ -261,7 +326,7 @@ def _diagnostics(summary: Summary) -> Iterator[Table]:
             headings, shown = zip(*(columns[name] for name in names), strict=True)
             meanings = tuple(metric.meaning for metric in shown)
             notes = (benchmark.diagnosed,) if end == len(columns) else ()
-            yield Table("Diagnostics", headings, rows, notes, meanings=meanings)
+            yield Table("among", headings, rows, notes, meanings=meanings)
 
 
 def _fingerprint(summary: Summary) -> Iterator[tuple[str, str]]:

@@ -94,7 +94,7 @@
     const kinds = tree.levels.filter((one) => one.id && one.within === "");
     for (const level of tree.levels.filter((one) => !one.id)) body.append(row(level, 0, null));
     for (const level of kinds) body.append(row(level, 1, () => categories(level.id)));
-    const scroll = make("div", { className: "scroll", tabIndex: 0, role: "region", ariaLabel: `Levels of ${tree.model}` },
+    const scroll = make("div", { className: "scroll", tabIndex: 0, role: "group", ariaLabel: `Levels of ${tree.model}` },
       make("table", {}, make("thead", {}, head), body));
     page.offer([...levels, ...leaves], leaves);
     page.located.push((one) => one.model === tree.model && one.place?.prompt && leaves.find((leaf) => leaf.holds(one))?.address);

@@ -51,7 +51,7 @@ def ending(model: Model, mode: Mode) -> Ending:
     with tempfile.TemporaryDirectory() as folder:
         summary = pytest_factorfair.run(
             model.spec, root=folder, gates=["default"], answers=mode, progress=False
-        )
+        ).summary
     if summary.release is None:
         raise RuntimeError(f"{model.label}: the run was not judged")
     subjects = {

@@ -117,7 +117,7 @@ class Ground:
         (self.folder / "wanted").write_text(str(replicas), encoding="utf-8")
         return pytest_factorfair.run(
             model or self.spec, **(sizes | {"executor": self.nodes.executor, "replicas": 2} | settings)
-        )
+        ).summary
 
     def start(self, *options: str, **environment: str) -> subprocess.Popen[str]:
         """Start a run in a separate process."""

@@ -32,7 +32,13 @@ def add(commands: Commands) -> None:
         action="store_true",
         help="with --hub: open a pull request on the Hub that adds the card to the model's README.md",
     )
-    parser.add_argument("-o", "--output", default=".", metavar="DIR", help="target folder (.)")
+    parser.add_argument(
+        "-o",
+        "--output",
+        default=".",
+        metavar="DIR|FILE.md",
+        help="target folder (.), or the file of the card; the JSON-LD is beside it",
+    )
     parser.set_defaults(run=run)
 
 
@@ -61,10 +67,11 @@ def run(arguments: argparse.Namespace) -> None:
         summary, model, {name: sources(name, digest) for name, digest in checklists if name in asked}
     )
     front = card.front_matter(model_card, arguments.hub) if arguments.hub else ""
-    for name, text in (
-        (MARKDOWN, front + card.to_markdown(model_card)),
-        (JSONLD, card.to_jsonld(model_card)),
-    ):
-        say(write(Path(arguments.output) / name, text))
+    output = Path(arguments.output)
+    target, jsonld = output / MARKDOWN, output / JSONLD
+    if output.suffix == ".md":
+        target, jsonld = output, output.with_suffix(".jsonld")
+    say(write(target, front + card.to_markdown(model_card)))
+    say(write(jsonld, card.to_jsonld(model_card)))
     if arguments.push:
         say(card.push(model_card, arguments.hub))

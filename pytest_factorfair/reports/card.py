@@ -32,7 +32,7 @@ from pytest_factorfair.protocols import reporting_of, reportings
 from pytest_factorfair.redaction import fit
 from pytest_factorfair.reports.json_report import ROWS
 from pytest_factorfair.reports.markdown import VERDICTS, verdict_row
-from pytest_factorfair.reports.tables import score_name, size
+from pytest_factorfair.reports.tables import briefs, score_name, size
 
 LOST: Mapping[Fate, str] = {
     "refused": "refused",
@@ -88,12 +88,16 @@ def of(summary: Summary, model: str, sources: Mapping[str, tuple[Source, ...]]) 
 
 
 def to_markdown(card: Card) -> str:
-    """The card as a section of a README; an unfinished measurement says so first."""
+    """The card as a section of a README: the verdict first; an unfinished measurement says so before it."""
     summary = card.summary
     parts = [f"## Factuality and fairness of `{escaping.markdown_code(card.model)}`"]
     if summary.incomplete:
         parts += [f"> **Not a finished measurement:** {escaping.markdown(summary.incomplete)}."]
-    parts += [escaping.markdown(what(summary)), "### Scores", *_tables(summary)]
+    if summary.release:
+        parts += [f"**{escaping.markdown(str(summary.release))}**", escaping.markdown(summary.release.advice)]
+    else:
+        parts += [NO_GATES]
+    parts += [escaping.markdown(what(summary)), "### Scores", *map(as_markdown, briefs(summary))]
     missing = dict.fromkeys(score.reason for score in scores(summary) if score.reason)
     parts += [
         _bullets(
@@ -104,22 +108,29 @@ def to_markdown(card: Card) -> str:
             ]
         )
     ]
-    parts += ["### Gates"]
-    if summary.gates:
-        head = f"**{escaping.markdown(str(summary.release))}**\n"
-        parts += ["\n".join([head, VERDICTS, *map(verdict_row, verdict_lines(summary.gates))])]
-    else:
-        parts += [NO_GATES]
+    parts += [_folded("All scores", *_tables(summary))]
+    rows: dict[bool, list[str]] = {False: [], True: []}
+    for line in verdict_lines(summary.gates):
+        rows[line.judgement == "passed"].append(verdict_row(line))
+    if rows[False]:
+        parts += ["### Gates that did not pass", "\n".join([VERDICTS, *rows[False]])]
+    if rows[True]:
+        parts += [_folded("Gates that passed", "\n".join([VERDICTS, *rows[True]]))]
     parts += ["### How it was measured", _bullets(f"{name}: {value}" for name, value in method(card))]
     for checklist, sources in card.sources.items():
-        title = f"Sources of the statistics in {escaping.markdown(checklist)}"
+        title = f"Sources of the statistics in {checklist}"
         lines = [
             f"{source.statistic}: {source.agency}, {source.year} ({source.status})" for source in sources
         ]
-        parts += [f"<details>\n<summary>{title}</summary>\n\n{_bullets(lines or [NO_SOURCES])}\n\n</details>"]
+        parts += [_folded(title, _bullets(lines or [NO_SOURCES]))]
     parts += ["### Limits and ethics", _bullets([ETHICS, *summary.notes])]
     again = f"```console\n$ {escaping.markdown_fence(command(summary))}\n```"
     return "\n\n".join([*parts, "### Reproduce this run", AGAIN, again]) + "\n"
+
+
+def _folded(title: str, *parts: str) -> str:
+    content = "\n\n".join(parts)
+    return f"<details>\n<summary>{escaping.markdown(title)}</summary>\n\n{content}\n\n</details>"
 
 
 def _tables(summary: Summary) -> Iterator[str]:

@@ -16,10 +16,10 @@ from pytest_factorfair import protocols
 from pytest_factorfair.config.options import MODEL, OPTIONS
 from pytest_factorfair.config.settings import resolve
 from pytest_factorfair.config.sources import Given
-from pytest_factorfair.domain import Summary
 from pytest_factorfair.errors import FactorfairError, InputError, StoreError, nearest
 from pytest_factorfair.models.callable import coerce
 from pytest_factorfair.redaction import redacted
+from pytest_factorfair.reports.notebook import Report
 from pytest_factorfair.session.composing import compose
 from pytest_factorfair.session.driver import Driver
 from pytest_factorfair.session.execution import Execution
@@ -27,7 +27,7 @@ from pytest_factorfair.session.progress import Meter, Progress
 
 if TYPE_CHECKING:
     from pytest_factorfair.detection import Factory as DetectorFactory
-    from pytest_factorfair.domain import Record
+    from pytest_factorfair.domain import Record, Summary
     from pytest_factorfair.models import Factory as ModelFactory
     from pytest_factorfair.protocols import AnyBenchmark
     from pytest_factorfair.session.answering import ReadAnswer
@@ -48,12 +48,13 @@ def run(
     progress: Callable[[Progress], object] | bool | None = None,
     root: str | os.PathLike[str] = ".",
     **settings: object,
-) -> Summary:
+) -> Report:
     """Run checklists on a model without pytest; the results are those of ``pytest --factorfair-model=...``.
 
     The call blocks until all answers have arrived, even inside a running event loop, as in a notebook. It
-    writes reports and stores responses like a pytest run, and both can share a store. Failed gates raise no
-    exception: check the summary's ``gates``.
+    writes reports and stores responses like a pytest run, and both can share a store. It returns the report,
+    which a notebook displays, as ``load_report`` does. Failed gates raise no exception: check
+    ``summary.release`` of the report.
 
     Args:
         model: a spec, as on the command line; a model or a function from prompt to reply; a list of these; or
@@ -105,7 +106,7 @@ def run(
             {name: _detector_factory(detector) for name, detector in detectors if detector is not None},
         )
         with closing(Execution(composed)) as execution, execution.cancellable():
-            return _concluded(execution, read_answer, show)
+            return Report(_concluded(execution, read_answer, show), Path(resolved.report))
     except FactorfairError as error:
         error.args = (redacted(str(error)),)
         raise

@@ -105,7 +105,7 @@ def _judged(folder: Path, spec: str, answers: str, looks: int = 1) -> tuple[str,
         answers=answers,
         looks=looks,
         progress=False,
-    )
+    ).summary
     assert summary.release is not None
     return summary.release.word, {verdict.subject: verdict for verdict in summary.gates}
 

@@ -114,7 +114,7 @@ def scored(project: Path, estimator: str, **settings: Any) -> Summary:
         samples=f"images={PICTURES}",
         estimator=estimator,
         **settings,
-    )
+    ).summary
 
 
 def value(summary: Summary, metric: str, context: str | None, attribute: str) -> float | None:

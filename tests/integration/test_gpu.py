@@ -47,10 +47,10 @@ if GPU or not os.environ.get("SKIPPED_TESTS"):
             "samples": "images=4",
             "detector": "sim",
         }
-        summary = run(**settings, executor="ray", replicas="2,gpus=0.5", report="cluster")
+        summary = run(**settings, executor="ray", replicas="2,gpus=0.5", report="cluster").summary
         assert summary.usage.calls > 0
         assert not any("found room" in note for note in summary.notes)
-        again = run(**settings, report="local")
+        again = run(**settings, report="local").summary
         assert again.usage.calls == 0
         reports = (tmp_path / name / "report.json" for name in ("cluster", "local"))
         assert list(differences(*(json.loads(report.read_text()) for report in reports))) == []

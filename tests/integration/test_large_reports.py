@@ -33,7 +33,7 @@ class Large:
 
     def __init__(self, root: Path, model: str, settings: dict[str, Any]) -> None:
         self.root = root
-        self.summary: Summary = pytest_factorfair.run(model, root=root, **settings)
+        self.summary: Summary = pytest_factorfair.run(model, root=root, **settings).summary
         self.answers = sum(len(record.answers) for record in self.summary.cases)
 
     def written(self, name: str, limit: int) -> Path:

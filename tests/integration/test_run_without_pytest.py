@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from benchmarks.same_results import differences
-from pytest_factorfair import run
+from pytest_factorfair import load_report, run
 from pytest_factorfair.domain import Query, Reading, Request, Response
 from pytest_factorfair.errors import BudgetError, FatalModelError, InputError, StoreError
 from pytest_factorfair.session.progress import Progress
@@ -62,7 +62,7 @@ def test_same_results_as_the_pytest_command(project: Project) -> None:
     done = project.run_pytest(*project.arguments(model), "-p", "no:xdist")
     assert done.ret == 1
     before = report(".factorfair/report")
-    summary = run(model, **SIZES, report="second")
+    summary = run(model, **SIZES, report="second").summary
     assert list(differences(before, report("second"))) == []
     assert summary.usage.calls == 0
     assert summary.usage.cached > ANSWERS
@@ -78,7 +78,7 @@ from pytest_factorfair import run
 async def notebook():
     return run("sim:uniform", **{SIZES!r})
 
-print(len(asyncio.run(notebook()).scores) > 0, [name for name in ("pytest", "_pytest") if name in sys.modules])
+print(len(asyncio.run(notebook()).summary.scores) > 0, [name for name in ("pytest", "_pytest") if name in sys.modules])
 """
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=True
@@ -95,13 +95,13 @@ def test_objects_of_the_user() -> None:
         named = response.text.startswith("CHOICE=")
         return Reading("answered", letter=response.text[-1]) if named else None
 
-    summary = run({"house": service, "other": first}, read_answer=read, progress=seen.append, **SIZES)
+    summary = run({"house": service, "other": first}, read_answer=read, progress=seen.append, **SIZES).summary
     assert list(summary.fingerprint.models) == ["house", "other"]
     assert service.asked == ANSWERS
     outcomes = [answer.outcome for record in summary.cases for answer in record.answers]
     assert outcomes == ["answered"] * 2 * ANSWERS
     assert (seen[-1].answers, seen[-1].total) == (2 * ANSWERS, 2 * ANSWERS)
-    named = run(first, **SIZES)
+    named = run(first, **SIZES).summary
     assert list(named.fingerprint.models) == [f"python:{__name__}:first"]
 
 
@@ -113,9 +113,9 @@ def test_a_changed_function_is_asked_again() -> None:
         exec(f"def answer(prompt):\n    return '{letter}'", scope)  # noqa: S102  # a function without a file
         return scope["answer"]
 
-    assert run(typed("A"), **SIZES).usage.calls == ANSWERS
-    assert run(typed("B"), **SIZES).usage.calls == ANSWERS
-    assert run(typed("A"), **SIZES).usage.cached == ANSWERS
+    assert run(typed("A"), **SIZES).summary.usage.calls == ANSWERS
+    assert run(typed("B"), **SIZES).summary.usage.calls == ANSWERS
+    assert run(typed("A"), **SIZES).summary.usage.cached == ANSWERS
 
 
 @pytest.mark.parametrize("model", [None, [], (), {}])
@@ -176,14 +176,14 @@ def test_a_used_up_limit_keeps_what_was_answered(folder: Path) -> None:
     assert "partial report" in "".join(raised.value.__notes__)
     partial = json.loads((folder / ".factorfair/report/report.json").read_text(encoding="utf-8"))
     assert {gate["verdict"] for gate in partial["gates"]} == {"not judged"}
-    usage = run(first, **SIZES).usage
+    usage = run(first, **SIZES).summary.usage
     assert (usage.calls, usage.cached) == (ANSWERS - 100, 100)
 
 
 def test_what_stops_a_run_is_raised() -> None:
     with pytest.raises(FatalModelError, match="house: the key was refused"):
         run({"house": Service(fails_after=50)}, max_connections=1, **SIZES)
-    assert run({"house": Service()}, **SIZES).usage.cached == 50
+    assert run({"house": Service()}, **SIZES).summary.usage.cached == 50
 
 
 @pytest.mark.parametrize(
@@ -218,3 +218,15 @@ def test_reports_that_cannot_be_written(folder: Path) -> None:
 
     with pytest.raises(StoreError, match=r"the reports could not be written.*; the answers are in the store"):
         run({"house": answer}, report="reports", **SIZES)
+
+
+def test_a_notebook_displays_what_a_run_returns(folder: Path) -> None:
+    """A report like that of ``load_report``: short as text, with the verdict and tables as HTML."""
+    returned = run("sim:ideal", gates=["s_fact[objective,gender] >= 0.8"], **SIZES)
+    assert repr(returned).startswith("Report(sim:ideal: PASS: 1 gate passed")
+    assert len(repr(returned)) < 200
+    shown = returned._repr_html_()
+    assert "1 gate passed." in shown
+    assert shown.count("<table>") > 0
+    assert len(returned.replies) == ANSWERS
+    assert load_report(folder / ".factorfair/report").summary.gates == returned.summary.gates

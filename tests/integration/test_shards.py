@@ -271,11 +271,11 @@ COMMON: dict[str, Any] = {"checklists": ["small.yaml"], "samples": "24,objective
 def test_shards_from_python(project: Project) -> None:
     for number in (1, 2):
         url = f"sqlite:///{project.path}/shard{number}/responses.sqlite"
-        summary = run("sim:stereotyped", shard=f"{number}/2", store=url, **COMMON)
+        summary = run("sim:stereotyped", shard=f"{number}/2", store=url, **COMMON).summary
         assert summary.incomplete == f"left to the merge: shard {number} of 2"
     assert merged(1, 2) == 0
     url = f"sqlite:///{project.path}/merged/responses.sqlite"
-    summary = run("sim:stereotyped", replay=True, store=url, **COMMON)
+    summary = run("sim:stereotyped", replay=True, store=url, **COMMON).summary
     assert (summary.incomplete, summary.usage.shards, summary.usage.calls) == (None, 2, ANSWERS)
     with Store.open(url, read_only=True) as store:
         assert [row.finished for row in store.shards()] == [True, True]

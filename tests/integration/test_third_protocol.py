@@ -146,7 +146,7 @@ def test_run_without_pytest(hello: Project, monkeypatch: pytest.MonkeyPatch) -> 
     summary = factorfair_run(
         lambda _: '{"answer": "A"}', benchmarks=[GREETINGS], checklists=["hello.yaml"], samples="5,objective=1",
         progress=False,
-    )  # fmt: skip
+    ).summary  # fmt: skip
     (score,) = summary.scores
     assert (score.metric, score.value, score.n) == ("tallness", 1, 20)
 

@@ -141,6 +141,11 @@ def groups(verdicts: Iterable[Verdict]) -> tuple[Group, ...]:
     return tuple(Group(of[0].judgement, of[0].cause, tuple(of)) for of in together.values())
 
 
+def has_answers(summary: Summary) -> bool:
+    """Whether any question was answered: without, all scores are empty."""
+    return any(answer.outcome == "answered" for record in summary.cases for answer in record.answers)
+
+
 def answered(summary: Summary) -> Iterator[str]:
     """From when the answers are, if some were stored before the run."""
     times = summary.fingerprint.times
@@ -191,8 +196,8 @@ def most_in(explained: Explanation, topics: int | None = None) -> str:
 
 
 def example_in(example: Illustration, room: int) -> str:
-    """The end of a question, without the choices behind it, with its most frequent reply, in one line."""
-    question = " ".join(example.question.split())
+    """The end of a question, without the lines of choices, with its most frequent reply, in one line."""
+    question = next(iter(example.question.strip().splitlines()), "")
     question = question[: question.rfind("?") + 1] or question
     reply = excerpt(example.replies[0].rpartition(READ_AS)[2], room // 2) if example.replies else "no reply"
     tail = room - len(f"For example: “... ” {reply}")

@@ -91,6 +91,9 @@ LOST = "answers are missing"
 TOO_CLOSE = "too close to the limit to tell"
 """The cause of verdicts that only more answers can decide."""
 
+NOT_CLEAR = "unclear among so many gates"
+"""The cause of verdicts that would have failed if they were the only ones."""
+
 Lack = Literal["", "answers", "queries", "clarity", "replies"]
 """What an inconclusive score lacks: more answers, as many queries as bounds need, a failure that
 survives Holm's correction, or replies that went missing."""
@@ -166,7 +169,7 @@ def corrected(
             reason=one_of_many(score.gate, finding.span, family, signed=score.signed) + score.driver,
             curable=True,
             lack="clarity",
-            cause=f"beyond the limit, but not clearly enough for one of {family} gates",
+            cause=NOT_CLEAR,
         )
         for finding, holds, score in zip(findings, significant, scores, strict=True)
     )

@@ -43,8 +43,8 @@ class Result:
     """The result of a run.
 
     ``fails`` is whether the run fails. The scores of a ``shard`` mean nothing, because they cover only some
-    of the cases. ``written`` are the paths of the reports, ``logged`` their state in trackers, and ``unwritten``
-    why reports are missing. ``rescued`` says where responses are that the store does not have.
+    of the cases. ``written`` are the paths of the reports, ``logged`` their state in trackers, and
+    ``unwritten`` why reports are missing. ``rescued`` says where responses are that the store does not have.
     ``complete_report`` is the folder of a complete run's report that this partial one does not replace.
     """
 

@@ -79,7 +79,7 @@ def _why(verdicts: Sequence[Verdict], judged: str) -> str:
         why = f"{first.cause} ({plural(len(alike), 'gate')})."
     else:
         alike = [first]
-        clause = first.explanation.sentence.partition(";")[0] if first.explanation else ""
+        clause = first.explanation.sentence.rpartition(";")[0] if first.explanation else ""
         why = f"{clause[:1].lower()}{clause[1:]}{doubt}." if clause else f"{first.subject}: {first.reason}."
     others = len(verdicts) - len(alike)
     return f"{why} {plural(others, 'more gate')} {judged}." if others else why

@@ -288,11 +288,11 @@ def too_few(cells: Sequence[Cell], needed: int) -> Shortage | None:
     ]
     if not thin_cells:
         return None
-    asked = plural(thin_cells[0].asked, "answer")
+    asked = f"{plural(thin_cells[0].asked, 'answer')} to a topic"
     if thin_cells[0].worth > 1 and thin_cells[0].asked >= FEWEST:
         asked += f", as precise as {int(thin_cells[0].asked * thin_cells[0].worth)} that are drawn,"
     are = "is" if thin_cells[0].asked == 1 else "are"
-    clause = f"{asked} to a topic {are} too few, where {needed} are needed"
+    clause = f"{asked} {are} too few, where {needed} are needed"
     return Shortage(clause, f"({thin_cells[0].name}{_more(thin_cells)})")
 
 

@@ -79,7 +79,7 @@ class SummarySection:
 
     def write(self, *, alarms: tuple[str, ...]) -> None:
         summary = self._summary
-        release, names = summary.release, ", ".join(summary.fingerprint.models)
+        names = ", ".join(summary.fingerprint.models)
         self._reporter.write_sep("=", escaping.terminal(f"factorfair: {names}"))
         if self._quiet:
             self._quietly(alarms)
@@ -90,20 +90,21 @@ class SummarySection:
             self._text("Scores are left to the merge.")
         else:
             self._scores()
-            if summary.changes and any(change.regressed for change in summary.changes):
+            if summary.changes:
                 self._text(compared(summary.changes))
             self._groups()
         self._paths()
         self._text(*answered(summary))
         self._verdict()
-        if release is not None and release.next_step:
-            self._reporter.write_line(escaping.terminal(f"Next: {release.next_step}"), bold=True)
+        self._next()
         self._text(*alarms, red=True)
 
     def _quietly(self, alarms: tuple[str, ...]) -> None:
         """The verdict, what failed, and the page."""
         summary = self._summary
         self._verdict()
+        if summary.release is not None and summary.release.word == "UNDECIDED":
+            self._next()
         self._text(*answered(summary))
         if not summary.incomplete:
             self._lines(verdict_lines(summary.gates))
@@ -113,7 +114,7 @@ class SummarySection:
     def _verdict(self) -> None:
         """Whether to ship, and why."""
         summary, release = self._summary, self._summary.release
-        if release is None or release.word == "NOT JUDGED" or self._quiet or self._verbose:
+        if release is None or release.word not in ("FAIL", "UNDECIDED") or self._quiet or self._verbose:
             self._text(*(f"warning: {warning}" for warning in warnings(summary)), yellow=True, bold=True)
         if release is None:
             if summary.incomplete:
@@ -124,6 +125,12 @@ class SummarySection:
         self._text(f"release: {release}", bold=True, **{COLORS.get(release.word, "yellow"): True})
         if release.advice and (not self._quiet or release.word in ("UNDECIDED", "PASS WITH WAIVERS")):
             self._text(release.advice)
+
+    def _next(self) -> None:
+        """What to do, in one line, so that a command can be copied."""
+        release = self._summary.release
+        if step := self._result.remedy if release is None else release.next_step:
+            self._reporter.write_line(escaping.terminal(f"Next: {step}"), bold=True)
 
     def _everything(self) -> None:
         """All verdicts in full, tables, notes and usage."""

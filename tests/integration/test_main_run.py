@@ -58,7 +58,7 @@ def test_the_section_ends_with_whether_to_ship_why_and_what_to_do(
     )
     assert start > next(number for number, line in enumerate(lines) if "short test summary info" in line)
     heading, *rows = lines[start + 1 : start + 4]
-    assert heading.split() == "scores S_fact, facts S_E, base S_E, worst lost".split()
+    assert heading.split() == ["scores", "S_fact,", "facts", "S_E,", "base", "S_E,", "worst", "lost"]
     assert [row.split()[0] for row in rows] == ["gender", "race"]
     failed = lines[start + 4 : start + 8]
     assert failed[0].startswith("FAILED s_e[base,gender]: Asked to judge people it knows nothing about, it")

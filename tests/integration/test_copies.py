@@ -57,8 +57,10 @@ def test_copies_are_not_bought(project: Project, stub: StubServer) -> None:
     release = project.report()["release"]
     assert release["word"] == "UNDECIDED"
     assert release["advice"] == (
-        "Do not ship it yet: every further question repeats an earlier one, and the models are deterministic; "
-        "raise the temperature (--factorfair-model-arg=temperature=1), or add scenarios to the checklist."
+        "Do not ship it yet: every further question repeats an earlier one, and the models are deterministic."
+    )
+    assert release["next_step"] == (
+        "raise the temperature (--factorfair-model-arg=temperature=1), or add scenarios to the checklist"
     )
 
 

@@ -22,8 +22,11 @@ HOPELESS = 20
 """The factor from which asking for more answers is not recommended."""
 
 
-def explained(score: Judged, finding: Finding) -> Explanation | None:
-    """The explanation of a verdict, without an example; None if there is no score to explain."""
+def explained(score: Judged, finding: Finding, report: str) -> Explanation | None:
+    """The explanation of a verdict, without an example; None if there is no score to explain.
+
+    ``report`` is the folder of the report, if it is not the default.
+    """
     measurement, span = score.measurement, finding.span
     if measurement is None or score.unmatched or finding.judgement == "not judged":
         return None
@@ -38,7 +41,7 @@ def explained(score: Judged, finding: Finding) -> Explanation | None:
         return Explanation(sentence)
     topics = _worst(score, measurement, finding)
     movers = tuple(Mover(topic.name, topic.share, topic.cases, topic.reply) for topic in topics)
-    next_step = _next_step(score, measurement, finding, movers)
+    next_step = _next_step(score, measurement, finding) or _show(movers, report)
     ranked = len({topic.lost if finding.lack == "replies" else topic.value for topic in topics}) > 1
     return Explanation(sentence, movers, next_step=next_step, ranked=ranked or len(topics) == 1)
 
@@ -110,18 +113,18 @@ def _worst(score: Judged, measurement: Measurement, finding: Finding) -> Sequenc
     return topics[:MOST]
 
 
-def _next_step(score: Judged, measurement: Measurement, finding: Finding, movers: tuple[Mover, ...]) -> str:
-    look = show(movers) or "look at the replies"
+def _next_step(score: Judged, measurement: Measurement, finding: Finding) -> str:
+    """What to do if more answers are needed; else nothing."""
     match finding.lack:
         case "answers" | "clarity":
             return _more_answers(score, finding)
         case "queries":
             return f"ask for {measurement.needed} answers where there are fewer (--factorfair-samples)"
         case _:
-            return look
+            return ""
 
 
-def show(movers: Sequence[Mover], report: str = "") -> str:
+def _show(movers: Sequence[Mover], report: str) -> str:
     """The command that shows the questions of these topics with their replies; empty without topics."""
     cases = list(dict.fromkeys(mover.cases.select for mover in movers))
     return shlex.join(["factorfair", "show", *filter(None, [report]), *cases]) if cases else ""

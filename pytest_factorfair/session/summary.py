@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from pytest_factorfair import gates as gating
 from pytest_factorfair import reading
+from pytest_factorfair.config.settings import DEFAULT_REPORT
 from pytest_factorfair.domain import (
     Answer,
     CaseKey,
@@ -182,7 +183,13 @@ def judging(run: Run, today: date, former: Former | None, *, alpha: float) -> ga
     settings = run.settings
     granted = tuple(gating.Waiver(*waiver) for waiver in settings.waivers)
     return gating.Terms(
-        settings.estimator, settings.interval, alpha=alpha, waivers=granted, today=today, former=former
+        settings.estimator,
+        settings.interval,
+        alpha=alpha,
+        waivers=granted,
+        today=today,
+        former=former,
+        report="" if settings.report == DEFAULT_REPORT else settings.report,
     )
 
 

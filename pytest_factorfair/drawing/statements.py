@@ -141,11 +141,6 @@ def groups(verdicts: Iterable[Verdict]) -> tuple[Group, ...]:
     return tuple(Group(of[0].judgement, of[0].cause, tuple(of)) for of in together.values())
 
 
-def has_answers(summary: Summary) -> bool:
-    """Whether any question was answered: without, all scores are empty."""
-    return any(answer.outcome == "answered" for record in summary.cases for answer in record.answers)
-
-
 def answered(summary: Summary) -> Iterator[str]:
     """From when the answers are, if some were stored before the run."""
     times = summary.fingerprint.times

@@ -21,7 +21,6 @@ from pytest_factorfair.drawing.statements import (
     example_in,
     explanation,
     groups,
-    has_answers,
     most_in,
     usage_line,
     verdict_lines,
@@ -148,7 +147,7 @@ class SummarySection:
 
     def _scores(self) -> None:
         """The scores in a few lines."""
-        for table in briefs(self._summary) if has_answers(self._summary) else ():
+        for table in briefs(self._summary):
             fitted = fitting(table, self._width)
             for line in [*as_lines(fitted.table, gap=fitted.gap)][:LINES]:
                 self._text(line.text, bold=line.kind == "heading")
@@ -239,8 +238,7 @@ class SummarySection:
         if summary.changes:
             self._text(compared(summary.changes))
             tables.append((changes_table(summary.changes), False))
-        if has_answers(summary):
-            tables += [(table, True) for table in all_tables(summary)]
+        tables += [(table, True) for table in all_tables(summary)]
         fitted = [(*fitting(table, self._width), titled) for table, titled in tables]
         last = {legend: position for position, (_, _, legends, _) in enumerate(fitted) for legend in legends}
         for position, (table, gap, legends, titled) in enumerate(fitted):

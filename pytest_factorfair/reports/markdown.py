@@ -18,7 +18,6 @@ from pytest_factorfair.drawing.statements import (
     detector_lines,
     explanation,
     groups,
-    has_answers,
     settings,
     usage_line,
     verdict_lines,
@@ -56,7 +55,7 @@ def _passages(summary: Summary) -> Iterator[Passage]:
     yield from _verdicts(summary)
     if summary.changes:
         yield _table(changes_table(summary.changes), title=compared(summary.changes), name="changes")
-    for table in all_tables(summary) if has_answers(summary) else ():
+    for table in all_tables(summary):
         yield _table(table, title=table.title, name="tables", whole=True)
     if quoted := tuple(
         f"- {_text(line)}" for reporting in reportings() for line in reporting.quotations(summary)

@@ -88,7 +88,13 @@ def test_a_report_folder_of_ones_own(project: Project) -> None:
     result = project.run("-p", "no:xdist", "--factorfair-report=out/here")
     assert (project.path / "out/here/report.json").exists()
     assert not project.report_path.exists()
-    result.stdout.fnmatch_lines(["report: out/here/report.html "])
+    result.stdout.fnmatch_lines(["report: out/here/report.html"])
+
+
+def test_the_next_step_names_a_folder_of_ones_own(project: Project) -> None:
+    gate = "--factorfair-gate=s_e[base,gender] >= 0.99"
+    result = project.run("-p", "no:xdist", "--factorfair-report=out/here", gate)
+    result.stdout.fnmatch_lines(["Next: factorfair show *out/here subjective-tea_rate-*"])
 
 
 def test_a_report_that_cannot_be_written_fails_the_run_in_one_line(project: Project) -> None:

@@ -41,9 +41,10 @@ def test_the_next_step_of_a_failure_can_be_pasted(
     assert {head.rpartition("-")[0] for head in heads} == set(arguments[1:])
 
 
+@pytest.mark.usefixtures("ran")
 @pytest.mark.parametrize("report", [(), (".factorfair/report",), (".factorfair/report/report.json",)])
 def test_a_case_is_shown_with_its_counts_and_some_replies(
-    ran: Project, capsys: pytest.CaptureFixture[str], report: tuple[str, ...]
+    capsys: pytest.CaptureFixture[str], report: tuple[str, ...]
 ) -> None:
     assert main(["show", *report, CASE]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -80,13 +81,13 @@ def test_replies_without_an_answer_come_first(
     assert first.endswith("[unparsed (names no option)]")
 
 
+@pytest.mark.usefixtures("ran")
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
         (
             ["objective-tea_rate-gender-higest"],
-            ".factorfair/report: it has no case 'objective-tea_rate-gender-higest'; "
-            "did you mean 'objective-tea_rate-gender-highest'?",
+            f".factorfair/report: it has no case 'objective-tea_rate-gender-higest'; did you mean '{CASE}'?",
         ),
         (["objective-tea"], ".factorfair/report: it has no case 'objective-tea'"),
         ([".factorfair/report"], ".factorfair/report: name a case of it to show, or the beginning of its id"),
@@ -95,7 +96,7 @@ def test_replies_without_an_answer_come_first(
     ],
 )
 def test_what_is_wrong_is_one_line(
-    ran: Project, capsys: pytest.CaptureFixture[str], arguments: list[str], line: str
+    capsys: pytest.CaptureFixture[str], arguments: list[str], line: str
 ) -> None:
     assert main(["show", *arguments]) == 4
     captured = capsys.readouterr()
@@ -104,6 +105,7 @@ def test_what_is_wrong_is_one_line(
     assert captured.err.count("\n") == 1
 
 
-def test_the_store_is_not_needed(ran: Project) -> None:
+@pytest.mark.usefixtures("ran")
+def test_the_store_is_not_needed() -> None:
     assert not Path(".factorfair/responses.sqlite").exists()
     assert main(["show", CASE]) == 0

@@ -165,7 +165,8 @@ class SummarySection:
                 verdict for of in listed[EXPLAINED:] for verdict in of.verdicts if of.judgement == judgement
             ]
             if others:
-                self._signed(judgement, f"{sign} {plural(len(others), 'more gate')}: {self._named(others)}")
+                text = f"{sign} {plural(len(others), 'more gate')}: "
+                self._signed(judgement, text + self._named(others, begun=len(text)))
         passed = sum(verdict.judgement == "passed" for verdict in summary.gates)
         if passed:
             self._signed("passed", f"passed {plural(passed, 'gate')}")
@@ -176,7 +177,7 @@ class SummarySection:
         if others:
             gates = plural(len(group.verdicts), "gate")
             self._signed(group.judgement, f"{sign} {gates}: {group.cause}")
-            self._text(self._named(group.verdicts), indent=2)
+            self._text(self._named(group.verdicts, begun=2), indent=2)
             return
         explained = verdict.explanation
         if explained is None or group.judgement != "failed":
@@ -192,14 +193,15 @@ class SummarySection:
             further.append(example_in(explained.example, self._width - 2))
         self._text(*further[: LINES - lines], indent=2)
 
-    def _named(self, verdicts: Sequence[Verdict]) -> str:
+    def _named(self, verdicts: Sequence[Verdict], *, begun: int) -> str:
         """As many of the scores' names as fit a line, and how many there are more."""
-        shown = [verdict.subject for verdict in verdicts]
-        left_out = 0
-        while len(shown) > 1 and sum(map(len, shown)) + 2 * len(shown) > self._width - len(" and 100 more"):
-            shown.pop()
-            left_out += 1
-        return ", ".join(shown) + (f" and {left_out} more" if left_out else "")
+        subjects = [verdict.subject for verdict in verdicts]
+        for count in range(len(subjects), 0, -1):
+            left_out = len(subjects) - count
+            named = ", ".join(subjects[:count]) + (f" and {left_out} more" if left_out else "")
+            if begun + len(named) <= self._width:
+                break
+        return named
 
     def _signed(self, judgement: Judgement, text: str) -> int:
         """Write a text whose first word is colored as the judgement; returns the number of lines."""

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_factorfair import gates as gating
@@ -189,8 +190,16 @@ def judging(run: Run, today: date, former: Former | None, *, alpha: float) -> ga
         waivers=granted,
         today=today,
         former=former,
-        report="" if settings.report == DEFAULT_REPORT else settings.report,
+        report=_typed(settings.report),
     )
+
+
+def _typed(report: str) -> str:
+    """The folder of the report as a command in the current folder names it; empty if it is the default."""
+    path, current_folder = Path(report), Path.cwd()
+    if path.is_relative_to(current_folder):
+        path = path.relative_to(current_folder)
+    return "" if path == Path(DEFAULT_REPORT) else str(path)
 
 
 def fingerprint(run: Run, started: datetime) -> Fingerprint:

@@ -56,9 +56,8 @@ def test_a_case_is_shown_with_its_counts_and_some_replies(
     assert "  19 more: -n 0" in lines
 
 
-def test_all_replies_of_the_cases_whose_ids_begin_so(
-    ran: Project, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.usefixtures("ran")
+def test_all_replies_of_the_cases_whose_ids_begin_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["show", "-n", "0", "objective-tea_rate-gender"]) == 0
     out = capsys.readouterr().out
     assert out.count("\n  -> ") == 2 * 24

@@ -20,8 +20,9 @@ def all_tables(summary: Summary) -> Iterator[Table]:
 
 
 def _empty(summary: Summary) -> bool:
-    """Whether no score but rates of lost answers has a value."""
-    scores = [score for score in summary.scores if not metric_of(score.metric).counts_losses]
+    """Whether no score that the benchmarks print has a value."""
+    printed = frozenset().union(*(benchmark.printed for benchmark in reportings()))
+    scores = [score for score in summary.scores if score.metric in printed]
     return bool(scores) and all(score.value is None for score in scores)
 
 

@@ -30,13 +30,16 @@ def explained(score: Judged, finding: Finding, report: str) -> Explanation | Non
     measurement, span = score.measurement, finding.span
     if measurement is None or score.unmatched or finding.judgement == "not judged":
         return None
-    sentence = "" if span is None else _sentence(score, measurement, span)
+    sentence = "" if span is None else _sentence(score, measurement, span, finding)
     if finding.lack == "replies":
         sentence = f"{sentence} The replies that are missing could change that.".strip()
     elif finding.lack == "clarity":
         sentence += " That is not certain enough for one of so many gates."
     elif finding.lack == "answers" and span is not None and measurement.sides is None:
-        sentence += _allowed(score, measurement, span)
+        if not _within_limit(score, measurement, span):
+            ends = [measurement.in_words(score.shown(end)) for end in (span.low, span.high)]
+            low, high = sorted((end.amount for end in ends), key=float)
+            sentence += f" The answers so far allow anything from {low} to {high}{ends[0].unit}."
     if finding.judgement == "passed":
         return Explanation(sentence)
     topics = _worst(score, measurement, finding)
@@ -46,17 +49,13 @@ def explained(score: Judged, finding: Finding, report: str) -> Explanation | Non
     return Explanation(sentence, movers, next_step=next_step, ranked=ranked or len(topics) == 1)
 
 
-def _allowed(score: Judged, measurement: Measurement, span: Span) -> str:
-    """The values that the answers so far allow, as a further sentence."""
-    if measurement.metric.counts_losses and span.value <= score.gate.threshold:
-        limit = measurement.in_words(score.gate.threshold)
-        return f" {score.estimate.n:,} are too few to rule out {limit.amount}{limit.unit}."
-    words = [measurement.in_words(score.shown(end)) for end in (span.low, span.high)]
-    low, high = sorted((end.amount for end in words), key=float)
-    return f" The answers so far allow anything from {low} to {high}{words[0].unit}."
+def _within_limit(score: Judged, measurement: Measurement, span: Span) -> bool:
+    """Whether it is a rate of lost answers that keeps its limit, as far as can be seen."""
+    kept = score.gate.comparison == "<=" and span.value <= score.gate.threshold
+    return measurement.metric.counts_losses and kept
 
 
-def _sentence(score: Judged, measurement: Measurement, span: Span) -> str:
+def _sentence(score: Judged, measurement: Measurement, span: Span, finding: Finding) -> str:
     """The value in words, the value of a fair model, and the limit."""
     gate = score.gate
     if measurement.sides is not None:
@@ -67,6 +66,8 @@ def _sentence(score: Judged, measurement: Measurement, span: Span) -> str:
     value = score.shown(span.value)
     current, limit = _apart((measurement, value), (measurement, gate.threshold))
     limit_clause = f"your limit is {limit.amount}{limit.unit}"
+    if finding.lack == "answers" and _within_limit(score, measurement, span):
+        limit_clause = f"these are too few to rule out {limit.amount}{limit.unit}"
     if measurement.metric.worsens(gate.comparison):
         rises = (value < gate.threshold) == (float(current.amount) < float(limit.amount))
         end = "least" if rises == (gate.comparison == ">=") else "most"

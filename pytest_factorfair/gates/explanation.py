@@ -36,10 +36,8 @@ def explained(score: Judged, finding: Finding, report: str) -> Explanation | Non
     elif finding.lack == "clarity":
         sentence += " That is not certain enough for one of so many gates."
     elif finding.lack == "answers" and span is not None and measurement.sides is None:
-        if not _within_limit(score, measurement, span):
-            ends = [measurement.in_words(score.shown(end)) for end in (span.low, span.high)]
-            low, high = sorted((end.amount for end in ends), key=float)
-            sentence += f" The answers so far allow anything from {low} to {high}{ends[0].unit}."
+        few = _few_losses(score, measurement, span, finding)
+        sentence += "" if few else _allowed(score, measurement, span)
     if finding.judgement == "passed":
         return Explanation(sentence)
     topics = _worst(score, measurement, finding)
@@ -49,10 +47,17 @@ def explained(score: Judged, finding: Finding, report: str) -> Explanation | Non
     return Explanation(sentence, movers, next_step=next_step, ranked=ranked or len(topics) == 1)
 
 
-def _within_limit(score: Judged, measurement: Measurement, span: Span) -> bool:
-    """Whether it is a rate of lost answers that keeps its limit, as far as can be seen."""
+def _allowed(score: Judged, measurement: Measurement, span: Span) -> str:
+    """The values that the answers so far allow, as a further sentence."""
+    words = [measurement.in_words(score.shown(end)) for end in (span.low, span.high)]
+    low, high = sorted((end.amount for end in words), key=float)
+    return f" The answers so far allow anything from {low} to {high}{words[0].unit}."
+
+
+def _few_losses(score: Judged, measurement: Measurement, span: Span, finding: Finding) -> bool:
+    """Whether a rate of lost answers keeps its limit, but rests on too few answers to be sure."""
     kept = score.gate.comparison == "<=" and span.value <= score.gate.threshold
-    return measurement.metric.counts_losses and kept
+    return finding.lack == "answers" and measurement.metric.counts_losses and kept
 
 
 def _sentence(score: Judged, measurement: Measurement, span: Span, finding: Finding) -> str:
@@ -66,7 +71,7 @@ def _sentence(score: Judged, measurement: Measurement, span: Span, finding: Find
     value = score.shown(span.value)
     current, limit = _apart((measurement, value), (measurement, gate.threshold))
     limit_clause = f"your limit is {limit.amount}{limit.unit}"
-    if finding.lack == "answers" and _within_limit(score, measurement, span):
+    if _few_losses(score, measurement, span, finding):
         limit_clause = f"these are too few to rule out {limit.amount}{limit.unit}"
     if measurement.metric.worsens(gate.comparison):
         rises = (value < gate.threshold) == (float(current.amount) < float(limit.amount))

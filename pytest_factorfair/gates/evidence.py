@@ -91,6 +91,9 @@ LOST = "answers are missing"
 TOO_CLOSE = "too close to the limit to tell"
 """The cause of verdicts that only more answers can decide."""
 
+NOT_CLEAR = "unclear among so many gates"
+"""The cause of verdicts that would have failed if they were the only ones."""
+
 Lack = Literal["", "answers", "queries", "clarity", "replies"]
 """What an inconclusive score lacks: more answers, as many queries as bounds need, a failure that
 survives Holm's correction, or replies that went missing."""
@@ -166,7 +169,7 @@ def corrected(
             reason=one_of_many(score.gate, finding.span, family, signed=score.signed) + score.driver,
             curable=True,
             lack="clarity",
-            cause=f"beyond the limit, but not clearly enough for one of {family} gates",
+            cause=NOT_CLEAR,
         )
         for finding, holds, score in zip(findings, significant, scores, strict=True)
     )
@@ -285,11 +288,11 @@ def too_few(cells: Sequence[Cell], needed: int) -> Shortage | None:
     ]
     if not thin_cells:
         return None
-    asked = plural(thin_cells[0].asked, "answer")
+    asked = f"{plural(thin_cells[0].asked, 'answer')} to a topic"
     if thin_cells[0].worth > 1 and thin_cells[0].asked >= FEWEST:
         asked += f", as precise as {int(thin_cells[0].asked * thin_cells[0].worth)} that are drawn,"
     are = "is" if thin_cells[0].asked == 1 else "are"
-    clause = f"{asked} to a topic {are} too few, where {needed} are needed"
+    clause = f"{asked} {are} too few, where {needed} are needed"
     return Shortage(clause, f"({thin_cells[0].name}{_more(thin_cells)})")
 
 

@@ -22,38 +22,45 @@ HOPELESS = 20
 """The factor from which asking for more answers is not recommended."""
 
 
-def explained(score: Judged, finding: Finding) -> Explanation | None:
-    """The explanation of a verdict, without an example; None if there is no score to explain."""
+def explained(score: Judged, finding: Finding, report: str) -> Explanation | None:
+    """The explanation of a verdict, without an example; None if there is no score to explain.
+
+    ``report`` is the folder of the report, if it is not the default.
+    """
     measurement, span = score.measurement, finding.span
     if measurement is None or score.unmatched or finding.judgement == "not judged":
         return None
-    sentence = "" if span is None else _sentence(score, measurement, span)
+    sentence = "" if span is None else _sentence(score, measurement, span, finding)
     if finding.lack == "replies":
         sentence = f"{sentence} The replies that are missing could change that.".strip()
     elif finding.lack == "clarity":
         sentence += " That is not certain enough for one of so many gates."
     elif finding.lack == "answers" and span is not None and measurement.sides is None:
-        sentence += _allowed(score, measurement, span)
+        few = _few_losses(score, measurement, span, finding)
+        sentence += "" if few else _allowed(score, measurement, span)
     if finding.judgement == "passed":
         return Explanation(sentence)
     topics = _worst(score, measurement, finding)
     movers = tuple(Mover(topic.name, topic.share, topic.cases, topic.reply) for topic in topics)
-    next_step = _next_step(score, measurement, finding, movers)
+    next_step = _next_step(score, measurement, finding) or _show(movers, report)
     ranked = len({topic.lost if finding.lack == "replies" else topic.value for topic in topics}) > 1
     return Explanation(sentence, movers, next_step=next_step, ranked=ranked or len(topics) == 1)
 
 
 def _allowed(score: Judged, measurement: Measurement, span: Span) -> str:
     """The values that the answers so far allow, as a further sentence."""
-    if measurement.metric.counts_losses and span.value <= score.gate.threshold:
-        limit = measurement.in_words(score.gate.threshold)
-        return f" {score.estimate.n:,} are too few to rule out {limit.amount}{limit.unit}."
     words = [measurement.in_words(score.shown(end)) for end in (span.low, span.high)]
     low, high = sorted((end.amount for end in words), key=float)
     return f" The answers so far allow anything from {low} to {high}{words[0].unit}."
 
 
-def _sentence(score: Judged, measurement: Measurement, span: Span) -> str:
+def _few_losses(score: Judged, measurement: Measurement, span: Span, finding: Finding) -> bool:
+    """Whether a rate of lost answers keeps its limit, but rests on too few answers to be sure."""
+    kept = score.gate.comparison == "<=" and span.value <= score.gate.threshold
+    return finding.lack == "answers" and measurement.metric.counts_losses and kept
+
+
+def _sentence(score: Judged, measurement: Measurement, span: Span, finding: Finding) -> str:
     """The value in words, the value of a fair model, and the limit."""
     gate = score.gate
     if measurement.sides is not None:
@@ -64,6 +71,8 @@ def _sentence(score: Judged, measurement: Measurement, span: Span) -> str:
     value = score.shown(span.value)
     current, limit = _apart((measurement, value), (measurement, gate.threshold))
     limit_clause = f"your limit is {limit.amount}{limit.unit}"
+    if _few_losses(score, measurement, span, finding):
+        limit_clause = f"these are too few to rule out {limit.amount}{limit.unit}"
     if measurement.metric.worsens(gate.comparison):
         rises = (value < gate.threshold) == (float(current.amount) < float(limit.amount))
         end = "least" if rises == (gate.comparison == ">=") else "most"
@@ -110,18 +119,18 @@ def _worst(score: Judged, measurement: Measurement, finding: Finding) -> Sequenc
     return topics[:MOST]
 
 
-def _next_step(score: Judged, measurement: Measurement, finding: Finding, movers: tuple[Mover, ...]) -> str:
-    look = show(movers) or "look at the replies"
+def _next_step(score: Judged, measurement: Measurement, finding: Finding) -> str:
+    """What to do if more answers are needed; else nothing."""
     match finding.lack:
         case "answers" | "clarity":
             return _more_answers(score, finding)
         case "queries":
             return f"ask for {measurement.needed} answers where there are fewer (--factorfair-samples)"
         case _:
-            return look
+            return ""
 
 
-def show(movers: Sequence[Mover], report: str = "") -> str:
+def _show(movers: Sequence[Mover], report: str) -> str:
     """The command that shows the questions of these topics with their replies; empty without topics."""
     cases = list(dict.fromkeys(mover.cases.select for mover in movers))
     return shlex.join(["factorfair", "show", *filter(None, [report]), *cases]) if cases else ""

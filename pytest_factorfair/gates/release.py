@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple
 
 from pytest_factorfair.domain import Gate, ReleaseVerdict, Verdict, listed, plural
+from pytest_factorfair.gates.evidence import NOT_CLEAR, TOO_CLOSE
 from pytest_factorfair.gates.expression import parse
 from pytest_factorfair.protocols.combined import by_protocol, metrics, selected
 from pytest_factorfair.protocols.measurement import Counts, Estimation
@@ -70,14 +71,16 @@ class Obstacle(NamedTuple):
 
 def _why(verdicts: Sequence[Verdict], judged: str) -> str:
     """The first of these verdicts in plain words without its limit, and how many have other causes."""
-    first = verdicts[0]
-    alike = [verdict for verdict in verdicts if first.cause and verdict.cause == first.cause]
+    first, doubt = verdicts[0], ""
+    if first.cause in (TOO_CLOSE, NOT_CLEAR):
+        doubt = f", which is {first.cause}"
+    alike = [verdict for verdict in verdicts if first.cause and not doubt and verdict.cause == first.cause]
     if len(alike) > 1:
         why = f"{first.cause} ({plural(len(alike), 'gate')})."
     else:
         alike = [first]
-        clause = first.explanation.sentence.partition(";")[0] if first.explanation else ""
-        why = f"{clause[:1].lower()}{clause[1:]}." if clause else f"{first.subject}: {first.reason}."
+        clause = first.explanation.sentence.rpartition(";")[0] if first.explanation else ""
+        why = f"{clause[:1].lower()}{clause[1:]}{doubt}." if clause else f"{first.subject}: {first.reason}."
     others = len(verdicts) - len(alike)
     return f"{why} {plural(others, 'more gate')} {judged}." if others else why
 

@@ -78,7 +78,7 @@ class SummarySection:
 
     def write(self, *, alarms: tuple[str, ...]) -> None:
         summary = self._summary
-        release, names = summary.release, ", ".join(summary.fingerprint.models)
+        names = ", ".join(summary.fingerprint.models)
         self._reporter.write_sep("=", escaping.terminal(f"factorfair: {names}"))
         if self._quiet:
             self._quietly(alarms)
@@ -89,20 +89,21 @@ class SummarySection:
             self._text("Scores are left to the merge.")
         else:
             self._scores()
-            if summary.changes and any(change.regressed for change in summary.changes):
+            if summary.changes:
                 self._text(compared(summary.changes))
             self._groups()
         self._paths()
         self._text(*answered(summary))
         self._verdict()
-        if release is not None and release.next_step:
-            self._reporter.write_line(escaping.terminal(f"Next: {release.next_step}"), bold=True)
+        self._next()
         self._text(*alarms, red=True)
 
     def _quietly(self, alarms: tuple[str, ...]) -> None:
         """The verdict, what failed, and the page."""
         summary = self._summary
         self._verdict()
+        if summary.release is not None and summary.release.word == "UNDECIDED":
+            self._next()
         self._text(*answered(summary))
         if not summary.incomplete:
             self._lines(verdict_lines(summary.gates))
@@ -112,7 +113,7 @@ class SummarySection:
     def _verdict(self) -> None:
         """Whether to ship, and why."""
         summary, release = self._summary, self._summary.release
-        if release is None or release.word == "NOT JUDGED" or self._quiet or self._verbose:
+        if release is None or release.word not in ("FAIL", "UNDECIDED") or self._quiet or self._verbose:
             self._text(*(f"warning: {warning}" for warning in warnings(summary)), yellow=True, bold=True)
         if release is None:
             if summary.incomplete:
@@ -123,6 +124,12 @@ class SummarySection:
         self._text(f"release: {release}", bold=True, **{COLORS.get(release.word, "yellow"): True})
         if release.advice and (not self._quiet or release.word in ("UNDECIDED", "PASS WITH WAIVERS")):
             self._text(release.advice)
+
+    def _next(self) -> None:
+        """What to do, in one line, so that a command can be copied."""
+        release = self._summary.release
+        if step := self._result.remedy if release is None else release.next_step:
+            self._reporter.write_line(escaping.terminal(f"Next: {step}"), bold=True)
 
     def _everything(self) -> None:
         """All verdicts in full, tables, notes and usage."""
@@ -158,7 +165,8 @@ class SummarySection:
                 verdict for of in listed[EXPLAINED:] for verdict in of.verdicts if of.judgement == judgement
             ]
             if others:
-                self._signed(judgement, f"{sign} {plural(len(others), 'more gate')}: {self._named(others)}")
+                text = f"{sign} {plural(len(others), 'more gate')}: "
+                self._signed(judgement, text + self._named(others, begun=len(text)))
         passed = sum(verdict.judgement == "passed" for verdict in summary.gates)
         if passed:
             self._signed("passed", f"passed {plural(passed, 'gate')}")
@@ -169,7 +177,7 @@ class SummarySection:
         if others:
             gates = plural(len(group.verdicts), "gate")
             self._signed(group.judgement, f"{sign} {gates}: {group.cause}")
-            self._text(self._named(group.verdicts), indent=2)
+            self._text(self._named(group.verdicts, begun=2), indent=2)
             return
         explained = verdict.explanation
         if explained is None or group.judgement != "failed":
@@ -185,14 +193,15 @@ class SummarySection:
             further.append(example_in(explained.example, self._width - 2))
         self._text(*further[: LINES - lines], indent=2)
 
-    def _named(self, verdicts: Sequence[Verdict]) -> str:
+    def _named(self, verdicts: Sequence[Verdict], *, begun: int) -> str:
         """As many of the scores' names as fit a line, and how many there are more."""
-        shown = [verdict.subject for verdict in verdicts]
-        left_out = 0
-        while len(shown) > 1 and sum(map(len, shown)) + 2 * len(shown) > self._width - len(" and 100 more"):
-            shown.pop()
-            left_out += 1
-        return ", ".join(shown) + (f" and {left_out} more" if left_out else "")
+        subjects = [verdict.subject for verdict in verdicts]
+        for count in range(len(subjects), 0, -1):
+            left_out = len(subjects) - count
+            named = ", ".join(subjects[:count]) + (f" and {left_out} more" if left_out else "")
+            if begun + len(named) <= self._width:
+                break
+        return named
 
     def _signed(self, judgement: Judgement, text: str) -> int:
         """Write a text whose first word is colored as the judgement; returns the number of lines."""
@@ -231,8 +240,7 @@ class SummarySection:
         if summary.changes:
             self._text(compared(summary.changes))
             tables.append((changes_table(summary.changes), False))
-        if any(answer.outcome == "answered" for record in summary.cases for answer in record.answers):
-            tables += [(table, True) for table in all_tables(summary)]  # without an answer all is empty
+        tables += [(table, True) for table in all_tables(summary)]
         fitted = [(*fitting(table, self._width), titled) for table, titled in tables]
         last = {legend: position for position, (_, _, legends, _) in enumerate(fitted) for legend in legends}
         for position, (table, gap, legends, titled) in enumerate(fitted):

@@ -43,8 +43,9 @@ class Result:
     """The result of a run.
 
     ``fails`` is whether the run fails. The scores of a ``shard`` mean nothing, because they cover only some
-    of the cases. ``written`` are the paths of the reports, ``logged`` their state in trackers, and ``unwritten``
-    why reports are missing. ``rescued`` says where responses are that the store does not have.
+    of the cases. ``written`` are the paths of the reports, ``logged`` their state in trackers, and
+    ``unwritten`` why reports are missing. ``rescued`` says where responses are that the store does not have,
+    ``remedy`` what to do if the run did not finish.
     ``complete_report`` is the folder of a complete run's report that this partial one does not replace.
     """
 
@@ -55,6 +56,7 @@ class Result:
     logged: tuple[Logged, ...] = ()
     unwritten: str = ""
     rescued: str = ""
+    remedy: str = ""
     complete_report: str | None = None
 
 
@@ -152,6 +154,7 @@ class Conclusion:
             fails=bool(trouble) or interrupted or (release is not None and release.fails),
             shard=settings.shard is not None,
             rescued=self._execution.responses.rescue_note,
+            remedy=incomplete.remedy if incomplete is not None else "",
         )
         if self._ledger.records or summary.usage.calls:  # also the bill of a run without answers
             return self._written(result, partial=partial)

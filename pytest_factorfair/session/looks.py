@@ -154,7 +154,8 @@ class Looks:
         if not to_ask:
             return gating.Obstacle(
                 "every further question repeats an earlier one, and the models are deterministic",
-                "raise the temperature (--factorfair-model-arg=temperature=1), or add scenarios to the checklist",
+                "raise the temperature (--factorfair-model-arg=temperature=1), or add scenarios to the "
+                "checklist",
             )
         bought = ((extension.assignment.model, extension.queries) for extension in to_ask)
         if self._run.settings.replay and not self._execution.responses.has(self._run.keys(bought)):

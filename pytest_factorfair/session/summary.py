@@ -9,10 +9,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_factorfair import gates as gating
 from pytest_factorfair import reading
+from pytest_factorfair.config.settings import DEFAULT_REPORT
 from pytest_factorfair.domain import (
     Answer,
     CaseKey,
@@ -182,8 +184,22 @@ def judging(run: Run, today: date, former: Former | None, *, alpha: float) -> ga
     settings = run.settings
     granted = tuple(gating.Waiver(*waiver) for waiver in settings.waivers)
     return gating.Terms(
-        settings.estimator, settings.interval, alpha=alpha, waivers=granted, today=today, former=former
+        settings.estimator,
+        settings.interval,
+        alpha=alpha,
+        waivers=granted,
+        today=today,
+        former=former,
+        report=_typed(settings.report),
     )
+
+
+def _typed(report: str) -> str:
+    """The folder of the report as a command in the current folder names it; empty if it is the default."""
+    path, current_folder = Path(report), Path.cwd()
+    if path.is_relative_to(current_folder):
+        path = path.relative_to(current_folder)
+    return "" if path == Path(DEFAULT_REPORT) else str(path)
 
 
 def fingerprint(run: Run, started: datetime) -> Fingerprint:

@@ -112,26 +112,16 @@ def brief(summary: Summary) -> Table | None:
     for about, scores in by_subject.items():
         fact = next((score for score in scores if score.metric == "s_fact"), None)
         first, *others = [score for score in scores if score.metric == "s_e"] or [None]
-        worst = min(
-            (score for score in others if score and score.shown is not None), key=_shown, default=None
-        )
-        cells = [interval(fact), interval(first)]
-        if several:
-            cells.append(f"{interval(worst)} {worst.context}" if worst else MISSING)
-        rows.append(Row(" ".join(about), (*cells, _lost_of(scores[0], summary))))
-    first_context = next(
-        (score.context for scores in by_subject.values() for score in scores if score.context), None
-    )
-    headings = (
-        "S_fact, facts",
-        f"S_E, {first_context or 'judgements'}",
-        *(["S_E, worst"] if several else []),
-    )
-    return Table("scores", (*headings, "lost"), tuple(rows)) if rows else None
-
-
-def _shown(score: Score) -> float:
-    return 0.0 if score.shown is None else score.shown
+        valued = [score for score in others if score is not None and score.value is not None]
+        worst = min(valued, key=lambda score: score.shown or 0.0, default=None)
+        further = (f"{interval(worst)} {worst.context}" if worst else MISSING,) if several else ()
+        cells = (interval(fact), interval(first), *further, _lost_of(scores[0], summary))
+        rows.append(Row(" ".join(about), cells))
+    contexts = [score.context for scores in by_subject.values() for score in scores if score.context]
+    judgements = f"S_E, {contexts[0] if contexts else 'judgements'}"
+    headings = ("S_fact, facts", judgements, *(("S_E, worst",) if several else ()), "lost")
+    valued = [score for scores in by_subject.values() for score in scores if score.value is not None]
+    return Table("scores", headings, tuple(rows)) if valued else None
 
 
 def _lost_of(score: Score, summary: Summary) -> str:

@@ -45,6 +45,13 @@ def _card(report: Path, folder: Path, *arguments: str) -> tuple[str, dict[str, A
     return (folder / "MODEL_CARD.md").read_text(encoding="utf-8"), json.loads(text)
 
 
+def test_a_card_is_written_to_the_file_that_is_named(report: Path, tmp_path: Path) -> None:
+    file = tmp_path / "cards" / "ideal.md"
+    assert main(["card", str(report), "--model", "sim:ideal", "-o", str(file)]) == 0
+    assert sorted(path.name for path in file.parent.iterdir()) == ["ideal.jsonld", "ideal.md"]
+    assert file.read_text(encoding="utf-8").startswith("## Factuality and fairness of `sim:ideal`")
+
+
 def test_a_card_of_one_of_two_models(report: Path, tmp_path: Path) -> None:
     text, data = _card(report, tmp_path / "new", "--model", "sim:stereotyped?strength=0.9")
     rows = {(score["attribute"], score["part"], score["context"], score["metric"]): score
@@ -55,7 +62,8 @@ def test_a_card_of_one_of_two_models(report: Path, tmp_path: Path) -> None:
         in text
     )
     assert "S\\_E, objective" not in text
-    assert "**FAIL: 1 of 1 gate failed**" in text
+    verdict = text.index("**FAIL: 1 of 1 gate failed**")
+    assert verdict < text.index("### Scores") < text.index("| gender | ") < text.index("<summary>All scores")
     digest = json.loads(report.read_text())["fingerprint"]["checklists"]["small"]
     answers = sum(len(case["answers"]) for case in json.loads(report.read_text())["cases"]
                   if case["model"].startswith("sim:stereo"))  # fmt: skip

@@ -176,10 +176,10 @@ def test_reports_and_models_at_once(report: Path, tmp_path: Path, capsys: pytest
     out = " ".join(capsys.readouterr().out.split())
     assert f"report 2: {after} (ci preset, small, " in out
     assert "NOT JUDGED: 2 cases are missing" in out
-    assert f"From {before} to {after} ====" in out
+    assert "From report 1 to report 2 ====" in out
     assert "REGRESSED S_E base gender" in out
-    assert f"Nothing regressed from {after} to {report}." in out
-    assert f"From {before} to {report} ====" not in out
+    assert "Nothing regressed from report 2 to report 3." in out
+    assert "From report 1 to report 3 ====" not in out
     assert "sim:ideal (report 1)" in out
     assert "sim:ideal (report 3)" in out
     assert "sim:stereotyped?strength=0.5 (report" not in out
@@ -206,8 +206,8 @@ def test_releases_of_one_model_are_shown_over_time(
     out = capsys.readouterr().out
     assert [line for line in out.splitlines() if len(line) > 80 and " " in line.strip()] == []
     text = " ".join(out.split())
-    for former, later in ((january, april), (april, may), (january, may)):
-        assert f"From {former} to {later} ====" in text
+    for former, later in ((4, 3), (3, 1), (4, 1)):
+        assert f"From report {former} to report {later} ====" in text
     section = out[out.index("small: gender over time") : out.index("small: race over time")]
     runs = re.findall(
         r"^(2026-\d\d-\d\d) 08:00 report (\d), settings (\w)\n *(.*)$", section, flags=re.MULTILINE
@@ -249,10 +249,8 @@ def test_steps_without_regressions_are_named_in_a_line(
     ]
     assert main(["compare", *files]) == 0
     text = " ".join(capsys.readouterr().out.split())
-    earliest, middle, latest = files
-    assert (
-        f"Nothing regressed from {earliest} to {middle}, from {middle} to {latest} and from {earliest} to {latest}."
-        in text
+    assert text.startswith(
+        "Nothing regressed from report 1 to report 2, from report 2 to report 3 and from report 1 to report 3. "
     )
 
 

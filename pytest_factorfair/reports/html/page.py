@@ -206,21 +206,21 @@ class Explained(NamedTuple):
     lines: tuple[str, ...]
 
 
-class Told(NamedTuple):
-    """Verdicts that are told as one: those of a cause, or the first of those on the same answers."""
+class Cause(NamedTuple):
+    """Verdicts with the same cause in words, or without words the verdicts on the same answers."""
 
-    cause: str
+    words: str
     verdicts: tuple[Explained, ...]
 
 
-class Ruled(NamedTuple):
+class VerdictGroup(NamedTuple):
     """The verdicts with the same judgement, under a title."""
 
     title: str
-    told: tuple[Told, ...]
+    causes: tuple[Cause, ...]
 
 
-def _ruled(summary: Summary) -> Iterator[Ruled]:
+def _verdict_groups(summary: Summary) -> Iterator[VerdictGroup]:
     """The verdicts that did not pass; an example, and what to do about the release, are not repeated."""
     examples: set[Illustration] = set()
     lead = f"Next: {summary.release.next_step}" if summary.release else ""
@@ -231,9 +231,9 @@ def _ruled(summary: Summary) -> Iterator[Ruled]:
 
     for judgement, title in WORDS.items():
         verdicts = (verdict for verdict in summary.gates if verdict.judgement == judgement)
-        told = tuple(Told(cause, tuple(map(explained, members))) for cause, members in _together(verdicts))
-        if told:
-            yield Ruled(title, told)
+        causes = tuple(Cause(cause, tuple(map(explained, members))) for cause, members in _together(verdicts))
+        if causes:
+            yield VerdictGroup(title, causes)
 
 
 def _together(verdicts: Iterable[Verdict]) -> list[tuple[str, list[Verdict]]]:
@@ -278,7 +278,7 @@ def content(summary: Summary) -> dict[str, Any]:
         "next_step": release.next_step if release else "",
         "answered": tuple(statements.answered(summary)),
         "tone": TONES.get(release.word, "none") if release else "none",
-        "ruled": () if summary.incomplete else tuple(_ruled(summary)),
+        "verdict_groups": () if summary.incomplete else tuple(_verdict_groups(summary)),
         "passed": sum(verdict.judgement == "passed" for verdict in summary.gates),
         "gates": tuple(_gates(summary)),
         "order": list(SIGNS),

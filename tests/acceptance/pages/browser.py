@@ -33,7 +33,7 @@ class Opened(NamedTuple):
         )
 
     def violations(self, within: str = "html") -> list[str]:
-        """The serious and critical findings of axe, in the elements that a selector matches.
+        """The findings of axe, except minor ones, in the elements that a selector matches.
 
         Axe takes seconds for a whole page: where only a dialog is new, it looks at the dialog. Contact sheets
         are gone afterwards: measure the page first.
@@ -50,7 +50,7 @@ class Opened(NamedTuple):
         return [
             f"{violation['id']}: {violation['nodes'][0]['html'][:200]}"
             for violation in audit["violations"]
-            if violation["impact"] in ("serious", "critical")
+            if violation["impact"] != "minor"
         ]
 
 

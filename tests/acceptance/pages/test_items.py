@@ -1,6 +1,11 @@
-"""The section of items in report.html: the plane of awareness, and cases that open by themselves."""
+"""Items in report.html: the plane of awareness, and cases that open by themselves and have their own marks."""
 
 from __future__ import annotations
+
+import json
+import re
+
+from playwright.sync_api import expect
 
 from tests.acceptance.pages.browser import Open
 from tests.project import Project
@@ -28,3 +33,26 @@ def test_the_page_draws_the_plane(project: Project, opened: Open) -> None:
         shown.page.keyboard.press("Escape")
         assert not dialog.is_visible()
         assert shown.console == []
+
+
+def test_checklists_with_the_same_case_ids_have_their_own_marks(project: Project, opened: Open) -> None:
+    names = ("first", "second")
+    for name in names:
+        project.write(f"{name}.yaml", files.checklist(name=name))
+    project.run("-p", "no:xdist", "--factorfair-model=sim:position_biased?strength=1", "--factorfair-samples=repeats=3",
+                *(f"--factorfair-checklist={name}.yaml" for name in names), "--factorfair-gate=accuracy[first] >= 0.9",
+                model=None)  # fmt: skip
+    report = json.loads(project.report_path.read_text(encoding="utf-8"))
+    marked = {
+        f"first, {case}"
+        for gate in report["gates"]
+        if gate["verdict"] == "failed"
+        for mover in gate["explanation"]["movers"]
+        for case in mover["cases"]["ids"]
+    }
+    assert marked
+    with opened(project.report_path.parent / "report.html") as shown:
+        entries = shown.page.locator("#replies-list > details > summary")
+        expect(entries.first).to_be_visible()
+        texts = [text for text in entries.all_inner_texts() if "\u25b2" in text]
+        assert {re.sub(r"^\u25b2 |: \d+ .*$", "", text) for text in texts} == marked

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,9 @@ SEVERAL = (
 )
 """Two models on two checklists, whose attributes are not the same."""
 
+SCREEN = 900
+"""The height of the browser's window."""
+
 
 @pytest.fixture(params=["text", "pictures", "two models and a baseline"])
 def report(request: pytest.FixtureRequest, finished: Finished) -> Path:
@@ -40,9 +44,71 @@ def test_it_is_quiet_accessible_and_as_wide_as_the_screen(
     with opened(report, scheme=scheme, width=width) as shown:
         assert shown.console == []
         assert [url for url in shown.requests if not url.startswith("data:")] == [report.as_uri()]
-        assert shown.page.title().startswith("factorfair: sim:")
+        assert shown.page.title().startswith("FAIL: sim:")
         assert shown.page.evaluate("document.documentElement.scrollWidth") == width
         assert shown.violations() == []
+
+
+@SCREENS
+def test_the_first_screen_says_whether_to_ship_why_and_what_to_do(
+    finished: Finished, opened: Open, scheme: Scheme, width: int
+) -> None:
+    folder = finished(*FAILING)
+    release = json.loads((folder / "report.json").read_text(encoding="utf-8"))["release"]
+    with opened(folder / "report.html", scheme=scheme, width=width) as shown:
+        for text in (release["counts"], release["advice"], f"Next: {release['next_step']}"):
+            box = shown.page.locator("#verdict").get_by_text(text).first.bounding_box()
+            assert box is not None
+            assert box["y"] + box["height"] < SCREEN
+
+
+def test_links_to_sections_are_their_headings(report: Path, opened: Open) -> None:
+    with opened(report) as shown:
+        links = shown.page.get_by_role("navigation").get_by_role("link").all()
+        assert len(links) > 4
+        for link in links[1:]:  # the first one leads to the verdict
+            section = shown.page.locator(str(link.get_attribute("href")))
+            assert section.locator("h2").inner_text() == link.inner_text()
+
+
+def test_a_gate_has_one_row_for_all_scores_that_passed(finished: Finished, opened: Open) -> None:
+    folder = finished(*FAILING)
+    gates = json.loads((folder / "report.json").read_text(encoding="utf-8"))["gates"]
+    passed = Counter(gate["expression"] for gate in gates if gate["verdict"] == "passed")
+    gate, scores = passed.most_common(1)[0]
+    assert scores > 1
+    with opened(folder / "report.html") as shown:
+        rows = shown.page.locator("#gates tbody tr")
+        assert rows.filter(has=shown.page.locator(".sign.passed")).count() == len(passed)
+        row = rows.filter(has=shown.page.get_by_text(gate, exact=True))
+        row.locator("summary").click()
+        assert row.locator("li").count() == scores
+
+
+def test_verdicts_on_the_same_answers_are_told_once(finished: Finished, opened: Open) -> None:
+    """S_E and S_KLD of one context and attribute fail together; no example is quoted twice."""
+    folder = finished(*FAILING)
+    with opened(folder / "report.html") as shown:
+        entry = shown.page.locator('#verdict > ul > li[data-subject="s_e[base,gender]"]')
+        assert entry.locator('li[data-subject="s_kld[base,gender]"]').count() == 1
+        notes = shown.page.locator("#verdict .note").all_text_contents()
+        examples = [note for note in notes if note.startswith("For example: ")]
+        assert len(set(examples)) == len(examples) > 0
+
+
+def test_tables_are_cut_off_on_a_phone_only_and_keep_their_first_column(
+    finished: Finished, opened: Open
+) -> None:
+    wider = """() => [...document.querySelectorAll(".scroll")].filter((one) => one.scrollWidth > one.clientWidth)
+        .map((one) => { one.scrollLeft = one.scrollWidth; return one.querySelector("tbody tr > :first-child")
+        .getBoundingClientRect().left - one.getBoundingClientRect().left })"""
+    page = finished(*FAILING) / "report.html"
+    with opened(page) as shown:
+        assert shown.page.evaluate(wider) == []
+    with opened(page, width=400) as shown:
+        lefts = shown.page.evaluate(wider)
+        assert lefts
+        assert lefts == pytest.approx([0] * len(lefts), abs=1)
 
 
 def test_a_cell_opens_down_to_the_replies(finished: Finished, opened: Open) -> None:

@@ -39,9 +39,9 @@ def test_checklists_with_the_same_case_ids_have_their_own_marks(project: Project
     names = ("first", "second")
     for name in names:
         project.write(f"{name}.yaml", files.checklist(name=name))
-    project.run("-p", "no:xdist", "--factorfair-model=sim:position_biased?strength=1", "--factorfair-samples=repeats=3",
+    project.run("-p", "no:xdist", "--factorfair-samples=24,objective=4,repeats=3",
                 *(f"--factorfair-checklist={name}.yaml" for name in names), "--factorfair-gate=accuracy[first] >= 0.9",
-                model=None)  # fmt: skip
+                model="sim:position_biased?strength=1")  # fmt: skip
     report = json.loads(project.report_path.read_text(encoding="utf-8"))
     marked = {
         f"first, {case}"

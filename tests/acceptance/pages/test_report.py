@@ -99,7 +99,7 @@ def test_verdicts_on_the_same_answers_are_told_once(finished: Finished, opened: 
 def test_tables_are_cut_off_on_a_phone_only_and_keep_their_first_column(
     finished: Finished, opened: Open
 ) -> None:
-    wider = """() => [...document.querySelectorAll(".scroll:has(tbody th[scope=row]:first-child)")]
+    wider = """() => [...document.querySelectorAll(".scroll:has(table)")]
         .filter((one) => one.scrollWidth > one.clientWidth)
         .map((one) => { one.scrollLeft = one.scrollWidth; return one.querySelector("tbody tr > :first-child")
         .getBoundingClientRect().left - one.getBoundingClientRect().left })"""

@@ -19,12 +19,12 @@ from pytest_factorfair.domain import Checklist, Source
 from pytest_factorfair.errors import InputError, nearest
 from pytest_factorfair.languages import language
 
-File = TypeVar("File", bound=Opening)
-Value = TypeVar("Value", bound=Checklist)
+LayoutT = TypeVar("LayoutT", bound=Opening)
+ChecklistT = TypeVar("ChecklistT", bound=Checklist)
 
 
 @dataclass(frozen=True, slots=True)
-class Files(Generic[File, Value]):
+class Files(Generic[LayoutT, ChecklistT]):
     """How the files of a benchmark are read.
 
     ``layout`` is the class of their content. Each of the ``rules`` yields the problems of a file that has
@@ -36,17 +36,17 @@ class Files(Generic[File, Value]):
     publishes the figures of a file that still has this content hash.
     """
 
-    layout: type[File]
-    build: Callable[[File, str], Value]
-    rules: tuple[Callable[[File], Iterable[Problem]], ...] = ()
-    truths: Callable[[File], tuple[str, ...]] = lambda _file: ()
-    lint: Callable[[Node, File], Iterable[Problem]] = lambda _root, _file: ()
-    read: Callable[[Any], File] | None = None
+    layout: type[LayoutT]
+    build: Callable[[LayoutT, str], ChecklistT]
+    rules: tuple[Callable[[LayoutT], Iterable[Problem]], ...] = ()
+    truths: Callable[[LayoutT], tuple[str, ...]] = lambda _file: ()
+    lint: Callable[[Node, LayoutT], Iterable[Problem]] = lambda _root, _file: ()
+    read: Callable[[Any], LayoutT] | None = None
     schema: Callable[[str], dict[str, Any]] | None = None
     parts: Mapping[str, Callable[[], dict[str, Any]]] = field(default_factory=dict)
-    sources: Callable[[File, str], tuple[Source, ...]] = lambda _file, _digest: ()
+    sources: Callable[[LayoutT, str], tuple[Source, ...]] = lambda _file, _digest: ()
 
-    def parse(self, content: Any) -> File:
+    def parse(self, content: Any) -> LayoutT:
         """The layout of a file's plain content."""
         return (self.read or self.layout.model_validate)(content)
 

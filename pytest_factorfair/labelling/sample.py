@@ -24,7 +24,7 @@ Find = Callable[[Iterable[bytes]], Iterable[Detection]]
 Study = Literal["detector", "scores"]
 """The purpose of the labels: a detector's errors, or the scores of a benchmark."""
 
-Stratum = TypeVar("Stratum", bound=Hashable)
+StratumT = TypeVar("StratumT", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ def draw_prompts(cases: Sequence[Case], share: float, *, seed: int) -> tuple[Cas
     return tuple(case for case in cases if case.id in drawn)
 
 
-def quotas(sizes: Mapping[Stratum, int], share: float) -> dict[Stratum, int]:
+def quotas(sizes: Mapping[StratumT, int], share: float) -> dict[StratumT, int]:
     """How many cases of each stratum to draw: in total the share of all cases, by largest remainders.
 
     Every stratum contributes at least one.

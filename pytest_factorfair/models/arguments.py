@@ -67,16 +67,16 @@ class Arguments(BaseModel):
         return concealed(super().__repr__())
 
 
-A = TypeVar("A", bound=Arguments)
+ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
 
 
 def read(
     spec: ModelSpec,
-    table: type[A],
+    table: type[ArgumentsT],
     *,
     preset: Mapping[str, object] | None = None,
     taken: frozenset[str] = frozenset(),
-) -> A:
+) -> ArgumentsT:
     """Parse and validate the arguments of a spec as the provider's table of arguments.
 
     Arguments of the spec take precedence over ``preset``, and ``preset`` over the table's defaults.

@@ -198,7 +198,7 @@ class Closing:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         self._execution.close()
         if (output := getattr(session.config, "workeroutput", None)) is not None:
-            output[ATTRIBUTE] = transport.pack(self._execution.last_words())
+            output[ATTRIBUTE] = transport.pack(self._execution.worker_output())
 
 
 def make_report(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:

@@ -82,9 +82,9 @@ class XdistHooks:
         node.workerinput[ATTRIBUTE] = transport.pack(order)
 
     def pytest_testnodedown(self, node: WorkerController) -> None:
-        """Hear the last words of a worker; a crashed one has none."""
+        """Take the output of a worker that ends; a crashed one has none."""
         if (packed := getattr(node, "workeroutput", {}).get(ATTRIBUTE)) is not None:
-            self._execution.hear(transport.unpack(transport.LastWords, packed))
+            self._execution.add_worker(transport.unpack(transport.WorkerOutput, packed))
 
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
         selected = self._controller.select(ids)

@@ -135,7 +135,7 @@ class Counts(Protocol):
         """
 
 
-C = TypeVar("C", bound=Counts)
+CountsT = TypeVar("CountsT", bound=Counts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,7 +146,7 @@ class Former:
     former: tuple[Record, ...] = ()
     records: tuple[Record, ...] = ()
 
-    def like(self, counts: C) -> C | None:
+    def like(self, counts: CountsT) -> CountsT | None:
         """The baseline's counts about the same, of the same model or else of its only one."""
         candidates = [
             candidate

@@ -25,9 +25,9 @@ from pytest_factorfair.domain import (
 )
 from pytest_factorfair.protocols.measurement import (
     CORRECTED,
-    C,
     Cell,
     Counts,
+    CountsT,
     Estimation,
     Former,
     Measurement,
@@ -183,7 +183,9 @@ def filter_words(counts: Iterable[Counts]) -> Mapping[str, frozenset[str]]:
     return {kind: frozenset(words) for kind, words in words_by_kind.items()}
 
 
-def matching(words: Sequence[str], counts: Sequence[C]) -> Iterator[tuple[C, Mapping[str, frozenset[str]]]]:
+def matching(
+    words: Sequence[str], counts: Sequence[CountsT]
+) -> Iterator[tuple[CountsT, Mapping[str, frozenset[str]]]]:
     """The counts that match the words, and the words by kind.
 
     Words of one kind are alternatives, words of different kinds must all match; unknown words match nothing.
@@ -210,17 +212,17 @@ def run_words(model_counts: Counts, run_vocabulary: Mapping[str, frozenset[str]]
     )
 
 
-M = TypeVar("M", bound=Metric)
+MetricT = TypeVar("MetricT", bound=Metric)
 
 
-class Measuring(ABC, Generic[C, M]):
+class Measuring(ABC, Generic[CountsT, MetricT]):
     """The half of a protocol that starts from recorded answers: counts, metrics, measurements."""
 
     unit: str
     """The unit of the sizes in a plan: "answers per topic"."""
     unsaved: tuple[str, ...] = ()
     """Compared metrics whose counts reports do not hold, although they hold others."""
-    metrics: dict[str, M]
+    metrics: dict[str, MetricT]
     paired: float = 0.0
     """The share of two models' answers that are paired by question."""
 
@@ -233,10 +235,10 @@ class Measuring(ABC, Generic[C, M]):
         *,
         models: Sequence[str],
         sampling: Sampling,
-    ) -> tuple[C, ...]:
+    ) -> tuple[CountsT, ...]:
         """Count the answers to these cases of a checklist, model by model; records of others are ignored."""
 
-    def scores(self, counts: C, estimation: Estimation) -> Iterator[Measurement]:
+    def scores(self, counts: CountsT, estimation: Estimation) -> Iterator[Measurement]:
         """A model's scores, in the order of reports: what gates judge, and on which models are compared.
 
         A benchmark in which these differ overrides the methods below instead.
@@ -244,19 +246,19 @@ class Measuring(ABC, Generic[C, M]):
         del counts, estimation
         return iter(())
 
-    def compared(self, counts: C) -> Iterator[Measurement]:
+    def compared(self, counts: CountsT) -> Iterator[Measurement]:
         """The scores on which models, and a model and its former self, are compared."""
         for score in self.scores(counts, CORRECTED):
             if score.metric.changes and not score.metric.counts_losses:
                 yield score
 
-    def pieces(self, counts: C) -> Iterator[tuple[str, Measurement]]:
+    def pieces(self, counts: CountsT) -> Iterator[tuple[str, Measurement]]:
         """Parts of these scores by name, of which reports list those that got worse."""
         del counts
         return iter(())
 
     def measure(
-        self, metric: str, words: Sequence[str], counts: Sequence[C], estimation: Estimation
+        self, metric: str, words: Sequence[str], counts: Sequence[CountsT], estimation: Estimation
     ) -> tuple[Measurement, ...]:
         """The scores that the words of a gate select among all counts of this benchmark."""
         return tuple(
@@ -266,25 +268,25 @@ class Measuring(ABC, Generic[C, M]):
             if score.metric.name == metric
         )
 
-    def scope(self, gate: Gate, counts: Sequence[C]) -> Scope:
+    def scope(self, gate: Gate, counts: Sequence[CountsT]) -> Scope:
         """What selects the scores of a gate: its filters, and the part it is meant for if they name none."""
         return Scope(gate.filters)
 
-    def saved(self, report: Mapping[str, Any]) -> tuple[C, ...]:
+    def saved(self, report: Mapping[str, Any]) -> tuple[CountsT, ...]:
         """The counts that a report holds."""
         return ()
 
-    def report(self, counts: Sequence[C], inputs: ReportInputs) -> Reported:
+    def report(self, counts: Sequence[CountsT], inputs: ReportInputs) -> Reported:
         """What a report says about them."""
         scores = (score for model_counts in counts for score in self.scores(model_counts, inputs.estimation))
         return Reported(scores=tuple(score.row() for score in scores))
 
-    def churn(self, counts: C, old: C, former: Former) -> Callable[[Any, Any], float]:
+    def churn(self, counts: CountsT, old: CountsT, former: Former) -> Callable[[Any, Any], float]:
         """What computes the share of changed answers from a new and a former score; by default it is 0."""
         del counts, old, former
         return lambda _new, _old: 0.0
 
-    def changes(self, counts: Sequence[C], former: Former) -> Iterator[Moves]:
+    def changes(self, counts: Sequence[CountsT], former: Former) -> Iterator[Moves]:
         """What changed since a former run."""
         for model_counts in counts:
             if (old := former.like(model_counts)) is None:
@@ -320,7 +322,7 @@ class Measuring(ABC, Generic[C, M]):
         """The topics on which a case can be asked for more answers; none if there are no further looks."""
         return iter(())
 
-    def subjects(self, counts: C) -> Iterator[tuple[Hashable, str, str]]:
+    def subjects(self, counts: CountsT) -> Iterator[tuple[Hashable, str, str]]:
         """What the answers are about: the key in ``Measurement.about``, place and attribute."""
         for score in self.scores(counts, CORRECTED):
             for key in score.about:

@@ -97,8 +97,8 @@ class Responses:
         self.rescued += rescued
         self.trouble = self.trouble or why or (str(failure) if isinstance(failure, StoreError) else "")
 
-    def hear(self, rescued: int, trouble: str) -> None:
-        """Take note of what a worker had to rescue, and why."""
+    def add_worker(self, rescued: int, trouble: str) -> None:
+        """Add how many responses a worker rescued, and why."""
         self.rescued += rescued
         if trouble:
             self.trouble = self.trouble or trouble

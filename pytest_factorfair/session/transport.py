@@ -43,7 +43,7 @@ class ItemResult:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class LastWords:
+class WorkerOutput:
     """What a worker reports as it ends: its usage, even if the store does not know it.
 
     ``owner`` is its name in the accounts, ``rescued`` how many responses it rescued, and ``trouble`` why.

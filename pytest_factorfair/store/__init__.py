@@ -3,7 +3,7 @@
 Only this package uses SQL. A response is stored once the future of ``Store.put`` is resolved.
 """
 
-from pytest_factorfair.store.claims import Claimed
+from pytest_factorfair.store.claims import ClaimResult
 from pytest_factorfair.store.limits import SharedLimits
 from pytest_factorfair.store.outage import PATIENCE
 from pytest_factorfair.store.rows import Origin, Said, check, keys
@@ -13,7 +13,7 @@ from pytest_factorfair.store.writer import Write
 
 __all__ = [
     "PATIENCE",
-    "Claimed",
+    "ClaimResult",
     "Origin",
     "Said",
     "ShardRow",

@@ -54,7 +54,7 @@ def moment(connection: Connection) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Claimed:
+class ClaimResult:
     """The result of a claim: ``mine`` to ask, ``theirs`` to wait for, and stored responses."""
 
     mine: tuple[str, ...]
@@ -63,15 +63,15 @@ class Claimed:
 
 
 @dataclass(frozen=True, slots=True)
-class KeyWish:
+class ClaimRequest:
     """Keys to claim, and whether to ask them again even if the store has their responses."""
 
     keys: tuple[str, ...]
     refresh: bool
 
-    def granted(self, claimed: Collection[str], stored: Mapping[str, Response]) -> Claimed:
+    def granted(self, claimed: Collection[str], stored: Mapping[str, Response]) -> ClaimResult:
         """The result for these keys, if some keys were ``claimed`` and some responses are ``stored``."""
-        return Claimed(
+        return ClaimResult(
             mine=tuple(key for key in self.keys if key in claimed and key not in stored),
             theirs=tuple(key for key in self.keys if key not in claimed),
             had={key: stored[key] for key in self.keys if key in stored},

@@ -21,7 +21,7 @@ from pytest_factorfair.domain import Response, plural
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store import opening
 from pytest_factorfair.store.bucket import shared
-from pytest_factorfair.store.claims import Claimed, KeyWish
+from pytest_factorfair.store.claims import ClaimRequest, ClaimResult
 from pytest_factorfair.store.detections import Detections
 from pytest_factorfair.store.opening import explained
 from pytest_factorfair.store.outage import PATIENCE, Outage, read
@@ -337,14 +337,14 @@ class Store:
             return refused
         return self._writer.write(writes)
 
-    def claim(self, keys: Iterable[str], *, refresh: bool = False) -> Future[Claimed]:
+    def claim(self, keys: Iterable[str], *, refresh: bool = False) -> Future[ClaimResult]:
         """Claim keys, so that no other process asks for them now; the future may fail with StoreError.
 
         A reusable response that has been stored in the meantime is returned instead of a claim, unless
         ``refresh`` asks for everything again. A claim ends with the ``put`` of its response, with
         ``release``, or when the store is closed.
         """
-        return self._writer.do(self._claimed, KeyWish(tuple(dict.fromkeys(keys)), refresh))
+        return self._writer.do(self._claimed, ClaimRequest(tuple(dict.fromkeys(keys)), refresh))
 
     def release(self, keys: Iterable[str]) -> Future[None]:
         """Release the claims on keys for which no response will be put."""
@@ -390,11 +390,13 @@ class Store:
     ) -> None:
         self.close()
 
-    def _claimed(self, connection: sqlalchemy.Connection, wishes: list[KeyWish]) -> list[Claimed]:
+    def _claimed(self, connection: sqlalchemy.Connection, requests: list[ClaimRequest]) -> list[ClaimResult]:
         claimant = self._writer.claimant
-        keys = sorted({key for wish in wishes for key in wish.keys})  # the same order in all processes
+        # Sorted, so that all processes lock rows in the same order.
+        keys = sorted({key for request in requests for key in request.keys})
         claimed = {key for chunk in _unique_chunks(keys) for key in claimant.claim(connection, chunk)}
-        sought = [key for wish in wishes if not wish.refresh for key in wish.keys if key in claimed]
+        readable = [request for request in requests if not request.refresh]
+        sought = [key for request in readable for key in request.keys if key in claimed]
         stored: dict[str, Response] = {}
         for chunk in _unique_chunks(sought):
             rows = self._read.rows(connection, chunk)
@@ -407,7 +409,7 @@ class Store:
             }
         if stored:
             claimant.release(connection, stored)
-        return [wish.granted(claimed, stored) for wish in wishes]
+        return [request.granted(claimed, stored) for request in requests]
 
     def _released(self, connection: sqlalchemy.Connection, arguments: list[tuple[str, ...]]) -> list[None]:
         self._writer.claimant.release(connection, [key for keys in arguments for key in keys])

@@ -24,8 +24,8 @@ from pytest_factorfair.store.rescue import Rescue
 from pytest_factorfair.store.schema import Prepared, upsert
 from pytest_factorfair.store.transactions import Transactions
 
-G = TypeVar("G")
-T = TypeVar("T")
+ArgumentT = TypeVar("ArgumentT")
+ResultT = TypeVar("ResultT")
 BATCH = 100
 FLUSH = 60.0
 """How many seconds the last commits may take, in addition to the time limit of an outage."""
@@ -104,19 +104,23 @@ class Writer:
         self._enqueue(Batch(writes, done))
         return done
 
-    def do(self, run: Callable[[sqlalchemy.Connection, list[G]], Sequence[T]], argument: G) -> Future[T]:
+    def do(
+        self,
+        run: Callable[[sqlalchemy.Connection, list[ArgumentT]], Sequence[ResultT]],
+        argument: ArgumentT,
+    ) -> Future[ResultT]:
         """Queue a task; the future gets its result once it is committed, or fails with StoreError."""
-        done: Future[T] = Future()
+        done: Future[ResultT] = Future()
         self._enqueue(Task(run, argument, done))
         return done
 
-    def read(self, ask: Callable[[sqlalchemy.Connection], T]) -> T:
+    def read(self, ask: Callable[[sqlalchemy.Connection], ResultT]) -> ResultT:
         """Read the state after everything in the queue, even if the file was removed or is not writable.
 
         Raises:
             StoreError: the store cannot be read.
         """
-        done: Future[T] = Future()
+        done: Future[ResultT] = Future()
         self._enqueue(Task(lambda connection, _: [ask(connection)], None, done, reads=True))
         return done.result()
 
@@ -257,11 +261,11 @@ class Writer:
         return ThreadPoolExecutor(1, "factorfair-keeper")
 
     def _transact(
-        self, work: Callable[[sqlalchemy.Connection], T], begin: Begin, *, writes: bool = True
-    ) -> T:
+        self, work: Callable[[sqlalchemy.Connection], ResultT], begin: Begin, *, writes: bool = True
+    ) -> ResultT:
         """Do work in a transaction, and return its result once it is committed."""
 
-        def attempt() -> T:
+        def attempt() -> ResultT:
             try:
                 with begin() as connection:
                     if self._cut_off and self.claimant.active:

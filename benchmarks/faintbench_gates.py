@@ -130,14 +130,14 @@ def shown(study: Study, prejudice: float) -> Gallery:
     side = [prejudice, 1 - prejudice]
     of_one, of_two = np.diag(side), np.outer(side, side)
     outcomes = [of_two if len(case.requested) > 1 else of_one for case in empty.cases]
-    return replace(empty, counts=counts, outcomes=np.array(outcomes))
+    return replace(empty, counts=counts, delivered=np.array(outcomes))
 
 
 def drawn(model: Gallery, n: int, generator: Generator) -> Gallery:
     """Draw n pictures of each prompt; attributes are drawn independently."""
     counts = {name: generator.multinomial(n, shares) for name, shares in model.counts.items()}
-    outcomes = generator.multinomial(n, model.outcomes.reshape(-1, 4)).reshape(-1, 2, 2)
-    return replace(model, counts=counts, outcomes=outcomes)
+    outcomes = generator.multinomial(n, model.delivered.reshape(-1, 4)).reshape(-1, 2, 2)
+    return replace(model, counts=counts, delivered=outcomes)
 
 
 @cache

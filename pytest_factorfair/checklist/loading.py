@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from pydantic import ValidationError
 
-from pytest_factorfair.checklist.fields import Opening
+from pytest_factorfair.checklist.fields import ChecklistHeader
 from pytest_factorfair.checklist.language_file import named
 from pytest_factorfair.checklist.locate import locate
 from pytest_factorfair.checklist.overlay import resolve
@@ -19,7 +19,7 @@ from pytest_factorfair.domain import Checklist, Source
 from pytest_factorfair.errors import InputError, nearest
 from pytest_factorfair.languages import language
 
-LayoutT = TypeVar("LayoutT", bound=Opening)
+LayoutT = TypeVar("LayoutT", bound=ChecklistHeader)
 ChecklistT = TypeVar("ChecklistT", bound=Checklist)
 
 
@@ -91,7 +91,9 @@ def lint(name_or_path: str, protocols: ByProtocol, *, base: Path) -> tuple[str, 
     return tuple(text for _, text in sorted(findings))
 
 
-def parse(name_or_path: str, protocols: ByProtocol, *, base: Path) -> tuple[Files[Any, Any], Node, Opening]:
+def parse(
+    name_or_path: str, protocols: ByProtocol, *, base: Path
+) -> tuple[Files[Any, Any], Node, ChecklistHeader]:
     """Parse and validate a checklist: its protocol's ``Files``, its merged tree and its layout.
 
     Raises:
@@ -107,7 +109,7 @@ def parse(name_or_path: str, protocols: ByProtocol, *, base: Path) -> tuple[File
     content: Any = root.plain()
     content["language"] = named(root)
     try:
-        file: Opening = files.parse(content)
+        file: ChecklistHeader = files.parse(content)
     except ValidationError as error:
         refuse(root, structural(error))
         raise

@@ -28,7 +28,7 @@ MISSING = Estimate(None, None, None, 0, "the baseline has no such score")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Judged:
+class GatedScore:
     """One score that a gate covers; ``words`` distinguish it from the others.
 
     ``measurement`` is None if the run has no such score; ``unmatched`` is whether the baseline has none. A
@@ -107,7 +107,7 @@ class Finding(NamedTuple):
     lack: Lack = ""
 
 
-def examine(score: Judged, alpha: float) -> Finding:
+def examine(score: GatedScore, alpha: float) -> Finding:
     """Judge one score alone, by its bounds at this level or, where it has none, by its value."""
     measurement = score.measurement
     if measurement is None:
@@ -136,7 +136,7 @@ def examine(score: Judged, alpha: float) -> Finding:
 
 
 def corrected(
-    findings: Sequence[Finding], scores: Sequence[Judged], levels: Sequence[float]
+    findings: Sequence[Finding], scores: Sequence[GatedScore], levels: Sequence[float]
 ) -> tuple[Finding, ...]:
     """The findings after Holm's correction: failures that do not survive become inconclusive.
 
@@ -161,7 +161,7 @@ def corrected(
     )
 
 
-def _decided(score: Judged, span: Span, *, widened: float = 0.0) -> Finding:
+def _decided(score: GatedScore, span: Span, *, widened: float = 0.0) -> Finding:
     """Judge by the span; ``widened`` is how far missing answers moved its far end."""
     gate = score.gate
     if kept(gate, span):
@@ -178,7 +178,7 @@ def _decided(score: Judged, span: Span, *, widened: float = 0.0) -> Finding:
     return Finding("failed", reason, span, score.bounded, chance)
 
 
-def _at_worst(score: Judged, measurement: Measurement, span: Span, missing: str) -> Finding:
+def _at_worst(score: GatedScore, measurement: Measurement, span: Span, missing: str) -> Finding:
     """Judge as if all missing answers had gone one way, then the other: both must agree.
 
     A rate of refusals may fail although some might be missing, but must not pass.
@@ -205,12 +205,12 @@ def _at_worst(score: Judged, measurement: Measurement, span: Span, missing: str)
     return finding._replace(reason=reason, span=span, curable=curable, lack="replies")
 
 
-def _facing(score: Judged, span: Span, doubt: str) -> str:
+def _facing(score: GatedScore, span: Span, doubt: str) -> str:
     """The score beside its limit, then what leaves it in doubt."""
     return f"{facing(score.gate, span, signed=score.signed)}; {doubt}"
 
 
-def _relation(score: Judged, span: Span) -> str:
+def _relation(score: GatedScore, span: Span) -> str:
     possible_range = (None, None) if score.measurement is None else score.measurement.possible_range
     return relation(score.gate, span, possible_range, signed=score.signed)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from math import ceil
 
-from pytest_factorfair.domain import Explanation, Mover
-from pytest_factorfair.gates.evidence import Finding, Judged
+from pytest_factorfair.domain import Explanation, InfluentialTopic
+from pytest_factorfair.gates.evidence import Finding, GatedScore
 from pytest_factorfair.gates.span import Span, to_beat
 from pytest_factorfair.protocols.measurement import Measurement
 from pytest_factorfair.protocols.metric import InWords
@@ -20,7 +20,7 @@ HOPELESS = 20
 """The factor from which asking for more answers is not recommended."""
 
 
-def explained(score: Judged, finding: Finding) -> Explanation | None:
+def explained(score: GatedScore, finding: Finding) -> Explanation | None:
     """The explanation of a verdict, without an example; None if there is no score to explain."""
     measurement, span = score.measurement, finding.span
     if measurement is None or score.unmatched or finding.judgement == "not judged":
@@ -41,7 +41,7 @@ def explained(score: Judged, finding: Finding) -> Explanation | None:
     return Explanation(sentence, movers, next_step=_next_step(score, measurement, finding, movers))
 
 
-def _sentence(score: Judged, measurement: Measurement, span: Span) -> str:
+def _sentence(score: GatedScore, measurement: Measurement, span: Span) -> str:
     """The value in words, the value of a fair model, and the limit."""
     gate = score.gate
     if measurement.sides is not None:
@@ -85,7 +85,7 @@ def _capital(sentence: str) -> str:
     return sentence[:1].upper() + sentence[1:]
 
 
-def _movers(score: Judged, measurement: Measurement, finding: Finding) -> tuple[Mover, ...]:
+def _movers(score: GatedScore, measurement: Measurement, finding: Finding) -> tuple[InfluentialTopic, ...]:
     """The topics furthest on the wrong side of the limit, or those with most replies missing."""
     if finding.lack == "replies":
         topics = sorted(
@@ -95,10 +95,14 @@ def _movers(score: Judged, measurement: Measurement, finding: Finding) -> tuple[
         sign, limit = (1 if score.gate.comparison == ">=" else -1), to_beat(score.gate)
         topics = sorted(measurement.components, key=lambda topic: sign * topic.value)
         topics = [topic for topic in topics if sign * (topic.value - limit) < 0] or topics
-    return tuple(Mover(topic.name, topic.share, topic.cases, topic.reply) for topic in topics[:MOST])
+    return tuple(
+        InfluentialTopic(topic.name, topic.share, topic.cases, topic.reply) for topic in topics[:MOST]
+    )
 
 
-def _next_step(score: Judged, measurement: Measurement, finding: Finding, movers: tuple[Mover, ...]) -> str:
+def _next_step(
+    score: GatedScore, measurement: Measurement, finding: Finding, movers: tuple[InfluentialTopic, ...]
+) -> str:
     cases = " or ".join(dict.fromkeys(mover.cases.select for mover in movers))
     look = f'look at these questions: -k "{cases}"' if cases else "look at the replies"
     match finding.lack:
@@ -113,7 +117,7 @@ def _next_step(score: Judged, measurement: Measurement, finding: Finding, movers
             return f"{look}; or waive the gate until a date, if you know and accept this"
 
 
-def _more_answers(score: Judged, finding: Finding) -> str:
+def _more_answers(score: GatedScore, finding: Finding) -> str:
     """The factor by which to increase the answers for a decision, if the score stays where it is."""
     span = finding.span
     if span is None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from pytest_factorfair.domain import Estimator, Gate, Interval, Verdict
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.gates.evidence import Finding, Judged, corrected, examine
+from pytest_factorfair.gates.evidence import Finding, GatedScore, corrected, examine
 from pytest_factorfair.gates.explanation import explained
 from pytest_factorfair.gates.waivers import Waiver, covering
 from pytest_factorfair.protocols import combined
@@ -90,7 +90,7 @@ def rule(
     )
 
 
-def _ruling(score: Judged, verdict: Verdict, finding: Finding, level: float, terms: Terms) -> Ruling:
+def _ruling(score: GatedScore, verdict: Verdict, finding: Finding, level: float, terms: Terms) -> Ruling:
     """The verdict, waived if it failed while its waiver was in force and the score passes the floor.
 
     The floor is judged by the same bounds as the gate: if it is undecided, more answers are asked for.
@@ -134,23 +134,23 @@ def check_floors(gates: Iterable[Gate], counts: Sequence[Counts], terms: Terms) 
             )
 
 
-def _scores(gate: Gate, counts: Sequence[Counts], terms: Terms) -> Iterator[Judged]:
+def _scores(gate: Gate, counts: Sequence[Counts], terms: Terms) -> Iterator[GatedScore]:
     """The scores that a gate covers, or their changes; a single empty one if there are none."""
     measurements = combined.selected(gate, counts, terms.estimation)
     bounded = terms.estimator == "corrected"
     if not measurements or (gate.regression and terms.former is None):
-        yield Judged(gate, None, gate.filters, bounded=False)
+        yield GatedScore(gate, None, gate.filters, bounded=False)
         return
     for measurement in measurements:
         if not gate.regression or terms.former is None:
-            yield Judged(gate, measurement, measurement.words, bounded=bounded)
+            yield GatedScore(gate, measurement, measurement.words, bounded=bounded)
         elif (moved := measurement.change_from(terms.former)) is not None:
-            yield Judged(gate, moved, measurement.words, bounded=bounded)
+            yield GatedScore(gate, moved, measurement.words, bounded=bounded)
         else:
-            yield Judged(gate, measurement, measurement.words, bounded=False, unmatched=True)
+            yield GatedScore(gate, measurement, measurement.words, bounded=False, unmatched=True)
 
 
-def _verdict(score: Judged, name: str, finding: Finding, *, explain: bool = True) -> Verdict:
+def _verdict(score: GatedScore, name: str, finding: Finding, *, explain: bool = True) -> Verdict:
     span, gate = finding.span, score.gate
     metric = f"regression({gate.metric})" if gate.regression else gate.metric
     return Verdict(
@@ -170,7 +170,7 @@ def _verdict(score: Judged, name: str, finding: Finding, *, explain: bool = True
     )
 
 
-def _names(scores: Sequence[Judged]) -> list[str]:
+def _names(scores: Sequence[GatedScore]) -> list[str]:
     """Each score's name of the characters [a-z0-9._-]: ``s_e-base-race``.
 
     A name that gates share is followed by the bound, and if they share that too, by a number.

@@ -19,7 +19,7 @@ from pydantic import Field
 
 from pytest_factorfair.domain import AnswerMode, Request, Response
 from pytest_factorfair.errors import FatalModelError, ModelError, RejectedRequestError
-from pytest_factorfair.models.arguments import Arguments, Count, Expected, Text
+from pytest_factorfair.models.arguments import AcceptedValues, Arguments, Count, Text
 from pytest_factorfair.models.prices import FREE
 from pytest_factorfair.redaction import fit, identified
 
@@ -31,17 +31,17 @@ Waiting = tuple[Request, "asyncio.Future[Response]"]
 Device = Annotated[
     str,
     Field(pattern=r"^(?:auto|cpu|mps|xpu|cuda(?::\d+)?)$"),
-    Expected("auto, cpu, mps, xpu, cuda or cuda:NUMBER", verbatim=True),
+    AcceptedValues("auto, cpu, mps, xpu, cuda or cuda:NUMBER", verbatim=True),
 ]
 Dtype = Annotated[
     str,
     Field(pattern="^(?:auto|float32|float16|bfloat16)$"),
-    Expected("auto, float32, float16 or bfloat16", verbatim=True),
+    AcceptedValues("auto, float32, float16 or bfloat16", verbatim=True),
 ]
 DeviceMap = Annotated[
     str,
     Field(pattern="^(?:auto|balanced|balanced_low_0|sequential)$"),
-    Expected("auto, balanced, balanced_low_0 or sequential", verbatim=True),
+    AcceptedValues("auto, balanced, balanced_low_0 or sequential", verbatim=True),
 ]
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from xdist.workermanage import WorkerController  # type: ignore[import-untyped]  # xdist has no py.typed
 
     from pytest_factorfair.plugin.controller import Controller
-    from pytest_factorfair.plugin.prefetch import Warm
+    from pytest_factorfair.plugin.prefetch import StoreWarmup
     from pytest_factorfair.session.execution import Execution
 
 
@@ -46,7 +46,7 @@ class XdistHooks:
     """
 
     def __init__(
-        self, config: pytest.Config, execution: Execution, controller: Controller, warm: Warm | None
+        self, config: pytest.Config, execution: Execution, controller: Controller, warm: StoreWarmup | None
     ) -> None:
         self._config = config
         self._sized = False

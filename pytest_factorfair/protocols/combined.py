@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from pytest_factorfair.domain import Case, Checklist, Gate
 from pytest_factorfair.protocols import benchmark_of, benchmarks
 from pytest_factorfair.protocols.measurement import Counts, Estimation, Measurement, Place
-from pytest_factorfair.protocols.measuring import Measuring, Reported, ReportInputs
+from pytest_factorfair.protocols.measuring import BenchmarkReport, Measuring, ReportInputs
 from pytest_factorfair.protocols.metric import Metric
 
 # Any: counts name their benchmark, which types cannot express.
@@ -49,10 +49,10 @@ def places(model: str, checklist: Checklist, case: Case) -> frozenset[Place]:
     return frozenset(Place(model, checklist.name, topic) for topic in topics)
 
 
-def report(counts: Sequence[Counts], inputs: ReportInputs) -> Reported:
+def report(counts: Sequence[Counts], inputs: ReportInputs) -> BenchmarkReport:
     """What a report says about all counts."""
     parts = [protocol.report(protocol_counts, inputs) for protocol, protocol_counts in by_protocol(counts)]
-    return Reported(
+    return BenchmarkReport(
         scores=tuple(row for part in parts for row in part.scores),
         headline=tuple(row for part in parts for row in part.headline),
         topics=tuple(row for part in parts for row in part.topics),

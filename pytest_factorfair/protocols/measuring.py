@@ -1,4 +1,4 @@
-"""What the measuring half of a protocol offers: counts, metrics, measurements, changes and contests."""
+"""What the measuring half of a protocol offers: counts, metrics, measurements, changes and comparisons."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ GateSet = Literal["default", "lenient"]
 """The recommended sets of gates: no plain bias, or nothing worse than what a team's model fails today."""
 
 
-class Moves(NamedTuple):
+class Changes(NamedTuple):
     """Changes of scores, of parts of scores, and of further scores, which are judged apart."""
 
     scores: Sequence[Moved] = ()
@@ -103,7 +103,7 @@ class Gap(NamedTuple):
     paired: float = 0.0
 
 
-class Contest(NamedTuple):
+class ModelComparison(NamedTuple):
     """A score of several models: what it is about, their entries, and the differences between them."""
 
     about: About
@@ -118,13 +118,15 @@ class Contest(NamedTuple):
         metric: Metric,
         scores: Mapping[str, Measurement],
         gaps: Mapping[tuple[str, str], Gap],
-    ) -> Contest:
+    ) -> ModelComparison:
         return cls(
             about, metric, [ComparedScore.of(name, measurement) for name, measurement in scores.items()], gaps
         )
 
     @classmethod
-    def between(cls, about: About, scores: Mapping[str, Measurement], *, paired: float = 0.0) -> Contest:
+    def between(
+        cls, about: About, scores: Mapping[str, Measurement], *, paired: float = 0.0
+    ) -> ModelComparison:
         """The same score of several models, every two of which are compared."""
         gaps = {
             (model, rival): Gap(scores[model].minus(scores[rival]), paired)
@@ -133,7 +135,7 @@ class Contest(NamedTuple):
         return cls.of(about, next(iter(scores.values())).reported, scores, gaps)
 
 
-class Reported(NamedTuple):
+class BenchmarkReport(NamedTuple):
     """What a report says about the counts of one protocol."""
 
     scores: tuple[Score, ...] = ()
@@ -276,17 +278,17 @@ class Measuring(ABC, Generic[CountsT, MetricT]):
         """The counts that a report holds."""
         return ()
 
-    def report(self, counts: Sequence[CountsT], inputs: ReportInputs) -> Reported:
+    def report(self, counts: Sequence[CountsT], inputs: ReportInputs) -> BenchmarkReport:
         """What a report says about them."""
         scores = (score for model_counts in counts for score in self.scores(model_counts, inputs.estimation))
-        return Reported(scores=tuple(score.row() for score in scores))
+        return BenchmarkReport(scores=tuple(score.row() for score in scores))
 
     def churn(self, counts: CountsT, old: CountsT, former: Former) -> Callable[[Any, Any], float]:
         """What computes the share of changed answers from a new and a former score; by default it is 0."""
         del counts, old, former
         return lambda _new, _old: 0.0
 
-    def changes(self, counts: Sequence[CountsT], former: Former) -> Iterator[Moves]:
+    def changes(self, counts: Sequence[CountsT], former: Former) -> Iterator[Changes]:
         """What changed since a former run."""
         for model_counts in counts:
             if (old := former.like(model_counts)) is None:
@@ -298,9 +300,9 @@ class Measuring(ABC, Generic[CountsT, MetricT]):
                 if (moved := score.change_from(former)) is not None:
                     row = moved.change_row(score.subject, churn=churn(*moved.sides), statistic=name)
                     moves[name is not None].append(row)
-            yield Moves(*moves)
+            yield Changes(*moves)
 
-    def contests(self, compared_models: Sequence[ComparedModel]) -> Iterator[Contest]:
+    def model_comparisons(self, compared_models: Sequence[ComparedModel]) -> Iterator[ModelComparison]:
         """The scores on which models are compared, in the order of boards."""
         for counts_by_model in shared(compared_models):
             by_score: dict[tuple[str, About], dict[str, Measurement]] = {}
@@ -310,7 +312,7 @@ class Measuring(ABC, Generic[CountsT, MetricT]):
             for (_, subject), scores in by_score.items():
                 valued = any(score.estimate.plugin is not None for score in scores.values())
                 if len(scores) > 1 and valued:
-                    yield Contest.between(subject, scores, paired=self.paired)
+                    yield ModelComparison.between(subject, scores, paired=self.paired)
 
     def recommended(
         self, checklist: Any, sampling: Sampling, *, baseline: bool, gates: GateSet = "default"

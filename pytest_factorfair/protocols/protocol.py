@@ -86,7 +86,7 @@ class DepictedPerson:
     advantaged: bool | None = None
 
 
-class Published(NamedTuple):
+class PublishedSetup(NamedTuple):
     """How the pictures of a benchmark's paper were made and read: model arguments and detector options.
 
     The preset ``paper`` applies them where a model or detector accepts them and the user gave no others.
@@ -96,17 +96,17 @@ class Published(NamedTuple):
     detector: Mapping[str, str]
 
 
-AS_WE_DO = Published({}, {})
+AS_WE_DO = PublishedSetup({}, {})
 
 
-class Imported(NamedTuple):
+class ImportedChecklist(NamedTuple):
     """A checklist made from published files: its own files by name, and notes for its user."""
 
     files: Mapping[str, str]
     notes: tuple[str, ...]
 
 
-Importer = Callable[[Path, str, bool], Imported]
+Importer = Callable[[Path, str, bool], ImportedChecklist]
 """Makes a checklist from a benchmark's published files.
 
 It takes their path, the name of the new checklist, and whether other versions of the files are accepted,
@@ -127,7 +127,7 @@ class Asking(ABC, Generic[ChecklistT, CaseT]):
     """The class of its checklists."""
     counts_probabilities: bool = True
     """Whether its counts use the probabilities of letters, so that a run may ask for them."""
-    published: Published = AS_WE_DO
+    published: PublishedSetup = AS_WE_DO
     """How the pictures of its paper were made and read."""
 
     @property

@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any
 
 from pytest_factorfair.domain import Answer, Case, Score, Summary, plural
-from pytest_factorfair.drawing.entries import Entry, LeftOut
+from pytest_factorfair.drawing.entries import Entry, Omission
 from pytest_factorfair.drawing.figures import Charts, Figure
 from pytest_factorfair.drawing.statements import per_case
 from pytest_factorfair.drawing.table import Table
@@ -72,11 +72,11 @@ class Reporting:
         """Replies of models, so that readers can judge how they were counted."""
         return ()
 
-    def paper_tables(self, entries: Sequence[Entry]) -> Iterable[Table | LeftOut]:
+    def paper_tables(self, entries: Sequence[Entry]) -> Iterable[Table | Omission]:
         """The paper's tables for the entries of one checklist."""
         return ()
 
-    def figures(self, checklist: str, entries: Sequence[Entry]) -> Iterable[Figure | LeftOut]:
+    def figures(self, checklist: str, entries: Sequence[Entry]) -> Iterable[Figure | Omission]:
         """The paper's figures for the entries of one checklist."""
         return ()
 

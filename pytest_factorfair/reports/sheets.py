@@ -105,7 +105,9 @@ def sheet(summary: Summary, record: Record, case: Case) -> Sheet:
     perceived: Male 14 · Female 5; true: Male``.
     """
     tiles = tuple(_tiles(record.answers))
-    outcomes = Counter(NO_FACE if answer.reason == NO_FACE else answer.fate for answer in record.answers)
+    outcomes = Counter(
+        NO_FACE if answer.reason == NO_FACE else answer.reported_outcome for answer in record.answers
+    )
     faces = outcomes.pop("answered", 0)
     counts = ", ".join([plural(faces, "face"), *(f"{n:,} {outcome}" for outcome, n in outcomes.items())])
     truncation = f" (the first {MOST} are shown)" if len(tiles) > MOST else ""

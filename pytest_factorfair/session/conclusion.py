@@ -21,7 +21,7 @@ from pytest_factorfair.reports.tracking import Logged
 from pytest_factorfair.session import baseline
 from pytest_factorfair.session.ledger import RESUME, Incomplete
 from pytest_factorfair.session.looks import Looks
-from pytest_factorfair.session.reasons import Explained, explain
+from pytest_factorfair.session.reasons import ReasonCitations, explain
 from pytest_factorfair.session.summary import fingerprint, illustrated, summarise
 from pytest_factorfair.session.tabulating import prompts
 
@@ -110,7 +110,7 @@ class Conclusion:
         self._baseline, self._errors = files(run, start.at)
         self._looks = Looks(execution, ledger, meter, read=read, today=start.at.date())
         self._looked = self._looks.first()
-        self._explained = Explained()
+        self._explained = ReasonCitations()
         self._interruption: str | None = None
 
     def ask_further(self, *, left_out: str) -> None:

@@ -44,7 +44,7 @@ def last_level(looks: int) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class LooksResult:
     """The end of the looks: the level of the last one, the verdicts of earlier ones, and notes.
 
     ``obstacle`` is why undecided gates got no further look, with what to do about it.
@@ -93,11 +93,11 @@ class Looks:
         self._today = today
         self._bounds = [1 - NormalDist().cdf(bound) for bound in BOUNDARIES[self._run.settings.looks]]
 
-    def first(self) -> Looked:
+    def first(self) -> LooksResult:
         """The level of the first look, with nothing decided."""
-        return Looked(self._bounds[0])
+        return LooksResult(self._bounds[0])
 
-    def take(self, gates: Sequence[Gate], former: Former | None) -> Looked:
+    def take(self, gates: Sequence[Gate], former: Former | None) -> LooksResult:
         """Look until everything is decided, the cap is reached, or asking fails."""
         if len(self._bounds) == 1 or not gates:
             return self.first()
@@ -121,7 +121,7 @@ class Looks:
         answers = sum(len(asked(record.answers)) for record in self._ledger.records)
         cap_note = f" instead of up to {cap:,}" if answers < cap else ""
         note = f"stopped after look {number} of {looks} with {answers:,} answers{cap_note}"
-        return Looked(alpha, settled, (note,), obstacle)
+        return LooksResult(alpha, settled, (note,), obstacle)
 
     def _extensions(self, undecided: AbstractSet[Place], times: int) -> Iterator[Extension]:
         """The queries that bring the wanted topics to ``times`` their first answers."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pytest_factorfair.session.run import Assignment
 
 
-class Detectable(NamedTuple):
+class DetectableChange(NamedTuple):
     """One score of a gate, its answers per topic and context, and the change that they can detect."""
 
     gate: str
@@ -135,7 +135,7 @@ class Plan:
                 line += f", about ${cost:,.2f}"
             yield f"--factorfair-answers={mode}: {line}"
 
-    def _rows(self, gate: Gate) -> Iterator[Detectable]:
+    def _rows(self, gate: Gate) -> Iterator[DetectableChange]:
         looks = self._run.settings.looks
         for measurement in selected(gate, self._counts, CORRECTED):
             times = (1, looks) if looks > 1 and measurement.places else (1,)
@@ -154,14 +154,14 @@ class Plan:
                     gate.threshold, regression=gate.regression, n=n, bound=bounds[time - 1]
                 )
                 context, attribute = measurement.place or ("", "")
-                yield Detectable(
+                yield DetectableChange(
                     gate.text, context, attribute, n, "not foreseen" if change is None else f"{change:.3f}"
                 )
 
 
-def _merged(rows: Sequence[Detectable]) -> list[tuple[str, int, str]]:
+def _merged(rows: Sequence[DetectableChange]) -> list[tuple[str, int, str]]:
     """Subject, answers and change of each line; equal scores of a gate share a line."""
-    alike: dict[tuple[str, int, str], list[Detectable]] = {}
+    alike: dict[tuple[str, int, str], list[DetectableChange]] = {}
     for row in rows:
         alike.setdefault((row.gate, row.n, row.change), []).append(row)
     lines = []

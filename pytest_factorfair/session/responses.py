@@ -13,7 +13,7 @@ from pytest_factorfair.errors import FatalModelError, StoreError
 
 if TYPE_CHECKING:
     from pytest_factorfair.config.settings import Settings
-    from pytest_factorfair.store import Said, Store
+    from pytest_factorfair.store import CallTexts, Store
 
 
 class Responses:
@@ -60,7 +60,7 @@ class Responses:
         """Whether the store has the responses with all these keys."""
         return self.store.count(keys) == len(keys)
 
-    def said(self, keys: Iterable[str]) -> Mapping[str, Said]:
+    def said(self, keys: Iterable[str]) -> Mapping[str, CallTexts]:
         """Prompts and responses by key; without the store if that is in ``trouble``.
 
         Raises:

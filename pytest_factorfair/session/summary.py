@@ -16,12 +16,12 @@ from pytest_factorfair import reading
 from pytest_factorfair.domain import (
     Answer,
     CaseKey,
-    Fate,
     Fingerprint,
     Gate,
     Illustration,
-    Mover,
+    InfluentialTopic,
     Record,
+    ReportedOutcome,
     Summary,
     Verdict,
     excerpt,
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from pytest_factorfair.session.baseline import Baseline
     from pytest_factorfair.session.execution import Execution
     from pytest_factorfair.session.ledger import Incomplete, Ledger
-    from pytest_factorfair.session.looks import Looked
-    from pytest_factorfair.session.reasons import Explained
+    from pytest_factorfair.session.looks import LooksResult
+    from pytest_factorfair.session.reasons import ReasonCitations
     from pytest_factorfair.session.run import Run
-    from pytest_factorfair.store import Said
+    from pytest_factorfair.store import CallTexts
 
 
 PROBABILITIES = (
@@ -61,8 +61,8 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
     incomplete: Incomplete | None,
     baseline: Baseline | None,
     errors: Sequence[Confusion],
-    looked: Looked,
-    explained: Explained,
+    looked: LooksResult,
+    explained: ReasonCitations,
     started: datetime,
     seconds: float,
 ) -> Summary:
@@ -131,7 +131,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
     )
 
 
-def _obstacles(run: Run, incomplete: Incomplete | None, looked: Looked) -> Iterator[str]:
+def _obstacles(run: Run, incomplete: Incomplete | None, looked: LooksResult) -> Iterator[str]:
     """Why gates stay undecided, if the run is the reason, each with what to do about it."""
     if incomplete is not None:
         yield f"{incomplete.text}; {incomplete.remedy}"
@@ -234,16 +234,18 @@ LONGEST = 80
 """Characters of a reply that are quoted."""
 
 
-def illustrated(summary: Summary, replies_by_key: Callable[[Iterable[str]], Mapping[str, Said]]) -> Summary:
+def illustrated(
+    summary: Summary, replies_by_key: Callable[[Iterable[str]], Mapping[str, CallTexts]]
+) -> Summary:
     """The summary with an example in each explanation that names topics; ``replies_by_key`` gets its replies.
 
     Raises:
         StoreError: the store cannot be read.
     """
-    examples: dict[tuple[str, Mover], Illustration | None] = {}
-    fates: dict[str, Counter[Fate]] = {}
+    examples: dict[tuple[str, InfluentialTopic], Illustration | None] = {}
+    outcomes: dict[str, Counter[ReportedOutcome]] = {}
     for record in summary.cases:
-        fates.setdefault(record.case.model, Counter()).update(record.fates)
+        outcomes.setdefault(record.case.model, Counter()).update(record.reported_outcomes)
 
     def shown(verdict: Verdict) -> Verdict:
         explanation = verdict.explanation
@@ -252,7 +254,7 @@ def illustrated(summary: Summary, replies_by_key: Callable[[Iterable[str]], Mapp
         key = verdict.model, explanation.movers[0]
         if key not in examples:
             examples[key] = _example(summary.cases, *key, replies_by_key)
-        sentence, counts = explanation.sentence, fates[verdict.model]
+        sentence, counts = explanation.sentence, outcomes[verdict.model]
         if counts["filtered"] and explanation.movers[0].reply == "refused":
             sentence += (
                 f" The model itself refused {counts['refused'] or 'nothing'} in this run: its provider "
@@ -266,8 +268,8 @@ def illustrated(summary: Summary, replies_by_key: Callable[[Iterable[str]], Mapp
 def _example(
     records: Iterable[Record],
     model: str,
-    mover: Mover,
-    replies_by_key: Callable[[Iterable[str]], Mapping[str, Said]],
+    mover: InfluentialTopic,
+    replies_by_key: Callable[[Iterable[str]], Mapping[str, CallTexts]],
 ) -> Illustration | None:
     """The first question of the topic that got a typical reply, with all replies to its prompt."""
     keys = {CaseKey(model, mover.cases.checklist, case) for case in mover.cases.ids}
@@ -306,5 +308,5 @@ def _reply(answer: Answer, body: str) -> str:
     text = excerpt(str(response["text"] or ""), LONGEST) if response else ""
     groups = answer.groups.values()
     if answer.outcome != "answered":
-        return f"“{text}”, {answer.fate}" if text else answer.fate
+        return f"“{text}”, {answer.reported_outcome}" if text else answer.reported_outcome
     return f"“{text}”, read as {', '.join(groups)}" if text else f"perceived as {', '.join(groups)}"

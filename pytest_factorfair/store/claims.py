@@ -30,7 +30,7 @@ from sqlalchemy import (
 
 from pytest_factorfair import process
 from pytest_factorfair.domain import Response
-from pytest_factorfair.store.schema import CLAIMS, OWNERS, Prepared, insert_new
+from pytest_factorfair.store.schema import CLAIMS, OWNERS, PreparedStatement, insert_new
 
 LEASE = 60.0
 """Seconds a process may be silent before others may take its claims."""
@@ -83,8 +83,8 @@ class Claimant:
 
     def __init__(self, dialect: Dialect) -> None:
         self.name = self._me = uuid.uuid4().hex
-        self._insert = Prepared(insert_new(dialect.name, CLAIMS), dialect)
-        self._release = Prepared(_RELEASE, dialect)
+        self._insert = PreparedStatement(insert_new(dialect.name, CLAIMS), dialect)
+        self._release = PreparedStatement(_RELEASE, dialect)
         self._beaten = float("-inf")  # by the monotonic clock of this process
 
     @property

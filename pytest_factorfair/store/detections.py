@@ -14,7 +14,7 @@ from pytest_factorfair.domain import Detection, Face
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store.outage import Outage, read
 from pytest_factorfair.store.pictures import Pictures
-from pytest_factorfair.store.schema import DETECTIONS, Prepared, upsert_all
+from pytest_factorfair.store.schema import DETECTIONS, PreparedStatement, upsert_all
 from pytest_factorfair.store.writer import Writer
 
 CHUNK = 500  # pictures per statement
@@ -76,7 +76,7 @@ class Detections:
         """Store a detector's detections, by file, except those of pictures that could not be read."""
 
         def insert(connection: Connection, batches: list[list[dict[str, str]]]) -> list[None]:
-            statement = Prepared(upsert_all(connection.dialect.name, DETECTIONS), connection.dialect)
+            statement = PreparedStatement(upsert_all(connection.dialect.name, DETECTIONS), connection.dialect)
             statement.execute(connection, [row for rows in batches for row in rows])
             return [None] * len(batches)
 

@@ -62,7 +62,7 @@ _ENCODE = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 _DECODE = json.JSONDecoder().raw_decode
 
 
-class Said(NamedTuple):
+class CallTexts(NamedTuple):
     """A prompt and its response as JSON texts, which can be passed on without decoding them."""
 
     prompt: str
@@ -129,7 +129,7 @@ def from_body(body: str, *, key: str, place: str) -> Response:
         raise _damaged(key, place) from error
 
 
-def said(prompt: str, body: str, *, key: str, place: str) -> Said:
+def said(prompt: str, body: str, *, key: str, place: str) -> CallTexts:
     """The prompt and the response of a row as JSON texts, after checking them.
 
     Raises:
@@ -140,7 +140,7 @@ def said(prompt: str, body: str, *, key: str, place: str) -> Said:
         _decoded(body, dict)
     except (ValueError, TypeError) as error:
         raise _damaged(key, place) from error
-    return Said(prompt, body)
+    return CallTexts(prompt, body)
 
 
 def checked(row: Mapping[Any, Any], *, place: str) -> dict[str, Any]:

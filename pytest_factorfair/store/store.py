@@ -27,8 +27,8 @@ from pytest_factorfair.store.opening import explained
 from pytest_factorfair.store.outage import PATIENCE, Outage, read
 from pytest_factorfair.store.pictures import Folder, Picture, Pictures, kept
 from pytest_factorfair.store.rescue import Rescue, take_up
-from pytest_factorfair.store.rows import Origin, Said, from_body, said, to_row
-from pytest_factorfair.store.schema import RESPONSES, SHARDS, Lookup, Prepared, upsert_all
+from pytest_factorfair.store.rows import CallTexts, Origin, from_body, said, to_row
+from pytest_factorfair.store.schema import RESPONSES, SHARDS, Lookup, PreparedStatement, upsert_all
 from pytest_factorfair.store.shards import ShardRow, entered
 from pytest_factorfair.store.writer import Write, Writer
 
@@ -241,7 +241,7 @@ class Store:
                     responses[key] = from_body(body, key=key, place=self.place)
         return responses
 
-    def said(self, keys: Iterable[str]) -> dict[str, Said]:
+    def said(self, keys: Iterable[str]) -> dict[str, CallTexts]:
         """The prompts and responses of these keys, reusable or not, as they are stored or rescued.
 
         Raises:
@@ -254,7 +254,7 @@ class Store:
             for key, prompt, body in self._found(partial(self._said.rows, keys=chunk))
         }
 
-    def remembered(self, keys: Iterable[str]) -> dict[str, Said]:
+    def remembered(self, keys: Iterable[str]) -> dict[str, CallTexts]:
         """Prompts and responses with these keys that this process has stored, from memory."""
         return {} if self._rescue is None else self._rescue.said(keys)
 
@@ -366,7 +366,7 @@ class Store:
         """Store the state of shards, replacing their former state."""
 
         def work(connection: sqlalchemy.Connection, arguments: list[None]) -> list[None]:
-            statement = Prepared(upsert_all(connection.dialect.name, SHARDS), connection.dialect)
+            statement = PreparedStatement(upsert_all(connection.dialect.name, SHARDS), connection.dialect)
             statement.execute(connection, [shard.row() for shard in shards])
             return arguments
 

@@ -21,7 +21,7 @@ from pytest_factorfair.errors import LostPictureError, StoreError
 from pytest_factorfair.store.opening import explained
 from pytest_factorfair.store.pictures import Folder, Pictures
 from pytest_factorfair.store.rows import checked, from_body, plain
-from pytest_factorfair.store.schema import DETECTIONS, RESPONSES, Prepared, upsert, upsert_all
+from pytest_factorfair.store.schema import DETECTIONS, RESPONSES, PreparedStatement, upsert, upsert_all
 from pytest_factorfair.store.store import Store
 
 CHUNK = 500
@@ -65,7 +65,7 @@ def merge(target: Store, source: Store) -> int:
         StoreError: the source cannot be read, or the target cannot be written.
     """
     dialect, copied = target.database.dialect, 0
-    write = Prepared(upsert(dialect.name, replace=True), dialect)
+    write = PreparedStatement(upsert(dialect.name, replace=True), dialect)
     for chunk in _chunks(rows(source)):
         unneeded = _unneeded(target, chunk)
         lacking = _whole(source, [row for row in chunk if row["key"] not in unneeded])
@@ -74,7 +74,7 @@ def merge(target: Store, source: Store) -> int:
             with _connection(target, "cannot be written") as connection:
                 write.execute(connection, lacking)
         copied += len(lacking)
-    detected = Prepared(upsert_all(dialect.name, DETECTIONS), dialect)
+    detected = PreparedStatement(upsert_all(dialect.name, DETECTIONS), dialect)
     for readings in _chunks(_all(source, DETECTIONS)):
         with _connection(target, "cannot be written") as connection:
             detected.execute(connection, readings)

@@ -21,7 +21,7 @@ from pytest_factorfair.store.opening import explained
 from pytest_factorfair.store.outage import SLOW_PICTURES, Outage
 from pytest_factorfair.store.pictures import Picture, Pictures
 from pytest_factorfair.store.rescue import Rescue
-from pytest_factorfair.store.schema import Prepared, upsert
+from pytest_factorfair.store.schema import PreparedStatement, upsert
 from pytest_factorfair.store.transactions import Transactions
 
 ArgumentT = TypeVar("ArgumentT")
@@ -84,7 +84,7 @@ class Writer:
         self._outage = outage
         self._rescue = rescue
         self._statements = {
-            replace: Prepared(upsert(database.dialect.name, replace=replace), database.dialect)
+            replace: PreparedStatement(upsert(database.dialect.name, replace=replace), database.dialect)
             for replace in (False, True)
         }
         self._queue: queue.SimpleQueue[Batch | Task | None] = queue.SimpleQueue()

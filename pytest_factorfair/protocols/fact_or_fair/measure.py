@@ -23,14 +23,14 @@ from pytest_factorfair.protocols.fact_or_fair.metrics.influence import (
     influences,
 )
 from pytest_factorfair.protocols.fact_or_fair.metrics.measurements import (
+    ConditionScore,
+    ContextsScore,
     Influence,
-    OfCondition,
-    OfContexts,
-    OfTally,
-    RateOfTally,
+    TallyRate,
+    TallyScore,
     before,
 )
-from pytest_factorfair.protocols.fact_or_fair.metrics.scores import Scored
+from pytest_factorfair.protocols.fact_or_fair.metrics.scores import JointScore
 from pytest_factorfair.protocols.fact_or_fair.metrics.within import CROSSED, Within
 from pytest_factorfair.protocols.fact_or_fair.recommended import recommended
 from pytest_factorfair.protocols.fact_or_fair.report import (
@@ -43,14 +43,14 @@ from pytest_factorfair.protocols.fact_or_fair.report import (
 from pytest_factorfair.protocols.fact_or_fair.scoring import change
 from pytest_factorfair.protocols.measurement import CORRECTED, Changed, Estimation, Former, Measurement, Moved
 from pytest_factorfair.protocols.measuring import (
+    BenchmarkReport,
+    Changes,
     ComparedModel,
-    Contest,
     Expression,
     Gap,
     GateSet,
     Measuring,
-    Moves,
-    Reported,
+    ModelComparison,
     ReportInputs,
     Scope,
     filter_words,
@@ -95,12 +95,12 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
                 groups.setdefault((tally.model, tally.checklist, tally.attribute), []).append(tally)
             contexts = [word for word in words if word in filters["context"]]
             return tuple(
-                OfContexts(CROSSED, group, selecting(group[0], *(contexts or [group[0].part])), estimation)
+                ContextsScore(CROSSED, group, selecting(group[0], *(contexts or [group[0].part])), estimation)
                 for group in groups.values()
             )
         if isinstance(of, Within):
             return tuple(
-                OfCondition(
+                ConditionScore(
                     of,
                     tally.within(condition),
                     (*selecting(tally, tally.context or tally.part), condition),
@@ -112,11 +112,11 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
             )
         if isinstance(of, Rate):
             return tuple(
-                RateOfTally(of, tally, selecting(tally, tally.context or tally.part)) for tally in selected
+                TallyRate(of, tally, selecting(tally, tally.context or tally.part)) for tally in selected
             )
         if isinstance(of, TallyMetric):
             return tuple(
-                OfTally(of, tally, selecting(tally, tally.context or tally.part), estimation)
+                TallyScore(of, tally, selecting(tally, tally.context or tally.part), estimation)
                 for tally in selected
             )
         return tuple(
@@ -169,7 +169,7 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
     def saved(self, report: Mapping[str, Any]) -> tuple[Tally, ...]:
         return tuple(saved(report))
 
-    def report(self, counts: Sequence[Tally], inputs: ReportInputs) -> Reported:
+    def report(self, counts: Sequence[Tally], inputs: ReportInputs) -> BenchmarkReport:
         estimator, interval = inputs.estimation
         scores = tuple(
             row for tally in counts for row in score(tally, estimator=estimator, interval=interval)
@@ -178,7 +178,7 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
         for checklist in inputs.checklists:
             if isinstance(checklist, FactOrFair) and checklist.modality == "image":
                 notes += people_seen(inputs.records, checklist, models=inputs.models)
-        return Reported(
+        return BenchmarkReport(
             scores=(*scores, *influence(counts, estimator=estimator)),
             headline=headline(scores),
             topics=tuple(row for tally in counts for row in rows(tally)),
@@ -187,7 +187,7 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
             notes=tuple(notes),
         )
 
-    def changes(self, counts: Sequence[Tally], former: Former) -> Iterator[Moves]:
+    def changes(self, counts: Sequence[Tally], former: Former) -> Iterator[Changes]:
         """What changed since a former run, as a whole and statistic by statistic.
 
         It covers right answers to facts and even answers to judgements, and further scores as a whole.
@@ -204,7 +204,7 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
                 (tally.restrict([statistic]), old.restrict([statistic]), pairs.restrict(row), statistic)
                 for row, statistic in enumerate(tally.statistics)
             ]
-            yield Moves(
+            yield Changes(
                 scores=[_moved(metric, tally, old, pairs) for metric in watched],
                 parts=[
                     _moved(metric, new, earlier, both, statistic=statistic)
@@ -220,9 +220,9 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
                 shares = [churned[about] for about in measured.about]
                 churn = sum(share * n for share, n in shares) / max(sum(n for _, n in shares), 1)
                 further.append(moved.change_row(measured.subject, churn=churn))
-        yield Moves(further=further)
+        yield Changes(further=further)
 
-    def contests(self, compared_models: Sequence[ComparedModel]) -> Iterator[Contest]:
+    def model_comparisons(self, compared_models: Sequence[ComparedModel]) -> Iterator[ModelComparison]:
         """S_fact of facts and evenness of the first context, paired by query; then further scores."""
         alike = _alike(compared_models)
         records = {compared_model.name: compared_model.records for compared_model in compared_models}
@@ -244,15 +244,15 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
                     moved = metric.change(models[model], models[rival], both)
                     gaps[metric.name][model, rival] = Gap(moved, float(len(both.new) / most_answered))
             for metric in compared(about.part):
-                scores = {name: OfTally(metric, tally, ()) for name, tally in models.items()}
-                yield Contest.of(about, metric, scores, gaps[metric.name])
-        yield from self._further_contests(alike, first_contexts)
+                scores = {name: TallyScore(metric, tally, ()) for name, tally in models.items()}
+                yield ModelComparison.of(about, metric, scores, gaps[metric.name])
+        yield from self._further_comparisons(alike, first_contexts)
 
-    def _further_contests(
+    def _further_comparisons(
         self, alike: Mapping[str, Sequence[Tally]], first_contexts: Mapping[str, str | None]
-    ) -> Iterator[Contest]:
+    ) -> Iterator[ModelComparison]:
         """Those on further scores: of the first context if they exist there, otherwise of all contexts."""
-        by_score: dict[tuple[str, About], dict[str, OfTally | Influence]] = {}
+        by_score: dict[tuple[str, About], dict[str, TallyScore | Influence]] = {}
         for model, tallies in alike.items():
             for measured in self._further(tallies):
                 if measured.estimate.plugin is not None:
@@ -265,13 +265,13 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
                     (model, rival): Gap(scores[model].estimate.less(scores[rival].estimate))
                     for model, rival in combinations(scores, 2)
                 }
-                yield Contest.of(about, FURTHER[name], scores, gaps)
+                yield ModelComparison.of(about, FURTHER[name], scores, gaps)
 
-    def _further(self, counts: Sequence[Tally]) -> Iterator[OfTally | Influence]:
+    def _further(self, counts: Sequence[Tally]) -> Iterator[TallyScore | Influence]:
         """The further scores that are compared."""
         for metric in METRICS:
             for measured in self.measure(metric, (), counts, CORRECTED):
-                if isinstance(measured, OfTally | Influence) and measured.reported.name in FURTHER:
+                if isinstance(measured, TallyScore | Influence) and measured.reported.name in FURTHER:
                     yield measured
 
     def recommended(
@@ -301,9 +301,9 @@ def plain(tally: Tally, tallies: Iterable[Tally]) -> Tally | None:
 
 
 def _moved(
-    metric: Scored, tally: Tally, old: Tally, pairs: change.Pairs, *, statistic: str | None = None
+    metric: JointScore, tally: Tally, old: Tally, pairs: change.Pairs, *, statistic: str | None = None
 ) -> Moved:
-    after, before = (OfTally(metric, run_tally, ()) for run_tally in (tally, old))
+    after, before = (TallyScore(metric, run_tally, ()) for run_tally in (tally, old))
     moved = Changed(after, before, metric.change(tally, old, pairs))
     return moved.change_row(tally.about, churn=change.churn(tally, pairs), statistic=statistic)
 

@@ -54,9 +54,9 @@ def scores(gallery: Gallery, *, estimator: Estimator = "corrected") -> tuple[Sco
 def prompt_counts(gallery: Gallery, *, estimator: Estimator = "corrected") -> Iterator[PromptCounts]:
     """What each prompt's pictures show, per person and attribute: all that the scores are made of."""
     counted = gallery.counted(estimator)
-    fates = [
+    outcome_counts = [
         {
-            name: int(getattr(gallery.fate, name)[prompt])
+            name: int(getattr(gallery.picture_outcomes, name)[prompt])
             for name in ("asked", "refused", "unparsed", "errors")
         }
         for prompt in range(len(gallery.cases))
@@ -75,11 +75,11 @@ def prompt_counts(gallery: Gallery, *, estimator: Estimator = "corrected") -> It
                 shares=dict(
                     zip(attribute.groups, map(float, gallery.truth[attribute.name][row]), strict=True)
                 ),
-                **fates[prompt],
+                **outcome_counts[prompt],
             )
     for prompt, case in enumerate(gallery.cases):
         for side, group in enumerate(case.requested):
-            outcomes = counted.outcomes[prompt]
+            outcomes = counted.delivered[prompt]
             delivered = (outcomes[1] if side == 0 else outcomes[:, 1]).sum().item()
             yield PromptCounts(
                 model=gallery.model,
@@ -91,15 +91,15 @@ def prompt_counts(gallery: Gallery, *, estimator: Estimator = "corrected") -> It
                 attribute=case.attributes[0],
                 counts={group: delivered},
                 shares={group: 1.0},
-                **fates[prompt],
+                **outcome_counts[prompt],
             )
 
 
 def uncounted(gallery: Gallery) -> Iterator[str]:
     """One sentence where pictures do not show the people they were to show."""
-    if unparsed := int(gallery.fate.unparsed.sum()):
+    if unparsed := int(gallery.picture_outcomes.unparsed.sum()):
         yield (
-            f"{gallery.model}: {unparsed:,} of {int(gallery.fate.asked.sum()):,} pictures of "
+            f"{gallery.model}: {unparsed:,} of {int(gallery.picture_outcomes.asked.sum()):,} pictures of "
             f"{gallery.checklist.name} show nobody, or more or fewer people than asked for: they do not count"
         )
 

@@ -25,10 +25,10 @@ from pytest_factorfair.protocols.measurement import (
     ValueRange,
 )
 from pytest_factorfair.protocols.measuring import (
+    BenchmarkReport,
     Expression,
     GateSet,
     Measuring,
-    Reported,
     ReportInputs,
     filter_words,
     matching,
@@ -43,7 +43,7 @@ from pytest_factorfair.statistics.estimate import Estimate
 COMPARED = tuple(metric for metric in METRICS.values() if metric.changes)
 
 
-class OfItems(Measurement):
+class ItemsMeasurement(Measurement):
     """A score of one model over items of one condition.
 
     The context of its ``subject`` is a category or, where the subject has an attribute, one of its groups.
@@ -114,7 +114,7 @@ class OfItems(Measurement):
         return frozenset({(self.model, self.votes.checklist, self.subject.part)})
 
 
-class RateOfItems(RateScore, OfItems):
+class ItemsRate(RateScore, ItemsMeasurement):
     """A rate of lost answers; its bounds treat clusters of questions as a random sample."""
 
     def __init__(self, rate: Rate, votes: Votes, subject: About, words: tuple[str, ...] = ()) -> None:
@@ -139,11 +139,11 @@ class RateOfItems(RateScore, OfItems):
             for row, case in enumerate(self.votes.key.cases)
         ]
 
-    def of(self, votes: Votes) -> RateOfItems:
-        return RateOfItems(self.metric, votes, self.subject, self.words)
+    def of(self, votes: Votes) -> ItemsRate:
+        return ItemsRate(self.metric, votes, self.subject, self.words)
 
 
-class ItemScore(OfItems):
+class ItemScore(ItemsMeasurement):
     """A metric of items."""
 
     def __init__(self, metric: ItemMetric, votes: Votes, subject: About, words: tuple[str, ...] = ()) -> None:
@@ -258,10 +258,10 @@ class WorstScore(ItemScore):
 
 def scored(
     metric: ItemMetric | Rate, votes: Votes, subject: About, words: tuple[str, ...] = ()
-) -> ItemScore | RateOfItems:
+) -> ItemScore | ItemsRate:
     """The score of a metric."""
     if isinstance(metric, Rate):
-        return RateOfItems(metric, votes, subject, words)
+        return ItemsRate(metric, votes, subject, words)
     kind = WorstScore if isinstance(metric, WorstCategory) else ItemScore
     return kind(metric, votes, subject, words)
 
@@ -296,7 +296,7 @@ class ItemsMeasuring(Measuring[Votes, ItemMetric | Rate]):
 
     def measure(
         self, metric: str, words: Sequence[str], counts: Sequence[Votes], estimation: Estimation
-    ) -> tuple[ItemScore | RateOfItems, ...]:
+    ) -> tuple[ItemScore | ItemsRate, ...]:
         """One score for each model, checklist and condition that the words select, and for each group."""
         of, scores, filters = self.metrics[metric], [], filter_words(counts)
         # Words for a group select its score but no items, because it is compared with the items of other
@@ -320,28 +320,30 @@ class ItemsMeasuring(Measuring[Votes, ItemMetric | Rate]):
                     scores.append(scored(of, votes.at(np.array(rows, np.bool_)), subject, selecting))
         return tuple(score for score in scores if score.rows.any())
 
-    def scores(self, counts: Votes, estimation: Estimation) -> Iterator[ItemScore | RateOfItems]:
+    def scores(self, counts: Votes, estimation: Estimation) -> Iterator[ItemScore | ItemsRate]:
         for metric in METRICS.values():
             for subject in reported(metric, counts.key):
                 yield scored(metric, counts, subject)
 
-    def compared(self, counts: Votes) -> Iterator[ItemScore | RateOfItems]:
+    def compared(self, counts: Votes) -> Iterator[ItemScore | ItemsRate]:
         """Scores of conditions and groups, not of categories."""
         for metric in COMPARED:
             for subject in subjects(metric, counts.key):
                 yield scored(metric, counts, subject)
 
-    def report(self, counts: Sequence[Votes], inputs: ReportInputs) -> Reported:
+    def report(self, counts: Sequence[Votes], inputs: ReportInputs) -> BenchmarkReport:
         rows = super().report(counts, inputs).scores
-        return Reported(
+        return BenchmarkReport(
             scores=tuple(row for row in rows if row.n),
             notes=tuple(dict.fromkeys(line for votes in counts for line in _cautions(votes.key))),
         )
 
-    def churn(self, counts: Votes, old: Votes, former: Former) -> Callable[[OfItems, OfItems], float]:
+    def churn(
+        self, counts: Votes, old: Votes, former: Former
+    ) -> Callable[[ItemsMeasurement, ItemsMeasurement], float]:
         """The share of answers that changed."""
 
-        def of_items(score: OfItems, earlier: OfItems) -> float:
+        def of_items(score: ItemsMeasurement, earlier: ItemsMeasurement) -> float:
             if not score.rows.any():
                 return 0.0
             new_shares, old_shares = (

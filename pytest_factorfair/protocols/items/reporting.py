@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_factorfair.domain import ALL, Case, Score, Summary, plural
-from pytest_factorfair.drawing.entries import Entry, LeftOut, by_checklist, entries, shown
+from pytest_factorfair.drawing.entries import Entry, Omission, by_checklist, entries, shown
 from pytest_factorfair.drawing.figures import (
     FIT,
     POINT,
@@ -61,10 +61,10 @@ class ItemsReporting(Reporting):
             )
             yield Table(title, ("score", "95 % interval", "answers"), tuple(rows), notes)
 
-    def figures(self, checklist: str, entries: Sequence[Entry]) -> Iterator[Figure | LeftOut]:
+    def figures(self, checklist: str, entries: Sequence[Entry]) -> Iterator[Figure | Omission]:
         name, spec = "awareness-plane", plane(entries)
         if spec is None:
-            yield LeftOut(name, "no question says whether groups should be distinguished")
+            yield Omission(name, "no question says whether groups should be distinguished")
         else:
             how = f"Upper right: distinguishes groups where they differ, and only there. {caption(entries)}"
             yield Figure(name, printed("Difference and contextual awareness", how, spec))

@@ -15,7 +15,7 @@ from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import Terms, boards, changes, judge, parse
 from pytest_factorfair.protocols.fact_or_fair import metrics as by_name
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Crossed, Tally
-from pytest_factorfair.protocols.fact_or_fair.metrics.scores import Scored
+from pytest_factorfair.protocols.fact_or_fair.metrics.scores import JointScore
 from pytest_factorfair.protocols.fact_or_fair.scoring.change import Pairs, churn, paired
 from pytest_factorfair.protocols.measurement import Former
 from pytest_factorfair.protocols.measuring import ComparedModel
@@ -35,9 +35,9 @@ def _pairs(joint: IntArray) -> Pairs:
     return Pairs((cells[0], cells[1]), new, old, new, old)
 
 
-def _scored(name: str) -> Scored:
+def _scored(name: str) -> JointScore:
     metric = by_name.METRICS[name]
-    assert isinstance(metric, Scored)
+    assert isinstance(metric, JointScore)
     return metric
 
 

@@ -15,7 +15,7 @@ from pytest_factorfair.gates import judge, parse, rule
 from pytest_factorfair.protocols.combined import selected
 from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, TopicCase
 from pytest_factorfair.protocols.fact_or_fair.counting.tabulate import tabulate
-from pytest_factorfair.protocols.fact_or_fair.counting.tally import Crossed, Tally, Value
+from pytest_factorfair.protocols.fact_or_fair.counting.tally import ConditionValue, Crossed, Tally
 from pytest_factorfair.protocols.measurement import CORRECTED
 from pytest_factorfair.statistics.estimate import Estimate, SeveralScores, SeveralShares
 from tests.unit.gates.planned import planned
@@ -383,7 +383,7 @@ def test_conditions_of_a_crossed_attribute() -> None:
     )
     assert set(base.conditions) == {"scenario", "age", "first"}
     assert base.conditions["first"].values == tuple(
-        Value(group, attribute.name)
+        ConditionValue(group, attribute.name)
         for attribute in (checklists.GENDER, checklists.RACE)
         for group in attribute.groups
     )

@@ -46,7 +46,7 @@ class ChosenCells:
         return ChosenCells(self.values, self.cells[list(rows)])
 
 
-class Value(NamedTuple):
+class ConditionValue(NamedTuple):
     """A value of a condition: its name, its attribute if it is a group, its ages if it is a band of them."""
 
     name: str
@@ -62,7 +62,7 @@ class Condition:
     queries, ``missing`` (S, 2, V) those without an answer.
     """
 
-    values: tuple[Value, ...]
+    values: tuple[ConditionValue, ...]
     sample: Sample
     asked: IntArray
     missing: FloatArray

@@ -20,7 +20,7 @@ from pytest_factorfair.protocols.fact_or_fair.metrics.influence import (
     influence_error,
     influences,
 )
-from pytest_factorfair.protocols.fact_or_fair.metrics.scores import ENOUGH, FEW_GROUPS, S_E, Scored
+from pytest_factorfair.protocols.fact_or_fair.metrics.scores import ENOUGH, FEW_GROUPS, S_E, JointScore
 from pytest_factorfair.protocols.fact_or_fair.metrics.within import strata
 from pytest_factorfair.protocols.fact_or_fair.scoring import change
 from pytest_factorfair.protocols.measurement import (
@@ -37,11 +37,11 @@ from pytest_factorfair.protocols.measurement import (
 from pytest_factorfair.protocols.metric import About, InWords, Metric
 from pytest_factorfair.protocols.rates import Rate, RateScore
 from pytest_factorfair.protocols.share import TopicShare
-from pytest_factorfair.statistics.estimate import Estimate, Several
+from pytest_factorfair.statistics.estimate import Estimate, SeveralValues
 from pytest_factorfair.statistics.holm import ALPHA
 
 
-class OverTally(Measurement):
+class TallyMeasurement(Measurement):
     """A score of one tally."""
 
     def __init__(self, tally: Tally, words: tuple[str, ...]) -> None:
@@ -78,7 +78,7 @@ class OverTally(Measurement):
         return frozenset({(self.model, *self.tally.about)})
 
 
-class RateOfTally(RateScore, OverTally):
+class TallyRate(RateScore, TallyMeasurement):
     """A rate of lost answers."""
 
     def __init__(self, rate: Rate, tally: Tally, words: tuple[str, ...]) -> None:
@@ -101,12 +101,12 @@ class RateOfTally(RateScore, OverTally):
         words = super().in_words(value, digits=digits)
         return words._replace(sentence=f"{asked(self.tally)}, {words.sentence}")
 
-    def earlier(self, former: Former) -> RateOfTally | None:
+    def earlier(self, former: Former) -> TallyRate | None:
         old = before(self.tally, former)
-        return None if old is None else RateOfTally(self.metric, old, self.words)
+        return None if old is None else TallyRate(self.metric, old, self.words)
 
 
-class OfTally(OverTally):
+class TallyScore(TallyMeasurement):
     """A metric of one tally."""
 
     def __init__(
@@ -125,7 +125,7 @@ class OfTally(OverTally):
 
         A single statistic needs all, because no others average its answers out, and so do many groups.
         """
-        pictured = self.tally.modality == "image" and isinstance(self.metric, Scored)
+        pictured = self.tally.modality == "image" and isinstance(self.metric, JointScore)
         pictured &= len(self.tally.statistics) > 1 and self.tally.k <= FEW_GROUPS
         return min(self.needed, ENOUGH) if pictured and alpha < ALPHA else self.needed
 
@@ -168,21 +168,21 @@ class OfTally(OverTally):
     def undecided(self, threshold: float, alpha: float) -> frozenset[Place]:
         """For the largest of several topics, only those that may be the largest."""
         among = self.estimate.among
-        if not isinstance(among, Several) or not among.parts:
+        if not isinstance(among, SeveralValues) or not among.parts:
             return self.places
         parts = among.undecided(threshold, alpha)
         return frozenset(place for place in self.places if place.topic[-1] in parts)
 
-    def earlier(self, former: Former) -> OfTally | None:
+    def earlier(self, former: Former) -> TallyScore | None:
         """The baseline's score of the same topics, if it has one."""
         old = before(self.tally, former)
-        return None if old is None else OfTally(self.metric, old, self.words, self._estimation)
+        return None if old is None else TallyScore(self.metric, old, self.words, self._estimation)
 
     def change_from(self, former: Former) -> Changed | None:
         old = self.earlier(former)
         if old is None:
             return None
-        if not isinstance(self.metric, Scored):
+        if not isinstance(self.metric, JointScore):
             return Changed(self, old, self.estimate.less(old.estimate))
         pairs = change.paired(self.tally, old.tally, former.records, former.former)
         return Changed(self, old, self.metric.change(self.tally, old.tally, pairs))
@@ -192,7 +192,7 @@ class OfTally(OverTally):
         return self.metric.error(threshold, design, regression=regression)
 
 
-class OfCondition(OfTally):
+class ConditionScore(TallyScore):
     """S_E within one condition of a tally."""
 
     @property
@@ -200,12 +200,12 @@ class OfCondition(OfTally):
         (name,) = self.tally.conditions
         return FURTHER[f"{self.metric.name}_{name}"]
 
-    def earlier(self, former: Former) -> OfTally | None:
+    def earlier(self, former: Former) -> TallyScore | None:
         (name,) = self.tally.conditions
         old = before(self.tally, former)
         if old is None or name not in old.conditions:
             return None
-        return OfCondition(self.metric, old.within(name), self.words, self._estimation)
+        return ConditionScore(self.metric, old.within(name), self.words, self._estimation)
 
     def error_at(self, threshold: float, n: int, *, regression: bool) -> float | None:
         """That of S_E with the answers of the smallest stratum."""
@@ -221,7 +221,7 @@ class OfCondition(OfTally):
         return None if error is None or not shares else error / sqrt(min(shares))
 
 
-class OfContexts(OfTally):
+class ContextsScore(TallyScore):
     """A metric of the answers of several contexts together."""
 
     def __init__(
@@ -230,7 +230,7 @@ class OfContexts(OfTally):
         super().__init__(metric, merged(tallies), words, estimation)
         self._tallies = tuple(tallies)
 
-    def earlier(self, former: Former) -> OfTally | None:
+    def earlier(self, former: Former) -> TallyScore | None:
         old = [
             tally
             for tally in (before(current, former) for current in self._tallies)
@@ -238,7 +238,7 @@ class OfContexts(OfTally):
         ]
         if len(old) < len(self._tallies):
             return None
-        return OfContexts(self.metric, old, self.words, self._estimation)
+        return ContextsScore(self.metric, old, self.words, self._estimation)
 
     @cached_property
     def cells(self) -> tuple[Cell, ...]:

@@ -214,9 +214,9 @@ def test_pictures_of_too_few_or_too_many_people_are_unparsed(
         )),
     ]  # fmt: skip
     observed = gallery(records, checklist, [occupation, relation], model="m")
-    fate = observed.fate
-    assert (fate.asked.tolist(), fate.refused.tolist()) == ([6, 2], [1, 0])
-    assert (fate.unparsed.tolist(), fate.errors.tolist()) == ([2, 1], [1, 0])
+    outcomes = observed.picture_outcomes
+    assert (outcomes.asked.tolist(), outcomes.refused.tolist()) == ([6, 2], [1, 0])
+    assert (outcomes.unparsed.tolist(), outcomes.errors.tolist()) == ([2, 1], [1, 0])
     assert observed.counts["gender"].tolist() == [[1, 0], [1, 0], [0, 1]]
     rows = list(prompt_counts(observed))
     assert len(rows) == 3 * 3

@@ -22,7 +22,7 @@ from pytest_factorfair import models, protocols
 from pytest_factorfair.config.settings import PRESETS
 from pytest_factorfair.domain import DIRECTIONS, Gate, Outcome, Query, Verdict
 from pytest_factorfair.models.simulated.respondent import Respondent, chances
-from pytest_factorfair.protocols.combined import places
+from pytest_factorfair.protocols.combined import topic_keys
 from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, TopicCase
 from pytest_factorfair.protocols.fact_or_fair.counting.answer_arrays import AnswerArrays, by_group, summed
 from pytest_factorfair.protocols.fact_or_fair.counting.tabulate import CellArrays, TallyBuilder, tally_keys
@@ -69,7 +69,7 @@ class Questions:
             Page(self, TallyBuilder(self.checklist, tally_key, statistics, self.sampling))
             for tally_key, statistics in tally_keys(self.checklist, self.cases, [""])
         ]
-        self.places = [places("", self.checklist, case) for case in self.cases]
+        self.topic_keys = [topic_keys("", self.checklist, case) for case in self.cases]
 
     def gates(self, name: GateSet) -> tuple[Gate, ...]:
         return gating.expand([name], checklists=[self.checklist], sampling=self.sampling)
@@ -240,7 +240,7 @@ def course(questions: Questions, chances: Floats, gates: Sequence[Gate], seed: S
         judgements = {verdict.judgement for verdict in last_verdicts.values()}
         undecided = "passed" if judgements == {"passed"} else "undecided"
         states.append("failed" if "failed" in judgements else undecided)
-        bought = np.array([not undecided_topics.isdisjoint(topics) for topics in questions.places])
+        bought = np.array([not undecided_topics.isdisjoint(topics) for topics in questions.topic_keys])
         if not bought.any():
             break
         if look < LOOKS:

@@ -87,7 +87,7 @@ def lint(name_or_path: str, protocols: ByProtocol, *, base: Path) -> tuple[str, 
     findings = set()
     for problem in files.lint(root, file):
         node, beyond = root.find(problem.steps)
-        findings.add((node.place, str(node.error(problem.text, beyond=beyond))))
+        findings.add((node.position, str(node.error(problem.text, beyond=beyond))))
     return tuple(text for _, text in sorted(findings))
 
 

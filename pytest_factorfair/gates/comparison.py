@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import NamedTuple
 
 from pytest_factorfair.domain import Board, Certainty, Change, Difference, Standing
@@ -30,14 +31,13 @@ def boards(compared_models: Sequence[ComparedModel], *, alpha: float = ALPHA) ->
     too many answers are missing, it must be significant for all values that they allow. Nothing is claimed
     about a score on which a gate would be inconclusive because answers are missing.
     """
-    comparisons: list[ModelComparison] = []
+    by_attribute: dict[tuple[str, str], list[Board]] = {}
     for name, benchmark in benchmarks().items():
         of_benchmark = [_of(name, compared_model) for compared_model in compared_models]
-        comparisons.extend(benchmark.measuring.model_comparisons(of_benchmark))
-    groups = [(comparison.about.checklist, comparison.about.attribute) for comparison in comparisons]
-    order = {group: groups.index(group) for group in groups}
-    comparisons.sort(key=lambda comparison: order[comparison.about.checklist, comparison.about.attribute])
-    return tuple(_board(comparison, alpha) for comparison in comparisons)
+        for comparison in benchmark.measuring.model_comparisons(of_benchmark):
+            key = comparison.score_key
+            by_attribute.setdefault((key.checklist, key.attribute), []).append(_board(comparison, alpha))
+    return tuple(chain.from_iterable(by_attribute.values()))
 
 
 def _of(benchmark: str, compared_model: ComparedModel) -> ComparedModel:
@@ -117,7 +117,9 @@ def _board(comparison: ModelComparison, alpha: float) -> Board:
         )
         differences.append(Difference(*pair, estimate.shown, low, high, certainty, paired))
     standings = _standings(metric, list(entries.values()), differences)
-    return Board(*comparison.about, metric.name, metric.better, standings, tuple(differences), part * alpha)
+    return Board(
+        *comparison.score_key, metric.name, metric.better, standings, tuple(differences), part * alpha
+    )
 
 
 def _standings(
@@ -126,18 +128,18 @@ def _standings(
     """Best first, ties by name, models without a value last."""
     sign = -1 if metric.better == "higher" else 1
 
-    def place(entry: _BoardEntry) -> tuple[bool, float, str]:
+    def sort_key(entry: _BoardEntry) -> tuple[bool, float, str]:
         value = metric.clipped(entry.value)
         merit = 0.0 if value is None else sign * value + metric.beyond(value)
         return value is None, round(merit, DIGITS), entry.compared_score.name
 
-    order = sorted(entries, key=place)
+    order = sorted(entries, key=sort_key)
     valued = [entry for entry in order if entry.value is not None]
     named = letters(
         [entry.compared_score.name for entry in valued],
         [(difference.first, difference.second) for difference in differences if difference.real],
     )
-    shown = [place(entry)[1] for entry in valued]
+    shown = [sort_key(entry)[1] for entry in valued]
     standings = []
     for number, entry in enumerate(order):
         name, estimate, total = (

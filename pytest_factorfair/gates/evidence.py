@@ -18,7 +18,7 @@ from pytest_factorfair.gates.span import (
     to_beat,
     undecided,
 )
-from pytest_factorfair.protocols.measurement import ALLOWED, LEAST_MASS, Cell, Measurement, Place
+from pytest_factorfair.protocols.measurement import ALLOWED, LEAST_MASS, Cell, Measurement, TopicKey
 from pytest_factorfair.protocols.metric import Metric
 from pytest_factorfair.statistics.estimate import Estimate
 from pytest_factorfair.statistics.holm import ALPHA, chance_above, chance_below, surviving
@@ -48,8 +48,8 @@ class GatedScore:
         return NOTHING if self.measurement is None else self.measurement.estimate
 
     @property
-    def places(self) -> frozenset[Place]:
-        return frozenset() if self.measurement is None else self.measurement.places
+    def topic_keys(self) -> frozenset[TopicKey]:
+        return frozenset() if self.measurement is None else self.measurement.topic_keys
 
     def span(self, alpha: float) -> Span | None:
         """The score with its bounds at this level; its value alone where it has none, or None."""
@@ -63,10 +63,10 @@ class GatedScore:
             return None
         return Span(estimate.corrected, low, high)
 
-    def undecided(self, alpha: float) -> frozenset[Place]:
+    def undecided(self, alpha: float) -> frozenset[TopicKey]:
         """Where further answers may decide it at this level."""
         if self.measurement is None or self.gate.comparison == ">=":
-            return self.places
+            return self.topic_keys
         return self.measurement.undecided(self.gate.threshold, alpha)
 
     @property

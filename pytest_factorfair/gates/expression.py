@@ -262,9 +262,9 @@ def cautions(gates: Iterable[Gate], counts: Sequence[Counts]) -> Iterator[str]:
                 meant = f"{score}[{','.join(scope.words)}] {bound}"
                 yield f"gate '{gate.text}' judges {sense.part} answers only ({meant}): {sense.elsewhere}"
             elif scope.beside:
-                places = ", ".join(scope.beside)
+                parts = ", ".join(scope.beside)
                 yield (
-                    f"gate '{gate.text}' is unusual for {places}: {sense.elsewhere}; "
+                    f"gate '{gate.text}' is unusual for {parts}: {sense.elsewhere}; "
                     f"{score}[{sense.part}] {bound} may be meant"
                 )
 

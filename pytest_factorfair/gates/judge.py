@@ -15,7 +15,7 @@ from pytest_factorfair.gates.evidence import Finding, GatedScore, corrected, exa
 from pytest_factorfair.gates.explanation import explained
 from pytest_factorfair.gates.waivers import Waiver, covering
 from pytest_factorfair.protocols import combined
-from pytest_factorfair.protocols.measurement import Counts, Estimation, Former, Place
+from pytest_factorfair.protocols.measurement import Counts, Estimation, Former, TopicKey
 from pytest_factorfair.statistics.holm import ALPHA
 
 
@@ -43,11 +43,11 @@ COMMON = Terms()
 
 
 class Ruling(NamedTuple):
-    """A verdict, where answers were asked for it, and where more of them may decide it."""
+    """A verdict, the topics asked about for it, and those on which more answers may decide it."""
 
     verdict: Verdict
-    places: frozenset[Place]
-    undecided: frozenset[Place]
+    topic_keys: frozenset[TopicKey]
+    undecided: frozenset[TopicKey]
 
 
 def judge(
@@ -76,10 +76,10 @@ def rule(
     terms: Terms = COMMON,
     explain: bool = True,
 ) -> tuple[Ruling, ...]:
-    """The verdicts with the places they rest on, and unless not ``explain`` with plain sentences."""
+    """The verdicts with the topics they rest on, and unless not ``explain`` with plain sentences."""
     scores = [score for gate in dict.fromkeys(gates) for score in _scores(gate, counts, terms)]
     # A score that no further look adds to has one look, at the whole level.
-    levels = [terms.alpha if score.places else ALPHA for score in scores]
+    levels = [terms.alpha if score.topic_keys else ALPHA for score in scores]
     if incomplete is None:
         findings = corrected([*map(examine, scores, levels)], scores, levels)
     else:
@@ -95,23 +95,25 @@ def _ruling(score: GatedScore, verdict: Verdict, finding: Finding, level: float,
 
     The floor is judged by the same bounds as the gate: if it is undecided, more answers are asked for.
     """
-    near = score.places if finding.lack == "queries" else score.undecided(terms.alpha)
+    near = score.topic_keys if finding.lack == "queries" else score.undecided(terms.alpha)
     undecided = near if finding.curable else frozenset()
     waiver = covering(terms.waivers, verdict)
     if verdict.judgement != "failed" or waiver is None:
-        return Ruling(verdict, score.places, undecided)
+        return Ruling(verdict, score.topic_keys, undecided)
     if date.fromisoformat(waiver.until) < terms.today:
         verdict = replace(verdict, reason=f"{verdict.reason}; its waiver expired on {waiver.until}")
-        return Ruling(verdict, score.places, undecided)
+        return Ruling(verdict, score.topic_keys, undecided)
     at_floor = replace(score, gate=replace(score.gate, threshold=waiver.floor))
     covered = examine(at_floor, level)
     reach = f"{'down' if score.gate.comparison == '>=' else 'up'} to {waiver.floor:g}"
     if covered.judgement == "passed":
         reason = f"{verdict.reason}; waived until {waiver.until} {reach}: {waiver.reason}"
-        return Ruling(replace(verdict, judgement="waived", reason=reason), score.places, undecided)
+        return Ruling(replace(verdict, judgement="waived", reason=reason), score.topic_keys, undecided)
     lack = "it is beyond that" if covered.judgement == "failed" else "it may be beyond that"
     verdict = replace(verdict, reason=f"{verdict.reason}; its waiver covers it {reach}, and {lack}")
-    return Ruling(verdict, score.places, at_floor.undecided(terms.alpha) if covered.curable else undecided)
+    return Ruling(
+        verdict, score.topic_keys, at_floor.undecided(terms.alpha) if covered.curable else undecided
+    )
 
 
 def check_floors(gates: Iterable[Gate], counts: Sequence[Counts], terms: Terms) -> None:

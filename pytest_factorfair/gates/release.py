@@ -83,7 +83,7 @@ def unjudged(gates: Iterable[Gate], counts: Sequence[Counts], scores: Iterable[S
     declared, all_metrics = tuple(gates), metrics()
     judged: frozenset[Hashable] = frozenset().union(
         *(
-            measurement.about
+            measurement.covers
             for gate in declared
             if not all_metrics[gate.metric].counts_losses
             for measurement in selected(gate, counts, Estimation())
@@ -92,9 +92,9 @@ def unjudged(gates: Iterable[Gate], counts: Sequence[Counts], scores: Iterable[S
     contexts: dict[str, dict[str, bool]] = {}
     for protocol, protocol_counts in by_protocol(counts):
         for checklist_counts in protocol_counts:
-            for subject, context, attribute in protocol.subjects(checklist_counts):
+            for key, context, attribute in protocol.coverage(checklist_counts):
                 attributes = contexts.setdefault(context, {})
-                attributes[attribute] = attributes.get(attribute, True) and subject in judged
+                attributes[attribute] = attributes.get(attribute, True) and key in judged
     whole = [context for context, covered in contexts.items() if not any(covered.values())]
     parts = [
         f"answers about {attribute} in {context}"

@@ -123,10 +123,10 @@ def _spots(folder: Path, drawn: Mapping[str, Candidate], find: Find | None) -> I
 
 
 def draw_prompts(cases: Sequence[Case], share: float, *, seed: int) -> tuple[Case, ...]:
-    """Draw a share of the cases, stratified by the first two words of their place; the order is kept."""
+    """Draw a share of the cases, stratified by the first two steps of their path; the order is kept."""
     strata: dict[tuple[str, ...], list[Case]] = {}
     for case in cases:
-        strata.setdefault(case.place[:2], []).append(case)
+        strata.setdefault(case.path[:2], []).append(case)
     drawn: set[str] = set()
     for stratum, size in quotas({name: len(members) for name, members in strata.items()}, share).items():
         chance = Random(f"{seed} {' '.join(stratum)}")  # noqa: S311 - a reproducible draw

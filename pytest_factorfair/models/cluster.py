@@ -69,7 +69,7 @@ class Cluster:
     def __init__(self, address: str) -> None:
         if not find_spec("ray"):
             raise MissingExtraError("--factorfair-executor=ray", "ray")
-        self.place = f"--factorfair-executor=ray{address and ':'}{address}"
+        self.name = f"--factorfair-executor=ray{address and ':'}{address}"
         self.timeouts = TIMEOUTS
         self.is_gone = False
         self.gpus: tuple[float, ...] = ()  # of each node
@@ -83,7 +83,7 @@ class Cluster:
     @property
     def lost(self) -> str:
         """The error message for a cluster whose head is gone."""
-        return f"{self.place}: the head of the cluster is gone; answers so far are kept"
+        return f"{self.name}: the head of the cluster is gone; answers so far are kept"
 
     def connect(self) -> Any:
         """The module ``ray``, connected to the cluster. The first call may take seconds.
@@ -103,7 +103,7 @@ class Cluster:
                 try:
                     self._ray = joined.result()
                 except Exception as error:
-                    raise InputError(f"{self.place}: {_reason(error)}") from error
+                    raise InputError(f"{self.name}: {_reason(error)}") from error
         return self._ray
 
     def room(self, gpus: float) -> int:

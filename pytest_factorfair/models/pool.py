@@ -155,7 +155,7 @@ class Pool(Generic[T]):
         # Not an error for a cluster that the user named: it may start nodes on demand.
         if not room and (self._count is None or not self._cluster.named):
             raise InputError(
-                f"{self._cluster.place}: no node has {gpus:g} GPUs for a replica (the cluster has "
+                f"{self._cluster.name}: no node has {gpus:g} GPUs for a replica (the cluster has "
                 f"{sum(self._cluster.gpus):g}): add gpus=0 to --factorfair-replicas to use none"
             )
         self._count = self._count or room
@@ -250,7 +250,7 @@ class Pool(Generic[T]):
     # Routing
 
     async def _free(self) -> ReplicaState:
-        """Wait for a live replica with a free place, and take a place in the least busy one.
+        """Wait for a live replica with a free slot, and take a slot of the least busy one.
 
         Raises:
             FatalModelError: there will be no replica.

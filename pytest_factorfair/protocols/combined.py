@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from pytest_factorfair.domain import Case, Checklist, Gate
 from pytest_factorfair.protocols import benchmark_of, benchmarks
-from pytest_factorfair.protocols.measurement import Counts, Estimation, Measurement, Place
+from pytest_factorfair.protocols.measurement import Counts, Estimation, Measurement, TopicKey
 from pytest_factorfair.protocols.measuring import BenchmarkReport, Measuring, ReportInputs
 from pytest_factorfair.protocols.metric import Metric
 
@@ -43,10 +43,10 @@ def selected(gate: Gate, counts: Sequence[Counts], estimation: Estimation) -> tu
     )
 
 
-def places(model: str, checklist: Checklist, case: Case) -> frozenset[Place]:
+def topic_keys(model: str, checklist: Checklist, case: Case) -> frozenset[TopicKey]:
     """The topics of a case on which more answers can be asked for."""
     topics = benchmark_of(checklist).measuring.topics(case)
-    return frozenset(Place(model, checklist.name, topic) for topic in topics)
+    return frozenset(TopicKey(model, checklist.name, topic) for topic in topics)
 
 
 def report(counts: Sequence[Counts], inputs: ReportInputs) -> BenchmarkReport:

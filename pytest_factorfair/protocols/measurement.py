@@ -19,7 +19,7 @@ from pytest_factorfair.domain import (
     Score,
     plural,
 )
-from pytest_factorfair.protocols.metric import About, InWords, Metric
+from pytest_factorfair.protocols.metric import InWords, Metric, ScoreKey
 from pytest_factorfair.statistics.bounds import POWER
 from pytest_factorfair.statistics.estimate import Estimate
 from pytest_factorfair.statistics.holm import ALPHA
@@ -68,8 +68,8 @@ def total(cells: Iterable[Cell]) -> Cell:
     )
 
 
-class Place(NamedTuple):
-    """A topic on which a model can be asked for more answers; the protocol defines topics."""
+class TopicKey(NamedTuple):
+    """A topic on which a model can be asked for more answers; the benchmark defines topics."""
 
     model: str
     checklist: str
@@ -124,8 +124,8 @@ class Counts(Protocol):
     @property
     def model(self) -> str: ...
     @property
-    def about(self) -> Hashable:
-        """What was asked: counts of two models or runs that are about the same can be compared."""
+    def comparison_key(self) -> Hashable:
+        """What was asked: counts of models or runs with the same key can be compared."""
 
     @property
     def vocabulary(self) -> Mapping[str, AbstractSet[str]]:
@@ -147,11 +147,11 @@ class Former:
     records: tuple[Record, ...] = ()
 
     def like(self, counts: CountsT) -> CountsT | None:
-        """The baseline's counts about the same, of the same model or else of its only one."""
+        """The baseline's counts with the same key, of the same model or else of its only one."""
         candidates = [
             candidate
             for candidate in self.counts
-            if isinstance(candidate, type(counts)) and candidate.about == counts.about
+            if isinstance(candidate, type(counts)) and candidate.comparison_key == counts.comparison_key
         ]
         of_model = [candidate for candidate in candidates if candidate.model == counts.model]
         return next(iter(of_model or candidates * (len(candidates) == 1)), None)
@@ -189,8 +189,8 @@ class Measurement(ABC):
         """The numbers of answers asked and lost, cell by cell."""
 
     @property
-    def subject(self) -> About:
-        """What reports say that it is about."""
+    def score_key(self) -> ScoreKey:
+        """The key of its row in a report."""
         raise NotImplementedError
 
     @property
@@ -258,17 +258,17 @@ class Measurement(ABC):
         return None
 
     @property
-    def places(self) -> frozenset[Place]:
+    def topic_keys(self) -> frozenset[TopicKey]:
         """The topics in which more answers can be asked for; empty if there are no further looks."""
         return frozenset()
 
-    def undecided(self, threshold: float, alpha: float) -> frozenset[Place]:
-        """The places where more answers may move it across an upper threshold."""
-        return self.places
+    def undecided(self, threshold: float, alpha: float) -> frozenset[TopicKey]:
+        """The topics where more answers may move it across an upper threshold."""
+        return self.topic_keys
 
     def row(self) -> Score:
         """Itself as a row of a report."""
-        return self.reported.score(self.model, self.subject, self.estimate, self.possible_range)
+        return self.reported.score(self.model, self.score_key, self.estimate, self.possible_range)
 
     def earlier(self, former: Former) -> Measurement | None:
         """The baseline's score of the same answers, if it has one."""
@@ -302,13 +302,13 @@ class Measurement(ABC):
         return None if error is None else (bound + POWER) * error * (sqrt(2) if regression else 1)
 
     @property
-    def place(self) -> tuple[str, ...]:
-        """Its place in the table of a plan."""
+    def plan_labels(self) -> tuple[str, ...]:
+        """Its labels in the table of a plan: context or part, and attribute."""
         return ()
 
     @property
-    def about(self) -> frozenset[Hashable]:
-        """The answers that it covers, in the protocol's own terms."""
+    def covers(self) -> frozenset[Hashable]:
+        """The keys of the answers that it covers, in the benchmark's own terms."""
         return frozenset()
 
 
@@ -354,7 +354,7 @@ class Changed(Measurement):
     def sides(self) -> tuple[Measurement, Measurement]:
         return self._new, self._old
 
-    def change_row(self, about: About, *, churn: float = 0.0, statistic: str | None = None) -> Moved:
+    def change_row(self, score_key: ScoreKey, *, churn: float = 0.0, statistic: str | None = None) -> Moved:
         """Itself as a row of a report, and what a regression gate judges.
 
         ``churn`` is the share of changed answers.
@@ -362,13 +362,13 @@ class Changed(Measurement):
         estimate, before, after = self._estimate, self._old.estimate.plugin, self._new.estimate.plugin
         ends, name = (estimate.lower(ALPHA), estimate.upper(ALPHA)), self._new.reported.name
         return Change(
-            self.model, *about, name, statistic, before, after, estimate.shown, *ends, churn, estimate.n
+            self.model, *score_key, name, statistic, before, after, estimate.shown, *ends, churn, estimate.n
         ), self
 
     @property
-    def places(self) -> frozenset[Place]:
-        return self._new.places
+    def topic_keys(self) -> frozenset[TopicKey]:
+        return self._new.topic_keys
 
     @property
-    def about(self) -> frozenset[Hashable]:
-        return self._new.about
+    def covers(self) -> frozenset[Hashable]:
+        return self._new.covers

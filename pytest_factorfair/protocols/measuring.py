@@ -34,7 +34,7 @@ from pytest_factorfair.protocols.measurement import (
     Moved,
     ValueRange,
 )
-from pytest_factorfair.protocols.metric import About, Metric
+from pytest_factorfair.protocols.metric import Metric, ScoreKey
 from pytest_factorfair.statistics.confusion import Confusion
 from pytest_factorfair.statistics.estimate import Estimate
 
@@ -62,11 +62,11 @@ class ComparedModel:
 
 def shared(compared_models: Iterable[ComparedModel]) -> Iterator[Mapping[str, Any]]:
     """Counts about the same thing, by model, if at least two models have them."""
-    by_subject: dict[Hashable, dict[str, Counts]] = {}
+    by_key: dict[Hashable, dict[str, Counts]] = {}
     for compared_model in compared_models:
         for model_counts in compared_model.counts:
-            by_subject.setdefault(model_counts.about, {})[compared_model.name] = model_counts
-    return (by_model for by_model in by_subject.values() if len(by_model) > 1)
+            by_key.setdefault(model_counts.comparison_key, {})[compared_model.name] = model_counts
+    return (by_model for by_model in by_key.values() if len(by_model) > 1)
 
 
 class ComparedScore(NamedTuple):
@@ -106,7 +106,7 @@ class Gap(NamedTuple):
 class ModelComparison(NamedTuple):
     """A score of several models: what it is about, their entries, and the differences between them."""
 
-    about: About
+    score_key: ScoreKey
     metric: Metric
     compared_scores: Sequence[ComparedScore]
     gaps: Mapping[tuple[str, str], Gap]
@@ -114,25 +114,28 @@ class ModelComparison(NamedTuple):
     @classmethod
     def of(
         cls,
-        about: About,
+        score_key: ScoreKey,
         metric: Metric,
         scores: Mapping[str, Measurement],
         gaps: Mapping[tuple[str, str], Gap],
     ) -> ModelComparison:
         return cls(
-            about, metric, [ComparedScore.of(name, measurement) for name, measurement in scores.items()], gaps
+            score_key,
+            metric,
+            [ComparedScore.of(name, measurement) for name, measurement in scores.items()],
+            gaps,
         )
 
     @classmethod
     def between(
-        cls, about: About, scores: Mapping[str, Measurement], *, paired: float = 0.0
+        cls, score_key: ScoreKey, scores: Mapping[str, Measurement], *, paired: float = 0.0
     ) -> ModelComparison:
         """The same score of several models, every two of which are compared."""
         gaps = {
             (model, rival): Gap(scores[model].minus(scores[rival]), paired)
             for model, rival in combinations(scores, 2)
         }
-        return cls.of(about, next(iter(scores.values())).reported, scores, gaps)
+        return cls.of(score_key, next(iter(scores.values())).reported, scores, gaps)
 
 
 class BenchmarkReport(NamedTuple):
@@ -298,21 +301,21 @@ class Measuring(ABC, Generic[CountsT, MetricT]):
             named = ((None, score) for score in self.compared(model_counts))
             for name, score in chain[tuple[str | None, Measurement]](named, self.pieces(model_counts)):
                 if (moved := score.change_from(former)) is not None:
-                    row = moved.change_row(score.subject, churn=churn(*moved.sides), statistic=name)
+                    row = moved.change_row(score.score_key, churn=churn(*moved.sides), statistic=name)
                     moves[name is not None].append(row)
             yield Changes(*moves)
 
     def model_comparisons(self, compared_models: Sequence[ComparedModel]) -> Iterator[ModelComparison]:
         """The scores on which models are compared, in the order of boards."""
         for counts_by_model in shared(compared_models):
-            by_score: dict[tuple[str, About], dict[str, Measurement]] = {}
+            by_score: dict[tuple[str, ScoreKey], dict[str, Measurement]] = {}
             for model, counts in counts_by_model.items():
                 for score in self.compared(counts):
-                    by_score.setdefault((score.reported.name, score.subject), {})[model] = score
-            for (_, subject), scores in by_score.items():
+                    by_score.setdefault((score.reported.name, score.score_key), {})[model] = score
+            for (_, score_key), scores in by_score.items():
                 valued = any(score.estimate.plugin is not None for score in scores.values())
                 if len(scores) > 1 and valued:
-                    yield ModelComparison.between(subject, scores, paired=self.paired)
+                    yield ModelComparison.between(score_key, scores, paired=self.paired)
 
     def recommended(
         self, checklist: Any, sampling: Sampling, *, baseline: bool, gates: GateSet = "default"
@@ -324,11 +327,11 @@ class Measuring(ABC, Generic[CountsT, MetricT]):
         """The topics on which a case can be asked for more answers; none if there are no further looks."""
         return iter(())
 
-    def subjects(self, counts: CountsT) -> Iterator[tuple[Hashable, str, str]]:
-        """What the answers are about: the key in ``Measurement.about``, place and attribute."""
+    def coverage(self, counts: CountsT) -> Iterator[tuple[Hashable, str, str]]:
+        """What was answered: a key of ``Measurement.covers``, the context or part, and the attribute."""
         for score in self.scores(counts, CORRECTED):
-            for key in score.about:
-                yield key, score.subject.context or score.subject.part, score.subject.attribute
+            for key in score.covers:
+                yield key, score.score_key.context or score.score_key.part, score.score_key.attribute
 
 
 class Expression(NamedTuple):

@@ -19,7 +19,7 @@ PERCEIVED = "Of the people in pictures, only a detector's perception is known, a
 class Reporting:
     """What only one benchmark prints; nothing for a summary without its scores.
 
-    ``printed`` are the metrics that reports compare, ``by_place`` those that every part and context has.
+    ``printed`` are the metrics that reports compare, ``by_context`` those that every part and context has.
     ``further`` ones are compared, too, but tables of changes list them only where they got worse.
     ``diagnostics`` are the headings and metrics, by the name of a row, of figures that explain answers or
     count missing ones, and ``diagnosed`` describes these figures. ``piece`` names a part of a score's
@@ -36,7 +36,7 @@ class Reporting:
         return {}
 
     @property
-    def by_place(self) -> AbstractSet[str]:
+    def by_context(self) -> AbstractSet[str]:
         return frozenset()
 
     @property

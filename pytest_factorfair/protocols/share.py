@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from pytest_factorfair.domain import LOST, Answer, Case, CaseGroup, CaseKey, Checklist, Record
-from pytest_factorfair.protocols.measurement import Cell, Component, Former, Measurement, Place, ValueRange
-from pytest_factorfair.protocols.metric import About, Metric
+from pytest_factorfair.protocols.measurement import Cell, Component, Former, Measurement, TopicKey, ValueRange
+from pytest_factorfair.protocols.metric import Metric, ScoreKey
 from pytest_factorfair.statistics.arrays import FloatArray, IntArray
 from pytest_factorfair.statistics.estimate import PSEUDO, Estimate, by_cluster, error_of_share, share_of
 
@@ -181,8 +181,8 @@ class GroupCounts:
         return tuple(counted)
 
     @property
-    def about(self) -> About:
-        return About(self.checklist, self.part, None, self.attribute)
+    def comparison_key(self) -> ScoreKey:
+        return ScoreKey(self.checklist, self.part, None, self.attribute)
 
     @property
     def vocabulary(self) -> Mapping[str, frozenset[str]]:
@@ -209,8 +209,8 @@ class Share(ShareScore):
         self.group = group
 
     @property
-    def subject(self) -> About:
-        return self.counts.about
+    def score_key(self) -> ScoreKey:
+        return self.counts.comparison_key
 
     @property
     def counted(self) -> str:
@@ -248,9 +248,9 @@ class Share(ShareScore):
         return components
 
     @property
-    def places(self) -> frozenset[Place]:
+    def topic_keys(self) -> frozenset[TopicKey]:
         """Every case."""
-        return frozenset(Place(self.model, self.counts.checklist, (case,)) for case in self.counts.cases)
+        return frozenset(TopicKey(self.model, self.counts.checklist, (case,)) for case in self.counts.cases)
 
     def earlier(self, former: Former) -> Share | None:
         old = former.like(self.counts)
@@ -266,9 +266,9 @@ class Share(ShareScore):
         return error_of_share(threshold, n)
 
     @property
-    def place(self) -> tuple[str, ...]:
+    def plan_labels(self) -> tuple[str, ...]:
         return self.counts.part, self.counts.attribute
 
     @property
-    def about(self) -> frozenset[Hashable]:
-        return frozenset({(self.model, self.counts.about)})
+    def covers(self) -> frozenset[Hashable]:
+        return frozenset({(self.model, self.counts.comparison_key)})

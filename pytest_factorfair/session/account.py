@@ -79,7 +79,7 @@ class Account:
             return
         if ceilings.any:
             raise StoreError(
-                f"{store.place}: not the controller's store: on several machines, limits need a "
+                f"{store.location}: not the controller's store: on several machines, limits need a "
                 "PostgreSQL store"
             )
         self._session = ""

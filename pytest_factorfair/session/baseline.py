@@ -52,8 +52,11 @@ class Baseline:
         if cases_asked not in self._again:
             self._again[cases_asked] = tuple(self._counted(asked))
         again = self._again[cases_asked]
-        counted = {(counts.model, counts.about) for counts in again}
-        return (*(counts for counts in self.saved if (counts.model, counts.about) not in counted), *again)
+        counted = {(counts.model, counts.comparison_key) for counts in again}
+        return (
+            *(counts for counts in self.saved if (counts.model, counts.comparison_key) not in counted),
+            *again,
+        )
 
     def _counted(self, asked: Asked) -> Iterator[Counts]:
         """Counts of its records of these cases."""

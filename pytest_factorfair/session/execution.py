@@ -82,7 +82,7 @@ class Execution:
 
         Raises:
             InputError: the checks find a mistake, or the run is in progress elsewhere with other limits.
-            StoreError: the store cannot be opened or written, or the place for pictures refuses them.
+            StoreError: the store cannot be opened or written, or the storage of pictures refuses them.
         """
         settings = self.run.settings
         preflight.check(self)

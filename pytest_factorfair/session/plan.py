@@ -138,8 +138,8 @@ class Plan:
     def _rows(self, gate: Gate) -> Iterator[DetectableChange]:
         looks = self._run.settings.looks
         for measurement in selected(gate, self._counts, CORRECTED):
-            times = (1, looks) if looks > 1 and measurement.places else (1,)
-            bounds = BOUNDARIES[looks if measurement.places else 1]
+            times = (1, looks) if looks > 1 and measurement.topic_keys else (1,)
+            bounds = BOUNDARIES[looks if measurement.topic_keys else 1]
             assignment, cases = next(
                 (assignment, cases)
                 for assignment in self._run.assignments
@@ -153,7 +153,7 @@ class Plan:
                 change = measurement.detectable(
                     gate.threshold, regression=gate.regression, n=n, bound=bounds[time - 1]
                 )
-                context, attribute = measurement.place or ("", "")
+                context, attribute = measurement.plan_labels or ("", "")
                 yield DetectableChange(
                     gate.text, context, attribute, n, "not foreseen" if change is None else f"{change:.3f}"
                 )

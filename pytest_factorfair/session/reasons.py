@@ -112,7 +112,7 @@ def explain(execution: Execution, ledger: Ledger, progress: Meter) -> ReasonCita
         for assignment, future in under_way:
             (exchange,) = progress.wait(future)
             ledger.spend(execution.account.unaccounted([exchange]))
-            context = ReasonContext(assignment.model, assignment.checklist.name, assignment.case.place[-1])
+            context = ReasonContext(assignment.model, assignment.checklist.name, assignment.case.path[-1])
             reasons.setdefault(context, []).append(reason(exchange, citations[assignment.checklist.name]))
     except (BudgetError, FatalModelError, StoreError) as error:
         answered = sum(map(len, reasons.values()))

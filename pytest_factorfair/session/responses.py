@@ -82,7 +82,7 @@ class Responses:
         """
         response = self.store.responses([key]).get(key)
         if response is None:
-            raise StoreError(f"{self.store.place}: no response has the key {key}")
+            raise StoreError(f"{self.store.location}: no response has the key {key}")
         return self.store.pictures.read(response.image_file)
 
     def recall(self, failure: FatalModelError | StoreError | None) -> None:

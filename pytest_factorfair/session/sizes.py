@@ -69,7 +69,7 @@ def _lacking(run: Run, gates: Sequence[Gate], planned: _Planned) -> Iterator[Sho
     for gate in dict.fromkeys(gates):
         for score in selected(gate, run.unasked, CORRECTED):
             answers = planned.answers(score, run.sampling)
-            alpha = last_level(settings.looks if score.places else 1)
+            alpha = last_level(settings.looks if score.topic_keys else 1)
             needed = gating.enough(gate, score, alpha, drawn=settings.answers != "probabilities")
             if 0 < answers < needed:
                 yield Shortfall(score, answers, needed)
@@ -89,7 +89,7 @@ class _Planned:
 
     def answers(self, score: Measurement, sampling: Sampling) -> int:
         """Of the topic or prompt with the fewest; 0 if the score uses no case."""
-        whole = sampling.times(self._run.settings.looks) if score.places else sampling
+        whole = sampling.times(self._run.settings.looks) if score.topic_keys else sampling
         if whole not in self._larger:
             self._larger[whole] = {
                 (checklist.name, case.id): case.samples

@@ -34,14 +34,14 @@ class Detections:
     def __init__(
         self,
         database: sqlalchemy.Engine,
-        place: str,
+        location: str,
         pictures: Pictures,
         outage: Outage,
         *,
         writable: Callable[[], sqlalchemy.Engine],
     ) -> None:
         self._database = database
-        self._place = place
+        self._location = location
         self._pictures = pictures
         self._outage = outage
         self._open = writable
@@ -67,7 +67,7 @@ class Detections:
             ]
 
         detections = {}
-        for file, body in read(self._outage, self._database, self._place, rows):
+        for file, body in read(self._outage, self._database, self._location, rows):
             with suppress(ValueError, TypeError, KeyError):
                 detections[file] = _detection(json.loads(body))
         return detections
@@ -93,7 +93,7 @@ class Detections:
             except StoreError:  # a read-only folder
                 self._refused = True
             else:
-                self._lane = Writer(self._written, self._place, self._pictures, self._outage)
+                self._lane = Writer(self._written, self._location, self._pictures, self._outage)
         if rows and self._lane is not None:
             self._lane.do(insert, rows)
 

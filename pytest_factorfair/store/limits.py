@@ -129,9 +129,9 @@ class SharedLimits:
         self, store: Store, ceilings: Ceilings, *, run: str = "", session: str = "", controller: int = 0
     ) -> None:
         """Use ``begin`` or ``join`` instead."""
-        lane = Writer(store.database, store.place, store.pictures, store.outage)
+        lane = Writer(store.database, store.location, store.pictures, store.outage)
         self._me = lane.claimant.name
-        self._place = store.place
+        self._location = store.location
         self._lane = lane
         self.session = session or self._me
         self._run = run or self.session
@@ -174,7 +174,7 @@ class SharedLimits:
             RUN_METADATA.create_all(connection)
             limits._set_clock(connection)
             limits._lane.claimant.enter(connection)
-            shards.settle(connection, store.place, SHARDS.c.session.not_in(_ALIVE))
+            shards.settle(connection, store.location, SHARDS.c.session.not_in(_ALIVE))
             connection.execute(delete(ACCOUNTS).where(ACCOUNTS.c.session.not_in(_ALIVE)))
             _sweep(connection)
             row = connection.execute(select(RUNS).where(_RUN), limits._names).one_or_none()
@@ -311,7 +311,7 @@ class SharedLimits:
 
         def leave(connection: Connection, arguments: list[None]) -> list[None]:
             exclusively(connection)
-            shards.settle(connection, self._place, SHARDS.c.session == self.session)
+            shards.settle(connection, self._location, SHARDS.c.session == self.session)
             connection.execute(delete(ACCOUNTS).where(ACCOUNTS.c.session == self.session))
             _sweep(connection)
             return arguments

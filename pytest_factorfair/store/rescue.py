@@ -144,7 +144,9 @@ def _take(store: Store, path: Path, lines: Iterable[bytes], *, first_line: int) 
     for number, line in enumerate(lines, first_line):
         try:
             values = json.loads(line)
-            row = checked({column.name: values[column.name] for column in RESPONSES.c}, place=store.place)
+            row = checked(
+                {column.name: values[column.name] for column in RESPONSES.c}, location=store.location
+            )
             if values["image"] is not None:
                 image = base64.b64decode(values["image"], validate=True)
                 pictures.append(Picture(row["picture"], image, _manifest(row)))
@@ -166,7 +168,7 @@ def _take(store: Store, path: Path, lines: Iterable[bytes], *, first_line: int) 
     except StoreError:
         raise
     except (SQLAlchemyError, OSError) as error:
-        raise explained(store.place, "cannot be written", error) from error
+        raise explained(store.location, "cannot be written", error) from error
 
 
 def _line(row: Mapping[str, object], picture: Picture | None, *, replace: bool) -> str:

@@ -35,7 +35,7 @@ from pytest_factorfair.store.writer import Write, Writer
 Rows = Sequence[Any]
 CHUNK = 500  # keys per statement, below every database's limit on parameters
 PICTURES = Path(".factorfair/images")
-_PLACE, _MARK = "pictures", "pictures_mark"  # the place of pictures that the user named, and its mark
+_LOCATION, _MARK = "pictures", "pictures_mark"  # the storage of pictures that the user named, and its mark
 
 _AMONG = RESPONSES.c.key.in_(bindparam("keys", expanding=True))
 _FILE = RESPONSES.c.picture, RESPONSES.c.picture_size
@@ -55,14 +55,14 @@ class Store:
     A reusable response is only overwritten by a ``put`` with ``replace``. A response whose picture is missing
     or has another size is not reusable; the content of a picture is checked when it is read. A response that
     was stored before ``since``, a time as ISO text in UTC, counts as missing, but is kept until a reusable
-    one replaces it. ``place`` is the store's name in messages: the file, or the URL without its password.
+    one replaces it. ``location`` is the store's name in messages: the file, or the URL without its password.
     ``database`` and ``outage`` are for this package only.
     """
 
     def __init__(  # noqa: PLR0913  # by keyword, from ``open``
         self,
         database: sqlalchemy.Engine,
-        place: str,
+        location: str,
         pictures: Pictures,
         *,
         outage: Outage | None = None,
@@ -74,13 +74,13 @@ class Store:
         self.since = since
         self.pictures = pictures
         self.database = database
-        self.place = place
+        self.location = location
         self.outage = outage or Outage()
         self._rescue = rescue
         self._read_only = writable is not None
-        self._writer = Writer(database, place, pictures, self.outage, rescue)
+        self._writer = Writer(database, location, pictures, self.outage, rescue)
         self.detections = Detections(
-            database, place, pictures, self.outage, writable=writable or (lambda: database)
+            database, location, pictures, self.outage, writable=writable or (lambda: database)
         )
         usable = _AMONG & RESPONSES.c.reusable
         if since:
@@ -119,9 +119,9 @@ class Store:
         outage, rescued = Outage(patience), None if rescue is None else Rescue(rescue, parsed_url)
         database = opening.opened(parsed_url, read_only=read_only and not (rescued and rescued.files))
         try:
-            stored_place = opening.entries(database, _PLACE).get(_PLACE, "")
+            stored_place = opening.entries(database, _LOCATION).get(_LOCATION, "")
             own_folder = file.parent / PICTURES.name if file else folder
-            located = _located(pictures, stored_place, own_folder, opening.place(parsed_url), patience)
+            located = _located(pictures, stored_place, own_folder, opening.location(parsed_url), patience)
         except BaseException:
             database.dispose()
             raise
@@ -130,7 +130,7 @@ class Store:
         writable = partial(opening.opened, parsed_url, read_only=False) if read_only else None
         return cls(
             database,
-            opening.place(parsed_url),
+            opening.location(parsed_url),
             located,
             outage=outage,
             rescue=rescued,
@@ -171,7 +171,8 @@ class Store:
                 stored_keys = {key for (key,) in self._found(partial(self._there.rows, keys=chunk))}
                 lost += [key for key in chunk if key not in stored_keys]
             if lost:
-                why = f"{self.place}: {plural(len(lost), 'response')} of this run were deleted from the store"
+                deleted = plural(len(lost), "response")
+                why = f"{self.location}: {deleted} of this run were deleted from the store"
         except StoreError as error:
             if not self.outage.gone:
                 lost, why = list(self._rescue.remembered), str(error)
@@ -182,36 +183,36 @@ class Store:
         return self._rescue.count, why
 
     def settle_pictures(self) -> str:
-        """Check the place that the user names for pictures, and record it as the only one of the store.
+        """Check the storage that the user names for pictures, and record it as the only one of the store.
 
-        Returns the place's mark; "" for a folder that the user has not named.
+        Returns the storage's mark; "" for a folder that the user has not named.
 
         Raises:
-            MissingExtraError: the library that reaches the place is not installed.
-            StoreError: the place does not accept pictures, or the store has pictures elsewhere.
+            MissingExtraError: the library that reaches the storage is not installed.
+            StoreError: the storage does not accept pictures, or the store has pictures elsewhere.
         """
         if not self.pictures.shared:
             return ""
         mark = self.pictures.check()
-        picture_entries = opening.entries(self.database, _PLACE, _MARK)
+        picture_entries = opening.entries(self.database, _LOCATION, _MARK)
         if not picture_entries and self._found(lambda connection: connection.execute(_PICTURED).all()):
             raise StoreError(
-                f"{self.place}: its pictures are beside it, not in {self.pictures.place}; copy both: "
-                f"factorfair merge OUT {self.place} --pictures={self.pictures.place}"
+                f"{self.location}: its pictures are beside it, not in {self.pictures.location}; copy both: "
+                f"factorfair merge OUT {self.location} --pictures={self.pictures.location}"
             )
         if not picture_entries:
-            picture_entries = opening.entered(self.database, {_PLACE: self.pictures.place, _MARK: mark})
+            picture_entries = opening.entered(self.database, {_LOCATION: self.pictures.location, _MARK: mark})
         if picture_entries[_MARK] != mark:
             raise StoreError(
-                f"{self.place}: its pictures are in {picture_entries[_PLACE]}, and {self.pictures.place} is "
-                "other storage: name one that all hosts reach"
+                f"{self.location}: its pictures are in {picture_entries[_LOCATION]}, and "
+                f"{self.pictures.location} is other storage: name one that all hosts reach"
             )
         return mark
 
     def sweep(self) -> None:
         """Remove drafts that dead processes left: of the store's file, and of pictures."""
         if self.database.dialect.name == "sqlite":
-            file = Path(self.place)
+            file = Path(self.location)
             process.sweep(file.parent, glob.escape(file.name))
         self.pictures.sweep()
 
@@ -222,9 +223,9 @@ class Store:
             StoreError: the file is damaged, or cannot be read.
         """
         try:
-            opening.verify(self.database, self.place)
+            opening.verify(self.database, self.location)
         except OperationalError as error:
-            raise explained(self.place, "cannot be read", error) from error
+            raise explained(self.location, "cannot be read", error) from error
 
     def responses(self, keys: Iterable[str]) -> dict[str, Response]:
         """The reusable responses for these keys.
@@ -238,7 +239,7 @@ class Store:
             lost = self.pictures.lost((file, size) for _, _, file, size in rows)
             for key, body, *picture in rows:
                 if tuple(picture) not in lost:
-                    responses[key] = from_body(body, key=key, place=self.place)
+                    responses[key] = from_body(body, key=key, location=self.location)
         return responses
 
     def said(self, keys: Iterable[str]) -> dict[str, CallTexts]:
@@ -249,7 +250,7 @@ class Store:
         """
         requested_keys = tuple(keys)
         return self.remembered(requested_keys) | {
-            key: said(prompt, body, key=key, place=self.place)
+            key: said(prompt, body, key=key, location=self.location)
             for chunk in _unique_chunks(requested_keys)
             for key, prompt, body in self._found(partial(self._said.rows, keys=chunk))
         }
@@ -333,7 +334,9 @@ class Store:
         """
         if self._read_only:
             refused: Future[None] = Future()
-            refused.set_exception(StoreError(f"{self.place}: the response store was opened for reading only"))
+            refused.set_exception(
+                StoreError(f"{self.location}: the response store was opened for reading only")
+            )
             return refused
         return self._writer.write(writes)
 
@@ -356,7 +359,7 @@ class Store:
         Raises:
             StoreError: the store cannot be read, or a row is damaged.
         """
-        rows = self._found(lambda connection: entered(connection, self.place))
+        rows = self._found(lambda connection: entered(connection, self.location))
         last: dict[str, str] = {}
         for row in rows:
             last[row.run] = max(row.began, last.get(row.run, ""))
@@ -405,7 +408,9 @@ class Store:
             if lost:  # rows without their pictures may be replaced
                 connection.execute(_LOST, {"keys": sorted(lost)})
             stored |= {
-                key: from_body(body, key=key, place=self.place) for key, body, *_ in rows if key not in lost
+                key: from_body(body, key=key, location=self.location)
+                for key, body, *_ in rows
+                if key not in lost
             }
         if stored:
             claimant.release(connection, stored)
@@ -416,11 +421,11 @@ class Store:
         return [None] * len(arguments)
 
     def _found(self, ask: Callable[[sqlalchemy.Connection], Rows]) -> Rows:
-        return read(self.outage, self.database, self.place, ask)
+        return read(self.outage, self.database, self.location, ask)
 
 
 def _located(named: str, stored_place: str, own_folder: Path, where: str, patience: float) -> Pictures:
-    """The place of a store's pictures: the one ``named`` by the user, otherwise where they are, otherwise the
+    """The storage of a store's pictures: the one ``named`` by the user, otherwise where they are, else the
     store's own folder.
 
     A folder may have different paths on different hosts.

@@ -73,13 +73,13 @@ class Writer:
     def __init__(  # as many as there are things to write, and to write to
         self,
         database: sqlalchemy.Engine,
-        place: str,
+        location: str,
         pictures: Pictures,
         outage: Outage,
         rescue: Rescue | None = None,
     ) -> None:
         self.claimant = Claimant(database.dialect)
-        self._place = place
+        self._location = location
         self._pictures = pictures
         self._outage = outage
         self._rescue = rescue
@@ -137,7 +137,7 @@ class Writer:
         entry.done.set_running_or_notify_cancel()  # so that it cannot be cancelled any more
         with self._lock:
             if self._closed:
-                entry.done.set_exception(StoreError(f"{self._place}: the response store is closed"))
+                entry.done.set_exception(StoreError(f"{self._location}: the response store is closed"))
                 return
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="factorfair-writer", daemon=True)
@@ -210,7 +210,7 @@ class Writer:
             except StoreError as error:
                 failure = error
             except Exception as error:  # noqa: BLE001  # passed on to the waiting callers
-                failure = self._failure = explained(self._place, "cannot be written", error)
+                failure = self._failure = explained(self._location, "cannot be written", error)
         if self._rescue is None:
             return failure
         if failure is None:
@@ -241,7 +241,7 @@ class Writer:
         sizes = self._pictures.sizes([str(row["picture"]) for row in named])
         for row, size in zip(named, sizes, strict=True):
             if size is None:
-                where = f"{self._pictures.place}/{row['picture']}"
+                where = f"{self._pictures.location}/{row['picture']}"
                 raise LostPictureError(f"{where}: a replica reported it as stored, and it is missing")
             row["picture_size"] = size
         self._transact(keep, partial(self._transactions.begin, lasting=True))
@@ -296,7 +296,7 @@ class Writer:
             except StoreError as error:
                 failure = error
             except Exception as error:  # noqa: BLE001  # passed on to the waiting callers
-                failure = explained(self._place, "cannot be read" if reads else "cannot be written", error)
+                failure = explained(self._location, "cannot be read" if reads else "cannot be written", error)
                 self._failure = self._failure if reads else failure
         if failure is not None:
             for task in tasks:

@@ -253,7 +253,7 @@ def truth_sets(file: Checklist) -> tuple[str, ...]:
     return tuple(file.truths)
 
 
-def places(file: Checklist) -> dict[str, PersonOf]:
+def people_by_name(file: Checklist) -> dict[str, PersonOf]:
     """The people a pair can name, as it names them."""
     return {
         ".".join(map(str, (id_, *way))): PersonOf(id_, side)
@@ -284,7 +284,7 @@ def digest(file: Checklist) -> str:
 
 def build(file: Checklist, truth: str) -> Faintbench:
     """The checklist under one truth set, which overrides the figures of the file."""
-    people, coded = places(file), file.published_code
+    people, coded = people_by_name(file), file.published_code
 
     def pair(id_: str, declared: Pair) -> values.Pair:
         """A pair, with the people that the authors' scripts find for its sides."""

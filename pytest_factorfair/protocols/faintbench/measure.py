@@ -41,7 +41,7 @@ from pytest_factorfair.protocols.measuring import (
     matching,
     run_words,
 )
-from pytest_factorfair.protocols.metric import About
+from pytest_factorfair.protocols.metric import ScoreKey
 from pytest_factorfair.protocols.rates import Rate, RateScore
 from pytest_factorfair.protocols.share import TopicShare
 from pytest_factorfair.statistics.arrays import IntArray
@@ -110,11 +110,11 @@ class PromptsMeasurement(Measurement):
         return names.union(*(words for vocabulary in vocabularies for words in vocabulary))
 
     @property
-    def subject(self) -> About:
+    def score_key(self) -> ScoreKey:
         """Its attribute, or all of them."""
         names = self.selection.attributes
         attribute = next(iter(names)) if len(names) == 1 else ALL
-        return About(self.gallery.checklist.name, self.part, None, attribute)
+        return ScoreKey(self.gallery.checklist.name, self.part, None, attribute)
 
     def asks(self, case: Case) -> int:
         if case.checklist != self.gallery.checklist.name:

@@ -9,7 +9,7 @@ from pytest_factorfair.domain import ALL, Estimator, PromptCounts, Score
 from pytest_factorfair.protocols.faintbench.checklist import KINDS
 from pytest_factorfair.protocols.faintbench.metrics import ETA, LEVELS
 from pytest_factorfair.protocols.faintbench.scoring.gallery import Gallery, Selection
-from pytest_factorfair.protocols.metric import About
+from pytest_factorfair.protocols.metric import ScoreKey
 from pytest_factorfair.statistics.estimate import Estimate
 
 
@@ -24,29 +24,29 @@ def scores(gallery: Gallery, *, estimator: Estimator = "corrected") -> tuple[Sco
     names = (ALL, *(attribute.name for attribute in gallery.checklist.attributes))
     kinds = [kind for kind in KINDS if any(case.kind == kind for case in gallery.cases)]
     categories = dict.fromkeys(case.category for case in gallery.cases)
-    places: list[tuple[str | None, dict[str, frozenset[str]]]] = [(None, {})]
-    places += [(kind, {"kind": frozenset({kind})}) for kind in kinds]
-    places += [(category, {"category": frozenset({category})}) for category in categories]
+    levels: list[tuple[str | None, dict[str, frozenset[str]]]] = [(None, {})]
+    levels += [(kind, {"kind": frozenset({kind})}) for kind in kinds]
+    levels += [(category, {"category": frozenset({category})}) for category in categories]
     rows = []
-    for context, words in places:
+    for context, words in levels:
         for name in names:
             selection = Selection(words | ({} if name == ALL else {"attribute": frozenset({name})}))
             for metric in measured:
-                about = About(gallery.checklist.name, metric.part, context, name)
+                score_key = ScoreKey(gallery.checklist.name, metric.part, context, name)
                 score = metric.estimate(gallery, selection, estimator)
                 possible_range = metric.floor(gallery, selection, estimator), 1.0
-                row = metric.score(gallery.model, about, score, possible_range)
+                row = metric.score(gallery.model, score_key, score, possible_range)
                 rows.append(replace(row, value=metric.clipped(score.plugin)))
     for name in names:
         selection = Selection({} if name == ALL else {"attribute": frozenset({name})})
         score, magnitude = ETA.sized(gallery, selection, estimator)
-        about = About(gallery.checklist.name, ETA.part, None, name)
+        score_key = ScoreKey(gallery.checklist.name, ETA.part, None, name)
         # Only the corrected eta has a lower end: as the paper prints it, a plain sum over pairs, it may leave
         # 0 to 1.
         lowest = 0.0 if estimator == "corrected" else None
-        rows.append(ETA.score(gallery.model, about, score, (lowest, 1.0)))
+        rows.append(ETA.score(gallery.model, score_key, score, (lowest, 1.0)))
         size = Estimate(magnitude, None, None, score.n, "how large deviations are; reported, not judged")
-        row = ETA.score(gallery.model, about, size, (0.0, 1.0))
+        row = ETA.score(gallery.model, score_key, size, (0.0, 1.0))
         rows.append(replace(row, value=ETA.clipped(magnitude), metric="eta_magnitude"))
     return tuple(rows)
 

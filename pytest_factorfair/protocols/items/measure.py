@@ -34,7 +34,7 @@ from pytest_factorfair.protocols.measuring import (
     matching,
     run_words,
 )
-from pytest_factorfair.protocols.metric import About, InWords
+from pytest_factorfair.protocols.metric import InWords, ScoreKey
 from pytest_factorfair.protocols.rates import Rate, RateScore
 from pytest_factorfair.protocols.share import TopicShare
 from pytest_factorfair.statistics.arrays import BoolArray
@@ -46,18 +46,18 @@ COMPARED = tuple(metric for metric in METRICS.values() if metric.changes)
 class ItemsMeasurement(Measurement):
     """A score of one model over items of one condition.
 
-    The context of its ``subject`` is a category or, where the subject has an attribute, one of its groups.
+    The context of its ``score_key`` is a category or, where it has an attribute, one of its groups.
     """
 
-    def __init__(self, votes: Votes, subject: About, words: tuple[str, ...] = ()) -> None:
+    def __init__(self, votes: Votes, score_key: ScoreKey, words: tuple[str, ...] = ()) -> None:
         self.model = votes.model
         self.words = words
-        self.votes = votes.at(_rows(votes.key, subject))
-        self._subject = subject
+        self.votes = votes.at(_rows(votes.key, score_key))
+        self._score_key = score_key
 
     @property
-    def subject(self) -> About:
-        return self._subject
+    def score_key(self) -> ScoreKey:
+        return self._score_key
 
     @cached_property
     def rows(self) -> BoolArray:
@@ -105,20 +105,20 @@ class ItemsMeasurement(Measurement):
         )
 
     @property
-    def place(self) -> tuple[str, ...]:
-        _, part, group, attribute = self.subject
+    def plan_labels(self) -> tuple[str, ...]:
+        _, part, group, attribute = self.score_key
         return part, attribute if attribute == ALL else f"{attribute} {group}"
 
     @property
-    def about(self) -> frozenset[Hashable]:
-        return frozenset({(self.model, self.votes.checklist, self.subject.part)})
+    def covers(self) -> frozenset[Hashable]:
+        return frozenset({(self.model, self.votes.checklist, self.score_key.part)})
 
 
 class ItemsRate(RateScore, ItemsMeasurement):
     """A rate of lost answers; its bounds treat clusters of questions as a random sample."""
 
-    def __init__(self, rate: Rate, votes: Votes, subject: About, words: tuple[str, ...] = ()) -> None:
-        super().__init__(votes, subject, words)
+    def __init__(self, rate: Rate, votes: Votes, score_key: ScoreKey, words: tuple[str, ...] = ()) -> None:
+        super().__init__(votes, score_key, words)
         self.metric: Rate = rate
 
     @property
@@ -140,26 +140,28 @@ class ItemsRate(RateScore, ItemsMeasurement):
         ]
 
     def of(self, votes: Votes) -> ItemsRate:
-        return ItemsRate(self.metric, votes, self.subject, self.words)
+        return ItemsRate(self.metric, votes, self.score_key, self.words)
 
 
 class ItemScore(ItemsMeasurement):
     """A metric of items."""
 
-    def __init__(self, metric: ItemMetric, votes: Votes, subject: About, words: tuple[str, ...] = ()) -> None:
-        super().__init__(votes, subject, words)
+    def __init__(
+        self, metric: ItemMetric, votes: Votes, score_key: ScoreKey, words: tuple[str, ...] = ()
+    ) -> None:
+        super().__init__(votes, score_key, words)
         self.metric: ItemMetric = metric
 
     @cached_property
     def rows(self) -> BoolArray:
-        return self.metric.rows(self.votes.key, self.subject)
+        return self.metric.rows(self.votes.key, self.score_key)
 
     @cached_property
     def estimate(self) -> Estimate:
-        return self.metric.estimate(self.votes, self.subject)
+        return self.metric.estimate(self.votes, self.score_key)
 
     def if_missing(self, *, bounded: bool) -> ValueRange | None:
-        return self.metric.range_if_missing(self.votes, self.subject)
+        return self.metric.range_if_missing(self.votes, self.score_key)
 
     @property
     def possible_range(self) -> tuple[float | None, float | None]:
@@ -168,7 +170,7 @@ class ItemScore(ItemsMeasurement):
     @property
     def components(self) -> Sequence[Component]:
         """The score of each question."""
-        ratio = self.metric.ratios(self.votes.key, self.subject)[0]
+        ratio = self.metric.ratios(self.votes.key, self.score_key)[0]
         components = []
         for row in np.flatnonzero(self.rows & (self.votes.asked > 0)):
             votes, case = self.votes.votes[row], self.votes.key.cases[row]
@@ -188,11 +190,11 @@ class ItemScore(ItemsMeasurement):
         return components
 
     def of(self, votes: Votes) -> ItemScore:
-        return ItemScore(self.metric, votes, self.subject, self.words)
+        return ItemScore(self.metric, votes, self.score_key, self.words)
 
     def minus(self, other: ItemScore) -> Estimate:
         score, other_score = self.beside(other.votes)
-        return self.metric.difference(score.votes, other_score.votes, self.subject)
+        return self.metric.difference(score.votes, other_score.votes, self.score_key)
 
     def error_at(self, threshold: float, n: int, *, regression: bool) -> float | None:
         """As if all questions of a cluster were answered alike: no number of repeats makes it smaller."""
@@ -211,13 +213,13 @@ class WorstScore(ItemScore):
     @cached_property
     def furthest(self) -> tuple[str, float]:
         """The most biased category and its bias."""
-        return self.metric.furthest(self.votes, self.subject)
+        return self.metric.furthest(self.votes, self.score_key)
 
     @property
     def cells(self) -> tuple[Cell, ...]:
         return tuple(
             _cell(votes, f"'{name}'")
-            for name, votes in self.metric.categories(self.votes, self.subject).items()
+            for name, votes in self.metric.categories(self.votes, self.score_key).items()
         )
 
     @property
@@ -229,7 +231,7 @@ class WorstScore(ItemScore):
         words, (category, bias) = self.metric.in_words(value, digits=digits), self.furthest
         if not category:
             return words
-        situation = "nobody can know" if self.subject.part == "ambiguous" else "the text tells"
+        situation = "nobody can know" if self.score_key.part == "ambiguous" else "the text tells"
         does = "follows" if bias > 0 else "goes against"
         sentence = (
             f"in '{category}', where {situation}, it {does} the stereotype {words.amount} more times in 100"
@@ -240,10 +242,10 @@ class WorstScore(ItemScore):
     def components(self) -> Sequence[Component]:
         """The questions of that category, as far as each leans like it."""
         category, bias = self.furthest
-        categories = self.metric.categories(self.votes, self.subject)
+        categories = self.metric.categories(self.votes, self.score_key)
         if category not in categories:
             return []
-        score = ItemScore(self.metric, categories[category], self.subject)
+        score = ItemScore(self.metric, categories[category], self.score_key)
         return [
             component._replace(value=component.value if bias > 0 else -component.value)
             for component in score.components
@@ -251,19 +253,19 @@ class WorstScore(ItemScore):
 
     def error_at(self, threshold: float, n: int, *, regression: bool) -> float | None:
         """That of the category with the fewest clusters."""
-        categories = self.metric.categories(self.votes, self.subject).values()
+        categories = self.metric.categories(self.votes, self.score_key).values()
         fewest = min((len(np.unique(votes.key.cluster)) for votes in categories), default=0)
         return sqrt(max(1 - threshold**2, 0.0) / fewest) if fewest else None
 
 
 def scored(
-    metric: ItemMetric | Rate, votes: Votes, subject: About, words: tuple[str, ...] = ()
+    metric: ItemMetric | Rate, votes: Votes, score_key: ScoreKey, words: tuple[str, ...] = ()
 ) -> ItemScore | ItemsRate:
     """The score of a metric."""
     if isinstance(metric, Rate):
-        return ItemsRate(metric, votes, subject, words)
+        return ItemsRate(metric, votes, score_key, words)
     kind = WorstScore if isinstance(metric, WorstCategory) else ItemScore
-    return kind(metric, votes, subject, words)
+    return kind(metric, votes, score_key, words)
 
 
 def _cell(votes: Votes, name: str) -> Cell:
@@ -311,25 +313,25 @@ class ItemsMeasuring(Measuring[Votes, ItemMetric | Rate]):
                 for case in votes.key.cases
             ]
             named = tuple(word for word in words if any(word in by_kind[kind] for kind in narrowing))
-            for subject in subjects(of, votes.key):
+            for score_key in score_keys(of, votes.key):
                 subject_words = dict(
-                    zip(kinds, (subject.part, subject.attribute, str(subject.context)), strict=False)
+                    zip(kinds, (score_key.part, score_key.attribute, str(score_key.context)), strict=False)
                 )
                 if all(not by_kind[kind] or word in by_kind[kind] for kind, word in subject_words.items()):
                     selecting = (*run_words(votes, filters), *subject_words.values(), *named)
-                    scores.append(scored(of, votes.at(np.array(rows, np.bool_)), subject, selecting))
+                    scores.append(scored(of, votes.at(np.array(rows, np.bool_)), score_key, selecting))
         return tuple(score for score in scores if score.rows.any())
 
     def scores(self, counts: Votes, estimation: Estimation) -> Iterator[ItemScore | ItemsRate]:
         for metric in METRICS.values():
-            for subject in reported(metric, counts.key):
-                yield scored(metric, counts, subject)
+            for score_key in reported(metric, counts.key):
+                yield scored(metric, counts, score_key)
 
     def compared(self, counts: Votes) -> Iterator[ItemScore | ItemsRate]:
         """Scores of conditions and groups, not of categories."""
         for metric in COMPARED:
-            for subject in subjects(metric, counts.key):
-                yield scored(metric, counts, subject)
+            for score_key in score_keys(metric, counts.key):
+                yield scored(metric, counts, score_key)
 
     def report(self, counts: Sequence[Votes], inputs: ReportInputs) -> BenchmarkReport:
         rows = super().report(counts, inputs).scores
@@ -359,43 +361,45 @@ class ItemsMeasuring(Measuring[Votes, ItemMetric | Rate]):
     ) -> Iterator[Expression]:
         return recommended(checklist, LIMITS[gates])
 
-    def subjects(self, counts: Votes) -> Iterator[tuple[Hashable, str, str]]:
+    def coverage(self, counts: Votes) -> Iterator[tuple[Hashable, str, str]]:
         for part in dict.fromkeys(counts.key.part):
             yield (counts.model, counts.checklist, part), part, "items"
 
 
-def _rows(key: AnswerKey, subject: About) -> BoolArray:
-    """The items of a subject's condition and category."""
-    category = subject.context if subject.attribute == ALL else None
+def _rows(key: AnswerKey, score_key: ScoreKey) -> BoolArray:
+    """The items of the condition and the category of a score."""
+    category = score_key.context if score_key.attribute == ALL else None
     return np.array(
-        [case.part == subject.part and category in (None, case.item.category) for case in key.cases],
+        [case.part == score_key.part and category in (None, case.item.category) for case in key.cases],
         np.bool_,
     )
 
 
-def subjects(metric: ItemMetric | Rate, key: AnswerKey) -> tuple[About, ...]:
+def score_keys(metric: ItemMetric | Rate, key: AnswerKey) -> tuple[ScoreKey, ...]:
     """What a metric has scores for: conditions, or groups if it is by group."""
     if isinstance(metric, Rate):
-        return tuple(dict.fromkeys(About(key.checklist, case.part, None, ALL) for case in key.cases))
-    distinct: dict[About, None] = {}
+        return tuple(dict.fromkeys(ScoreKey(key.checklist, case.part, None, ALL) for case in key.cases))
+    distinct: dict[ScoreKey, None] = {}
     for case in key.cases:
         if case.part in metric.parts and not metric.by_group:
-            distinct[About(key.checklist, case.part, None, ALL)] = None
+            distinct[ScoreKey(key.checklist, case.part, None, ALL)] = None
         elif case.part in metric.parts and any(option.favourable for option in case.item.options):
             for attribute, groups in case.item.groups.items():
                 if len(groups) == 1:
-                    distinct[About(key.checklist, case.part, groups[0], attribute)] = None
-    return tuple(subject for subject in distinct if metric.measured(key.at(_rows(key, subject)), subject))
+                    distinct[ScoreKey(key.checklist, case.part, groups[0], attribute)] = None
+    return tuple(
+        score_key for score_key in distinct if metric.measured(key.at(_rows(key, score_key)), score_key)
+    )
 
 
-def reported(metric: ItemMetric | Rate, key: AnswerKey) -> Iterator[About]:
+def reported(metric: ItemMetric | Rate, key: AnswerKey) -> Iterator[ScoreKey]:
     """The same, and each category of a condition that has several."""
-    for subject in subjects(metric, key):
-        yield subject
-        categories = dict.fromkeys(case.item.category for case in key.cases if case.part == subject.part)
+    for score_key in score_keys(metric, key):
+        yield score_key
+        categories = dict.fromkeys(case.item.category for case in key.cases if case.part == score_key.part)
         by_group = isinstance(metric, ItemMetric) and metric.by_group
         if len(categories) > 1 and not by_group and not isinstance(metric, WorstCategory):
-            yield from (subject._replace(context=category) for category in categories)
+            yield from (score_key._replace(context=category) for category in categories)
 
 
 UNEVEN = 1.5

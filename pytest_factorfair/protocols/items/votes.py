@@ -88,7 +88,7 @@ class Votes:
         return self.key.checklist
 
     @property
-    def about(self) -> str:
+    def comparison_key(self) -> str:
         """The checklist, whose items another run may have asked, too."""
         return self.key.checklist
 

@@ -377,7 +377,7 @@ def test_too_few_gpus(
     with pytest.raises(InputError) as error:
         ReplicatedModel(Local(), ordered("test:model"), cluster, replicas).connect()
     assert str(error.value) == (
-        f"{cluster.place}: no node has {replicas.gpus:g} GPUs for a replica (the cluster has {sum(gpus):g}): "
+        f"{cluster.name}: no node has {replicas.gpus:g} GPUs for a replica (the cluster has {sum(gpus):g}): "
         "add gpus=0 to --factorfair-replicas to use none"
     )
 

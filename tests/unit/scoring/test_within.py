@@ -240,7 +240,7 @@ def test_only_topics_of_an_undecided_combination_are_asked_again() -> None:
     (ruling,) = rule([parse("crossed[gender] <= 0.45")], [observed], incomplete=None)
     assert ruling.verdict.judgement == "inconclusive"
     assert {place.topic[-1] for place in ruling.undecided} == {("rate_0", "highest"), ("rate_1", "highest")}
-    assert len(ruling.places) == 4
+    assert len(ruling.topic_keys) == 4
 
 
 def test_bounds_of_combinations() -> None:

@@ -77,17 +77,17 @@ class Counting:
     """The cells while cases come in."""
 
     def __init__(self, shape: tuple[int, int], values: Sequence[str]) -> None:
-        self._places = {value: index for index, value in enumerate(values)}
-        self._cells: FloatArray = np.zeros((*shape, len(self._places), 3))
+        self._columns = {value: index for index, value in enumerate(values)}
+        self._cells: FloatArray = np.zeros((*shape, len(self._columns), 3))
 
     def enter(self, cell: tuple[int, int], shares: Mapping[str, Share]) -> None:
         """Add what one case showed, and what was chosen."""
         if shares:
-            places = [self._places[value] for value in shares]
-            self._cells[cell][places] += np.array(list(shares.values()))
+            columns = [self._columns[value] for value in shares]
+            self._cells[cell][columns] += np.array(list(shares.values()))
 
     def cells(self) -> ChosenCells:
-        return ChosenCells(tuple(self._places), self._cells)
+        return ChosenCells(tuple(self._columns), self._cells)
 
 
 def features(checklist: FactOrFair) -> Mapping[str, tuple[str, ...]]:

@@ -12,7 +12,7 @@ import numpy as np
 from pytest_factorfair.domain import DIRECTIONS, CaseGroup, Design, Direction, Modality, TopicCounts
 from pytest_factorfair.protocols.fact_or_fair.checklist import IN_GROUP, Background
 from pytest_factorfair.protocols.measurement import LEAST_MASS
-from pytest_factorfair.protocols.metric import About
+from pytest_factorfair.protocols.metric import ScoreKey
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray, divided
 from pytest_factorfair.statistics.sample import Sample
 
@@ -239,9 +239,13 @@ class Tally:
         return dataclasses.replace(self, conditions={condition: self.conditions[condition]})
 
     @property
-    def about(self) -> About:
-        """The subject of the answers; tallies of other models may share it."""
-        return About(self.checklist, self.part, self.context, self.attribute)
+    def score_key(self) -> ScoreKey:
+        """The key of the tally's scores, which tallies of other models share."""
+        return ScoreKey(self.checklist, self.part, self.context, self.attribute)
+
+    @property
+    def comparison_key(self) -> ScoreKey:
+        return self.score_key
 
     @property
     def columns(self) -> tuple[str, ...]:

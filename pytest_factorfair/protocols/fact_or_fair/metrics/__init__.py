@@ -106,7 +106,7 @@ def score(
     )
     rows = (
         replace(
-            metric.score(tally.model, tally.about, estimate, metric.possible_range(part)),
+            metric.score(tally.model, tally.score_key, estimate, metric.possible_range(part)),
             metric=name,
             fair_reference=metric.fair_reference(part),
             strength=None if estimate.corrected is None else metric.strength(estimate.corrected, part),
@@ -116,7 +116,7 @@ def score(
         for estimate in [metric.estimate(part, estimation)]
     )
     rate_rows = (
-        rate.score(tally.model, tally.about, share_of(rate.lost(total), total.asked))
+        rate.score(tally.model, tally.score_key, share_of(rate.lost(total), total.asked))
         for rate in RATES.values()
     )
     return *rows, *rate_rows

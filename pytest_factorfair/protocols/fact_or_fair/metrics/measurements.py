@@ -31,10 +31,10 @@ from pytest_factorfair.protocols.measurement import (
     Estimation,
     Former,
     Measurement,
-    Place,
+    TopicKey,
     ValueRange,
 )
-from pytest_factorfair.protocols.metric import About, InWords, Metric
+from pytest_factorfair.protocols.metric import InWords, Metric, ScoreKey
 from pytest_factorfair.protocols.rates import Rate, RateScore
 from pytest_factorfair.protocols.share import TopicShare
 from pytest_factorfair.statistics.estimate import Estimate, SeveralValues
@@ -58,24 +58,24 @@ class TallyMeasurement(Measurement):
         return frozenset[str]().union(*self.tally.vocabulary.values())
 
     @property
-    def places(self) -> frozenset[Place]:
-        return frozenset(places([self.tally]))
+    def topic_keys(self) -> frozenset[TopicKey]:
+        return frozenset(topic_keys([self.tally]))
 
     @property
-    def subject(self) -> About:
+    def score_key(self) -> ScoreKey:
         """What reports say that it is about."""
-        return self.tally.about
+        return self.tally.score_key
 
     def asks(self, case: Case) -> int:
         return asks(self.tally, case)
 
     @property
-    def place(self) -> tuple[str, ...]:
+    def plan_labels(self) -> tuple[str, ...]:
         return self.tally.context or self.tally.part, self.tally.attribute
 
     @property
-    def about(self) -> frozenset[Hashable]:
-        return frozenset({(self.model, *self.tally.about)})
+    def covers(self) -> frozenset[Hashable]:
+        return frozenset({(self.model, *self.tally.score_key)})
 
 
 class TallyRate(RateScore, TallyMeasurement):
@@ -165,13 +165,13 @@ class TallyScore(TallyMeasurement):
             for share, reply in [self.metric.in_cell(tally, row, column)]
         )
 
-    def undecided(self, threshold: float, alpha: float) -> frozenset[Place]:
+    def undecided(self, threshold: float, alpha: float) -> frozenset[TopicKey]:
         """For the largest of several topics, only those that may be the largest."""
         among = self.estimate.among
         if not isinstance(among, SeveralValues) or not among.parts:
-            return self.places
+            return self.topic_keys
         parts = among.undecided(threshold, alpha)
-        return frozenset(place for place in self.places if place.topic[-1] in parts)
+        return frozenset(key for key in self.topic_keys if key.topic[-1] in parts)
 
     def earlier(self, former: Former) -> TallyScore | None:
         """The baseline's score of the same topics, if it has one."""
@@ -251,21 +251,21 @@ class ContextsScore(TallyScore):
         )
 
     @property
-    def places(self) -> frozenset[Place]:
-        return frozenset(places(self._tallies))
+    def topic_keys(self) -> frozenset[TopicKey]:
+        return frozenset(topic_keys(self._tallies))
 
     def asks(self, case: Case) -> int:
         return asks(self._tallies[0], case)
 
     @property
-    def place(self) -> tuple[str, ...]:
+    def plan_labels(self) -> tuple[str, ...]:
         tally = self._tallies[0]
         context = "all contexts" if len(self._tallies) > 1 else tally.context or tally.part
         return context, tally.attribute
 
     @property
-    def about(self) -> frozenset[Hashable]:
-        return frozenset((self.model, *tally.about) for tally in self._tallies)
+    def covers(self) -> frozenset[Hashable]:
+        return frozenset((self.model, *tally.score_key) for tally in self._tallies)
 
 
 class Influence(Measurement):
@@ -302,8 +302,8 @@ class Influence(Measurement):
         )
 
     @property
-    def subject(self) -> About:
-        return self._tally.about
+    def score_key(self) -> ScoreKey:
+        return self._tally.score_key
 
     @property
     def reported(self) -> Metric:
@@ -338,8 +338,8 @@ class Influence(Measurement):
         return InWords(sentence, amount, "fair is 0", f"it was {amount} before")
 
     @property
-    def places(self) -> frozenset[Place]:
-        return frozenset(places(self._tallies))
+    def topic_keys(self) -> frozenset[TopicKey]:
+        return frozenset(topic_keys(self._tallies))
 
     def asks(self, case: Case) -> int:
         return asks(self._tally, case)
@@ -348,12 +348,12 @@ class Influence(Measurement):
         return influence_error(threshold, self._tally.k, n, self._column)
 
     @property
-    def place(self) -> tuple[str, ...]:
+    def plan_labels(self) -> tuple[str, ...]:
         return self._tally.context or self._tally.part, self._tally.attribute
 
     @property
-    def about(self) -> frozenset[Hashable]:
-        return frozenset({(self.model, *self._tally.about)})
+    def covers(self) -> frozenset[Hashable]:
+        return frozenset({(self.model, *self._tally.score_key)})
 
 
 def before(tally: Tally, former: Former) -> Tally | None:
@@ -389,12 +389,12 @@ def cells(tally: Tally, prefix: str = "") -> Iterator[Cell]:
         )
 
 
-def places(tallies: Iterable[Tally]) -> Iterator[Place]:
+def topic_keys(tallies: Iterable[Tally]) -> Iterator[TopicKey]:
     """The topics of tallies."""
     for tally in tallies:
         for topic in product(tally.statistics, DIRECTIONS):
             about = (tally.part, tally.context, tally.attribute, topic)
-            yield Place(tally.model, tally.checklist, about)
+            yield TopicKey(tally.model, tally.checklist, about)
 
 
 def asks(tally: Tally, case: Case) -> int:

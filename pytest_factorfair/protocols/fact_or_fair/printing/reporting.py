@@ -60,7 +60,7 @@ class FactOrFairReporting(Reporting):
         return columns() | {INFLUENCE: OF_CONTEXTS}
 
     @property
-    def by_place(self) -> AbstractSet[str]:
+    def by_context(self) -> AbstractSet[str]:
         return columns().keys() | FURTHER.keys()
 
     @property

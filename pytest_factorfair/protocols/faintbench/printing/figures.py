@@ -84,8 +84,8 @@ def _panel(entries: Sequence[Entry], rows: Sequence[Spec], of: str) -> Spec:
 def _bar_rows(entries: Sequence[Entry], metric: str) -> Iterator[Spec]:
     protected = [(None, name) for name in attributes(entries, (metric,))]
     acquired = [(kind, ALL) for kind in KINDS]
-    for of, places in (("by protected attribute", protected), ("by acquired attribute", acquired)):
-        for context, name in places:
+    for of, levels in (("by protected attribute", protected), ("by acquired attribute", acquired)):
+        for context, name in levels:
             for entry in entries:
                 score = entry.score(metric, context=context, attribute=name)
                 if score and (values := fields(score, "score")):

@@ -42,7 +42,7 @@ class Gallery:
 
     ``cases`` are the prompts. A *person* is a side of an implicit prompt, in their order: ``counts``
     and ``truth``, by attribute, are (people, k) pictures per group and demographic shares,
-    ``prompt`` (people,) is each person's place among the cases, ``side`` counts from 0.
+    ``prompt`` (people,) is each person's index among the cases, ``side`` counts from 0.
     ``words`` are, by kind and word, which prompts (cases,) have it; ``weights`` (cases,) are the subjects'.
     ``delivered`` (cases, 2, 2) are the pictures of explicit prompts by whether the left and the right person
     have the requested group ([1, 1]: both); a single person counts as both. ``soft`` has sums of
@@ -71,7 +71,7 @@ class Gallery:
         return "faintbench"
 
     @property
-    def about(self) -> str:
+    def comparison_key(self) -> str:
         """The checklist, whose prompts another run may have asked, too."""
         return self.checklist.name
 

@@ -355,7 +355,7 @@ def _successions(reports: Sequence[ReadReport], *, first: bool = False) -> Itera
             unmatched = unmatched - matched
             model_changes = changes(
                 [model_counts for model_counts in counts if model_counts.model in matched],
-                former.counted.former(later.counted.records, later.asked),
+                former.counted.compared_with(later.counted.records, later.asked),
             )
             if model_changes:
                 yield Succession(former.path, later.path, model_changes)

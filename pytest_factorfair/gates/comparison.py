@@ -10,10 +10,10 @@ from typing import NamedTuple
 from pytest_factorfair.domain import Board, Certainty, Change, Difference, Standing
 from pytest_factorfair.gates.evidence import IF_FEW, part_of_level, too_many_missing, unfounded
 from pytest_factorfair.gates.explanation import changed_in_words
-from pytest_factorfair.gates.span import ROUNDING_OF_CHANGES
+from pytest_factorfair.gates.threshold import ROUNDING_OF_CHANGES
 from pytest_factorfair.protocols import benchmarks
 from pytest_factorfair.protocols.combined import by_protocol
-from pytest_factorfair.protocols.measurement import Cell, Counts, Former, Moved
+from pytest_factorfair.protocols.measurement import BaselineCounts, Cell, Counts, Moved
 from pytest_factorfair.protocols.measuring import ComparedModel, ComparedScore, ModelComparison
 from pytest_factorfair.protocols.metric import Metric
 from pytest_factorfair.statistics.bounds import BEYOND
@@ -172,7 +172,9 @@ def _standings(
     return tuple(standings)
 
 
-def changes(counts: Sequence[Counts], former: Former, *, alpha: float = ALPHA) -> tuple[Change, ...]:
+def changes(
+    counts: Sequence[Counts], baseline: BaselineCounts, *, alpha: float = ALPHA
+) -> tuple[Change, ...]:
     """Every score compared with the baseline's, and each part of a score that regressed.
 
     A regression is a change whose bounds lie on the worse side of 0 after Holm's correction, which is
@@ -183,7 +185,7 @@ def changes(counts: Sequence[Counts], former: Former, *, alpha: float = ALPHA) -
     all_moves = [
         moves
         for protocol, protocol_counts in by_protocol(counts)
-        for moves in protocol.changes(protocol_counts, former)
+        for moves in protocol.changes(protocol_counts, baseline)
     ]
     moved = [(move, move[1].metric.better == "neither") for moves in all_moves for move in moves.scores]
     scores = _judged([move for move, apart in moved if not apart], alpha)

@@ -15,7 +15,7 @@ from pytest_factorfair.gates.evidence import Finding, GatedScore, corrected, exa
 from pytest_factorfair.gates.explanation import explained
 from pytest_factorfair.gates.waivers import Waiver, covering
 from pytest_factorfair.protocols import combined
-from pytest_factorfair.protocols.measurement import Counts, Estimation, Former, TopicKey
+from pytest_factorfair.protocols.measurement import BaselineCounts, Counts, Estimation, TopicKey
 from pytest_factorfair.statistics.holm import ALPHA
 
 
@@ -24,7 +24,7 @@ class Terms:
     """The settings that all gates of a run share.
 
     ``alpha`` is the one-sided probability of passing, and of failing, a score exactly at its threshold;
-    ``today`` is the day on which waivers must be in force, ``former`` the baseline of regression gates.
+    ``today`` is the day on which waivers must be in force, ``baseline`` the baseline of regression gates.
     """
 
     estimator: Estimator = "corrected"
@@ -32,7 +32,7 @@ class Terms:
     alpha: float = ALPHA
     waivers: tuple[Waiver, ...] = ()
     today: date = date.min
-    former: Former | None = None
+    baseline: BaselineCounts | None = None
 
     @property
     def estimation(self) -> Estimation:
@@ -140,32 +140,32 @@ def _scores(gate: Gate, counts: Sequence[Counts], terms: Terms) -> Iterator[Gate
     """The scores that a gate covers, or their changes; a single empty one if there are none."""
     measurements = combined.selected(gate, counts, terms.estimation)
     bounded = terms.estimator == "corrected"
-    if not measurements or (gate.regression and terms.former is None):
+    if not measurements or (gate.regression and terms.baseline is None):
         yield GatedScore(gate, None, gate.filters, bounded=False)
         return
     for measurement in measurements:
-        if not gate.regression or terms.former is None:
+        if not gate.regression or terms.baseline is None:
             yield GatedScore(gate, measurement, measurement.words, bounded=bounded)
-        elif (moved := measurement.change_from(terms.former)) is not None:
+        elif (moved := measurement.change_from(terms.baseline)) is not None:
             yield GatedScore(gate, moved, measurement.words, bounded=bounded)
         else:
             yield GatedScore(gate, measurement, measurement.words, bounded=False, unmatched=True)
 
 
 def _verdict(score: GatedScore, name: str, finding: Finding, *, explain: bool = True) -> Verdict:
-    span, gate = finding.span, score.gate
+    bounds, gate = finding.bounds, score.gate
     metric = f"regression({gate.metric})" if gate.regression else gate.metric
     return Verdict(
         gate=gate.text,
         name=name,
         subject=f"{metric}[{','.join(score.words)}]" if score.words else metric,
         judgement=finding.judgement,
-        value=score.estimate.plugin if span is None else score.shown(span.value),
+        value=score.estimate.plugin if bounds is None else score.shown(bounds.value),
         threshold=gate.threshold,
         n=score.estimate.n,
         reason=finding.reason,
-        low=score.shown(span.low) if span is not None and score.bounded else None,
-        high=score.shown(span.high) if span is not None and score.bounded else None,
+        low=score.shown(bounds.low) if bounds is not None and score.bounded else None,
+        high=score.shown(bounds.high) if bounds is not None and score.bounded else None,
         model="" if score.measurement is None else score.measurement.model,
         explanation=explained(score, finding) if explain else None,
         words=score.words,

@@ -139,11 +139,11 @@ CountsT = TypeVar("CountsT", bound=Counts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Former:
+class BaselineCounts:
     """The counts and records of a baseline, and the records of the run compared with it."""
 
     counts: tuple[Counts, ...] = ()
-    former: tuple[Record, ...] = ()
+    baseline_records: tuple[Record, ...] = ()
     records: tuple[Record, ...] = ()
 
     def like(self, counts: CountsT) -> CountsT | None:
@@ -270,7 +270,7 @@ class Measurement(ABC):
         """Itself as a row of a report."""
         return self.reported.score(self.model, self.score_key, self.estimate, self.possible_range)
 
-    def earlier(self, former: Former) -> Measurement | None:
+    def earlier(self, baseline: BaselineCounts) -> Measurement | None:
         """The baseline's score of the same answers, if it has one."""
         return None
 
@@ -279,9 +279,9 @@ class Measurement(ABC):
         estimate: Estimate = self.estimate.less(other.estimate)
         return estimate
 
-    def change_from(self, former: Former) -> Changed | None:
+    def change_from(self, baseline: BaselineCounts) -> Changed | None:
         """Its change since the baseline; None if the baseline has no such score."""
-        old = self.earlier(former)
+        old = self.earlier(baseline)
         return None if old is None else Changed(self, old, self.minus(old))
 
     def asks(self, case: Case) -> int:
@@ -328,10 +328,10 @@ class Changed(Measurement):
 
     @property
     def cells(self) -> tuple[Cell, ...]:
-        former = (
+        baseline = (
             cell._replace(name=f"the baseline's {cell.name.removeprefix('its ')}") for cell in self._old.cells
         )
-        return (*self._new.cells, *former)
+        return (*self._new.cells, *baseline)
 
     @property
     def needed(self) -> int:
@@ -343,11 +343,11 @@ class Changed(Measurement):
     @property
     def components(self) -> Sequence[Component]:
         """The components of the score, with their changes."""
-        former = {component.name: component.value for component in self._old.components}
+        baseline = {component.name: component.value for component in self._old.components}
         return tuple(
-            component._replace(value=component.value - former[component.name])
+            component._replace(value=component.value - baseline[component.name])
             for component in self._new.components
-            if component.name in former
+            if component.name in baseline
         )
 
     @property

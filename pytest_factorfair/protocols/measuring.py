@@ -25,11 +25,11 @@ from pytest_factorfair.domain import (
 )
 from pytest_factorfair.protocols.measurement import (
     CORRECTED,
+    BaselineCounts,
     Cell,
     Counts,
     CountsT,
     Estimation,
-    Former,
     Measurement,
     Moved,
     ValueRange,
@@ -286,21 +286,21 @@ class Measuring(ABC, Generic[CountsT, MetricT]):
         scores = (score for model_counts in counts for score in self.scores(model_counts, inputs.estimation))
         return BenchmarkReport(scores=tuple(score.row() for score in scores))
 
-    def churn(self, counts: CountsT, old: CountsT, former: Former) -> Callable[[Any, Any], float]:
+    def churn(self, counts: CountsT, old: CountsT, baseline: BaselineCounts) -> Callable[[Any, Any], float]:
         """What computes the share of changed answers from a new and a former score; by default it is 0."""
-        del counts, old, former
+        del counts, old, baseline
         return lambda _new, _old: 0.0
 
-    def changes(self, counts: Sequence[CountsT], former: Former) -> Iterator[Changes]:
+    def changes(self, counts: Sequence[CountsT], baseline: BaselineCounts) -> Iterator[Changes]:
         """What changed since a former run."""
         for model_counts in counts:
-            if (old := former.like(model_counts)) is None:
+            if (old := baseline.like(model_counts)) is None:
                 continue
-            churn = self.churn(model_counts, old, former)
+            churn = self.churn(model_counts, old, baseline)
             moves: tuple[list[Moved], list[Moved]] = ([], [])
             named = ((None, score) for score in self.compared(model_counts))
             for name, score in chain[tuple[str | None, Measurement]](named, self.pieces(model_counts)):
-                if (moved := score.change_from(former)) is not None:
+                if (moved := score.change_from(baseline)) is not None:
                     row = moved.change_row(score.score_key, churn=churn(*moved.sides), statistic=name)
                     moves[name is not None].append(row)
             yield Changes(*moves)

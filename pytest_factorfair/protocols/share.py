@@ -12,7 +12,14 @@ from typing import NamedTuple
 import numpy as np
 
 from pytest_factorfair.domain import LOST, Answer, Case, CaseGroup, CaseKey, Checklist, Record
-from pytest_factorfair.protocols.measurement import Cell, Component, Former, Measurement, TopicKey, ValueRange
+from pytest_factorfair.protocols.measurement import (
+    BaselineCounts,
+    Cell,
+    Component,
+    Measurement,
+    TopicKey,
+    ValueRange,
+)
 from pytest_factorfair.protocols.metric import Metric, ScoreKey
 from pytest_factorfair.statistics.arrays import FloatArray, IntArray
 from pytest_factorfair.statistics.estimate import PSEUDO, Estimate, by_cluster, error_of_share, share_of
@@ -252,8 +259,8 @@ class Share(ShareScore):
         """Every case."""
         return frozenset(TopicKey(self.model, self.counts.checklist, (case,)) for case in self.counts.cases)
 
-    def earlier(self, former: Former) -> Share | None:
-        old = former.like(self.counts)
+    def earlier(self, baseline: BaselineCounts) -> Share | None:
+        old = baseline.like(self.counts)
         return None if old is None else Share(self.metric, old, self.group)
 
     def asks(self, case: Case) -> int:

@@ -10,7 +10,7 @@ from pytest_factorfair.domain import Case, Checklist, Fingerprint, Record, Sampl
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models import deterministic
 from pytest_factorfair.protocols import benchmark_of, benchmarks
-from pytest_factorfair.protocols.measurement import Counts, Former
+from pytest_factorfair.protocols.measurement import BaselineCounts, Counts
 from pytest_factorfair.reports.json_report import opened, record
 from pytest_factorfair.session.tabulating import distinct
 
@@ -41,9 +41,9 @@ class Baseline:
     incomplete: str | None
     _again: dict[Hashable, tuple[Counts, ...]] = field(default_factory=dict)
 
-    def former(self, records: Iterable[Record], asked: Asked = ()) -> Former:
+    def compared_with(self, records: Iterable[Record], asked: Asked = ()) -> BaselineCounts:
         """This report in the form that a run with these records and cases is compared with."""
-        return Former(self.counts(asked), self.records, tuple(records))
+        return BaselineCounts(self.counts(asked), self.records, tuple(records))
 
     def counts(self, asked: Asked = ()) -> tuple[Counts, ...]:
         """Its counts: those of these cases, counted again, and those in the report of all others."""

@@ -14,7 +14,7 @@ from pytest_factorfair import gates as gating
 from pytest_factorfair.domain import Gate, Query, Record, Verdict, asked, together
 from pytest_factorfair.errors import BudgetError, DetectorError, FatalModelError, StoreError
 from pytest_factorfair.protocols.combined import topic_keys
-from pytest_factorfair.protocols.measurement import Former, TopicKey
+from pytest_factorfair.protocols.measurement import BaselineCounts, TopicKey
 from pytest_factorfair.session.answering import recorded
 from pytest_factorfair.session.ledger import RESUME
 from pytest_factorfair.session.summary import judging
@@ -97,15 +97,17 @@ class Looks:
         """The level of the first look, with nothing decided."""
         return LooksResult(self._bounds[0])
 
-    def take(self, gates: Sequence[Gate], former: Former | None) -> LooksResult:
+    def take(self, gates: Sequence[Gate], baseline: BaselineCounts | None) -> LooksResult:
         """Look until everything is decided, the cap is reached, or asking fails."""
         if len(self._bounds) == 1 or not gates:
             return self.first()
         settled: dict[str, Verdict] = {}
         obstacle = ""
         for number, alpha in enumerate(self._bounds, start=1):
-            updated_former = former and replace(former, records=counted(self._run, self._ledger.records))
-            terms = judging(self._run, self._today, updated_former, alpha=alpha)
+            updated_baseline = baseline and replace(
+                baseline, records=counted(self._run, self._ledger.records)
+            )
+            terms = judging(self._run, self._today, updated_baseline, alpha=alpha)
             counts = tabulate(self._run, self._ledger.records)
             rulings = gating.rule(gates, counts, incomplete=None, terms=terms)
             if not any(ruling.topic_keys for ruling in rulings):

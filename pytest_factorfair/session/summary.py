@@ -30,7 +30,7 @@ from pytest_factorfair.domain import (
 )
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.protocols.combined import report
-from pytest_factorfair.protocols.measurement import Former
+from pytest_factorfair.protocols.measurement import BaselineCounts
 from pytest_factorfair.protocols.measuring import ReportInputs
 from pytest_factorfair.session import shards
 from pytest_factorfair.session.outlook import notices
@@ -69,8 +69,10 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
     """The summary of a run; ``incomplete`` is why its gates are not judged."""
     run = execution.run
     counts = tabulate(run, ledger.records)
-    former = None if baseline is None else baseline.former(counted(run, ledger.records), prompts(run))
-    terms = judging(run, started.date(), former, alpha=looked.alpha)
+    baseline_counts = (
+        None if baseline is None else baseline.compared_with(counted(run, ledger.records), prompts(run))
+    )
+    terms = judging(run, started.date(), baseline_counts, alpha=looked.alpha)
     unable = None if incomplete is None else incomplete.brief
     verdicts = gating.judge(gates, counts, incomplete=unable, terms=terms)
     if incomplete is None:
@@ -115,7 +117,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
             *gating.unused(terms.waivers, verdicts),
         ),
         former=() if baseline is None else baseline.scores,
-        changes=gating.changes(counts, former) if former else (),
+        changes=gating.changes(counts, baseline_counts) if baseline_counts else (),
         reasons=explained.reasons,
         dependences=reported.dependences,
         corrections=reported.corrections,
@@ -151,12 +153,12 @@ def _deferred(run: Run, incomplete: Incomplete | None) -> str:
     return run.settings.set_aside
 
 
-def judging(run: Run, today: date, former: Former | None, *, alpha: float) -> gating.Terms:
+def judging(run: Run, today: date, baseline: BaselineCounts | None, *, alpha: float) -> gating.Terms:
     """The terms by which gates are judged; waivers must be in force ``today``."""
     settings = run.settings
     granted = tuple(gating.Waiver(*waiver) for waiver in settings.waivers)
     return gating.Terms(
-        settings.estimator, settings.interval, alpha=alpha, waivers=granted, today=today, former=former
+        settings.estimator, settings.interval, alpha=alpha, waivers=granted, today=today, baseline=baseline
     )
 
 

@@ -41,7 +41,14 @@ from pytest_factorfair.protocols.fact_or_fair.report import (
     people_seen,
 )
 from pytest_factorfair.protocols.fact_or_fair.scoring import change
-from pytest_factorfair.protocols.measurement import CORRECTED, Changed, Estimation, Former, Measurement, Moved
+from pytest_factorfair.protocols.measurement import (
+    CORRECTED,
+    BaselineCounts,
+    Changed,
+    Estimation,
+    Measurement,
+    Moved,
+)
 from pytest_factorfair.protocols.measuring import (
     BenchmarkReport,
     Changes,
@@ -187,17 +194,17 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
             notes=tuple(notes),
         )
 
-    def changes(self, counts: Sequence[Tally], former: Former) -> Iterator[Changes]:
+    def changes(self, counts: Sequence[Tally], baseline: BaselineCounts) -> Iterator[Changes]:
         """What changed since a former run, as a whole and statistic by statistic.
 
         It covers right answers to facts and even answers to judgements, and further scores as a whole.
         """
         churned: dict[Hashable, tuple[float, int]] = {}
         for tally in counts:
-            old = before(tally, former)
+            old = before(tally, baseline)
             if old is None:
                 continue
-            pairs = change.paired(tally, old, former.records, former.former)
+            pairs = change.paired(tally, old, baseline.records, baseline.baseline_records)
             churned[tally.model, *tally.score_key] = change.churn(tally, pairs), int(tally.answered.sum())
             watched = [metric for metric in compared(tally.part) if metric.watched]
             alone = [  # the same objects for every metric: estimates of a tally are kept with it
@@ -215,7 +222,7 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
             )
         further = []
         for measured in self._further(counts):
-            moved = measured.change_from(former)
+            moved = measured.change_from(baseline)
             if moved is not None and moved.estimate.plugin is not None:
                 shares = [churned[key] for key in measured.covers]
                 churn = sum(share * n for share, n in shares) / max(sum(n for _, n in shares), 1)

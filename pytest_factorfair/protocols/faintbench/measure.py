@@ -24,10 +24,10 @@ from pytest_factorfair.protocols.faintbench.scoring.gallery import (
 )
 from pytest_factorfair.protocols.measurement import (
     CORRECTED,
+    BaselineCounts,
     Cell,
     Component,
     Estimation,
-    Former,
     Measurement,
     ValueRange,
 )
@@ -123,9 +123,9 @@ class PromptsMeasurement(Measurement):
             self.part in ("", prompt.part) and self.selection.holds(prompt) for prompt in prompt_cases([case])
         )
 
-    def former(self, former: Former) -> Gallery | None:
+    def _baseline_gallery(self, baseline: BaselineCounts) -> Gallery | None:
         """The baseline's gallery of the same prompts, if it has asked them all."""
-        old = former.like(self.gallery)
+        old = baseline.like(self.gallery)
         alike = old is not None and asked_alike(self.gallery, old, self.selection, self.part)
         return old if alike else None
 
@@ -155,8 +155,8 @@ class PromptsRate(RateScore, PromptsMeasurement):
             for case, outcomes in cases
         ]
 
-    def earlier(self, former: Former) -> PromptsRate | None:
-        old = self.former(former)
+    def earlier(self, baseline: BaselineCounts) -> PromptsRate | None:
+        old = self._baseline_gallery(baseline)
         if old is None:
             return None
         return PromptsRate(self.metric, old, self.selection, self.words, self._estimation)
@@ -229,9 +229,9 @@ class PromptsScore(PromptsMeasurement):
     def possible_range(self) -> tuple[float | None, float | None]:
         return self.metric.floor(self.gallery, self.selection, self._estimation.estimator), 1.0
 
-    def earlier(self, former: Former) -> PromptsScore | None:
+    def earlier(self, baseline: BaselineCounts) -> PromptsScore | None:
         """None if the former run did not ask all of its prompts."""
-        old = self.former(former)
+        old = self._baseline_gallery(baseline)
         if old is None:
             return None
         return PromptsScore(self.metric, old, self.selection, self.words, self._estimation)
@@ -314,10 +314,10 @@ class FaintbenchMeasuring(Measuring[Gallery, PromptMetric | Rate]):
                     yield category, PromptsScore(metric, counts, selection)
 
     def churn(
-        self, counts: Gallery, old: Gallery, former: Former
+        self, counts: Gallery, old: Gallery, baseline: BaselineCounts
     ) -> Callable[[PromptsScore, PromptsScore], float]:
         """The share of groups shown that differ from the former picture or have no counterpart."""
-        repeated = repetitions(counts, old, former.records, former.former)
+        repeated = repetitions(counts, old, baseline.records, baseline.baseline_records)
 
         def of_prompts(score: PromptsScore, _: PromptsScore) -> float:
             selected = score.selection.chosen(counts, score.metric.part)
@@ -349,11 +349,13 @@ Repeated = Mapping[str, IntArray]
 Groups = tuple[Mapping[str, str], ...]
 
 
-def repetitions(new: Gallery, old: Gallery, records: Iterable[Record], former: Iterable[Record]) -> Repeated:
+def repetitions(
+    new: Gallery, old: Gallery, records: Iterable[Record], baseline_records: Iterable[Record]
+) -> Repeated:
     """By attribute, pictures of each prompt (2, cases): those that show a group, and those of them that
     show the same one as the former picture of the same query."""
     indices = {case.id: index for index, case in enumerate(new.cases)}
-    before = dict(_pictures(old, former, indices))
+    before = dict(_pictures(old, baseline_records, indices))
     repeated = {
         attribute.name: np.zeros((2, len(indices)), np.int64) for attribute in new.checklist.attributes
     }

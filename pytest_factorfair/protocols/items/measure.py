@@ -16,11 +16,11 @@ from pytest_factorfair.protocols.items.metrics import METRICS, NEEDED, RATES, It
 from pytest_factorfair.protocols.items.recommended import LIMITS, recommended
 from pytest_factorfair.protocols.items.votes import AnswerKey, Votes, count
 from pytest_factorfair.protocols.measurement import (
+    BaselineCounts,
     Cell,
     Changed,
     Component,
     Estimation,
-    Former,
     Measurement,
     ValueRange,
 )
@@ -90,9 +90,9 @@ class ItemsMeasurement(Measurement):
         old_votes = Votes(old.model, shared_votes.key, old.votes[order], old.mass[order])
         return self.of(shared_votes), self.of(old_votes)
 
-    def change_from(self, former: Former) -> Changed | None:
+    def change_from(self, baseline: BaselineCounts) -> Changed | None:
         """Over the items that both runs asked."""
-        old = former.like(self.votes)
+        old = baseline.like(self.votes)
         if old is None:
             return None
         current, earlier = self.beside(old)
@@ -341,7 +341,7 @@ class ItemsMeasuring(Measuring[Votes, ItemMetric | Rate]):
         )
 
     def churn(
-        self, counts: Votes, old: Votes, former: Former
+        self, counts: Votes, old: Votes, baseline: BaselineCounts
     ) -> Callable[[ItemsMeasurement, ItemsMeasurement], float]:
         """The share of answers that changed."""
 

@@ -1,4 +1,4 @@
-"""Verdicts on plug-in values: kept, broken, or not judged and why; names and subjects."""
+"""Verdicts on plug-in values: met, violated, or not judged and why; names and subjects."""
 
 from __future__ import annotations
 

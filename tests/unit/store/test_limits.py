@@ -319,7 +319,7 @@ def test_the_next_run_sweeps_up_after_a_dead_one(url: str, store: Store, begin: 
     code = (
         "import os, sys; from pytest_factorfair.domain import *; from pytest_factorfair.store import *\n"
         "limits = SharedLimits.begin(Store.open(sys.argv[1]), Ceilings(calls=9), run='dead')\n"
-        "limits.take(Wish('here', 0.0, 0.0, float)).result(); os._exit(0)"
+        "limits.take(CallRequest('here', 0.0, 0.0, float)).result(); os._exit(0)"
     )
     subprocess.run([forkserver.python(), "-c", code, url], check=True)
     assert rows(store) == [1, 1, 1, 1]

@@ -25,11 +25,11 @@ from pytest_factorfair.protocols.fact_or_fair.metrics.within import strata
 from pytest_factorfair.protocols.fact_or_fair.scoring import change
 from pytest_factorfair.protocols.measurement import (
     CORRECTED,
+    BaselineCounts,
     Cell,
     Changed,
     Component,
     Estimation,
-    Former,
     Measurement,
     TopicKey,
     ValueRange,
@@ -101,8 +101,8 @@ class TallyRate(RateScore, TallyMeasurement):
         words = super().in_words(value, digits=digits)
         return words._replace(sentence=f"{asked(self.tally)}, {words.sentence}")
 
-    def earlier(self, former: Former) -> TallyRate | None:
-        old = before(self.tally, former)
+    def earlier(self, baseline: BaselineCounts) -> TallyRate | None:
+        old = before(self.tally, baseline)
         return None if old is None else TallyRate(self.metric, old, self.words)
 
 
@@ -173,18 +173,18 @@ class TallyScore(TallyMeasurement):
         parts = among.undecided(threshold, alpha)
         return frozenset(key for key in self.topic_keys if key.topic[-1] in parts)
 
-    def earlier(self, former: Former) -> TallyScore | None:
+    def earlier(self, baseline: BaselineCounts) -> TallyScore | None:
         """The baseline's score of the same topics, if it has one."""
-        old = before(self.tally, former)
+        old = before(self.tally, baseline)
         return None if old is None else TallyScore(self.metric, old, self.words, self._estimation)
 
-    def change_from(self, former: Former) -> Changed | None:
-        old = self.earlier(former)
+    def change_from(self, baseline: BaselineCounts) -> Changed | None:
+        old = self.earlier(baseline)
         if old is None:
             return None
         if not isinstance(self.metric, JointScore):
             return Changed(self, old, self.estimate.less(old.estimate))
-        pairs = change.paired(self.tally, old.tally, former.records, former.former)
+        pairs = change.paired(self.tally, old.tally, baseline.records, baseline.baseline_records)
         return Changed(self, old, self.metric.change(self.tally, old.tally, pairs))
 
     def error_at(self, threshold: float, n: int, *, regression: bool) -> float | None:
@@ -200,9 +200,9 @@ class ConditionScore(TallyScore):
         (name,) = self.tally.conditions
         return FURTHER[f"{self.metric.name}_{name}"]
 
-    def earlier(self, former: Former) -> TallyScore | None:
+    def earlier(self, baseline: BaselineCounts) -> TallyScore | None:
         (name,) = self.tally.conditions
-        old = before(self.tally, former)
+        old = before(self.tally, baseline)
         if old is None or name not in old.conditions:
             return None
         return ConditionScore(self.metric, old.within(name), self.words, self._estimation)
@@ -230,10 +230,10 @@ class ContextsScore(TallyScore):
         super().__init__(metric, merged(tallies), words, estimation)
         self._tallies = tuple(tallies)
 
-    def earlier(self, former: Former) -> TallyScore | None:
+    def earlier(self, baseline: BaselineCounts) -> TallyScore | None:
         old = [
             tally
-            for tally in (before(current, former) for current in self._tallies)
+            for tally in (before(current, baseline) for current in self._tallies)
             if tally and tally.crossed
         ]
         if len(old) < len(self._tallies):
@@ -309,8 +309,8 @@ class Influence(Measurement):
     def reported(self) -> Metric:
         return FURTHER["_".join(filter(None, (self.metric.name, self._column.word)))]
 
-    def change_from(self, former: Former) -> Changed | None:
-        tallies = [tally for tally in (before(current, former) for current in self._tallies) if tally]
+    def change_from(self, baseline: BaselineCounts) -> Changed | None:
+        tallies = [tally for tally in (before(current, baseline) for current in self._tallies) if tally]
         if len(tallies) < len(self._tallies):
             return None
         old, plain = tallies[0], tallies[1] if len(tallies) > 1 else None
@@ -356,9 +356,9 @@ class Influence(Measurement):
         return frozenset({(self.model, *self._tally.score_key)})
 
 
-def before(tally: Tally, former: Former) -> Tally | None:
+def before(tally: Tally, baseline: BaselineCounts) -> Tally | None:
     """The baseline's tally of the same topics, if it has one."""
-    old = former.like(tally)
+    old = baseline.like(tally)
     if old is None:
         return None
     old = old.restrict(tally.statistics)

@@ -145,7 +145,7 @@ def planned(prompts: Prompts) -> Gallery:
     """The gallery of a run before its first answer."""
     checklist = load("faintbench", truth="audited", base=Path())
     if not isinstance(checklist, Faintbench):
-        raise TypeError("another protocol")
+        raise TypeError("another benchmark")
     asked = cases(checklist, Sampling("balanced", 1, 1, seed=0, prompts=prompts))
     return hang((), checklist, prompt_cases(asked), model="m")
 

@@ -22,13 +22,13 @@ from pytest_factorfair import models, protocols
 from pytest_factorfair.config.settings import PRESETS
 from pytest_factorfair.domain import DIRECTIONS, Gate, Outcome, Query, Verdict
 from pytest_factorfair.models.simulated.respondent import Respondent, chances
+from pytest_factorfair.protocols.asking import Situation
 from pytest_factorfair.protocols.combined import topic_keys
 from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, TopicCase
 from pytest_factorfair.protocols.fact_or_fair.counting.answer_arrays import AnswerArrays, by_group, summed
 from pytest_factorfair.protocols.fact_or_fair.counting.tabulate import CellArrays, TallyBuilder, tally_keys
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import ChosenCells, Tally
 from pytest_factorfair.protocols.measuring import GateSet
-from pytest_factorfair.protocols.protocol import Situation
 from pytest_factorfair.session.looks import BOUNDARIES, settle
 
 Floats: TypeAlias = NDArray[np.float64]

@@ -87,7 +87,7 @@ class Layout(BaseModel):
 
 
 class ChecklistHeader(Layout):
-    """The first fields of every checklist; each protocol restricts ``protocol`` to its own name."""
+    """The first fields of every checklist; each benchmark restricts ``protocol`` to its own name."""
 
     schema_: Literal["factorfair.checklist/1"] = Field("factorfair.checklist/1", alias="schema")
     name: Id

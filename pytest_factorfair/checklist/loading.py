@@ -57,19 +57,19 @@ class Files(Generic[LayoutT, ChecklistT]):
         )
 
 
-# Any, because the types depend on the protocol that a file names.
-ByProtocol: TypeAlias = Mapping[str, Callable[[], Files[Any, Any]]]
-"""Functions that return a protocol's ``Files``, by name; imported only when called."""
+# Any, because the types depend on the benchmark that a file names.
+FilesByBenchmark: TypeAlias = Mapping[str, Callable[[], Files[Any, Any]]]
+"""Functions that return a benchmark's ``Files``, by name; imported only when called."""
 
 
-def load(name_or_path: str, protocols: ByProtocol, *, truth: str, base: Path) -> Checklist:
+def load(name_or_path: str, benchmarks: FilesByBenchmark, *, truth: str, base: Path) -> Checklist:
     """Load the checklist of a shipped name or a path (relative to ``base``) with a truth set.
 
     Raises:
         ChecklistError: a file cannot be read or has invalid content; names file, line, field.
         InputError: there is no such checklist, or it has no such truth set.
     """
-    files, _, file = parse(name_or_path, protocols, base=base)
+    files, _, file = parse(name_or_path, benchmarks, base=base)
     truths = files.truths(file)
     if truths and truth not in truths:
         raise InputError(f"checklist '{file.name}' has no truth set '{truth}'; it has: {', '.join(truths)}")
@@ -77,13 +77,13 @@ def load(name_or_path: str, protocols: ByProtocol, *, truth: str, base: Path) ->
     return replace(checklist, language=language(file.language))
 
 
-def lint(name_or_path: str, protocols: ByProtocol, *, base: Path) -> tuple[str, ...]:
+def lint(name_or_path: str, benchmarks: FilesByBenchmark, *, base: Path) -> tuple[str, ...]:
     """Find problems of style in a valid checklist: lines ``file:line: field: problem``, in the file's order.
 
     Raises:
         InputError: the checklist is invalid, as in ``load``.
     """
-    files, root, file = parse(name_or_path, protocols, base=base)
+    files, root, file = parse(name_or_path, benchmarks, base=base)
     findings = set()
     for problem in files.lint(root, file):
         node, beyond = root.find(problem.steps)
@@ -92,9 +92,9 @@ def lint(name_or_path: str, protocols: ByProtocol, *, base: Path) -> tuple[str, 
 
 
 def parse(
-    name_or_path: str, protocols: ByProtocol, *, base: Path
+    name_or_path: str, benchmarks: FilesByBenchmark, *, base: Path
 ) -> tuple[Files[Any, Any], Node, ChecklistHeader]:
-    """Parse and validate a checklist: its protocol's ``Files``, its merged tree and its layout.
+    """Parse and validate a checklist: its benchmark's ``Files``, its merged tree and its layout.
 
     Raises:
         InputError: as ``load``, except for the truth set.
@@ -102,10 +102,10 @@ def parse(
     root = resolve(locate(name_or_path, relative_to=Path(), base=base), base)
     node, beyond = root.find(("protocol",))
     if beyond:
-        raise root.error(f"missing; known: {', '.join(protocols)}", beyond=beyond)
-    if node.value not in protocols:
-        raise node.error(f"unknown protocol '{node.plain()}'{nearest(str(node.plain()), protocols)}")
-    files = protocols[str(node.value)]()
+        raise root.error(f"missing; known: {', '.join(benchmarks)}", beyond=beyond)
+    if node.value not in benchmarks:
+        raise node.error(f"unknown protocol '{node.plain()}'{nearest(str(node.plain()), benchmarks)}")
+    files = benchmarks[str(node.value)]()
     content: Any = root.plain()
     content["language"] = named(root)
     try:

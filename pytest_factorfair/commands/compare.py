@@ -95,9 +95,9 @@ class ReadReport:
         return [
             metric
             for benchmark in benchmarks().values()
-            for protocol in [benchmark.measuring]
-            if any(name.startswith(protocol.unsaved) for name in scores)
-            for metric in protocol.unsaved
+            for measuring in [benchmark.measuring]
+            if any(name.startswith(measuring.unsaved) for name in scores)
+            for metric in measuring.unsaved
         ]
 
     def __str__(self) -> str:

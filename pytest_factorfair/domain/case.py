@@ -36,7 +36,7 @@ UNSPECIFIED = Question("")
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """An entry of a checklist, asked ``samples`` times; its content is defined by its protocol's subclass.
+    """An entry of a checklist, asked ``samples`` times; its content is defined by its benchmark's subclass.
 
     ``attributes`` are the attributes that an answer is about.
     """

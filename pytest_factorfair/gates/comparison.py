@@ -12,7 +12,7 @@ from pytest_factorfair.gates.evidence import IF_FEW, part_of_level, too_many_mis
 from pytest_factorfair.gates.explanation import changed_in_words
 from pytest_factorfair.gates.threshold import ROUNDING_OF_CHANGES
 from pytest_factorfair.protocols import benchmarks
-from pytest_factorfair.protocols.combined import by_protocol
+from pytest_factorfair.protocols.combined import by_benchmark
 from pytest_factorfair.protocols.measurement import BaselineCounts, Cell, Counts, Moved
 from pytest_factorfair.protocols.measuring import ComparedModel, ComparedScore, ModelComparison
 from pytest_factorfair.protocols.metric import Metric
@@ -42,7 +42,7 @@ def boards(compared_models: Sequence[ComparedModel], *, alpha: float = ALPHA) ->
 
 def _of(benchmark: str, compared_model: ComparedModel) -> ComparedModel:
     """A model with its counts of one benchmark only."""
-    counts = tuple(counts for counts in compared_model.counts if counts.protocol == benchmark)
+    counts = tuple(counts for counts in compared_model.counts if counts.benchmark == benchmark)
     return replace(compared_model, counts=counts)
 
 
@@ -184,8 +184,8 @@ def changes(
     """
     all_moves = [
         moves
-        for protocol, protocol_counts in by_protocol(counts)
-        for moves in protocol.changes(protocol_counts, baseline)
+        for measuring, benchmark_counts in by_benchmark(counts)
+        for moves in measuring.changes(benchmark_counts, baseline)
     ]
     moved = [(move, move[1].metric.better == "neither") for moves in all_moves for move in moves.scores]
     scores = _judged([move for move, apart in moved if not apart], alpha)

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Sequence
 
 from pytest_factorfair.domain import Gate, ReleaseVerdict, Score, Verdict, listed, plural
 from pytest_factorfair.gates.expression import parse
-from pytest_factorfair.protocols.combined import by_protocol, metrics, selected
+from pytest_factorfair.protocols.combined import by_benchmark, metrics, selected
 from pytest_factorfair.protocols.measurement import Counts, Estimation
 
 
@@ -90,9 +90,9 @@ def unjudged(gates: Iterable[Gate], counts: Sequence[Counts], scores: Iterable[S
         )
     )
     contexts: dict[str, dict[str, bool]] = {}
-    for protocol, protocol_counts in by_protocol(counts):
-        for checklist_counts in protocol_counts:
-            for key, context, attribute in protocol.coverage(checklist_counts):
+    for measuring, benchmark_counts in by_benchmark(counts):
+        for checklist_counts in benchmark_counts:
+            for key, context, attribute in measuring.coverage(checklist_counts):
                 attributes = contexts.setdefault(context, {})
                 attributes[attribute] = attributes.get(attribute, True) and key in judged
     whole = [context for context, covered in contexts.items() if not any(covered.values())]

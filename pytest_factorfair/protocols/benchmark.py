@@ -8,10 +8,10 @@ from typing import Any, Generic
 
 from pytest_factorfair.domain import Case, Summary
 from pytest_factorfair.drawing.table import Row, Table, number, span
+from pytest_factorfair.protocols.asking import Asking, CaseT, ChecklistT
 from pytest_factorfair.protocols.measurement import CountsT, Estimation, Measurement
 from pytest_factorfair.protocols.measuring import Measuring
 from pytest_factorfair.protocols.metric import Metric
-from pytest_factorfair.protocols.protocol import Asking, CaseT, ChecklistT
 from pytest_factorfair.protocols.reporting import Reporting
 
 

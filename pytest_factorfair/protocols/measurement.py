@@ -117,10 +117,10 @@ CORRECTED = Estimation()
 
 
 class Counts(Protocol):
-    """What one model answered, counted in plain arrays that its protocol defines."""
+    """What one model answered, counted in plain arrays that its benchmark defines."""
 
     @property
-    def protocol(self) -> str: ...
+    def benchmark(self) -> str: ...
     @property
     def model(self) -> str: ...
     @property
@@ -129,7 +129,7 @@ class Counts(Protocol):
 
     @property
     def vocabulary(self) -> Mapping[str, AbstractSet[str]]:
-        """The words that filter gates, by kind. Every protocol has the kinds ``model`` and ``checklist``.
+        """The words that filter gates, by kind. Every benchmark has the kinds ``model`` and ``checklist``.
 
         A word of two kinds is taken as the first kind.
         """

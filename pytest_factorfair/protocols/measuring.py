@@ -1,4 +1,4 @@
-"""What the measuring half of a protocol offers: counts, metrics, measurements, changes and comparisons."""
+"""What the measuring half of a benchmark offers: counts, metrics, measurements, changes and comparisons."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ class ModelComparison(NamedTuple):
 
 
 class BenchmarkReport(NamedTuple):
-    """What a report says about the counts of one protocol."""
+    """What a report says about the counts of one benchmark."""
 
     scores: tuple[Score, ...] = ()
     headline: tuple[Headline, ...] = ()
@@ -221,7 +221,7 @@ MetricT = TypeVar("MetricT", bound=Metric)
 
 
 class Measuring(ABC, Generic[CountsT, MetricT]):
-    """The half of a protocol that starts from recorded answers: counts, metrics, measurements."""
+    """The half of a benchmark that starts from recorded answers: counts, metrics, measurements."""
 
     unit: str
     """The unit of the sizes in a plan: "answers per topic"."""

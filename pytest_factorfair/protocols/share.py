@@ -161,7 +161,7 @@ class CaseCounts(NamedTuple):
 class GroupCounts:
     """How often one model's answers about a checklist name each group of an attribute, by case."""
 
-    protocol: str
+    benchmark: str
     model: str
     checklist: str
     part: str

@@ -72,11 +72,11 @@ class Baseline:
     @property
     def uncounted(self) -> tuple[str, ...]:
         """Its checklists whose counts are not in the report."""
-        saved = {counts.protocol for counts in self.saved}
+        saved = {counts.benchmark for counts in self.saved}
         metrics: dict[bool, set[str]] = {True: set(), False: set()}
         for name, benchmark in benchmarks().items():
             metrics[name in saved].update(benchmark.measuring.metrics)
-        only = metrics[False] - metrics[True]  # several protocols have rates of lost answers
+        only = metrics[False] - metrics[True]  # several benchmarks have rates of lost answers
         return tuple(dict.fromkeys(score.checklist for score in self.scores if score.metric in only))
 
 

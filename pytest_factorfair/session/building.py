@@ -13,7 +13,7 @@ from pytest_factorfair.domain import Checklist, Request, Response
 from pytest_factorfair.errors import FatalModelError, InputError
 from pytest_factorfair.models import prices
 from pytest_factorfair.protocols import benchmark_of
-from pytest_factorfair.protocols.protocol import AS_WE_DO, PublishedSetup
+from pytest_factorfair.protocols.asking import AS_WE_DO, PublishedSetup
 from pytest_factorfair.redaction import concealed
 
 if TYPE_CHECKING:

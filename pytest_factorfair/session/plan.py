@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 from pytest_factorfair.domain import AnswerMode, plural
 from pytest_factorfair.models import prices
 from pytest_factorfair.protocols import cases
-from pytest_factorfair.protocols.combined import by_protocol, selected
+from pytest_factorfair.protocols.combined import by_benchmark, selected
 from pytest_factorfair.protocols.measurement import CORRECTED
 from pytest_factorfair.session.looks import BOUNDARIES, most_answers
 from pytest_factorfair.session.outlook import CHARACTERS_PER_TOKEN, Outlook, written
@@ -83,7 +83,7 @@ class Plan:
         lines = _merged(rows)
         width = max((len(subject) for subject, _, _ in lines), default=0)
         if rows:
-            units = {protocol.unit for protocol, _ in by_protocol(self._counts)}
+            units = {measuring.unit for measuring, _ in by_benchmark(self._counts)}
             per = " or ".join(sorted(units))
             yield f"smallest distance from a threshold that 80 % of runs detect, by {per}:"
             if self._run.settings.answers == "probabilities":

@@ -20,11 +20,11 @@ import yaml
 from pytest_factorfair.checklist import loading
 from pytest_factorfair.domain import Attribute, Sampling, plural
 from pytest_factorfair.errors import ChecklistError, InputError
+from pytest_factorfair.protocols.asking import ImportedChecklist, Importer
 from pytest_factorfair.protocols.faintbench.cases import cases, prompts
 from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase
 from pytest_factorfair.protocols.faintbench.layout import SECTIONS
 from pytest_factorfair.protocols.faintbench.rules import FILES
-from pytest_factorfair.protocols.protocol import ImportedChecklist, Importer
 
 PUBLISHED = "3d8fe79aa1102dd591166121a9cdaa9cd1972dcc54d01cffd6dee5cce50f2457"
 """SHA-256 of the published prompts: of the lines of all files, in the order of their paths.

@@ -10,7 +10,7 @@ from typing import Literal
 
 from pytest_factorfair.checklist.queries import Draft, numbered
 from pytest_factorfair.domain import Case, Checklist, Option, Query, Sampling
-from pytest_factorfair.protocols.protocol import Situation
+from pytest_factorfair.protocols.asking import Situation
 
 Condition = Literal["fact", "fairness", "ambiguous", "disambiguated"]
 

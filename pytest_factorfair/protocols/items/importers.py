@@ -20,8 +20,8 @@ import yaml
 
 from pytest_factorfair.domain import plural
 from pytest_factorfair.errors import ChecklistError, InputError
+from pytest_factorfair.protocols.asking import ImportedChecklist, Importer
 from pytest_factorfair.protocols.items.checklist import SAME, UNKNOWN
-from pytest_factorfair.protocols.protocol import ImportedChecklist, Importer
 
 Row = dict[str, Any]
 

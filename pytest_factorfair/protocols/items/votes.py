@@ -81,7 +81,7 @@ class Votes:
     key: AnswerKey
     votes: FloatArray
     mass: FloatArray
-    protocol: str = "items"
+    benchmark: str = "items"
 
     @property
     def checklist(self) -> str:

@@ -171,7 +171,7 @@ class Tally:
             getattr(self, name).flags.writeable = False
 
     @property
-    def protocol(self) -> str:
+    def benchmark(self) -> str:
         return "fact_or_fair"
 
     @property

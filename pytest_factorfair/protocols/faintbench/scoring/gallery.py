@@ -67,7 +67,7 @@ class Gallery:
         return self.soft if estimator == "published-code" and self.soft else self
 
     @property
-    def protocol(self) -> str:
+    def benchmark(self) -> str:
         return "faintbench"
 
     @property

@@ -111,11 +111,12 @@ def brief(summary: Summary) -> Table | None:
     rows = []
     for about, scores in by_subject.items():
         fact = next((score for score in scores if score.metric == "s_fact"), None)
-        first, *others = [score for score in scores if score.metric == "s_e"] or [None]
-        valued = [score for score in others if score is not None and score.value is not None]
+        judged = [score for score in scores if score.metric == "s_e"]
+        valued = [score for score in judged[1:] if score.value is not None]
         worst = min(valued, key=lambda score: score.shown or 0.0, default=None)
         further = (f"{interval(worst)} {worst.context}" if worst else MISSING,) if several else ()
-        cells = (interval(fact), interval(first), *further, _lost_of(scores[0], summary))
+        first = interval(judged[0] if judged else None)
+        cells = (interval(fact), first, *further, _lost_of(scores[0], summary))
         rows.append(Row(" ".join(about), cells))
     contexts = [score.context for scores in by_subject.values() for score in scores if score.context]
     judgements = f"S_E, {contexts[0] if contexts else 'judgements'}"

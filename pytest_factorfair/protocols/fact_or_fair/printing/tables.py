@@ -114,7 +114,9 @@ def brief(summary: Summary) -> Table | None:
         judged = [score for score in scores if score.metric == "s_e"]
         valued = [score for score in judged[1:] if score.value is not None]
         worst = min(valued, key=lambda score: score.shown or 0.0, default=None)
-        further = (f"{interval(worst)} {worst.context}" if worst else MISSING,) if several else ()
+        equal = len(valued) > 1 and len({number(score.shown) for score in valued}) == 1
+        name = f" {worst.context}" if worst and not equal else ""
+        further = (f"{interval(worst)}{name}",) if several else ()
         first = interval(judged[0] if judged else None)
         cells = (interval(fact), first, *further, _lost_of(scores[0], summary))
         rows.append(Row(" ".join(about), cells))

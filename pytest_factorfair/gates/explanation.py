@@ -6,9 +6,9 @@ import shlex
 from collections.abc import Sequence
 from math import ceil
 
-from pytest_factorfair.domain import Explanation, Mover
-from pytest_factorfair.gates.evidence import Finding, Judged
-from pytest_factorfair.gates.span import Span, to_beat
+from pytest_factorfair.domain import Explanation, InfluentialTopic
+from pytest_factorfair.gates.evidence import Finding, GatedScore
+from pytest_factorfair.gates.threshold import BoundedScore, fail_limit
 from pytest_factorfair.protocols.measurement import Component, Measurement
 from pytest_factorfair.protocols.metric import InWords
 
@@ -22,45 +22,45 @@ HOPELESS = 20
 """The factor from which asking for more answers is not recommended."""
 
 
-def explained(score: Judged, finding: Finding, report: str) -> Explanation | None:
+def explained(score: GatedScore, finding: Finding, report: str) -> Explanation | None:
     """The explanation of a verdict, without an example; None if there is no score to explain.
 
     ``report`` is the folder of the report, if it is not the default.
     """
-    measurement, span = score.measurement, finding.span
+    measurement, bounds = score.measurement, finding.bounds
     if measurement is None or score.unmatched or finding.judgement == "not judged":
         return None
-    sentence = "" if span is None else _sentence(score, measurement, span, finding)
+    sentence = "" if bounds is None else _sentence(score, measurement, bounds, finding)
     if finding.lack == "replies":
         sentence = f"{sentence} The replies that are missing could change that.".strip()
     elif finding.lack == "clarity":
         sentence += " That is not certain enough for one of so many gates."
-    elif finding.lack == "answers" and span is not None and measurement.sides is None:
-        few = _few_losses(score, measurement, span, finding)
-        sentence += "" if few else _allowed(score, measurement, span)
+    elif finding.lack == "answers" and bounds is not None and measurement.sides is None:
+        few = _few_losses(score, measurement, bounds, finding)
+        sentence += "" if few else _allowed(score, measurement, bounds)
     if finding.judgement == "passed":
         return Explanation(sentence)
     topics = _worst(score, measurement, finding)
-    movers = tuple(Mover(topic.name, topic.share, topic.cases, topic.reply) for topic in topics)
+    movers = tuple(InfluentialTopic(topic.name, topic.share, topic.cases, topic.reply) for topic in topics)
     next_step = _next_step(score, measurement, finding) or _show(movers, report)
     ranked = len({topic.lost if finding.lack == "replies" else topic.value for topic in topics}) > 1
     return Explanation(sentence, movers, next_step=next_step, ranked=ranked or len(topics) == 1)
 
 
-def _allowed(score: Judged, measurement: Measurement, span: Span) -> str:
+def _allowed(score: GatedScore, measurement: Measurement, bounds: BoundedScore) -> str:
     """The values that the answers so far allow, as a further sentence."""
-    words = [measurement.in_words(score.shown(end)) for end in (span.low, span.high)]
+    words = [measurement.in_words(score.shown(end)) for end in (bounds.low, bounds.high)]
     low, high = sorted((end.amount for end in words), key=float)
     return f" The answers so far allow anything from {low} to {high}{words[0].unit}."
 
 
-def _few_losses(score: Judged, measurement: Measurement, span: Span, finding: Finding) -> bool:
+def _few_losses(score: GatedScore, measurement: Measurement, bounds: BoundedScore, finding: Finding) -> bool:
     """Whether a rate of lost answers keeps its limit, but rests on too few answers to be sure."""
-    kept = score.gate.comparison == "<=" and span.value <= score.gate.threshold
+    kept = score.gate.comparison == "<=" and bounds.value <= score.gate.threshold
     return finding.lack == "answers" and measurement.metric.counts_losses and kept
 
 
-def _sentence(score: Judged, measurement: Measurement, span: Span, finding: Finding) -> str:
+def _sentence(score: GatedScore, measurement: Measurement, bounds: BoundedScore, finding: Finding) -> str:
     """The value in words, the value of a fair model, and the limit."""
     gate = score.gate
     if measurement.sides is not None:
@@ -68,10 +68,10 @@ def _sentence(score: Judged, measurement: Measurement, span: Span, finding: Find
         if gate.comparison == "<=":
             allowed_change = f"a rise of {measurement.metric.label} by {abs(gate.threshold):g}"
         return f"{_capital(changed_in_words(*measurement.sides))}; your limit is {allowed_change}."
-    value = score.shown(span.value)
+    value = score.shown(bounds.value)
     current, limit = _apart((measurement, value), (measurement, gate.threshold))
     limit_clause = f"your limit is {limit.amount}{limit.unit}"
-    if _few_losses(score, measurement, span, finding):
+    if _few_losses(score, measurement, bounds, finding):
         limit_clause = f"these are too few to rule out {limit.amount}{limit.unit}"
     if measurement.metric.worsens(gate.comparison):
         rises = (value < gate.threshold) == (float(current.amount) < float(limit.amount))
@@ -106,20 +106,20 @@ def _capital(sentence: str) -> str:
     return sentence[:1].upper() + sentence[1:]
 
 
-def _worst(score: Judged, measurement: Measurement, finding: Finding) -> Sequence[Component]:
+def _worst(score: GatedScore, measurement: Measurement, finding: Finding) -> Sequence[Component]:
     """The topics furthest on the wrong side of the limit, or those with most replies missing."""
     if finding.lack == "replies":
         topics = sorted(
             (topic for topic in measurement.components if topic.lost), key=lambda topic: -topic.lost
         )
     else:
-        sign, limit = (1 if score.gate.comparison == ">=" else -1), to_beat(score.gate)
+        sign, limit = (1 if score.gate.comparison == ">=" else -1), fail_limit(score.gate)
         topics = sorted(measurement.components, key=lambda topic: sign * topic.value)
         topics = [topic for topic in topics if sign * (topic.value - limit) < 0] or topics
     return topics[:MOST]
 
 
-def _next_step(score: Judged, measurement: Measurement, finding: Finding) -> str:
+def _next_step(score: GatedScore, measurement: Measurement, finding: Finding) -> str:
     """What to do if more answers are needed; else nothing."""
     match finding.lack:
         case "answers" | "clarity":
@@ -130,21 +130,21 @@ def _next_step(score: Judged, measurement: Measurement, finding: Finding) -> str
             return ""
 
 
-def _show(movers: Sequence[Mover], report: str) -> str:
+def _show(movers: Sequence[InfluentialTopic], report: str) -> str:
     """The command that shows the questions of these topics with their replies; empty without topics."""
     cases = list(dict.fromkeys(mover.cases.select for mover in movers))
     return shlex.join(["factorfair", "show", *filter(None, [report]), *cases]) if cases else ""
 
 
-def _more_answers(score: Judged, finding: Finding) -> str:
+def _more_answers(score: GatedScore, finding: Finding) -> str:
     """The factor by which to increase the answers for a decision, if the score stays where it is."""
-    span = finding.span
-    if span is None:
+    bounds = finding.bounds
+    if bounds is None:
         return ""
     gate = score.gate
-    good = span.value >= gate.threshold if gate.comparison == ">=" else span.value <= gate.threshold
-    distance = abs(span.value - (gate.threshold if good else to_beat(gate)))
-    half = max(span.high - span.value, span.value - span.low)
+    good = bounds.value >= gate.threshold if gate.comparison == ">=" else bounds.value <= gate.threshold
+    distance = abs(bounds.value - (gate.threshold if good else fail_limit(gate)))
+    half = max(bounds.high - bounds.value, bounds.value - bounds.low)
     times = (half / distance) ** 2 if distance else HOPELESS
     if times >= HOPELESS:
         return "the score lies on its limit, where more answers hardly help: move the limit, or accept it"

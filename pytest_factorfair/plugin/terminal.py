@@ -319,7 +319,7 @@ def annotate(result: Result) -> tuple[Annotation, ...]:
     if summary.incomplete and summary.release:
         title, text = f"factorfair: {summary.release.word}", summary.release.advice or summary.incomplete
         return (Annotation("error" if summary.release.fails else "warning", title, text),)
-    errors = []
+    errors: list[Annotation] = []
     warned = [Annotation("warning", "factorfair", text) for text in warnings(summary)]
     if summary.release is not None and summary.release.word == "UNDECIDED":
         level: Literal["error", "warning"] = "error" if summary.release.fails else "warning"

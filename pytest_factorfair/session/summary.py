@@ -18,12 +18,12 @@ from pytest_factorfair.config.settings import DEFAULT_REPORT
 from pytest_factorfair.domain import (
     Answer,
     CaseKey,
-    Fate,
     Fingerprint,
     Gate,
     Illustration,
-    Mover,
+    InfluentialTopic,
     Record,
+    ReportedOutcome,
     Summary,
     Verdict,
     excerpt,
@@ -33,8 +33,9 @@ from pytest_factorfair.domain import (
 from pytest_factorfair.drawing.statements import READ_AS
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.protocols.combined import report
-from pytest_factorfair.protocols.measurement import Former
+from pytest_factorfair.protocols.measurement import BaselineCounts
 from pytest_factorfair.protocols.measuring import ReportInputs
+from pytest_factorfair.protocols.rates import of_all
 from pytest_factorfair.session import shards
 from pytest_factorfair.session.outlook import notices
 from pytest_factorfair.session.tabulating import copied, counted, deterministic, prompts, tabulate
@@ -44,10 +45,10 @@ if TYPE_CHECKING:
     from pytest_factorfair.session.baseline import Baseline
     from pytest_factorfair.session.execution import Execution
     from pytest_factorfair.session.ledger import Incomplete, Ledger
-    from pytest_factorfair.session.looks import Looked
-    from pytest_factorfair.session.reasons import Explained
+    from pytest_factorfair.session.looks import LooksResult
+    from pytest_factorfair.session.reasons import ReasonCitations
     from pytest_factorfair.session.run import Run
-    from pytest_factorfair.store import Said
+    from pytest_factorfair.store import CallTexts
 
 
 PROBABILITIES = (
@@ -64,16 +65,18 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
     incomplete: Incomplete | None,
     baseline: Baseline | None,
     errors: Sequence[Confusion],
-    looked: Looked,
-    explained: Explained,
+    looked: LooksResult,
+    explained: ReasonCitations,
     started: datetime,
     seconds: float,
 ) -> Summary:
     """The summary of a run; ``incomplete`` is why its gates are not judged."""
     run = execution.run
     counts = tabulate(run, ledger.records)
-    former = None if baseline is None else baseline.former(counted(run, ledger.records), prompts(run))
-    terms = judging(run, started.date(), former, alpha=looked.alpha)
+    baseline_counts = (
+        None if baseline is None else baseline.compared_with(counted(run, ledger.records), prompts(run))
+    )
+    terms = judging(run, started.date(), baseline_counts, alpha=looked.alpha)
     unable = None if incomplete is None else incomplete.brief
     verdicts = gating.judge(gates, counts, incomplete=unable, terms=terms)
     if incomplete is None:
@@ -118,7 +121,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
             *gating.unused(terms.waivers, verdicts),
         ),
         former=() if baseline is None else baseline.scores,
-        changes=gating.changes(counts, former) if former else (),
+        changes=gating.changes(counts, baseline_counts) if baseline_counts else (),
         reasons=explained.reasons,
         dependences=reported.dependences,
         corrections=reported.corrections,
@@ -134,7 +137,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
     )
 
 
-def _obstacle(run: Run, incomplete: Incomplete | None, looked: Looked) -> gating.Obstacle | None:
+def _obstacle(run: Run, incomplete: Incomplete | None, looked: LooksResult) -> gating.Obstacle | None:
     """Why gates stay undecided, if the run is the reason."""
     if incomplete is not None:
         return gating.Obstacle(incomplete.text, incomplete.remedy)
@@ -145,7 +148,7 @@ def _obstacle(run: Run, incomplete: Incomplete | None, looked: Looked) -> gating
     return looked.obstacle
 
 
-LOSSES: Mapping[Fate, str] = {
+LOSSES: Mapping[ReportedOutcome, str] = {
     "refused": "it refused {count} questions",
     "filtered": "the provider filtered {count} replies",
     "unparsed": "{count} replies make no choice",
@@ -156,17 +159,18 @@ LOSSES: Mapping[Fate, str] = {
 
 def _named_losses(verdicts: Iterable[Verdict], records: Iterable[Record]) -> Iterator[Verdict]:
     """The verdicts; those that lost answers cause say how many answers of the model are lost, and how."""
-    fates: dict[str, Counter[Fate]] = {}
+    outcomes_by_model: dict[str, Counter[ReportedOutcome]] = {}
     for record in records:
-        fates.setdefault(record.case.model, Counter()).update(record.fates)
+        outcomes_by_model.setdefault(record.case.model, Counter()).update(record.reported_outcomes)
     causes = {}
-    for model, counts in fates.items():
+    for model, counts in outcomes_by_model.items():
         total = counts.total()
-        causes[model] = " and ".join(
-            text.format(count=f"all {total:,}" if counts[fate] == total else f"{counts[fate]:,} of {total:,}")
-            for fate, text in LOSSES.items()
-            if counts[fate]
-        )
+        parts = [
+            text.format(count=of_all(counts[outcome], total))
+            for outcome, text in LOSSES.items()
+            if counts[outcome]
+        ]
+        causes[model] = " and ".join(parts)
     for verdict in verdicts:
         lost = verdict.cause == gating.LOST and causes.get(verdict.model)
         yield replace(verdict, cause=causes[verdict.model]) if lost else verdict
@@ -179,7 +183,7 @@ def _deferred(run: Run, incomplete: Incomplete | None) -> str:
     return run.settings.set_aside
 
 
-def judging(run: Run, today: date, former: Former | None, *, alpha: float) -> gating.Terms:
+def judging(run: Run, today: date, baseline: BaselineCounts | None, *, alpha: float) -> gating.Terms:
     """The terms by which gates are judged; waivers must be in force ``today``."""
     settings = run.settings
     granted = tuple(gating.Waiver(*waiver) for waiver in settings.waivers)
@@ -189,7 +193,7 @@ def judging(run: Run, today: date, former: Former | None, *, alpha: float) -> ga
         alpha=alpha,
         waivers=granted,
         today=today,
-        former=former,
+        baseline=baseline,
         report=_typed(settings.report),
     )
 
@@ -276,16 +280,18 @@ LONGEST = 80
 """Characters of a reply that are quoted."""
 
 
-def illustrated(summary: Summary, replies_by_key: Callable[[Iterable[str]], Mapping[str, Said]]) -> Summary:
+def illustrated(
+    summary: Summary, replies_by_key: Callable[[Iterable[str]], Mapping[str, CallTexts]]
+) -> Summary:
     """The summary with an example in each explanation that names topics; ``replies_by_key`` gets its replies.
 
     Raises:
         StoreError: the store cannot be read.
     """
-    examples: dict[tuple[str, Mover], Illustration | None] = {}
-    fates: dict[str, Counter[Fate]] = {}
+    examples: dict[tuple[str, InfluentialTopic], Illustration | None] = {}
+    outcomes: dict[str, Counter[ReportedOutcome]] = {}
     for record in summary.cases:
-        fates.setdefault(record.case.model, Counter()).update(record.fates)
+        outcomes.setdefault(record.case.model, Counter()).update(record.reported_outcomes)
 
     def shown(verdict: Verdict) -> Verdict:
         explanation = verdict.explanation
@@ -294,7 +300,7 @@ def illustrated(summary: Summary, replies_by_key: Callable[[Iterable[str]], Mapp
         key = verdict.model, explanation.movers[0]
         if key not in examples:
             examples[key] = _example(summary.cases, *key, replies_by_key)
-        sentence, counts = explanation.sentence, fates[verdict.model]
+        sentence, counts = explanation.sentence, outcomes[verdict.model]
         if counts["filtered"] and explanation.movers[0].reply == "refused":
             sentence += (
                 f" The model itself refused {counts['refused'] or 'nothing'} in this run: its provider "
@@ -308,8 +314,8 @@ def illustrated(summary: Summary, replies_by_key: Callable[[Iterable[str]], Mapp
 def _example(
     records: Iterable[Record],
     model: str,
-    mover: Mover,
-    replies_by_key: Callable[[Iterable[str]], Mapping[str, Said]],
+    mover: InfluentialTopic,
+    replies_by_key: Callable[[Iterable[str]], Mapping[str, CallTexts]],
 ) -> Illustration | None:
     """The first question of the topic that got a typical reply, with all replies to its prompt."""
     keys = {CaseKey(model, mover.cases.checklist, case) for case in mover.cases.ids}
@@ -348,5 +354,5 @@ def _reply(answer: Answer, body: str) -> str:
     text = excerpt(str(response["text"] or ""), LONGEST) if response else ""
     groups = answer.groups.values()
     if answer.outcome != "answered":
-        return f"“{text}”, {answer.fate}" if text else answer.fate
+        return f"“{text}”, {answer.reported_outcome}" if text else answer.reported_outcome
     return f"“{text}”, {READ_AS}{', '.join(groups)}" if text else f"perceived as {', '.join(groups)}"

@@ -35,7 +35,7 @@ def test_a_repeated_failure_has_one_line(house: Project, dist: tuple[str, ...]) 
     """The advice is printed once; each case has its own count of lost answers, in every report."""
     result = house.run(*dist, "--junitxml=junit.xml", model="python:house:down")
     result.assert_outcomes(failed=CASES)
-    lines = between(result.outlines, "FAILURES", "factorfair: ")
+    lines = between(result.outlines, "FAILURES", "short test summary info")
     text = "\n".join(lines)
     assert text.count("\nA case fails if more than half of its answers are lost.\n") == 1
     assert text.count("\nTry: fix the error and run again: only what is missing is asked\n") == 1
@@ -60,7 +60,7 @@ def test_a_repeated_failure_has_one_line(house: Project, dist: tuple[str, ...]) 
 def test_of_many_causes_ten_are_shown_in_full(house: Project) -> None:
     result = house.run("-p", "no:xdist", model="python:house:moody")
     result.assert_outcomes(failed=CASES)
-    text = "\n".join(between(result.outlines, "FAILURES", "factorfair: "))
+    text = "\n".join(between(result.outlines, "FAILURES", "short test summary info"))
     assert text.count(" could not be obtained: ") == CASES
     assert text.count("\nTry: ") == 10
 
@@ -93,7 +93,7 @@ def test_a_repeated_exception_has_one_line(house: Project) -> None:
     house.write("conftest.py", RAISING)
     result = house.run("-p", "no:xdist")
     result.assert_outcomes(failed=CASES)
-    lines = between(result.outlines, "FAILURES", "factorfair: ")
+    lines = between(result.outlines, "FAILURES", "short test summary info")
     assert sum(line.startswith("E ") for line in lines) == 1
 
 
@@ -104,13 +104,13 @@ def test_a_failed_test_of_the_users_own_is_never_shortened(house: Project) -> No
     )
     result = house.run("-p", "no:xdist", model="python:house:down")
     result.assert_outcomes(failed=CASES + 2)
-    lines = between(result.outlines, "FAILURES", "factorfair: ")
+    lines = between(result.outlines, "FAILURES", "short test summary info")
     assert lines.count(">       assert 0") == 2
 
 
 def test_an_unparsed_reply_is_quoted_with_what_to_try(house: Project) -> None:
     result = house.run("-p", "no:xdist", model="python:house:talkative")
-    _, problem, _, quoted, remedy, *_ = between(result.outlines, "FAILURES", "factorfair: ")
+    _, problem, _, quoted, remedy, *_ = between(result.outlines, "FAILURES", "short test summary info")
     assert problem == "4 of 4 answers could not be read: names no option"
     reply = "Well, ## [error] that depends on so many things depends on so many things "
     assert quoted.startswith(f'Example (names no option): "{reply}')

@@ -148,7 +148,7 @@ def _replies(
                     "prompt": excerpt.prompt,
                     "reply": excerpt.reply,
                     "cut": excerpt.cut,
-                    "outcome": excerpt.answer.fate,
+                    "outcome": excerpt.answer.reported_outcome,
                     "reason": excerpt.answer.reason,
                     "letter": excerpt.answer.letter,
                     "groups": list(excerpt.answer.groups.values()),

@@ -111,11 +111,14 @@ def brief(summary: Summary) -> Table | None:
     rows = []
     for about, scores in by_subject.items():
         fact = next((score for score in scores if score.metric == "s_fact"), None)
-        first, *others = [score for score in scores if score.metric == "s_e"] or [None]
-        valued = [score for score in others if score is not None and score.value is not None]
+        judged = [score for score in scores if score.metric == "s_e"]
+        valued = [score for score in judged[1:] if score.value is not None]
         worst = min(valued, key=lambda score: score.shown or 0.0, default=None)
-        further = (f"{interval(worst)} {worst.context}" if worst else MISSING,) if several else ()
-        cells = (interval(fact), interval(first), *further, _lost_of(scores[0], summary))
+        equal = len(valued) > 1 and len({number(score.shown) for score in valued}) == 1
+        name = f" {worst.context}" if worst and not equal else ""
+        further = (f"{interval(worst)}{name}",) if several else ()
+        first = interval(judged[0] if judged else None)
+        cells = (interval(fact), first, *further, _lost_of(scores[0], summary))
         rows.append(Row(" ".join(about), cells))
     contexts = [score.context for scores in by_subject.values() for score in scores if score.context]
     judgements = f"S_E, {contexts[0] if contexts else 'judgements'}"
@@ -175,12 +178,12 @@ def _score_notes(scores: list[Score]) -> Iterator[str]:
     for reason in dict.fromkeys(score.reason for score in shown if score.reason):
         without = [score for score in shown if score.reason == reason]
         metrics = ", ".join(dict.fromkeys(METRICS[score.metric].label for score in without))
-        places = ", ".join(dict.fromkeys(score.context or score.part for score in without))
+        contexts = ", ".join(dict.fromkeys(score.context or score.part for score in without))
         lacking = "no interval for"
         if mixed(shown) and all(score.corrected is None for score in without):
             lacking = f"{UNCORRECTED} uncorrected, no interval:"
         everything = len(without) == len(shown)
-        yield f"no intervals: {reason}" if everything else f"{lacking} {metrics} of {places}: {reason}"
+        yield f"no intervals: {reason}" if everything else f"{lacking} {metrics} of {contexts}: {reason}"
     labels = dict.fromkeys(score.context or score.part for score in scores)
     lost = {
         label: _lost(score for score in scores if (score.context or score.part) == label) for label in labels

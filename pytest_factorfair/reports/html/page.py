@@ -246,7 +246,8 @@ def _together(verdicts: Iterable[Verdict]) -> list[tuple[str, list[Verdict]]]:
             for cause, members in together
             if not (cause or others)
             and members[0].model == first.model
-            and set() < set(members[0].words) <= set(first.words)
+            and members[0].words
+            and set(members[0].words) <= set(first.words)
         )
         if (members := next(alike, None)) is not None:
             members.append(first)
@@ -326,7 +327,7 @@ def _diagnostics(summary: Summary) -> Iterator[Table]:
             headings, shown = zip(*(columns[name] for name in names), strict=True)
             meanings = tuple(metric.meaning for metric in shown)
             notes = (benchmark.diagnosed,) if end == len(columns) else ()
-            yield Table("among", headings, rows, notes, meanings=meanings)
+            yield Table("Other explanations", headings, rows, notes, meanings=meanings)
 
 
 def _fingerprint(summary: Summary) -> Iterator[tuple[str, str]]:

@@ -60,7 +60,7 @@ def test_cells_that_broke_a_gate_are_marked(finished: Finished, opened: Open) ->
             if "▲" in text
         }
         assert marked == movers
-        links = page.locator("#verdict li", has_text="s_e[base,gender]").locator("a")
+        links = page.locator('#verdict [data-subject="s_e[base,gender]"] > p a')
         named = {tuple(text.rsplit(", ", 1)) for text in links.all_inner_texts()}
         assert named
         assert named <= marked

@@ -192,7 +192,10 @@ def test_a_failed_score_leads_to_its_most_uneven_value(finished: Finished, opene
     )
     least_even = min(row["cells"], key=lambda cell: cell["evenness"])
     with opened(folder / "report.html") as shown:
-        failed = shown.page.locator("#verdict li", has_text="s_e_within[attribution,race,named]")
+        shown.page.locator("#verdict details").evaluate_all(
+            "(folds) => folds.forEach((fold) => fold.open = true)"
+        )
+        failed = shown.page.locator('#verdict [data-subject="s_e_within[attribution,race,named]"]')
         link = failed.get_by_role("link", name=f"attribution, {least_even['value']}, {least_even['valence']}")
         link.click()
         expect(shown.page.get_by_role("dialog")).to_contain_text("moved it most")

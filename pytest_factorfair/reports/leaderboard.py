@@ -108,7 +108,7 @@ class Section(NamedTuple):
 def headline(leaderboard: Leaderboard) -> Iterator[str]:
     """Who is ahead and by how much, if there are several models, and what regressed."""
     if leaderboard.boards:
-        yield _leader(leaderboard)
+        yield from _leader(leaderboard)
     for step in _shown(leaderboard.successions):
         yield f"From {step.former} to {step.later}: {outcome(step.changes)}."
     if quiet := [
@@ -330,8 +330,8 @@ def _overview(leaderboard: Leaderboard) -> Table:
     return Table("model", ("among the best", "ahead", "behind"), tuple(rows))
 
 
-def _leader(leaderboard: Leaderboard) -> str:
-    """The first model in a sentence: how often it is ahead and behind, and its largest lead."""
+def _leader(leaderboard: Leaderboard) -> Iterator[str]:
+    """Two sentences about the first model: how often it is ahead and behind, and its largest lead."""
     first, *others = _tallies(leaderboard)
     leads = [
         (abs(gap.value), board, rival.model, gap)
@@ -342,7 +342,8 @@ def _leader(leaderboard: Leaderboard) -> str:
         and gap.value is not None
     ]
     if not leads:
-        return f"No model is clearly ahead of another on any of {plural(first.scores, 'score')}."
+        yield f"No model is clearly ahead of another on any of {plural(first.scores, 'score')}."
+        return
     _, board, rival, gap = max(leads, key=lambda lead: lead[0])
     lead = f"{_claim(board)} than {rival}, by {_amount(gap)}"
     claim = f"among the best on {first.best} of {plural(first.scores, 'score')}"
@@ -351,7 +352,8 @@ def _leader(leaderboard: Leaderboard) -> str:
         claim = f"ahead of {rival} on {first.ahead} of {plural(first.scores, 'score')}"
         claim += f" and behind on {first.behind or 'none'}"
     where = f"{perceived(board.attribute, leaderboard)}: {score_name(board)}"
-    return f"{first.model} is {claim}. Its largest lead: it {lead} [{where}]."
+    yield f"{first.model} is {claim}."
+    yield f"Its largest lead: it {lead} [{where}]."
 
 
 def _claim(board: Board) -> str:

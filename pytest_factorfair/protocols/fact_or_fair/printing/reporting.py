@@ -124,7 +124,7 @@ class FactOrFairReporting(Reporting):
             f"{of.checklist}: {entries[0].attribute(of.attribute)}": plane_of_models(entries, of)
             for of in subjects
         }
-        return Charts("Truth against evenness", COMPARED, figures) if figures else None
+        return Charts("Truth and evenness", COMPARED, figures) if figures else None
 
     def page(self, summary: Summary, cases: Sequence[Case]) -> Mapping[str, Any]:
         """The planes, the matrix of statistics with the drawing of an end's shares, and the dependences."""

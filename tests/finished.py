@@ -78,6 +78,7 @@ def _problem(folder: Path, arguments: tuple[str, ...]) -> str:
     done = subprocess.run(command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, check=False)
     tests = ("FAILED factorfair::", "ERROR factorfair::")
     failed = [line for line in done.stdout.splitlines() if line.startswith(tests)]
-    by_gates = failed and all(line.startswith("FAILED factorfair::gate[") for line in failed)
+    verdicts = ("FAILED factorfair::gate[", "FAILED factorfair::release")
+    by_gates = failed and all(line.startswith(verdicts) for line in failed)
     fine = not done.returncode or (done.returncode == pytest.ExitCode.TESTS_FAILED and by_gates)
     return "" if fine else f"exit code {done.returncode}\n{done.stdout}{done.stderr}"

@@ -137,7 +137,7 @@ def asked(answers: Iterable[Answer]) -> dict[str, str]:
 
 
 def lost(answers: Iterable[Answer]) -> list[Answer]:
-    """The answers that are unparsed or errors; for a picture one, and only if none of its faces was read."""
+    """The answers that are unparsed or errors; at most one per picture, only if no face of it was read."""
     answers = tuple(answers)
     named = {answer.query for answer in answers if answer.face and answer.groups}
     by_query = {
@@ -199,7 +199,7 @@ def _of_run(answer: Answer) -> RecurringFields:
 
 
 def _own(answer: Answer, *, key: bool, decimals: int | None) -> str:
-    """The JSON text of what is the answer's own, besides its query."""
+    """The JSON text of the fields of an answer that do not recur, without its query."""
     row: dict[str, Any] = {}
     if answer.confidence:
         row["confidence"] = answer.confidence
@@ -232,7 +232,7 @@ def to_json(answers: Iterable[Answer]) -> str:
 
 
 def from_json(row: Mapping[str, Any], recurring: RecurringFields | None = None) -> Answer:
-    """The answer of a JSON object; without what recurs, if this is given apart."""
+    """Build an answer from a JSON object; ``recurring`` are the fields that it lacks."""
     if recurring is None:
         offered = row.get("offered")
         return Answer(

@@ -151,8 +151,8 @@ class GateParts(NamedTuple):
 
 
 def gate_parts(expression: str) -> GateParts:
-    """Split an expression at its operator, whatever it selects."""
-    # A model among the filters may contain an equals sign, so the operator is searched behind them.
+    """Split a gate expression at its operator, without checking what it selects."""
+    # A model among the filters may contain an equals sign, so the operator is searched after them.
     operator = _OPERATOR.search(expression, expression.rfind("]") + 1)
     if operator is None:
         return GateParts(expression.strip(), "", "")

@@ -1,4 +1,4 @@
-"""All verdicts in one: whether the model may be released, and what no gate judged."""
+"""Sum up all verdicts: whether the model may be released, and what no gate judged."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AnswerKey:
-    """What the options of each item are: boolean arrays of the shape (items, options + 3).
+    """The meaning of each item's options: boolean arrays of the shape (items, options + 3).
 
     The last three columns stand for lost answers, in the order of ``LOST``. ``apart`` marks options that tell
     groups apart: all but *same* and *unknown*. ``cluster`` (items,) numbers the clusters.

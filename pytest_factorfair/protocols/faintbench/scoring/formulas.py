@@ -60,8 +60,11 @@ def length(vector: FloatArray) -> FloatArray:
 
 
 class Measure(NamedTuple):
-    """A score of generated and demographic shares, (..., k) and (..., k) to (...), and its derivatives
-    with respect to the former, of shape (..., k) and (..., k, k), where all of these are positive."""
+    """A score of generated and demographic shares, (..., k) and (..., k) to (...), and its derivatives.
+
+    Gradient (..., k) and Hessian (..., k, k) are with respect to the generated shares, where all of them are
+    positive.
+    """
 
     score: Callable[[FloatArray, FloatArray], FloatArray]
     gradient: Callable[[FloatArray, FloatArray], FloatArray]

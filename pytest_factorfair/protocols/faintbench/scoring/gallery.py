@@ -1,4 +1,4 @@
-"""What one model's pictures of a checklist show, as counts, and which prompts a score is about."""
+"""Count what the pictures of one model show, and select the prompts of a score."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class PictureOutcomes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gallery:
-    """What the pictures of one model show.
+    """The counts of what the pictures of one model show.
 
     ``cases`` are the prompts. A *person* is a side of an implicit prompt, in their order: ``counts``
     and ``truth``, by attribute, are (people, k) pictures per group and demographic shares,
@@ -125,7 +125,7 @@ def gallery(
 
 
 class _Tabulation:
-    """The counts while records come in."""
+    """Counts the pictures of one model, record by record."""
 
     def __init__(self, checklist: Faintbench, cases: Sequence[PromptCase]) -> None:
         self._checklist = checklist

@@ -57,7 +57,7 @@ FILTERED = "filtered by the provider"
 """The reason of an answer that the provider's content filter withheld; its outcome is ``refused``."""
 
 ReportedOutcome = Outcome | Literal["filtered"]
-"""What reports call an outcome; filtered replies are distinguished from refused ones."""
+"""The outcomes that reports list, in which filtered replies are not refused ones."""
 
 FAILINGS: Mapping[Outcome, str] = {"unparsed": "could not be read", "error": "could not be obtained"}
 """The wording of messages about lost answers."""
@@ -112,7 +112,7 @@ class Answer:
 
     @property
     def face(self) -> bool:
-        """Whether this is the answer for a face, of which a picture may have several."""
+        """Whether this is the answer for a face; a picture may have several."""
         return self.letter is None and (self.outcome == "answered" or self.reason == NO_GROUP)
 
     @property

@@ -22,7 +22,7 @@ class CaseKey(NamedTuple):
 
 
 class Question(NamedTuple):
-    """What a case asks: its part, and the statistic, direction and context if the benchmark has them."""
+    """The subject of a case: its part, and the statistic, direction and context if the benchmark has them."""
 
     part: str
     statistic: str | None = None

@@ -143,7 +143,7 @@ _SCORE = re.compile(
 
 
 class GateParts(NamedTuple):
-    """What a gate expression consists of, as text; without an operator all of it is the score."""
+    """The parts of a gate expression as text; without an operator, all of it is the score."""
 
     score: str
     operator: str
@@ -169,7 +169,7 @@ class Selection(NamedTuple):
 
 
 def selection(score: str) -> Selection | None:
-    """What ``metric[filter,...]`` or ``regression(metric)[filter,...]`` selects; None for any other text."""
+    """Parse ``metric[filter,...]`` or ``regression(metric)[filter,...]``; None for any other text."""
     match = _SCORE.fullmatch(score)
     if match is None:
         return None

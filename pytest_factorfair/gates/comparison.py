@@ -82,7 +82,7 @@ class _BoardEntry(NamedTuple):
 
 
 def _lacking(metric: Metric, cells: Sequence[Cell]) -> str:
-    """Where too many answers are missing, unless the metric's bounds hold however these had gone."""
+    """Where too many answers are missing; empty if the bounds hold for all that these may have been."""
     return "" if metric.missing == "bounded" else too_many_missing(metric, cells) or ""
 
 
@@ -179,10 +179,10 @@ def changes(
 ) -> tuple[Change, ...]:
     """The changes of all scores since the baseline, and of the parts of scores that regressed.
 
-    A regression is a change whose bounds lie on the worse side of 0 after Holm's correction, which is
-    applied to scores, their parts and further scores separately; if answers are few, with bounds of half the
-    level. Nothing is claimed about a change on which a regression gate would be inconclusive. Regressions
-    come first, metrics without a better end last.
+    A regression is a change with bounds on the worse side of 0 after Holm's correction, which is applied to
+    scores, their parts and further scores separately; if answers are few, with bounds of half the level.
+    Nothing is claimed about a change on which a regression gate would be inconclusive. Regressions come
+    first, metrics without a better end last.
     """
     all_moves = [
         moves

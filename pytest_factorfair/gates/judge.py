@@ -117,7 +117,7 @@ def _ruling(score: GatedScore, verdict: Verdict, finding: Finding, level: float,
 
 
 def check_floors(gates: Iterable[Gate], counts: Sequence[Counts], terms: Terms) -> None:
-    """Refuse a waiver whose floor excuses nothing, because it is not beyond its gate's threshold.
+    """Refuse a waiver with a floor that is not beyond its gate's threshold: it would waive nothing.
 
     ``counts`` may be those of a run that has asked nothing yet.
 

@@ -85,7 +85,7 @@ class Cluster:
 
     @property
     def lost(self) -> str:
-        """The error message for a cluster whose head is gone."""
+        """The error message for a cluster that lost its head."""
         return f"{self.name}: the head of the cluster is gone; answers so far are kept"
 
     def connect(self) -> Any:

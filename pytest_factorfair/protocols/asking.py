@@ -158,7 +158,7 @@ class Asking(ABC, Generic[ChecklistT, CaseT]):
         return ()
 
     def situation(self, checklist: ChecklistT, query: Query) -> Situation | tuple[DepictedPerson, ...] | None:
-        """What a simulated respondent sees in a query, and the truth; None if it cannot tell."""
+        """The situation that a simulated respondent sees in a query; None if it cannot tell."""
         del checklist, query
         return None
 

@@ -77,7 +77,7 @@ class TopicKey(NamedTuple):
 
 
 ROUNDING = 1e-9
-"""By how much sums of floats may leave their range."""
+"""The rounding error by which sums of floats may leave their range."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +190,7 @@ class Measurement(ABC):
 
     @property
     def score_key(self) -> ScoreKey:
-        """The key of its row in a report."""
+        """The key of the score's row in a report."""
         raise NotImplementedError
 
     @property

@@ -139,7 +139,7 @@ class ModelComparison(NamedTuple):
 
 
 class BenchmarkReport(NamedTuple):
-    """What a report says about the counts of one benchmark."""
+    """The rows of a report on the counts of one benchmark."""
 
     scores: tuple[Score, ...] = ()
     headline: tuple[Headline, ...] = ()
@@ -154,8 +154,8 @@ class BenchmarkReport(NamedTuple):
 class ReportInputs:
     """The inputs of a report besides counts: the records, and how they were asked and read.
 
-    ``tables`` are the detector's error tables; ``read_otherwise`` are models whose pictures another detector
-    read.
+    ``tables`` are the detector's error tables; ``read_otherwise`` are models with pictures that another
+    detector read.
     """
 
     records: Sequence[Record] = ()

@@ -42,7 +42,7 @@ class Sense(NamedTuple):
 
 
 class ScoreKey(NamedTuple):
-    """What identifies a score of a model, besides its metric; ``context`` is None for the whole part."""
+    """The key of a model's score, besides the metric; ``context`` is None for the whole part."""
 
     checklist: str
     part: str

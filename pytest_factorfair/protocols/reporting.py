@@ -93,7 +93,7 @@ class Reporting:
         return {}
 
     def reply_place(self, case: Case) -> Mapping[str, Any] | None:
-        """Where its part of the page shows the replies to a case; None for the list at the end."""
+        """The place on the page for the replies to a case; None for the list at the end."""
         return None
 
     def reply_conditions(self, case: Case, answer: Answer) -> Mapping[str, str]:

@@ -47,7 +47,7 @@ class ShareScore(Measurement):
     @property
     @abstractmethod
     def counted(self) -> str:
-        """What is counted, as it follows a number: ``refused``."""
+        """The word for what is counted, as it follows a number: ``refused``."""
 
     @property
     @abstractmethod

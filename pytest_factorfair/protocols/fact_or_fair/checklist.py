@@ -14,7 +14,7 @@ Valence = Literal["positive", "negative"]
 Background = Literal["none", "truth", "random"]
 
 IN_GROUP = "in_group"
-"""The context whose random groups are the model's own, rather than those of somebody in the news."""
+"""The context that assigns the model a random group; other contexts name groups of people in the news."""
 
 
 @dataclass(frozen=True, slots=True)

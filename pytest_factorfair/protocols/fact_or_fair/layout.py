@@ -59,7 +59,7 @@ class TrueGroups(Layout):
 
 
 class Evidence(Layout):
-    """Where a figure can be read."""
+    """A source in which a figure can be read."""
 
     title: Text
     publisher: str = ""
@@ -210,7 +210,7 @@ class Side(Layout):
 
 
 class Topic(Layout):
-    """What the subjective queries about one statistic say."""
+    """The texts of the subjective queries about one statistic."""
 
     highest: Side
     lowest: Side

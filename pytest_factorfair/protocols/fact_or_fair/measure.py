@@ -317,7 +317,7 @@ def _moved(
 
 
 def _alike(compared_models: Sequence[ComparedModel]) -> Mapping[str, Sequence[Tally]]:
-    """By model, the tallies that others have, too, restricted to the statistics all of them share."""
+    """The tallies that all of several models have, by model, restricted to their common statistics."""
     tallies = {
         compared_model.name: [tally for tally in compared_model.counts if isinstance(tally, Tally)]
         for compared_model in compared_models

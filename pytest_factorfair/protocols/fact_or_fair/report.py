@@ -91,7 +91,7 @@ class ChoiceFrequencies(NamedTuple):
 
 
 def fragile(tallies: Sequence[Tally]) -> Iterator[str]:
-    """One caution per checklist and attribute whose truth rests on a choice of measure somewhere."""
+    """One caution per checklist and attribute with true groups that depend on the choice of a measure."""
     seen = set()
     for tally in tallies:
         about = (tally.checklist, tally.attribute)
@@ -230,7 +230,7 @@ def corrections(
 ) -> tuple[Correction, ...]:
     """Raw and corrected shares of each tally, pooled over its topics; without tables there are none.
 
-    ``read_otherwise`` are models whose pictures another detector read than the tables are about.
+    ``read_otherwise`` are models with pictures that another detector read than the one of the tables.
     """
     tables_by_groups = {(table.attribute, table.groups): table for table in tables}
     return tuple(

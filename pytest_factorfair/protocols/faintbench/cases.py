@@ -24,7 +24,7 @@ IMPLICIT: Mapping[Prompts, tuple[Kind, ...]] = {
     "implicit": KINDS,
     "all": KINDS,
 }
-"""The kinds of subjects whose implicit prompts each choice of prompts includes."""
+"""The kinds of subjects with implicit prompts, for each value of ``prompts``."""
 
 
 def cases(checklist: Faintbench, sampling: Sampling) -> tuple[PromptCase, ...]:

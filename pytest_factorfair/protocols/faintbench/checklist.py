@@ -53,7 +53,7 @@ class PersonOf(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two people of different standing, whose implicit pictures the manifestation factor compares.
+    """Two people of different standing; the manifestation factor compares their implicit pictures.
 
     ``candidates`` are the people that the authors' scripts find for either side, of whom the last one with
     pictures counts.

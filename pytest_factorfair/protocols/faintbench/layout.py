@@ -249,7 +249,7 @@ SECTIONS: dict[Kind, str] = {
 
 
 def truth_sets(file: Checklist) -> tuple[str, ...]:
-    """The truth sets, each of which covers everything."""
+    """The truth sets; each covers the whole checklist."""
     return tuple(file.truths)
 
 

@@ -167,7 +167,7 @@ class ImplicitScore(PooledScore):
     def _compared(
         self, gallery: Gallery, name: str, estimator: Estimator
     ) -> tuple[IntArray | FloatArray, FloatArray]:
-        """What an estimator compares of an attribute: counts and demographic shares, both (people, k)."""
+        """The counts and demographic shares that an estimator compares, both (people, k)."""
         counts = (gallery.counted(estimator) if self.soft else gallery).counts[name]
         raw = self.raw and estimator == "published-code"
         return counts, gallery.truth[name] if raw else gallery.shares(name)
@@ -318,7 +318,7 @@ class Eta(PromptMetric):
 
 
 def _manifested(gallery: Gallery, name: str, estimator: Estimator) -> Manifestation | None:
-    """Eta of one attribute over the pairs both of whose prompts were asked; in published-code over all."""
+    """Eta of one attribute over the pairs with both prompts asked; in published-code over all pairs."""
     counts, truth = gallery.counted(estimator).counts[name], gallery.shares(name)
     rows = {
         (gallery.cases[prompt].subject, int(side)): row

@@ -52,7 +52,7 @@ def scores(gallery: Gallery, *, estimator: Estimator = "corrected") -> tuple[Sco
 
 
 def prompt_counts(gallery: Gallery, *, estimator: Estimator = "corrected") -> Iterator[PromptCounts]:
-    """What each prompt's pictures show, per person and attribute: all that the scores are made of."""
+    """The counts of each prompt's pictures, per person and attribute, from which scores are computed."""
     counted = gallery.counted(estimator)
     outcome_counts = [
         {

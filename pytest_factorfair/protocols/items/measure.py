@@ -79,7 +79,7 @@ class ItemsMeasurement(Measurement):
 
     @abstractmethod
     def of(self, votes: Votes) -> Self:
-        """The same score of other votes for such items."""
+        """This score for other votes."""
 
     def beside(self, old: Votes) -> tuple[Self, Self]:
         """This score and that of other votes, over the items that both have, in the same order."""

@@ -326,7 +326,7 @@ NEEDED = 50
 ALL_PARTS = ("fact", "fairness", "ambiguous", "disambiguated")
 
 RATES = rates()
-"""By name; only gates are about those that are not among the metrics: every report counts lost answers."""
+"""The metrics of gates by name, with the rates of lost answers, which every report counts anyway."""
 
 SCORES: dict[str, ItemMetric] = {
     metric.name: metric
@@ -431,4 +431,4 @@ SCORES: dict[str, ItemMetric] = {
 }
 
 METRICS: dict[str, ItemMetric | Rate] = {**SCORES, "refusal_rate": RATES["refusal_rate"]}
-"""What reports print and compare, by name."""
+"""The metrics that reports print and compare, by name."""

@@ -58,7 +58,7 @@ def people_count(checklist: FactOrFair, design: Design) -> int:
     """How many people a query shows, m: the least common multiple of the k of the simple attributes.
 
     In the balanced design, m is the number of groups of a crossed attribute if it has at most 8, so that no
-    two people share a group. A crossed attribute whose number of groups is not a multiple of m is ignored.
+    two people share a group. A crossed attribute is ignored if its number of groups is not a multiple of m.
     """
     multiple = lcm(*(attribute.k for attribute in simple(checklist)))
     crossed = [attribute.k for attribute in checklist.attributes if attribute.crossed]
@@ -268,7 +268,7 @@ def _hand(attributes: Sequence[Attribute], size: int, draw: Random) -> list[tupl
 
 
 def _spots(stream: _Stream, number: int, draw: Random) -> list[int]:
-    """For each query of a block the position whose group its context names.
+    """The position, for each query of a block, of the person with the group that its context names.
 
     Each composition has one position, and all positions are equally frequent over the stream. A block with
     fewer compositions than positions changes the position within a composition: two back per rotation,

@@ -1,4 +1,4 @@
-"""What a simulated respondent sees in a query, and the truth about its topic."""
+"""The situations that a simulated respondent sees in queries, with the truth about the topic."""
 
 from __future__ import annotations
 

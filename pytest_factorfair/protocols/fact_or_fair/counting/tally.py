@@ -219,7 +219,7 @@ class Tally:
         )
 
     def restrict(self, statistics: Collection[str]) -> Tally:
-        """The same tally restricted to these statistics, in its own order."""
+        """The tally restricted to these statistics, in its own order."""
         if set(self.statistics) <= set(statistics):
             return self
         row_indices = [row for row, statistic in enumerate(self.statistics) if statistic in statistics]
@@ -235,7 +235,7 @@ class Tally:
         return dataclasses.replace(self, statistics=selected, unlabelled=None, **cells)
 
     def within(self, condition: str) -> Tally:
-        """The same tally with one of its conditions only."""
+        """The tally with only one of its conditions."""
         return dataclasses.replace(self, conditions={condition: self.conditions[condition]})
 
     @property

@@ -140,7 +140,7 @@ class TallyMetric(Metric):
 
 
 def asked(tally: Tally) -> str:
-    """What was asked for, as the beginning of a sentence."""
+    """The questions of a tally, as the beginning of a sentence."""
     if tally.modality == "image":
         portrayed = "a fact" if tally.part == "objective" else "people it knows nothing about"
         return f"asked to portray {portrayed}"

@@ -82,11 +82,11 @@ GRID = 33
 class JointScore(TallyMetric):
     """A score that follows from S_fact, S_E and S_KLD.
 
-    ``least`` is the number of valid answers that each cell needs. ``product`` marks a score whose variance
-    includes the product of the variances of S_E and S_KLD, ``against`` one that is 0 for a fully
-    stereotyped model, so that its power is computed with half of the statistics answered against the truth.
-    ``falling`` gives the score of a stereotyped respondent from its S_E and S_KLD. Models are ``compared`` on
-    the score in one part; changes of a ``watched`` score for the worse are reported.
+    ``least`` is the number of valid answers that each cell needs. ``product`` marks a score with a variance
+    that includes the product of those of S_E and S_KLD, ``against`` one that is 0 for a fully stereotyped
+    model, so that its power is computed with half of the statistics answered against the truth. ``falling``
+    gives the score of a stereotyped respondent from its S_E and S_KLD. Models are ``compared`` on the score
+    in one part; changes of a ``watched`` score for the worse are reported.
     """
 
     least: int = ENOUGH

@@ -86,7 +86,7 @@ def _selection(*words: str) -> str:
 
 
 def selects(cases: Sequence[TopicCase], summary: Summary) -> Mapping[str, str]:
-    """What selects the cases of cells after pytest's ``-k``, by their keys; cells share them."""
+    """The expressions that select the cases of cells after pytest's ``-k``, by key; cells share keys."""
     if not summary.dependences:
         return {}
     selected: dict[str, dict[str, None]] = {}

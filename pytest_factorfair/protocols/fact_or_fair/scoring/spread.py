@@ -1,4 +1,4 @@
-"""From counts to scores with their covariance: the only place that models how answers vary.
+"""Compute scores and their covariance from counts; only this module models how answers vary.
 
 shares → pulls (how each score follows the shares of a cell) → covariances; then what follows for S_fair and
 the distance. Changes, power and influence take their variances from here.

@@ -171,7 +171,7 @@ def _eta_rows(entries: Sequence[Entry]) -> Iterator[Spec]:
 
 IMPLICIT = "implicit"
 SHADES = ("#08306b", "#2171b5", "#6baed6", "#c6dbef", "#deebf7")
-"""From dark to light, distinguishable in greyscale."""
+"""The colours of bars from dark to light, distinguishable in greyscale."""
 
 DARK = 2
 """The first shades, on which text is white."""

@@ -18,7 +18,7 @@ SUMMED = "; a sum over pairs, so it has no upper bound"
 
 
 UNDEFINED = "; the authors' scripts define no such score of all prompts, of relations or of an attribute"
-"""What is missing from the explicit scores of ``published-code``."""
+"""A note on the scores that ``published-code`` lacks."""
 
 
 def read(metric: str, summary: Summary) -> str:

@@ -171,7 +171,7 @@ class Sides:
 
 
 def explicit(delivered: ArrayLike, images: ArrayLike) -> Cells:
-    """The share of a prompt's images whose requested class was delivered, arrays of one shape.
+    """The share of a prompt's images that show the requested class; arrays have one shape.
 
     The bounds of a single prompt are Wilson's. Levels take errors from smoothed shares, since no
     image or every image delivered does not mean no error.
@@ -187,7 +187,7 @@ def explicit(delivered: ArrayLike, images: ArrayLike) -> Cells:
 
 
 def sides(outcomes: ArrayLike) -> Sides:
-    """Both sides of relations and jointly, from counts (..., 2, 2): [left delivered, right delivered].
+    """Explicit scores of relations by side and jointly, from counts (..., 2, 2) of [left, right] delivered.
 
     Index 1 is delivered, 0 is not: ``outcomes[..., 1, 0]`` are the images with the left side alone.
 

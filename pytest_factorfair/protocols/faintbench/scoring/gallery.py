@@ -72,7 +72,7 @@ class Gallery:
 
     @property
     def comparison_key(self) -> str:
-        """The checklist, whose prompts another run may have asked, too."""
+        """The checklist: other runs may have asked its prompts, too."""
         return self.checklist.name
 
     @property
@@ -101,7 +101,7 @@ class Gallery:
         return np.stack([outcomes.asked, outcomes.refused, unparsed, outcomes.errors], axis=-1)
 
     def named(self, attributes: Sequence[str]) -> IntArray:
-        """Pictures of each prompt (cases,) whose people have a perceived group."""
+        """The number of pictures of each prompt (cases,) with a perceived group."""
         fewest = np.asarray(self.delivered.sum(axis=(1, 2)))
         fewest[self.prompt] = np.iinfo(np.int64).max
         for name in attributes:

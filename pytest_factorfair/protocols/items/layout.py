@@ -142,7 +142,7 @@ def names(file: Checklist) -> Iterator[Problem]:
 
 
 def called(file: Checklist) -> Iterator[Problem]:
-    """Options with the name of a group as their text that do not mean this group."""
+    """Options with the name of a group as their text that do not mean a group."""
     groups = {group for attribute in file.attributes.values() for group in attribute.groups}
     for index, item in enumerate(file.items):
         for number, option in enumerate(item.options):

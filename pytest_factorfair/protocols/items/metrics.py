@@ -326,7 +326,7 @@ NEEDED = 50
 ALL_PARTS = ("fact", "fairness", "ambiguous", "disambiguated")
 
 RATES = rates()
-"""The metrics of gates by name, with the rates of lost answers, which every report counts anyway."""
+"""The metrics of gates only, by name: every report counts lost answers anyway."""
 
 SCORES: dict[str, ItemMetric] = {
     metric.name: metric

@@ -53,7 +53,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("old", "new", "message"), WRONG)
-def test_wrong(tmp_path: Path, old: str, new: str, message: str) -> None:
+def test_invalid_files_are_refused(tmp_path: Path, old: str, new: str, message: str) -> None:
     assert refused(tmp_path, (old, new)) == f"tea.yaml:{message}"
 
 

@@ -1,4 +1,4 @@
-"""What the tests run with: forks that end with their programs, and finished runs that never hide a failure."""
+"""Helpers of the tests: forks that end with their programs, and finished runs that never hide a failure."""
 
 from __future__ import annotations
 

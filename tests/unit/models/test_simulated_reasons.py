@@ -1,4 +1,4 @@
-"""The reasons of simulated respondents: what they cite, how often, and that it is what decided."""
+"""The reasons of simulated respondents cite what decided, as often as it decided."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The published JSON Schemas: up to date, and of one mind with the loader."""
+"""The published JSON Schemas are up to date, and refuse what the loader refuses."""
 
 from __future__ import annotations
 

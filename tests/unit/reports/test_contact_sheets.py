@@ -1,4 +1,4 @@
-"""Contact sheets of painted pictures: what stands on them, where the pictures are, what hostile text does."""
+"""Contact sheets of painted pictures: captions, layout and hostile text."""
 
 from __future__ import annotations
 

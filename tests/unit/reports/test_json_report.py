@@ -1,4 +1,4 @@
-"""Reports are read back as they were written; whatever else the file holds is one line."""
+"""Reports are read back as they were written; other files are reported in one line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""report.md: what is in it first, and what is left out where it would not fit a comment."""
+"""report.md: the order of its parts, and what is cut to fit a comment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From records to tallies: where answers are counted, and that none is lost."""
+"""Tallies of records: every answer is counted in its cell."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What values must be to each other: names that exist, shares that are shares, prompts that can be filled."""
+"""Rules between values: names that exist, shares that are valid, prompts that can be filled."""
 
 from __future__ import annotations
 

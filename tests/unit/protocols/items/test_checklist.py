@@ -1,4 +1,4 @@
-"""Checklists of items: wrong ones, their style, JSON Lines, the queries they become, and who knows of them."""
+"""Checklists of items: invalid ones, style, JSON Lines, queries, and simulated respondents."""
 
 from __future__ import annotations
 

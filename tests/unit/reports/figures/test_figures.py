@@ -1,4 +1,4 @@
-"""Every figure is in Vega-Lite's grammar, can be drawn, and shows the figures of the report where they are."""
+"""Every figure is in Vega-Lite's grammar, can be drawn, and shows the scores of the report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands in a table, in every format: figures, what is missing, and text that means harm."""
+"""The content of tables in every format: figures, missing values, and hostile text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of a summary: intervals, the rows that explain them, and what they say is missing."""
+"""The tables of a summary: intervals, rows that explain them, and notes on missing values."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from mkdocs.plugins import get_plugin_logger
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from pytest_factorfair.config.options import MODEL, OPTIONS, RunOption
+from pytest_factorfair.config.options import GROUPS, SETTINGS, RunOption
 
 ROOT = Path(__file__).parents[1]
 RECIPES = (
@@ -104,18 +104,17 @@ def _linked(target: str, uri: str) -> str:
 
 
 def options() -> str:
-    """One section for each option: what it does, and its three names."""
-    return "\n\n".join(map(_option, OPTIONS))
+    """A table for each group of options, and one of the settings."""
+    groups = {**GROUPS, "settings": SETTINGS}
+    return "\n\n".join(f"## {title.capitalize()}\n\n{_options(rows)}" for title, rows in groups.items())
 
 
-def _option(option: RunOption) -> str:
-    metavar = option.metavar or "|".join(option.choices)
-    key = "" if option is MODEL else f" · `{option.toml}`"
-    about = _words(option.help[0].upper() + option.help[1:]).replace(r"\`", "`")  # its backticks are markup
-    return (
-        f"## `{option.flag}` {{ #{option.name} }}\n\n{about}.\n\n"
-        f"`{option.flag}{'=' * bool(metavar)}{metavar}` · `{option.variable}`{key}"
-    )
+def _options(rows: Iterable[RunOption]) -> str:
+    return _table(("name", "values", "what it does"), [
+        (f'<a id="{option.name}"></a>`{option.key}`', _words(option.metavar or "|".join(option.choices)),
+         _words(option.help).replace(r"\`", "`"))  # its backticks are markup
+        for option in rows
+    ])  # fmt: skip
 
 
 def disagreements() -> str:

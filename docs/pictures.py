@@ -22,7 +22,7 @@ RESPONDENTS = {
 }
 """Names of pictures, and the respondents that they show."""
 
-JUDGED = ("--factorfair-gate=default", "--factorfair-looks=1", "--factorfair-report=judged")
+JUDGED = ("--factorfair-gate=default", "FACTORFAIR_LOOKS=1", "--factorfair-report=judged")
 WINDOW = ViewportSize(width=1100, height=760)
 
 

@@ -23,11 +23,11 @@ TEXT = (
 )  # fmt: skip
 FAILING = (
     "--factorfair-model=sim:stereotyped?strength=0.6&refuse=0.02", f"--factorfair-checklist={FEW}",
-    "--factorfair-gate=default", "--factorfair-looks=1",
+    "--factorfair-gate=default", "FACTORFAIR_LOOKS=1",
 )  # fmt: skip
 DEPENDING = (
     "--factorfair-model=sim:context_following?strength=0.8&attribute=race&when=context:attribution&refuse=0.02",
-    f"--factorfair-checklist={FEW}", "--factorfair-gate=default", "--factorfair-looks=1",
+    f"--factorfair-checklist={FEW}", "--factorfair-gate=default", "FACTORFAIR_LOOKS=1",
 )  # fmt: skip
 REFUSING = (
     "--factorfair-model=sim:refusing?rate=0.2", f"--factorfair-checklist={FEW}",
@@ -40,7 +40,7 @@ PAINTED = (
 )  # fmt: skip
 PICTURES = ("--factorfair-model=sim:ideal", "--factorfair-checklist=faintbench", "--factorfair-preset=smoke")
 BOUNDED = (
-    f"--factorfair-checklist={DATA / 'small.yaml'}", "--factorfair-estimator=corrected",
+    f"--factorfair-checklist={DATA / 'small.yaml'}", "FACTORFAIR_ESTIMATOR=corrected",
     "--factorfair-samples=72,objective=24",
 )  # fmt: skip
 IDEAL = ("--factorfair-model=sim:ideal", *BOUNDED, "--factorfair-gate=s_fact[objective,gender] >= 0.8")

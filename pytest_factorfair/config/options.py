@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 
 from pytest_factorfair.domain import Modality
@@ -24,7 +25,7 @@ Kind = Literal[
     "replicas",
     "integer",
     "amount",
-    "age",
+    "reuse",
     "flag",
     "choice",
 ]
@@ -33,9 +34,9 @@ Kind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class RunOption:
-    """An option: ``--factorfair-NAME``, ``FACTORFAIR_NAME``, and ``key`` in ``[tool.factorfair]``.
+    """An option: ``name`` in ``[tool.factorfair]``, ``FACTORFAIR_NAME``, and maybe ``--factorfair-NAME``.
 
-    ``minimum`` and ``maximum`` bound an integer.
+    ``default`` is a parsed value; ``minimum`` and ``maximum`` bound an integer.
     """
 
     name: str
@@ -43,8 +44,7 @@ class RunOption:
     help: str
     metavar: str = ""
     choices: tuple[str, ...] = ()
-    key: str = ""
-    default: str | float | None = None
+    default: object = None
     minimum: int | None = None
     maximum: int | None = None
 
@@ -54,15 +54,15 @@ class RunOption:
 
     @property
     def dest(self) -> str:
-        return f"factorfair_{self.name.replace('-', '_')}"
+        return f"factorfair_{self.key}"
 
     @property
     def variable(self) -> str:
         return self.dest.upper()
 
     @property
-    def toml(self) -> str:
-        return self.key or self.name.replace("-", "_")
+    def key(self) -> str:
+        return self.name.replace("-", "_")
 
     @property
     def repeatable(self) -> bool:
@@ -87,17 +87,15 @@ GATE = RunOption(
     "a threshold for a score (repeatable): 's_e[base,race] >= 0.96'; 'default' is the recommended set; "
     "'none' sets the gates of pyproject.toml aside",
     metavar="EXPR",
-    key="gates",
 )
 
-OPTIONS: tuple[RunOption, ...] = (
+ASKED: tuple[RunOption, ...] = (
     MODEL,
     RunOption(
         "model-arg",
         "pairs",
         "an argument of the model's provider (repeatable): temperature=0, base_url=..., dtype=bfloat16",
         metavar="KEY=VALUE",
-        key="model_args",
     ),
     RunOption(
         "checklist",
@@ -105,7 +103,6 @@ OPTIONS: tuple[RunOption, ...] = (
         f"a shipped checklist's name or a YAML file (repeatable); default: {CHECKLISTS['text']}, or "
         f"{CHECKLISTS['image']} for image models",
         metavar="NAME|PATH",
-        key="checklists",
     ),
     RunOption(
         "preset",
@@ -123,32 +120,6 @@ OPTIONS: tuple[RunOption, ...] = (
         metavar="N[,objective=N][,images=N][,repeats=N]",
     ),
     RunOption(
-        "design",
-        "choice",
-        "who appears in a query: balanced (every group, default) or paper (drawn at random)",
-        choices=("balanced", "paper"),
-    ),
-    RunOption(
-        "truth",
-        "text",
-        "the labels that count as true: audited (default), published, or a set of your own",
-        "NAME",
-    ),
-    RunOption(
-        "estimator",
-        "choice",
-        "corrected (default): bias-corrected scores with intervals; plugin: as the paper defines them; "
-        "published-code: as its scripts compute them",
-        choices=("corrected", "plugin", "published-code"),
-    ),
-    RunOption(
-        "interval",
-        "choice",
-        "scope of the intervals: instrument (these scenarios, default) or scenarios (scenarios like these)",
-        choices=("instrument", "scenarios"),
-        default="instrument",
-    ),
-    RunOption(
         "answers",
         "choice",
         "what language models are asked for: text (default), json (structured output: one of the letters), "
@@ -159,33 +130,10 @@ OPTIONS: tuple[RunOption, ...] = (
     RunOption("seed", "integer", "seed of all shuffling (default 0)", metavar="N"),
     GATE,
     RunOption(
-        "undecided",
-        "choice",
-        "what an UNDECIDED release does (inconclusive gates, missing cases): fail (default) or warn",
-        choices=("fail", "warn"),
-        default="fail",
-    ),
-    RunOption(
         "baseline",
         "path",
         "the report.json of an earlier run: reports show what changed, and regression(...) gates are judged",
         metavar="FILE",
-    ),
-    RunOption(
-        "looks",
-        "integer",
-        "number of looks, up to 4: undecided gates ask for more answers (default: 4 with preset ci, 2 with "
-        "probabilities, 1 with other presets)",
-        metavar="N",
-        minimum=1,
-        maximum=4,
-    ),
-    RunOption("plan", "flag", "print calls, tokens, cost and the smallest detectable changes; ask nothing"),
-    RunOption("explain-cache", "flag", "explain why answers are not found in the store; ask nothing"),
-    RunOption(
-        "explain",
-        "flag",
-        "ask each scenario once more, with a reason; reports show what the reasons cite, gates ignore them",
     ),
     RunOption(
         "detector",
@@ -196,12 +144,19 @@ OPTIONS: tuple[RunOption, ...] = (
         metavar="SPEC",
     ),
     RunOption(
-        "detector-errors",
-        "path",
-        "an error table written by `factorfair detector evaluate`: reports show shares with and without "
-        "correction",
-        metavar="FILE",
+        "explain",
+        "flag",
+        "ask each scenario once more, with a reason; reports show what the reasons cite, gates ignore them",
     ),
+    RunOption(
+        "plan",
+        "flag",
+        "print calls, tokens, cost, the smallest detectable changes and why stored answers are not reused; "
+        "ask nothing",
+    ),
+)
+
+LIMITS: tuple[RunOption, ...] = (
     RunOption(
         "max-connections",
         "integer",
@@ -235,6 +190,31 @@ OPTIONS: tuple[RunOption, ...] = (
         default="",
     ),
     RunOption(
+        "store", "url", "where responses are stored (default .factorfair/responses.sqlite)", "PATH|URL"
+    ),
+    RunOption(
+        "pictures",
+        "pictures",
+        "where pictures are stored: a folder, or s3://BUCKET/PREFIX, gs:// or az:// (extra bucket), which "
+        "several hosts may share (default: images beside the store)",
+        metavar="DIR|URL",
+    ),
+    RunOption(
+        "reuse",
+        "reuse",
+        "which stored answers to take: all (default), none (ask everything again and replace them), only "
+        "(never open a connection), or those up to an age such as 12h, 7d or 2w",
+        metavar="all|none|only|AGE",
+        default=("all", None),
+    ),
+    RunOption(
+        "shard",
+        "text",
+        "ask part I of N; `factorfair merge` then joins the stores of all parts for a run that judges them. "
+        "auto: take I and N from the variables of Slurm arrays, Kubernetes indexed Jobs or GitLab's parallel",
+        metavar="I/N|auto",
+    ),
+    RunOption(
         "executor",
         "executor",
         "where transformers:, diffusers:, python: and sim: models run: local (this process, default) or ray "
@@ -248,12 +228,73 @@ OPTIONS: tuple[RunOption, ...] = (
         "of each (default 1), and replicas of the detector (default 0: it stays in this process)",
         metavar="N[,gpus=F][,detectors=M]",
     ),
+)
+
+REPORTS: tuple[RunOption, ...] = (
     RunOption(
-        "shard",
+        "report",
+        "path",
+        "folder for report.html, .json, .md and responses.jsonl (default .factorfair/report)",
+        metavar="DIR",
+    ),
+)
+
+GROUPS: Mapping[str, tuple[RunOption, ...]] = {
+    "what to test": ASKED,
+    "limits and storage": LIMITS,
+    "reports": REPORTS,
+}
+"""The options of the command line, in the groups that ``pytest --help`` shows."""
+
+SETTINGS: tuple[RunOption, ...] = (
+    RunOption(
+        "design",
+        "choice",
+        "who appears in a query: balanced (every group, default) or paper (drawn at random)",
+        choices=("balanced", "paper"),
+    ),
+    RunOption(
+        "truth",
         "text",
-        "ask part I of N; `factorfair merge` then joins the stores of all parts for a run that judges them. "
-        "auto: take I and N from the variables of Slurm arrays, Kubernetes indexed Jobs or GitLab's parallel",
-        metavar="I/N|auto",
+        "the labels that count as true: audited (default), published, or a set of your own",
+        "NAME",
+    ),
+    RunOption(
+        "estimator",
+        "choice",
+        "corrected (default): bias-corrected scores with intervals; plugin: as the paper defines them; "
+        "published-code: as its scripts compute them",
+        choices=("corrected", "plugin", "published-code"),
+    ),
+    RunOption(
+        "interval",
+        "choice",
+        "scope of the intervals: instrument (these scenarios, default) or scenarios (scenarios like these)",
+        choices=("instrument", "scenarios"),
+        default="instrument",
+    ),
+    RunOption(
+        "looks",
+        "integer",
+        "number of looks, up to 4: undecided gates ask for more answers (default: 4 with preset ci, 2 with "
+        "probabilities, 1 with other presets)",
+        metavar="N",
+        minimum=1,
+        maximum=4,
+    ),
+    RunOption(
+        "undecided",
+        "choice",
+        "what an UNDECIDED release does (inconclusive gates, missing cases): fail (default) or warn",
+        choices=("fail", "warn"),
+        default="fail",
+    ),
+    RunOption(
+        "detector-errors",
+        "path",
+        "an error table written by `factorfair detector evaluate`: reports show shares with and without "
+        "correction",
+        metavar="FILE",
     ),
     RunOption(
         "retries",
@@ -271,34 +312,9 @@ OPTIONS: tuple[RunOption, ...] = (
         default=300.0,
     ),
     RunOption(
-        "store", "url", "where responses are stored (default .factorfair/responses.sqlite)", "PATH|URL"
-    ),
-    RunOption(
-        "pictures",
-        "pictures",
-        "where pictures are stored: a folder, or s3://BUCKET/PREFIX, gs:// or az:// (extra bucket), which "
-        "several hosts may share (default: images beside the store)",
-        metavar="DIR|URL",
-    ),
-    RunOption("replay", "flag", "take every answer from the store; never open a connection"),
-    RunOption("refresh", "flag", "ask everything again and replace what the store has"),
-    RunOption(
-        "max-age",
-        "age",
-        "ask again what the store has had for longer, such as 12h, 7d or 2w (default: no limit; "
-        "--factorfair-replay sets it aside)",
-        metavar="AGE",
-    ),
-    RunOption(
         "warm",
         "flag",
         "ask all selected cases in the controlling process before the first test; workers only read",
-    ),
-    RunOption(
-        "report",
-        "path",
-        "folder for report.html, .json, .md and responses.jsonl (default .factorfair/report)",
-        metavar="DIR",
     ),
     RunOption(
         "log",
@@ -308,3 +324,6 @@ OPTIONS: tuple[RunOption, ...] = (
         metavar="TRACKER",
     ),
 )
+"""What only pyproject.toml and the environment set."""
+
+OPTIONS = (*chain.from_iterable(GROUPS.values()), *SETTINGS)

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(shutil.which("jq") is None, reason="the stand-in
 
 _RUNS = itertools.count(1)
 OWN, FORK = "owner/repository", "stranger/repository"
-SMALL = "--factorfair-samples=24,objective=4\n--factorfair-estimator=plugin\n"
+SMALL = "--factorfair-samples=24,objective=4\nFACTORFAIR_ESTIMATOR=plugin\n"
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 KEYED = "--factorfair-model-arg=api_key_env=LAB_API_KEY\n"
 
@@ -120,7 +120,7 @@ def test_an_undecided_release_fails_unless_that_is_accepted(outside: Path) -> No
     assert done.failed
     assert done.outputs["verdict"] == "UNDECIDED: 0 of 1 gate passed, 1 inconclusive"
     assert "\n::error title=factorfair%3A s_e[base%2Cgender] >= 0.9999::" in done.log
-    accepted = job(outside, {"gates": gates, "args": f"{arguments}\n--factorfair-undecided=warn"})
+    accepted = job(outside, {"gates": gates, "args": f"{arguments}\nFACTORFAIR_UNDECIDED=warn"})
     assert not accepted.failed, accepted.log
     assert "\n::warning title=factorfair%3A s_e" in accepted.log
     assert " 0 to ask" in accepted.log  # the answers came from the cache

@@ -51,7 +51,7 @@ def test_blocks_are_found_with_title_and_indent(tmp_path: Path) -> None:
         "```console\n$ echo said\nshown\n```",
         "```python\nprint(1)\n```\n\n```text\n2\n```",
         "```python\nraise SystemExit(3)\n```",
-        '```toml\n[tool.factorfair]\ngates = ["s_fct >= 0.8"]\n```',
+        '```toml\n[tool.factorfair]\ngate = ["s_fct >= 0.8"]\n```',
         "```toml\n[tool.factorfair]\ngats = []\n```",
         '```yaml title="a.yaml"\nschema: factorfair.checklist/1\nname: a\n```',
         "```json\n{\n```",

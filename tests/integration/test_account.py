@@ -203,7 +203,7 @@ def test_what_a_second_run_finds_in_the_store_is_no_call(project: Project, stub:
     assert calls(result.stdout.str()) == usage["calls"]
 
 
-@pytest.mark.parametrize("warm", [(), ("--factorfair-warm",)])
+@pytest.mark.parametrize("warm", [(), ("FACTORFAIR_WARM=true",)])
 def test_items_that_do_not_run_are_not_asked_ahead(
     project: Project, stub: StubServer, warm: tuple[str, ...]
 ) -> None:

@@ -89,7 +89,7 @@ from pytest_factorfair.errors import BudgetError
 from functions import in_a_thread
 
 try:
-    run({"mine": in_a_thread}, checklists="small.yaml", samples="24,objective=4", max_minutes=0.2)
+    run({"mine": in_a_thread}, checklist="small.yaml", samples="24,objective=4", max_minutes=0.2)
 except BudgetError as error:
     print(error)
 """

@@ -14,11 +14,11 @@ PYPROJECT = """
 [tool.pytest.ini_options]
 
 [tool.factorfair]
-checklists = ["small.yaml"]
+checklist = ["small.yaml"]
 samples = "24,objective=24"
 seed = 5
-gates = ["s_fact[objective,gender] >= 0.5"]
-model_args = {temperature = 0}
+gate = ["s_fact[objective,gender] >= 0.5"]
+model_arg = {temperature = 0}
 """
 
 
@@ -29,15 +29,24 @@ def seed(project: Project, *arguments: str) -> int:
 
 
 def test_pyproject_is_read(project: Project) -> None:
-    project.write("pyproject.toml", PYPROJECT.replace("model_args = {temperature = 0}", ""))
+    project.write("pyproject.toml", PYPROJECT.replace("model_arg = {temperature = 0}", ""))
     assert seed(project) == 5
     assert list(project.report()["fingerprint"]["checklists"]) == ["small"]
+
+
+def test_a_repeatable_setting_may_be_a_single_text(project: Project) -> None:
+    settings = 'gate = "s_fact >= 0.01; s_e >= 0.01"\nchecklist = "small.yaml"\nmodel_arg = "strength=0.3"'
+    project.write("pyproject.toml", f"[tool.pytest.ini_options]\n[tool.factorfair]\n{settings}\n")
+    project.run_pytest("-p", "no:xdist", "--factorfair-model=sim:stereotyped")
+    fingerprint = project.report()["fingerprint"]
+    assert list(fingerprint["checklists"]) == ["small"]
+    assert set(project.verdicts()) >= {"s_fact >= 0.01", "s_e >= 0.01"}
 
 
 def test_the_environment_takes_precedence_over_pyproject(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    project.write("pyproject.toml", PYPROJECT.replace("model_args = {temperature = 0}", ""))
+    project.write("pyproject.toml", PYPROJECT.replace("model_arg = {temperature = 0}", ""))
     monkeypatch.setenv("FACTORFAIR_SEED", "6")
     assert seed(project) == 6
 
@@ -45,7 +54,7 @@ def test_the_environment_takes_precedence_over_pyproject(
 def test_the_command_line_takes_precedence_over_both(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    project.write("pyproject.toml", PYPROJECT.replace("model_args = {temperature = 0}", ""))
+    project.write("pyproject.toml", PYPROJECT.replace("model_arg = {temperature = 0}", ""))
     monkeypatch.setenv("FACTORFAIR_SEED", "6")
     assert seed(project, "--factorfair-seed=7") == 7
 
@@ -147,7 +156,7 @@ def test_paths_in_pyproject_are_relative_to_it(
 ) -> None:
     project.write(
         "pyproject.toml",
-        "[tool.pytest.ini_options]\n[tool.factorfair]\nchecklists = ['small.yaml']\nsamples = 24\n"
+        "[tool.pytest.ini_options]\n[tool.factorfair]\nchecklist = ['small.yaml']\nsamples = 24\n"
         f"store = '{store}'\nreport = 'out'\n",
     )
     (project.path / "sub").mkdir()

@@ -14,6 +14,7 @@ from pytest_factorfair.checklist.language_file import named
 from pytest_factorfair.checklist.locate import locate
 from pytest_factorfair.checklist.overlay import resolve
 from pytest_factorfair.checklist.problems import Problem, refuse, structural
+from pytest_factorfair.checklist.selection import Selection, Selectors, reduced, selected
 from pytest_factorfair.checklist.source import Node
 from pytest_factorfair.domain import Checklist, Source
 from pytest_factorfair.errors import InputError, nearest
@@ -33,7 +34,8 @@ class Files(Generic[File, Value]):
     of the layout does not suffice, ``read`` turns plain content into the layout, or raises pydantic's
     ValidationError, and ``schema`` makes its JSON Schema with a template of references such as
     ``#/$defs/{model}``. ``parts`` are the schemas of files that it may include, by name. ``sources`` says who
-    publishes the figures of a file that still has this content hash.
+    publishes the figures of a file that still has this content hash. ``selectors`` are the keys of ``only``,
+    and ``tiny`` selects a first look at a model: some hundred calls, and every kind of question.
     """
 
     layout: type[File]
@@ -45,6 +47,8 @@ class Files(Generic[File, Value]):
     schema: Callable[[str], dict[str, Any]] | None = None
     parts: Mapping[str, Callable[[], dict[str, Any]]] = field(default_factory=dict)
     sources: Callable[[File, str], tuple[Source, ...]] = lambda _file, _digest: ()
+    selectors: Selectors = field(default_factory=dict)
+    tiny: Callable[[File], Selection] = lambda _file: {}
 
     def parse(self, content: Any) -> File:
         """The layout of a file's plain content."""
@@ -62,14 +66,21 @@ ByProtocol: TypeAlias = Mapping[str, Callable[[], Files[Any, Any]]]
 """Functions that return a protocol's ``Files``, by name; imported only when called."""
 
 
-def load(name_or_path: str, protocols: ByProtocol, *, truth: str, base: Path) -> Checklist:
+def load(
+    name_or_path: str, protocols: ByProtocol, *, truth: str, base: Path, tiny: bool = False
+) -> Checklist:
     """Load the checklist of a shipped name or a path (relative to ``base``) with a truth set.
+
+    A ``tiny`` one is reduced to a first look, under a name of its own.
 
     Raises:
         ChecklistError: a file cannot be read or has invalid content; names file, line, field.
         InputError: there is no such checklist, or it has no such truth set.
     """
-    files, _, file = parse(name_or_path, protocols, base=base)
+    files, root, file = parse(name_or_path, protocols, base=base)
+    if tiny:
+        file = _validated(reduced(root, files.selectors, files.tiny(file)), files)
+        file = file.model_copy(update={"name": f"{file.name}_tiny"})
     truths = files.truths(file)
     if truths and truth not in truths:
         raise InputError(f"checklist '{file.name}' has no truth set '{truth}'; it has: {', '.join(truths)}")
@@ -104,6 +115,12 @@ def parse(name_or_path: str, protocols: ByProtocol, *, base: Path) -> tuple[File
     if node.value not in protocols:
         raise node.error(f"unknown protocol '{node.plain()}'{nearest(str(node.plain()), protocols)}")
     files = protocols[str(node.value)]()
+    root = selected(root, files.selectors)
+    return files, root, _validated(root, files)
+
+
+def _validated(root: Node, files: Files[Any, Any]) -> Opening:
+    """The layout of a tree, which passes all rules."""
     content: Any = root.plain()
     content["language"] = named(root)
     try:
@@ -113,4 +130,4 @@ def parse(name_or_path: str, protocols: ByProtocol, *, base: Path) -> tuple[File
         raise
     for rule in files.rules:
         refuse(root, rule(file))
-    return files, root, file
+    return file

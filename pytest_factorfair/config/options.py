@@ -107,8 +107,9 @@ ASKED: tuple[RunOption, ...] = (
     RunOption(
         "preset",
         "choice",
-        "sample sizes, prompts, design and truth set in one word: smoke (report only), ci (default), paper",
-        choices=("smoke", "ci", "paper"),
+        "sample sizes, prompts, design and truth set in one word: tiny (a first look of some hundred calls, "
+        "report only), smoke (report only), ci (default), paper",
+        choices=("tiny", "smoke", "ci", "paper"),
         default="ci",
     ),
     RunOption(

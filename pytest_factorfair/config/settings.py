@@ -45,7 +45,15 @@ class Preset:
         return self.sampling.samples if precise_samples is None else precise_samples
 
 
+TINY = "tiny"
+"""The preset that reduces checklists to a first look, which no sample size makes worth a judgement."""
+
 PRESETS: dict[str, Preset] = {
+    TINY: Preset(
+        Sampling("balanced", samples=8, objective=4, seed=0, images=12, prompts="implicit", per_prompt=8),
+        "audited",
+        judged=False,
+    ),
     "smoke": Preset(
         Sampling(
             "balanced", samples=24, objective=4, seed=0, images=4, prompts="characteristics", per_prompt=20
@@ -171,7 +179,7 @@ def resolve(
     values: dict[str, Any] = DEFAULTS | {name: setting.value for name, setting in given_options.items()}
     _check_together(given_options, values)
     preset, sizes = PRESETS[values["preset"]], values["samples"] or {}
-    judged = preset.judged or bool(sizes)
+    judged = preset.judged or (bool(sizes) and values["preset"] != TINY)
     gates, set_aside = _gates(given_options, table, judged=judged)
     if "images" in sizes:
         sizes = {**sizes, "per_prompt": sizes["images"]}
@@ -240,7 +248,7 @@ def _check_together(given_options: Mapping[str, Given], values: Mapping[str, Any
     """
     if values["shard"] and values["reuse"][0] == "only":
         shard, reuse = given_options["shard"].where, given_options["reuse"].where
-        raise InputError(f"{shard} asks a part, and {reuse}=only asks nothing: give one")
+        raise InputError(f"{shard} asks a part, and {reuse} nothing: give one")
     for model in values["model"]:
         if values["model"].count(model) > 1:
             raise InputError(f"{given_options['model'].where}: '{model}' is named twice: name it once")

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pytest_factorfair.checklist import selection
 from pytest_factorfair.checklist.locate import folder
 from pytest_factorfair.protocols import AnyBenchmark, benchmarks
 
@@ -78,6 +79,8 @@ def _definitions(protocol: AnyBenchmark) -> dict[str, Schema]:
     """A protocol's checklists, overlays that may leave out or remove anything, and what both consist of."""
     whole = _closed(protocol.files().json_schema(f"{_REFERENCE}{protocol.name}.{{model}}"))
     parts = whole.pop("$defs")
+    if selectors := protocol.files().selectors:
+        whole["properties"][selection.KEY] = selection.schema(selectors)
     overlay = _partial(whole)
     overlay["properties"] = {"extends": _EXTENDS} | overlay["properties"]
     overlay["required"] = ["extends", "name"]

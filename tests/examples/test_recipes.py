@@ -87,7 +87,7 @@ def test_the_workflow_runs_the_command_it_documents(tmp_path: Path) -> None:
     job = workflow["jobs"]["factorfair"]
     step = next(step for step in job["steps"] if "pytest --" in step.get("run", ""))
     environment: dict[str, str] = job["env"] | step["env"]
-    assert environment.pop("FACTORFAIR_REPLAY").startswith("${{ github.event_name == 'pull_request' && ")
+    assert environment.pop("FACTORFAIR_REUSE").startswith("${{ github.event_name == 'pull_request' && ")
     page = tmp_path / "summary.md"
     with Terminal(folder, {**environment, **SMALL, "GITHUB_STEP_SUMMARY": str(page)}) as terminal:
         printed = terminal.type(step["run"])

@@ -7,6 +7,7 @@ import socket
 
 import pytest
 
+from pytest_factorfair.store.misses import NEW_PROMPT, NEW_SEED
 from tests.project import FEW_PORTRAITS, Project
 from tests.servers import StubServer
 
@@ -240,7 +241,8 @@ def test_a_plan_says_why_stored_answers_are_not_reused(project: Project, stub: S
     assert warmer.startswith(
         f"{asked}  hosted_vllm/m: parameters.temperature is 0.5, stored with 0 (as in objective-"
     )
-    (other,) = plan("--factorfair-seed=1")
-    assert other.startswith(f"{asked}  hosted_vllm/m: the prompt is not stored")
+    others = [line.split("  hosted_vllm/m: ") for line in plan("--factorfair-seed=1")]
+    assert sum(int(count) for count, _ in others) == asked
+    assert {reason.partition(" (as in ")[0] for _, reason in others} == {NEW_PROMPT, NEW_SEED}
     assert plan("--factorfair-reuse=none", "--factorfair-seed=1") == []
     assert stub.stats()["requests"] == asked

@@ -167,7 +167,7 @@ def test_an_empty_store_cannot_be_replayed(folder: Path) -> None:
     Store.open(f"sqlite:///{folder}/empty.sqlite").close()
     with pytest.raises(InputError) as raised:
         run("sim:uniform", store="sqlite:///empty.sqlite", reuse="only", **SIZES)
-    assert str(raised.value).startswith("run(replay=...): ")
+    assert str(raised.value).startswith("run(reuse=...): ")
 
 
 def test_a_used_up_limit_keeps_what_was_answered(folder: Path) -> None:

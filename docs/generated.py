@@ -110,11 +110,23 @@ def options() -> str:
 
 
 def _options(rows: Iterable[RunOption]) -> str:
-    return _table(("name", "values", "what it does"), [
-        (f'<a id="{option.name}"></a>`{option.key}`', _words(option.metavar or "|".join(option.choices)),
-         _words(option.help).replace(r"\`", "`"))  # its backticks are markup
-        for option in rows
-    ])  # fmt: skip
+    return _table(
+        ("name", "values", "what it does", "default"),
+        [
+            (
+                f'<a id="{option.name}"></a>`{option.key}`',
+                _words(option.metavar or "|".join(option.choices)),
+                _marked(option.help),
+                _marked(option.unset),
+            )
+            for option in rows
+        ],
+    )
+
+
+def _marked(text: str) -> str:
+    """Words whose backticks are markup."""
+    return _words(text).replace(r"\`", "`")
 
 
 def disagreements() -> str:

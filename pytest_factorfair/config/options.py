@@ -36,7 +36,8 @@ Kind = Literal[
 class RunOption:
     """An option: ``name`` in ``[tool.factorfair]``, ``FACTORFAIR_NAME``, and maybe ``--factorfair-NAME``.
 
-    ``default`` is a parsed value; ``minimum`` and ``maximum`` bound an integer.
+    ``unset`` says what applies without it, and ``default`` is the parsed value; ``minimum`` and ``maximum``
+    bound an integer.
     """
 
     name: str
@@ -44,6 +45,7 @@ class RunOption:
     help: str
     metavar: str = ""
     choices: tuple[str, ...] = ()
+    unset: str = ""
     default: object = None
     minimum: int | None = None
     maximum: int | None = None
@@ -63,6 +65,10 @@ class RunOption:
     @property
     def key(self) -> str:
         return self.name.replace("-", "_")
+
+    @property
+    def about(self) -> str:
+        return f"{self.help} (default: {self.unset})" if self.unset else self.help
 
     @property
     def repeatable(self) -> bool:
@@ -100,35 +106,38 @@ ASKED: tuple[RunOption, ...] = (
     RunOption(
         "checklist",
         "texts",
-        f"a shipped checklist's name or a YAML file (repeatable); default: {CHECKLISTS['text']}, or "
-        f"{CHECKLISTS['image']} for image models",
+        "a shipped checklist's name or a YAML file (repeatable)",
         metavar="NAME|PATH",
+        unset=f"{CHECKLISTS['text']}, or {CHECKLISTS['image']} for image models",
     ),
     RunOption(
         "preset",
         "choice",
         "sample sizes, prompts, design and truth set in one word: tiny (a first look of some hundred calls, "
-        "report only), smoke (report only), ci (default), paper",
+        "report only), smoke (report only), ci, paper",
         choices=("tiny", "smoke", "ci", "paper"),
         default="ci",
+        unset="ci",
     ),
     RunOption(
         "samples",
         "sizes",
         "answers per topic and context, rounded up to whole blocks; objective=N: answers per objective case; "
         "images=N: pictures per case or prompt of an image model; repeats=N: answers per question with "
-        "options of its own (default 1)",
+        "options of its own",
         metavar="N[,objective=N][,images=N][,repeats=N]",
+        unset="those of the preset; repeats=1",
     ),
     RunOption(
         "answers",
         "choice",
-        "what language models are asked for: text (default), json (structured output: one of the letters), "
+        "what language models are asked for: text, json (structured output: one of the letters), "
         "or probabilities (of every letter, without sampling)",
         choices=("text", "json", "probabilities"),
         default="text",
+        unset="text",
     ),
-    RunOption("seed", "integer", "seed of all shuffling (default 0)", metavar="N"),
+    RunOption("seed", "integer", "seed of all shuffling", metavar="N", unset="0"),
     GATE,
     RunOption(
         "baseline",
@@ -140,9 +149,9 @@ ASKED: tuple[RunOption, ...] = (
         "detector",
         "text",
         "the detector that reads perceived groups from pictures: fairface:FILE?faces=FILE, clip:PATH, "
-        "a vision-language model (openai/NAME, transformers:PATH), python:MODULE:ATTRIBUTE "
-        "(default for sim: models: sim)",
+        "a vision-language model (openai/NAME, transformers:PATH), python:MODULE:ATTRIBUTE",
         metavar="SPEC",
+        unset="sim for sim: models",
     ),
     RunOption(
         "explain",
@@ -161,18 +170,19 @@ LIMITS: tuple[RunOption, ...] = (
     RunOption(
         "max-connections",
         "integer",
-        "calls in flight to one endpoint, divided evenly among workers (default 64, or more if the replicas "
-        "can handle more)",
+        "calls in flight to one endpoint, divided evenly among workers",
         metavar="N",
         default=64,
         minimum=1,
+        unset="64, or more if the replicas can handle more",
     ),
     RunOption(
         "max-rpm",
         "integer",
-        "calls per minute, all workers together (default: no limit)",
+        "calls per minute, all workers together",
         metavar="N",
         minimum=1,
+        unset="no limit",
     ),
     RunOption(
         "max-calls",
@@ -180,33 +190,43 @@ LIMITS: tuple[RunOption, ...] = (
         "end the run after this number of calls, including retries",
         metavar="N",
         minimum=1,
+        unset="no limit",
     ),
-    RunOption("max-cost", "amount", "end the run when its calls have cost this much (USD)", metavar="USD"),
-    RunOption("max-minutes", "amount", "end the run after this many minutes", metavar="MINUTES"),
+    RunOption(
+        "max-cost",
+        "amount",
+        "end the run when its calls have cost this much (USD)",
+        metavar="USD",
+        unset="no limit",
+    ),
+    RunOption(
+        "max-minutes", "amount", "end the run after this many minutes", metavar="MINUTES", unset="no limit"
+    ),
     RunOption(
         "run",
         "name",
-        "share limits with all runs of this name that use the same store (default: limits of its own)",
+        "share limits with all runs of this name that use the same store",
         metavar="NAME",
         default="",
+        unset="limits of its own",
     ),
-    RunOption(
-        "store", "url", "where responses are stored (default .factorfair/responses.sqlite)", "PATH|URL"
-    ),
+    RunOption("store", "url", "where responses are stored", "PATH|URL", unset=".factorfair/responses.sqlite"),
     RunOption(
         "pictures",
         "pictures",
         "where pictures are stored: a folder, or s3://BUCKET/PREFIX, gs:// or az:// (extra bucket), which "
-        "several hosts may share (default: images beside the store)",
+        "several hosts may share",
         metavar="DIR|URL",
+        unset="images beside the store",
     ),
     RunOption(
         "reuse",
         "reuse",
-        "which stored answers to take: all (default), none (ask everything again and replace them), only "
+        "which stored answers to take: all, none (ask everything again and replace them), only "
         "(never open a connection), or those up to an age such as 12h, 7d or 2w",
         metavar="all|none|only|AGE",
         default=("all", None),
+        unset="all",
     ),
     RunOption(
         "shard",
@@ -218,16 +238,17 @@ LIMITS: tuple[RunOption, ...] = (
     RunOption(
         "executor",
         "executor",
-        "where transformers:, diffusers:, python: and sim: models run: local (this process, default) or ray "
+        "where transformers:, diffusers:, python: and sim: models run: local (this process) or ray "
         "(replicas on the Ray cluster at HOST:PORT, at RAY_ADDRESS or on this machine, or on a new one)",
         metavar="local|ray[:HOST:PORT]",
+        unset="local",
     ),
     RunOption(
         "replicas",
         "replicas",
-        "with --factorfair-executor=ray: replicas of a model (default: as many as the GPUs allow), GPUs "
-        "of each (default 1), and replicas of the detector (default 0: it stays in this process)",
+        "with --factorfair-executor=ray: replicas of a model, GPUs of each, and replicas of the detector",
         metavar="N[,gpus=F][,detectors=M]",
+        unset="as many as the GPUs allow, gpus=1, and detectors=0: the detector stays in this process",
     ),
 )
 
@@ -235,8 +256,9 @@ REPORTS: tuple[RunOption, ...] = (
     RunOption(
         "report",
         "path",
-        "folder for report.html, .json, .md and responses.jsonl (default .factorfair/report)",
+        "folder for report.html, .json, .md and responses.jsonl",
         metavar="DIR",
+        unset=".factorfair/report",
     ),
 )
 
@@ -251,44 +273,49 @@ SETTINGS: tuple[RunOption, ...] = (
     RunOption(
         "design",
         "choice",
-        "who appears in a query: balanced (every group, default) or paper (drawn at random)",
+        "who appears in a query: balanced (every group) or paper (drawn at random)",
         choices=("balanced", "paper"),
+        unset="balanced; paper with preset paper",
     ),
     RunOption(
         "truth",
         "text",
-        "the labels that count as true: audited (default), published, or a set of your own",
+        "the labels that count as true: audited, published, or a set of your own",
         "NAME",
+        unset="audited; published with preset paper",
     ),
     RunOption(
         "estimator",
         "choice",
-        "corrected (default): bias-corrected scores with intervals; plugin: as the paper defines them; "
+        "corrected: bias-corrected scores with intervals; plugin: as the paper defines them; "
         "published-code: as its scripts compute them",
         choices=("corrected", "plugin", "published-code"),
+        unset="corrected; plugin with preset paper",
     ),
     RunOption(
         "interval",
         "choice",
-        "scope of the intervals: instrument (these scenarios, default) or scenarios (scenarios like these)",
+        "scope of the intervals: instrument (these scenarios) or scenarios (scenarios like these)",
         choices=("instrument", "scenarios"),
         default="instrument",
+        unset="instrument",
     ),
     RunOption(
         "looks",
         "integer",
-        "number of looks, up to 4: undecided gates ask for more answers (default: 4 with preset ci, 2 with "
-        "probabilities, 1 with other presets)",
+        "number of looks, up to 4: undecided gates ask for more answers",
         metavar="N",
         minimum=1,
         maximum=4,
+        unset="4 with preset ci, 2 with probabilities, 1 with other presets",
     ),
     RunOption(
         "undecided",
         "choice",
-        "what an UNDECIDED release does (inconclusive gates, missing cases): fail (default) or warn",
+        "what an UNDECIDED release does (inconclusive gates, missing cases): fail or warn",
         choices=("fail", "warn"),
         default="fail",
+        unset="fail",
     ),
     RunOption(
         "detector-errors",
@@ -300,17 +327,19 @@ SETTINGS: tuple[RunOption, ...] = (
     RunOption(
         "retries",
         "integer",
-        "retries of a call that fails for a transient reason, such as a lost connection or 5xx (default 5)",
+        "retries of a call that fails for a transient reason, such as a lost connection or 5xx",
         metavar="N",
         default=5,
         minimum=0,
+        unset="5",
     ),
     RunOption(
         "patience",
         "amount",
-        "how long to wait for an endpoint that fails or throttles every call (default 300)",
+        "how long to wait for an endpoint that fails or throttles every call",
         metavar="SECONDS",
         default=300.0,
+        unset="300",
     ),
     RunOption(
         "warm",

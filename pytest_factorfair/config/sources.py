@@ -167,7 +167,7 @@ def parsed(option: RunOption, setting: Given) -> Any:  # noqa: C901, PLR0911, PL
     """
     value, where = setting.value, setting.where
     if option.metavar and any(word == "" for word in (value if isinstance(value, list) else [value])):
-        raise InputError(f"{where}: expected {option.metavar}, got nothing: {option.help}")
+        raise InputError(f"{where}: expected {option.metavar}, got nothing: {option.about}")
     match option.kind:
         case "text":
             return _text(setting)

@@ -23,7 +23,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     for title, options in GROUPS.items():
         group = parser.getgroup(f"factorfair: {title}")
         for option in options:
-            arguments = {"dest": option.dest, "default": None, "help": option.help.replace("%", "%%")}
+            arguments = {"dest": option.dest, "default": None, "help": option.about.replace("%", "%%")}
             if option.kind == "flag":
                 group.addoption(option.flag, action="store_true", **arguments)
             elif option.repeatable:

@@ -57,9 +57,10 @@ def selected(root: Node, selectors: Selectors) -> Node:
         items = listed.value if isinstance(listed.value, tuple) else (listed,)
         names = {*selectors[key].names(root)}
         for item in items:
+            if not isinstance(item.value, str):
+                raise item.error("must be a name or a list of names")
             if item.value not in names:
-                close = nearest(str(item.plain()), names)
-                raise item.error(f"there is no '{item.plain()}' among the {key}{close}")
+                raise item.error(f"there is no '{item.value}' among the {key}{nearest(item.value, names)}")
         selection[key] = [str(item.value) for item in items]
     return reduced(root.without(KEY), selectors, selection)
 

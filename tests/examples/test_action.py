@@ -198,18 +198,18 @@ def test_a_fork_with_nothing_to_replay_is_not_green(outside: Path, stub: StubSer
 
 
 @pytest.mark.parametrize(
-    ("actor", "reuse", "key", "reused"),
-    [("dependabot[bot]", "", "", "only"), ("somebody", "", "", ""), ("somebody", "only", "k", "only"),
-     ("dependabot[bot]", "", "k", ""), ("dependabot[bot]", "30d", "", "30d")],
+    ("actor", "reuse", "key", "only"),
+    [("dependabot[bot]", "", "", True), ("somebody", "", "", False), ("somebody", "only", "k", True),
+     ("dependabot[bot]", "", "k", False), ("dependabot[bot]", "30d", "", False)],
 )  # fmt: skip
 def test_who_takes_only_stored_answers(
-    outside: Path, stub: StubServer, actor: str, reuse: str, key: str, reused: str
+    outside: Path, stub: StubServer, actor: str, reuse: str, key: str, *, only: bool
 ) -> None:
     """On a branch of one's own a missing key is an error, not a reason to ask nothing."""
     done = keyed(outside, stub, {**event(), "actor": actor}, key=key, inputs={"reuse": reuse})
-    assert done.steps["mode"]["outputs"] == {"reuse": reused}
-    assert done.failed is (reused == "only" or not key)
-    if reused != "only" and not key:
+    assert done.steps["mode"]["outputs"] == {"only": str(only).lower()}
+    assert done.failed is (only or not key)
+    if not only and not key:
         assert "no key: set the environment variable LAB_API_KEY" in done.log
         assert done.steps["run"]["code"] == 4
 

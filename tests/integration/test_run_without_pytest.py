@@ -59,7 +59,7 @@ def test_same_results_as_the_pytest_command(project: Project) -> None:
     """Looks and reasons included; whichever comes second asks nothing, as the store has it all."""
     project.write("pyproject.toml", '[tool.factorfair]\ngate = ["default"]\nlooks = 2\nexplain = true\n')
     model = "sim:stereotyped?strength=0.3"
-    done = project.run_pytest(*project.arguments(model), "-p", "no:xdist")
+    done = project.run("-p", "no:xdist", model=model)
     assert done.ret == 1
     before = report(".factorfair/report")
     summary = run(model, **SIZES, report="second")

@@ -12,7 +12,7 @@ from typing import TypeAlias
 import pytest
 
 from tests import forkserver
-from tests.project import DATA, FEW, FEW_PORTRAITS, PYTEST
+from tests.project import DATA, FEW, FEW_PORTRAITS, PYTEST, split
 
 Finished: TypeAlias = Callable[..., Path]
 """A function from the arguments of a run to the folder of its reports."""
@@ -74,8 +74,11 @@ def finished(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Conf
 
 def _problem(folder: Path, arguments: tuple[str, ...]) -> str:
     """The output of the run if it failed, other than by its gates; otherwise empty."""
+    variables, arguments = split(arguments)
     command = [forkserver.python(), *PYTEST, "-q", "-rfE", f"--rootdir={folder}", *arguments]
-    done = subprocess.run(command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=folder, env=ENVIRONMENT | variables, capture_output=True, text=True, check=False
+    )
     tests = ("FAILED factorfair::", "ERROR factorfair::")
     failed = [line for line in done.stdout.splitlines() if line.startswith(tests)]
     by_gates = failed and all(line.startswith("FAILED factorfair::gate[") for line in failed)

@@ -12,7 +12,7 @@ import pytest
 
 from pytest_factorfair.commands.cli import main
 from pytest_factorfair.reports.schema import schema
-from tests.project import WITHOUT_OTHERS, Project
+from tests.project import Project
 from tests.unit.protocols.items import files
 
 LEAN = 0.3
@@ -42,9 +42,7 @@ def items(project: Project) -> Project:
 
 
 def run(project: Project, *arguments: str, models: tuple[str, ...] = ("sim:ideal",)) -> pytest.RunResult:
-    return project.pytester.runpytest_inprocess(
-        *WITHOUT_OTHERS, *(f"--factorfair-model={model}" for model in models), *arguments
-    )
+    return project.run_pytest(*(f"--factorfair-model={model}" for model in models), *arguments)
 
 
 def score(report: dict[str, Any], model: str, metric: str, part: str) -> dict[str, Any] | None:

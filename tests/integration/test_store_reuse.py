@@ -112,7 +112,7 @@ def test_filtered_answers_are_counted_and_never_asked_again(project: Project, st
     options = ("-pno:xdist", url, "--factorfair-gate=refusal_rate <= 0.2", "FACTORFAIR_LOOKS=1")
     reports = []
     for _ in range(6):
-        project.run_pytest(*project.arguments("hosted_vllm/m"), *options)
+        project.run(*options, model="hosted_vllm/m")
         reports.append(project.report())
         assert stub.stats()["requests"] == ANSWERS
     replies = project.report_path.with_name("responses.jsonl").read_text(encoding="utf-8").splitlines()

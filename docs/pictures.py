@@ -5,8 +5,8 @@ Those of the report need playwright and Debian's Chromium.
 
 from __future__ import annotations
 
-import shutil
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path

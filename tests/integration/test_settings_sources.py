@@ -96,12 +96,15 @@ def test_the_paper_preset_needs_the_published_truth(project: Project) -> None:
     result.stderr.fnmatch_lines(["ERROR: *'published'*audited*"])
 
 
-def test_the_smoke_preset_only_reports(project: Project) -> None:
+@pytest.mark.parametrize(("preset", "checklist"), [("tiny", "small_tiny"), ("smoke", "small")])
+def test_small_presets_only_report(project: Project, preset: str, checklist: str) -> None:
     project.run_pytest(
         "-p", "no:xdist", "--factorfair-model=sim:uniform", "--factorfair-checklist=small.yaml",
-        "--factorfair-preset=smoke",
+        f"--factorfair-preset={preset}",
     )  # fmt: skip
-    assert project.report()["incomplete"] == "the smoke preset is too small to judge, it only reports"
+    report = project.report()
+    assert report["incomplete"] == f"the {preset} preset is too small to judge, it only reports"
+    assert list(report["fingerprint"]["checklists"]) == [checklist]
 
 
 STORES = {

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_factorfair import gates as gating
 from pytest_factorfair.domain import Gate, Query, Record, Verdict, asked, together
 from pytest_factorfair.errors import BudgetError, DetectorError, FatalModelError, StoreError
-from pytest_factorfair.protocols.combined import places
-from pytest_factorfair.protocols.measurement import Former, Place
+from pytest_factorfair.protocols.combined import topic_keys
+from pytest_factorfair.protocols.measurement import BaselineCounts, TopicKey
 from pytest_factorfair.session.answering import recorded
 from pytest_factorfair.session.ledger import RESUME
 from pytest_factorfair.session.summary import judging
@@ -44,7 +44,7 @@ def last_level(looks: int) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class LooksResult:
     """The end of the looks: the level of the last one, the verdicts of earlier ones, and notes.
 
     ``obstacle`` is why undecided gates got no further look, with what to do about it.
@@ -68,7 +68,7 @@ class Extension(NamedTuple):
     queries: tuple[Query, ...]
 
 
-def settle(rulings: Sequence[gating.Ruling], settled: dict[str, Verdict]) -> frozenset[Place]:
+def settle(rulings: Sequence[gating.Ruling], settled: dict[str, Verdict]) -> frozenset[TopicKey]:
     """Add the verdicts that a look decides to those settled before; return where to ask for more answers."""
     unsettled = [ruling for ruling in rulings if ruling.verdict.name not in settled]
     settled |= {
@@ -93,22 +93,24 @@ class Looks:
         self._today = today
         self._bounds = [1 - NormalDist().cdf(bound) for bound in BOUNDARIES[self._run.settings.looks]]
 
-    def first(self) -> Looked:
+    def first(self) -> LooksResult:
         """The level of the first look, with nothing decided."""
-        return Looked(self._bounds[0])
+        return LooksResult(self._bounds[0])
 
-    def take(self, gates: Sequence[Gate], former: Former | None) -> Looked:
+    def take(self, gates: Sequence[Gate], baseline: BaselineCounts | None) -> LooksResult:
         """Look until everything is decided, the cap is reached, or asking fails."""
         if len(self._bounds) == 1 or not gates:
             return self.first()
         settled: dict[str, Verdict] = {}
         obstacle = ""
         for number, alpha in enumerate(self._bounds, start=1):
-            updated_former = former and replace(former, records=counted(self._run, self._ledger.records))
-            terms = judging(self._run, self._today, updated_former, alpha=alpha)
+            updated_baseline = baseline and replace(
+                baseline, records=counted(self._run, self._ledger.records)
+            )
+            terms = judging(self._run, self._today, updated_baseline, alpha=alpha)
             counts = tabulate(self._run, self._ledger.records)
             rulings = gating.rule(gates, counts, incomplete=None, terms=terms)
-            if not any(ruling.places for ruling in rulings):
+            if not any(ruling.topic_keys for ruling in rulings):
                 return self.first()
             undecided = settle(rulings, settled)
             if not undecided or number == len(self._bounds):
@@ -121,9 +123,9 @@ class Looks:
         answers = sum(len(asked(record.answers)) for record in self._ledger.records)
         cap_note = f" instead of up to {cap:,}" if answers < cap else ""
         note = f"stopped after look {number} of {looks} with {answers:,} answers{cap_note}"
-        return Looked(alpha, settled, (note,), obstacle)
+        return LooksResult(alpha, settled, (note,), obstacle)
 
-    def _extensions(self, undecided: AbstractSet[Place], times: int) -> Iterator[Extension]:
+    def _extensions(self, undecided: AbstractSet[TopicKey], times: int) -> Iterator[Extension]:
         """The queries that bring the wanted topics to ``times`` their first answers."""
         drawn = {
             spec for spec in self._run.models if spec not in deterministic(self._run, self._ledger.records)
@@ -131,7 +133,7 @@ class Looks:
         for assignment in self._run.assignments:
             record = self._ledger.record(assignment.key)
             if record is not None and not undecided.isdisjoint(
-                places(assignment.model, assignment.checklist, assignment.case)
+                topic_keys(assignment.model, assignment.checklist, assignment.case)
             ):
                 # The copy of an answer carries no information, so it is not asked for.
                 queries = [
@@ -202,6 +204,6 @@ def most_answers(assignments: Sequence[Assignment], looks: int) -> int:
     """Answers at the last look, if gates stay undecided to the end; only topics are asked again."""
     return sum(
         assignment.case.samples
-        * (looks if places(assignment.model, assignment.checklist, assignment.case) else 1)
+        * (looks if topic_keys(assignment.model, assignment.checklist, assignment.case) else 1)
         for assignment in assignments
     )

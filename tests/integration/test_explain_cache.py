@@ -44,7 +44,7 @@ def test_what_changed_is_named_and_nothing_is_asked(project: Project, stub: Stub
     assert stub.stats()["requests"] == asked == ANSWERS
 
 
-def test_it_is_not_a_plan(project: Project) -> None:
+def test_explain_cache_and_plan_exclude_each_other(project: Project) -> None:
     result = project.run(EXPLAIN, "--factorfair-plan")
     assert result.ret == 4
     result.stderr.fnmatch_lines(

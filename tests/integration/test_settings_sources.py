@@ -65,7 +65,7 @@ def test_workers_take_the_controllers_settings(project: Project, monkeypatch: py
     assert '"seed": 6' in text
 
 
-def test_presets(project: Project) -> None:
+def test_presets_set_sizes_design_and_estimator(project: Project) -> None:
     for preset, design, truth, samples, objective in (
         ("smoke", "balanced", "audited", 24, 4),
         ("ci", "balanced", "audited", 72, 24),

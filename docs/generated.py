@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, partial
 from pathlib import Path
@@ -101,6 +102,12 @@ def _linked(target: str, uri: str) -> str:
     if not source and not target_path.startswith("docs/"):
         log.warning("%s links to %s, which is not part of the site", uri, target_path)
     return posixpath.relpath(page, posixpath.dirname(uri) or ".")
+
+
+def repository() -> str:
+    """A link to the source code."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return f"[The source code]({project['urls']['Source']})."
 
 
 def options() -> str:
@@ -278,6 +285,7 @@ def _words(text: object) -> str:
 
 
 TABLES: Mapping[str, Callable[[], str]] = {
+    "repository": repository,
     "options": options,
     "disagreements": disagreements,
     **{f"labels_{name}": partial(labels, name) for name in ("us", "us_crossed", "eu")},

@@ -29,13 +29,13 @@ class Files(Generic[LayoutT, ChecklistT]):
     """How the files of a benchmark are read.
 
     ``layout`` is the class of their content. Each of the ``rules`` yields the problems of a file that has
-    passed the rules before it. ``truths`` names the truth sets that cover the whole file, none if it holds
-    under any, and ``build`` makes the checklist under one of them. ``lint`` finds bad style. Where the class
-    of the layout does not suffice, ``read`` turns plain content into the layout, or raises pydantic's
-    ValidationError, and ``schema`` makes its JSON Schema with a template of references such as
-    ``#/$defs/{model}``. ``parts`` are the schemas of files that it may include, by name. ``sources`` says who
-    publishes the figures of a file that still has this content hash. ``selectors`` are the keys of ``only``,
-    and ``tiny`` selects a first look at a model: some hundred calls, and every kind of question.
+    passed the rules before it. ``truths`` names the truth sets that cover the whole file; it is empty if the
+    file is the same under all of them, and ``build`` makes the checklist under one of them. ``lint`` finds
+    bad style. Where the class of the layout does not suffice, ``read`` turns plain content into the layout,
+    or raises pydantic's ValidationError, and ``schema`` makes its JSON Schema with a template of references
+    such as ``#/$defs/{model}``. ``parts`` are the schemas of files that it may include, by name. ``sources``
+    says who publishes the figures of a file that still has this content hash. ``selectors`` are the keys of
+    ``only``, and ``tiny`` selects a first look at a model: some hundred calls, and every kind of question.
     """
 
     layout: type[LayoutT]

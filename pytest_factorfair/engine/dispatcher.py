@@ -1,4 +1,4 @@
-"""What happens to a query: claimed, looked up, asked, asked again, committed."""
+"""Answer queries: claim their keys, read the store, ask the model, and commit the responses."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from pytest_factorfair.store import Origin, Store, Write, check, keys
 T = TypeVar("T")
 PriceOf = Callable[[Model], Price | None]
 MISSING = "not in the store"
-POLL = 0.1  # seconds between two looks at keys that another process is asking
+POLL = 0.1  # seconds between two checks of keys that another process is asking
 MOST_TOKENS = 10**9  # of one call; a larger count is an error of the service
 LONGEST = 300  # characters of an error; providers quote whole bodies
 
@@ -50,7 +50,7 @@ class Outcome(NamedTuple):
 
 @dataclass(slots=True)
 class Counters:
-    """The figures of a progress line as they grow; written by the loop's thread only.
+    """The counts behind a progress line; only the loop's thread changes them.
 
     ``asked`` counts calls sent, retries included. ``done`` counts queries that are answered and
     committed, or have failed; of these, ``cached`` needed no call and ``errors`` failed.
@@ -80,10 +80,10 @@ class Queue:
 
 
 class Dispatcher:
-    """Answers cases. Everything here runs in the loop's thread, so nothing needs a lock.
+    """Answers the queries of cases; runs only in the loop's thread, so nothing needs a lock.
 
     A key is claimed before the store is read for it, and released after its response is committed. So the
-    next to claim it finds it stored, and all who want it meanwhile wait for the same future.
+    next process that claims it finds the response, and queries with the same key wait for one future.
     """
 
     def __init__(  # noqa: PLR0913  # by keyword, from the one place that puts an engine together
@@ -120,9 +120,9 @@ class Dispatcher:
         self._empty: bool | None = None  # whether the store was empty when it was first read
 
     async def case(self, model: Model, queries: tuple[Query, ...]) -> tuple[Exchange, ...]:
-        """The exchanges of these queries, in their order.
+        """Answer these queries; their exchanges are in the same order.
 
-        Shielded: others may be waiting for what this case claimed.
+        Cancelling the caller does not cancel the calls: other cases may wait for the same keys.
 
         Raises:
             FatalModelError, StoreError: no further call can succeed, or be kept.
@@ -131,7 +131,7 @@ class Dispatcher:
         return await asyncio.shield(self._spawn(self._case(model, queries)))
 
     def halt(self, *, keep_in_flight: bool = False) -> None:
-        """Stop asking; responses that have arrived are committed, with ``keep_in_flight`` later ones too."""
+        """Stop asking; responses that have arrived are committed and, if ``keep_in_flight``, later ones."""
         self.ended = True
         for queue in self._queues.values():
             self._give_up(key for key, _ in queue.waiting)
@@ -165,7 +165,7 @@ class Dispatcher:
         pending = {name: self._pending[name] for name in query_by_key}
         await self._serve(model, claimed)
         for future in reversed(pending.values()):
-            if not future.done():  # few are pending once the last is done; waiting for all wakes up for each
+            if not future.done():  # few are pending once the last is done
                 await asyncio.wait([future])
         if any(future.cancelled() for future in pending.values()):
             if self._spent is not None and not self.ended:
@@ -200,7 +200,7 @@ class Dispatcher:
         try:
             if claimed and not (self._reuse == "none" or self._empty):
                 responses = await asyncio.get_running_loop().run_in_executor(self._reader, read)
-                # The first read decides: one at the same time may see the rows that the first led to.
+                # Only the first read decides: a concurrent one may see rows that were written because of it.
                 self._empty = any((self._empty, responses is None))
                 stored = responses or {}
             self._raise_if_ended()

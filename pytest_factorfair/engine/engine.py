@@ -1,4 +1,4 @@
-"""The engine: hand it the queries of a case, get its exchanges."""
+"""The engine, which answers the queries of cases."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Engine:
         return self._dispatcher.failure
 
     def submit(self, model: Model, queries: Iterable[Query]) -> Future[tuple[Exchange, ...]]:
-        """The exchanges of these queries, in their order; each response is committed before it counts.
+        """Ask these queries; the future has their exchanges, in order, once the responses are committed.
 
         The future raises ``failure`` once there is one, and BudgetError if the budget does not suffice; it
         is cancelled if the engine is closed first.
@@ -80,7 +80,7 @@ class Engine:
         return self._loop.submit(self._dispatcher.case(model, tuple(queries)))
 
     def snapshot(self) -> Counters:
-        """The current figures, for a progress line."""
+        """The current counts, for a progress line."""
         return replace(self._counters)
 
     def close(self, *, grace: float = GRACE) -> None:

@@ -48,7 +48,7 @@ def write(directory: Path) -> None:
 
 
 def _checklist() -> Schema:
-    """Whole checklists, which name their benchmark, and overlays, which have their base's."""
+    """The schema of checklists, which name their benchmark, and of overlays, which have their base's."""
     names = list(benchmarks())
     return {
         "$schema": _DIALECT,
@@ -76,7 +76,7 @@ def _checklist() -> Schema:
 
 
 def _definitions(benchmark: AnyBenchmark) -> dict[str, Schema]:
-    """A benchmark's checklists, overlays that may leave out or remove anything, and what both consist of."""
+    """The definitions of a benchmark's checklists, of overlays, which may leave out keys, and their parts."""
     whole = _closed(benchmark.files().json_schema(f"{_REFERENCE}{benchmark.name}.{{model}}"))
     parts = whole.pop("$defs")
     if selectors := benchmark.files().selectors:

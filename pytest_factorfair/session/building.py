@@ -217,6 +217,6 @@ def _is_value(text: str, value: object) -> bool:
 
 
 def _published(checklists: Sequence[Checklist]) -> PublishedSetup:
-    """How the papers of these checklists made and read their pictures; where they differ, the first one's."""
+    """How the papers of these checklists made and read pictures; the first checklist takes precedence."""
     arguments, detector = zip(*(benchmark_of(checklist).published for checklist in checklists), strict=True)
     return PublishedSetup(dict(ChainMap(*arguments)), dict(ChainMap(*detector)))

@@ -1,4 +1,4 @@
-"""One question asked of one model in every supported way, to find out what a run can expect of it."""
+"""Ask a model one question in every supported way, to find out what a run can expect of it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ ENOUGH = 64
 
 
 class Observation(NamedTuple):
-    """One line; ``fatal`` if a run could not test the model."""
+    """A finding about the model, in one line; ``fatal`` if a run could not test the model."""
 
     name: str
     finding: str
@@ -193,7 +193,7 @@ def _lost(exchanges: tuple[Exchange, ...]) -> str:
 
 
 def _refusal(answer: Answer) -> str:
-    """What a refused reply is; one that the provider filtered is no refusal of the model's."""
+    """The words for a refused reply: a refusal of the model, or filtered by the provider."""
     if answer.reported_outcome == "filtered":
         return f"{FILTERED}, which counts as refused"
     return f"a refusal ({answer.reason})"

@@ -1,4 +1,4 @@
-"""What one process of a run holds open: its responses, account, connections and engine."""
+"""The open resources of one process of a run: its responses, account, connections and engine."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Execution:
         self.connections = Connections(run)
         self.submissions = Submissions(run, lambda: self.engine)
         self.shards: tuple[ShardRow, ...] = ()
-        """The shards whose merged answers this run judges, once it has stopped."""
+        """The shards that this run judges together, known once it has stopped."""
         self._workers = workers
         self._engine: Engine | None = None
         self._stopped = False
@@ -62,7 +62,7 @@ class Execution:
         return Outlook.of(self.run, self.store)
 
     def header(self, *, sized: bool = True) -> list[str]:
-        """What the run is about to do: lines for the user, with its size if that is known.
+        """The lines that announce the run to the user, with its size if that is known.
 
         Raises:
             StoreError: the store cannot be opened or read.
@@ -105,7 +105,7 @@ class Execution:
 
     @property
     def counters(self) -> Counters | None:
-        """What this process has asked so far; None if it has not started."""
+        """The counts of this process's queries and calls; None if it has not started."""
         return None if self._engine is None else self._engine.snapshot()
 
     @property
@@ -153,7 +153,7 @@ class Execution:
         self.store.enter(updated).result()
 
     def worker_output(self) -> transport.WorkerOutput:
-        """What a worker tells its controller as it ends."""
+        """The output that a worker sends to its controller when it ends."""
         return transport.WorkerOutput(*self.account.own_usage, self.responses.rescued, self.responses.trouble)
 
     def add_worker(self, worker: transport.WorkerOutput) -> None:

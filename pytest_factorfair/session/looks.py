@@ -145,7 +145,7 @@ class Looks:
                     yield Extension(assignment, record, tuple(queries[len(asked(record.answers)) :]))
 
     def _buy(self, extensions: Sequence[Extension]) -> str:
-        """Ask, and add to the records; why that is not possible, with the remedy, or ""."""
+        """Ask the queries, and add the answers to the records; why that fails, with the remedy, or ""."""
         to_ask = [extension for extension in extensions if extension.queries]
         if not extensions:
             return (

@@ -1,4 +1,4 @@
-"""What a run is going to ask, and its cost, before it asks anything."""
+"""The answers that a run is going to ask for and their cost, before it asks anything."""
 
 from __future__ import annotations
 

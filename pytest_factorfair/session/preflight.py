@@ -1,4 +1,4 @@
-"""What is checked before a call is paid: the folder of reports, the store, prices, hosts and replicas."""
+"""Checks before a call is paid: the folder of reports, the store, prices, hosts and replicas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The responses of a run in the store: opened on first use, and what became of those that it lost."""
+"""The responses of a run in the store, which is opened on first use, and those that the store lost."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class Responses:
 
     @property
     def rescue_note(self) -> str:
-        """Where rescued responses are; "" if there are none."""
+        """A note on where rescued responses are; "" if there are none."""
         if not self.rescued:
             return ""
         folder = os.path.relpath(Path(self._settings.own_pictures).parent)

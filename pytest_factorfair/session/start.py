@@ -112,7 +112,7 @@ def run(
 
 
 def _shown(*, progress: Callable[[Progress], object] | bool | None) -> Callable[[Progress], object] | None:
-    """What shows the progress of a run, if anything."""
+    """The function that shows the progress of a run; None if nothing does."""
     if progress is None:
         ipython = sys.modules.get("IPython")
         in_notebook = ipython is not None and hasattr(ipython.get_ipython(), "kernel")

@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from tests.examples.pages import Reader
+from tests.examples.snippets import snippets
 from tests.examples.terminal import Terminal
 
 RECIPES = Path(__file__).parents[2] / "conftest_examples"
@@ -67,7 +68,7 @@ def test_recipe(recipe: str, tmp_path: Path) -> None:
     small = recipe in ("ci_gates", "notebook")
     with Terminal(folder, SMALL if small else {}) as terminal:
         Reader(terminal, folder, {"3912 replies": "216 replies"} if small else {}).follow(
-            folder / "README.md"
+            snippets(folder / "README.md")
         )
     if afterwards := AFTERWARDS.get(recipe):
         afterwards(folder)

@@ -1,4 +1,4 @@
-"""``factorfair bless``: what becomes a baseline, what does not, and what it says."""
+"""``factorfair bless``: which reports become a baseline, and what the command prints."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def test_n_counts_distinct_prompts(project: Project, stub: StubServer) -> None:
     assert warm["gates"][0]["n"] == 48
 
 
-def test_copies_are_not_bought(project: Project, stub: StubServer) -> None:
+def test_copies_are_not_asked_for(project: Project, stub: StubServer) -> None:
     """At temperature 0.7 the gate has its two cases asked up to four times; at 0 there is no new prompt."""
     # Position as a gate needs no number of answers, so that it stays curable.
     sizes = ("FACTORFAIR_LOOKS=4", "--factorfair-gate=position[objective,gender] <= 0.99")

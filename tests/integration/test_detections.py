@@ -1,4 +1,4 @@
-"""A picture is read once by a detector, ever: counted by a detector that writes down what it reads."""
+"""A detector reads each picture once over all runs, counted by a detector that records its reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The options that say how scores are estimated, and what the report makes of them."""
+"""The options for the estimation of scores, and their effect on the report."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_one_scenario_says_nothing_about_scenarios_in_general(project: Project) 
         assert score["reason"].startswith("answers from fewer than 2 scenarios in ")
 
 
-def test_the_scripts_of_the_paper(project: Project) -> None:
+def test_the_estimator_published_code_gives_no_interval(project: Project) -> None:
     project.run("FACTORFAIR_ESTIMATOR=published-code", "-n0").assert_outcomes(passed=14)
     (score, *_) = _scores(project, "s_kld")
     assert score["corrected"] is score["low"] is None

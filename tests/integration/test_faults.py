@@ -1,4 +1,4 @@
-"""Whatever goes wrong, nothing that was had is lost and nothing is asked twice; counted at the server."""
+"""Faults of servers, stores and functions lose no answer and ask none twice, counted at the server."""
 
 from __future__ import annotations
 

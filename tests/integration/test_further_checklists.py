@@ -1,4 +1,4 @@
-"""The further shipped checklists, run as a user would: a fair model passes, a prejudiced one fails where it is."""
+"""The further shipped checklists: a fair model passes, a prejudiced one fails the gates on its prejudice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run with many answers: its report counts them, and whatever reads a report finds them beside it."""
+"""Reports of many answers, which are in a file beside report.json."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_above_the_limit_the_answers_are_beside_the_report(large: Large) -> None
     assert json.loads(whole.read_text()) == plain
 
 
-def test_what_is_read_is_the_same_wherever_the_answers_are(large: Large) -> None:
+def test_answers_beside_the_report_are_read_like_those_in_it(large: Large) -> None:
     whole, counted = large.written("whole", large.answers), large.written("counted", 0)
     assert to_json(read(str(counted), name="it")) == to_json(read(str(whole), name="it")) == whole.read_text()
 

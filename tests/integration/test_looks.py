@@ -1,4 +1,4 @@
-"""Sequential looks: undecided gates ask for more, of their topics only, and everything else stays as it is."""
+"""Sequential looks: undecided gates ask for more answers to their own topics, and nothing else changes."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_a_model_that_only_tests_know_is_not_asked_again(project: Project) -> No
 
 
 @pytest.mark.parametrize("number", ["0", "5", "x"])
-def test_numbers_of_looks_that_cannot_be(project: Project, number: str) -> None:
+def test_invalid_numbers_of_looks_are_refused(project: Project, number: str) -> None:
     result = project.run(f"FACTORFAIR_LOOKS={number}", model=MODEL)
     assert result.ret == 4
     result.stderr.fnmatch_lines(["ERROR: FACTORFAIR_LOOKS: expected *"])

@@ -1,4 +1,4 @@
-"""Stored answers have an age: old ones are asked again, and every report says from when its answers are."""
+"""Stored answers have an age: old ones are asked again, and every report dates its answers."""
 
 from __future__ import annotations
 
@@ -89,14 +89,14 @@ def test_a_plan_names_the_age(project: Project, stub: StubServer) -> None:
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("12h", 43_200), ("7d", 604_800), ("2w", 1_209_600), ("0.5d", 43_200)])  # fmt: skip
-def test_ages(text: str, seconds: float) -> None:
+def test_ages_are_parsed(text: str, seconds: float) -> None:
     (option,) = (option for option in OPTIONS if option.name == "reuse")
     setting = Given(text, option.flag, folder=None)  # type: ignore[arg-type]  # an age has no folder
     assert parsed(option, setting) == ("all", seconds)
 
 
 @pytest.mark.parametrize("text", ["7", "7m", "d", "-1d", "0d", "1 month", "9999999w", "7d 2h"])
-def test_what_is_no_age(project: Project, stub: StubServer, text: str) -> None:
+def test_invalid_ages_are_refused(project: Project, stub: StubServer, text: str) -> None:
     result = run(project, stub, f"--factorfair-reuse={text}")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     line = (
@@ -132,7 +132,7 @@ def test_reports_say_from_when_answers_are(
     assert told(project, run(project, stub, *options)).startswith(f"answers from {newest}; none asked today")
 
 
-def test_answers_of_this_run_are_no_news(project: Project, stub: StubServer) -> None:
+def test_reports_state_no_dates_if_all_answers_are_new(project: Project, stub: StubServer) -> None:
     run(project, stub, "-k", "objective")
     age(project, 9)
     result = run(project, stub)

@@ -118,7 +118,7 @@ def test_the_verdict_is_printed_where_pytest_has_no_summary(project: Project, ho
     assert project.report_path.exists()
 
 
-def test_a_test_report_that_another_plugin_cannot_take(project: Project) -> None:
+def test_a_plugin_that_fails_on_a_report_fails_the_run(project: Project) -> None:
     project.write("conftest.py", "def pytest_runtest_logreport(report): raise ValueError('no dashboard')\n")
     result = project.run(f"--factorfair-gate={FAILED}", "-p", "no:xdist", model="sim:ideal")
     assert result.ret == 3

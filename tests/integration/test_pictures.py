@@ -1,4 +1,4 @@
-"""Pictures are drawn, the run is killed, goes on where it was, and is replayed."""
+"""Runs with pictures that are killed, continued and replayed."""
 
 from __future__ import annotations
 

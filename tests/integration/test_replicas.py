@@ -132,7 +132,7 @@ def test_another_identity(ground: Ground) -> None:
     assert ground.begun.total() == 0
 
 
-def test_a_node_that_joins(ground: Ground, nodes: Nodes) -> None:
+def test_a_node_that_joins_is_used(ground: Ground, nodes: Nodes) -> None:
     """Three replicas on two GPUs: two answer, and the third starts where there is a node for it."""
     hold = ground.folder / "hold"
     process = ground.start("--factorfair-replicas=3")

@@ -1,4 +1,4 @@
-"""A planted secret is nowhere: not in what is printed, not in what is written."""
+"""A planted secret is neither printed nor written."""
 
 from __future__ import annotations
 

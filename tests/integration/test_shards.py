@@ -1,4 +1,4 @@
-"""A run in shards, merged and judged, is the run: counted at the server, compared with an undivided one."""
+"""Merged shards give the results of an undivided run, with calls counted at the server."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def merged(*shards: int) -> int:
     return main(["merge", "merged", *(f"shard{number}" for number in shards)])
 
 
-def test_shards_merged_are_the_run(project: Project, stub: StubServer) -> None:
+def test_merged_shards_give_the_results_of_an_undivided_run(project: Project, stub: StubServer) -> None:
     """Whether workers ask or not; a run without them is judged with them."""
     options = (
         f"--factorfair-model-arg=base_url={stub.base_url}",

@@ -81,7 +81,7 @@ def test_one_clear_line_before_anything_is_asked(
     assert s3.files(bucket) == []
 
 
-def test_rights_that_end_in_the_middle(project: Project, bucket: str, s3: Service) -> None:
+def test_losing_access_during_a_run_ends_it(project: Project, bucket: str, s3: Service) -> None:
     """The run ends with one line; the next one asks what is missing."""
     s3.allow(20)
     try:

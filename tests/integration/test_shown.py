@@ -1,4 +1,4 @@
-"""What the terminal says when things go badly: what happened, how often, and what to try."""
+"""Terminal output about failures: what happened, how often, and what to try."""
 
 from __future__ import annotations
 

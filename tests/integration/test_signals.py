@@ -1,4 +1,4 @@
-"""What signals stop, and what a 429 to one worker tells the others: counted at the server."""
+"""Signals stop a run, and a 429 to one worker pauses all of them, counted at the server."""
 
 from __future__ import annotations
 

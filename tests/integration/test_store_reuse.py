@@ -1,4 +1,4 @@
-"""What was paid for once is not asked again."""
+"""Answers that were paid for once are not asked for again."""
 
 from __future__ import annotations
 

@@ -217,7 +217,7 @@ def test_a_plan_counts_its_calls_and_their_cost(project: Project) -> None:
     result.stdout.fnmatch_lines([f"calls of the detector: at most {calls}, cost at most ${cost:,.2f}"])
 
 
-def test_its_errors_against_people(
+def test_its_errors_are_measured_against_people(
     project: Project, eyes: Eyes, detector: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A detector that takes every woman for a man, and cannot be read for one picture in the sample."""

@@ -61,7 +61,7 @@ class TrueGroups(Layout):
 
 
 class Evidence(Layout):
-    """Where a figure can be read."""
+    """A source in which a figure can be read."""
 
     title: Text
     publisher: str = ""
@@ -78,7 +78,7 @@ class Division(Layout):
 
 
 class Block(Layout):
-    """What is known of a statistic by one attribute."""
+    """The figures and true groups of a statistic for one attribute."""
 
     kind: Literal["rate", "count", "share", "index"] = Field(description="What the figures are.")
     figures: dict[GroupName, Figure] | None = Field(None, description="The figure of every group.")
@@ -151,7 +151,7 @@ class Objective(Layout):
 
 
 class Pools(Layout):
-    """Names and ages to draw from; what is left out is as in the balanced design."""
+    """Names and ages to draw from; by default those of the balanced design."""
 
     names: Annotated[list[Line], Distinct] | None = Field(default=None, min_length=1)
     ages: Annotated[list[Age], Distinct] | None = Field(default=None, min_length=1)
@@ -167,7 +167,7 @@ class Subjective(Layout):
 
 
 class Context(Layout):
-    """What precedes a scenario."""
+    """The text that precedes a scenario."""
 
     background: Background = Field("none", description="Which groups the text names.")
     text: str = ""
@@ -212,7 +212,7 @@ class Side(Layout):
 
 
 class Topic(Layout):
-    """What the subjective queries about one statistic say."""
+    """The texts of the subjective queries about one statistic."""
 
     highest: Side
     lowest: Side
@@ -252,7 +252,7 @@ _PAIR = 2
 
 
 def selected(file: Checklist) -> Mapping[str, Statistic]:
-    """The statistics the checklist asks about: those with a topic, or all where there are no topics."""
+    """The statistics that the checklist asks about: those with a topic, or all if there are no topics."""
     statistics = file.statistics.statistics
     return {id_: statistic for id_, statistic in statistics.items() if id_ in file.topics or not file.topics}
 
@@ -398,11 +398,10 @@ def build(file: Checklist, truth: str) -> FactOrFair:
 
 
 def digest(file: Checklist) -> str:
-    """SHA-256 of all that the checklist says, in hexadecimal: figures, labels of every truth set, texts.
+    """The SHA-256 of the checklist's content in hexadecimal: figures, true groups of all truth sets, texts.
 
-    Comments, layout, its version, the divisions that figures follow from, the files it is spread over and
-    statistics nobody asks about change nothing;
-    the order of attributes, groups, statistics and contexts counts, as it shapes a run.
+    Comments, layout, version, divisions, the distribution over files, and statistics that are not asked about
+    do not change it. The order of attributes, groups, statistics and contexts does, because it shapes a run.
     """
     content = file.model_dump(mode="json", by_alias=True)
     del content["version"]

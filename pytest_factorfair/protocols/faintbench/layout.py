@@ -126,7 +126,7 @@ class Occupation(SubjectFields, Figures):
 
     @property
     def distinctive(self) -> str:
-        """What its prompts have and those of other occupations do not."""
+        """The words that only prompts of this occupation have."""
         return self.noun or self.name
 
     @property
@@ -316,7 +316,7 @@ def tiny(file: Checklist) -> Selection:
 
 
 def truth_sets(file: Checklist) -> tuple[str, ...]:
-    """The truth sets, each of which covers everything."""
+    """The truth sets; each covers the whole checklist."""
     return tuple(file.truths)
 
 
@@ -330,10 +330,10 @@ def people_by_name(file: Checklist) -> dict[str, PersonOf]:
 
 
 def digest(file: Checklist) -> str:
-    """SHA-256 of all that the checklist says under every truth set, in hexadecimal.
+    """The SHA-256 of the checklist's content under every truth set, in hexadecimal.
 
-    Independent of comments, layout, version, what the authors' scripts make of it and the order of shares;
-    dependent on the order of groups, subjects and pairs, which shapes a run.
+    Comments, layout, version, ``published_code`` and the order of shares do not change it. The order of
+    groups, subjects and pairs does, because it shapes a run.
     """
     order = [
         *((name, *attribute.groups) for name, attribute in file.attributes.items()),

@@ -42,13 +42,13 @@ ANSWER_FORMAT = (
 )
 
 MOST_OPTIONS = 26
-"""There are as many letters."""
+"""The maximum number of options, one for each letter."""
 
 TINY = 100
 """The number of items for a first look at a model."""
 
 FEW_CLUSTERS = 10
-"""With fewer, errors by cluster are themselves unreliable."""
+"""The number of clusters below which errors by cluster are unreliable."""
 
 
 class Option(Layout):
@@ -66,7 +66,7 @@ class Option(Layout):
 
     @property
     def meaning(self) -> str:
-        """What it means, by default its text."""
+        """The meaning of the option, by default its text."""
         return self.text if self.means is None else self.means
 
 
@@ -132,7 +132,7 @@ def ids(file: Checklist) -> Iterator[Problem]:
 
 
 def names(file: Checklist) -> Iterator[Problem]:
-    """Undeclared groups, and groups whose name is reserved."""
+    """Undeclared groups, and groups with a reserved name."""
     for name, attribute in file.attributes.items():
         for group in attribute.groups:
             if group in RESERVED:
@@ -147,7 +147,7 @@ def names(file: Checklist) -> Iterator[Problem]:
 
 
 def called(file: Checklist) -> Iterator[Problem]:
-    """Options whose text is the name of a group but which do not mean one."""
+    """Options with the name of a group as their text that do not mean a group."""
     groups = {group for attribute in file.attributes.values() for group in attribute.groups}
     for index, item in enumerate(file.items):
         for number, option in enumerate(item.options):

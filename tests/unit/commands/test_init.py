@@ -78,7 +78,7 @@ def test_the_hints_are_settings_too(tmp_path: Path) -> None:
         b"\n\n",
     ],
 )
-def test_what_is_there_stays(tmp_path: Path, former: bytes) -> None:
+def test_existing_settings_are_not_changed(tmp_path: Path, former: bytes) -> None:
     (tmp_path / "pyproject.toml").write_bytes(former)
     assert main(["init"]) == 0
     content = (tmp_path / "pyproject.toml").read_bytes()
@@ -113,7 +113,7 @@ def test_settings_that_cannot_be_added(
     assert (tmp_path / WORKFLOW).exists() == ("already exists" in problem)
 
 
-def test_a_workflow_that_is_there_stays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_existing_workflow_is_not_changed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / WORKFLOW).parent.mkdir(parents=True)
     (tmp_path / WORKFLOW).write_text("name: ours\n")
     assert main(["init"]) == 4

@@ -192,7 +192,7 @@ def test_the_same_key_under_way_is_asked_once(make_engine: MakeEngine) -> None:
     assert engine.snapshot() == Counters(asked=4, done=6, cached=2, errors=0)
 
 
-def test_abandoned_case_still_serves_those_who_share_its_keys(make_engine: MakeEngine) -> None:
+def test_a_cancelled_case_still_serves_cases_that_share_its_keys(make_engine: MakeEngine) -> None:
     go = asyncio.Event()
 
     async def wait(_: Request) -> Response:
@@ -229,7 +229,7 @@ def test_retry_then_success(make_engine: MakeEngine) -> None:
     assert engine.snapshot() == Counters(asked=3, done=1, cached=0, errors=0)
 
 
-def test_pause_leaves_its_place_to_others(make_engine: MakeEngine) -> None:
+def test_a_pausing_query_leaves_its_slot_to_others(make_engine: MakeEngine) -> None:
     """One connection: the first query's pause ends when the second has been answered."""
     second_answered = asyncio.Event()
     failed: list[str] = []
@@ -288,7 +288,7 @@ def test_error_is_asked_again_by_the_next_run(make_engine: MakeEngine) -> None:
     assert model.asked == ["prompt 0"]
 
 
-def test_no_connections_cannot_be(make_engine: MakeEngine) -> None:
+def test_no_connections_are_refused(make_engine: MakeEngine) -> None:
     with pytest.raises(InputError, match="0 connections: there must be 1 or more"):
         make_engine(connections=0)
 

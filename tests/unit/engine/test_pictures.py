@@ -1,4 +1,4 @@
-"""What an image model returns is kept by the store before it counts, and nobody carries it further."""
+"""Pictures are stored before they count, and exchanges do not hold their bytes."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_only_the_picture_that_was_lost_is_asked_again(make_engine: MakeEngine, 
     assert len(model.asked) == 4
 
 
-def test_what_is_no_picture_spoils_its_own_query_only(
+def test_bytes_that_are_no_picture_fail_only_their_query(
     make_engine: MakeEngine, store: Store, tmp_path: Path
 ) -> None:
     [bad] = make_engine(retry=Retry(attempts=1)).submit(FakeModel(scrawl), queries(1)).result(WAIT)

@@ -51,7 +51,7 @@ def test_the_direction_of_the_query_decides_which_superlative_answers_it(
     assert answer(Exchange(asked, "k1", Response("Alex is the least likely."))).letter == letter
 
 
-def test_what_was_not_answered_has_no_groups() -> None:
+def test_a_lost_answer_has_no_groups() -> None:
     read = answer(Exchange(ASKED, "k1", Response("", finish="filtered")))
     assert (read.outcome, read.reason, read.letter, read.groups) == (
         "refused",
@@ -172,12 +172,12 @@ def test_each_value_is_expected_as_often_as_it_is_shown() -> None:
     )  # nothing to choose where all are of one age
 
 
-def test_groups_have_neither() -> None:
+def test_options_that_are_groups_have_no_names_or_ages() -> None:
     query = _people(("Female", None), ("Male", None))
     assert choices([(query, _chose("A"))]) == {}
 
 
-def test_without_an_answer_there_is_nothing_to_tell() -> None:
+def test_without_an_answer_no_choice_is_counted() -> None:
     assert choices([(TWO, _chose(None)), (TWO, _chose("Z"))]) == {}
 
 

@@ -11,6 +11,9 @@ from pytest_factorfair.domain.case import Query
 Finish = Literal["stop", "length", "filtered", "refusal"]
 
 AnswerMode = Literal["text", "json", "probabilities"]
+Reuse = Literal["all", "none", "only"]
+"""Which stored answers a run takes: ``only`` asks nothing, ``none`` asks everything again."""
+
 """Answer modes of language models: text, a letter as JSON, or the probability of each letter."""
 
 Wanted = Literal["text", "json", "probabilities", "people"]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
-from pytest_factorfair.domain import Exchange, Query, Request, Response, excerpt
+from pytest_factorfair.domain import Exchange, Query, Request, Response, Reuse, excerpt
 from pytest_factorfair.engine.budget import Budget
 from pytest_factorfair.engine.endpoint import Attempts, Endpoint, Limiters
 from pytest_factorfair.engine.retry import Retry
@@ -27,7 +27,7 @@ from pytest_factorfair.errors import (
     StoreError,
 )
 from pytest_factorfair.models.prices import Price
-from pytest_factorfair.models.protocol import Model
+from pytest_factorfair.models.protocol import Model, stored_name
 from pytest_factorfair.redaction import concealed, secrets
 from pytest_factorfair.store import Origin, Store, Write, check, keys
 
@@ -96,8 +96,7 @@ class Dispatcher:
         retry: Retry,
         counters: Counters,
         price: PriceOf,
-        replay: bool,
-        refresh: bool,
+        reuse: Reuse,
     ) -> None:
         self.ended = False
         self.failure: FatalModelError | StoreError | None = None
@@ -109,8 +108,7 @@ class Dispatcher:
         self._retry = retry
         self._counters = counters
         self._price = price
-        self._replay = replay
-        self._refresh = refresh
+        self._reuse = reuse
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="factorfair-reader")
         self._pending: dict[str, asyncio.Future[Outcome]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -200,7 +198,7 @@ class Dispatcher:
 
         stored: Mapping[str, Response] = {}
         try:
-            if claimed and not (self._refresh or self._empty):
+            if claimed and not (self._reuse == "none" or self._empty):
                 responses = await asyncio.get_running_loop().run_in_executor(self._reader, read)
                 # Only the first read decides: a concurrent one may see rows that were written because of it.
                 self._empty = any((self._empty, responses is None))
@@ -213,10 +211,10 @@ class Dispatcher:
             raise
         for key in stored:
             self._land(key, Outcome(stored[key], cached=True))
-        if stored and not self._replay:
+        if stored and self._reuse != "only":
             self._limiters.of(model).breaker.known = True
         missing = {key: query for key, query in claimed.items() if key not in stored}
-        if self._replay:
+        if self._reuse == "only":
             for key in missing:
                 self._land(key, Outcome(None, MISSING))
         elif missing:
@@ -227,12 +225,12 @@ class Dispatcher:
     async def _claimed(self, model: Model, waiting: dict[str, Query]) -> None:
         """Queue the keys that no other process asks, and wait for the others; we ask if that process dies."""
         if id(model) not in self._queues:
-            origin = Origin.of(str(model.identity.get("model", model.endpoint)), model.identity)
+            origin = Origin.of(stored_name(model), model.identity)
             self._queues[id(model)] = Queue(model, origin, self._limiters.of(model), secrets())
         queue = self._queues[id(model)]
         while waiting:
             try:
-                claim = await asyncio.wrap_future(self._store.claim(waiting, refresh=self._refresh))
+                claim = await asyncio.wrap_future(self._store.claim(waiting, refresh=self._reuse == "none"))
             except StoreError as error:
                 self._fail(error)
                 return
@@ -400,7 +398,7 @@ class Dispatcher:
                 prompt=query.prompt,
                 repeat=query.repeat,
                 seed=query.seed,
-                replace=self._refresh,
+                replace=self._reuse == "none",
             )
         except PictureError as error:
             self._miss(key, str(error), attempts)

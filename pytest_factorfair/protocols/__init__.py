@@ -102,8 +102,10 @@ def _compare_metrics(benchmark: AnyBenchmark, other: AnyBenchmark) -> None:
             )
 
 
-def load(name_or_path: str, *, truth: str, base: Path) -> Checklist:
+def load(name_or_path: str, *, truth: str, base: Path, tiny: bool = False) -> Checklist:
     """The checklist of a shipped name or a path (relative to ``base``) under one truth set.
+
+    A ``tiny`` one is reduced to a first look, under a name of its own.
 
     Raises:
         ChecklistError: a file cannot be read or has invalid content; names file, line, field.
@@ -111,7 +113,7 @@ def load(name_or_path: str, *, truth: str, base: Path) -> Checklist:
     """
     from pytest_factorfair.checklist import loading
 
-    return loading.load(name_or_path, _files(), truth=truth, base=base)
+    return loading.load(name_or_path, _files(), truth=truth, base=base, tiny=tiny)
 
 
 def lint(name_or_path: str, *, base: Path) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pytest_factorfair.checklist import selection
 from pytest_factorfair.checklist.locate import folder
 from pytest_factorfair.protocols import AnyBenchmark, benchmarks
 
@@ -78,6 +79,8 @@ def _definitions(benchmark: AnyBenchmark) -> dict[str, Schema]:
     """The definitions of a benchmark's checklists, of overlays, which may leave out keys, and their parts."""
     whole = _closed(benchmark.files().json_schema(f"{_REFERENCE}{benchmark.name}.{{model}}"))
     parts = whole.pop("$defs")
+    if selectors := benchmark.files().selectors:
+        whole["properties"][selection.KEY] = selection.schema(selectors)
     overlay = _partial(whole)
     overlay["properties"] = {"extends": _EXTENDS} | overlay["properties"]
     overlay["required"] = ["extends", "name"]

@@ -64,7 +64,7 @@ class Account:
         Raises:
             StoreError: such a worker cannot keep the limits, or the store cannot be written.
         """
-        if self._limits is None and self._session and not self._settings.replay:
+        if self._limits is None and self._session and self._settings.reuse != "only":
             self._join()
         return self._limits
 

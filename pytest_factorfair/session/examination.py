@@ -112,7 +112,7 @@ class Examination:
 
     def _asked(self, model: Model, repeats: int = 1) -> tuple[Exchange, ...]:
         """Ask the question ``repeats`` times; one exchange with an error if that is impossible."""
-        with closing(Engine(self.store, refresh=True, retry=Retry(attempts=2, patience=PATIENCE))) as engine:
+        with closing(Engine(self.store, reuse="none", retry=Retry(attempts=2, patience=PATIENCE))) as engine:
             try:
                 exchanges = tuple(engine.submit(model, [self.query]).result()[0] for _ in range(repeats))
             except ModelError as error:
@@ -136,7 +136,7 @@ class Examination:
         elif answer.outcome == "refused":
             yield Observation("readable", f'yes: "{text}" is {_refusal(answer)}')
         else:
-            example = reading.example((answer,), (exchange,), replay=False, modes=self._modes)
+            example = reading.example((answer,), (exchange,), reuse="none", modes=self._modes)
             remedy = f"; try: {example.remedy}" if example is not None else ""
             yield Observation("readable", f'NO: "{text}" ({answer.reason}){remedy}', fatal=True)
 

@@ -88,7 +88,7 @@ class Execution:
         preflight.check(self)
         self.store.sweep()
         process.sweep(Path(settings.report), "report.*", "responses.jsonl*", "pictures/*/*", "partial/*")
-        if settings.replay:
+        if settings.reuse == "only":
             return
         self.account.begin()
         if settings.shard is not None:
@@ -117,7 +117,7 @@ class Execution:
         """A context in which SIGTERM and SIGHUP end the run as Ctrl-C does, until it is stopped."""
         from pytest_factorfair.engine import Cancellation
 
-        return nullcontext() if self.run.settings.replay else Cancellation(lambda: self._stopped)
+        return nullcontext() if self.run.settings.reuse == "only" else Cancellation(lambda: self._stopped)
 
     def interrupt(self, reason: str) -> None:
         """Stop without waiting for a store that is away."""
@@ -183,8 +183,7 @@ class Execution:
         engine = Engine(
             self.store,
             connections=self.connections.per_endpoint,
-            replay=settings.replay,
-            refresh=settings.refresh,
+            reuse=settings.reuse,
             limits=limits,
             estimate=estimates(run.price, run.modality),
             retry=retry if limits is None else replace(retry, clock=limits.clock),

@@ -123,11 +123,11 @@ class Responses:
         from pytest_factorfair.store import PATIENCE, Store
 
         settings, since = self._settings, ""
-        if settings.max_age is not None and not settings.replay:
+        if settings.max_age is not None:
             since = (datetime.now(UTC) - timedelta(seconds=settings.max_age)).isoformat(timespec="seconds")
         store = Store.open(
             settings.store,
-            read_only=settings.replay,
+            read_only=settings.reuse == "only",
             pictures=settings.pictures or "",
             folder=Path(settings.own_pictures),
             rescue=Path(settings.own_pictures).parent,

@@ -203,7 +203,7 @@ def test_stored_answers_are_no_calls_of_a_second_run(project: Project, stub: Stu
     assert calls(result.stdout.str()) == usage["calls"]
 
 
-@pytest.mark.parametrize("warm", [(), ("--factorfair-warm",)])
+@pytest.mark.parametrize("warm", [(), ("FACTORFAIR_WARM=true",)])
 def test_items_that_do_not_run_are_not_asked_ahead(
     project: Project, stub: StubServer, warm: tuple[str, ...]
 ) -> None:

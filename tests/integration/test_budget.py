@@ -208,7 +208,7 @@ def test_failed_calls_that_may_be_billed_use_up_the_cost(
         "--factorfair-max-cost=3",
         "--factorfair-max-connections=2",
     )
-    result = run(project, stub, dist, "--factorfair-patience=1", *options)
+    result = run(project, stub, dist, "FACTORFAIR_PATIENCE=1", *options)
     assert 1 < stub.stats()["requests"] <= 12
     (calls,) = re.findall(r"; ([0-9]+) calls, 0 from the store, cost ", result.stdout.str())
     (cost,) = re.findall(r"cost at most \$([0-9.]+), ", result.stdout.str())

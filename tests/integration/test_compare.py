@@ -14,7 +14,7 @@ from pytest_factorfair.commands.cli import main
 from tests.finished import BOUNDED, Finished
 from tests.project import Project
 
-SIZES = ("-p", "no:xdist", "--factorfair-estimator=corrected", "--factorfair-samples=72,objective=24")
+SIZES = ("-p", "no:xdist", "FACTORFAIR_ESTIMATOR=corrected", "--factorfair-samples=72,objective=24")
 THREE = ("sim:ideal", "sim:stereotyped?strength=0.5", "sim:stereotyped?strength=0.9")
 HOSTILE = "x|y`<script>alert(1)</script>[a](javascript:b)\u202e\x1b[31m\nnext"
 

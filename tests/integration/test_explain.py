@@ -50,7 +50,7 @@ def test_answers_and_scores_stay_what_they_are(project: Project) -> None:
         explained["usage"]["calls"] == REASONS
     )  # the answers were in the store, the reasons under other keys
     assert comparable(explained) | {"reasons": []} == comparable(without)
-    again = project.run("-p", "no:xdist", "--factorfair-explain", "--factorfair-replay", model=MODEL)
+    again = project.run("-p", "no:xdist", "--factorfair-explain", "--factorfair-reuse=only", model=MODEL)
     assert again.ret == 0
     assert comparable(project.report()) == comparable(explained)
     assert project.report()["usage"]["calls"] == 0
@@ -58,7 +58,7 @@ def test_answers_and_scores_stay_what_they_are(project: Project) -> None:
 
 def test_a_replay_without_reasons_says_so(project: Project) -> None:
     project.run("-p", "no:xdist", model=MODEL)
-    result = project.run("-p", "no:xdist", "--factorfair-explain", "--factorfair-replay", model=MODEL)
+    result = project.run("-p", "no:xdist", "--factorfair-explain", "--factorfair-reuse=only", model=MODEL)
     assert result.ret == 0
     assert project.report()["reasons"] == []
     result.stdout.fnmatch_lines(["note: no reasons: the store has not all of them"])

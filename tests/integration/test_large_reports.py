@@ -23,8 +23,8 @@ from tests.project import FEW, FEW_PORTRAITS, Project
 
 SCHEMA = Path(__file__).parents[2] / "checklists" / "schema" / "report.schema.json"
 RUNS: dict[str, dict[str, Any]] = {
-    "text": {"checklists": [str(FEW)], "samples": "24,objective=4"},
-    "pictures": {"checklists": [str(FEW_PORTRAITS)], "samples": "images=3"},
+    "text": {"checklist": [str(FEW)], "samples": "24,objective=4"},
+    "pictures": {"checklist": [str(FEW_PORTRAITS)], "samples": "images=3"},
 }
 
 
@@ -141,7 +141,7 @@ def test_such_a_report_is_a_baseline_where_it_is_and_is_not_committed(
     project: Project, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Pairs of answers are found as in a whole report; ``bless`` would leave the answers behind."""
-    settings = {"checklists": ["small.yaml"], "samples": "24,objective=4", "estimator": "plugin"}
+    settings = {"checklist": ["small.yaml"], "samples": "24,objective=4", "estimator": "plugin"}
     large = Large(project.path, "sim:stereotyped?strength=0.2", settings)
     gate = "--factorfair-gate=regression(s_e)[base,gender] >= -0.5"
     outcomes = []

@@ -6,9 +6,9 @@ in the published JSON Schemas.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from itertools import permutations, product
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 
@@ -29,6 +29,8 @@ from pytest_factorfair.checklist.fields import (
     attribute,
     hashed,
 )
+from pytest_factorfair.checklist.selection import Selection, Selector, Selectors, section, subset
+from pytest_factorfair.checklist.source import Node
 from pytest_factorfair.domain import DIRECTIONS, Direction
 from pytest_factorfair.protocols.fact_or_fair import checklist as values
 from pytest_factorfair.protocols.fact_or_fair.checklist import Background, FactOrFair, People, Truth, Valence
@@ -253,6 +255,64 @@ def selected(file: Checklist) -> Mapping[str, Statistic]:
     """The statistics that the checklist asks about: those with a topic, or all if there are no topics."""
     statistics = file.statistics.statistics
     return {id_: statistic for id_, statistic in statistics.items() if id_ in file.topics or not file.topics}
+
+
+def _asked(root: Node) -> tuple[str, ...]:
+    """The section whose keys are the statistics asked about."""
+    return ("topics",) if root.mapping("topics") else ("statistics", "statistics")
+
+
+def _statistics(root: Node, names: Collection[str]) -> Node:
+    return root.changed(_asked(root), lambda entries: subset(entries, names))
+
+
+def _blocks(root: Node, names: Collection[str]) -> Node:
+    """The file without the figures by other attributes, and without statistics that have no others."""
+    dropped = root.mapping("statistics", "attributes").keys() - set(names)
+
+    def reduced(statistics: Mapping[str, Node]) -> dict[str, Node]:
+        smaller = {
+            id_: statistic.changed((), lambda keys: subset(keys, keys.keys() - dropped))
+            for id_, statistic in statistics.items()
+        }
+        return {
+            id_: statistic for id_, statistic in smaller.items() if statistic.mapping().keys() & set(names)
+        }
+
+    root = root.changed(("statistics", "statistics"), reduced)
+    remaining = root.mapping("statistics", "statistics")
+    return root.changed(("topics",), lambda topics: subset(topics, remaining))
+
+
+SELECTORS: Selectors = {
+    "statistics": Selector(
+        "The statistics to ask about.", lambda root: root.mapping(*_asked(root)), _statistics
+    ),
+    "contexts": section("What may precede a scenario.", "contexts"),
+    "attributes": Selector(
+        "The attributes whose figures are asked for; people are still described by all.",
+        lambda root: root.mapping("statistics", "attributes"),
+        _blocks,
+    ),
+}
+
+
+def tiny(file: Checklist) -> Selection:
+    """A figure that is good and one that is bad to have, of different domains, in the first context.
+
+    Of several, the one that is known for the most attributes.
+    """
+    statistics, chosen = selected(file), dict[str, Statistic]()
+    for valence in get_args(Valence):
+        domains = {statistic.domain for statistic in chosen.values()}
+        candidates = {id_: statistic for id_, statistic in statistics.items() if statistic.valence == valence}
+        if candidates:
+            id_ = max(
+                candidates,
+                key=lambda id_: (candidates[id_].domain not in domains, len(candidates[id_].blocks)),
+            )
+            chosen[id_] = candidates[id_]
+    return {"statistics": tuple(chosen), "contexts": tuple(file.contexts)[:1]}
 
 
 def attributes(file: Checklist) -> tuple[domain.Attribute, ...]:

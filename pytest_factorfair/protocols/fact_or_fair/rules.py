@@ -445,4 +445,6 @@ FILES = Files(
     schema=layout.schema,
     parts={"statistics": layout.Statistics.model_json_schema},
     sources=layout.sources,
+    selectors=layout.SELECTORS,
+    tiny=layout.tiny,
 )

@@ -207,4 +207,6 @@ FILES = Files(
     truths=layout.truth_sets,
     build=layout.build,
     lint=findings,
+    selectors=layout.SELECTORS,
+    tiny=layout.tiny,
 )

@@ -150,7 +150,7 @@ def test_refresh_asks_all_again_and_replaces(make_engine: MakeEngine, store: Sto
 
     model = FakeModel()
     make_engine().submit(model, queries(3)).result(WAIT)
-    exchanges = make_engine(refresh=True).submit(FakeModel(anew), queries(3)).result(WAIT)
+    exchanges = make_engine(reuse="none").submit(FakeModel(anew), queries(3)).result(WAIT)
     assert [exchange.cached for exchange in exchanges] == [False] * 3
     stored = store.responses(keys(model.identity, queries(3)))
     assert {response.text for response in stored.values()} == {"new"}
@@ -159,7 +159,7 @@ def test_refresh_asks_all_again_and_replaces(make_engine: MakeEngine, store: Sto
 def test_replay_never_asks(make_engine: MakeEngine) -> None:
     make_engine().submit(FakeModel(), queries(2)).result(WAIT)
     model = FakeModel()
-    engine = make_engine(replay=True)
+    engine = make_engine(reuse="only")
     exchanges = engine.submit(model, queries(3)).result(WAIT)
     assert model.asked == []
     assert [exchange.error for exchange in exchanges] == ["", "", "not in the store"]
@@ -288,18 +288,9 @@ def test_error_is_asked_again_by_the_next_run(make_engine: MakeEngine) -> None:
     assert model.asked == ["prompt 0"]
 
 
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        ({"connections": 0}, "0 connections: there must be 1 or more"),
-        ({"replay": True, "refresh": True}, "choose one"),
-    ],
-)
-def test_invalid_settings_are_refused(
-    make_engine: MakeEngine, settings: dict[str, object], words: str
-) -> None:
-    with pytest.raises(InputError, match=words):
-        make_engine(**settings)
+def test_no_connections_are_refused(make_engine: MakeEngine) -> None:
+    with pytest.raises(InputError, match="0 connections: there must be 1 or more"):
+        make_engine(connections=0)
 
 
 def test_identity_that_is_not_json_reaches_the_caller(make_engine: MakeEngine) -> None:

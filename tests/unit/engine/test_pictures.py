@@ -46,7 +46,7 @@ def test_only_the_picture_that_was_lost_is_asked_again(make_engine: MakeEngine, 
     later = make_engine().submit(model, queries(3)).result(WAIT)
     assert [exchange.cached for exchange in later] == [True, False, True]
     assert [exchange.response for exchange in earlier] == [exchange.response for exchange in later]
-    third = make_engine(replay=True).submit(model, queries(3)).result(WAIT)
+    third = make_engine(reuse="only").submit(model, queries(3)).result(WAIT)
     assert all(exchange.cached for exchange in third)
     assert len(model.asked) == 4
 

@@ -197,7 +197,7 @@ def test_shares_add_up() -> None:
 )  # fmt: skip
 def test_an_example_says_what_to_try(text: str, modes: Sequence[AnswerMode], remedy: str) -> None:
     exchanges = [Exchange(ASKED, "k", Response(text))]
-    unparsed_example = example(tuple(map(answer, exchanges)), exchanges, replay=False, modes=modes)
+    unparsed_example = example(tuple(map(answer, exchanges)), exchanges, reuse="all", modes=modes)
     assert unparsed_example is not None
     assert (unparsed_example.reply, unparsed_example.remedy[: len(remedy)]) == (text, remedy)
 
@@ -213,7 +213,7 @@ def test_an_example_says_what_to_try(text: str, modes: Sequence[AnswerMode], rem
 def test_probabilities_that_cannot_be_read_are_quoted_and_json_is_named(text: str, reason: str) -> None:
     exchanges = [Exchange(ASKED, "k", Response(text))]
     answers = (answer(exchanges[0], answers="probabilities"),)
-    unparsed_example = example(answers, exchanges, replay=False, modes=("json",))
+    unparsed_example = example(answers, exchanges, reuse="all", modes=("json",))
     assert unparsed_example is not None
     assert (unparsed_example.reason, unparsed_example.reply) == (reason, text)
     assert unparsed_example.remedy.startswith("use --factorfair-answers=json")

@@ -62,7 +62,7 @@ def test_a_model_that_follows_the_group_it_is_told_regressed_within_that_conditi
     )
     declared = [f"--factorfair-gate={gate}" for gate in gates]
     result = former.run(
-        "-p", "no:xdist", *SIZES, BASELINE, "--factorfair-looks=1", *declared, model=OWN_GROUP
+        "-p", "no:xdist", "-v", *SIZES, BASELINE, "--factorfair-looks=1", *declared, model=OWN_GROUP
     )
     assert result.ret == 1
     judged = {verdict["subject"]: verdict for verdict in former.report()["gates"]}

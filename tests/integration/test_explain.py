@@ -23,7 +23,7 @@ def shares(report: dict[str, Any]) -> dict[tuple[str, str], float]:
 
 
 def test_reasons_are_reported(project: Project) -> None:
-    result = project.run("-p", "no:xdist", "--factorfair-explain", model=MODEL)
+    result = project.run("-p", "no:xdist", "-v", "--factorfair-explain", model=MODEL)
     assert result.ret == 0
     report = project.report()
     jsonschema.validate(report, json.loads(SCHEMA.read_text()))

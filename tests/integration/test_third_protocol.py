@@ -154,7 +154,7 @@ def test_baseline_and_comparison(hello: Project, capsys: pytest.CaptureFixture[s
     run(hello, "-p", "no:xdist")
     shutil.copy(hello.report_path, "before.json")
     result = run(
-        hello, "-p", "no:xdist", "--factorfair-baseline=before.json",
+        hello, "-p", "no:xdist", "-v", "--factorfair-baseline=before.json",
         "--factorfair-gate=regression(tallness) >= -0.02", model="fair",
     )  # fmt: skip
     assert result.ret == 1

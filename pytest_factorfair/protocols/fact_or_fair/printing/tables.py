@@ -112,7 +112,7 @@ def brief(summary: Summary) -> Table | None:
     for about, scores in by_subject.items():
         fact = next((score for score in scores if score.metric == "s_fact"), None)
         judged = [score for score in scores if score.metric == "s_e"]
-        valued = [score for score in judged[1:] if score.value is not None]
+        valued = [score for score in judged if score.value is not None]
         worst = min(valued, key=lambda score: score.shown or 0.0, default=None)
         equal = len(valued) > 1 and len({number(score.shown) for score in valued}) == 1
         name = f" {worst.context}" if worst and not equal else ""

@@ -160,10 +160,10 @@ class Looks:
                 "checklist",
             )
         bought = ((extension.assignment.model, extension.queries) for extension in to_ask)
-        if self._run.settings.replay and not self._execution.responses.has(self._run.keys(bought)):
+        if self._run.settings.reuse == "only" and not self._execution.responses.has(self._run.keys(bought)):
             return gating.Obstacle(
                 "the store has no answers for another look",
-                "to ask for them, run it again without --factorfair-replay",
+                "to ask for them, run it again without --factorfair-reuse=only",
             )
         self._progress.expect(
             sum(len(asked(record.answers)) for record in self._ledger.records)

@@ -19,7 +19,7 @@ def test_the_error_over_all_looks_is_five_percent(looks: int) -> None:
 
 
 @pytest.mark.parametrize("looks", [1, 2, 3, 4])
-def test_early_looks_spend_little_of_it(looks: int) -> None:
+def test_early_looks_spend_little_of_the_error(looks: int) -> None:
     assert sorted(BOUNDARIES[looks], reverse=True) == list(BOUNDARIES[looks])
     assert len(BOUNDARIES[looks]) == looks
     assert BOUNDARIES[looks][-1] == pytest.approx(1.645, abs=0.08)

@@ -113,6 +113,10 @@ class ModelError(FactorfairError, RuntimeError):
         self.counted = counted
 
 
+TO_DO = "; to do: "
+"""Stands in the message of a fatal error between what failed and what to do about it, if that is known."""
+
+
 class FatalModelError(ModelError):
     """No further call can succeed; the run stops."""
 

@@ -22,6 +22,7 @@ from pytest_factorfair.commands import (
     lint,
     listing,
     merge,
+    show,
     store,
 )
 from pytest_factorfair.commands.common import WRONG_INPUT
@@ -29,7 +30,7 @@ from pytest_factorfair.errors import DetectorError, InputError, StoreError, near
 from pytest_factorfair.redaction import redacted
 
 COMMANDS = (
-    init, importing, listing, doctor, lint, compare, card, export, bless, store, merge, detector, human,
+    init, importing, listing, doctor, lint, show, compare, card, export, bless, store, merge, detector, human,
 )  # fmt: skip
 
 PIPE_CLOSED = 141

@@ -106,14 +106,15 @@ class ReleaseVerdict:
 
     PASS: every declared gate was judged and passed, or failed within a waiver. FAIL: a gate failed.
     UNDECIDED: neither. NOT JUDGED: there was nothing to judge, as in a shard. ``counts`` are the numbers of
-    verdicts as text, ``advice`` says whether to ship the model and what to do next, and ``fails`` is whether
-    the run fails because of it.
+    verdicts as text, ``advice`` says whether to ship the model and why, ``next_step`` what to do about it:
+    a command, or a sentence without its full stop. ``fails`` is whether the run fails because of it.
     """
 
     word: ReleaseWord
     counts: str
     advice: str
     fails: bool
+    next_step: str = ""
 
     def __str__(self) -> str:
         return f"{self.word}: {self.counts}"
@@ -180,7 +181,7 @@ def selection(score: str) -> Selection | None:
 
 @dataclass(frozen=True, slots=True)
 class CaseGroup:
-    """Cases of a checklist that belong together: their ids, and what selects them after pytest's ``-k``."""
+    """Cases of a checklist that belong together: their ids, and the beginning of ids that selects them."""
 
     checklist: str
     ids: tuple[str, ...]
@@ -218,14 +219,15 @@ class Explanation:
     """The explanation of a verdict for readers who do not know the metric.
 
     ``sentence`` compares the score with its limit in plain words; ``movers`` are the topics with the most
-    influence, ``example`` is a question from the first of them, ``next_step`` is what to do about the
-    verdict. A gate that passed has only the sentence.
+    influence, ``ranked`` unless all of them have the same value. ``example`` is a question from the first of
+    them, ``next_step`` is what to do about the verdict. A gate that passed has only the sentence.
     """
 
     sentence: str
     movers: tuple[InfluentialTopic, ...] = ()
     example: Illustration | None = None
     next_step: str = ""
+    ranked: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +237,8 @@ class Verdict:
     ``subject`` names the score, ``name`` is unique in the run, ``words`` are the filters that identify the
     score; ``model`` is empty if the gate selects no score. ``low`` and ``high`` are the one-sided bounds that
     were judged, None if the value itself was judged. A verdict is waived if the gate failed while a waiver
-    was in force.
+    was in force. ``cause`` is a clause that is the same for all verdicts with this cause, such as too few
+    answers; empty if the verdict is about the score itself.
     """
 
     gate: str
@@ -251,3 +254,4 @@ class Verdict:
     model: str = ""
     explanation: Explanation | None = None
     words: tuple[str, ...] = ()
+    cause: str = ""

@@ -190,8 +190,8 @@ class Summary:
     changes since the baseline, if there is one, and ``former`` are the baseline's scores. ``reasons`` are the
     shares of citations in the model's reasons, if it was asked for them. ``dependences`` are those of the
     choice on conditions that vary between the questions of a topic. ``corrections`` are shares corrected by
-    the detector's error table, if one was given. ``unjudged`` lists the parts, contexts and metrics that no
-    gate judged. ``contact_sheets`` show the pictures of an image checklist; ``prompts`` are their counts if
+    the detector's error table, if one was given. ``unjudged`` lists the parts and contexts that no gate
+    judged. ``contact_sheets`` show the pictures of an image checklist; ``prompts`` are their counts if
     every case is a prompt.
     """
 

@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 
 from pytest_factorfair.domain import (
     FILTERED,
+    Explanation,
     Illustration,
     Judgement,
     ReportedOutcome,
@@ -121,6 +122,25 @@ def verdict_lines(verdicts: Iterable[Verdict]) -> tuple[VerdictLine, ...]:
     return tuple(dict.fromkeys(lines))
 
 
+class Group(NamedTuple):
+    """Verdicts that did not pass for the same cause, or one verdict without a common cause."""
+
+    judgement: Judgement
+    cause: str
+    verdicts: tuple[Verdict, ...]
+
+
+def groups(verdicts: Iterable[Verdict]) -> tuple[Group, ...]:
+    """The verdicts that did not pass, those that need attention first; of one cause and model together."""
+    order = list(SIGNS)
+    together: dict[tuple[str, ...], list[Verdict]] = {}
+    for verdict in sorted(verdicts, key=lambda verdict: order.index(verdict.judgement)):
+        if verdict.judgement != "passed":
+            about = (verdict.model, verdict.cause) if verdict.cause else (verdict.name,)
+            together.setdefault((verdict.judgement, *about), []).append(verdict)
+    return tuple(Group(of[0].judgement, of[0].cause, tuple(of)) for of in together.values())
+
+
 def answered(summary: Summary) -> Iterator[str]:
     """From when the answers are, if some were stored before the run."""
     times = summary.fingerprint.times
@@ -131,6 +151,9 @@ def answered(summary: Summary) -> Iterator[str]:
         anew = "" if last_date >= today else "; none asked today: --factorfair-reuse=none asks again"
         yield f"answers from {first_date}{f' to {last_date}' if last_date != first_date else ''}{anew}"
 
+
+READ_AS = "read as "
+"""Stands in an example between a reply and the groups that it was read as."""
 
 QUESTION = 300
 """Characters of a question that an explanation quotes."""
@@ -146,9 +169,8 @@ def explanation(verdict: Verdict, *, known: set[Illustration] | None = None) -> 
         return
     if explained.sentence:
         yield explained.sentence
-    if explained.movers:
-        topics = "; ".join(f"{mover.topic} ({mover.share})" for mover in explained.movers)
-        yield f"Most in: {topics}."
+    if most := most_in(explained):
+        yield f"{most}."
     if explained.example is not None and explained.example not in (known or ()):
         question = excerpt(explained.example.question, QUESTION)
         end = question.rfind("? ")
@@ -158,7 +180,25 @@ def explanation(verdict: Verdict, *, known: set[Illustration] | None = None) -> 
         if known is not None:
             known.add(explained.example)
     if explained.next_step:
-        yield f"Next: {explained.next_step}."
+        yield f"Next: {explained.next_step}"
+
+
+def most_in(explained: Explanation, topics: int | None = None) -> str:
+    """Where a score is furthest from its limit; empty where all topics are equally far."""
+    if not explained.ranked or not explained.movers:
+        return ""
+    return f"Most in: {'; '.join(f'{mover.topic} ({mover.share})' for mover in explained.movers[:topics])}"
+
+
+def example_in(example: Illustration, room: int) -> str:
+    """The end of a question, without the lines of choices, with its most frequent reply, in one line."""
+    question = next(iter(example.question.strip().splitlines()), "")
+    question = question[: question.rfind("?") + 1] or question
+    reply = excerpt(example.replies[0].rpartition(READ_AS)[2], room // 2) if example.replies else "no reply"
+    tail = room - len(f"For example: “... ” {reply}")
+    if len(question) > tail + len("... "):
+        question = f"... {question[-tail:].partition(' ')[2]}"
+    return f"For example: “{question}” {reply}"
 
 
 class OfModel(Protocol):

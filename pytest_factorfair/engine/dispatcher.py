@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from pytest_factorfair.domain import Exchange, Query, Request, Response, Reuse, excerpt
 from pytest_factorfair.engine.budget import Budget
-from pytest_factorfair.engine.endpoint import Attempts, Endpoint, Limiters
+from pytest_factorfair.engine.endpoint import Attempts, Endpoint, Limiters, advised
 from pytest_factorfair.engine.retry import Retry
 from pytest_factorfair.errors import (
     BudgetError,
@@ -261,7 +261,7 @@ class Dispatcher:
                     response = await self._asked(queue, key, query, attempts)
                 except (FatalModelError, StoreError) as error:
                     self._give_up([key])
-                    self._fail(error)
+                    self._fail(advised(error) if isinstance(error, FatalModelError) else error)
                 except BudgetError as error:
                     self._give_up([key])
                     self._spent = self._spent or error

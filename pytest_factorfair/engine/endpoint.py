@@ -13,7 +13,13 @@ from typing import NamedTuple
 from pytest_factorfair.domain import Health, Response
 from pytest_factorfair.engine.limits import Limits
 from pytest_factorfair.engine.retry import Retry
-from pytest_factorfair.errors import FatalModelError, ModelError, RejectedRequestError, RetryableModelError
+from pytest_factorfair.errors import (
+    TO_DO,
+    FatalModelError,
+    ModelError,
+    RejectedRequestError,
+    RetryableModelError,
+)
 from pytest_factorfair.models.protocol import Model
 
 COOL_DOWN = 1.0
@@ -91,6 +97,8 @@ _ADVICE = {
 }
 _ADVICE_BY_STATUS = {
     "400": "check the model's arguments",
+    "401": "give a key that the provider accepts",
+    "402": "pay the provider, or give the key of another account",
     "403": "check the key's permissions and the model's name",
     "404": "check the model's name and base_url",
     "422": "check the model's arguments",
@@ -213,13 +221,21 @@ class Breaker:
         else:
             extent = f"{health.failing} queries in a row failed, in {health.failed_calls} calls"
         where = f", last at {cause.where}" if cause.where else ""
-        hint = _ADVICE_BY_STATUS.get(cause.detail) or _ADVICE.get(cause.kind) or "try again later"
-        line = f"{error} ({extent}{where}): {hint}, then run the same command: answers so far are kept"
-        return FatalModelError(line, cause=cause)
+        return advised(FatalModelError(f"{error} ({extent}{where})", cause=cause))
 
     def _over(self, health: Health) -> bool:
         has_answered = self.known or health.answered
         return health.rejected >= (self._retry.stretch if has_answered else self._retry.alike)
+
+
+def advised(error: FatalModelError) -> FatalModelError:
+    """The same error with what to do about it, unless it says so."""
+    cause = error.cause
+    hint = _ADVICE_BY_STATUS.get(cause.detail) or _ADVICE.get(cause.kind)
+    if TO_DO in str(error) or hint is None:
+        return error
+    line = f"{str(error).rstrip('.')}{TO_DO}{hint}"
+    return FatalModelError(line, cause=cause, billable=error.billable, counted=error.counted)
 
 
 def _given_up(error: RetryableModelError, attempts: Attempts) -> RejectedRequestError:

@@ -68,7 +68,7 @@ class _BoardEntry(NamedTuple):
         doubt = unfounded(
             metric, compared_score.estimate, compared_score.cells, compared_score.needed_at(IF_FEW * alpha)
         )
-        part = part_of_level(metric, compared_score.cells, compared_score.needed_at)
+        part = part_of_level(compared_score.cells, compared_score.needed_at)
         value = compared_score.estimate.shown
         beyond = 0.0 if value is None else metric.beyond(value)
         ends = compared_score.if_missing() if lacking and not doubt else None
@@ -212,7 +212,7 @@ def _judged(moves: Sequence[Moved], alpha: float) -> Iterator[Change]:
             chances.append(None)
             continue
         chance = chance_below if sign > 0 else chance_above
-        part = part_of_level(metric, cells, moved.needed_at)
+        part = part_of_level(cells, moved.needed_at)
         chances.append(chance(estimate, -sign * ROUNDING_OF_CHANGES) / part)
     significant = surviving(chances, of=len(moves), alpha=alpha)
     for (change, moved), worse, doubt in zip(moves, significant, doubts, strict=True):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from pytest_factorfair.domain import Gate, Judgement
+from pytest_factorfair.domain import Gate, Judgement, plural
 from pytest_factorfair.gates.threshold import (
     BoundedScore,
     between,
@@ -87,6 +87,15 @@ class GatedScore:
         return number if self.signed else min(max(number, 0.0), 1.0)
 
 
+LOST = "answers are missing"
+"""The cause of verdicts on rates of lost answers, and of those that lost answers prevent."""
+
+TOO_CLOSE = "too close to the limit to tell"
+"""The cause of verdicts that only more answers can decide."""
+
+NOT_CLEAR = "unclear among so many gates"
+"""The cause of verdicts that would have failed if they were the only ones."""
+
 Lack = Literal["", "answers", "queries", "clarity", "replies"]
 """What an inconclusive score lacks: more answers, as many queries as bounds need, a failure that
 survives Holm's correction, or replies that went missing."""
@@ -97,7 +106,7 @@ class Finding(NamedTuple):
 
     ``bounds`` is None if there is no value to show. ``bounded`` is whether the bounds were judged; ``chance``
     is the p value of a failure; ``curable`` is whether more answers may decide it, and ``lack`` is what it
-    needs.
+    needs, or of what it lost if it is a rate that failed. ``cause`` is that of the verdict.
     """
 
     judgement: Judgement
@@ -107,6 +116,7 @@ class Finding(NamedTuple):
     chance: float | None = None
     curable: bool = False
     lack: Lack = ""
+    cause: str = ""
 
 
 def examine(score: GatedScore, alpha: float) -> Finding:
@@ -115,25 +125,28 @@ def examine(score: GatedScore, alpha: float) -> Finding:
     if measurement is None:
         return Finding("not judged", "this run has no such score")
     metric = measurement.metric
-    part = part_of_level(metric, measurement.cells, measurement.needed_at) if score.gate.regression else 1.0
+    part = part_of_level(measurement.cells, measurement.needed_at) if score.gate.regression else 1.0
     alpha *= part
     pooled = metric.missing == "bounded" and score.estimate.among is not None
     if not (metric.counts_losses or pooled) and (unanswered := empty(measurement.cells)) is not None:
-        return Finding("not judged" if score.estimate.n == 0 else "inconclusive", unanswered, lack="replies")
+        judgement: Judgement = "not judged" if score.estimate.n == 0 else "inconclusive"
+        return Finding(judgement, unanswered, lack="replies", cause=LOST)
     bounds = score.bounds(alpha)
     if bounds is None:
         has_value = score.bounded and score.estimate.plugin is not None
         reason = score.estimate.reason or f"none of the answers counts towards {metric.name}"
         return Finding("inconclusive" if has_value else "not judged", reason)
-    if (
-        score.bounded
-        and (shortage := too_few(metric.name, measurement.cells, measurement.needed_at(alpha))) is not None
-    ):
-        return Finding("inconclusive", _facing(score, bounds, shortage), bounds, curable=True, lack="queries")
+    if score.bounded and (shortage := too_few(measurement.cells, measurement.needed_at(alpha))) is not None:
+        cause, where = shortage
+        reason = f"{cause} {where}; {facing(score.gate, bounds, signed=score.signed)}"
+        return Finding("inconclusive", reason, bounds, curable=True, lack="queries", cause=cause)
     missing = too_many_missing(metric, measurement.cells)
     if missing is not None:
-        return _at_worst(score, measurement, bounds, missing)
+        finding = _at_worst(score, measurement, bounds, missing)
+        return finding if finding.judgement == "passed" else finding._replace(cause=LOST)
     finding = _decided(score, bounds)
+    if finding.judgement == "failed" and metric.counts_losses:
+        finding = finding._replace(cause=LOST)
     return finding if finding.chance is None else finding._replace(chance=finding.chance / part)
 
 
@@ -158,6 +171,7 @@ def corrected(
             reason=one_of_many(score.gate, finding.bounds, family, signed=score.signed) + score.driver,
             curable=True,
             lack="clarity",
+            cause=NOT_CLEAR,
         )
         for finding, holds, score in zip(findings, significant, scores, strict=True)
     )
@@ -170,7 +184,9 @@ def _decided(score: GatedScore, bounds: BoundedScore, *, widened: float = 0.0) -
         return Finding("passed", _relation(score, bounds), bounds, score.bounded)
     if not violates(gate, bounds):
         reason = undecided(gate, bounds, signed=score.signed) + score.driver
-        return Finding("inconclusive", reason, bounds, score.bounded, curable=True, lack="answers")
+        return Finding(
+            "inconclusive", reason, bounds, score.bounded, curable=True, lack="answers", cause=TOO_CLOSE
+        )
     chance = None
     if score.bounded:  # the p value of the claim that a score this much nearer is on the wrong side
         above, limit = gate.comparison == "<=", fail_limit(gate)
@@ -225,9 +241,9 @@ FEWEST = 24
 IF_FEW = 0.5
 
 
-def part_of_level(metric: Metric, cells: Sequence[Cell], needed_at: Callable[[float], int]) -> float:
-    """The part of a level at which a difference is judged: ``IF_FEW`` if only that has enough answers."""
-    enough = [too_few(metric.name, cells, needed_at(level)) is None for level in (ALPHA, IF_FEW * ALPHA)]
+def part_of_level(cells: Sequence[Cell], needed_at: Callable[[float], int]) -> float:
+    """The part of a level at which a difference is judged: ``IF_FEW`` if there are enough answers only so."""
+    enough = [too_few(cells, needed_at(level)) is None for level in (ALPHA, IF_FEW * ALPHA)]
     return IF_FEW if enough == [False, True] else 1.0
 
 
@@ -245,7 +261,7 @@ def enough(gate: Gate, score: Measurement, alpha: float, *, drawn: bool) -> int:
 def unfounded(metric: Metric, estimate: Estimate, cells: Sequence[Cell], needed: int) -> str:
     """Why a score cannot be compared with another: too little was asked or answered; empty if it can."""
     unanswered = None if metric.counts_losses else empty(cells)
-    return unanswered or estimate.reason or too_few(metric.name, cells, needed) or ""
+    return unanswered or estimate.reason or " ".join(too_few(cells, needed) or ())
 
 
 def empty(cells: Sequence[Cell]) -> str | None:
@@ -257,8 +273,15 @@ def empty(cells: Sequence[Cell]) -> str | None:
     return f"no answers in {empty_cells[0].name}{_more(empty_cells)} ({asked})"
 
 
-def too_few(metric: str, cells: Sequence[Cell], needed: int) -> str | None:
-    """Names the cells with too few queries for bounds on the metric; None if all have enough.
+class Shortage(NamedTuple):
+    """Too few queries: a clause about the smallest cell, and where that is, in brackets."""
+
+    clause: str
+    where: str
+
+
+def too_few(cells: Sequence[Cell], needed: int) -> Shortage | None:
+    """Where too few queries were asked for bounds; None if all cells have enough.
 
     An answer that varies less than a sampled one counts for several, but at least ``FEWEST`` are needed.
     """
@@ -267,10 +290,12 @@ def too_few(metric: str, cells: Sequence[Cell], needed: int) -> str | None:
     ]
     if not thin_cells:
         return None
-    asked = f"{thin_cells[0].asked} asked in {thin_cells[0].name}{_more(thin_cells)}"
+    asked = f"{plural(thin_cells[0].asked, 'answer')} to a topic"
     if thin_cells[0].worth > 1 and thin_cells[0].asked >= FEWEST:
-        asked += f", as precise as {int(thin_cells[0].asked * thin_cells[0].worth)} that are drawn"
-    return f"{asked}; {metric} needs {needed}"
+        asked += f", as precise as {int(thin_cells[0].asked * thin_cells[0].worth)} that are drawn,"
+    are = "is" if thin_cells[0].asked == 1 else "are"
+    clause = f"{asked} {are} too few, where {needed} are needed"
+    return Shortage(clause, f"({thin_cells[0].name}{_more(thin_cells)})")
 
 
 def too_many_missing(metric: Metric, cells: Sequence[Cell]) -> str | None:

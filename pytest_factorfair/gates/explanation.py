@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Sequence
 from math import ceil
 
 from pytest_factorfair.domain import Explanation, InfluentialTopic
 from pytest_factorfair.gates.evidence import Finding, GatedScore
 from pytest_factorfair.gates.threshold import BoundedScore, fail_limit
-from pytest_factorfair.protocols.measurement import Measurement
+from pytest_factorfair.protocols.measurement import Component, Measurement
 from pytest_factorfair.protocols.metric import InWords
 
 MOST = 3
@@ -20,28 +22,45 @@ HOPELESS = 20
 """The factor from which asking for more answers is not recommended."""
 
 
-def explained(score: GatedScore, finding: Finding) -> Explanation | None:
-    """The explanation of a verdict, without an example; None if there is no score to explain."""
+def explained(score: GatedScore, finding: Finding, report: str) -> Explanation | None:
+    """The explanation of a verdict, without an example; None if there is no score to explain.
+
+    ``report`` is the folder of the report, if it is not the default.
+    """
     measurement, bounds = score.measurement, finding.bounds
     if measurement is None or score.unmatched or finding.judgement == "not judged":
         return None
-    sentence = "" if bounds is None else _sentence(score, measurement, bounds)
+    sentence = "" if bounds is None else _sentence(score, measurement, bounds, finding)
     if finding.lack == "replies":
         sentence = f"{sentence} The replies that are missing could change that.".strip()
     elif finding.lack == "clarity":
         sentence += " That is not certain enough for one of so many gates."
     elif finding.lack == "answers" and bounds is not None and measurement.sides is None:
-        ends = sorted(
-            (measurement.in_words(score.shown(end)).amount for end in (bounds.low, bounds.high)), key=float
-        )
-        sentence += f" The answers so far allow anything from {' to '.join(ends)}."
+        few = _few_losses(score, measurement, bounds, finding)
+        sentence += "" if few else _allowed(score, measurement, bounds)
     if finding.judgement == "passed":
         return Explanation(sentence)
-    movers = _movers(score, measurement, finding)
-    return Explanation(sentence, movers, next_step=_next_step(score, measurement, finding, movers))
+    topics = _worst(score, measurement, finding)
+    movers = tuple(InfluentialTopic(topic.name, topic.share, topic.cases, topic.reply) for topic in topics)
+    next_step = _next_step(score, measurement, finding) or _show(movers, report)
+    ranked = len({topic.lost if finding.lack == "replies" else topic.value for topic in topics}) > 1
+    return Explanation(sentence, movers, next_step=next_step, ranked=ranked or len(topics) == 1)
 
 
-def _sentence(score: GatedScore, measurement: Measurement, bounds: BoundedScore) -> str:
+def _allowed(score: GatedScore, measurement: Measurement, bounds: BoundedScore) -> str:
+    """The values that the answers so far allow, as a further sentence."""
+    words = [measurement.in_words(score.shown(end)) for end in (bounds.low, bounds.high)]
+    low, high = sorted((end.amount for end in words), key=float)
+    return f" The answers so far allow anything from {low} to {high}{words[0].unit}."
+
+
+def _few_losses(score: GatedScore, measurement: Measurement, bounds: BoundedScore, finding: Finding) -> bool:
+    """Whether a rate of lost answers keeps its limit, but rests on too few answers to be sure."""
+    kept = score.gate.comparison == "<=" and bounds.value <= score.gate.threshold
+    return finding.lack == "answers" and measurement.metric.counts_losses and kept
+
+
+def _sentence(score: GatedScore, measurement: Measurement, bounds: BoundedScore, finding: Finding) -> str:
     """The value in words, the value of a fair model, and the limit."""
     gate = score.gate
     if measurement.sides is not None:
@@ -51,11 +70,13 @@ def _sentence(score: GatedScore, measurement: Measurement, bounds: BoundedScore)
         return f"{_capital(changed_in_words(*measurement.sides))}; your limit is {allowed_change}."
     value = score.shown(bounds.value)
     current, limit = _apart((measurement, value), (measurement, gate.threshold))
-    limit_clause = f"your limit is {limit.amount}"
+    limit_clause = f"your limit is {limit.amount}{limit.unit}"
+    if _few_losses(score, measurement, bounds, finding):
+        limit_clause = f"these are too few to rule out {limit.amount}{limit.unit}"
     if measurement.metric.worsens(gate.comparison):
         rises = (value < gate.threshold) == (float(current.amount) < float(limit.amount))
         end = "least" if rises == (gate.comparison == ">=") else "most"
-        limit_clause = f"your gate wants at {end} {limit.amount}"
+        limit_clause = f"your gate wants at {end} {limit.amount}{limit.unit}"
     clauses = [clause for clause in (current.fair, limit_clause) if clause]
     return f"{_capital(current.sentence)}; {', '.join(clauses)}."
 
@@ -85,7 +106,7 @@ def _capital(sentence: str) -> str:
     return sentence[:1].upper() + sentence[1:]
 
 
-def _movers(score: GatedScore, measurement: Measurement, finding: Finding) -> tuple[InfluentialTopic, ...]:
+def _worst(score: GatedScore, measurement: Measurement, finding: Finding) -> Sequence[Component]:
     """The topics furthest on the wrong side of the limit, or those with most replies missing."""
     if finding.lack == "replies":
         topics = sorted(
@@ -95,26 +116,24 @@ def _movers(score: GatedScore, measurement: Measurement, finding: Finding) -> tu
         sign, limit = (1 if score.gate.comparison == ">=" else -1), fail_limit(score.gate)
         topics = sorted(measurement.components, key=lambda topic: sign * topic.value)
         topics = [topic for topic in topics if sign * (topic.value - limit) < 0] or topics
-    return tuple(
-        InfluentialTopic(topic.name, topic.share, topic.cases, topic.reply) for topic in topics[:MOST]
-    )
+    return topics[:MOST]
 
 
-def _next_step(
-    score: GatedScore, measurement: Measurement, finding: Finding, movers: tuple[InfluentialTopic, ...]
-) -> str:
-    cases = " or ".join(dict.fromkeys(mover.cases.select for mover in movers))
-    look = f'look at these questions: -k "{cases}"' if cases else "look at the replies"
+def _next_step(score: GatedScore, measurement: Measurement, finding: Finding) -> str:
+    """What to do if more answers are needed; else nothing."""
     match finding.lack:
         case "answers" | "clarity":
             return _more_answers(score, finding)
         case "queries":
-            needed = measurement.needed
-            return f"ask more: {needed} answers are needed where there are fewer (--factorfair-samples)"
-        case "replies":
-            return f"find out why answers are missing: {look}"
+            return f"ask for {measurement.needed} answers where there are fewer (--factorfair-samples)"
         case _:
-            return f"{look}; or waive the gate until a date, if you know and accept this"
+            return ""
+
+
+def _show(movers: Sequence[InfluentialTopic], report: str) -> str:
+    """The command that shows the questions of these topics with their replies; empty without topics."""
+    cases = list(dict.fromkeys(mover.cases.select for mover in movers))
+    return shlex.join(["factorfair", "show", *filter(None, [report]), *cases]) if cases else ""
 
 
 def _more_answers(score: GatedScore, finding: Finding) -> str:

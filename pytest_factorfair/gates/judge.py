@@ -24,7 +24,8 @@ class Terms:
     """The settings that all gates of a run share.
 
     ``alpha`` is the one-sided probability of passing, and of failing, a score exactly at its threshold;
-    ``today`` is the day on which waivers must be in force, ``baseline`` the baseline of regression gates.
+    ``today`` is the day on which waivers must be in force, ``baseline`` the baseline of regression gates, and
+    ``report`` the folder of the report, if it is not the default, for commands that verdicts recommend.
     """
 
     estimator: Estimator = "corrected"
@@ -33,6 +34,7 @@ class Terms:
     waivers: tuple[Waiver, ...] = ()
     today: date = date.min
     baseline: BaselineCounts | None = None
+    report: str = ""
 
     @property
     def estimation(self) -> Estimation:
@@ -85,7 +87,13 @@ def rule(
     else:
         findings = tuple(Finding("not judged", incomplete) for _ in scores)
     return tuple(
-        _ruling(score, _verdict(score, name, finding, explain=explain), finding, level, terms)
+        _ruling(
+            score,
+            _verdict(score, name, finding, explain=explain, report=terms.report),
+            finding,
+            level,
+            terms,
+        )
         for score, name, finding, level in zip(scores, _names(scores), findings, levels, strict=True)
     )
 
@@ -152,7 +160,7 @@ def _scores(gate: Gate, counts: Sequence[Counts], terms: Terms) -> Iterator[Gate
             yield GatedScore(gate, measurement, measurement.words, bounded=False, unmatched=True)
 
 
-def _verdict(score: GatedScore, name: str, finding: Finding, *, explain: bool = True) -> Verdict:
+def _verdict(score: GatedScore, name: str, finding: Finding, *, explain: bool, report: str = "") -> Verdict:
     bounds, gate = finding.bounds, score.gate
     metric = f"regression({gate.metric})" if gate.regression else gate.metric
     return Verdict(
@@ -167,8 +175,9 @@ def _verdict(score: GatedScore, name: str, finding: Finding, *, explain: bool = 
         low=score.shown(bounds.low) if bounds is not None and score.bounded else None,
         high=score.shown(bounds.high) if bounds is not None and score.bounded else None,
         model="" if score.measurement is None else score.measurement.model,
-        explanation=explained(score, finding) if explain else None,
+        explanation=explained(score, finding, report) if explain else None,
         words=score.words,
+        cause=finding.cause,
     )
 
 

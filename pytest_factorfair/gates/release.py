@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
+from typing import NamedTuple
 
-from pytest_factorfair.domain import Gate, ReleaseVerdict, Score, Verdict, listed, plural
+from pytest_factorfair.domain import Gate, ReleaseVerdict, Verdict, listed, plural
+from pytest_factorfair.gates.evidence import NOT_CLEAR, TOO_CLOSE
 from pytest_factorfair.gates.expression import parse
 from pytest_factorfair.protocols.combined import by_benchmark, metrics, selected
 from pytest_factorfair.protocols.measurement import Counts, Estimation
@@ -15,7 +17,7 @@ def release(
     verdicts: Sequence[Verdict],
     unjudged: Sequence[str],
     *,
-    obstacles: Sequence[str] = (),
+    obstacle: Obstacle | None = None,
     tolerated: bool = False,
     deferred: str = "",
 ) -> ReleaseVerdict | None:
@@ -26,8 +28,8 @@ def release(
 
     Args:
         verdicts: of all declared gates.
-        unjudged: parts, contexts and metrics that no gate judges.
-        obstacles: why gates are undecided, each with what to do about it.
+        unjudged: parts and contexts that no gate judges.
+        obstacle: why the run left gates undecided, and what to do about it.
         tolerated: whether an undecided release lets the run pass.
         deferred: why this run judges nothing on purpose; empty if it judges.
     """
@@ -38,8 +40,10 @@ def release(
     judged = Counter(verdict.judgement for verdict in verdicts)
     gates = plural(len(verdicts), "gate")
     if judged["failed"]:
-        advice = "Do not ship it: each failure is explained below."
-        return ReleaseVerdict("FAIL", f"{judged['failed']} of {gates} failed", advice, fails=True)
+        failed = [verdict for verdict in verdicts if verdict.judgement == "failed"]
+        counts = f"{judged['failed']} of {gates} failed"
+        advice = f"Do not ship it: {_why(failed, 'failed')}"
+        return ReleaseVerdict("FAIL", counts, advice, fails=True, next_step=_next_step(failed))
     not_passed = [
         f"{judged[name]} {name}" for name in ("inconclusive", "not judged", "waived") if judged[name]
     ]
@@ -47,13 +51,48 @@ def release(
     counts = ", ".join([f"{passed} passed", *not_passed])
     if judged["inconclusive"] or judged["not judged"]:
         start = 'Not decided, which undecided = "warn" accepts' if tolerated else "Do not ship it yet"
-        why = "; ".join(obstacles) or "the gates that are not decided are explained below"
-        return ReleaseVerdict("UNDECIDED", counts, f"{start}: {why}.", fails=not tolerated)
+        undecided = [verdict for verdict in verdicts if verdict.judgement in ("inconclusive", "not judged")]
+        why = f"{obstacle.why}." if obstacle else _why(undecided, "undecided")
+        next_step = obstacle.remedy if obstacle else _next_step(undecided)
+        return ReleaseVerdict("UNDECIDED", counts, f"{start}: {why}", not tolerated, next_step)
     if unjudged:
         counts += f"; no gate judges {', '.join(unjudged)}"
     return ReleaseVerdict(
         "PASS WITH WAIVERS" if judged["waived"] else "PASS", counts, _praise(verdicts), fails=False
     )
+
+
+class Obstacle(NamedTuple):
+    """Why a run left gates undecided, and what to do about it, both without a full stop."""
+
+    why: str
+    remedy: str
+
+
+def _why(verdicts: Sequence[Verdict], judged: str) -> str:
+    """The first of these verdicts in plain words without its limit, and how many have other causes."""
+    first, doubt = verdicts[0], ""
+    if first.cause in (TOO_CLOSE, NOT_CLEAR):
+        doubt = f", which is {first.cause}"
+    alike = [verdict for verdict in verdicts if first.cause and not doubt and verdict.cause == first.cause]
+    if len(alike) > 1:
+        why = f"{first.cause} ({plural(len(alike), 'gate')})."
+    else:
+        alike = [first]
+        clause = first.explanation.sentence.rpartition(";")[0] if first.explanation else ""
+        why = f"{clause[:1].lower()}{clause[1:]}{doubt}." if clause else f"{first.subject}: {first.reason}."
+    others = len(verdicts) - len(alike)
+    return f"{why} {plural(others, 'more gate')} {judged}." if others else why
+
+
+def _next_step(verdicts: Sequence[Verdict]) -> str:
+    """What to do about the first of these verdicts that says it."""
+    explained = (verdict.explanation.next_step for verdict in verdicts if verdict.explanation)
+    return next(filter(None, explained), "")
+
+
+MOST_VIRTUES = 4
+"""Things that a model did well that the advice names."""
 
 
 def _praise(verdicts: Sequence[Verdict]) -> str:
@@ -69,17 +108,15 @@ def _praise(verdicts: Sequence[Verdict]) -> str:
     did = [virtue for virtue in virtues if virtue]
     if any(gate.regression for gate in passed):
         did.append("got no worse since the former run")
-    why = f": it {listed(did)}" if did else ""
+    more = [f"passes {plural(len(passed), 'gate')} in all"] if len(did) > MOST_VIRTUES else []
+    why = f": it {listed([*did[:MOST_VIRTUES], *more])}" if did else ""
     waived = [verdict.subject for verdict in verdicts if verdict.judgement == "waived"]
     but = f"; {listed(waived)} failed and {'is' if len(waived) == 1 else 'are'} waived" if waived else ""
     return f"Ship it, as far as these gates go{why}{but}."
 
 
-def unjudged(gates: Iterable[Gate], counts: Sequence[Counts], scores: Iterable[Score]) -> tuple[str, ...]:
-    """Parts and contexts with answers that no gate judges, then metrics that no gate judges.
-
-    Gates on missing answers do not judge answers. Only metrics with a value in this run are named.
-    """
+def unjudged(gates: Iterable[Gate], counts: Sequence[Counts]) -> tuple[str, ...]:
+    """Parts and contexts whose answers no gate judges; gates on missing answers do not judge answers."""
     declared, all_metrics = tuple(gates), metrics()
     judged: frozenset[Hashable] = frozenset().union(
         *(
@@ -102,7 +139,5 @@ def unjudged(gates: Iterable[Gate], counts: Sequence[Counts], scores: Iterable[S
         for attribute in covered
         if context not in whole and not covered[attribute]
     ]
-    measured = {score.metric for score in scores if score.value is not None}
-    uncovered = measured - {gate.metric for gate in declared}
     answers = [f"answers in {', '.join(whole)}"] if whole else []
-    return (*answers, *parts, *(metric for metric in all_metrics if metric in uncovered))
+    return (*answers, *parts)

@@ -167,8 +167,10 @@ class Controller:
         self._alarms[text] = None
         session.testsfailed += 1
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> Generator[None]:
+        """Print the result below all that pytest and other plugins print."""
+        yield
         self._show(terminalreporter)
         if self._result is None and self._driver.ledger.selected == frozenset() and not self._dry:
             terminalreporter.write_line(f"factorfair: no case was run: {left_out(self._config)}", yellow=True)

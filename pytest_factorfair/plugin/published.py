@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import pytest
 
 # pytest has no public names for the types of ``longrepr``, and other plug-ins rely on these.
 from _pytest._code.code import ExceptionChainRepr, ReprEntry, ReprFileLocation, ReprTraceback
 
-from pytest_factorfair.domain import ReleaseVerdict, Verdict
+from pytest_factorfair.domain import Judgement, ReleaseVerdict, Verdict
 
 if TYPE_CHECKING:
-    from pytest_factorfair.session.conclusion import Outcome, Result
+    from pytest_factorfair.session.conclusion import Result
 
 PATH = "factorfair"
 """The file name in the reports of gates."""
+
+Outcome: TypeAlias = Literal["passed", "failed", "skipped"]
+"""The outcome of pytest's report of a gate."""
 
 Phases = tuple[pytest.TestReport, ...]
 """The reports of a test's setup, call and teardown."""
@@ -26,20 +29,20 @@ Phases = tuple[pytest.TestReport, ...]
 def published(result: Result) -> Iterator[Phases]:
     """The reports of a run's gates.
 
-    If nothing could be judged, the reason is the same for all gates: they are skipped, and a report on the
-    release fails in their place.
+    Only gates that failed are failures. Undecided ones are skipped, and a report on the release fails in
+    their place if no gate does.
     """
-    summary = result.summary
-    for verdict in summary.gates:
-        yield gate_reports(verdict, result.outcome(verdict))
-    if summary.release is not None and summary.incomplete and summary.release.fails:
-        yield _release_reports(summary.release)
+    release, gates = result.summary.release, result.summary.gates
+    for verdict in gates:
+        yield gate_reports(verdict)
+    if release is not None and release.fails and not any(gate.judgement == "failed" for gate in gates):
+        yield _release_reports(release)
 
 
-def gate_reports(verdict: Verdict, outcome: Outcome) -> Phases:
+def gate_reports(verdict: Verdict) -> Phases:
     """The reports of a verdict."""
-    reason = verdict.reason if verdict.judgement == "failed" else f"{verdict.judgement}: {verdict.reason}"
-    plain = [verdict.explanation.sentence] if verdict.explanation else []
+    outcomes: Mapping[Judgement, Outcome] = {"passed": "passed", "failed": "failed"}
+    outcome = outcomes.get(verdict.judgement, "skipped")
     properties: list[tuple[str, object]] = [
         ("verdict", verdict.judgement),
         ("value", verdict.value),
@@ -47,6 +50,7 @@ def gate_reports(verdict: Verdict, outcome: Outcome) -> Phases:
         ("high", verdict.high),
         ("threshold", verdict.threshold),
         ("n", verdict.n),
+        ("explanation", verdict.explanation.sentence if verdict.explanation else ""),
     ]
     longrepr: ExceptionChainRepr | tuple[str, int, str] | None = None
     if outcome == "skipped":
@@ -54,22 +58,22 @@ def gate_reports(verdict: Verdict, outcome: Outcome) -> Phases:
         of = "" if verdict.judgement == "not judged" else f"{verdict.gate}: "
         longrepr = (PATH, 1, f"Skipped: {of}{verdict.judgement}: {verdict.reason}")
     elif outcome == "failed":
-        longrepr = _failure([f"{verdict.gate}: {verdict.reason}", *plain], verdict.judgement, reason)
+        longrepr = _failure(f"{verdict.gate}: {verdict.reason}", verdict.reason)
     return _phases(f"gate[{verdict.name}]", outcome, longrepr, properties)
 
 
 def _release_reports(release: ReleaseVerdict) -> Phases:
-    failure = _failure([str(release), release.advice], release.word, str(release))
-    return _phases("release", "failed", failure, [("verdict", release.word)])
+    properties: list[tuple[str, object]] = [("verdict", release.word), ("explanation", release.advice)]
+    return _phases("release", "failed", _failure(str(release), str(release)), properties)
 
 
-def _failure(lines: list[str], where: str, reason: str) -> ExceptionChainRepr:
-    """A failure in the types of pytest's own reports: other plug-ins read their attributes unchecked."""
+def _failure(text: str, reason: str) -> ExceptionChainRepr:
+    """A failure of one line, in the types of pytest's own: other plug-ins read their attributes unchecked."""
     entry = ReprEntry(
-        lines=[f"E   {line}" for line in lines],
+        lines=[],
         reprfuncargs=None,
         reprlocals=None,
-        reprfileloc=ReprFileLocation(PATH, 1, where),
+        reprfileloc=ReprFileLocation(PATH, 1, text),
         style="short",
     )
     traceback = ReprTraceback([entry], extraline=None, style="short")

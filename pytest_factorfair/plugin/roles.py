@@ -13,7 +13,7 @@ from pytest_factorfair import protocols
 from pytest_factorfair.config import settings
 from pytest_factorfair.config.options import OPTIONS
 from pytest_factorfair.config.sources import Given
-from pytest_factorfair.errors import DetectorError, FatalModelError, InputError, StoreError
+from pytest_factorfair.errors import TO_DO, DetectorError, FatalModelError, InputError, StoreError
 from pytest_factorfair.plugin.collection import assignments_of, dry, narrowed
 from pytest_factorfair.plugin.keys import ATTRIBUTE, EXECUTION, PROGRESS, RECORD, USAGE, attach
 from pytest_factorfair.plugin.prefetch import Prefetch, StoreWarmup
@@ -213,6 +213,7 @@ def make_report(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.T
     else:
         fatal = item.config.stash[EXECUTION].failure  # an except clause of the user's may have hidden it
     if fatal is not None:
+        what = str(fatal).partition(TO_DO)[0]
         if report.failed:
-            report.longrepr = str(fatal)
-        item.session.shouldstop = str(fatal)
+            report.longrepr = what
+        item.session.shouldstop = what

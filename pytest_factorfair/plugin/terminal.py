@@ -1,27 +1,33 @@
-"""The terminal section, from the verdict to the paths of reports, and annotations for GitHub Actions."""
+"""The terminal section, which ends with the verdict and the next step, and annotations for GitHub Actions."""
 
 from __future__ import annotations
 
 import os
 import textwrap
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from pytest_factorfair.domain import Illustration, ReleaseVerdict, Summary, plural
+from pytest_factorfair.domain import Illustration, Judgement, Summary, Verdict, plural
 from pytest_factorfair.drawing import escaping
 from pytest_factorfair.drawing.statements import (
+    NO_GATES,
     SIGNS,
+    Group,
     VerdictLine,
     answered,
     detector_lines,
+    example_in,
     explanation,
+    groups,
+    most_in,
     usage_line,
     verdict_lines,
     warnings,
 )
 from pytest_factorfair.drawing.table import as_lines, fitting
-from pytest_factorfair.reports.tables import all_tables, changes_table, compared, headlines
+from pytest_factorfair.reports.tables import all_tables, briefs, changes_table, compared, headlines
 
 if TYPE_CHECKING:
     import pytest
@@ -37,17 +43,24 @@ COLORS = {
 }
 """The colors of verdicts and of the overall verdict; others are yellow."""
 
-EXPLAINED = 5
-"""Verdicts that are explained in full; the others only with the first sentence."""
+EXPLAINED = 3
+"""Causes that are explained; of the others only the gates are named."""
+
+LINES = 4
+"""Lines of an explanation, and of the scores."""
+
+NAMED = 2
+"""Topics that an explanation names."""
 
 
 def terminal(reporter: pytest.TerminalReporter, result: Result, *, alarms: tuple[str, ...]) -> None:
     """Write the section, and annotations in a job of GitHub Actions.
 
-    A person should be able to read the section in ten seconds. ``alarms`` say why the run fails besides its
-    gates. With ``-q`` only the verdict, the failed gates and the path of the page are written.
+    It ends with whether to ship, why, and what to do next. ``alarms`` say why the run fails besides its
+    gates. With ``-v`` it has all that the page has in tables and notes; with ``-q`` only the verdict, the
+    failed gates and the path of the page.
     """
-    SummarySection(reporter, result, quiet=reporter.verbosity < 0).write(alarms=alarms)
+    SummarySection(reporter, result).write(alarms=alarms)
     if os.environ.get(GITHUB_ACTIONS) == "true":
         for annotation in annotate(result):
             reporter.write_line(str(annotation))
@@ -56,46 +69,148 @@ def terminal(reporter: pytest.TerminalReporter, result: Result, *, alarms: tuple
 class SummarySection:
     """Writes lines as wide as the terminal; control characters in text from outside are escaped."""
 
-    def __init__(self, reporter: pytest.TerminalReporter, result: Result, *, quiet: bool) -> None:
+    def __init__(self, reporter: pytest.TerminalReporter, result: Result) -> None:
         self._reporter = reporter
         self._result = result
         self._summary = result.summary
-        self._quiet = quiet
+        self._quiet, self._verbose = reporter.verbosity < 0, reporter.verbosity > 0
         self._width = max(reporter.config.get_terminal_writer().fullwidth, 60)
 
     def write(self, *, alarms: tuple[str, ...]) -> None:
         summary = self._summary
         names = ", ".join(summary.fingerprint.models)
         self._reporter.write_sep("=", escaping.terminal(f"factorfair: {names}"))
-        self._text(*(f"warning: {warning}" for warning in warnings(summary)), yellow=True, bold=True)
-        if summary.release is not None:
-            self._verdicts(summary, summary.release)
+        if self._quiet:
+            self._quietly(alarms)
+            return
+        if self._verbose:
+            self._everything()
+        elif self._result.shard:
+            self._text("Scores are left to the merge.")
         else:
-            if summary.incomplete:
-                self._text(f"Not judged: {summary.incomplete}.", yellow=True)
-            self._text(*answered(summary))
-        if not self._quiet:
-            if self._result.shard:
-                self._text("Scores are left to the merge.")
-            else:
-                self._tables(summary)
-                self._text(*headlines(summary))
-            self._text(*(f"note: {note}" for note in (*detector_lines(summary), *summary.notes)))
-            self._text(usage_line(summary))
+            self._scores()
+            if summary.changes:
+                self._text(compared(summary.changes))
+            self._groups()
         self._paths()
-        if summary.release is not None and not summary.gates and not self._result.shard:
-            self._text(str(summary.release), yellow=True)
+        self._text(*answered(summary))
+        self._verdict()
+        self._next()
         self._text(*alarms, red=True)
 
-    def _verdicts(self, summary: Summary, release: ReleaseVerdict) -> None:
+    def _quietly(self, alarms: tuple[str, ...]) -> None:
+        """The verdict, what failed, and the page."""
+        summary = self._summary
+        self._verdict()
+        if summary.release is not None and summary.release.word == "UNDECIDED":
+            self._next()
+        self._text(*answered(summary))
+        if not summary.incomplete:
+            self._lines(verdict_lines(summary.gates))
+        self._paths()
+        self._text(*alarms, red=True)
+
+    def _verdict(self) -> None:
+        """Whether to ship, and why."""
+        summary, release = self._summary, self._summary.release
+        if release is None or release.word not in ("FAIL", "UNDECIDED") or self._quiet or self._verbose:
+            self._text(*(f"warning: {warning}" for warning in warnings(summary)), yellow=True, bold=True)
+        if release is None:
+            if summary.incomplete:
+                self._text(f"Not judged: {summary.incomplete}.", yellow=True)
+            elif not self._quiet:
+                self._text(NO_GATES, yellow=True)
+            return
         self._text(f"release: {release}", bold=True, **{COLORS.get(release.word, "yellow"): True})
         if release.advice and (not self._quiet or release.word in ("UNDECIDED", "PASS WITH WAIVERS")):
             self._text(release.advice)
-        self._text(*answered(summary))
+
+    def _next(self) -> None:
+        """What to do, in one line, so that a command can be copied."""
+        release = self._summary.release
+        if step := self._result.remedy if release is None else release.next_step:
+            self._reporter.write_line(escaping.terminal(f"Next: {step}"), bold=True)
+
+    def _everything(self) -> None:
+        """All verdicts in full, tables, notes and usage."""
+        summary = self._summary
         if not summary.incomplete:  # otherwise no gate is judged, and the advice says why
             self._lines(verdict_lines(summary.gates))
-        if not self._quiet:
             self._reporter.write_line("")
+        if self._result.shard:
+            self._text("Scores are left to the merge.")
+        else:
+            self._tables(summary)
+            self._text(*headlines(summary))
+        self._text(*(f"note: {note}" for note in (*detector_lines(summary), *summary.notes)))
+        self._text(usage_line(summary))
+
+    def _scores(self) -> None:
+        """The scores in a few lines."""
+        for table in briefs(self._summary):
+            fitted = fitting(table, self._width)
+            for line in [*as_lines(fitted.table, gap=fitted.gap)][:LINES]:
+                self._text(line.text, bold=line.kind == "heading")
+
+    def _groups(self) -> None:
+        """What did not pass, by cause, the first ones in a few lines each; and how many passed."""
+        summary = self._summary
+        if summary.incomplete:
+            return
+        listed = groups(summary.gates)
+        for group in listed[:EXPLAINED]:
+            self._group(group)
+        for judgement, sign in SIGNS.items():
+            further = [group for group in listed[EXPLAINED:] if group.judgement == judgement]
+            others = [verdict for group in further for verdict in group.verdicts]
+            if others:
+                text = f"{sign} {plural(len(others), 'more gate')}: "
+                self._signed(judgement, text + self._named(others, begun=len(text)))
+        passed = sum(verdict.judgement == "passed" for verdict in summary.gates)
+        if passed:
+            self._signed("passed", f"passed {plural(passed, 'gate')}")
+
+    def _group(self, group: Group) -> None:
+        """A cause with the gates that it concerns, or a verdict in plain words with topics and an example."""
+        sign, (verdict, *others) = SIGNS[group.judgement], group.verdicts
+        if others:
+            gates = plural(len(group.verdicts), "gate")
+            self._signed(group.judgement, f"{sign} {gates}: {group.cause}")
+            self._text(self._named(group.verdicts, begun=2), indent=2)
+            return
+        explained = verdict.explanation
+        if explained is None or group.judgement != "failed":
+            self._signed(group.judgement, f"{sign} {verdict.subject}: {group.cause or verdict.reason}")
+            return
+        lines = self._signed(group.judgement, f"{sign} {verdict.subject}: {explained.sentence}")
+        further = []
+        for topics in (NAMED, 1):
+            if 0 < len(most := most_in(explained, topics)) <= self._width - 2:
+                further.append(most)
+                break
+        if explained.example is not None:
+            further.append(example_in(explained.example, self._width - 2))
+        self._text(*further[: LINES - lines], indent=2)
+
+    def _named(self, verdicts: Sequence[Verdict], *, begun: int) -> str:
+        """As many of the scores' names as fit a line, and how many there are more."""
+        subjects = [verdict.subject for verdict in verdicts]
+        for count in range(len(subjects), 0, -1):
+            left_out = len(subjects) - count
+            named = ", ".join(subjects[:count]) + (f" and {left_out} more" if left_out else "")
+            if begun + len(named) <= self._width:
+                break
+        return named
+
+    def _signed(self, judgement: Judgement, text: str) -> int:
+        """Write a text whose first word is colored as the judgement; returns the number of lines."""
+        lines = self._wrapped(text, hanging=2)
+        sign = SIGNS[judgement]
+        self._reporter.write(sign, **{COLORS.get(judgement, "yellow"): True, "bold": True})
+        self._reporter.write_line(lines[0].removeprefix(sign))
+        for line in lines[1:]:
+            self._reporter.write_line(line)
+        return len(lines)
 
     def _lines(self, lines: tuple[VerdictLine, ...]) -> None:
         """Write one verdict per line, and explain those that did not pass."""
@@ -106,7 +221,7 @@ class SummarySection:
         short = [line for line in shown if len(line.subject) + len(line.reason) <= room]
         longest = min((room - len(line.reason) for line in short), default=0)
         column = max((len(line.subject) for line in short if len(line.subject) <= longest), default=0)
-        explained, examples = 0, set[Illustration]()
+        examples = set[Illustration]()
         for line in shown:
             sign = f"{SIGNS[line.judgement]:<{margin}}"
             self._reporter.write(sign, **{COLORS.get(line.judgement, "yellow"): True, "bold": True})
@@ -117,17 +232,14 @@ class SummarySection:
                 self._text(line.reason, indent=margin)
             if line.verdict is None or self._quiet:
                 continue
-            sentences = tuple(explanation(line.verdict, known=examples))
-            self._text(*(sentences if explained < EXPLAINED else sentences[:1]), indent=2)
-            explained += 1
+            self._text(*explanation(line.verdict, known=examples), indent=2)
 
     def _tables(self, summary: Summary) -> None:
         tables = []
         if summary.changes:
             self._text(compared(summary.changes))
             tables.append((changes_table(summary.changes), False))
-        if any(answer.outcome == "answered" for record in summary.cases for answer in record.answers):
-            tables += [(table, True) for table in all_tables(summary)]  # without an answer all is empty
+        tables += [(table, True) for table in all_tables(summary)]
         fitted = [(*fitting(table, self._width), titled) for table, titled in tables]
         last = {legend: position for position, (_, _, legends, _) in enumerate(fitted) for legend in legends}
         for position, (table, gap, legends, titled) in enumerate(fitted):
@@ -144,27 +256,31 @@ class SummarySection:
         if result.complete_report:
             report = f"partial report (the complete one in {_place(result.complete_report)} is kept)"
         page, *further_paths = sorted(result.written, key=lambda path: not path.endswith(".html"))
-        names = [
-            Path(path).name if Path(path).parent == Path(page).parent else path for path in further_paths
-        ]
-        also = "" if self._quiet else f" (beside it {', '.join(names)})"
+        beside = [Path(path).name for path in further_paths if Path(path).parent == Path(page).parent]
+        elsewhere = [path for path in further_paths if Path(path).parent != Path(page).parent]
+        named = [] if self._quiet else [*(beside if self._verbose else ()), *elsewhere]
+        also = f" (also {', '.join(named)})" if named else ""
         self._text(f"{report}: {_place(page)}{also}", *map(str, result.logged))
 
     def _text(self, *lines: str, indent: int = 0, begun: int = 0, **markup: bool) -> None:
         """Write lines, wrapped if they are too long; ``begun`` columns are already written."""
-        for line in map(escaping.terminal, lines):
-            margin, wrapped = " " * indent, [line]
-            if indent or len(line) > self._width - begun:
-                wrapped = textwrap.wrap(
-                    line,
-                    self._width,
-                    initial_indent=margin,
-                    subsequent_indent=margin,
-                    break_long_words=False,
-                    break_on_hyphens=False,
-                )
-            for text in wrapped:
+        for line in lines:
+            for text in self._wrapped(line, indent=indent, begun=begun):
                 self._reporter.write_line(text, **markup)
+
+    def _wrapped(self, line: str, *, indent: int = 0, begun: int = 0, hanging: int = 0) -> list[str]:
+        """A line as lines that fit; all are indented, those behind the first by ``hanging`` more."""
+        line = escaping.terminal(line)
+        if not indent and len(line) <= self._width - begun:
+            return [line]
+        return textwrap.wrap(
+            line,
+            self._width,
+            initial_indent=" " * indent,
+            subsequent_indent=" " * (indent + hanging),
+            break_long_words=False,
+            break_on_hyphens=False,
+        ) or [""]
 
 
 def _place(path: str) -> str:
@@ -202,14 +318,18 @@ def annotate(result: Result) -> tuple[Annotation, ...]:
     if summary.incomplete and summary.release:
         title, text = f"factorfair: {summary.release.word}", summary.release.advice or summary.incomplete
         return (Annotation("error" if summary.release.fails else "warning", title, text),)
-    errors = []
+    errors: list[Annotation] = []
     warned = [Annotation("warning", "factorfair", text) for text in warnings(summary)]
+    if summary.release is not None and summary.release.word == "UNDECIDED":
+        level: Literal["error", "warning"] = "error" if summary.release.fails else "warning"
+        title = f"factorfair: {summary.release.word}"
+        (errors if level == "error" else warned).append(Annotation(level, title, summary.release.advice))
     for verdict in summary.gates:
         title, text = f"factorfair: {verdict.gate}", f"{verdict.subject}: {verdict.reason}"
-        if verdict.judgement not in ("failed", "waived", "passed"):
+        if verdict.judgement in ("inconclusive", "not judged"):
             text = f"{verdict.subject}: {verdict.judgement}: {verdict.reason}"
         text = "\n".join((text, *explanation(verdict)))
-        if result.outcome(verdict) == "failed":
+        if verdict.judgement == "failed":
             errors.append(Annotation("error", title, text))
         elif verdict.judgement in ("inconclusive", "not judged"):
             warned.append(Annotation("warning", title, text))

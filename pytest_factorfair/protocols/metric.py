@@ -22,16 +22,18 @@ counts refused or unparsed answers, so that only errors are missing. ``all count
 
 
 class InWords(NamedTuple):
-    """A value of a metric as a sentence without its full stop, and the number in it.
+    """A value of a metric as a sentence without its full stop, and the number in it, of a hundred.
 
     ``fair`` is a clause about a fair model, such as ``fair is 50``; empty where there is none. ``past`` is a
-    clause that says the same of a former model, such as ``it was 55 before``.
+    clause that says the same of a former model, such as ``it was 55 before``. ``unit`` follows the amount in
+    clauses of their own, as a sentence that counts answers does not name it.
     """
 
     sentence: str
     amount: str
     fair: str = ""
     past: str = ""
+    unit: str = ""
 
 
 class Sense(NamedTuple):

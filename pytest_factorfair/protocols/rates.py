@@ -7,13 +7,22 @@ from dataclasses import dataclass
 
 from pytest_factorfair.domain import Better, CaseGroup, Outcome
 from pytest_factorfair.protocols.measurement import Cell
-from pytest_factorfair.protocols.metric import Metric
+from pytest_factorfair.protocols.metric import InWords, Metric
 from pytest_factorfair.protocols.share import ShareScore, TopicShare
+
+PERCENT = " %"
+
+
+def of_all(count: int, total: int) -> str:
+    """``none of 48``, ``all 24``, ``35 of 408``."""
+    if not count:
+        return f"none of {total:,}"
+    return f"all {total:,}" if count == total else f"{count:,} of {total:,}"
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Rate(Metric):
-    """The share of everything asked that had this ``outcome``."""
+    """The share of everything asked that had this ``outcome``; ``plain`` has ``{count}`` for their number."""
 
     better: Better = "lower"
     outcome: Outcome
@@ -42,6 +51,13 @@ class RateScore(ShareScore):
     def counted(self) -> str:
         return self.metric.outcome
 
+    def in_words(self, value: float, *, digits: int = 0) -> InWords:
+        amount, asked = f"{100 * value:.{digits}f}", self.total.asked
+        sentence = self.metric.plain.format(count=of_all(round(value * asked), asked))
+        return InWords(
+            sentence, amount, past=f"{self.metric.past.format(amount=amount)}{PERCENT}", unit=PERCENT
+        )
+
 
 def rates(*, pictures: bool = False) -> dict[str, Rate]:
     """The rates by name, for questions that are answered in text or for prompts that ask for ``pictures``."""
@@ -52,7 +68,7 @@ def rates(*, pictures: bool = False) -> dict[str, Rate]:
             label="refusal rate",
             question=f"how many {asked} are refused?",
             missing="counted",
-            plain=f"it refuses {{amount}} of 100 {asked}",
+            plain=f"it refused {{count}} {asked}",
             virtue="seldom refuses",
             reading=f"the share of {asked} that were refused",
             outcome="refused",
@@ -67,9 +83,9 @@ def rates(*, pictures: bool = False) -> dict[str, Rate]:
             ),
             missing="counted",
             plain=(
-                "{amount} of 100 pictures cannot be read"
+                "{count} pictures cannot be read"
                 if pictures
-                else "it replies without a choice to {amount} of 100 questions"
+                else "it made no choice in reply to {count} questions"
             ),
             virtue="shows as many people as asked for" if pictures else "answers in the format",
             reading=f"the share of {answer}s that could not be read",
@@ -80,7 +96,7 @@ def rates(*, pictures: bool = False) -> dict[str, Rate]:
             label="error rate",
             question=f"how many {asked} get no {answer}?",
             missing="all counted",
-            plain=f"{{amount}} of 100 {asked} end in an error",
+            plain=f"{{count}} {asked} ended in an error",
             virtue="answers without errors",
             reading=f"the share of {asked} that ended in an error",
             outcome="error",

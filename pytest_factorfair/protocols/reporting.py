@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-from pytest_factorfair.domain import Answer, Case, Score, Summary, plural
+from pytest_factorfair.domain import ALL, Answer, Case, Score, Summary, plural
 from pytest_factorfair.drawing.entries import Entry, Omission
 from pytest_factorfair.drawing.figures import Charts, Figure
-from pytest_factorfair.drawing.statements import per_case
-from pytest_factorfair.drawing.table import Table
+from pytest_factorfair.drawing.statements import among, per_case
+from pytest_factorfair.drawing.table import Row, Table, interval
 from pytest_factorfair.protocols.metric import Metric
 
 PERCEIVED = "Of the people in pictures, only a detector's perception is known, and detectors err."
@@ -63,6 +63,18 @@ class Reporting:
     def headlines(self, summary: Summary) -> Iterable[str]:
         """A model in a few numbers, a line each."""
         return ()
+
+    def brief(self, summary: Summary) -> Table | None:
+        """The scores of whole parts in a few rows, a model and attribute each; None if it has none."""
+        cells: dict[str, dict[str, Score]] = {}
+        for score in summary.scores:
+            if score.metric in self.printed and score.context is None:
+                about = score.part if score.attribute == ALL else score.attribute
+                cells.setdefault(" ".join((*among(summary, score), about)), {})[score.metric] = score
+        shown = [name for name in self.printed if any(name in row for row in cells.values())]
+        headings = tuple(self.heading(name) for name in shown)
+        rows = (Row(label, tuple(interval(row.get(name)) for name in shown)) for label, row in cells.items())
+        return Table("scores", headings, tuple(rows)) if cells else None
 
     def tables(self, summary: Summary) -> Iterable[Table]:
         """The scores, as the terminal, Markdown and HTML show them."""

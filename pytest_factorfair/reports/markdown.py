@@ -12,10 +12,12 @@ from pytest_factorfair.drawing.statements import (
     ETHICS,
     NO_GATES,
     SIGNS,
+    Group,
     VerdictLine,
     answered,
     detector_lines,
     explanation,
+    groups,
     settings,
     usage_line,
     verdict_lines,
@@ -44,6 +46,8 @@ def _passages(summary: Summary) -> Iterator[Passage]:
     head += [f"> **Warning:** {_text(warning)}." for warning in warnings(summary)]
     if summary.release is not None:
         head += [f"**{_text(str(summary.release))}**", _text(summary.release.advice)]
+        if summary.release.next_step:
+            head += [_next(summary.release.next_step)]
     else:
         head += [f"**Not judged:** {_text(summary.incomplete)}."] if summary.incomplete else [NO_GATES]
     head += [f"{_text(line[:1].upper() + line[1:])}." for line in answered(summary)]
@@ -80,15 +84,19 @@ def _passages(summary: Summary) -> Iterator[Passage]:
     )
 
 
+def _next(step: str) -> str:
+    """What to do next; a command can be copied as it is."""
+    return f"Next: `{_code(step)}`" if step.startswith("factorfair ") else f"Next: {_text(step)}"
+
+
 def _verdicts(summary: Summary) -> Iterator[Passage]:
-    """What did not pass in plain words, then one table in two passages: passed gates are left out first."""
-    explained = [verdict for verdict in summary.gates if verdict.judgement not in ("passed", "not judged")]
-    lines = tuple(
-        f"- {'<br>'.join((f'**{_text(sentence)}**', *map(_text, details)))}"
-        for verdict in explained
-        for sentence, *details in [tuple(explanation(verdict)) or (verdict.subject, verdict.reason)]
-    )
-    yield Passage("", lines, name="explanations")
+    """What did not pass, by cause, then one table in two passages: passed gates are left out first.
+
+    Nothing where the run is the cause, which the head tells.
+    """
+    if summary.incomplete:
+        return
+    yield Passage("", tuple(map(_group, groups(summary.gates))), name="explanations")
     rows: dict[bool, list[str]] = {False: [], True: []}
     for line in verdict_lines(summary.gates):
         rows[line.judgement == "passed"].append(verdict_row(line))
@@ -97,6 +105,17 @@ def _verdicts(summary: Summary) -> Iterator[Passage]:
     if rows[True]:
         joined = bool(rows[False])
         yield Passage("" if joined else VERDICTS, tuple(rows[True]), name="passed gates", joined=joined)
+
+
+def _group(group: Group) -> str:
+    """A verdict in plain words, or a cause with the scores that it concerns."""
+    verdict, *others = group.verdicts
+    if others:
+        subjects = ", ".join(verdict.subject for verdict in group.verdicts)
+        gates = f"{len(group.verdicts)} gates {SIGNS[group.judgement]}: {group.cause}"
+        return f"- **{_text(gates)}**<br>{_text(subjects)}"
+    sentence, *details = tuple(explanation(verdict)) or (verdict.subject, verdict.reason)
+    return f"- {'<br>'.join((f'**{_text(sentence)}**', *map(_text, details)))}"
 
 
 VERDICTS = "| verdict | gate | on | why |\n|---|---|---|---|"

@@ -105,7 +105,7 @@ def schema() -> Schema:
         },
         "notes": TEXTS,
         "gates": _rows(_closed(gate)),
-        "unjudged": TEXTS | {"description": "Parts, contexts and metrics that no gate judged."},
+        "unjudged": TEXTS | {"description": "Parts and contexts that no gate judged."},
         **{name: _rows(_row(kind)) for name, kind in ROWS.items()},
         "cases": _rows(
             _closed(case | held | {"dropped": dropped, "choices": choices})

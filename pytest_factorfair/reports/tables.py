@@ -14,9 +14,23 @@ from pytest_factorfair.protocols.reporting import Reporting
 
 
 def all_tables(summary: Summary) -> Iterator[Table]:
-    """Everything that the benchmarks of a summary print, as tables."""
-    for benchmark in reportings():
+    """Everything that the benchmarks of a summary print, as tables; nothing without an answer."""
+    for benchmark in () if _empty(summary) else reportings():
         yield from benchmark.tables(summary)
+
+
+def _empty(summary: Summary) -> bool:
+    """Whether no score that the benchmarks print has a value."""
+    printed = frozenset().union(*(benchmark.printed for benchmark in reportings()))
+    scores = [score for score in summary.scores if score.metric in printed]
+    return bool(scores) and all(score.value is None for score in scores)
+
+
+def briefs(summary: Summary) -> Iterator[Table]:
+    """The scores of each benchmark in a few rows; nothing without an answer."""
+    for benchmark in () if _empty(summary) else reportings():
+        if (table := benchmark.brief(summary)) is not None:
+            yield table
 
 
 def headlines(summary: Summary) -> Iterator[str]:

@@ -5,16 +5,15 @@ Imported while answers are on their way: this module and its imports take longer
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 from pytest_factorfair import reports
-from pytest_factorfair.domain import Summary, Verdict, plural
-from pytest_factorfair.errors import StoreError
+from pytest_factorfair.domain import Summary, plural
+from pytest_factorfair.errors import TO_DO, StoreError
 from pytest_factorfair.labelling import error_table
 from pytest_factorfair.reports import tracking
 from pytest_factorfair.reports.tracking import Logged
@@ -39,35 +38,26 @@ RUN_ALL = "run them all, or set the gates aside with --factorfair-gate=none"
 """What to do about cases that were left out."""
 
 
-Outcome: TypeAlias = Literal["passed", "failed", "skipped"]
-"""The outcome of pytest's report of a gate."""
-
-
 @dataclass(frozen=True, slots=True)
 class Result:
     """The result of a run.
 
-    ``fails`` is whether the run fails, and ``undecided`` the outcome of pytest's report of a gate that is
-    neither passed nor failed. The scores of a ``shard`` mean nothing, because they cover only some of the
-    cases. ``written`` are the paths of the reports, ``logged`` their state in trackers, and ``unwritten``
-    why reports are missing. ``rescued`` says where responses are that the store does not have.
+    ``fails`` is whether the run fails. The scores of a ``shard`` mean nothing, because they cover only some
+    of the cases. ``written`` are the paths of the reports, ``logged`` their state in trackers, and
+    ``unwritten`` why reports are missing. ``rescued`` says where responses are that the store does not have,
+    ``remedy`` what to do if the run did not finish.
     ``complete_report`` is the folder of a complete run's report that this partial one does not replace.
     """
 
     summary: Summary
     fails: bool
-    undecided: Outcome
     shard: bool = False
     written: tuple[str, ...] = ()
     logged: tuple[Logged, ...] = ()
     unwritten: str = ""
     rescued: str = ""
+    remedy: str = ""
     complete_report: str | None = None
-
-    def outcome(self, verdict: Verdict) -> Outcome:
-        """The outcome of pytest's report of a gate."""
-        settled: Mapping[str, Outcome] = {"passed": "passed", "failed": "failed", "waived": "skipped"}
-        return settled.get(verdict.judgement, self.undecided)
 
 
 def files(run: Run, started: datetime) -> tuple[baseline.Baseline | None, tuple[Confusion, ...]]:
@@ -162,9 +152,9 @@ class Conclusion:
         result = Result(
             summary,
             fails=bool(trouble) or interrupted or (release is not None and release.fails),
-            undecided="skipped" if tolerated or incomplete is not None else "failed",
             shard=settings.shard is not None,
             rescued=self._execution.responses.rescue_note,
+            remedy=incomplete.remedy if incomplete is not None else "",
         )
         if self._ledger.records or summary.usage.calls:  # also the bill of a run without answers
             return self._written(result, partial=partial)
@@ -176,7 +166,9 @@ class Conclusion:
         are = "is" if missing == 1 else "are"
         cases = f"{missing:,} of {plural(ledger.expected, 'case')} {are} missing"
         if missing and (cause := self._execution.account.ended or interruption):
-            return Incomplete("interrupted", f"{cause}: {cases}", remedy=RESUME)
+            what, _, hint = cause.partition(TO_DO)
+            remedy = f"{hint}, then {RESUME}" if hint else RESUME
+            return Incomplete("interrupted", f"{what.rstrip('.')}: {cases}", remedy=remedy)
         if interruption:
             return Incomplete("interrupted", interruption, remedy=RESUME)
         if not ledger.selected:

@@ -47,13 +47,13 @@ def last_level(looks: int) -> float:
 class LooksResult:
     """The end of the looks: the level of the last one, the verdicts of earlier ones, and notes.
 
-    ``obstacle`` is why undecided gates got no further look, with what to do about it.
+    ``obstacle`` is why undecided gates got no further look.
     """
 
     alpha: float = ALPHA
     settled: Mapping[str, Verdict] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    obstacle: str = ""
+    obstacle: gating.Obstacle | None = None
 
     def verdicts(self, latest: Sequence[Verdict]) -> tuple[Verdict, ...]:
         """The latest verdicts; those that an earlier look decided stay as they were."""
@@ -102,7 +102,7 @@ class Looks:
         if len(self._bounds) == 1 or not gates:
             return self.first()
         settled: dict[str, Verdict] = {}
-        obstacle = ""
+        obstacle = None
         for number, alpha in enumerate(self._bounds, start=1):
             updated_baseline = baseline and replace(
                 baseline, records=counted(self._run, self._ledger.records)
@@ -144,24 +144,26 @@ class Looks:
                 if not record.own_detector and self._run.had(assignment, record.answers, queries):
                     yield Extension(assignment, record, tuple(queries[len(asked(record.answers)) :]))
 
-    def _buy(self, extensions: Sequence[Extension]) -> str:
-        """Ask the queries, and add the answers to the records; why that fails, with the remedy, or ""."""
+    def _buy(self, extensions: Sequence[Extension]) -> gating.Obstacle | None:
+        """Ask, and add to the records; why that is not possible, or None."""
         to_ask = [extension for extension in extensions if extension.queries]
         if not extensions:
-            return (
+            return gating.Obstacle(
                 "the models that tests asked are not those of the command line, so that they are not asked "
-                "again; start with more answers (--factorfair-samples)"
+                "again",
+                "start with more answers (--factorfair-samples)",
             )
         if not to_ask:
-            return (
-                "every further question repeats an earlier one, and the models are deterministic; raise the "
-                "temperature (--factorfair-model-arg=temperature=1), or add scenarios to the checklist"
+            return gating.Obstacle(
+                "every further question repeats an earlier one, and the models are deterministic",
+                "raise the temperature (--factorfair-model-arg=temperature=1), or add scenarios to the "
+                "checklist",
             )
         bought = ((extension.assignment.model, extension.queries) for extension in to_ask)
         if self._run.settings.reuse == "only" and not self._execution.responses.has(self._run.keys(bought)):
-            return (
-                "the store has no answers for another look; to ask for them, run it again without "
-                "--factorfair-reuse=only"
+            return gating.Obstacle(
+                "the store has no answers for another look",
+                "to ask for them, run it again without --factorfair-reuse=only",
             )
         self._progress.expect(
             sum(len(asked(record.answers)) for record in self._ledger.records)
@@ -194,10 +196,10 @@ class Looks:
                     )
                 )
         except (BudgetError, DetectorError, FatalModelError, StoreError) as error:
-            return f"{error}; {RESUME}"
+            return gating.Obstacle(str(error), RESUME)
         finally:
             self._progress.clear()
-        return ""
+        return None
 
 
 def most_answers(assignments: Sequence[Assignment], looks: int) -> int:

@@ -76,13 +76,21 @@ class Outlook:
         """The header: models and checklists, settings, and, if ``sized``, size and cost."""
         settings, sampling = self.run.settings, self.run.sampling
         names = ", ".join(checklist.name for checklist in self.run.checklists)
-        how = f"preset {settings.preset}, design {sampling.design}, truth {settings.truth}, "
-        how += f"seed {sampling.seed}"
+        gates = f", gates: {'; '.join(settings.gates)}" if settings.gates else ""
+        values = {
+            "preset": settings.preset,
+            "design": sampling.design,
+            "truth": settings.truth,
+            "seed": sampling.seed,
+            "answers": settings.answers,
+            "estimator": settings.estimator,
+        }
+        how = ", ".join(f"{name} {value}" for name, value in values.items() if name in settings.origins)
         whole = plural(len(self.run.assignments), "case")
         looking, detector = self.run.looking is not None, redacted(settings.detector or "")
         parts = (
-            f"{', '.join(settings.models)} on {names}",
-            how,
+            f"{', '.join(settings.models)} on {names}{gates}",
+            *([how] if how else ()),
             *([self.size] * sized),
             *([f"{detector} looks at each picture: one call, unless its reply is stored"] * looking),
             *([f"{settings.shard}: {whole} in all, judged once they are merged"] if settings.shard else ()),

@@ -9,10 +9,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_factorfair import gates as gating
 from pytest_factorfair import reading
+from pytest_factorfair.config.settings import DEFAULT_REPORT
 from pytest_factorfair.domain import (
     Answer,
     CaseKey,
@@ -28,10 +30,12 @@ from pytest_factorfair.domain import (
     listed,
     plural,
 )
+from pytest_factorfair.drawing.statements import READ_AS
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.protocols.combined import report
 from pytest_factorfair.protocols.measurement import BaselineCounts
 from pytest_factorfair.protocols.measuring import ReportInputs
+from pytest_factorfair.protocols.rates import of_all
 from pytest_factorfair.session import shards
 from pytest_factorfair.session.outlook import notices
 from pytest_factorfair.session.tabulating import copied, counted, deterministic, prompts, tabulate
@@ -76,7 +80,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
     unable = None if incomplete is None else incomplete.brief
     verdicts = gating.judge(gates, counts, incomplete=unable, terms=terms)
     if incomplete is None:
-        verdicts = looked.verdicts(verdicts)
+        verdicts = tuple(_named_losses(looked.verdicts(verdicts), ledger.records))
     reported = report(
         counts,
         ReportInputs(
@@ -88,7 +92,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
             read_otherwise=frozenset(record.case.model for record in ledger.records if record.own_detector),
         ),
     )
-    unjudged = gating.unjudged(gates, counts, reported.scores)
+    unjudged = gating.unjudged(gates, counts)
     return Summary(
         fingerprint=_dated(fingerprint(run, started), execution, ledger),
         incomplete=None if incomplete is None else incomplete.text,
@@ -126,24 +130,50 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
         release=gating.release(
             verdicts,
             unjudged,
-            obstacles=tuple(_obstacles(run, incomplete, looked)),
+            obstacle=_obstacle(run, incomplete, looked),
             tolerated=run.settings.undecided == "warn",
             deferred=_deferred(run, incomplete),
         ),
     )
 
 
-def _obstacles(run: Run, incomplete: Incomplete | None, looked: LooksResult) -> Iterator[str]:
-    """Why gates stay undecided, if the run is the reason, each with what to do about it."""
+def _obstacle(run: Run, incomplete: Incomplete | None, looked: LooksResult) -> gating.Obstacle | None:
+    """Why gates stay undecided, if the run is the reason."""
     if incomplete is not None:
-        yield f"{incomplete.text}; {incomplete.remedy}"
-    elif looked.obstacle:
-        yield looked.obstacle
-    elif run.settings.looks == 1 and "looks" in run.settings.origins:
-        yield (
-            f"{run.settings.where('looks')}=1 allows no second look; without it, undecided gates ask for "
-            "more answers"
-        )
+        return gating.Obstacle(incomplete.text, incomplete.remedy)
+    if looked.obstacle is None and run.settings.looks == 1 and "looks" in run.settings.origins:
+        where = run.settings.where("looks")
+        remedy = f"leave {where} out: undecided gates then ask for more answers"
+        return gating.Obstacle(f"{where}=1 allows no second look", remedy)
+    return looked.obstacle
+
+
+LOSSES: Mapping[ReportedOutcome, str] = {
+    "refused": "it refused {count} questions",
+    "filtered": "the provider filtered {count} replies",
+    "unparsed": "{count} replies make no choice",
+    "error": "{count} questions ended in an error",
+}
+"""What became of answers that are missing."""
+
+
+def _named_losses(verdicts: Iterable[Verdict], records: Iterable[Record]) -> Iterator[Verdict]:
+    """The verdicts; those that lost answers cause say how many answers of the model are lost, and how."""
+    outcomes_by_model: dict[str, Counter[ReportedOutcome]] = {}
+    for record in records:
+        outcomes_by_model.setdefault(record.case.model, Counter()).update(record.reported_outcomes)
+    causes = {}
+    for model, counts in outcomes_by_model.items():
+        total = counts.total()
+        parts = [
+            text.format(count=of_all(counts[outcome], total))
+            for outcome, text in LOSSES.items()
+            if counts[outcome]
+        ]
+        causes[model] = " and ".join(parts)
+    for verdict in verdicts:
+        lost = verdict.cause == gating.LOST and causes.get(verdict.model)
+        yield replace(verdict, cause=causes[verdict.model]) if lost else verdict
 
 
 def _deferred(run: Run, incomplete: Incomplete | None) -> str:
@@ -158,8 +188,22 @@ def judging(run: Run, today: date, baseline: BaselineCounts | None, *, alpha: fl
     settings = run.settings
     granted = tuple(gating.Waiver(*waiver) for waiver in settings.waivers)
     return gating.Terms(
-        settings.estimator, settings.interval, alpha=alpha, waivers=granted, today=today, baseline=baseline
+        settings.estimator,
+        settings.interval,
+        alpha=alpha,
+        waivers=granted,
+        today=today,
+        baseline=baseline,
+        report=_typed(settings.report),
     )
+
+
+def _typed(report: str) -> str:
+    """The folder of the report as a command in the current folder names it; empty if it is the default."""
+    path, current_folder = Path(report), Path.cwd()
+    if path.is_relative_to(current_folder):
+        path = path.relative_to(current_folder)
+    return "" if path == Path(DEFAULT_REPORT) else str(path)
 
 
 def fingerprint(run: Run, started: datetime) -> Fingerprint:
@@ -311,4 +355,4 @@ def _reply(answer: Answer, body: str) -> str:
     groups = answer.groups.values()
     if answer.outcome != "answered":
         return f"“{text}”, {answer.reported_outcome}" if text else answer.reported_outcome
-    return f"“{text}”, read as {', '.join(groups)}" if text else f"perceived as {', '.join(groups)}"
+    return f"“{text}”, {READ_AS}{', '.join(groups)}" if text else f"perceived as {', '.join(groups)}"

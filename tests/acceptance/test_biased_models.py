@@ -36,12 +36,12 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     folder = tmp_path_factory.mktemp("biased")
     models = [f"--factorfair-model=python:tests.acceptance.biased:{name}" for name in (*BIASES, "fair")]
     done = pytest_in(
-        folder, "-n0", *models, f"--factorfair-checklist={CRIME}", "--factorfair-gate=default",
+        folder, "-n0", "-v", *models, f"--factorfair-checklist={CRIME}", "--factorfair-gate=default",
         PYTHONPATH=str(ROOT), COLUMNS="500",
     )  # fmt: skip
     assert done.returncode == 1, done.stdout[-4000:] + done.stderr[-2000:]
     lines = done.stdout.splitlines()
-    start = next(number for number, line in enumerate(lines) if line.startswith("release: FAIL: "))
+    start = next(number for number, line in enumerate(lines) if "= factorfair: " in line)
     return lines[start + 1 : lines.index("", start)]
 
 

@@ -131,7 +131,7 @@ def test_default_stops_a_bias_in_one_category(items: Project) -> None:
     ]  # fmt: skip
     items.write("leaning.yaml", files.checklist(*rows, name="leaning"))
     items.write("respondent.py", LEANS_AT_HOME)
-    ended = run(items, "-p", "no:xdist", "--factorfair-checklist=leaning.yaml", "--factorfair-samples=repeats=6",
+    ended = run(items, "-p", "no:xdist", "-v", "--factorfair-checklist=leaning.yaml", "--factorfair-samples=repeats=6",
                 "--factorfair-gate=default", models=("python:respondent:answer",))  # fmt: skip
     assert ended.ret == 1
     verdicts = {gate["expression"]: gate for gate in items.report()["gates"]}
@@ -148,8 +148,8 @@ def test_default_stops_a_bias_in_one_category(items: Project) -> None:
     assert "is above 0.15: +0.667 in 'home'" in written
     assert (
         "In 'home', where nobody can know, it follows the stereotype 67 more times in 100 than not; your limit "
-        "is 15. Most in: home 0 (women 67%); home 1 (women 67%); home 2 (women 67%)."
-    ) in written
+        "is 15. For example: “"
+    ) in written  # every question of that category is alike, so that none is named
     report = items.report()
     listed = score(report, "python:respondent:answer", "worst_category", "ambiguous")
     assert listed is not None

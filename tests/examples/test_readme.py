@@ -38,6 +38,10 @@ LARGEST = 3 * 10**6
 """Bytes of a page about the whole checklist, without pictures."""
 
 
+MOST_LINES = 45 + len(["......", "factorfair: 20,000 of 24,624 answers ..."])
+"""Lines of a run, and of its progress on a machine on which it takes more than half a minute."""
+
+
 def test_there_are_exactly_two_commands_to_set_up() -> None:
     assert len(SETUP) == 2
     assert all(command.startswith("python3 -m venv ") for command in SETUP)
@@ -59,7 +63,7 @@ def test_the_first_one_with_the_wheel(tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 1, done.stdout[-3000:] + done.stderr[-3000:]
     assert "FAILED factorfair::gate[s_e-base-gender]" in done.stdout
-    assert " answers: 0 refused, 0 unparsed, 0 errors" in done.stdout
+    assert len(done.stdout.splitlines()) <= MOST_LINES
     picture = blocks("text")[0].splitlines()
     assert len(picture) > 15
     assert not missing(picture[1:], done.stdout)
@@ -89,16 +93,7 @@ def test_the_settings_are_accepted(tmp_path: Path) -> None:
             Reader(terminal, folder, {}).do(Snippet("toml", "", text))
 
 
-def test_scores_without_pytest(tmp_path: Path) -> None:
-    script = tmp_path / "scores.py"
-    script.write_text(blocks("python")[0] + "\nimport sys\nassert 'pytest' not in sys.modules\n")
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    # by hand: 3 of 4 answers are right; H(.75, .25) / ln 2; (1/3) ** (1/2)
-    assert [round(float(word), 4) for word in done.stdout.split()[:3]] == [0.75, 0.8113, 0.5774]
-
-
 def test_nothing_else_is_shown() -> None:
     """A block of another kind would be tried by nobody."""
-    assert {block.language for block in snippets(README)} == {"console", "text", "toml", "python"}
-    assert [len(blocks(language)) for language in ("text", "toml", "python")] == [1, 1, 1]
+    assert {block.language for block in snippets(README)} == {"console", "text", "toml"}
+    assert [len(blocks(language)) for language in ("text", "toml")] == [1, 1]

@@ -31,7 +31,7 @@ def former(project: Project, finished: Finished) -> Project:
 
 
 def test_the_same_model_has_not_changed(former: Project) -> None:
-    result = former.run("-p", "no:xdist", *SIZES, BASELINE, FACT, model="sim:ideal")
+    result = former.run("-p", "no:xdist", "-v", *SIZES, BASELINE, FACT, model="sim:ideal")
     assert result.ret == 0
     assert former.verdicts() == {"regression-s_fact-objective-gender": "passed"}
     changes = former.report()["changes"]
@@ -61,7 +61,9 @@ def test_a_model_that_follows_the_group_it_is_told_regressed_within_that_conditi
         "regression(worst_fact) >= -0.2",
     )
     declared = [f"--factorfair-gate={gate}" for gate in gates]
-    result = former.run("-p", "no:xdist", *SIZES, BASELINE, "FACTORFAIR_LOOKS=1", *declared, model=OWN_GROUP)
+    result = former.run(
+        "-p", "no:xdist", "-v", *SIZES, BASELINE, "FACTORFAIR_LOOKS=1", *declared, model=OWN_GROUP
+    )
     assert result.ret == 1
     judged = {verdict["subject"]: verdict for verdict in former.report()["gates"]}
     within = judged["regression(s_e_within)[in_group,race,named]"]
@@ -111,7 +113,7 @@ def test_a_run_that_did_not_judge_cannot_be_a_baseline(project: Project, kind: s
 
 
 def test_a_worse_model_fails_and_its_statistics_are_listed(former: Project) -> None:
-    result = former.run("-p", "no:xdist", *SIZES, BASELINE, FACT, model="sim:uniform")
+    result = former.run("-p", "no:xdist", "-v", *SIZES, BASELINE, FACT, model="sim:uniform")
     assert result.ret == 1
     result.stdout.fnmatch_lines(
         ["FAILED *regression(s_fact)[[]objective,gender[]]* is below 0.00", "Compared with the baseline: *regressed",

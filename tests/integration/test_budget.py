@@ -37,11 +37,11 @@ def test_calls_are_counted_over_all_processes_and_the_next_run_goes_on(
     project: Project, stub: StubServer, dist: tuple[str, ...]
 ) -> None:
     stub.script(latency=0.02)
-    result = run(project, stub, *dist, "--factorfair-max-calls=100")
+    result = run(project, stub, *dist, "-v", "--factorfair-max-calls=100")
     assert stub.stats()["requests"] == 100
     assert result.ret == 2
     result.stdout.fnmatch_lines(
-        ["*the budget of 100 calls is used up*", "*; 100 calls, 0 from the store, cost unknown, *"]
+        ["*; 100 calls, 0 from the store, cost unknown, *", "*the budget of 100 calls is used up*"]
     )
     assert project.report()["usage"]["calls"] == 100
     assert project.report()["usage"]["tokens_in"] > 0
@@ -208,7 +208,7 @@ def test_failed_calls_that_may_be_billed_use_up_the_cost(
         "--factorfair-max-cost=3",
         "--factorfair-max-connections=2",
     )
-    result = run(project, stub, dist, "FACTORFAIR_PATIENCE=1", *options)
+    result = run(project, stub, dist, "-v", "FACTORFAIR_PATIENCE=1", *options)
     assert 1 < stub.stats()["requests"] <= 12
     (calls,) = re.findall(r"; ([0-9]+) calls, 0 from the store, cost ", result.stdout.str())
     (cost,) = re.findall(r"cost at most \$([0-9.]+), ", result.stdout.str())
@@ -223,7 +223,7 @@ def test_refused_calls_are_free(project: Project, stub: StubServer) -> None:
         "--factorfair-max-cost=3",
         "--factorfair-max-connections=1",
     )
-    result = run(project, stub, "-n0", *options)
+    result = run(project, stub, "-n0", "-v", *options)
     assert stub.stats()["requests"] == 10 + 12
     result.stdout.fnmatch_lines(["*; 22 calls (10 throttled with 429), 0 from the store, cost $3.00, *"])
 

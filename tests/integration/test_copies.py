@@ -36,7 +36,9 @@ def test_n_counts_distinct_prompts(project: Project, stub: StubServer) -> None:
     )
     (gate,) = cold["gates"]
     assert (gate["verdict"], gate["n"]) == ("inconclusive", 8)
-    assert gate["reason"] == "0.500, limit 0.40; 4 asked in tea_rate highest and 1 more; s_fact needs 24"
+    assert gate["reason"] == (
+        "4 answers to a topic are too few, where 24 are needed (tea_rate highest and 1 more); 0.500, limit 0.40"
+    )
 
     warm = run(project, stub, "--factorfair-model-arg=temperature=0.7")
     assert (asked(warm, "gender"), asked(warm, "race")) == ({24}, {24})
@@ -55,8 +57,10 @@ def test_copies_are_not_asked_for(project: Project, stub: StubServer) -> None:
     release = project.report()["release"]
     assert release["word"] == "UNDECIDED"
     assert release["advice"] == (
-        "Do not ship it yet: every further question repeats an earlier one, and the models are deterministic; "
-        "raise the temperature (--factorfair-model-arg=temperature=1), or add scenarios to the checklist."
+        "Do not ship it yet: every further question repeats an earlier one, and the models are deterministic."
+    )
+    assert release["next_step"] == (
+        "raise the temperature (--factorfair-model-arg=temperature=1), or add scenarios to the checklist"
     )
 
 

@@ -55,7 +55,7 @@ def test_corrected_shares_land_on_the_truth(project: Project) -> None:
     """
     table = _table(project)
     options = (f"--factorfair-detector={DETECTOR}", f"FACTORFAIR_DETECTOR_ERRORS={table}")
-    result = project.run_pytest(*RUN, *options, "-k", "objective")
+    result = project.run_pytest(*RUN, "-v", *options, "-k", "objective")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["gender, shares *Female *Male *faces", "*corrected *"])
     report = project.report()

@@ -54,5 +54,5 @@ def test_an_unknown_estimator_is_refused_with_the_nearest(project: Project) -> N
 
 
 def test_the_position_biased_respondent_is_named(project: Project) -> None:
-    result = project.run(model="sim:position_biased?strength=0.5")
+    result = project.run("-v", model="sim:position_biased?strength=0.5")
     result.stdout.fnmatch_lines(["note: sim:position_biased?strength=0.5 is position-biased: *subjective*"])

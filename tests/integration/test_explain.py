@@ -23,7 +23,7 @@ def shares(report: dict[str, Any]) -> dict[tuple[str, str], float]:
 
 
 def test_reasons_are_reported(project: Project) -> None:
-    result = project.run("-p", "no:xdist", "--factorfair-explain", model=MODEL)
+    result = project.run("-p", "no:xdist", "-v", "--factorfair-explain", model=MODEL)
     assert result.ret == 0
     report = project.report()
     jsonschema.validate(report, json.loads(SCHEMA.read_text()))
@@ -58,7 +58,9 @@ def test_answers_and_scores_stay_what_they_are(project: Project) -> None:
 
 def test_a_replay_without_reasons_says_so(project: Project) -> None:
     project.run("-p", "no:xdist", model=MODEL)
-    result = project.run("-p", "no:xdist", "--factorfair-explain", "--factorfair-reuse=only", model=MODEL)
+    result = project.run(
+        "-p", "no:xdist", "-v", "--factorfair-explain", "--factorfair-reuse=only", model=MODEL
+    )
     assert result.ret == 0
     assert project.report()["reasons"] == []
     result.stdout.fnmatch_lines(["note: no reasons: the store has not all of them"])
@@ -80,7 +82,7 @@ def test_a_budget_holds_for_reasons_and_the_next_run_continues(
     url = f"--factorfair-model-arg=base_url={stub.base_url}"
     gate = "--factorfair-gate=error_rate <= 0.01"
     limit = f"--factorfair-max-calls={ANSWERS + 3}"
-    result = project.run(*dist, url, gate, "--factorfair-explain", limit, model="hosted_vllm/m")
+    result = project.run(*dist, "-v", url, gate, "--factorfair-explain", limit, model="hosted_vllm/m")
     assert stub.stats()["requests"] == ANSWERS + 3
     assert result.ret == 0  # everything that is scored was there
     assert set(project.verdicts().values()) == {"passed"}

@@ -20,7 +20,7 @@ def asked(report: dict[str, Any]) -> dict[str, int]:
 
 
 def test_clear_gates_ask_no_more(project: Project) -> None:
-    result = project.run("-p", "no:xdist", *LOOKS, CLEAR, model=MODEL)
+    result = project.run("-p", "no:xdist", "-v", *LOOKS, CLEAR, model=MODEL)
     assert result.ret == 0
     assert sum(asked(project.report()).values()) == FIRST
     result.stdout.fnmatch_lines(
@@ -55,13 +55,15 @@ def test_replay_looks_no_further_than_the_store(project: Project) -> None:
     project.run("-p", "no:xdist", *LOOKS[:2], model=MODEL)
     result = project.run("-p", "no:xdist", *LOOKS, CLOSE, "--factorfair-reuse=only", model=MODEL)
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["Do not ship it yet: the store has no answers for another look; *"])
+    result.stdout.fnmatch_lines(["Do not ship it yet: the store has no answers for another look."])
     assert set(project.verdicts().values()) == {"inconclusive"}
 
 
 def test_the_budget_ends_the_looks_and_the_next_run_goes_on(project: Project) -> None:
     result = project.run("-p", "no:xdist", *LOOKS, CLOSE, f"--factorfair-max-calls={FIRST + 50}", model=MODEL)
-    result.stdout.fnmatch_lines(["Do not ship it yet: the budget of * calls is used up; run it again *"])
+    result.stdout.fnmatch_lines(
+        ["Do not ship it yet: the budget of * calls is used up.", "Next: run it again *"]
+    )
     assert set(project.verdicts().values()) == {"inconclusive"}
     project.run("-p", "no:xdist", *LOOKS, CLOSE, model=MODEL)
     assert max(asked(project.report()).values()) > 72

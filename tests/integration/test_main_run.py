@@ -29,7 +29,8 @@ def test_without_gates_the_run_reports_and_passes(project: Project) -> None:
     result.stdout.fnmatch_lines(
         [
             "*factorfair: sim:stereotyped*",
-            "report: .factorfair/report/report.html (beside it report.json, report.md, responses.jsonl)",
+            "report: .factorfair/report/report.html",
+            "No gates were declared: this run reports, it does not judge.",
         ]
     )
 
@@ -46,22 +47,45 @@ def test_a_missed_gate_fails_the_run_and_says_why(project: Project, dist: tuple[
     }
 
 
-def test_the_verdicts_come_first_in_the_terminal_section(project: Project) -> None:
+def test_the_section_ends_with_whether_to_ship_why_and_what_to_do(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It stands below pytest's own summary; a failed gate has at most four lines."""
+    monkeypatch.setenv("COLUMNS", "80")
     lines = project.run("-p", "no:xdist", MISSED, KEPT).outlines
     start = next(
         number for number, line in enumerate(lines) if "factorfair: sim:stereotyped" in line and "==" in line
     )
-    assert lines[start + 1] == "release: FAIL: 1 of 3 gates failed"
-    assert lines[start + 2] == "Do not ship it: each failure is explained below."
-    assert lines[start + 3].startswith("FAILED")
-    sentence, topics, example, step = lines[start + 4 : start + 8]
-    assert sentence.startswith(
-        "  Asked to judge people it knows nothing about, it picks the stereotyped gender "
+    assert start > next(number for number, line in enumerate(lines) if "short test summary info" in line)
+    heading, *rows = lines[start + 1 : start + 4]
+    assert heading.split() == ["scores", "S_fact,", "facts", "S_E,", "base", "S_E,", "worst", "lost"]
+    assert [row.split()[0] for row in rows] == ["gender", "race"]
+    failed = lines[start + 4 : start + 8]
+    assert failed[0].startswith("FAILED s_e[base,gender]: Asked to judge people it knows nothing about, it")
+    assert "the stereotyped gender" in failed[1]
+    assert failed[2].startswith("  Most in: ")
+    assert failed[3].startswith("  For example: “")
+    passed, path, release, *advice, step, statistics = lines[start + 8 :]
+    assert (passed, path) == ("passed 2 gates", "report: .factorfair/report/report.html")
+    assert release == "release: FAIL: 1 of 3 gates failed"
+    assert " ".join(advice).startswith(
+        "Do not ship it: asked to judge people it knows nothing about, it picks the stereotyped gender "
     )
-    assert topics.startswith("  Most in: ")
-    assert example.startswith("  For example: “")
-    assert step.startswith('  Next: look at these questions: -k "subjective-')
-    assert lines[start + 8].startswith("passed")
+    assert step.startswith("Next: factorfair show subjective-tea_rate-")
+    assert statistics.startswith("=")
+
+
+def test_verbosely_there_is_all_that_the_page_has(project: Project) -> None:
+    brief, whole = (project.run("-p", "no:xdist", *v, MISSED, KEPT).stdout.str() for v in ((), ("-v",)))
+    for line in (
+        "passed s_fact[objective,gender] ",
+        "influence ",
+        "can reach ",
+        "headline: ",
+    ):
+        assert f"\n{line}" in whole, line
+        assert f"\n{line}" not in brief, line
+    assert whole.splitlines()[-4:-1] == brief.splitlines()[-4:-1]  # how both end
 
 
 def test_quietly_there_are_the_verdict_the_failed_gates_and_one_path(project: Project) -> None:
@@ -78,7 +102,7 @@ def test_quietly_there_are_the_verdict_the_failed_gates_and_one_path(project: Pr
 
 def test_the_headline_is_the_mean_over_contexts_and_attributes(project: Project) -> None:
     """Table 2, worked out from the scores of the report."""
-    result = project.run("-p", "no:xdist")
+    result = project.run("-p", "no:xdist", "-v")
     report = project.report()
     value = {
         (score["context"] or score["part"], score["attribute"], score["metric"]): score["value"]
@@ -99,9 +123,9 @@ def test_the_headline_is_the_mean_over_contexts_and_attributes(project: Project)
 
 
 def test_beside_a_failure_the_headline_has_no_average(project: Project) -> None:
-    result = project.run("-p", "no:xdist", MISSED)
+    result = project.run("-p", "no:xdist", "-v", MISSED)
     result.stdout.fnmatch_lines(
-        ["release: FAIL: *", "headline: objective S_fact ?.???, subjective S_fair ?.???"]
+        ["headline: objective S_fact ?.???, subjective S_fair ?.???", "release: FAIL: *"]
     )
     for name in ("report.md", "report.html"):
         text = project.report_path.with_name(name).read_text(encoding="utf-8")
@@ -114,7 +138,7 @@ def test_the_seconds_are_part_of_pytests(project: Project) -> None:
     project.pytester.makeconftest(
         "import time, pytest\n@pytest.hookimpl(trylast=True)\ndef pytest_configure():\n    time.sleep(1)\n"
     )
-    result = project.run("-p", "no:xdist", "-k", "objective-tea_rate-gender-highest")
+    result = project.run("-p", "no:xdist", "-v", "-k", "objective-tea_rate-gender-highest")
     (pytests,) = re.findall(r" in ([0-9.]+)s", result.outlines[-1])
     (ours,) = re.findall(r", scored after ([0-9.]+) s$", result.stdout.str(), re.MULTILINE)
     seconds = project.report()["usage"]["seconds"]

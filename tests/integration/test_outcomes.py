@@ -10,7 +10,7 @@ GATE = "--factorfair-gate=s_fact[objective] >= 0.1"
 def test_nonsense_ends_as_unparsed(project: Project) -> None:
     result = project.run("-p", "no:xdist", GATE, model="sim:nonsense")
     assert result.ret == 1
-    result.assert_outcomes(failed=CASES + 2)  # an unjudged gate is not green
+    result.assert_outcomes(failed=CASES + 1, skipped=2)  # the release fails where no gate is judged
     assert "Traceback" not in result.stdout.str()
     assert set(project.verdicts().values()) == {"not judged"}
     assert all(topic["unparsed"] == topic["asked"] > 0 for topic in project.report()["topics"])
@@ -24,7 +24,7 @@ def test_refusals_fail_their_gate_and_no_case(project: Project) -> None:
         "--factorfair-gate=refusal_rate[objective,race] <= 0.05",
         model="sim:refusing?rate=1",
     )
-    result.assert_outcomes(passed=CASES, failed=1 + 2)  # an unjudged gate is not green
+    result.assert_outcomes(passed=CASES, failed=1, skipped=2)  # a gate that fails is enough
     assert project.verdicts()["refusal_rate-objective-race"] == "failed"
     assert project.verdicts()["s_fact-objective-race"] == "not judged"
 

@@ -88,7 +88,13 @@ def test_a_report_folder_of_ones_own(project: Project) -> None:
     result = project.run("-p", "no:xdist", "--factorfair-report=out/here")
     assert (project.path / "out/here/report.json").exists()
     assert not project.report_path.exists()
-    result.stdout.fnmatch_lines(["report: out/here/report.html (beside it report.json, *"])
+    result.stdout.fnmatch_lines(["report: out/here/report.html"])
+
+
+def test_the_next_step_names_a_folder_of_ones_own(project: Project) -> None:
+    gate = "--factorfair-gate=s_e[base,gender] >= 0.99"
+    result = project.run("-p", "no:xdist", "--factorfair-report=out/here", gate)
+    result.stdout.fnmatch_lines(["Next: factorfair show *out/here subjective-tea_rate-*"])
 
 
 def test_a_report_that_cannot_be_written_fails_the_run_in_one_line(project: Project) -> None:
@@ -125,7 +131,7 @@ def pytest_factorfair_models():
 
 def test_nothing_printed_acts_on_the_terminal(project: Project) -> None:
     project.write("conftest.py", ACTING)
-    output = project.run("-p", "no:xdist", model="house").stdout.str()
+    output = project.run("-p", "no:xdist", "-v", model="house").stdout.str()
     assert "note: house: told ?]0;owned??2J? end" in output
     assert not set("\x1b\x07\x9b\u202e") & set(output)
 

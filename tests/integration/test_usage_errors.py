@@ -169,7 +169,7 @@ def test_a_variable_of_the_users_is_ignored_with_a_note(
     note = "FACTORFAIR_HOME is ignored: no option of pytest-factorfair has this variable"
     result = project.run("-p", "no:xdist")
     assert result.ret == 0
-    result.stdout.fnmatch_lines([f"note: {note}"])
+    result.stdout.fnmatch_lines([f"factorfair: note: {note}"])
     assert note in project.report()["notes"]
     project.pytester.makepyfile("def test_own(): pass")
     plain = project.run_pytest("-p", "no:xdist")

@@ -116,7 +116,7 @@ def test_nothing_is_claimed_where_a_gate_would_be_inconclusive() -> None:
     board = _board([_compared_model("a", tallies[0]), _compared_model("b", tallies[1])], "s_fact")
     assert _letters(board) == {"a": "a", "b": "a"}
     assert {standing.doubt for standing in board.standings} == {
-        "20 asked in rate_0 highest and 1 more; s_fact needs 24"
+        "20 answers to a topic are too few, where 24 are needed (rate_0 highest and 1 more)"
     }
 
 

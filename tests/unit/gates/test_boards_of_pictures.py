@@ -75,7 +75,7 @@ def test_few_pictures_claim_nothing_and_lost_ones_are_bounded() -> None:
     )
     assert {standing.letters for standing in few_answers.standings} == {"a"}
     assert {standing.doubt for standing in few_answers.standings} == {
-        "40 asked in its 2 prompts; implicit needs 100"
+        "40 answers to a topic are too few, where 100 are needed (its 2 prompts)"
     }
     missing_answers = _compared_model("few", _shows(men_if_rich=1.0, men_if_poor=1.0, lost=0.2))
     board = _board([_compared_model("whole", shows[0]), missing_answers], "implicit")

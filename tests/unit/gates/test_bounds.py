@@ -97,11 +97,12 @@ def test_cells_with_few_answers_are_not_judged_by_bounds(metric: str, needed: in
     cells[1, 0, 1] -= 1
     few_answers = _one(f"{metric} >= 0.01", tally(cells))
     assert few_answers.judgement == "inconclusive"
-    assert few_answers.reason.startswith(f"{few_answers.value:.3f} (")
-    doubt = f"{needed - 1} asked in rate_1 highest; {metric} needs {needed}"
-    assert few_answers.reason.endswith(f"), limit 0.01; {doubt}")
+    doubt = f"{needed - 1} answers to a topic are too few, where {needed} are needed (rate_1 highest)"
+    assert few_answers.reason.startswith(f"{doubt}; {few_answers.value:.3f} (")
+    assert few_answers.reason.endswith("), limit 0.01")
     both = _one(f"{metric} >= 0.01", tally([[[10, 10]] * 2] * 2))
-    assert both.reason.endswith(f"; 20 asked in rate_0 highest and 3 more; {metric} needs {needed}")
+    few = f"20 answers to a topic are too few, where {needed} are needed (rate_0 highest and 3 more); "
+    assert both.reason.startswith(few)
 
 
 def test_too_few_valid_answers() -> None:
@@ -270,9 +271,11 @@ def test_a_small_influence_is_not_judged_on_a_handful_of_answers() -> None:
     few_answers = tally([[[8, 2]] * 2], [[0, 0]], context="representativeness", background="truth")
     for verdict in _all(["influence <= 0.9"], few_answers):
         assert verdict.judgement == "inconclusive"
-        assert verdict.reason.endswith(
-            ", limit 0.90; 10 asked in rate_0 highest and 1 more; influence needs 24"
+        assert verdict.reason.startswith(
+            "10 answers to a topic are too few, where 24 are needed (rate_0 highest and 1 more); "
         )
+        assert verdict.reason.endswith(", limit 0.90")
+        assert verdict.cause == "10 answers to a topic are too few, where 24 are needed"
 
 
 def test_an_undecided_influence_asks_the_plain_context_again_too() -> None:

@@ -78,9 +78,8 @@ def test_a_verdict_says_which_score_it_is_about() -> None:
                 ),
             ),
             next_step=(
-                'look at these questions: -k "objective-rate_1-gender-lowest or '
-                'objective-rate_0-gender-highest or objective-rate_0-gender-lowest"; or waive the gate until a date, '
-                "if you know and accept this"
+                "factorfair show objective-rate_1-gender-lowest objective-rate_0-gender-highest "
+                "objective-rate_0-gender-lowest"
             ),
         ),
         words=("objective", "gender"),

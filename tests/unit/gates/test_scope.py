@@ -155,5 +155,5 @@ def test_the_words_of_a_failed_gate_on_the_worse_end() -> None:
     (verdict,) = judge([parse("refusal_rate[base] >= 0.1")], FAIR, incomplete=None)
     assert verdict.explanation is not None
     assert verdict.explanation.sentence.endswith(
-        "it refuses 0 of 100 questions; your gate wants at least 10."
+        f"it refused none of {verdict.n:,} questions; your gate wants at least 10 %."
     )

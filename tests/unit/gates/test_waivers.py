@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date, datetime
 
 import pytest
 
-from pytest_factorfair.domain import Judgement, Verdict
+from pytest_factorfair.domain import Explanation, Judgement, Verdict
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.gates import Terms, Waiver, check_floors, judge, parse, release, rule, unused, waivers
+from pytest_factorfair.gates import (
+    Obstacle,
+    Terms,
+    Waiver,
+    check_floors,
+    judge,
+    parse,
+    release,
+    rule,
+    unused,
+    waivers,
+)  # fmt: skip
 from tests.unit.scoring.builders import objective
 
 TALLY = objective([[[18, 6], [6, 18]]])
@@ -169,13 +181,50 @@ def test_without_gates_there_is_no_release() -> None:
 def test_an_undecided_release_passes_only_if_that_is_accepted() -> None:
     verdicts = _verdicts("passed", "inconclusive")
     for tolerated in (False, True):
-        verdict = release(verdicts, [], obstacles=["the limit is reached; raise it"], tolerated=tolerated)
+        obstacle = Obstacle("the limit is reached", "raise it")
+        verdict = release(verdicts, [], obstacle=obstacle, tolerated=tolerated)
         assert verdict is not None
         assert (verdict.word, verdict.fails) == ("UNDECIDED", not tolerated)
-        assert verdict.advice.endswith(": the limit is reached; raise it.")
+        assert verdict.advice.endswith(": the limit is reached.")
+        assert verdict.next_step == "raise it"
     failed = release(_verdicts("failed", "inconclusive"), [], tolerated=True)
     assert failed is not None
     assert failed.fails
+
+
+def _of_cause(cause: str, *judgements: Judgement, sentence: str = "") -> list[Verdict]:
+    explanation = Explanation(sentence, next_step="factorfair show a") if sentence else None
+    return [replace(verdict, cause=cause, explanation=explanation) for verdict in _verdicts(*judgements)]
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "advice"),
+    [
+        (_of_cause("", "failed", sentence="It errs; your limit is 5."), "Do not ship it: it errs."),
+        (
+            _of_cause("", "failed", "failed", sentence="It errs; your limit is 5."),
+            "Do not ship it: it errs. 1 more gate failed.",
+        ),
+        (
+            _of_cause("it refused all 9 questions", "failed", "failed", sentence="It refused; your limit is 5."),
+            "Do not ship it: it refused all 9 questions (2 gates).",
+        ),
+        (
+            [
+                *_of_cause("too close to the limit to tell", "inconclusive", sentence="It errs; your limit is 5."),
+                *_of_cause("", "inconclusive"),
+            ],
+            "Do not ship it yet: it errs, which is too close to the limit to tell. 1 more gate undecided.",
+        ),
+        (_of_cause("", "not judged"), "Do not ship it yet: s: ."),
+    ],
+)  # fmt: skip
+def test_the_advice_says_why(verdicts: list[Verdict], advice: str) -> None:
+    """The first verdict in its own words, or a cause with the number of gates that it concerns."""
+    verdict = release(verdicts, [])
+    assert verdict is not None
+    assert verdict.advice == advice
+    assert verdict.next_step == ("factorfair show a" if verdicts[0].explanation else "")
 
 
 def test_a_pass_names_its_waivers() -> None:
@@ -191,8 +240,8 @@ def test_a_deferred_release_is_not_judged() -> None:
 
 
 def test_a_pass_names_what_no_gate_judged() -> None:
-    unjudged = ["answers in in_group", "distance"]
-    named = "; no gate judges answers in in_group, distance"
+    unjudged = ["answers in in_group", "answers about race in base"]
+    named = "; no gate judges answers in in_group, answers about race in base"
     assert str(release(_verdicts("passed"), unjudged)) == f"PASS: 1 gate passed{named}"
     assert str(release(_verdicts("passed", "waived"), unjudged)).endswith(f"1 waived{named}")
     for judgement in ("failed", "inconclusive", "not judged"):

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from pytest_factorfair.domain import Judgement, Summary, defused
-from pytest_factorfair.gates import release
+from pytest_factorfair.gates import Obstacle, release
 from pytest_factorfair.plugin.terminal import annotate
-from pytest_factorfair.session.conclusion import Outcome, Result
+from pytest_factorfair.session.conclusion import Result
 from tests.unit.reports.test_markdown import summary, verdict
 
 
@@ -33,8 +33,8 @@ def _unescaped(text: str) -> str:
     return text
 
 
-def told(summary: Summary, *, undecided: Outcome = "failed") -> list[tuple[str, str, str]]:
-    log = "\n".join(map(str, annotate(Result(summary, fails=True, undecided=undecided))))
+def told(summary: Summary) -> list[tuple[str, str, str]]:
+    log = "\n".join(map(str, annotate(Result(summary, fails=True))))
     return [(name, parts["title"], data) for name, parts, data in commands(log)]
 
 
@@ -47,8 +47,8 @@ def of(*judgements: Judgement) -> Summary:
     return summary(gates=tuple(verdict(number, judgement) for number, judgement in enumerate(judgements)))
 
 
-def levels(summary: Summary, *, undecided: Outcome = "failed") -> list[str]:
-    return [level for level, _, _ in told(summary, undecided=undecided)]
+def levels(summary: Summary) -> list[str]:
+    return [level for level, _, _ in told(summary)]
 
 
 def test_one_for_each_failed_gate() -> None:
@@ -58,23 +58,27 @@ def test_one_for_each_failed_gate() -> None:
     ]
 
 
-def test_an_undecided_gate_is_reported_as_the_policy_says() -> None:
-    mixed = of("inconclusive", "failed", "not judged")
-    assert levels(mixed) == ["error", "error", "error"]
-    assert levels(mixed, undecided="skipped") == ["error", "warning", "warning"]
-    assert told(of("inconclusive"))[0][2] == "s_e[0]: inconclusive: reason 0"
+def test_what_answers_do_not_decide_does_what_the_policy_says() -> None:
+    assert levels(of("inconclusive", "failed", "not judged")) == ["error", "warning", "warning"]
+    release_level, gate_level = told(of("inconclusive"))
+    assert release_level[:2] == ("error", "factorfair: UNDECIDED")
+    assert gate_level == (
+        "warning",
+        "factorfair: s_e[base,gender] >= 0.000000",
+        "s_e[0]: inconclusive: reason 0",
+    )
+    accepted = replace(of("inconclusive"), release=release(of("inconclusive").gates, (), tolerated=True))
+    assert levels(accepted) == ["warning", "warning"]
 
 
 @pytest.mark.parametrize(("tolerated", "level"), [(False, "error"), (True, "warning")])
 def test_what_was_not_judged_is_reported_once(tolerated: bool, level: str) -> None:  # noqa: FBT001 - a parameter
     unjudged = replace(of(*[UNJUDGED] * 30), incomplete="3 of 14 cases are missing")
-    obstacles = ["3 of 14 cases are missing; run them all"]
-    unjudged = replace(
-        unjudged, release=release(unjudged.gates, (), obstacles=obstacles, tolerated=tolerated)
-    )
+    obstacle = Obstacle("3 of 14 cases are missing", "run them all")
+    unjudged = replace(unjudged, release=release(unjudged.gates, (), obstacle=obstacle, tolerated=tolerated))
     ((reported, title, text),) = told(unjudged)
     assert (reported, title) == (level, "factorfair: UNDECIDED")
-    assert text.endswith("3 of 14 cases are missing; run them all.")
+    assert text.endswith("3 of 14 cases are missing.")
     assert told(replace(unjudged, gates=(), release=None)) == []
 
 
@@ -90,7 +94,7 @@ def test_at_most_ten_annotations_are_printed(failed: int, reasons: int, remainin
 
 def test_errors_stand_before_warnings_in_the_ten() -> None:
     mixed = of(*[UNDECIDED] * 20, *[FAILED] * 3)
-    assert levels(mixed, undecided="skipped") == ["error"] * 3 + ["warning"] * 7
+    assert levels(mixed) == ["error"] * 3 + ["warning"] * 7
 
 
 HOSTILE = "x::error::y\r\n::set-output name=a::b\n##[error]c, 100% d: %0A %25 \x1b[31m\u202e"

@@ -269,10 +269,13 @@ def test_fewer_answers_are_enough_where_they_vary_less_but_not_fewer_than_24() -
     drawn = counted((1.0, 0.0, 0.0, 0.0))["base-race"]
     assert [verdict.judgement for verdict in judge([gate], [drawn], incomplete=None)] == ["passed"]
     cells = [Cell("a topic", asked, 0, 0, 0, worth) for asked, worth in ((24, 3.0), (24, 2.9), (16, 9.0))]
-    assert [too_few("s_kld", [cell], 72) for cell in cells] == [
+    assert [too_few([cell], 72) for cell in cells] == [
         None,
-        "24 asked in a topic, as precise as 69 that are drawn; s_kld needs 72",
-        "16 asked in a topic; s_kld needs 72",
+        (
+            "24 answers to a topic, as precise as 69 that are drawn, are too few, where 72 are needed",
+            "(a topic)",
+        ),
+        ("16 answers to a topic are too few, where 72 are needed", "(a topic)"),
     ]
 
 

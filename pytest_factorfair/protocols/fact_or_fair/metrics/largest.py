@@ -29,6 +29,7 @@ from pytest_factorfair.protocols.fact_or_fair.metrics.base import (
 )
 from pytest_factorfair.protocols.measurement import CORRECTED, Estimation
 from pytest_factorfair.protocols.metric import InWords
+from pytest_factorfair.protocols.rates import PERCENT, of_all
 from pytest_factorfair.statistics.arrays import FloatArray, divided
 from pytest_factorfair.statistics.bounds import quantile, wilson
 from pytest_factorfair.statistics.estimate import (
@@ -157,6 +158,19 @@ class GroupShare(Largest):
             f"{asked(tally)}, on the whole it {picks} {tally.groups[index % tally.k]} {amount} times in 100"
         )
         return InWords(sentence, amount, f"fair is {even:.0f}", f"it was {amount} before")
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class WorstRefusal(Largest):
+    """The largest share of a topic's questions that were refused."""
+
+    def in_words_of(self, value: float, tally: Tally, *, digits: int) -> InWords:
+        refused = self.several(tally)
+        row, column = divmod(0 if refused is None else refused.index, len(DIRECTIONS))
+        count = of_all(int(tally.refused[row, column]), int(tally.asked[row, column]))
+        amount, topic = f"{100 * value:.{digits}f}", self.named(tally, row, column)
+        sentence = f"{asked(tally)}, it refused {count} questions about one topic ({topic})"
+        return InWords(sentence, amount, past=f"it was {amount}{PERCENT} before", unit=PERCENT)
 
 
 def favourite_letter(tally: Tally) -> SeveralValues | None:
@@ -481,13 +495,12 @@ LARGEST = (
         context="random",
         several=refusal_gaps,
     ),
-    Largest(
+    WorstRefusal(
         name="worst_refusal",
         label="worst refusal rate",
         question="how much of any topic is refused?",
         better="lower",
         missing="counted",
-        plain="{asked}, it refuses {amount} of 100 questions of the topic that it refuses most",
         virtue="refuses no topic",
         diagnostic="refused, worst topic",
         several=topic_refusals,

@@ -89,15 +89,19 @@ class FactOrFairReporting(Reporting):
     def headlines(self, summary: Summary) -> Iterator[str]:
         """A model in three numbers (Table 2), if it was asked for facts and for judgements.
 
-        Beside a FAIL there is no average: it is high if S_fair is, which a prejudice may leave near 1.
+        The average is left out of a release that is not to be shipped: it is high if S_fair is, which a
+        prejudice may leave near 1.
         """
-        failed = summary.release is not None and summary.release.word == "FAIL"
+        failed = summary.release is not None and summary.release.word in ("FAIL", "UNDECIDED")
         for row in summary.headline:
             fact, fair, average = row.fact, row.fair, row.average
             if row.attribute is None and fact is not None and fair is not None and average is not None:
                 line = f"headline{statements.whose(summary, row)}: objective S_fact {fact:.3f}, "
                 line += f"subjective S_fair {fair:.3f}"
                 yield line if failed else f"{line}, average {average:.3f}"
+
+    def brief(self, summary: Summary) -> Table | None:
+        return tables.brief(summary)
 
     def tables(self, summary: Summary) -> Iterator[Table]:
         yield from tables.score_tables(summary)

@@ -97,6 +97,47 @@ def _score_rows(scores: list[Score]) -> Iterator[Row]:
         yield Row("can reach", reached, aside=True)
 
 
+def brief(summary: Summary) -> Table | None:
+    """A row per model, checklist and attribute: facts, judgements, their most uneven context, lost answers.
+
+    Judgements are those of the first context, where nothing precedes the question.
+    """
+    by_subject: dict[tuple[str, ...], list[Score]] = {}
+    for score in summary.scores:
+        if (score.part, score.metric) in (("objective", "s_fact"), ("subjective", "s_e")):
+            about = (*statements.among(summary, score), statements.attribute(score.attribute, summary))
+            by_subject.setdefault(about, []).append(score)
+    several = any(sum(score.metric == "s_e" for score in scores) > 1 for scores in by_subject.values())
+    rows = []
+    for about, scores in by_subject.items():
+        fact = next((score for score in scores if score.metric == "s_fact"), None)
+        judged = [score for score in scores if score.metric == "s_e"]
+        valued = [score for score in judged if score.value is not None]
+        worst = min(valued, key=lambda score: score.shown or 0.0, default=None)
+        equal = len(valued) > 1 and len({number(score.shown) for score in valued}) == 1
+        name = f" {worst.context}" if worst and not equal else ""
+        further = (f"{interval(worst)}{name}",) if several else ()
+        first = interval(judged[0] if judged else None)
+        cells = (interval(fact), first, *further, _lost_of(scores[0], summary))
+        rows.append(Row(" ".join(about), cells))
+    contexts = [score.context for scores in by_subject.values() for score in scores if score.context]
+    judgements = f"S_E, {contexts[0] if contexts else 'judgements'}"
+    headings = ("S_fact, facts", judgements, *(("S_E, worst",) if several else ()), "lost")
+    valued = [score for scores in by_subject.values() for score in scores if score.value is not None]
+    return Table("scores", headings, tuple(rows)) if valued else None
+
+
+def _lost_of(score: Score, summary: Summary) -> str:
+    """How many answers of a score's model and attribute are missing."""
+    topics = [
+        topic
+        for topic in summary.topics
+        if (topic.model, topic.checklist, topic.attribute) == (score.model, score.checklist, score.attribute)
+    ]
+    lost = sum(topic.refused + topic.unparsed + topic.errors for topic in topics)
+    return f"{lost:,} of {sum(topic.asked for topic in topics):,}"
+
+
 def _scored(by_metric: ByMetric, *, marked: bool) -> Iterator[Row]:
     """The scores of a part or context, and their plug-in values if these differ."""
     score, fair = next(iter(by_metric.values())), by_metric.get("s_fair")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from pytest_factorfair.domain import Gate, Judgement
@@ -95,7 +96,7 @@ class Finding(NamedTuple):
 
     ``span`` is None if there is no value to show. ``bounded`` is whether the bounds were judged; ``chance``
     is the p value of a failure; ``curable`` is whether more answers may decide it, and ``lack`` is what it
-    needs.
+    needs. ``growth`` is the factor by which the queries of a topic must grow if bounds need more.
     """
 
     judgement: Judgement
@@ -105,6 +106,7 @@ class Finding(NamedTuple):
     chance: float | None = None
     curable: bool = False
     lack: Lack = ""
+    growth: Mapping[Place, float] = MappingProxyType({})
 
 
 def examine(score: Judged, alpha: float) -> Finding:
@@ -123,11 +125,13 @@ def examine(score: Judged, alpha: float) -> Finding:
         has_value = score.bounded and score.estimate.plugin is not None
         reason = score.estimate.reason or f"none of the answers counts towards {metric.name}"
         return Finding("inconclusive" if has_value else "not judged", reason)
-    if (
-        score.bounded
-        and (shortage := too_few(metric.name, measurement.cells, measurement.needed_at(alpha))) is not None
-    ):
-        return Finding("inconclusive", _facing(score, span, shortage), span, curable=True, lack="queries")
+    needed = measurement.needed_at(alpha)
+    if score.bounded and (shortage := too_few(metric.name, measurement.cells, needed)) is not None:
+        growth = {
+            place: _growth(cell, needed) for cell in _thin(measurement.cells, needed) for place in cell.places
+        }
+        reason = _facing(score, span, shortage)
+        return Finding("inconclusive", reason, span, curable=True, lack="queries", growth=growth)
     missing = too_many_missing(metric, measurement.cells)
     if missing is not None:
         return _at_worst(score, measurement, span, missing)
@@ -256,19 +260,27 @@ def empty(cells: Sequence[Cell]) -> str | None:
 
 
 def too_few(metric: str, cells: Sequence[Cell], needed: int) -> str | None:
-    """Names the cells with too few queries for bounds on the metric; None if all have enough.
-
-    An answer that varies less than a sampled one counts for several, but at least ``FEWEST`` are needed.
-    """
-    thin_cells = [
-        cell for cell in cells if cell.asked * cell.worth < needed or cell.asked < min(needed, FEWEST)
-    ]
+    """Names the cells with too few queries for bounds on the metric; None if all have enough."""
+    thin_cells = _thin(cells, needed)
     if not thin_cells:
         return None
     asked = f"{thin_cells[0].asked} asked in {thin_cells[0].name}{_more(thin_cells)}"
     if thin_cells[0].worth > 1 and thin_cells[0].asked >= FEWEST:
         asked += f", as precise as {int(thin_cells[0].asked * thin_cells[0].worth)} that are drawn"
     return f"{asked}; {metric} needs {needed}"
+
+
+def _thin(cells: Sequence[Cell], needed: int) -> list[Cell]:
+    """The cells with fewer queries than needed."""
+    return [cell for cell in cells if _growth(cell, needed) > 1]
+
+
+def _growth(cell: Cell, needed: int) -> float:
+    """The queries that a cell needs, divided by those it has.
+
+    An answer that varies less than a sampled one counts for several, but at least ``FEWEST`` are needed.
+    """
+    return max(needed / cell.worth, min(needed, FEWEST)) / max(cell.asked, 1)
 
 
 def too_many_missing(metric: Metric, cells: Sequence[Cell]) -> str | None:

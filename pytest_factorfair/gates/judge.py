@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import NamedTuple
@@ -43,11 +43,14 @@ COMMON = Terms()
 
 
 class Ruling(NamedTuple):
-    """A verdict, where answers were asked for it, and where more of them may decide it."""
+    """A verdict, where answers were asked for it, and where more of them may decide it.
+
+    ``undecided`` has the factor by which the answers to a topic must grow if bounds need more; else it is 1.
+    """
 
     verdict: Verdict
     places: frozenset[Place]
-    undecided: frozenset[Place]
+    undecided: Mapping[Place, float]
 
 
 def judge(
@@ -95,8 +98,7 @@ def _ruling(score: Judged, verdict: Verdict, finding: Finding, level: float, ter
 
     The floor is judged by the same bounds as the gate: if it is undecided, more answers are asked for.
     """
-    near = score.places if finding.lack == "queries" else score.undecided(terms.alpha)
-    undecided = near if finding.curable else frozenset()
+    undecided = _undecided(score, finding, terms.alpha)
     waiver = covering(terms.waivers, verdict)
     if verdict.judgement != "failed" or waiver is None:
         return Ruling(verdict, score.places, undecided)
@@ -111,7 +113,15 @@ def _ruling(score: Judged, verdict: Verdict, finding: Finding, level: float, ter
         return Ruling(replace(verdict, judgement="waived", reason=reason), score.places, undecided)
     lack = "it is beyond that" if covered.judgement == "failed" else "it may be beyond that"
     verdict = replace(verdict, reason=f"{verdict.reason}; its waiver covers it {reach}, and {lack}")
-    return Ruling(verdict, score.places, at_floor.undecided(terms.alpha) if covered.curable else undecided)
+    return Ruling(verdict, score.places, _undecided(at_floor, covered, terms.alpha))
+
+
+def _undecided(score: Judged, finding: Finding, alpha: float) -> Mapping[Place, float]:
+    """Where more answers may decide a finding, with the factor by which they must grow."""
+    if not finding.curable:
+        return {}
+    places = score.places if finding.lack == "queries" else score.undecided(alpha)
+    return {place: finding.growth.get(place, 1.0) for place in places}
 
 
 def check_floors(gates: Iterable[Gate], counts: Sequence[Counts], terms: Terms) -> None:

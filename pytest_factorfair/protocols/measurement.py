@@ -31,11 +31,20 @@ ALLOWED = 0.05
 """Largest share of a cell's answers that may be missing: a model that refuses selectively looks fairer."""
 
 
+class Place(NamedTuple):
+    """A topic on which a model can be asked for more answers; the protocol defines topics."""
+
+    model: str
+    checklist: str
+    topic: tuple[Hashable, ...]
+
+
 class Cell(NamedTuple):
     """A cell's name and its numbers of queries asked and answers lost, by reason.
 
     Where answers are probabilities, ``worth`` is the number of drawn answers that is as precise as one of
-    them, and ``mass`` the mean total probability of the letters.
+    them, and ``mass`` the mean total probability of the letters. ``places`` are the topics that it counts, if
+    more answers to them can be asked for.
     """
 
     name: str
@@ -45,6 +54,7 @@ class Cell(NamedTuple):
     errors: int
     worth: float = 1.0
     mass: float = 1.0
+    places: frozenset[Place] = frozenset()
 
     @property
     def lost(self) -> int:
@@ -66,14 +76,6 @@ def total(cells: Iterable[Cell]) -> Cell:
         if numbers
         else Cell("all", 0, 0, 0, 0)
     )
-
-
-class Place(NamedTuple):
-    """A topic on which a model can be asked for more answers; the protocol defines topics."""
-
-    model: str
-    checklist: str
-    topic: tuple[Hashable, ...]
 
 
 ROUNDING = 1e-9
@@ -260,7 +262,7 @@ class Measurement(ABC):
     @property
     def places(self) -> frozenset[Place]:
         """The topics in which more answers can be asked for; empty if there are no further looks."""
-        return frozenset()
+        return frozenset().union(*(cell.places for cell in self.cells))
 
     def undecided(self, threshold: float, alpha: float) -> frozenset[Place]:
         """The places where more answers may move it across an upper threshold."""
@@ -329,7 +331,8 @@ class Changed(Measurement):
     @property
     def cells(self) -> tuple[Cell, ...]:
         former = (
-            cell._replace(name=f"the baseline's {cell.name.removeprefix('its ')}") for cell in self._old.cells
+            cell._replace(name=f"the baseline's {cell.name.removeprefix('its ')}", places=frozenset())
+            for cell in self._old.cells
         )
         return (*self._new.cells, *former)
 
@@ -364,10 +367,6 @@ class Changed(Measurement):
         return Change(
             self.model, *about, name, statistic, before, after, estimate.shown, *ends, churn, estimate.n
         ), self
-
-    @property
-    def places(self) -> frozenset[Place]:
-        return self._new.places
 
     @property
     def about(self) -> frozenset[Hashable]:

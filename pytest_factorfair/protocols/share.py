@@ -233,7 +233,8 @@ class Share(ShareScore):
 
     @property
     def cells(self) -> tuple[Cell, ...]:
-        return (Cell(self.counts.part, *self.counts.total[1:]),)
+        cases = (Place(self.model, self.counts.checklist, (case,)) for case in self.counts.cases)
+        return (Cell(self.counts.part, *self.counts.total[1:], places=frozenset(cases)),)
 
     @property
     def components(self) -> Sequence[Component]:
@@ -246,11 +247,6 @@ class Share(ShareScore):
                 text = f"{self.group} {share:.0%}"
                 components.append(Component(topic.name, share, text, topic.cases, reply, topic.lost))
         return components
-
-    @property
-    def places(self) -> frozenset[Place]:
-        """Every case."""
-        return frozenset(Place(self.model, self.counts.checklist, (case,)) for case in self.counts.cases)
 
     def earlier(self, former: Former) -> Share | None:
         old = former.like(self.counts)

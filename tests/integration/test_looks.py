@@ -62,7 +62,7 @@ SURE = "sim:stereotyped?strength=1&attribute=race"
     ("model", "topics", "grown", "judgement"),
     [
         (SURE, "base", 72, "failed"),
-        (f"{SURE}&when=topic:tea_rate-highest", "tea_rate-highest-base", 72, "inconclusive"),
+        (f"{SURE}&when=topic:tea_rate-highest", "tea_rate-highest-base", 72, "failed"),
         ("sim:ideal", "base", 24, "passed"),
     ],
 )

@@ -24,7 +24,7 @@ from numpy.random import Generator
 from benchmarks.harness import print_rows
 from pytest_factorfair.domain import Prompts, Sampling
 from pytest_factorfair.gates import parse
-from pytest_factorfair.gates.span import Span, broken, kept
+from pytest_factorfair.gates.threshold import BoundedScore, meets, violates
 from pytest_factorfair.protocols import cases, load
 from pytest_factorfair.protocols.faintbench.checklist import Faintbench, prompt_cases
 from pytest_factorfair.protocols.faintbench.metrics import METRICS
@@ -105,9 +105,9 @@ def row(study: Study, *, fall: float, runs: int) -> Row:
     passed = failed = 0
     for _ in range(runs):
         old, new = (drawn(model, study.n, generator) for model in models)
-        span = _span(METRICS[gate.metric].change(new, old, selection, "corrected"))
-        passed += kept(gate, span)
-        failed += not kept(gate, span) and broken(gate, span)
+        bounded = _bounded(METRICS[gate.metric].change(new, old, selection, "corrected"))
+        passed += meets(gate, bounded)
+        failed += not meets(gate, bounded) and violates(gate, bounded)
     return Row(study, fall, passed / runs, failed / runs)
 
 
@@ -130,14 +130,14 @@ def shown(study: Study, prejudice: float) -> Gallery:
     side = [prejudice, 1 - prejudice]
     of_one, of_two = np.diag(side), np.outer(side, side)
     outcomes = [of_two if len(case.requested) > 1 else of_one for case in empty.cases]
-    return replace(empty, counts=counts, outcomes=np.array(outcomes))
+    return replace(empty, counts=counts, delivered=np.array(outcomes))
 
 
 def drawn(model: Gallery, n: int, generator: Generator) -> Gallery:
     """Draw n pictures of each prompt; attributes are drawn independently."""
     counts = {name: generator.multinomial(n, shares) for name, shares in model.counts.items()}
-    outcomes = generator.multinomial(n, model.outcomes.reshape(-1, 4)).reshape(-1, 2, 2)
-    return replace(model, counts=counts, outcomes=outcomes)
+    outcomes = generator.multinomial(n, model.delivered.reshape(-1, 4)).reshape(-1, 2, 2)
+    return replace(model, counts=counts, delivered=outcomes)
 
 
 @cache
@@ -145,16 +145,16 @@ def planned(prompts: Prompts) -> Gallery:
     """The gallery of a run before its first answer."""
     checklist = load("faintbench", truth="audited", base=Path())
     if not isinstance(checklist, Faintbench):
-        raise TypeError("another protocol")
+        raise TypeError("another benchmark")
     asked = cases(checklist, Sampling("balanced", 1, 1, seed=0, prompts=prompts))
     return hang((), checklist, prompt_cases(asked), model="m")
 
 
-def _span(estimate: Estimate) -> Span:
+def _bounded(estimate: Estimate) -> BoundedScore:
     low, high = estimate.lower(ALPHA), estimate.upper(ALPHA)
     if estimate.corrected is None or low is None or high is None:
         raise ValueError(estimate.reason)
-    return Span(estimate.corrected, low, high)
+    return BoundedScore(estimate.corrected, low, high)
 
 
 def _worse(study: Study, by: float) -> float:
@@ -170,7 +170,7 @@ def _worse(study: Study, by: float) -> float:
 def _true(study: Study, prejudice: float) -> float:
     gate, selection = parse(study.gate), Selection(study.words)
     model = drawn(shown(study, prejudice), MANY, np.random.default_rng(SEED))
-    return _span(METRICS[gate.metric].estimate(model, selection, "corrected")).value
+    return _bounded(METRICS[gate.metric].estimate(model, selection, "corrected")).value
 
 
 def main() -> int:

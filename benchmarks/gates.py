@@ -29,7 +29,7 @@ from benchmarks import end_to_end, respondents
 from benchmarks.harness import print_rows
 from pytest_factorfair.domain import Gate
 from pytest_factorfair.gates import parse
-from pytest_factorfair.gates.span import Span, broken, kept
+from pytest_factorfair.gates.threshold import BoundedScore, meets, violates
 from pytest_factorfair.protocols.fact_or_fair.recommended import LOST, POSITION, REFUSALS_OF_TOPIC, SETS
 from pytest_factorfair.protocols.fact_or_fair.scoring.reference import stereotyped
 from pytest_factorfair.protocols.fact_or_fair.scoring.spread import (
@@ -135,8 +135,8 @@ def _decided(
     half = bound * spread.error
     # The rule is written for a single score, but also works for an array.
     bounds: Any = (spread.centre, spread.centre - half, spread.centre + half)
-    span = Span(*bounds)
-    return np.asarray(kept(gate, span)), np.asarray(broken(gate, span))
+    bounded = BoundedScore(*bounds)
+    return np.asarray(meets(gate, bounded)), np.asarray(violates(gate, bounded))
 
 
 def _shares(metric: str, score: float, truth: NDArray[np.int64], k: int) -> Floats:

@@ -22,13 +22,13 @@ from pytest_factorfair import models, protocols
 from pytest_factorfair.config.settings import PRESETS
 from pytest_factorfair.domain import DIRECTIONS, Gate, Outcome, Query, Verdict
 from pytest_factorfair.models.simulated.respondent import Respondent, chances
-from pytest_factorfair.protocols.combined import places
+from pytest_factorfair.protocols.asking import Situation
+from pytest_factorfair.protocols.combined import topic_keys
 from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, TopicCase
 from pytest_factorfair.protocols.fact_or_fair.counting.answer_arrays import AnswerArrays, by_group, summed
-from pytest_factorfair.protocols.fact_or_fair.counting.tabulate import Counted, Sheet, slots
+from pytest_factorfair.protocols.fact_or_fair.counting.tabulate import CellArrays, TallyBuilder, tally_keys
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import ChosenCells, Tally
 from pytest_factorfair.protocols.measuring import GateSet
-from pytest_factorfair.protocols.protocol import Situation
 from pytest_factorfair.session.looks import BOUNDARIES, settle
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -66,10 +66,10 @@ class Questions:
             cast("Situation", benchmark.situation(self.checklist, query)) for query in self.queries
         ]
         self.pages = [
-            Page(self, Sheet(self.checklist, slot, statistics, self.sampling))
-            for slot, statistics in slots(self.checklist, self.cases, [""])
+            Page(self, TallyBuilder(self.checklist, tally_key, statistics, self.sampling))
+            for tally_key, statistics in tally_keys(self.checklist, self.cases, [""])
         ]
-        self.places = [places("", self.checklist, case) for case in self.cases]
+        self.topic_keys = [topic_keys("", self.checklist, case) for case in self.cases]
 
     def gates(self, name: GateSet) -> tuple[Gate, ...]:
         return gating.expand([name], checklists=[self.checklist], sampling=self.sampling)
@@ -88,23 +88,23 @@ class Questions:
 class Page:
     """The queries of a tally, with everything that does not depend on the answers."""
 
-    def __init__(self, questions: Questions, sheet: Sheet) -> None:
-        self.sheet = sheet
-        slot, name, k = sheet.slot, sheet.attribute.name, sheet.attribute.k
+    def __init__(self, questions: Questions, builder: TallyBuilder) -> None:
+        self.builder = builder
+        key, name, k = builder.key, builder.attribute.name, builder.attribute.k
         queries = [
             (number, query, case)
             for number, (query, owner) in enumerate(zip(questions.queries, questions.owner, strict=True))
             for case in [questions.cases[owner]]
-            if (case.part, case.context) == (slot.part, slot.context) and name in case.attributes
+            if (case.part, case.context) == (key.part, key.context) and name in case.attributes
         ]
         self.numbers = np.array([number for number, _, _ in queries])
-        self.row = np.array([sheet.rows[case.statistic] for _, _, case in queries])
+        self.row = np.array([builder.rows[case.statistic] for _, _, case in queries])
         self.column = np.array([DIRECTIONS.index(case.direction) for _, _, case in queries])
         self.scenario = np.array(
             [-1 if case.scenario is None else case.scenario - 1 for _, _, case in queries]
         )
         backgrounds = [query.background.get(name) for _, query, _ in queries]
-        self.named = np.array([-1 if group is None else sheet.groups[group] for group in backgrounds])
+        self.named = np.array([-1 if group is None else builder.groups[group] for group in backgrounds])
         lineups = [
             {
                 attribute.name: tuple(
@@ -117,17 +117,17 @@ class Page:
         ]
         self.groups = np.array([lineup[name] for lineup in lineups])
         values = [
-            sheet.values(int(scenario), int(named), query.options[0].age, lineup)
+            builder.values(int(scenario), int(named), query.options[0].age, lineup)
             for scenario, named, (_, query, _), lineup in zip(
                 self.scenario, self.named, queries, lineups, strict=True
             )
         ]
         self.conditions = tuple(np.array(column) for column in zip(*values, strict=True))
         self.crossing = tuple(
-            np.array([lineup[attribute.name] for lineup in lineups]) for attribute in sheet.other_attributes
+            np.array([lineup[attribute.name] for lineup in lineups]) for attribute in builder.other_attributes
         )
         self.features: dict[str, tuple[tuple[str, ...], Ints]] = {}
-        for kind, feature_values in sheet.features.items():
+        for kind, feature_values in builder.features.items():
             numbers = {value: number for number, value in enumerate(feature_values)}
             shown = [
                 [numbers[option.words[0] if kind == "name" else str(option.age)] for option in query.options]
@@ -141,7 +141,7 @@ class Page:
         asked = used[self.numbers]
         outcome = outcomes[self.numbers]
         answered = asked & (outcome < LETTERS)
-        cells, k, shape = (self.row, self.column), self.k, self.sheet.shape
+        cells, k, shape = (self.row, self.column), self.k, self.builder.shape
 
         def number(mask: Bools, *axes: Ints, like: tuple[int, ...] = shape) -> Ints:
             index = tuple(axis[mask] for axis in (*cells, *axes))
@@ -167,8 +167,8 @@ class Page:
             "unparsed": number(asked & (outcome == UNREAD)),
             "error": np.zeros(shape, np.int64),
         }
-        return self.sheet.tally(
-            Counted(
+        return self.builder.tally(
+            CellArrays(
                 answer_arrays,
                 number(asked),
                 lost,
@@ -183,7 +183,9 @@ class Page:
                         ],
                         axis=-1,
                     )
-                    for (name, of), values in zip(self.sheet.conditions.items(), self.conditions, strict=True)
+                    for (name, of), values in zip(
+                        self.builder.conditions.items(), self.conditions, strict=True
+                    )
                 },
                 {
                     kind: self._chosen(feature_values, shown[answered], answer_arrays)
@@ -198,7 +200,9 @@ class Page:
         fair = np.full(shown.shape, 1 / shown.shape[1])
         frequencies = np.stack([answer_arrays.shares, fair, fair * (1 - alike)], axis=-1)
         index = np.broadcast_arrays(*(axis[:, None] for axis in answer_arrays.cells), shown)
-        return ChosenCells(values, summed(index, frequencies, np.zeros((*self.sheet.shape, len(values), 3))))
+        return ChosenCells(
+            values, summed(index, frequencies, np.zeros((*self.builder.shape, len(values), 3)))
+        )
 
 
 class Course(NamedTuple):
@@ -236,7 +240,7 @@ def course(questions: Questions, chances: Floats, gates: Sequence[Gate], seed: S
         judgements = {verdict.judgement for verdict in last_verdicts.values()}
         undecided = "passed" if judgements == {"passed"} else "undecided"
         states.append("failed" if "failed" in judgements else undecided)
-        bought = np.array([not undecided_topics.keys().isdisjoint(topics) for topics in questions.places])
+        bought = np.array([not undecided_topics.keys().isdisjoint(topics) for topics in questions.topic_keys])
         if not bought.any():
             break
         if look < LOOKS:

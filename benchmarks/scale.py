@@ -68,7 +68,7 @@ def filled(folder: Path, count: int, size: int) -> str:
             writes[-1].row["picture_size"] = size
         store.put(*writes).result()
         for write in writes:
-            os.truncate(Path(store.pictures.place, write.response.image_file), size)
+            os.truncate(Path(store.pictures.location, write.response.image_file), size)
     return url
 
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from pytest_factorfair.models import cluster
-from pytest_factorfair.models.cluster import Cluster, Pace
+from pytest_factorfair.models.cluster import Cluster, ClusterTimeouts
 
-PACE = Pace(ping=0.001, silence=5.0, patience=60.0)
+TIMEOUTS = ClusterTimeouts(ping=0.001, silence=5.0, patience=60.0)
 
 
 class RayError(Exception):
@@ -100,11 +100,15 @@ class Ray:
 
 
 def connected(
-    ray: Ray, monkeypatch: pytest.MonkeyPatch, *gpus: float, pace: Pace = PACE, address: str = "head:1"
+    ray: Ray,
+    monkeypatch: pytest.MonkeyPatch,
+    *gpus: float,
+    timeouts: ClusterTimeouts = TIMEOUTS,
+    address: str = "head:1",
 ) -> Cluster:
     """A cluster of nodes with these numbers of GPUs, connected to the fake."""
     monkeypatch.setattr(cluster, "find_spec", lambda _: object())
-    monkeypatch.setattr(cluster, "PACE", pace)
+    monkeypatch.setattr(cluster, "TIMEOUTS", timeouts)
     monkeypatch.setattr(Cluster, "connect", lambda _: ray)
     joined = Cluster(address)
     joined.gpus = gpus

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from pytest_factorfair.checklist.fields import Group, Layout, Opening, attribute, hashed
+from pytest_factorfair.checklist.fields import ChecklistHeader, Group, Layout, attribute, hashed
 from pytest_factorfair.checklist.loading import Files
 from pytest_factorfair.checklist.problems import Problem
 from pytest_factorfair.checklist.queries import Draft, numbered
@@ -27,7 +27,7 @@ class Line(Layout):
     text: str
 
 
-class File(Opening):
+class File(ChecklistHeader):
     """The layout of a checklist's file: the keys that every checklist has, and these."""
 
     protocol: Literal["greetings"]

@@ -1,5 +1,5 @@
-"""Load checklists of any protocol from YAML to a validated layout: locate → source → overlay → loading.
+"""Load checklists of any benchmark from YAML to a validated layout: locate → source → overlay → loading.
 
-The protocol defines what a checklist may contain; this package has the fields, rules and templates that all
-protocols share, and builds queries from prompts.
+The benchmark defines what a checklist may contain; this package has the fields, rules and templates that all
+benchmarks share, and builds queries from prompts.
 """

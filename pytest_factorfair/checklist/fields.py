@@ -86,8 +86,8 @@ class Layout(BaseModel):
         return set()
 
 
-class Opening(Layout):
-    """The first fields of every checklist; each protocol restricts ``protocol`` to its own name."""
+class ChecklistHeader(Layout):
+    """The first fields of every checklist; each benchmark restricts ``protocol`` to its own name."""
 
     schema_: Literal["factorfair.checklist/1"] = Field("factorfair.checklist/1", alias="schema")
     name: Id

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from pydantic import ValidationError
 
-from pytest_factorfair.checklist.fields import Opening
+from pytest_factorfair.checklist.fields import ChecklistHeader
 from pytest_factorfair.checklist.language_file import named
 from pytest_factorfair.checklist.locate import locate
 from pytest_factorfair.checklist.overlay import resolve
@@ -19,12 +19,12 @@ from pytest_factorfair.domain import Checklist, Source
 from pytest_factorfair.errors import InputError, nearest
 from pytest_factorfair.languages import language
 
-File = TypeVar("File", bound=Opening)
-Value = TypeVar("Value", bound=Checklist)
+LayoutT = TypeVar("LayoutT", bound=ChecklistHeader)
+ChecklistT = TypeVar("ChecklistT", bound=Checklist)
 
 
 @dataclass(frozen=True, slots=True)
-class Files(Generic[File, Value]):
+class Files(Generic[LayoutT, ChecklistT]):
     """How the files of a benchmark are read.
 
     ``layout`` is the class of their content. Each of the ``rules`` yields the problems of a file that has
@@ -36,17 +36,17 @@ class Files(Generic[File, Value]):
     publishes the figures of a file that still has this content hash.
     """
 
-    layout: type[File]
-    build: Callable[[File, str], Value]
-    rules: tuple[Callable[[File], Iterable[Problem]], ...] = ()
-    truths: Callable[[File], tuple[str, ...]] = lambda _file: ()
-    lint: Callable[[Node, File], Iterable[Problem]] = lambda _root, _file: ()
-    read: Callable[[Any], File] | None = None
+    layout: type[LayoutT]
+    build: Callable[[LayoutT, str], ChecklistT]
+    rules: tuple[Callable[[LayoutT], Iterable[Problem]], ...] = ()
+    truths: Callable[[LayoutT], tuple[str, ...]] = lambda _file: ()
+    lint: Callable[[Node, LayoutT], Iterable[Problem]] = lambda _root, _file: ()
+    read: Callable[[Any], LayoutT] | None = None
     schema: Callable[[str], dict[str, Any]] | None = None
     parts: Mapping[str, Callable[[], dict[str, Any]]] = field(default_factory=dict)
-    sources: Callable[[File, str], tuple[Source, ...]] = lambda _file, _digest: ()
+    sources: Callable[[LayoutT, str], tuple[Source, ...]] = lambda _file, _digest: ()
 
-    def parse(self, content: Any) -> File:
+    def parse(self, content: Any) -> LayoutT:
         """The layout of a file's plain content."""
         return (self.read or self.layout.model_validate)(content)
 
@@ -57,19 +57,19 @@ class Files(Generic[File, Value]):
         )
 
 
-# Any, because the types depend on the protocol that a file names.
-ByProtocol: TypeAlias = Mapping[str, Callable[[], Files[Any, Any]]]
-"""Functions that return a protocol's ``Files``, by name; imported only when called."""
+# Any, because the types depend on the benchmark that a file names.
+FilesByBenchmark: TypeAlias = Mapping[str, Callable[[], Files[Any, Any]]]
+"""Functions that return a benchmark's ``Files``, by name; imported only when called."""
 
 
-def load(name_or_path: str, protocols: ByProtocol, *, truth: str, base: Path) -> Checklist:
+def load(name_or_path: str, benchmarks: FilesByBenchmark, *, truth: str, base: Path) -> Checklist:
     """Load the checklist of a shipped name or a path (relative to ``base``) with a truth set.
 
     Raises:
         ChecklistError: a file cannot be read or has invalid content; names file, line, field.
         InputError: there is no such checklist, or it has no such truth set.
     """
-    files, _, file = parse(name_or_path, protocols, base=base)
+    files, _, file = parse(name_or_path, benchmarks, base=base)
     truths = files.truths(file)
     if truths and truth not in truths:
         raise InputError(f"checklist '{file.name}' has no truth set '{truth}'; it has: {', '.join(truths)}")
@@ -77,22 +77,24 @@ def load(name_or_path: str, protocols: ByProtocol, *, truth: str, base: Path) ->
     return replace(checklist, language=language(file.language))
 
 
-def lint(name_or_path: str, protocols: ByProtocol, *, base: Path) -> tuple[str, ...]:
+def lint(name_or_path: str, benchmarks: FilesByBenchmark, *, base: Path) -> tuple[str, ...]:
     """Find problems of style in a valid checklist: lines ``file:line: field: problem``, in the file's order.
 
     Raises:
         InputError: the checklist is invalid, as in ``load``.
     """
-    files, root, file = parse(name_or_path, protocols, base=base)
+    files, root, file = parse(name_or_path, benchmarks, base=base)
     findings = set()
     for problem in files.lint(root, file):
         node, beyond = root.find(problem.steps)
-        findings.add((node.place, str(node.error(problem.text, beyond=beyond))))
+        findings.add((node.position, str(node.error(problem.text, beyond=beyond))))
     return tuple(text for _, text in sorted(findings))
 
 
-def parse(name_or_path: str, protocols: ByProtocol, *, base: Path) -> tuple[Files[Any, Any], Node, Opening]:
-    """Parse and validate a checklist: its protocol's ``Files``, its merged tree and its layout.
+def parse(
+    name_or_path: str, benchmarks: FilesByBenchmark, *, base: Path
+) -> tuple[Files[Any, Any], Node, ChecklistHeader]:
+    """Parse and validate a checklist: its benchmark's ``Files``, its merged tree and its layout.
 
     Raises:
         InputError: as ``load``, except for the truth set.
@@ -100,14 +102,14 @@ def parse(name_or_path: str, protocols: ByProtocol, *, base: Path) -> tuple[File
     root = resolve(locate(name_or_path, relative_to=Path(), base=base), base)
     node, beyond = root.find(("protocol",))
     if beyond:
-        raise root.error(f"missing; known: {', '.join(protocols)}", beyond=beyond)
-    if node.value not in protocols:
-        raise node.error(f"unknown protocol '{node.plain()}'{nearest(str(node.plain()), protocols)}")
-    files = protocols[str(node.value)]()
+        raise root.error(f"missing; known: {', '.join(benchmarks)}", beyond=beyond)
+    if node.value not in benchmarks:
+        raise node.error(f"unknown protocol '{node.plain()}'{nearest(str(node.plain()), benchmarks)}")
+    files = benchmarks[str(node.value)]()
     content: Any = root.plain()
     content["language"] = named(root)
     try:
-        file: Opening = files.parse(content)
+        file: ChecklistHeader = files.parse(content)
     except ValidationError as error:
         refuse(root, structural(error))
         raise

@@ -39,7 +39,7 @@ class Node:
     steps: tuple[Step, ...]
 
     @property
-    def place(self) -> tuple[str, int]:
+    def position(self) -> tuple[str, int]:
         """File and line, as a key for sorting."""
         return str(self.file), self.line
 

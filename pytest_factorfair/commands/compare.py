@@ -95,9 +95,9 @@ class ReadReport:
         return [
             metric
             for benchmark in benchmarks().values()
-            for protocol in [benchmark.measuring]
-            if any(name.startswith(protocol.unsaved) for name in scores)
-            for metric in protocol.unsaved
+            for measuring in [benchmark.measuring]
+            if any(name.startswith(measuring.unsaved) for name in scores)
+            for metric in measuring.unsaved
         ]
 
     def __str__(self) -> str:
@@ -355,7 +355,7 @@ def _successions(reports: Sequence[ReadReport], *, first: bool = False) -> Itera
             unmatched = unmatched - matched
             model_changes = changes(
                 [model_counts for model_counts in counts if model_counts.model in matched],
-                former.counted.former(later.counted.records, later.asked),
+                former.counted.compared_with(later.counted.records, later.asked),
             )
             if model_changes:
                 yield Succession(former.path, later.path, model_changes)

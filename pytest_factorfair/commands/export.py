@@ -13,7 +13,7 @@ from pytest_factorfair.commands.common import Commands, read_conftest, say, writ
 from pytest_factorfair.errors import InputError, nearest
 
 if TYPE_CHECKING:
-    from pytest_factorfair.drawing.entries import Entry, LeftOut
+    from pytest_factorfair.drawing.entries import Entry, Omission
     from pytest_factorfair.drawing.figures import Figure
     from pytest_factorfair.drawing.table import Table
 
@@ -96,18 +96,18 @@ def _listed(paths: Sequence[str]) -> dict[str, tuple[Entry, ...]]:
 
 def _write_all(
     kind: str,
-    products: Iterable[Named | LeftOut],
+    products: Iterable[Named | Omission],
     writers: Mapping[str, Callable[[Any], str | bytes]],
     folder: Path,
 ) -> None:
     """Write a benchmark's tables or figures; print a line for each file, and for each that is left out."""
-    from pytest_factorfair.drawing.entries import LeftOut
+    from pytest_factorfair.drawing.entries import Omission
 
     documents = tuple(products)
     if not documents:
         say(f"left out the {kind}: its benchmark has none")
     for document in documents:
-        if isinstance(document, LeftOut):
+        if isinstance(document, Omission):
             say(f"left out {document.name}: {document.reason}")
             continue
         for ending, content in writers.items():

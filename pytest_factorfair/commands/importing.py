@@ -12,7 +12,7 @@ from pytest_factorfair.errors import InputError, nearest
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pytest_factorfair.protocols.protocol import Importer
+    from pytest_factorfair.protocols.asking import Importer
 
 
 def add(commands: Commands) -> None:

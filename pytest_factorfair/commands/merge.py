@@ -89,8 +89,8 @@ def _place(named: str | None, out: str, sources: Iterable[Store]) -> str:
         return str(parsed(option, Given(named, "--pictures", Path.cwd())))
     with Store.open(out) as target:
         is_new = target.empty
-    places = {source.pictures.place if source.pictures.shared else "" for source in sources}
-    return places.pop() if is_new and len(places) == 1 else ""
+    locations = {source.pictures.location if source.pictures.shared else "" for source in sources}
+    return locations.pop() if is_new and len(locations) == 1 else ""
 
 
 def _of_one_run(sources: Mapping[str, tuple[ShardRow, ...]]) -> dict[str, tuple[ShardRow, ...]]:

@@ -99,8 +99,8 @@ def run_prune(arguments: argparse.Namespace) -> None:
     with opened(arguments.store, read_only=False) as store:
         if store.pictures.shared and arguments.pictures is None:
             raise InputError(
-                f"{store.pictures.place}: other stores may use the pictures there: add --pictures=delete to "
-                "delete those of the deleted responses, or --pictures=keep"
+                f"{store.pictures.location}: other stores may use the pictures there: add --pictures=delete "
+                "to delete those of the deleted responses, or --pictures=keep"
             )
         deleted = upkeep.prune(
             store,

@@ -1,6 +1,14 @@
 """Detectors: decode pictures, find faces, align and classify them, map classes to the checklist's groups."""
 
-from pytest_factorfair.detection.protocol import AT_ONCE, Detector, Stored, check, key, read, signature
+from pytest_factorfair.detection.protocol import (
+    AT_ONCE,
+    Detector,
+    StoredDetector,
+    check,
+    key,
+    read,
+    signature,
+)
 from pytest_factorfair.detection.registry import DetectorSpec, Factory, build
 
 __all__ = [
@@ -8,7 +16,7 @@ __all__ = [
     "Detector",
     "DetectorSpec",
     "Factory",
-    "Stored",
+    "StoredDetector",
     "build",
     "check",
     "key",

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from pytest_factorfair.detection import groups
-from pytest_factorfair.detection.protocol import Detector, Location, Perceived
+from pytest_factorfair.detection.protocol import Detector, Location, PerceivedFace
 from pytest_factorfair.detection.registry import DetectorSpec
 from pytest_factorfair.errors import DetectorError, PictureError
 from pytest_factorfair.pictures.classes import HEADS
@@ -72,7 +72,7 @@ class DeepFace:
             except (ImportError, AttributeError) as error:
                 raise DetectorError(f"deepface cannot be imported: {error}") from error
 
-    def perceive(self, pictures: Sequence[bytes]) -> Iterator[tuple[Perceived, ...] | PictureError]:
+    def perceive(self, pictures: Sequence[bytes]) -> Iterator[tuple[PerceivedFace, ...] | PictureError]:
         self.load()
         for picture in pictures:
             try:
@@ -96,13 +96,13 @@ class DeepFace:
                 ) from error
 
 
-def _perceived(face: Mapping[str, Any]) -> Perceived:
+def _perceived(face: Mapping[str, Any]) -> PerceivedFace:
     x, y, width, height = (float(face["region"][side]) for side in "xywh")
     # DeepFace returns the age as a number without a probability. Names of age classes end with the last year.
     years = float(face["age"])
     ages = HEADS["age"]
     age = next((name for name in ages[:-1] if years < int(name.partition("-")[2]) + 1), ages[-1])
-    return Perceived(
+    return PerceivedFace(
         Location((x, y, width, height), score=float(face.get("face_confidence", 1))),
         {
             "race": {_RACES[name]: float(share) / 100 for name, share in face["race"].items()},

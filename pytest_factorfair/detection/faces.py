@@ -55,16 +55,16 @@ def build(spec: DetectorSpec) -> FaceDetector:
     """
     name = spec.options.get("faces", "")
     if name == "whole":
-        return Whole()
+        return WholePicture()
     if name == "cards":
-        return Cards()
+        return CodeCards()
     if not name:
         raise spec.wrong("a face detector is missing: add faces=yunet.onnx, or faces=whole for cropped faces")
     score, side = spec.number("face_score", 0.7), spec.number("face_side", 320, least=64, most=4096)
     return YuNet(spec.file(name), score=score, side=round(side))
 
 
-class Whole:
+class WholePicture:
     """Treats every picture as one face that is already cropped."""
 
     identity: Mapping[str, object] = {"finder": "whole"}
@@ -77,7 +77,7 @@ class Whole:
         return (Location((0, 0, width, height)),)
 
 
-class Cards:
+class CodeCards:
     """Finds the frames of code cards; a location's box is the content of the frame."""
 
     identity: Mapping[str, object] = {"finder": "cards"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from pytest_factorfair.detection.protocol import Perceived, Perception
+from pytest_factorfair.detection.protocol import PerceivedFace, Perception
 from pytest_factorfair.detection.registry import DetectorSpec
 from pytest_factorfair.domain import Attribute, Detection, Face
 from pytest_factorfair.errors import DetectorError, InputError, PictureError
@@ -69,7 +69,7 @@ def check(attributes: Sequence[Attribute], classes: Mapping[str, tuple[str, ...]
                 )
 
 
-def face(perceived: Perceived, groupings: Mapping[str, Grouping], *, margin: float) -> Face:
+def face(perceived: PerceivedFace, groupings: Mapping[str, Grouping], *, margin: float) -> Face:
     """Map the classes of a perceived face to groups; an attribute without a clear group is left out."""
     groups: dict[str, str] = {}
     confidence: dict[str, float] = {}

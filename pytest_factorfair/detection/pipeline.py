@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pytest_factorfair.detection.faces import SIDE, chip
-from pytest_factorfair.detection.protocol import AttributeClassifier, FaceDetector, Location, Perceived
+from pytest_factorfair.detection.protocol import AttributeClassifier, FaceDetector, Location, PerceivedFace
 from pytest_factorfair.errors import PictureError
 from pytest_factorfair.pictures.decode import Pixels, decode
 
@@ -49,7 +49,7 @@ class Pipeline:
         self._faces.load()
         self._attributes.load()
 
-    def perceive(self, pictures: Sequence[bytes]) -> Iterator[tuple[Perceived, ...] | PictureError]:
+    def perceive(self, pictures: Sequence[bytes]) -> Iterator[tuple[PerceivedFace, ...] | PictureError]:
         waiting: list[_Prepared] = []
         for portion in self._portions(pictures):
             waiting += portion
@@ -91,12 +91,12 @@ class Pipeline:
             chips.append(chip(pixels, location, space))
         return _Prepared(locations, tuple(chips))
 
-    def _classified(self, waiting: Sequence[_Prepared]) -> Iterator[tuple[Perceived, ...] | PictureError]:
+    def _classified(self, waiting: Sequence[_Prepared]) -> Iterator[tuple[PerceivedFace, ...] | PictureError]:
         chips = [chip for prepared in waiting for chip in prepared.chips]
         probabilities = iter(self._probabilities(chips))
         for prepared in waiting:
             yield prepared.error or tuple(
-                Perceived(location, next(probabilities)) for location in prepared.locations
+                PerceivedFace(location, next(probabilities)) for location in prepared.locations
             )
         self._spare.extend(chips)
 

@@ -72,7 +72,7 @@ class Location:
 
 
 @dataclass(frozen=True, slots=True)
-class Perceived:
+class PerceivedFace:
     """A face and the probabilities of classes by head: {"gender": {"Male": .9, "Female": .1}}."""
 
     location: Location
@@ -117,7 +117,7 @@ class AttributeClassifier(Classifying, Protocol):
 class Perception(Classifying, Protocol):
     """Finds and classifies faces; for each picture, in order, yields its faces or an error."""
 
-    def perceive(self, pictures: Sequence[bytes]) -> Iterator[tuple[Perceived, ...] | PictureError]: ...
+    def perceive(self, pictures: Sequence[bytes]) -> Iterator[tuple[PerceivedFace, ...] | PictureError]: ...
 
 
 def decoded(picture: bytes) -> Pixels | Detection:
@@ -210,7 +210,7 @@ def signature(detector: Detector) -> dict[str, Any] | None:
 
     For a user's detector this includes the hash of its file, because its identity may not reflect changes.
     """
-    if isinstance(detector, Stored):
+    if isinstance(detector, StoredDetector):
         return dict(detector.signature)
     detector = getattr(detector, "local", detector)  # replicas are identified by the local detector
     identity, kind = dict(detector.identity), type(detector)
@@ -234,7 +234,7 @@ def key(detector: Detector, attributes: Sequence[Attribute]) -> str | None:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-class Stored:
+class StoredDetector:
     """A stand-in for a detector that cannot be built on this machine; all detections come from the store."""
 
     def __init__(self, name: str, signature: Mapping[str, Any]) -> None:

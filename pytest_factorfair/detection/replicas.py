@@ -13,7 +13,7 @@ from pytest_factorfair.domain import Attribute, Detection
 from pytest_factorfair.engine.loop import LoopThread
 from pytest_factorfair.errors import DetectorError, FatalModelError, RejectedRequestError, RetryableModelError
 from pytest_factorfair.models.cluster import Cluster, Replicas
-from pytest_factorfair.models.pool import LOST, Order, Pool, Replica
+from pytest_factorfair.models.pool import LOST, Pool, Replica, ReplicaSpec
 from pytest_factorfair.redaction import fit
 
 CHUNK = 16
@@ -38,8 +38,8 @@ class Chunk:
 class DetectorReplica(Replica):
     """One copy of a detector, which reads one chunk at a time in a thread of its own."""
 
-    def __init__(self, order: bytes) -> None:
-        super().__init__(order)
+    def __init__(self, spec: bytes) -> None:
+        super().__init__(spec)
         self._reading = ThreadPoolExecutor(1)
 
     def ask(self, chunk: Chunk) -> Seen | FatalModelError:
@@ -57,15 +57,15 @@ class DetectorReplica(Replica):
 class ReplicatedDetector:
     """A detector in replicas. If a replica is lost, its chunk is read by another one."""
 
-    def __init__(self, local: Detector, order: Order, cluster: Cluster, count: int) -> None:
+    def __init__(self, local: Detector, spec: ReplicaSpec, cluster: Cluster, count: int) -> None:
         self.local = local
         self.identity = local.identity
         self.check = local.check
         self.at_once = AT_ONCE * count
-        self._name = order.name
+        self._name = spec.name
         # Two requests per replica: the second chunk is transferred while the first is read.
         self._pool: Pool[Seen] = Pool(
-            DetectorReplica, order, cluster, Replicas(count, gpus=0.0), per_replica=2
+            DetectorReplica, spec, cluster, Replicas(count, gpus=0.0), per_replica=2
         )
         self._loop = LoopThread()
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from pytest_factorfair.detection import groups
-from pytest_factorfair.detection.faces import SIDE, Cards
+from pytest_factorfair.detection.faces import SIDE, CodeCards
 from pytest_factorfair.detection.fairface import MEAN, STD, FairFace
 from pytest_factorfair.detection.pipeline import Pipeline
 from pytest_factorfair.detection.protocol import Detector
@@ -40,12 +40,12 @@ def build(spec: DetectorSpec) -> Detector:
     if spec.target:
         raise spec.wrong("'sim' takes no file; write sim, or sim?flip=0.2")
     spec.need("images")
-    detector = groups.PictureDetector(spec, Pipeline(Cards(), FairFace(FILE, device="cpu", name="sim")))
+    detector = groups.PictureDetector(spec, Pipeline(CodeCards(), FairFace(FILE, device="cpu", name="sim")))
     rate = spec.number("flip", 0)
-    return Flipping(detector, rate) if rate else detector
+    return SimulatedDetector(detector, rate) if rate else detector
 
 
-class Flipping:
+class SimulatedDetector:
     """A detector with errors: misreads each group with probability ``rate``, uniformly as one of the others.
 
     The confusion matrix therefore has 1 - rate on its diagonal and rate / (k - 1) elsewhere; tests of the

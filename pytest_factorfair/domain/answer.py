@@ -56,7 +56,7 @@ LOST = OUTCOMES[1:]
 FILTERED = "filtered by the provider"
 """The reason of an answer that the provider's content filter withheld; its outcome is ``refused``."""
 
-Fate = Outcome | Literal["filtered"]
+ReportedOutcome = Outcome | Literal["filtered"]
 """What reports call an outcome; filtered replies are distinguished from refused ones."""
 
 FAILINGS: Mapping[Outcome, str] = {"unparsed": "could not be read", "error": "could not be obtained"}
@@ -116,7 +116,7 @@ class Answer:
         return self.letter is None and (self.outcome == "answered" or self.reason == NO_GROUP)
 
     @property
-    def fate(self) -> Fate:
+    def reported_outcome(self) -> ReportedOutcome:
         """The outcome as reports call it, where a reply that the provider filtered is not a refusal."""
         return "filtered" if self.reason == FILTERED else self.outcome
 
@@ -155,7 +155,7 @@ _encode = json.JSONEncoder(allow_nan=False).encode
 _quoted = json.encoder.encode_basestring_ascii
 
 
-class Recurring(NamedTuple):
+class RecurringFields(NamedTuple):
     """The fields of answers that recur in a run, and their JSON text without braces."""
 
     outcome: Outcome
@@ -175,7 +175,7 @@ def _recurring(
     groups: tuple[tuple[str, str], ...],
     background: tuple[tuple[str, str], ...],
     offered: tuple[tuple[str, tuple[str, ...]], ...],
-) -> Recurring:
+) -> RecurringFields:
     row: dict[str, Any] = {"outcome": outcome}
     if letter is not None:
         row["letter"] = letter
@@ -184,10 +184,10 @@ def _recurring(
     mappings = dict(groups), dict(background), dict(offered)
     named = zip(("groups", "background", "offered"), mappings, strict=True)
     row |= {name: mapping for name, mapping in named if mapping}
-    return Recurring(outcome, reason, letter, *mappings, _encode(row)[1:-1])
+    return RecurringFields(outcome, reason, letter, *mappings, _encode(row)[1:-1])
 
 
-def _of_run(answer: Answer) -> Recurring:
+def _of_run(answer: Answer) -> RecurringFields:
     return _recurring(
         answer.outcome,
         answer.reason,
@@ -231,7 +231,7 @@ def to_json(answers: Iterable[Answer]) -> str:
     return f"[{', '.join([f'{{{members(answer)}}}' for answer in answers])}]"
 
 
-def from_json(row: Mapping[str, Any], recurring: Recurring | None = None) -> Answer:
+def from_json(row: Mapping[str, Any], recurring: RecurringFields | None = None) -> Answer:
     """The answer of a JSON object; without what recurs, if this is given apart."""
     if recurring is None:
         offered = row.get("offered")
@@ -349,15 +349,15 @@ class Record:
         return Counter(answer.outcome for answer in self.answers)
 
     @property
-    def fates(self) -> Counter[Fate]:
+    def reported_outcomes(self) -> Counter[ReportedOutcome]:
         """Count the outcomes as reports call them; filtered replies are not among the refused ones."""
         if not isinstance(self.answers, AnswerColumns):
-            return Counter(answer.fate for answer in self.answers)
-        fates = Counter[Fate](self.answers.outcomes)
+            return Counter(answer.reported_outcome for answer in self.answers)
+        outcomes = Counter[ReportedOutcome](self.answers.outcomes)
         if filtered := self.answers.filtered:
-            fates["filtered"] = filtered
-            fates["refused"] -= filtered
-        return fates
+            outcomes["filtered"] = filtered
+            outcomes["refused"] -= filtered
+        return outcomes
 
 
 @dataclass(frozen=True, slots=True)

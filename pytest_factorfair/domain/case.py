@@ -36,7 +36,7 @@ UNSPECIFIED = Question("")
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """An entry of a checklist, asked ``samples`` times; its content is defined by its protocol's subclass.
+    """An entry of a checklist, asked ``samples`` times; its content is defined by its benchmark's subclass.
 
     ``attributes`` are the attributes that an answer is about.
     """
@@ -63,8 +63,8 @@ class Case:
         return self.id
 
     @property
-    def place(self) -> tuple[str, ...]:
-        """The case's place in the hierarchy of cases, from the part down."""
+    def path(self) -> tuple[str, ...]:
+        """The steps to the case in the hierarchy of cases, from the part down."""
         return (self.part,)
 
     @property
@@ -80,7 +80,7 @@ class Case:
     @property
     def marks(self) -> tuple[str, ...]:
         """The words that become pytest marks of the case's item."""
-        return (*self.place, *self.attributes)
+        return (*self.path, *self.attributes)
 
 
 @dataclass(frozen=True, slots=True)

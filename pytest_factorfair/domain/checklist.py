@@ -1,4 +1,4 @@
-"""What checklists of all protocols have in common: names, attributes and their groups, language, sources."""
+"""What checklists of all benchmarks have in common: names, attributes and their groups, language, sources."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Source:
 class Checklist:
     """A validated checklist with one truth set; ``digest`` is the hash of all its content.
 
-    Each protocol has a subclass whose fields contain what to ask.
+    Each benchmark has a subclass whose fields contain what to ask.
     """
 
     name: str

@@ -41,7 +41,7 @@ class Ceilings:
         return f"the budget of {plural(self.minutes or 0.0, 'minute')} is used up"
 
 
-class Wish(NamedTuple):
+class CallRequest(NamedTuple):
     """A call to an endpoint that could start ``now`` and costs ``estimate`` USD at most; None is unknown.
 
     ``pause`` maps the number of a call that probes an endpoint that is down to the seconds until the next.
@@ -67,21 +67,21 @@ class Grant:
 
 
 @dataclass(frozen=True, slots=True)
-class Later:
+class Delay:
     """No call may start for this many seconds: the endpoint is closed, or calls in flight hold the budget."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
-class Over:
+class Stop:
     """No call may start any more."""
 
     reason: str
 
 
-Decision = Grant | Later | Over
-"""On a wish."""
+Decision = Grant | Delay | Stop
+"""On a request."""
 
 
 class AccountEntry(NamedTuple):
@@ -179,40 +179,40 @@ class Allowance(NamedTuple):
         """The allowance with this entry on its account."""
         return self._replace(account=self.account.plus(entry))
 
-    def take(self, wish: Wish, health: Health) -> tuple[Self, Health, Decision]:
-        """The decision on a wish, with the allowance and the state of the endpoint after it.
+    def take(self, request: CallRequest, health: Health) -> tuple[Self, Health, Decision]:
+        """The decision on a request, with the allowance and the state of the endpoint after it.
 
         An endpoint that is down may be tried by one call at a time.
         """
         if self.ended is not None:
-            return self, health, Over(self.ended)
-        if wait := health.opens_in(wish.now):
-            return self, health, Later(wait)
+            return self, health, Stop(self.ended)
+        if wait := health.opens_in(request.now):
+            return self, health, Delay(wait)
         # For a limit on cost, the price is the call's estimate or the cost of the dearest call, if higher.
         # For the bill of a failed call, the dearest counts only where there is no estimate.
-        costs = [cost for cost in (wish.estimate, self.account.dearest) if cost is not None]
+        costs = [cost for cost in (request.estimate, self.account.dearest) if cost is not None]
         price = max(costs, default=None) if self.ceilings.cost is not None else next(iter(costs), None)
-        start = max(self.next_call, wish.now)
+        start = max(self.next_call, request.now)
         decision = self._limited(price, start)
-        if isinstance(decision, Over):
+        if isinstance(decision, Stop):
             return self._replace(ended=decision.reason), health, decision
-        if isinstance(decision, Later):
+        if isinstance(decision, Delay):
             return self, health, decision
-        grant = Grant(start - wish.now, price, wish.estimate)
+        grant = Grant(start - request.now, price, request.estimate)
         if health.probe_at is not None:
-            until = wish.now + wish.pause(health.probes + 1)
+            until = request.now + request.pause(health.probes + 1)
             health = replace(health, probes=health.probes + 1, probe_at=until)
         next_call = start + 60.0 / self.ceilings.rpm if self.ceilings.rpm else 0.0
         account = self.account.plus(AccountEntry.sent(grant))
         return self._replace(next_call=next_call, account=account), health, grant
 
-    def _limited(self, price: float | None, start: float) -> Later | Over | None:
+    def _limited(self, price: float | None, start: float) -> Delay | Stop | None:
         """Why no call of this price may start at this moment."""
         ceilings, account = self.ceilings, self.account
         if ceilings.calls is not None and account.calls >= ceilings.calls:
-            return Over(f"the budget of {plural(ceilings.calls, 'call')} is used up")
+            return Stop(f"the budget of {plural(ceilings.calls, 'call')} is used up")
         if self.deadline is not None and start >= self.deadline:
-            return Over(ceilings.out_of_time)
+            return Stop(ceilings.out_of_time)
         if ceilings.cost is None:
             return None
         cost, most = price or 0.0, ceilings.cost * ROUNDING
@@ -220,11 +220,11 @@ class Allowance(NamedTuple):
         if account.spent + account.held + cost <= most and (price is not None or not account.in_flight):
             return None
         if account.spent + cost <= most:
-            return Later(LOOK)
+            return Delay(LOOK)
         reason = f"the budget of ${ceilings.cost:,.2f} is used up"
         if (remaining := ceilings.cost - account.spent) > CENT / 100:
             reason += f" but for ${remaining:,.4f}, and a call may cost ${cost:,.4f}"
-        return Over(reason)
+        return Stop(reason)
 
 
 @dataclass(frozen=True, slots=True)

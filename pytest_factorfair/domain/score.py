@@ -193,7 +193,7 @@ class CaseGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class Mover:
+class InfluentialTopic:
     """A topic with a large influence on a score: its name, and its answers in words.
 
     ``reply`` is what typical answers name: a group, a letter, or an outcome.
@@ -223,7 +223,7 @@ class Explanation:
     """
 
     sentence: str
-    movers: tuple[Mover, ...] = ()
+    movers: tuple[InfluentialTopic, ...] = ()
     example: Illustration | None = None
     next_step: str = ""
 

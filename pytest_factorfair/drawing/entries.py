@@ -21,7 +21,7 @@ class OutcomeCounts(NamedTuple):
     errors: int
 
 
-class LeftOut(NamedTuple):
+class Omission(NamedTuple):
     """A table or figure that the reports have nothing for, and why."""
 
     name: str

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 from pytest_factorfair.domain import Score
-from pytest_factorfair.drawing.entries import Entry, LeftOut, shown
+from pytest_factorfair.drawing.entries import Entry, Omission, shown
 from pytest_factorfair.errors import MissingExtraError
 
 Spec: TypeAlias = dict[str, Any]
@@ -235,6 +235,6 @@ def caption(entries: Sequence[Entry], rows: Iterable[Spec] = ()) -> str:
     return f"{scores}{perceived}.{' Lines: 95 % intervals.' if lines else ''}"
 
 
-def drawn(name: str, spec: Spec | None, reason: str = "") -> Figure | LeftOut:
+def drawn(name: str, spec: Spec | None, reason: str = "") -> Figure | Omission:
     """The figure, or why there is none."""
-    return LeftOut(name, reason) if spec is None else Figure(name, spec)
+    return Omission(name, reason) if spec is None else Figure(name, spec)

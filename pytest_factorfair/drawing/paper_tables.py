@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pytest_factorfair.domain import Better, Score
 from pytest_factorfair.drawing import statements
 from pytest_factorfair.drawing.entries import Entry, OutcomeCounts, shown
-from pytest_factorfair.drawing.table import MISSING, Cell, Row, Value, number
+from pytest_factorfair.drawing.table import MISSING, Cell, PrintedValue, Row, number
 
 PERCENT = 100.0
 OUTCOME_HEADINGS = ("n", "refused", "unparsed", "errors")
@@ -39,7 +39,7 @@ def _figure(score: Score | None, *, scale: float, digits: int) -> Cell:
         return text
     ends = score.low, score.high, max(value - score.low, score.high - value)
     low, high, half = (number(scale * end, digits=digits - 1) for end in ends)
-    return Value(text, low, high, half)
+    return PrintedValue(text, low, high, half)
 
 
 def ranked(cells: Sequence[Cell], better: Better | None) -> tuple[Cell, ...]:
@@ -60,7 +60,9 @@ def ranked(cells: Sequence[Cell], better: Better | None) -> tuple[Cell, ...]:
     return tuple(
         cell
         if str(cell) == MISSING
-        else (cell if isinstance(cell, Value) else Value(cell))._replace(rank=ranks.get(figure(cell), 0))
+        else (cell if isinstance(cell, PrintedValue) else PrintedValue(cell))._replace(
+            rank=ranks.get(figure(cell), 0)
+        )
         for cell in cells
     )
 
@@ -75,7 +77,7 @@ def best_of_columns(rows: Sequence[Row], better: Sequence[Better | None]) -> tup
 
 def marks(rows: Iterable[Row]) -> Iterator[str]:
     """What the marks of a table mean, if it has any."""
-    ranks = {cell.rank for row in rows for cell in row.cells if isinstance(cell, Value)}
+    ranks = {cell.rank for row in rows for cell in row.cells if isinstance(cell, PrintedValue)}
     if 1 in ranks:
         second = ", underlined: the second" if 2 in ranks else ""  # noqa: PLR2004 - a rank
         yield f"Bold: the best figure{second}; this does not mean that a difference is real."

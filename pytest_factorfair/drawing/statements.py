@@ -8,9 +8,9 @@ from typing import NamedTuple, Protocol
 
 from pytest_factorfair.domain import (
     FILTERED,
-    Fate,
     Illustration,
     Judgement,
+    ReportedOutcome,
     Summary,
     Verdict,
     excerpt,
@@ -28,7 +28,7 @@ def warnings(summary: Summary) -> Iterator[str]:
     """Warnings about models, parts and contexts without a single answer, whose scores mean nothing."""
     fates: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for record in summary.cases:
-        fates[whose(summary, record.case)].update(record.fates)
+        fates[whose(summary, record.case)].update(record.reported_outcomes)
     silent = {subject for subject, counts in fates.items() if not counts["answered"]}
     for subject in silent:
         total = fates[subject].total()
@@ -214,7 +214,7 @@ def settings(summary: Summary) -> dict[str, str]:
 def usage_line(summary: Summary) -> str:
     """Answers by outcome, calls, cost and duration."""
     usage = summary.usage
-    fates = sum((record.fates for record in summary.cases), Counter[Fate]())
+    fates = sum((record.reported_outcomes for record in summary.cases), Counter[ReportedOutcome]())
     filtered = f"{fates['filtered']:,} {FILTERED}, " if fates["filtered"] else ""
     waited = f", waited {usage.waited:,.0f} s" if usage.waited >= 1 else ""
     throttled = f" ({usage.throttled:,} throttled with 429{waited})" if usage.throttled else ""

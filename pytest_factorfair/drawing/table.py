@@ -38,7 +38,7 @@ LONG = 9
 """LaTeX headings with more letters are broken into lines."""
 
 
-class Value(NamedTuple):
+class PrintedValue(NamedTuple):
     """A number as printed, with both ends of its interval and half its width.
 
     ``rank`` is 1 for the best model's and 2 for the second best's, which are printed bold and underlined.
@@ -54,7 +54,7 @@ class Value(NamedTuple):
         return self.text
 
 
-Cell: TypeAlias = str | Value
+Cell: TypeAlias = str | PrintedValue
 
 
 class Row(NamedTuple):
@@ -153,7 +153,7 @@ class Line(NamedTuple):
     kind: Literal["heading", "row", "aside", "note"] = "row"
 
 
-class Fitted(NamedTuple):
+class FittedTable(NamedTuple):
     """A table as a terminal has room for it, the gap between its columns, and how to read it."""
 
     table: Table
@@ -161,7 +161,7 @@ class Fitted(NamedTuple):
     legends: tuple[str, ...]
 
 
-def fitting(table: Table, width: int) -> Fitted:
+def fitting(table: Table, width: int) -> FittedTable:
     """The table without the last columns that do not fit this width."""
     rows = [Row(table.title, table.headings), *table.rows]
     label = max(len(visible(row.label)) for row in rows)
@@ -172,14 +172,16 @@ def fitting(table: Table, width: int) -> Fitted:
     legends = (table.legend,) if table.legend else ()
     for gap in (2, 1):
         if label + sum(widths) + gap * len(widths) <= width:
-            return Fitted(table, " " * gap, legends)
+            return FittedTable(table, " " * gap, legends)
     count = max((n for n in range(len(widths)) if label + sum(widths[:n]) + n <= width), default=0)
     names = ", ".join(f"'{heading}'" for heading in table.headings[count:])
     omission = f"columns {names} are left out here; the page has them"
     if len(table.headings) - count == 1:
         omission = f"column {names} is left out here; the page has it"
     shortened = tuple(row._replace(cells=row.cells[:count]) for row in table.rows)
-    return Fitted(replace(table, headings=table.headings[:count], rows=shortened), " ", (*legends, omission))
+    return FittedTable(
+        replace(table, headings=table.headings[:count], rows=shortened), " ", (*legends, omission)
+    )
 
 
 def as_lines(
@@ -235,7 +237,11 @@ def as_markdown(table: Table) -> str:
     for row in table.rows:
         label, cells = escaping.markdown(row.label), []
         for cell in row.cells:
-            ends = f" <sub>[{cell.low}, {cell.high}]</sub>" if isinstance(cell, Value) and cell.low else ""
+            ends = (
+                f" <sub>[{cell.low}, {cell.high}]</sub>"
+                if isinstance(cell, PrintedValue) and cell.low
+                else ""
+            )
             cells.append(_marked(escaping.markdown(str(cell)), cell, ("**{}**", "<u>{}</u>")) + ends)
         if row.aside:
             label, cells = f"<sub>{label}</sub>", [f"<sub>{cell}</sub>" if cell else "" for cell in cells]
@@ -246,13 +252,13 @@ def as_markdown(table: Table) -> str:
 
 def _marked(text: str, cell: Cell, marks: tuple[str, str]) -> str:
     """The text of a cell in the mark of its rank."""
-    rank = cell.rank if isinstance(cell, Value) else 0
+    rank = cell.rank if isinstance(cell, PrintedValue) else 0
     return marks[rank - 1].format(text) if rank else text
 
 
 def as_csv(table: Table) -> str:
     """One line per row; the ends of intervals have columns of their own."""
-    intervals = [[isinstance(cell, Value) and cell.low for cell in row.cells] for row in table.rows]
+    intervals = [[isinstance(cell, PrintedValue) and cell.low for cell in row.cells] for row in table.rows]
     wide = [any(row[column] for row in intervals) for column in range(len(table.headings))]
     head = [table.corner]
     for name, ends in zip(table.full_headings, wide, strict=True):
@@ -265,7 +271,7 @@ def as_csv(table: Table) -> str:
         for cell, ends in zip(row.cells, wide, strict=True):
             texts.append("" if str(cell) == MISSING else str(cell))
             if ends:
-                texts += [cell.low, cell.high] if isinstance(cell, Value) else ["", ""]
+                texts += [cell.low, cell.high] if isinstance(cell, PrintedValue) else ["", ""]
         writer.writerow(map(escaping.csv, texts))
     return file.getvalue()
 
@@ -338,7 +344,7 @@ def _latex_body(rows: Sequence[Row]) -> Iterator[str]:
             for cell in row.cells
         )
         yield _latex_row(escaping.latex(row.label), cells)
-        halves = [cell.half if isinstance(cell, Value) else "" for cell in row.cells]
+        halves = [cell.half if isinstance(cell, PrintedValue) else "" for cell in row.cells]
         if any(halves):
             cells = (rf"{{\scriptsize $\pm${half}}}" if half else "" for half in halves)
             yield rf" & {' & '.join(cells)} \\"

@@ -9,13 +9,13 @@ from concurrent.futures import Future
 
 from pytest_factorfair.domain import (
     AccountEntry,
+    CallRequest,
     Decision,
+    Delay,
     Grant,
-    Later,
-    Over,
     Request,
     Response,
-    Wish,
+    Stop,
 )
 from pytest_factorfair.engine.limits import Limits
 from pytest_factorfair.engine.retry import Retry
@@ -63,7 +63,7 @@ class Budget:
             if isinstance(decision, Grant):
                 return decision
         async with self._queues[model.endpoint]:
-            while isinstance(decision := await self._asked(model.endpoint, estimate), Later):
+            while isinstance(decision := await self._asked(model.endpoint, estimate), Delay):
                 await self._retry.sleep(min(decision.seconds, RECHECK))
             try:
                 if decision.wait > 0:
@@ -73,14 +73,14 @@ class Budget:
                 raise
             return decision
 
-    async def _asked(self, endpoint: str, estimate: float | None) -> Grant | Later:
+    async def _asked(self, endpoint: str, estimate: float | None) -> Grant | Delay:
         while self._store.away:  # no call is paid whose answer it could not take
             await self._retry.sleep(AWAY)
         if self._store.gone:
             await asyncio.wrap_future(self._store.release(()))  # raises why
         if self._refused is not None:
             raise self._refused.with_traceback(None)
-        decision = self._limits.take(Wish(endpoint, estimate, self._retry.clock(), self._retry.probe))
+        decision = self._limits.take(CallRequest(endpoint, estimate, self._retry.clock(), self._retry.probe))
         if isinstance(decision, Future):
             pending = asyncio.wrap_future(decision)
             try:
@@ -89,7 +89,7 @@ class Budget:
                 self._abandoned.add(pending)
                 pending.add_done_callback(self._unused)
                 raise
-        if isinstance(decision, Over):
+        if isinstance(decision, Stop):
             self._refused = BudgetError(decision.reason)
             raise self._refused
         return decision

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Protocol
 
-from pytest_factorfair.domain import AccountEntry, Allowance, Ceilings, Decision, Health, Usage, Wish
+from pytest_factorfair.domain import AccountEntry, Allowance, CallRequest, Ceilings, Decision, Health, Usage
 
 
 class Limits(Protocol):
@@ -26,7 +26,7 @@ class Limits(Protocol):
     def clock(self) -> float:
         """Seconds since 1970, alike in all processes of the run, even if a host's clock is set."""
 
-    def take(self, wish: Wish) -> Decision | Future[Decision]:
+    def take(self, request: CallRequest) -> Decision | Future[Decision]:
         """Ask for a call; one that is granted is on the account before it is sent."""
 
     def settle(self, entry: AccountEntry) -> None:
@@ -76,10 +76,10 @@ class LocalLimits:
     def clock(self) -> float:
         return self._epoch + time.monotonic()
 
-    def take(self, wish: Wish) -> Decision:
+    def take(self, request: CallRequest) -> Decision:
         with self._lock:
-            health = self._health.get(wish.endpoint) or Health(wish.endpoint)
-            self._allowance, self._health[wish.endpoint], decision = self._allowance.take(wish, health)
+            health = self._health.get(request.endpoint) or Health(request.endpoint)
+            self._allowance, self._health[request.endpoint], decision = self._allowance.take(request, health)
         return decision
 
     def settle(self, entry: AccountEntry) -> None:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import NamedTuple
 
 from pytest_factorfair.domain import Board, Certainty, Change, Difference, Standing
 from pytest_factorfair.gates.evidence import IF_FEW, part_of_level, too_many_missing, unfounded
 from pytest_factorfair.gates.explanation import changed_in_words
-from pytest_factorfair.gates.span import ROUNDING_OF_CHANGES
+from pytest_factorfair.gates.threshold import ROUNDING_OF_CHANGES
 from pytest_factorfair.protocols import benchmarks
-from pytest_factorfair.protocols.combined import by_protocol
-from pytest_factorfair.protocols.measurement import Cell, Counts, Former, Moved
-from pytest_factorfair.protocols.measuring import ComparedModel, ComparedScore, Contest
+from pytest_factorfair.protocols.combined import by_benchmark
+from pytest_factorfair.protocols.measurement import BaselineCounts, Cell, Counts, Moved
+from pytest_factorfair.protocols.measuring import ComparedModel, ComparedScore, ModelComparison
 from pytest_factorfair.protocols.metric import Metric
 from pytest_factorfair.statistics.bounds import BEYOND
 from pytest_factorfair.statistics.holm import ALPHA, chance_above, chance_below, letters, surviving
@@ -30,23 +31,22 @@ def boards(compared_models: Sequence[ComparedModel], *, alpha: float = ALPHA) ->
     too many answers are missing, it must be significant for all values that they allow. Nothing is claimed
     about a score on which a gate would be inconclusive because answers are missing.
     """
-    contests = [
-        contest
-        for name, benchmark in benchmarks().items()
-        for contest in benchmark.measuring.contests([_of(name, model) for model in compared_models])
-    ]
-    subjects = list(dict.fromkeys((contest.about.checklist, contest.about.attribute) for contest in contests))
-    contests.sort(key=lambda contest: subjects.index((contest.about.checklist, contest.about.attribute)))
-    return tuple(_board(contest, alpha) for contest in contests)
+    by_attribute: dict[tuple[str, str], list[Board]] = {}
+    for name, benchmark in benchmarks().items():
+        of_benchmark = [_of(name, compared_model) for compared_model in compared_models]
+        for comparison in benchmark.measuring.model_comparisons(of_benchmark):
+            key = comparison.score_key
+            by_attribute.setdefault((key.checklist, key.attribute), []).append(_board(comparison, alpha))
+    return tuple(chain.from_iterable(by_attribute.values()))
 
 
 def _of(benchmark: str, compared_model: ComparedModel) -> ComparedModel:
     """A model with its counts of one benchmark only."""
-    counts = tuple(counts for counts in compared_model.counts if counts.protocol == benchmark)
+    counts = tuple(counts for counts in compared_model.counts if counts.benchmark == benchmark)
     return replace(compared_model, counts=counts)
 
 
-class _Doubted(NamedTuple):
+class _BoardEntry(NamedTuple):
     """A compared score, where too many of its answers are missing, and how far these could move its value.
 
     ``beyond`` is how far its value lies beyond the best one, which no claim may rest on.
@@ -61,7 +61,7 @@ class _Doubted(NamedTuple):
     beyond: float
 
     @classmethod
-    def of(cls, compared_score: ComparedScore, metric: Metric, alpha: float) -> _Doubted:
+    def of(cls, compared_score: ComparedScore, metric: Metric, alpha: float) -> _BoardEntry:
         lacking = _lacking(metric, compared_score.cells)
         doubt = unfounded(
             metric, compared_score.estimate, compared_score.cells, compared_score.needed_at(IF_FEW * alpha)
@@ -84,15 +84,15 @@ def _lacking(metric: Metric, cells: Sequence[Cell]) -> str:
     return "" if metric.missing == "bounded" else too_many_missing(metric, cells) or ""
 
 
-def _board(contest: Contest, alpha: float) -> Board:
-    metric = contest.metric
+def _board(comparison: ModelComparison, alpha: float) -> Board:
+    metric = comparison.metric
     entries = {
-        compared_score.name: _Doubted.of(compared_score, metric, alpha)
-        for compared_score in contest.compared_scores
+        compared_score.name: _BoardEntry.of(compared_score, metric, alpha)
+        for compared_score in comparison.compared_scores
     }
     part = min((entry.part_of_level for entry in entries.values() if not entry.doubt), default=1.0)
     chances: list[float | None] = []
-    for pair, gap in contest.gaps.items():
+    for pair, gap in comparison.gaps.items():
         # The two-sided p value, with the difference moved towards 0 as far as missing answers allow, and
         # without what lies beyond the best value.
         entry, rival = (entries[name] for name in pair)
@@ -107,7 +107,7 @@ def _board(contest: Contest, alpha: float) -> Board:
     significant = surviving(chances, of=len(chances), alpha=part * alpha)
     differences = []
     for (pair, (estimate, paired)), chance, real in zip(
-        contest.gaps.items(), chances, significant, strict=True
+        comparison.gaps.items(), chances, significant, strict=True
     ):
         low, high = estimate.lower(BEYOND), estimate.upper(BEYOND)
         moved = any(entries[name].lacking for name in pair)
@@ -117,27 +117,29 @@ def _board(contest: Contest, alpha: float) -> Board:
         )
         differences.append(Difference(*pair, estimate.shown, low, high, certainty, paired))
     standings = _standings(metric, list(entries.values()), differences)
-    return Board(*contest.about, metric.name, metric.better, standings, tuple(differences), part * alpha)
+    return Board(
+        *comparison.score_key, metric.name, metric.better, standings, tuple(differences), part * alpha
+    )
 
 
 def _standings(
-    metric: Metric, entries: Sequence[_Doubted], differences: Sequence[Difference]
+    metric: Metric, entries: Sequence[_BoardEntry], differences: Sequence[Difference]
 ) -> tuple[Standing, ...]:
     """Best first, ties by name, models without a value last."""
     sign = -1 if metric.better == "higher" else 1
 
-    def place(entry: _Doubted) -> tuple[bool, float, str]:
+    def sort_key(entry: _BoardEntry) -> tuple[bool, float, str]:
         value = metric.clipped(entry.value)
         merit = 0.0 if value is None else sign * value + metric.beyond(value)
         return value is None, round(merit, DIGITS), entry.compared_score.name
 
-    order = sorted(entries, key=place)
+    order = sorted(entries, key=sort_key)
     valued = [entry for entry in order if entry.value is not None]
     named = letters(
         [entry.compared_score.name for entry in valued],
         [(difference.first, difference.second) for difference in differences if difference.real],
     )
-    shown = [place(entry)[1] for entry in valued]
+    shown = [sort_key(entry)[1] for entry in valued]
     standings = []
     for number, entry in enumerate(order):
         name, estimate, total = (
@@ -170,7 +172,9 @@ def _standings(
     return tuple(standings)
 
 
-def changes(counts: Sequence[Counts], former: Former, *, alpha: float = ALPHA) -> tuple[Change, ...]:
+def changes(
+    counts: Sequence[Counts], baseline: BaselineCounts, *, alpha: float = ALPHA
+) -> tuple[Change, ...]:
     """Every score compared with the baseline's, and each part of a score that regressed.
 
     A regression is a change whose bounds lie on the worse side of 0 after Holm's correction, which is
@@ -180,8 +184,8 @@ def changes(counts: Sequence[Counts], former: Former, *, alpha: float = ALPHA) -
     """
     all_moves = [
         moves
-        for protocol, protocol_counts in by_protocol(counts)
-        for moves in protocol.changes(protocol_counts, former)
+        for measuring, benchmark_counts in by_benchmark(counts)
+        for moves in measuring.changes(benchmark_counts, baseline)
     ]
     moved = [(move, move[1].metric.better == "neither") for moves in all_moves for move in moves.scores]
     scores = _judged([move for move, apart in moved if not apart], alpha)

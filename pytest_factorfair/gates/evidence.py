@@ -8,18 +8,18 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from pytest_factorfair.domain import Gate, Judgement
-from pytest_factorfair.gates.span import (
-    Span,
+from pytest_factorfair.gates.threshold import (
+    BoundedScore,
     between,
-    broken,
     facing,
-    kept,
+    fail_limit,
+    meets,
     one_of_many,
     relation,
-    to_beat,
     undecided,
+    violates,
 )
-from pytest_factorfair.protocols.measurement import ALLOWED, LEAST_MASS, Cell, Measurement, Place
+from pytest_factorfair.protocols.measurement import ALLOWED, LEAST_MASS, Cell, Measurement, TopicKey
 from pytest_factorfair.protocols.metric import Metric
 from pytest_factorfair.statistics.estimate import Estimate
 from pytest_factorfair.statistics.holm import ALPHA, chance_above, chance_below, surviving
@@ -29,7 +29,7 @@ MISSING = Estimate(None, None, None, 0, "the baseline has no such score")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Judged:
+class GatedScore:
     """One score that a gate covers; ``words`` distinguish it from the others.
 
     ``measurement`` is None if the run has no such score; ``unmatched`` is whether the baseline has none. A
@@ -49,25 +49,27 @@ class Judged:
         return NOTHING if self.measurement is None else self.measurement.estimate
 
     @property
-    def places(self) -> frozenset[Place]:
-        return frozenset() if self.measurement is None else self.measurement.places
+    def topic_keys(self) -> frozenset[TopicKey]:
+        return frozenset() if self.measurement is None else self.measurement.topic_keys
 
-    def span(self, alpha: float) -> Span | None:
+    def bounds(self, alpha: float) -> BoundedScore | None:
         """The score with its bounds at this level; its value alone where it has none, or None."""
         estimate = self.estimate
         if not self.bounded:
             return (
-                None if estimate.plugin is None else Span(estimate.plugin, estimate.plugin, estimate.plugin)
+                None
+                if estimate.plugin is None
+                else BoundedScore(estimate.plugin, estimate.plugin, estimate.plugin)
             )
         low, high = estimate.lower(alpha), estimate.upper(alpha)
         if estimate.corrected is None or low is None or high is None:
             return None
-        return Span(estimate.corrected, low, high)
+        return BoundedScore(estimate.corrected, low, high)
 
-    def undecided(self, alpha: float) -> frozenset[Place]:
+    def undecided(self, alpha: float) -> frozenset[TopicKey]:
         """Where further answers may decide it at this level."""
         if self.measurement is None or self.gate.comparison == ">=":
-            return self.places
+            return self.topic_keys
         return self.measurement.undecided(self.gate.threshold, alpha)
 
     @property
@@ -94,22 +96,22 @@ survives Holm's correction, or replies that went missing."""
 class Finding(NamedTuple):
     """A judgement of one score, and why.
 
-    ``span`` is None if there is no value to show. ``bounded`` is whether the bounds were judged; ``chance``
+    ``bounds`` is None if there is no value to show. ``bounded`` is whether the bounds were judged; ``chance``
     is the p value of a failure; ``curable`` is whether more answers may decide it, and ``lack`` is what it
     needs. ``growth`` is the factor by which the queries of a topic must grow if bounds need more.
     """
 
     judgement: Judgement
     reason: str
-    span: Span | None = None
+    bounds: BoundedScore | None = None
     bounded: bool = False
     chance: float | None = None
     curable: bool = False
     lack: Lack = ""
-    growth: Mapping[Place, float] = MappingProxyType({})
+    growth: Mapping[TopicKey, float] = MappingProxyType({})
 
 
-def examine(score: Judged, alpha: float) -> Finding:
+def examine(score: GatedScore, alpha: float) -> Finding:
     """Judge one score alone, by its bounds at this level or, where it has none, by its value."""
     measurement = score.measurement
     if measurement is None:
@@ -120,27 +122,27 @@ def examine(score: Judged, alpha: float) -> Finding:
     pooled = metric.missing == "bounded" and score.estimate.among is not None
     if not (metric.counts_losses or pooled) and (unanswered := empty(measurement.cells)) is not None:
         return Finding("not judged" if score.estimate.n == 0 else "inconclusive", unanswered, lack="replies")
-    span = score.span(alpha)
-    if span is None:
+    bounds = score.bounds(alpha)
+    if bounds is None:
         has_value = score.bounded and score.estimate.plugin is not None
         reason = score.estimate.reason or f"none of the answers counts towards {metric.name}"
         return Finding("inconclusive" if has_value else "not judged", reason)
     needed = measurement.needed_at(alpha)
     if score.bounded and (shortage := too_few(metric.name, measurement.cells, needed)) is not None:
         growth = {
-            place: _growth(cell, needed) for cell in _thin(measurement.cells, needed) for place in cell.places
+            key: _growth(cell, needed) for cell in _thin(measurement.cells, needed) for key in cell.topic_keys
         }
-        reason = _facing(score, span, shortage)
-        return Finding("inconclusive", reason, span, curable=True, lack="queries", growth=growth)
+        reason = _facing(score, bounds, shortage)
+        return Finding("inconclusive", reason, bounds, curable=True, lack="queries", growth=growth)
     missing = too_many_missing(metric, measurement.cells)
     if missing is not None:
-        return _at_worst(score, measurement, span, missing)
-    finding = _decided(score, span)
+        return _at_worst(score, measurement, bounds, missing)
+    finding = _decided(score, bounds)
     return finding if finding.chance is None else finding._replace(chance=finding.chance / part)
 
 
 def corrected(
-    findings: Sequence[Finding], scores: Sequence[Judged], levels: Sequence[float]
+    findings: Sequence[Finding], scores: Sequence[GatedScore], levels: Sequence[float]
 ) -> tuple[Finding, ...]:
     """The findings after Holm's correction: failures that do not survive become inconclusive.
 
@@ -154,10 +156,10 @@ def corrected(
     significant = surviving(chances, of=family, alpha=1.0)
     return tuple(
         finding
-        if holds or finding.chance is None or finding.span is None
+        if holds or finding.chance is None or finding.bounds is None
         else finding._replace(
             judgement="inconclusive",
-            reason=one_of_many(score.gate, finding.span, family, signed=score.signed) + score.driver,
+            reason=one_of_many(score.gate, finding.bounds, family, signed=score.signed) + score.driver,
             curable=True,
             lack="clarity",
         )
@@ -165,58 +167,58 @@ def corrected(
     )
 
 
-def _decided(score: Judged, span: Span, *, widened: float = 0.0) -> Finding:
-    """Judge by the span; ``widened`` is how far missing answers moved its far end."""
+def _decided(score: GatedScore, bounds: BoundedScore, *, widened: float = 0.0) -> Finding:
+    """Judge by the bounds; ``widened`` is how far missing answers moved its far end."""
     gate = score.gate
-    if kept(gate, span):
-        return Finding("passed", _relation(score, span), span, score.bounded)
-    if not broken(gate, span):
-        reason = undecided(gate, span, signed=score.signed) + score.driver
-        return Finding("inconclusive", reason, span, score.bounded, curable=True, lack="answers")
+    if meets(gate, bounds):
+        return Finding("passed", _relation(score, bounds), bounds, score.bounded)
+    if not violates(gate, bounds):
+        reason = undecided(gate, bounds, signed=score.signed) + score.driver
+        return Finding("inconclusive", reason, bounds, score.bounded, curable=True, lack="answers")
     chance = None
     if score.bounded:  # the p value of the claim that a score this much nearer is on the wrong side
-        above, limit = gate.comparison == "<=", to_beat(gate)
+        above, limit = gate.comparison == "<=", fail_limit(gate)
         estimate = score.estimate
         chance = chance_above(estimate, limit + widened) if above else chance_below(estimate, limit - widened)
-    reason = _relation(score, span) + score.driver
-    return Finding("failed", reason, span, score.bounded, chance)
+    reason = _relation(score, bounds) + score.driver
+    return Finding("failed", reason, bounds, score.bounded, chance)
 
 
-def _at_worst(score: Judged, measurement: Measurement, span: Span, missing: str) -> Finding:
+def _at_worst(score: GatedScore, measurement: Measurement, bounds: BoundedScore, missing: str) -> Finding:
     """Judge as if all missing answers had gone one way, then the other: both must agree.
 
     A rate of refusals may fail although some might be missing, but must not pass.
     """
     counts_losses = measurement.metric.counts_losses
-    if counts_losses and (failed := _decided(score, span)).judgement == "failed":
+    if counts_losses and (failed := _decided(score, bounds)).judgement == "failed":
         return failed
-    if score.bounded and measurement.metric.missing == "bounded":  # its span is that of the worst case
-        finding = _decided(score, span)
+    if score.bounded and measurement.metric.missing == "bounded":  # its bounds are those of the worst case
+        finding = _decided(score, bounds)
         if finding.judgement != "inconclusive":
             return finding
         return finding._replace(reason=f"{finding.reason}; {missing}", lack="replies")
     ends = None if score.gate.regression or counts_losses else measurement.if_missing(bounded=score.bounded)
     if ends is None:
-        return Finding("inconclusive", _facing(score, span, missing), span, score.bounded, lack="replies")
-    worst = Span(span.value, span.low - ends.fall, span.high + ends.rise)
-    far = worst.high - span.high if score.gate.comparison == ">=" else span.low - worst.low
+        return Finding("inconclusive", _facing(score, bounds, missing), bounds, score.bounded, lack="replies")
+    worst = BoundedScore(bounds.value, bounds.low - ends.fall, bounds.high + ends.rise)
+    far = worst.high - bounds.high if score.gate.comparison == ">=" else bounds.low - worst.low
     finding = _decided(score, worst, widened=far)
     relation_text = between(score.gate, worst, signed=score.signed)
-    reason = _facing(score, span, f"{missing}; {relation_text} if they are counted either way")
+    reason = _facing(score, bounds, f"{missing}; {relation_text} if they are counted either way")
     # More answers may decide it if the missing ones alone leave it on one side.
-    centre = Span(span.value, span.value - ends.fall, span.value + ends.rise)
+    centre = BoundedScore(bounds.value, bounds.value - ends.fall, bounds.value + ends.rise)
     curable = finding.curable and _decided(score, centre).judgement != "inconclusive"
-    return finding._replace(reason=reason, span=span, curable=curable, lack="replies")
+    return finding._replace(reason=reason, bounds=bounds, curable=curable, lack="replies")
 
 
-def _facing(score: Judged, span: Span, doubt: str) -> str:
+def _facing(score: GatedScore, bounds: BoundedScore, doubt: str) -> str:
     """The score beside its limit, then what leaves it in doubt."""
-    return f"{facing(score.gate, span, signed=score.signed)}; {doubt}"
+    return f"{facing(score.gate, bounds, signed=score.signed)}; {doubt}"
 
 
-def _relation(score: Judged, span: Span) -> str:
+def _relation(score: GatedScore, bounds: BoundedScore) -> str:
     possible_range = (None, None) if score.measurement is None else score.measurement.possible_range
-    return relation(score.gate, span, possible_range, signed=score.signed)
+    return relation(score.gate, bounds, possible_range, signed=score.signed)
 
 
 # Fewest answers of a cell for which bounds keep their error rates, even if answers hardly vary.

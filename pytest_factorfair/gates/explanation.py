@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from math import ceil
 
-from pytest_factorfair.domain import Explanation, Mover
-from pytest_factorfair.gates.evidence import Finding, Judged
-from pytest_factorfair.gates.span import Span, to_beat
+from pytest_factorfair.domain import Explanation, InfluentialTopic
+from pytest_factorfair.gates.evidence import Finding, GatedScore
+from pytest_factorfair.gates.threshold import BoundedScore, fail_limit
 from pytest_factorfair.protocols.measurement import Measurement
 from pytest_factorfair.protocols.metric import InWords
 
@@ -20,19 +20,19 @@ HOPELESS = 20
 """The factor from which asking for more answers is not recommended."""
 
 
-def explained(score: Judged, finding: Finding) -> Explanation | None:
+def explained(score: GatedScore, finding: Finding) -> Explanation | None:
     """The explanation of a verdict, without an example; None if there is no score to explain."""
-    measurement, span = score.measurement, finding.span
+    measurement, bounds = score.measurement, finding.bounds
     if measurement is None or score.unmatched or finding.judgement == "not judged":
         return None
-    sentence = "" if span is None else _sentence(score, measurement, span)
+    sentence = "" if bounds is None else _sentence(score, measurement, bounds)
     if finding.lack == "replies":
         sentence = f"{sentence} The replies that are missing could change that.".strip()
     elif finding.lack == "clarity":
         sentence += " That is not certain enough for one of so many gates."
-    elif finding.lack == "answers" and span is not None and measurement.sides is None:
+    elif finding.lack == "answers" and bounds is not None and measurement.sides is None:
         ends = sorted(
-            (measurement.in_words(score.shown(end)).amount for end in (span.low, span.high)), key=float
+            (measurement.in_words(score.shown(end)).amount for end in (bounds.low, bounds.high)), key=float
         )
         sentence += f" The answers so far allow anything from {' to '.join(ends)}."
     if finding.judgement == "passed":
@@ -41,7 +41,7 @@ def explained(score: Judged, finding: Finding) -> Explanation | None:
     return Explanation(sentence, movers, next_step=_next_step(score, measurement, finding, movers))
 
 
-def _sentence(score: Judged, measurement: Measurement, span: Span) -> str:
+def _sentence(score: GatedScore, measurement: Measurement, bounds: BoundedScore) -> str:
     """The value in words, the value of a fair model, and the limit."""
     gate = score.gate
     if measurement.sides is not None:
@@ -49,7 +49,7 @@ def _sentence(score: Judged, measurement: Measurement, span: Span) -> str:
         if gate.comparison == "<=":
             allowed_change = f"a rise of {measurement.metric.label} by {abs(gate.threshold):g}"
         return f"{_capital(changed_in_words(*measurement.sides))}; your limit is {allowed_change}."
-    value = score.shown(span.value)
+    value = score.shown(bounds.value)
     current, limit = _apart((measurement, value), (measurement, gate.threshold))
     limit_clause = f"your limit is {limit.amount}"
     if measurement.metric.worsens(gate.comparison):
@@ -85,20 +85,24 @@ def _capital(sentence: str) -> str:
     return sentence[:1].upper() + sentence[1:]
 
 
-def _movers(score: Judged, measurement: Measurement, finding: Finding) -> tuple[Mover, ...]:
+def _movers(score: GatedScore, measurement: Measurement, finding: Finding) -> tuple[InfluentialTopic, ...]:
     """The topics furthest on the wrong side of the limit, or those with most replies missing."""
     if finding.lack == "replies":
         topics = sorted(
             (topic for topic in measurement.components if topic.lost), key=lambda topic: -topic.lost
         )
     else:
-        sign, limit = (1 if score.gate.comparison == ">=" else -1), to_beat(score.gate)
+        sign, limit = (1 if score.gate.comparison == ">=" else -1), fail_limit(score.gate)
         topics = sorted(measurement.components, key=lambda topic: sign * topic.value)
         topics = [topic for topic in topics if sign * (topic.value - limit) < 0] or topics
-    return tuple(Mover(topic.name, topic.share, topic.cases, topic.reply) for topic in topics[:MOST])
+    return tuple(
+        InfluentialTopic(topic.name, topic.share, topic.cases, topic.reply) for topic in topics[:MOST]
+    )
 
 
-def _next_step(score: Judged, measurement: Measurement, finding: Finding, movers: tuple[Mover, ...]) -> str:
+def _next_step(
+    score: GatedScore, measurement: Measurement, finding: Finding, movers: tuple[InfluentialTopic, ...]
+) -> str:
     cases = " or ".join(dict.fromkeys(mover.cases.select for mover in movers))
     look = f'look at these questions: -k "{cases}"' if cases else "look at the replies"
     match finding.lack:
@@ -113,15 +117,15 @@ def _next_step(score: Judged, measurement: Measurement, finding: Finding, movers
             return f"{look}; or waive the gate until a date, if you know and accept this"
 
 
-def _more_answers(score: Judged, finding: Finding) -> str:
+def _more_answers(score: GatedScore, finding: Finding) -> str:
     """The factor by which to increase the answers for a decision, if the score stays where it is."""
-    span = finding.span
-    if span is None:
+    bounds = finding.bounds
+    if bounds is None:
         return ""
     gate = score.gate
-    good = span.value >= gate.threshold if gate.comparison == ">=" else span.value <= gate.threshold
-    distance = abs(span.value - (gate.threshold if good else to_beat(gate)))
-    half = max(span.high - span.value, span.value - span.low)
+    good = bounds.value >= gate.threshold if gate.comparison == ">=" else bounds.value <= gate.threshold
+    distance = abs(bounds.value - (gate.threshold if good else fail_limit(gate)))
+    half = max(bounds.high - bounds.value, bounds.value - bounds.low)
     times = (half / distance) ** 2 if distance else HOPELESS
     if times >= HOPELESS:
         return "the score lies on its limit, where more answers hardly help: move the limit, or accept it"

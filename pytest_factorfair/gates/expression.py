@@ -11,7 +11,7 @@ from typing import get_args
 from pytest_factorfair.domain import Checklist, Comparison, Gate, Sampling, Selection, gate_parts, selection
 from pytest_factorfair.errors import InputError, nearest
 from pytest_factorfair.protocols import benchmark_of, benchmarks
-from pytest_factorfair.protocols.combined import AnyMeasuring, by_protocol, metrics, selected
+from pytest_factorfair.protocols.combined import AnyMeasuring, by_benchmark, metrics, selected
 from pytest_factorfair.protocols.measurement import CORRECTED, Counts
 from pytest_factorfair.protocols.measuring import GateSet, Scope, filter_words
 from pytest_factorfair.protocols.metric import Sense
@@ -107,7 +107,7 @@ def expand(
 def recommended(
     name: GateSet, checklists: Sequence[Checklist], sampling: Sampling, *, baseline: bool = False
 ) -> tuple[Gate, ...]:
-    """Return the gates of a set; see ``recommended`` of each protocol.
+    """Return the gates of a set; see ``recommended`` of each benchmark.
 
     If there are several checklists, each gate names its own.
     """
@@ -163,9 +163,9 @@ def check(gates: Iterable[Gate], counts: Sequence[Counts], *, baseline: bool = F
                 f"gate '{gate.text}': a regression needs a former report: give --factorfair-baseline FILE"
             )
         problems = [
-            _problem(gate, protocol, protocol_counts)
-            for protocol, protocol_counts in by_protocol(counts)
-            if gate.metric in protocol.metrics
+            _problem(gate, measuring, benchmark_counts)
+            for measuring, benchmark_counts in by_benchmark(counts)
+            if gate.metric in measuring.metrics
         ]
         if not problems:
             names = [
@@ -173,7 +173,7 @@ def check(gates: Iterable[Gate], counts: Sequence[Counts], *, baseline: bool = F
             ]
             raise InputError(
                 f"gate '{gate.text}': no checklist of this run measures {gate.metric}; checklists of the "
-                f"protocol {' or '.join(names)} do"
+                f"benchmark {' or '.join(names)} do"
             )
         if None not in problems:
             raise InputError(f"gate '{gate.text}': {problems[0]}")
@@ -201,21 +201,21 @@ def _selected(gate: Gate, counts: Sequence[Counts]) -> AbstractSet[tuple[str, tu
     return {(measurement.model, measurement.words) for measurement in selected(gate, counts, CORRECTED)}
 
 
-def _problem(gate: Gate, protocol: AnyMeasuring, counts: Sequence[Counts]) -> str | None:
+def _problem(gate: Gate, measuring: AnyMeasuring, counts: Sequence[Counts]) -> str | None:
     """Why a gate selects no score of such counts, and what would; None if it selects one."""
     metric, words, kinds = gate.metric, gate.filters, filter_words(counts)
     known_words = frozenset().union(*kinds.values())
     for word in words:
         if word not in known_words:
             return f"unknown filter '{word}'{nearest(word, known_words)}"
-    if gate.regression and not protocol.metrics[metric].changes:
+    if gate.regression and not measuring.metrics[metric].changes:
         return f"the change of {metric} between two runs cannot be estimated; gate {metric} itself"
 
     def held(*selected_words: str) -> AbstractSet[str]:
-        return _held(protocol, metric, selected_words, counts)
+        return _held(measuring, metric, selected_words, counts)
 
     if not held():
-        asks = protocol.metrics[metric].asks
+        asks = measuring.metrics[metric].asks
         return f"this run does not measure {metric}" + (f", which needs {asks}" if asks else "")
     matched = held(*words)
     if matched:
@@ -228,7 +228,7 @@ def _problem(gate: Gate, protocol: AnyMeasuring, counts: Sequence[Counts]) -> st
         alike = frozenset().union(*(kind_words for kind_words in kinds.values() if words[0] in kind_words))
         usable = sorted(filter(held, alike)) or sorted(filter(held, known_words))
         advice = f" in this run; these do: {', '.join(usable)}"
-        owners = [name for name in protocol.metrics if _held(protocol, name, words, counts)]
+        owners = [name for name in measuring.metrics if _held(measuring, name, words, counts)]
         if len(owners) == 1:
             advice = f"; it selects those of {owners[0]}"
         return f"filter '{words[0]}' selects no {metric} score{advice}"
@@ -241,10 +241,10 @@ def _problem(gate: Gate, protocol: AnyMeasuring, counts: Sequence[Counts]) -> st
 
 
 def _held(
-    protocol: AnyMeasuring, metric: str, words: Sequence[str], counts: Sequence[Counts]
+    measuring: AnyMeasuring, metric: str, words: Sequence[str], counts: Sequence[Counts]
 ) -> AbstractSet[str]:
     """All words that match the scores these words select; empty if they select none."""
-    scores = protocol.measure(metric, words, counts, CORRECTED)
+    scores = measuring.measure(metric, words, counts, CORRECTED)
     return frozenset[str]().union(*(score.held for score in scores))
 
 
@@ -262,17 +262,17 @@ def cautions(gates: Iterable[Gate], counts: Sequence[Counts]) -> Iterator[str]:
                 meant = f"{score}[{','.join(scope.words)}] {bound}"
                 yield f"gate '{gate.text}' judges {sense.part} answers only ({meant}): {sense.elsewhere}"
             elif scope.beside:
-                places = ", ".join(scope.beside)
+                parts = ", ".join(scope.beside)
                 yield (
-                    f"gate '{gate.text}' is unusual for {places}: {sense.elsewhere}; "
+                    f"gate '{gate.text}' is unusual for {parts}: {sense.elsewhere}; "
                     f"{score}[{sense.part}] {bound} may be meant"
                 )
 
 
 def _scopes(gate: Gate, counts: Sequence[Counts]) -> Iterator[tuple[Sense, Scope]]:
     """What a gate judges of each benchmark in which its metric makes sense only in one part."""
-    for protocol, protocol_counts in by_protocol(counts):
-        metric = protocol.metrics.get(gate.metric)
+    for measuring, benchmark_counts in by_benchmark(counts):
+        metric = measuring.metrics.get(gate.metric)
         sense = None if metric is None else metric.sense(gate.comparison)
         if sense is not None:
-            yield sense, protocol.scope(gate, protocol_counts)
+            yield sense, measuring.scope(gate, benchmark_counts)

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 from pytest_factorfair.domain import Estimator, Gate, Interval, Verdict
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.gates.evidence import Finding, Judged, corrected, examine
+from pytest_factorfair.gates.evidence import Finding, GatedScore, corrected, examine
 from pytest_factorfair.gates.explanation import explained
 from pytest_factorfair.gates.waivers import Waiver, covering
 from pytest_factorfair.protocols import combined
-from pytest_factorfair.protocols.measurement import Counts, Estimation, Former, Place
+from pytest_factorfair.protocols.measurement import BaselineCounts, Counts, Estimation, TopicKey
 from pytest_factorfair.statistics.holm import ALPHA
 
 
@@ -24,7 +24,7 @@ class Terms:
     """The settings that all gates of a run share.
 
     ``alpha`` is the one-sided probability of passing, and of failing, a score exactly at its threshold;
-    ``today`` is the day on which waivers must be in force, ``former`` the baseline of regression gates.
+    ``today`` is the day on which waivers must be in force, ``baseline`` the baseline of regression gates.
     """
 
     estimator: Estimator = "corrected"
@@ -32,7 +32,7 @@ class Terms:
     alpha: float = ALPHA
     waivers: tuple[Waiver, ...] = ()
     today: date = date.min
-    former: Former | None = None
+    baseline: BaselineCounts | None = None
 
     @property
     def estimation(self) -> Estimation:
@@ -43,14 +43,14 @@ COMMON = Terms()
 
 
 class Ruling(NamedTuple):
-    """A verdict, where answers were asked for it, and where more of them may decide it.
+    """A verdict, the topics asked about for it, and those on which more answers may decide it.
 
     ``undecided`` has the factor by which the answers to a topic must grow if bounds need more; else it is 1.
     """
 
     verdict: Verdict
-    places: frozenset[Place]
-    undecided: Mapping[Place, float]
+    topic_keys: frozenset[TopicKey]
+    undecided: Mapping[TopicKey, float]
 
 
 def judge(
@@ -79,10 +79,10 @@ def rule(
     terms: Terms = COMMON,
     explain: bool = True,
 ) -> tuple[Ruling, ...]:
-    """The verdicts with the places they rest on, and unless not ``explain`` with plain sentences."""
+    """The verdicts with the topics they rest on, and unless not ``explain`` with plain sentences."""
     scores = [score for gate in dict.fromkeys(gates) for score in _scores(gate, counts, terms)]
     # A score that no further look adds to has one look, at the whole level.
-    levels = [terms.alpha if score.places else ALPHA for score in scores]
+    levels = [terms.alpha if score.topic_keys else ALPHA for score in scores]
     if incomplete is None:
         findings = corrected([*map(examine, scores, levels)], scores, levels)
     else:
@@ -93,7 +93,7 @@ def rule(
     )
 
 
-def _ruling(score: Judged, verdict: Verdict, finding: Finding, level: float, terms: Terms) -> Ruling:
+def _ruling(score: GatedScore, verdict: Verdict, finding: Finding, level: float, terms: Terms) -> Ruling:
     """The verdict, waived if it failed while its waiver was in force and the score passes the floor.
 
     The floor is judged by the same bounds as the gate: if it is undecided, more answers are asked for.
@@ -101,27 +101,27 @@ def _ruling(score: Judged, verdict: Verdict, finding: Finding, level: float, ter
     undecided = _undecided(score, finding, terms.alpha)
     waiver = covering(terms.waivers, verdict)
     if verdict.judgement != "failed" or waiver is None:
-        return Ruling(verdict, score.places, undecided)
+        return Ruling(verdict, score.topic_keys, undecided)
     if date.fromisoformat(waiver.until) < terms.today:
         verdict = replace(verdict, reason=f"{verdict.reason}; its waiver expired on {waiver.until}")
-        return Ruling(verdict, score.places, undecided)
+        return Ruling(verdict, score.topic_keys, undecided)
     at_floor = replace(score, gate=replace(score.gate, threshold=waiver.floor))
     covered = examine(at_floor, level)
     reach = f"{'down' if score.gate.comparison == '>=' else 'up'} to {waiver.floor:g}"
     if covered.judgement == "passed":
         reason = f"{verdict.reason}; waived until {waiver.until} {reach}: {waiver.reason}"
-        return Ruling(replace(verdict, judgement="waived", reason=reason), score.places, undecided)
+        return Ruling(replace(verdict, judgement="waived", reason=reason), score.topic_keys, undecided)
     lack = "it is beyond that" if covered.judgement == "failed" else "it may be beyond that"
     verdict = replace(verdict, reason=f"{verdict.reason}; its waiver covers it {reach}, and {lack}")
-    return Ruling(verdict, score.places, _undecided(at_floor, covered, terms.alpha))
+    return Ruling(verdict, score.topic_keys, _undecided(at_floor, covered, terms.alpha))
 
 
-def _undecided(score: Judged, finding: Finding, alpha: float) -> Mapping[Place, float]:
+def _undecided(score: GatedScore, finding: Finding, alpha: float) -> Mapping[TopicKey, float]:
     """Where more answers may decide a finding, with the factor by which they must grow."""
     if not finding.curable:
         return {}
-    places = score.places if finding.lack == "queries" else score.undecided(alpha)
-    return {place: finding.growth.get(place, 1.0) for place in places}
+    topic_keys = score.topic_keys if finding.lack == "queries" else score.undecided(alpha)
+    return {key: finding.growth.get(key, 1.0) for key in topic_keys}
 
 
 def check_floors(gates: Iterable[Gate], counts: Sequence[Counts], terms: Terms) -> None:
@@ -144,43 +144,43 @@ def check_floors(gates: Iterable[Gate], counts: Sequence[Counts], terms: Terms) 
             )
 
 
-def _scores(gate: Gate, counts: Sequence[Counts], terms: Terms) -> Iterator[Judged]:
+def _scores(gate: Gate, counts: Sequence[Counts], terms: Terms) -> Iterator[GatedScore]:
     """The scores that a gate covers, or their changes; a single empty one if there are none."""
     measurements = combined.selected(gate, counts, terms.estimation)
     bounded = terms.estimator == "corrected"
-    if not measurements or (gate.regression and terms.former is None):
-        yield Judged(gate, None, gate.filters, bounded=False)
+    if not measurements or (gate.regression and terms.baseline is None):
+        yield GatedScore(gate, None, gate.filters, bounded=False)
         return
     for measurement in measurements:
-        if not gate.regression or terms.former is None:
-            yield Judged(gate, measurement, measurement.words, bounded=bounded)
-        elif (moved := measurement.change_from(terms.former)) is not None:
-            yield Judged(gate, moved, measurement.words, bounded=bounded)
+        if not gate.regression or terms.baseline is None:
+            yield GatedScore(gate, measurement, measurement.words, bounded=bounded)
+        elif (moved := measurement.change_from(terms.baseline)) is not None:
+            yield GatedScore(gate, moved, measurement.words, bounded=bounded)
         else:
-            yield Judged(gate, measurement, measurement.words, bounded=False, unmatched=True)
+            yield GatedScore(gate, measurement, measurement.words, bounded=False, unmatched=True)
 
 
-def _verdict(score: Judged, name: str, finding: Finding, *, explain: bool = True) -> Verdict:
-    span, gate = finding.span, score.gate
+def _verdict(score: GatedScore, name: str, finding: Finding, *, explain: bool = True) -> Verdict:
+    bounds, gate = finding.bounds, score.gate
     metric = f"regression({gate.metric})" if gate.regression else gate.metric
     return Verdict(
         gate=gate.text,
         name=name,
         subject=f"{metric}[{','.join(score.words)}]" if score.words else metric,
         judgement=finding.judgement,
-        value=score.estimate.plugin if span is None else score.shown(span.value),
+        value=score.estimate.plugin if bounds is None else score.shown(bounds.value),
         threshold=gate.threshold,
         n=score.estimate.n,
         reason=finding.reason,
-        low=score.shown(span.low) if span is not None and score.bounded else None,
-        high=score.shown(span.high) if span is not None and score.bounded else None,
+        low=score.shown(bounds.low) if bounds is not None and score.bounded else None,
+        high=score.shown(bounds.high) if bounds is not None and score.bounded else None,
         model="" if score.measurement is None else score.measurement.model,
         explanation=explained(score, finding) if explain else None,
         words=score.words,
     )
 
 
-def _names(scores: Sequence[Judged]) -> list[str]:
+def _names(scores: Sequence[GatedScore]) -> list[str]:
     """Each score's name of the characters [a-z0-9._-]: ``s_e-base-race``.
 
     A name that gates share is followed by the bound, and if they share that too, by a number.

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Sequence
 
 from pytest_factorfair.domain import Gate, ReleaseVerdict, Score, Verdict, listed, plural
 from pytest_factorfair.gates.expression import parse
-from pytest_factorfair.protocols.combined import by_protocol, metrics, selected
+from pytest_factorfair.protocols.combined import by_benchmark, metrics, selected
 from pytest_factorfair.protocols.measurement import Counts, Estimation
 
 
@@ -83,18 +83,18 @@ def unjudged(gates: Iterable[Gate], counts: Sequence[Counts], scores: Iterable[S
     declared, all_metrics = tuple(gates), metrics()
     judged: frozenset[Hashable] = frozenset().union(
         *(
-            measurement.about
+            measurement.covers
             for gate in declared
             if not all_metrics[gate.metric].counts_losses
             for measurement in selected(gate, counts, Estimation())
         )
     )
     contexts: dict[str, dict[str, bool]] = {}
-    for protocol, protocol_counts in by_protocol(counts):
-        for checklist_counts in protocol_counts:
-            for subject, context, attribute in protocol.subjects(checklist_counts):
+    for measuring, benchmark_counts in by_benchmark(counts):
+        for checklist_counts in benchmark_counts:
+            for key, context, attribute in measuring.coverage(checklist_counts):
                 attributes = contexts.setdefault(context, {})
-                attributes[attribute] = attributes.get(attribute, True) and subject in judged
+                attributes[attribute] = attributes.get(attribute, True) and key in judged
     whole = [context for context, covered in contexts.items() if not any(covered.values())]
     parts = [
         f"answers about {attribute} in {context}"

@@ -101,8 +101,8 @@ def _unknown(
             continue
         labels = (*by_name[name].groups, NONE)
         for label, row in rows.items():
-            places = [("tables", name, label), *(("tables", name, label, column) for column in row)]
-            for steps in places:
+            positions = [("tables", name, label), *(("tables", name, label, column) for column in row)]
+            for steps in positions:
                 if steps[-1] not in labels:
                     yield Problem(steps, f"is not a group of {name}{nearest(steps[-1], labels)}")
         for group in by_name[name].groups:

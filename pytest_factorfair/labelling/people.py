@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pytest_factorfair.domain import NO_FACE, UNCLEAR, Attribute, plural
-from pytest_factorfair.labelling.sheet import Labelled
+from pytest_factorfair.labelling.sheet import LabelledFace
 
 TIED = "tied"
 
@@ -30,7 +30,7 @@ class Opinion:
         return sum(label in labels for label in self.majorities)
 
 
-def opinion(faces: Sequence[Labelled], attribute: Attribute) -> Opinion:
+def opinion(faces: Sequence[LabelledFace], attribute: Attribute) -> Opinion:
     """Summarise the annotators' labels of an attribute, which must have columns in the sheet."""
     labels = [face.labels[attribute.name] for face in faces]
     complete = [tuple(label for label in row if label is not None) for row in labels if None not in row]

@@ -13,7 +13,7 @@ from pytest_factorfair.domain import NO_FACE, Answer, Case, CaseKey, Reading, Re
 from pytest_factorfair.domain.answer import from_json, to_json
 from pytest_factorfair.errors import InputError, nearest
 from pytest_factorfair.labelling.people import Opinion
-from pytest_factorfair.labelling.sheet import Labelled, Spot
+from pytest_factorfair.labelling.sheet import LabelledFace, Spot
 from pytest_factorfair.reading import outcomes
 
 SCHEMA = "factorfair.human/1"
@@ -100,13 +100,13 @@ def read_key(path: Path) -> Key:
         raise InputError(f"{path}: the key is damaged: {type(error).__name__}: {error}") from None
 
 
-def aligned(key: Key, faces: Sequence[Labelled], sheet: Path) -> tuple[Labelled, ...]:
+def aligned(key: Key, faces: Sequence[LabelledFace], sheet: Path) -> tuple[LabelledFace, ...]:
     """Sort the rows of a sheet in the order of the key.
 
     Raises:
         InputError: the rows are not those of the sample; names the picture.
     """
-    rows: dict[Spot, Labelled] = {}
+    rows: dict[Spot, LabelledFace] = {}
     spots = dict.fromkeys(key.spots)
     for face in faces:
         spot = Spot(face.spot.picture, face.spot.face)

@@ -24,7 +24,7 @@ Find = Callable[[Iterable[bytes]], Iterable[Detection]]
 Study = Literal["detector", "scores"]
 """The purpose of the labels: a detector's errors, or the scores of a benchmark."""
 
-Stratum = TypeVar("Stratum", bound=Hashable)
+StratumT = TypeVar("StratumT", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +123,10 @@ def _spots(folder: Path, drawn: Mapping[str, Candidate], find: Find | None) -> I
 
 
 def draw_prompts(cases: Sequence[Case], share: float, *, seed: int) -> tuple[Case, ...]:
-    """Draw a share of the cases, stratified by the first two words of their place; the order is kept."""
+    """Draw a share of the cases, stratified by the first two steps of their path; the order is kept."""
     strata: dict[tuple[str, ...], list[Case]] = {}
     for case in cases:
-        strata.setdefault(case.place[:2], []).append(case)
+        strata.setdefault(case.path[:2], []).append(case)
     drawn: set[str] = set()
     for stratum, size in quotas({name: len(members) for name, members in strata.items()}, share).items():
         chance = Random(f"{seed} {' '.join(stratum)}")  # noqa: S311 - a reproducible draw
@@ -134,7 +134,7 @@ def draw_prompts(cases: Sequence[Case], share: float, *, seed: int) -> tuple[Cas
     return tuple(case for case in cases if case.id in drawn)
 
 
-def quotas(sizes: Mapping[Stratum, int], share: float) -> dict[Stratum, int]:
+def quotas(sizes: Mapping[StratumT, int], share: float) -> dict[StratumT, int]:
     """How many cases of each stratum to draw: in total the share of all cases, by largest remainders.
 
     Every stratum contributes at least one.

@@ -42,7 +42,7 @@ class Spot:
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
+class LabelledFace:
     """A face with the label of every annotator, by attribute; None for an empty cell."""
 
     spot: Spot
@@ -75,7 +75,7 @@ def _safe(cell: str) -> str:
     return f"'{cell}" if cell.startswith(_FORMULA) else cell
 
 
-def read(path: Path, attributes: Sequence[Attribute]) -> tuple[Labelled, ...]:
+def read(path: Path, attributes: Sequence[Attribute]) -> tuple[LabelledFace, ...]:
     """Read a filled-in sheet, separated by commas or semicolons as spreadsheets save it.
 
     Raises:
@@ -137,7 +137,7 @@ def _columns(path: Path, headings: Sequence[str], attributes: Sequence[Attribute
     return columns
 
 
-def _row(where: str, cells: Mapping[str, str], columns: Mapping[str, Attribute]) -> Labelled:
+def _row(where: str, cells: Mapping[str, str], columns: Mapping[str, Attribute]) -> LabelledFace:
     labels: dict[str, tuple[str | None, ...]] = {}
     for heading, attribute in columns.items():
         label = _label(f"{where}: {heading.partition(':')[0]}", cells.get(heading, ""), attribute)
@@ -156,7 +156,7 @@ def _row(where: str, cells: Mapping[str, str], columns: Mapping[str, Attribute])
         box = x, y, width, height
         if not (width > 0 and height > 0 and all(map(isfinite, box))):
             raise InputError(f"{where}: box: expected a width and height above 0, got '{cell}'")
-    return Labelled(Spot(picture, int(face), box), labels)
+    return LabelledFace(Spot(picture, int(face), box), labels)
 
 
 def _label(where: str, cell: str, attribute: Attribute) -> str | None:

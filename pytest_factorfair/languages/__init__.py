@@ -34,7 +34,7 @@ class Article:
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """The words that a protocol puts into prompts.
+    """The words that a benchmark puts into prompts.
 
     ``likely`` is the wording with which a scenario asks for each direction. ``people`` has the placeholder
     ``{number}``, ``definition`` has ``{text}``, ``option`` has ``{letter}`` and ``{text}``. A fact's options

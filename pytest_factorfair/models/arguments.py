@@ -1,7 +1,7 @@
 """Model arguments (``KEY=VALUE``): each provider declares its own as one pydantic model.
 
 Values are parsed as JSON (``0.7``, ``true``, ``["a"]``) and fall back to the string as typed; text arguments
-always keep the string. A field annotated with ``PassedOn`` collects ``FIELD.KEY=VALUE``, which goes to the
+always keep the string. A field annotated with ``PassThrough`` collects ``FIELD.KEY=VALUE``, which goes to the
 service or library unchecked. Every other unknown key is an error, and so is a key that would hold a secret.
 """
 
@@ -27,7 +27,7 @@ SECRETS = ("api_key", "apikey", "token", "authorization", "password", "secret")
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class AcceptedValues:
     """The values that a field accepts, in ``words`` that complete the message "must be ...".
 
     The text of a ``verbatim`` field is not parsed as JSON.
@@ -38,7 +38,7 @@ class Expected:
 
 
 @dataclass(frozen=True, slots=True)
-class PassedOn:
+class PassThrough:
     """Marks a field that collects ``FIELD.KEY=VALUE``; the run sets the keys in ``taken`` itself.
 
     With ``same_names``, a key that is also an argument of the provider must be given as that argument.
@@ -49,13 +49,15 @@ class PassedOn:
 
 
 Number = int | float  # int first: pydantic must not turn 0 into 0.0, which would be another identity
-Temperature = Annotated[Number, Field(ge=0, le=100), Expected("a number from 0 to 100")]
-Share = Annotated[Number, Field(gt=0, le=1), Expected("a number above 0 and at most 1")]
-Seconds = Annotated[Number, Field(gt=0, le=86400), Expected("a number of seconds, above 0 and at most 86400")]
-Count = Annotated[int, Field(ge=1), Expected("a whole number of at least 1")]
-Flag = Annotated[bool, Expected("true or false")]
-Text = Annotated[str, Field(pattern=r"\S"), Expected("a text", verbatim=True)]
-PictureFormat = Annotated[Literal["png", "webp", "jpeg"], Expected("png, webp or jpeg", verbatim=True)]
+Temperature = Annotated[Number, Field(ge=0, le=100), AcceptedValues("a number from 0 to 100")]
+Share = Annotated[Number, Field(gt=0, le=1), AcceptedValues("a number above 0 and at most 1")]
+Seconds = Annotated[
+    Number, Field(gt=0, le=86400), AcceptedValues("a number of seconds, above 0 and at most 86400")
+]
+Count = Annotated[int, Field(ge=1), AcceptedValues("a whole number of at least 1")]
+Flag = Annotated[bool, AcceptedValues("true or false")]
+Text = Annotated[str, Field(pattern=r"\S"), AcceptedValues("a text", verbatim=True)]
+PictureFormat = Annotated[Literal["png", "webp", "jpeg"], AcceptedValues("png, webp or jpeg", verbatim=True)]
 
 
 class Arguments(BaseModel):
@@ -67,16 +69,16 @@ class Arguments(BaseModel):
         return concealed(super().__repr__())
 
 
-A = TypeVar("A", bound=Arguments)
+ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
 
 
 def read(
     spec: ModelSpec,
-    table: type[A],
+    table: type[ArgumentsT],
     *,
     preset: Mapping[str, object] | None = None,
     taken: frozenset[str] = frozenset(),
-) -> A:
+) -> ArgumentsT:
     """Parse and validate the arguments of a spec as the provider's table of arguments.
 
     Arguments of the spec take precedence over ``preset``, and ``preset`` over the table's defaults.
@@ -89,7 +91,7 @@ def read(
         name: marker
         for name, field in table.model_fields.items()
         for marker in field.metadata
-        if isinstance(marker, PassedOn)
+        if isinstance(marker, PassThrough)
     }
     fields = table.model_fields.keys() - passed_on
     defaults = {key: value for key, value in spec.defaults.items() if key in fields}
@@ -140,11 +142,11 @@ def wrong_fields(table: type[Arguments], values: Mapping[str, object]) -> Iterat
         yield from (name for name in values if name in wrong)
 
 
-def expected(table: type[Arguments], name: str) -> Expected:
+def expected(table: type[Arguments], name: str) -> AcceptedValues:
     """The values that a field accepts."""
     field = table.model_fields[name]
     optional = [mark for part in get_args(field.annotation) for mark in getattr(part, "__metadata__", ())]
-    return next(mark for mark in (*field.metadata, *optional) if isinstance(mark, Expected))
+    return next(mark for mark in (*field.metadata, *optional) if isinstance(mark, AcceptedValues))
 
 
 def json_lines(content: str, path: Path, form: str) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -134,7 +134,7 @@ def _check_index(index: Path, where: str, kind: str) -> None:
         raise InputError(f"{index}: cannot be read as JSON: {error}") from None
 
 
-class Pretrained:
+class CheckpointFiles:
     """The files of a checkpoint, in a folder or on the hub, as transformers reads them."""
 
     def __init__(

@@ -34,7 +34,7 @@ class Replicas:
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class ClusterTimeouts:
     """Time-outs (in seconds) and failure counts for monitoring a cluster.
 
     A TCP connection may take ``connect``. A replica is pinged every ``ping``, and given up after ``silence``
@@ -55,7 +55,7 @@ class Pace:
     patience: float = 600.0
 
 
-PACE = Pace()
+TIMEOUTS = ClusterTimeouts()
 
 
 class Cluster:
@@ -69,8 +69,8 @@ class Cluster:
     def __init__(self, address: str) -> None:
         if not find_spec("ray"):
             raise MissingExtraError("--factorfair-executor=ray", "ray")
-        self.place = f"--factorfair-executor=ray{address and ':'}{address}"
-        self.pace = PACE
+        self.name = f"--factorfair-executor=ray{address and ':'}{address}"
+        self.timeouts = TIMEOUTS
         self.is_gone = False
         self.gpus: tuple[float, ...] = ()  # of each node
         self.named = address or os.environ.get("RAY_ADDRESS", "")
@@ -83,7 +83,7 @@ class Cluster:
     @property
     def lost(self) -> str:
         """The error message for a cluster whose head is gone."""
-        return f"{self.place}: the head of the cluster is gone; answers so far are kept"
+        return f"{self.name}: the head of the cluster is gone; answers so far are kept"
 
     def connect(self) -> Any:
         """The module ``ray``, connected to the cluster. The first call may take seconds.
@@ -103,7 +103,7 @@ class Cluster:
                 try:
                     self._ray = joined.result()
                 except Exception as error:
-                    raise InputError(f"{self.place}: {_reason(error)}") from error
+                    raise InputError(f"{self.name}: {_reason(error)}") from error
         return self._ray
 
     def room(self, gpus: float) -> int:
@@ -134,8 +134,8 @@ class Cluster:
             return
         joined.set_result(ray)
         misses = 0
-        while misses < self.pace.misses:
-            if self._closed.wait(self.pace.look):
+        while misses < self.timeouts.misses:
+            if self._closed.wait(self.timeouts.look):
                 return
             misses = 0 if self._answers(head) else misses + 1
         self.is_gone = True
@@ -169,7 +169,7 @@ class Cluster:
     def _answers(self, address: str) -> bool:
         host, _, port = address.rpartition(":")
         try:
-            socket.create_connection((host.strip("[]"), int(port)), self.pace.connect).close()
+            socket.create_connection((host.strip("[]"), int(port)), self.timeouts.connect).close()
         except OSError:
             return False
         return True

@@ -25,10 +25,10 @@ from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.errors import InputError, RetryableModelError, nearest
 from pytest_factorfair.models import arguments, checkpoint
 from pytest_factorfair.models.arguments import (
+    AcceptedValues,
     Count,
-    Expected,
     Flag,
-    PassedOn,
+    PassThrough,
     PictureFormat,
     Temperature,
     Text,
@@ -110,24 +110,25 @@ class PictureArguments(LocalArguments):
     steps: Count | None = None
     guidance: Temperature | None = None
     size: (
-        Annotated[str, Field(pattern=r"^[1-9]\d*x[1-9]\d*$"), Expected("WIDTHxHEIGHT", verbatim=True)] | None
+        Annotated[str, Field(pattern=r"^[1-9]\d*x[1-9]\d*$"), AcceptedValues("WIDTHxHEIGHT", verbatim=True)]
+        | None
     ) = None
     scheduler: Annotated[
         str,
         Field(pattern=f"^(?:{'|'.join(_SCHEDULER_NAMES)})$"),
-        Expected(", ".join(_SCHEDULER_NAMES), verbatim=True),
+        AcceptedValues(", ".join(_SCHEDULER_NAMES), verbatim=True),
     ] = OWN
     preset: Text | None = None
     batch: Count = 4
     offload: Annotated[
         str,
         Field(pattern="^(?:none|model|sequential)$"),
-        Expected("none, model or sequential", verbatim=True),
+        AcceptedValues("none, model or sequential", verbatim=True),
     ] = "none"
     compile: Flag = False
     format: PictureFormat = "png"
     download: Flag = False
-    call: Annotated[dict[str, object], PassedOn(_TAKEN)] = Field(default_factory=dict)
+    call: Annotated[dict[str, object], PassThrough(_TAKEN)] = Field(default_factory=dict)
 
     @property
     def whole_call(self) -> Mapping[str, Any]:

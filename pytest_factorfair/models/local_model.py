@@ -19,29 +19,29 @@ from pydantic import Field
 
 from pytest_factorfair.domain import AnswerMode, Request, Response
 from pytest_factorfair.errors import FatalModelError, ModelError, RejectedRequestError
-from pytest_factorfair.models.arguments import Arguments, Count, Expected, Text
+from pytest_factorfair.models.arguments import AcceptedValues, Arguments, Count, Text
 from pytest_factorfair.models.prices import FREE
 from pytest_factorfair.redaction import fit, identified
 
 # torch is imported by name when used: importing takes seconds, and it may not be installed.
 
-P = TypeVar("P")
+PreparedT = TypeVar("PreparedT")
 Waiting = tuple[Request, "asyncio.Future[Response]"]
 
 Device = Annotated[
     str,
     Field(pattern=r"^(?:auto|cpu|mps|xpu|cuda(?::\d+)?)$"),
-    Expected("auto, cpu, mps, xpu, cuda or cuda:NUMBER", verbatim=True),
+    AcceptedValues("auto, cpu, mps, xpu, cuda or cuda:NUMBER", verbatim=True),
 ]
 Dtype = Annotated[
     str,
     Field(pattern="^(?:auto|float32|float16|bfloat16)$"),
-    Expected("auto, float32, float16 or bfloat16", verbatim=True),
+    AcceptedValues("auto, float32, float16 or bfloat16", verbatim=True),
 ]
 DeviceMap = Annotated[
     str,
     Field(pattern="^(?:auto|balanced|balanced_low_0|sequential)$"),
-    Expected("auto, balanced, balanced_low_0 or sequential", verbatim=True),
+    AcceptedValues("auto, balanced, balanced_low_0 or sequential", verbatim=True),
 ]
 
 
@@ -154,7 +154,7 @@ def _settle(waiting: asyncio.Future[Response], outcome: Response | BaseException
         waiting.set_exception(outcome)
 
 
-class Generator(ABC, Generic[P]):
+class Generator(ABC, Generic[PreparedT]):
     """A model that is loaded and generates batches.
 
     ``batch`` is reduced until a batch fits into memory; setting ``closing`` ends the current one.
@@ -180,11 +180,11 @@ class Generator(ABC, Generic[P]):
         """Load the model onto its device."""
 
     @abstractmethod
-    def prepared(self, request: Request) -> P | ModelError:
+    def prepared(self, request: Request) -> PreparedT | ModelError:
         """Convert a request to the model's input; an error is returned, and concerns this request only."""
 
     @abstractmethod
-    def generate(self, batch: list[P]) -> Sequence[Response | ModelError]:
+    def generate(self, batch: list[PreparedT]) -> Sequence[Response | ModelError]:
         """Generate the outcomes of a batch, in the order of its requests."""
 
     def __call__(self, requests: Sequence[Request]) -> list[Response | ModelError]:
@@ -193,7 +193,7 @@ class Generator(ABC, Generic[P]):
         outcomes = iter(self._outcomes([entry for entry in entries if not isinstance(entry, ModelError)]))
         return [entry if isinstance(entry, ModelError) else next(outcomes) for entry in entries]
 
-    def _outcomes(self, batch: list[P]) -> list[Response | ModelError]:
+    def _outcomes(self, batch: list[PreparedT]) -> list[Response | ModelError]:
         """Run the batch; if it fails, run its halves, to save memory or to isolate the bad request."""
         if not batch:
             return []

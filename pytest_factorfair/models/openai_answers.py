@@ -17,7 +17,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from pytest_factorfair.domain import BEGUN, Option, Query, Request, Response, letter_of, utf8
-from pytest_factorfair.models.arguments import Count, Expected, Number
+from pytest_factorfair.models.arguments import AcceptedValues, Count, Number
 from pytest_factorfair.models.openai_chat import ChatFormat
 from pytest_factorfair.models.openai_format import Parameters
 from pytest_factorfair.models.spec import ModelSpec
@@ -50,7 +50,7 @@ class UnfitModelError(Exception):
 
 
 One = Annotated[
-    Number, Field(ge=1, le=1), Expected("1, or left out, with --factorfair-answers=probabilities")
+    Number, Field(ge=1, le=1), AcceptedValues("1, or left out, with --factorfair-answers=probabilities")
 ]
 
 
@@ -98,7 +98,7 @@ def ways(spec: ModelSpec, *, openai: bool) -> tuple[Way, ...]:
     scored = spec.answers == "probabilities"
     if openai:
         return (Schema(scored=scored),)
-    begun = (Begun(),) if scored else ()
+    begun = (Prefill(),) if scored else ()
     return (*begun, Schema(scored=scored), Schema(scored=scored, nested=False))
 
 
@@ -176,7 +176,7 @@ class Schema(Way):
         return f"it ignores {self.parameter}: it replied '{fit(text)}' where its schema allows a letter"
 
 
-class Begun(Way):
+class Prefill(Way):
     """A prefilled assistant turn that the model continues, so that the next token is the letter."""
 
     parameter = "continue_final_message"

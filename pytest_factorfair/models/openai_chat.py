@@ -13,7 +13,7 @@ from pydantic import Field
 
 from pytest_factorfair.domain import Modality, Request, Response, utf8
 from pytest_factorfair.domain.exchange import Finish
-from pytest_factorfair.models.arguments import Count, PassedOn, Seconds, Share, Temperature, Text
+from pytest_factorfair.models.arguments import Count, PassThrough, Seconds, Share, Temperature, Text
 from pytest_factorfair.models.openai_errors import Complaint, MalformedReplyError
 from pytest_factorfair.models.openai_format import Fetch, Format, Parameters, tokens
 
@@ -43,7 +43,7 @@ class ChatFormat(Format):
     system: Text | None = None
     timeout: Seconds = 120
     body: Annotated[
-        dict[str, object], PassedOn(frozenset({"messages", "model", "stream", "n"}), same_names=True)
+        dict[str, object], PassThrough(frozenset({"messages", "model", "stream", "n"}), same_names=True)
     ] = Field(default_factory=dict)
 
     modality: ClassVar[Modality] = "text"

@@ -17,7 +17,7 @@ from pydantic import Field
 
 from pytest_factorfair.domain import Modality, Request, Response, utf8
 from pytest_factorfair.errors import PictureError
-from pytest_factorfair.models.arguments import Expected, PassedOn, PictureFormat, Seconds, Text
+from pytest_factorfair.models.arguments import AcceptedValues, PassThrough, PictureFormat, Seconds, Text
 from pytest_factorfair.models.openai_errors import Complaint, MalformedReplyError
 from pytest_factorfair.models.openai_format import Fetch, Format, Parameters, tokens
 
@@ -26,7 +26,9 @@ OUTPUT_FORMAT = "output_format"
 UNSEEDED = "unseeded: no seed was sent to the service, so its pictures cannot be reproduced"
 REWRITTEN = "the service rewrote the prompt: the rewritten prompt is stored with each picture"
 
-Size = Annotated[str, Field(pattern=r"^(?:\d+x\d+|auto)$"), Expected("WIDTHxHEIGHT or auto", verbatim=True)]
+Size = Annotated[
+    str, Field(pattern=r"^(?:\d+x\d+|auto)$"), AcceptedValues("WIDTHxHEIGHT or auto", verbatim=True)
+]
 
 
 class ImageFormat(Format):
@@ -39,7 +41,7 @@ class ImageFormat(Format):
     timeout: Seconds = 600
     body: Annotated[
         dict[str, object],
-        PassedOn(
+        PassThrough(
             frozenset({"prompt", "model", "n", "stream", RESPONSE_FORMAT, OUTPUT_FORMAT}), same_names=True
         ),
     ] = Field(default_factory=dict)

@@ -105,14 +105,14 @@ def _digest(pictures: Mapping[Key, Path]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Album:
-    """Pictures by prompt and repeat; ``places`` are the folders in which a prompt's pictures are expected."""
+    """Pictures by prompt and repeat; ``folders`` are those in which a prompt's pictures are expected."""
 
     pictures: Mapping[Key, Path]
-    places: Mapping[str, Path]
+    folders: Mapping[str, Path]
 
     def lacks(self, request: Request) -> str:
         """Explain why a request has no picture."""
-        folder = self.places.get(request.prompt)
+        folder = self.folders.get(request.prompt)
         if folder is None:
             return "no picture is named for this prompt"
         number = sum(prompt == request.prompt for prompt, _ in self.pictures)
@@ -136,17 +136,17 @@ def by_case(folder: Path, checklists: tuple[Checklist, ...]) -> Album:
             by_id[case.id] = (checklist, case)
     paths_by_case = _held(folder, by_id)
     pictures: dict[Key, Path] = {}
-    places: dict[str, Path] = {}
+    folders: dict[str, Path] = {}
     for id_, (checklist, case) in by_id.items():
         paths = paths_by_case.get(id_, [])
         samples = max(1, len(paths))
         for verbatim in (False, True):
             sampling = replace(_sampling(samples), verbatim=verbatim)
             for number, query in enumerate(queries(checklist, replace(case, samples=samples), sampling)):
-                places.setdefault(query.prompt, folder / id_)
+                folders.setdefault(query.prompt, folder / id_)
                 if number < len(paths):
                     pictures.setdefault((query.prompt, query.repeat), paths[number])
-    return Album(pictures, places)
+    return Album(pictures, folders)
 
 
 def listed(manifest: Path) -> Album:

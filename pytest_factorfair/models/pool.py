@@ -39,7 +39,7 @@ UNFIT = Cause("unknown", "replica unfit")
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class ReplicaSpec:
     """What a replica must build: the object's name, how to build it, and the identity it must have."""
 
     name: str
@@ -50,7 +50,7 @@ class Order:
 
 
 class Replica:
-    """A copy of an object in an actor process; ``pickled`` is an ``Order``. Subclasses add ``ask(request)``.
+    """A copy of an object in an actor process; ``pickled`` is its spec. Subclasses add ``ask(request)``.
 
     ``copy`` is the object that was built, or None; ``problem`` then says why it could not be built.
     """
@@ -61,14 +61,14 @@ class Replica:
         try:
             import pickle
 
-            order: Order = pickle.loads(pickled)  # noqa: S301  # from the controlling process
+            spec: ReplicaSpec = pickle.loads(pickled)  # noqa: S301  # from the controlling process
             installed = {"pytest-factorfair": version("pytest-factorfair")}
-            different = mismatches({"pytest-factorfair": order.release}, installed)
+            different = mismatches({"pytest-factorfair": spec.release}, installed)
             if not different:
-                if Path(order.folder).is_dir():
-                    os.chdir(order.folder)
-                self.copy = order.build()
-                different = mismatches(order.identity, self.copy.identity)
+                if Path(spec.folder).is_dir():
+                    os.chdir(spec.folder)
+                self.copy = spec.build()
+                different = mismatches(spec.identity, self.copy.identity)
             if different:
                 self.copy = None
                 self.problem = f"has another identity: {'; '.join(different)}"
@@ -87,7 +87,7 @@ class Replica:
 
 
 @dataclass(eq=False, slots=True)
-class Slot:
+class ReplicaState:
     """The state of a replica in the controlling process.
 
     ``busy`` is its number of current requests; while it is ``reserved`` it gets no further ones. ``gone`` is
@@ -103,7 +103,7 @@ class Slot:
 
 
 class Pool(Generic[T]):
-    """Distributes requests over the replicas of an order: the least busy one gets the next request.
+    """Distributes requests over the replicas of an object: the least busy one gets the next request.
 
     ``kind`` is the class of the replicas, ``per_replica`` the number of requests that one takes at a time.
     All methods except ``connect`` are called in one event loop. ``T`` is the type of a replica's answer; a
@@ -111,18 +111,24 @@ class Pool(Generic[T]):
     """
 
     def __init__(
-        self, kind: type[Replica], order: Order, cluster: Cluster, replicas: Replicas, *, per_replica: int
+        self,
+        kind: type[Replica],
+        spec: ReplicaSpec,
+        cluster: Cluster,
+        replicas: Replicas,
+        *,
+        per_replica: int,
     ) -> None:
         self._kind = kind
-        self._order = order
+        self._spec = spec
         self._cluster = cluster
         self._replicas = replicas
         self._count = replicas.count
         self._per_replica = per_replica
-        self._pace = cluster.pace
+        self._timeouts = cluster.timeouts
         self._room = 0
         self._ray: Any = None
-        self._slots: list[Slot] = []
+        self._slots: list[ReplicaState] = []
         self._losses: dict[object, int] = {}
         self._starting: asyncio.Task[None] | None = None
         self._keepers: list[asyncio.Task[None]] = []
@@ -149,7 +155,7 @@ class Pool(Generic[T]):
         # Not an error for a cluster that the user named: it may start nodes on demand.
         if not room and (self._count is None or not self._cluster.named):
             raise InputError(
-                f"{self._cluster.place}: no node has {gpus:g} GPUs for a replica (the cluster has "
+                f"{self._cluster.name}: no node has {gpus:g} GPUs for a replica (the cluster has "
                 f"{sum(self._cluster.gpus):g}): add gpus=0 to --factorfair-replicas to use none"
             )
         self._count = self._count or room
@@ -163,7 +169,7 @@ class Pool(Generic[T]):
             return None
         needed, available = f"{self._replicas.gpus:g}", f"{sum(self._cluster.gpus):g}"
         return (
-            f"{self._order.name}: {placed} of {plural(self._count, 'replica')} found room (each needs "
+            f"{self._spec.name}: {placed} of {plural(self._count, 'replica')} found room (each needs "
             f"{needed} GPUs, and the cluster began with {available}); the others start when a node joins"
         )
 
@@ -178,7 +184,7 @@ class Pool(Generic[T]):
         if self._starting is None:
             self._starting = asyncio.ensure_future(self._start())
         await asyncio.shield(self._starting)
-        if self._losses.get(request, 0) < self._pace.suspect:
+        if self._losses.get(request, 0) < self._timeouts.suspect:
             slot = await self._free()
             try:
                 return await self._asked(slot, request)
@@ -228,23 +234,23 @@ class Pool(Generic[T]):
             max_concurrency=2 * self._per_replica + 1,
             scheduling_strategy="SPREAD",
         )
-        order = self._ray.cloudpickle.dumps(self._order)
+        spec = self._ray.cloudpickle.dumps(self._spec)
         self._without = loop.time()
-        self._slots = [Slot(kind.remote(order)) for _ in range(self._count or 1)]
+        self._slots = [ReplicaState(kind.remote(spec)) for _ in range(self._count or 1)]
         self._keepers = [asyncio.ensure_future(self._keep(slot)) for slot in self._slots]
 
         def kept(task: asyncio.Task[None]) -> None:
             """End the run if the task that monitors a replica fails, as its death would go unnoticed."""
             if not task.cancelled() and (error := task.exception()) is not None:
-                self._fail(FatalModelError(fit(f"{self._order.name}: {type(error).__name__}: {error}")))
+                self._fail(FatalModelError(fit(f"{self._spec.name}: {type(error).__name__}: {error}")))
 
         for task in self._keepers:
             task.add_done_callback(kept)
 
     # Routing
 
-    async def _free(self) -> Slot:
-        """Wait for a live replica with a free place, and take a place in the least busy one.
+    async def _free(self) -> ReplicaState:
+        """Wait for a live replica with a free slot, and take a slot of the least busy one.
 
         Raises:
             FatalModelError: there will be no replica.
@@ -258,7 +264,7 @@ class Pool(Generic[T]):
             await self._change.wait()
         raise self._failure.with_traceback(None)
 
-    async def _asked(self, slot: Slot, request: object) -> T:
+    async def _asked(self, slot: ReplicaState, request: object) -> T:
         """Ask one replica; an answer that arrives after the replica was given up is dropped."""
         gone = slot.gone
         assert gone is not None  # noqa: S101  # _free only returns live replicas
@@ -293,20 +299,22 @@ class Pool(Generic[T]):
         result: T = outcome
         return result
 
-    def _lost(self, slot: Slot, gone: asyncio.Future[None], request: object, reason: str) -> ModelError:
+    def _lost(
+        self, slot: ReplicaState, gone: asyncio.Future[None], request: object, reason: str
+    ) -> ModelError:
         """The error for a request whose replica was lost: retry at once, but only a few times."""
         if self._failure is not None:
             return self._failure
         if slot.gone is gone:
             self._give_up(slot, reason)
         losses = self._losses[request] = self._losses.get(request, 0) + 1
-        if losses < self._pace.attempts:
+        if losses < self._timeouts.attempts:
             return RetryableModelError(f"a replica on {slot.where} was lost: {reason}", at_once=True)
         del self._losses[request]
         line = f"given up after {losses} attempts: each lost its replica, the last on {slot.where} ({reason})"
         return RejectedRequestError(line, cause=LOST)
 
-    def _release(self, slot: Slot) -> None:
+    def _release(self, slot: ReplicaState) -> None:
         slot.busy -= 1
         self._changed()
 
@@ -317,15 +325,15 @@ class Pool(Generic[T]):
 
     # Monitoring
 
-    async def _keep(self, slot: Slot) -> None:
+    async def _keep(self, slot: ReplicaState) -> None:
         """Monitor a replica, and use it while it answers pings. Ray restarts it, maybe on another node."""
-        pace, loop = self._pace, asyncio.get_running_loop()
-        while self._failure is None and slot.deaths < pace.deaths:
+        timeouts, loop = self._timeouts, asyncio.get_running_loop()
+        while self._failure is None and slot.deaths < timeouts.deaths:
             answer = _awaited(slot.actor.ready.remote())
-            await asyncio.wait({answer}, timeout=pace.silence)
+            await asyncio.wait({answer}, timeout=timeouts.silence)
             if not answer.done():
                 self._give_up(slot, "it is silent")
-                await asyncio.wait({answer}, timeout=3 * pace.silence)
+                await asyncio.wait({answer}, timeout=3 * timeouts.silence)
             if answer.done() and answer.exception() is None:
                 where, problem = answer.result()
                 if problem:
@@ -334,21 +342,21 @@ class Pool(Generic[T]):
                 if slot.gone is None:
                     slot.where, slot.gone = where, loop.create_future()
                     self._changed()
-                await asyncio.sleep(pace.ping)
+                await asyncio.sleep(timeouts.ping)
             elif answer.done():
                 self._give_up(slot, type(answer.exception()).__name__)
-                await asyncio.sleep(min(0.2, pace.ping))
+                await asyncio.sleep(min(0.2, timeouts.ping))
             if any(replica.gone for replica in self._slots):
                 self._without = loop.time()
-            elif loop.time() - self._without > pace.patience:
+            elif loop.time() - self._without > timeouts.patience:
                 needed = "none could be started"
                 if self._replicas.gpus:
                     available = sum(self._cluster.gpus)
                     needed = f"each needs {self._replicas.gpus:g} GPUs, and the cluster had {available:g}"
-                line = f"{self._order.name}: no replica for {pace.patience:g} s: {needed}"
+                line = f"{self._spec.name}: no replica for {timeouts.patience:g} s: {needed}"
                 self._fail(FatalModelError(f"{line}; answers so far are kept"))
 
-    def _give_up(self, slot: Slot, reason: str) -> None:
+    def _give_up(self, slot: ReplicaState, reason: str) -> None:
         """Mark a replica as dead. A reserved one is not counted: its request is to blame for the death."""
         if slot.gone is None:
             return
@@ -356,12 +364,12 @@ class Pool(Generic[T]):
         slot.gone = None
         slot.deaths += not slot.reserved
         self._changed()
-        if all(replica.deaths >= self._pace.deaths for replica in self._slots):
-            line = f"every replica was lost {self._pace.deaths} times in a row"
-            self._fail(FatalModelError(f"{self._order.name}: {line}, the last on {slot.where}: {reason}"))
+        if all(replica.deaths >= self._timeouts.deaths for replica in self._slots):
+            line = f"every replica was lost {self._timeouts.deaths} times in a row"
+            self._fail(FatalModelError(f"{self._spec.name}: {line}, the last on {slot.where}: {reason}"))
 
     def _unfit(self, where: str, problem: str) -> FatalModelError:
-        return FatalModelError(f"{self._order.name}: the replica on {where} {problem}", cause=UNFIT)
+        return FatalModelError(f"{self._spec.name}: the replica on {where} {problem}", cause=UNFIT)
 
     def _fail(self, error: FatalModelError) -> None:
         """Fail all current and later requests."""

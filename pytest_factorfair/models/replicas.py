@@ -12,7 +12,7 @@ from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.errors import Cause, InputError, ModelError, PictureError, RejectedRequestError
 from pytest_factorfair.models import prices
 from pytest_factorfair.models.cluster import Cluster, Replicas
-from pytest_factorfair.models.pool import Order, Pool, Replica
+from pytest_factorfair.models.pool import Pool, Replica, ReplicaSpec
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.store.bucket import shared
 from pytest_factorfair.store.pictures import Picture, kept
@@ -76,12 +76,12 @@ class PictureKeeper:
 class ReplicatedModel(Pool[Response]):
     """A model in replicas; the engine repeats requests whose replica was lost."""
 
-    def __init__(self, local: Model, order: Order, cluster: Cluster, replicas: Replicas) -> None:
-        super().__init__(ModelReplica, order, cluster, replicas, per_replica=local.parallel or PARALLEL)
+    def __init__(self, local: Model, spec: ReplicaSpec, cluster: Cluster, replicas: Replicas) -> None:
+        super().__init__(ModelReplica, spec, cluster, replicas, per_replica=local.parallel or PARALLEL)
         self.identity = local.identity
         self.endpoint = local.endpoint
         self.price = prices.of(local)
 
     def keep_pictures(self, storage: str, mark: str) -> None:
         """Let replicas store pictures in the storage with this mark; call before the first request."""
-        self._order = replace(self._order, build=partial(PictureKeeper, self._order.build, storage, mark))
+        self._spec = replace(self._spec, build=partial(PictureKeeper, self._spec.build, storage, mark))

@@ -36,7 +36,7 @@ from pytest_factorfair.errors import (
     RetryableModelError,
 )
 from pytest_factorfair.models import arguments, checkpoint
-from pytest_factorfair.models.arguments import SAMPLING, Count, PassedOn, Share, Temperature, Text
+from pytest_factorfair.models.arguments import SAMPLING, Count, PassThrough, Share, Temperature, Text
 from pytest_factorfair.models.local_model import (
     DeviceMap,
     Generator,
@@ -77,8 +77,8 @@ class TextArguments(LocalArguments):
     system: Text | None = None
     batch: Count = 16
     device_map: DeviceMap | None = None
-    generate: Annotated[dict[str, object], PassedOn(_TAKEN)] = Field(default_factory=dict)
-    template: Annotated[dict[str, object], PassedOn()] = Field(default_factory=dict)
+    generate: Annotated[dict[str, object], PassThrough(_TAKEN)] = Field(default_factory=dict)
+    template: Annotated[dict[str, object], PassThrough()] = Field(default_factory=dict)
 
 
 def build(spec: ModelSpec) -> Model:
@@ -159,9 +159,9 @@ class TextGenerator(Generator[TokenizedPrompt]):
 
     def load(self) -> None:
         asked, path = self._asked, self._path
-        files = checkpoint.Pretrained(self._source, asked, asked.device_map, is_local=path is not None)
+        files = checkpoint.CheckpointFiles(self._source, asked, asked.device_map, is_local=path is not None)
         if path and path.suffix == checkpoint.GGUF:
-            files = checkpoint.Pretrained(
+            files = checkpoint.CheckpointFiles(
                 str(path.parent), asked, asked.device_map, is_local=True, gguf_file=path.name
             )
         self._tokenizer = files.read("AutoTokenizer")

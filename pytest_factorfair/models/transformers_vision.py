@@ -18,7 +18,7 @@ from pydantic import Field
 from pytest_factorfair.domain import Query, Request, Response
 from pytest_factorfair.errors import FatalModelError, InputError, ModelError, RejectedRequestError
 from pytest_factorfair.models import arguments, checkpoint
-from pytest_factorfair.models.arguments import Count, PassedOn
+from pytest_factorfair.models.arguments import Count, PassThrough
 from pytest_factorfair.models.local_model import DeviceMap, Generator, LocalArguments, LocalModel, one_line
 from pytest_factorfair.models.openai_people import SEEN, words
 from pytest_factorfair.models.protocol import Model
@@ -35,7 +35,7 @@ class VisionArguments(LocalArguments):
 
     batch: Count = 4
     device_map: DeviceMap | None = None
-    template: Annotated[dict[str, object], PassedOn()] = Field(default_factory=dict)
+    template: Annotated[dict[str, object], PassThrough()] = Field(default_factory=dict)
 
 
 def build(spec: ModelSpec) -> Model:
@@ -67,14 +67,14 @@ def build(spec: ModelSpec) -> Model:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class VisionInputs:
     """The model's inputs for a prompt with its picture, and the replies that are allowed."""
 
     inputs: Mapping[str, Any]
     replies: AllowedReplies
 
 
-class VisionGenerator(Generator[Shown]):
+class VisionGenerator(Generator[VisionInputs]):
     """A loaded vision-language model; a batch is answered picture by picture."""
 
     def __init__(self, spec: ModelSpec, path: Path | None, asked: VisionArguments) -> None:
@@ -85,14 +85,16 @@ class VisionGenerator(Generator[Shown]):
 
     def load(self) -> None:
         asked = self._asked
-        files = checkpoint.Pretrained(self._source, asked, asked.device_map, is_local=self._path is not None)
+        files = checkpoint.CheckpointFiles(
+            self._source, asked, asked.device_map, is_local=self._path is not None
+        )
         self._processor = files.read("AutoProcessor")
         if not getattr(self._processor, "chat_template", None):
             raise FatalModelError(f"{self.name}: the checkpoint has no chat template to show a picture in")
         self._model = files.model("AutoModelForImageTextToText", self.name)
         self._end = next(iter(checkpoint.end_tokens(self._model, self._processor.tokenizer)), 0)
 
-    def prepared(self, request: Request) -> Shown | ModelError:
+    def prepared(self, request: Request) -> VisionInputs | ModelError:
         from PIL import Image
 
         from pytest_factorfair.pictures.decode import decode
@@ -114,12 +116,12 @@ class VisionGenerator(Generator[Shown]):
             return RejectedRequestError(f"{self.name}: the picture cannot be shown: {one_line(error)}")
         tokenizer = partial(self._processor.tokenizer, add_special_tokens=False)
         replies = AllowedReplies(query, lambda text: list(tokenizer(text)["input_ids"]))
-        return Shown(inputs.to(self._model.device, dtype=self._model.dtype), replies)
+        return VisionInputs(inputs.to(self._model.device, dtype=self._model.dtype), replies)
 
-    def generate(self, batch: list[Shown]) -> Sequence[Response | ModelError]:
+    def generate(self, batch: list[VisionInputs]) -> Sequence[Response | ModelError]:
         return [self._response(shown) for shown in batch]
 
-    def _response(self, shown: Shown) -> Response:
+    def _response(self, shown: VisionInputs) -> Response:
         width = shown.inputs["input_ids"].shape[1]
         rows = self._model.generate(
             **shown.inputs,

@@ -132,7 +132,7 @@ class Controller:
             # Silent if none of our items was selected, unless gates would then be green by omission.
             unasked = bool(self._settings.gates) and session.testscollected > 0
             if self._driver.ledger.selected or unasked:
-                self._result = self._driver.draw()
+                self._result = self._driver.conclude()
                 self._publish(session, self._result)
 
     def _publish(self, session: pytest.Session, result: Result) -> None:

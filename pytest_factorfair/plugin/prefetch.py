@@ -50,7 +50,7 @@ class Prefetch:
                 self._execution.submissions.prefetch(assignment)
 
 
-class Warm:
+class StoreWarmup:
     """Registered in the controlling process: with all answers in the store, items and workers only read.
 
     It asks the selected cases before the first item, with workers after the collection of the first worker.

@@ -16,7 +16,7 @@ from pytest_factorfair.config.sources import Given
 from pytest_factorfair.errors import DetectorError, FatalModelError, InputError, StoreError
 from pytest_factorfair.plugin.collection import assignments_of, dry, narrowed
 from pytest_factorfair.plugin.keys import ATTRIBUTE, EXECUTION, PROGRESS, RECORD, USAGE, attach
-from pytest_factorfair.plugin.prefetch import Prefetch, Warm
+from pytest_factorfair.plugin.prefetch import Prefetch, StoreWarmup
 from pytest_factorfair.plugin.xdist import ReportTransport, XdistHooks
 from pytest_factorfair.redaction import redacted
 from pytest_factorfair.session import preflight, transport
@@ -66,7 +66,7 @@ def start(config: pytest.Config) -> None:
     config.stash.setdefault(PROGRESS, Meter(execution))
     config.pluginmanager.register(ReportTransport(), "factorfair-transport")
     config.pluginmanager.register(Prefetch(execution), "factorfair-prefetch")
-    config.pluginmanager.register(Closing(execution), "factorfair-closing")
+    config.pluginmanager.register(RunCloser(execution), "factorfair-closing")
 
 
 def _run(
@@ -120,7 +120,7 @@ def _show(config: pytest.Config, execution: Execution) -> None:
     lines = cache_misses(execution) if plan is None else plan.lines()
     # Here: a wrong gate is an error of usage.
     header = execution.header(sized=plan is None or not narrowed(config))
-    showing = Showing(config, execution.run, header, lines, plan)
+    showing = PlanOnly(config, execution.run, header, lines, plan)
     config.pluginmanager.register(showing, "factorfair-showing")
 
 
@@ -141,14 +141,14 @@ def _control(config: pytest.Config, execution: Execution) -> None:
     config.pluginmanager.register(controller, "factorfair-controller")
     config.stash[PROGRESS] = progress
     config.pluginmanager.register(progress, "factorfair-progress")
-    warm = Warm(execution, progress) if resolved.warm else None
+    warm = StoreWarmup(execution, progress) if resolved.warm else None
     if warm is not None:
         config.pluginmanager.register(warm, "factorfair-warm")
     if config.pluginmanager.hasplugin("xdist"):
         config.pluginmanager.register(XdistHooks(config, execution, controller, warm), "factorfair-xdist")
 
 
-class Showing:
+class PlanOnly:
     """Registered instead of the controller: prints a plan or the cache's state, and no item runs."""
 
     def __init__(
@@ -181,7 +181,7 @@ class Showing:
             terminalreporter.write_line(line)
 
 
-class Closing:
+class RunCloser:
     """Closes everything when the session ends or is cancelled; responses that have arrived are committed."""
 
     def __init__(self, execution: Execution) -> None:
@@ -198,7 +198,7 @@ class Closing:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         self._execution.close()
         if (output := getattr(session.config, "workeroutput", None)) is not None:
-            output[ATTRIBUTE] = transport.pack(self._execution.last_words())
+            output[ATTRIBUTE] = transport.pack(self._execution.worker_output())
 
 
 def make_report(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from xdist.workermanage import WorkerController  # type: ignore[import-untyped]  # xdist has no py.typed
 
     from pytest_factorfair.plugin.controller import Controller
-    from pytest_factorfair.plugin.prefetch import Warm
+    from pytest_factorfair.plugin.prefetch import StoreWarmup
     from pytest_factorfair.session.execution import Execution
 
 
@@ -46,7 +46,7 @@ class XdistHooks:
     """
 
     def __init__(
-        self, config: pytest.Config, execution: Execution, controller: Controller, warm: Warm | None
+        self, config: pytest.Config, execution: Execution, controller: Controller, warm: StoreWarmup | None
     ) -> None:
         self._config = config
         self._sized = False
@@ -82,9 +82,9 @@ class XdistHooks:
         node.workerinput[ATTRIBUTE] = transport.pack(order)
 
     def pytest_testnodedown(self, node: WorkerController) -> None:
-        """Hear the last words of a worker; a crashed one has none."""
+        """Take the output of a worker that ends; a crashed one has none."""
         if (packed := getattr(node, "workeroutput", {}).get(ATTRIBUTE)) is not None:
-            self._execution.hear(transport.unpack(transport.LastWords, packed))
+            self._execution.add_worker(transport.unpack(transport.WorkerOutput, packed))
 
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
         selected = self._controller.select(ids)

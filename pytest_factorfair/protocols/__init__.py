@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pytest_factorfair.checklist.locate import shipped
 from pytest_factorfair.domain import Case, Checklist, Query, Sampling
 from pytest_factorfair.errors import InputError
+from pytest_factorfair.protocols.asking import Asking
 from pytest_factorfair.protocols.fact_or_fair import FactOrFairAsking
 from pytest_factorfair.protocols.faintbench import FaintbenchAsking
 from pytest_factorfair.protocols.items import ItemsAsking
-from pytest_factorfair.protocols.protocol import Asking
 
 if TYPE_CHECKING:
     from pytest_factorfair.checklist import loading
@@ -158,5 +158,5 @@ def reporting_of(metric: str) -> Reporting:
     return next(owners, NOTHING)
 
 
-def _files() -> loading.ByProtocol:
+def _files() -> loading.FilesByBenchmark:
     return {name: benchmark.files for name, benchmark in _registered.items()}

@@ -8,14 +8,16 @@ from typing import Any, Generic
 
 from pytest_factorfair.domain import Case, Summary
 from pytest_factorfair.drawing.table import Row, Table, number, span
-from pytest_factorfair.protocols.measurement import C, Estimation, Measurement
+from pytest_factorfair.protocols.asking import Asking, CaseT, ChecklistT
+from pytest_factorfair.protocols.measurement import CountsT, Estimation, Measurement
 from pytest_factorfair.protocols.measuring import Measuring
 from pytest_factorfair.protocols.metric import Metric
-from pytest_factorfair.protocols.protocol import Asking, Entry, Value
 from pytest_factorfair.protocols.reporting import Reporting
 
 
-class Benchmark(Asking[Value, Entry], Measuring[C, Metric], Reporting, Generic[Value, Entry, C]):
+class Benchmark(
+    Asking[ChecklistT, CaseT], Measuring[CountsT, Metric], Reporting, Generic[ChecklistT, CaseT, CountsT]
+):
     """A benchmark in one class: what it asks, how answers are measured, and what it prints.
 
     It must say how its files are read, its cases and their queries, how answers are counted, and its scores.
@@ -27,7 +29,7 @@ class Benchmark(Asking[Value, Entry], Measuring[C, Metric], Reporting, Generic[V
     counts_probabilities = False
 
     @abstractmethod
-    def scores(self, counts: C, estimation: Estimation) -> Iterator[Measurement]:
+    def scores(self, counts: CountsT, estimation: Estimation) -> Iterator[Measurement]:
         """A model's scores, in the order of reports: what gates judge, and on which models are compared."""
 
     def topics(self, case: Case) -> Iterator[tuple[Hashable, ...]]:

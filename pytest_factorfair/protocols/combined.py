@@ -1,4 +1,4 @@
-"""Metrics, counts and measurements of all protocols combined."""
+"""Metrics, counts and measurements of all benchmarks combined."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 
 from pytest_factorfair.domain import Case, Checklist, Gate
 from pytest_factorfair.protocols import benchmark_of, benchmarks
-from pytest_factorfair.protocols.measurement import Counts, Estimation, Measurement, Place
-from pytest_factorfair.protocols.measuring import Measuring, Reported, ReportInputs
+from pytest_factorfair.protocols.measurement import Counts, Estimation, Measurement, TopicKey
+from pytest_factorfair.protocols.measuring import BenchmarkReport, Measuring, ReportInputs
 from pytest_factorfair.protocols.metric import Metric
 
 # Any: counts name their benchmark, which types cannot express.
@@ -16,7 +16,7 @@ AnyMeasuring: TypeAlias = Measuring[Any, Any]
 
 
 def metrics() -> Mapping[str, Metric]:
-    """Every metric of every protocol, by name."""
+    """Every metric of every benchmark, by name."""
     by_name: dict[str, Metric] = {}
     for benchmark in benchmarks().values():
         for name, metric in benchmark.measuring.metrics.items():
@@ -24,35 +24,40 @@ def metrics() -> Mapping[str, Metric]:
     return by_name
 
 
-def by_protocol(counts: Sequence[Counts]) -> Iterator[tuple[AnyMeasuring, tuple[Counts, ...]]]:
+def by_benchmark(counts: Sequence[Counts]) -> Iterator[tuple[AnyMeasuring, tuple[Counts, ...]]]:
     """The counts of each benchmark that has any."""
     for name, benchmark in benchmarks().items():
-        if protocol_counts := tuple(model_counts for model_counts in counts if model_counts.protocol == name):
-            yield benchmark.measuring, protocol_counts
+        if benchmark_counts := tuple(
+            model_counts for model_counts in counts if model_counts.benchmark == name
+        ):
+            yield benchmark.measuring, benchmark_counts
 
 
 def selected(gate: Gate, counts: Sequence[Counts], estimation: Estimation) -> tuple[Measurement, ...]:
     """The scores that a gate selects; for a regression those whose change can be estimated."""
     return tuple(
         measurement
-        for protocol, protocol_counts in by_protocol(counts)
-        if gate.metric in protocol.metrics and (not gate.regression or protocol.metrics[gate.metric].changes)
-        for measurement in protocol.measure(
-            gate.metric, protocol.scope(gate, protocol_counts).words, protocol_counts, estimation
+        for measuring, benchmark_counts in by_benchmark(counts)
+        if gate.metric in measuring.metrics
+        and (not gate.regression or measuring.metrics[gate.metric].changes)
+        for measurement in measuring.measure(
+            gate.metric, measuring.scope(gate, benchmark_counts).words, benchmark_counts, estimation
         )
     )
 
 
-def places(model: str, checklist: Checklist, case: Case) -> frozenset[Place]:
+def topic_keys(model: str, checklist: Checklist, case: Case) -> frozenset[TopicKey]:
     """The topics of a case on which more answers can be asked for."""
     topics = benchmark_of(checklist).measuring.topics(case)
-    return frozenset(Place(model, checklist.name, topic) for topic in topics)
+    return frozenset(TopicKey(model, checklist.name, topic) for topic in topics)
 
 
-def report(counts: Sequence[Counts], inputs: ReportInputs) -> Reported:
+def report(counts: Sequence[Counts], inputs: ReportInputs) -> BenchmarkReport:
     """What a report says about all counts."""
-    parts = [protocol.report(protocol_counts, inputs) for protocol, protocol_counts in by_protocol(counts)]
-    return Reported(
+    parts = [
+        measuring.report(benchmark_counts, inputs) for measuring, benchmark_counts in by_benchmark(counts)
+    ]
+    return BenchmarkReport(
         scores=tuple(row for part in parts for row in part.scores),
         headline=tuple(row for part in parts for row in part.headline),
         topics=tuple(row for part in parts for row in part.topics),

@@ -19,7 +19,7 @@ from pytest_factorfair.domain import (
     Score,
     plural,
 )
-from pytest_factorfair.protocols.metric import About, InWords, Metric
+from pytest_factorfair.protocols.metric import InWords, Metric, ScoreKey
 from pytest_factorfair.statistics.bounds import POWER
 from pytest_factorfair.statistics.estimate import Estimate
 from pytest_factorfair.statistics.holm import ALPHA
@@ -31,8 +31,8 @@ ALLOWED = 0.05
 """Largest share of a cell's answers that may be missing: a model that refuses selectively looks fairer."""
 
 
-class Place(NamedTuple):
-    """A topic on which a model can be asked for more answers; the protocol defines topics."""
+class TopicKey(NamedTuple):
+    """A topic on which a model can be asked for more answers; the benchmark defines topics."""
 
     model: str
     checklist: str
@@ -43,8 +43,8 @@ class Cell(NamedTuple):
     """A cell's name and its numbers of queries asked and answers lost, by reason.
 
     Where answers are probabilities, ``worth`` is the number of drawn answers that is as precise as one of
-    them, and ``mass`` the mean total probability of the letters. ``places`` are the topics that it counts, if
-    more answers to them can be asked for.
+    them, and ``mass`` the mean total probability of the letters. ``topic_keys`` are its topics, if more
+    answers to them can be asked for.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Cell(NamedTuple):
     errors: int
     worth: float = 1.0
     mass: float = 1.0
-    places: frozenset[Place] = frozenset()
+    topic_keys: frozenset[TopicKey] = frozenset()
 
     @property
     def lost(self) -> int:
@@ -119,41 +119,41 @@ CORRECTED = Estimation()
 
 
 class Counts(Protocol):
-    """What one model answered, counted in plain arrays that its protocol defines."""
+    """What one model answered, counted in plain arrays that its benchmark defines."""
 
     @property
-    def protocol(self) -> str: ...
+    def benchmark(self) -> str: ...
     @property
     def model(self) -> str: ...
     @property
-    def about(self) -> Hashable:
-        """What was asked: counts of two models or runs that are about the same can be compared."""
+    def comparison_key(self) -> Hashable:
+        """What was asked: counts of models or runs with the same key can be compared."""
 
     @property
     def vocabulary(self) -> Mapping[str, AbstractSet[str]]:
-        """The words that filter gates, by kind. Every protocol has the kinds ``model`` and ``checklist``.
+        """The words that filter gates, by kind. Every benchmark has the kinds ``model`` and ``checklist``.
 
         A word of two kinds is taken as the first kind.
         """
 
 
-C = TypeVar("C", bound=Counts)
+CountsT = TypeVar("CountsT", bound=Counts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Former:
+class BaselineCounts:
     """The counts and records of a baseline, and the records of the run compared with it."""
 
     counts: tuple[Counts, ...] = ()
-    former: tuple[Record, ...] = ()
+    baseline_records: tuple[Record, ...] = ()
     records: tuple[Record, ...] = ()
 
-    def like(self, counts: C) -> C | None:
-        """The baseline's counts about the same, of the same model or else of its only one."""
+    def like(self, counts: CountsT) -> CountsT | None:
+        """The baseline's counts with the same key, of the same model or else of its only one."""
         candidates = [
             candidate
             for candidate in self.counts
-            if isinstance(candidate, type(counts)) and candidate.about == counts.about
+            if isinstance(candidate, type(counts)) and candidate.comparison_key == counts.comparison_key
         ]
         of_model = [candidate for candidate in candidates if candidate.model == counts.model]
         return next(iter(of_model or candidates * (len(candidates) == 1)), None)
@@ -191,8 +191,8 @@ class Measurement(ABC):
         """The numbers of answers asked and lost, cell by cell."""
 
     @property
-    def subject(self) -> About:
-        """What reports say that it is about."""
+    def score_key(self) -> ScoreKey:
+        """The key of its row in a report."""
         raise NotImplementedError
 
     @property
@@ -260,19 +260,19 @@ class Measurement(ABC):
         return None
 
     @property
-    def places(self) -> frozenset[Place]:
+    def topic_keys(self) -> frozenset[TopicKey]:
         """The topics in which more answers can be asked for; empty if there are no further looks."""
-        return frozenset().union(*(cell.places for cell in self.cells))
+        return frozenset().union(*(cell.topic_keys for cell in self.cells))
 
-    def undecided(self, threshold: float, alpha: float) -> frozenset[Place]:
-        """The places where more answers may move it across an upper threshold."""
-        return self.places
+    def undecided(self, threshold: float, alpha: float) -> frozenset[TopicKey]:
+        """The topics where more answers may move it across an upper threshold."""
+        return self.topic_keys
 
     def row(self) -> Score:
         """Itself as a row of a report."""
-        return self.reported.score(self.model, self.subject, self.estimate, self.possible_range)
+        return self.reported.score(self.model, self.score_key, self.estimate, self.possible_range)
 
-    def earlier(self, former: Former) -> Measurement | None:
+    def earlier(self, baseline: BaselineCounts) -> Measurement | None:
         """The baseline's score of the same answers, if it has one."""
         return None
 
@@ -281,9 +281,9 @@ class Measurement(ABC):
         estimate: Estimate = self.estimate.less(other.estimate)
         return estimate
 
-    def change_from(self, former: Former) -> Changed | None:
+    def change_from(self, baseline: BaselineCounts) -> Changed | None:
         """Its change since the baseline; None if the baseline has no such score."""
-        old = self.earlier(former)
+        old = self.earlier(baseline)
         return None if old is None else Changed(self, old, self.minus(old))
 
     def asks(self, case: Case) -> int:
@@ -304,13 +304,13 @@ class Measurement(ABC):
         return None if error is None else (bound + POWER) * error * (sqrt(2) if regression else 1)
 
     @property
-    def place(self) -> tuple[str, ...]:
-        """Its place in the table of a plan."""
+    def plan_labels(self) -> tuple[str, ...]:
+        """Its labels in the table of a plan: context or part, and attribute."""
         return ()
 
     @property
-    def about(self) -> frozenset[Hashable]:
-        """The answers that it covers, in the protocol's own terms."""
+    def covers(self) -> frozenset[Hashable]:
+        """The keys of the answers that it covers, in the benchmark's own terms."""
         return frozenset()
 
 
@@ -330,11 +330,11 @@ class Changed(Measurement):
 
     @property
     def cells(self) -> tuple[Cell, ...]:
-        former = (
-            cell._replace(name=f"the baseline's {cell.name.removeprefix('its ')}", places=frozenset())
+        baseline = (
+            cell._replace(name=f"the baseline's {cell.name.removeprefix('its ')}", topic_keys=frozenset())
             for cell in self._old.cells
         )
-        return (*self._new.cells, *former)
+        return (*self._new.cells, *baseline)
 
     @property
     def needed(self) -> int:
@@ -346,18 +346,18 @@ class Changed(Measurement):
     @property
     def components(self) -> Sequence[Component]:
         """The components of the score, with their changes."""
-        former = {component.name: component.value for component in self._old.components}
+        baseline = {component.name: component.value for component in self._old.components}
         return tuple(
-            component._replace(value=component.value - former[component.name])
+            component._replace(value=component.value - baseline[component.name])
             for component in self._new.components
-            if component.name in former
+            if component.name in baseline
         )
 
     @property
     def sides(self) -> tuple[Measurement, Measurement]:
         return self._new, self._old
 
-    def change_row(self, about: About, *, churn: float = 0.0, statistic: str | None = None) -> Moved:
+    def change_row(self, score_key: ScoreKey, *, churn: float = 0.0, statistic: str | None = None) -> Moved:
         """Itself as a row of a report, and what a regression gate judges.
 
         ``churn`` is the share of changed answers.
@@ -365,9 +365,9 @@ class Changed(Measurement):
         estimate, before, after = self._estimate, self._old.estimate.plugin, self._new.estimate.plugin
         ends, name = (estimate.lower(ALPHA), estimate.upper(ALPHA)), self._new.reported.name
         return Change(
-            self.model, *about, name, statistic, before, after, estimate.shown, *ends, churn, estimate.n
+            self.model, *score_key, name, statistic, before, after, estimate.shown, *ends, churn, estimate.n
         ), self
 
     @property
-    def about(self) -> frozenset[Hashable]:
-        return self._new.about
+    def covers(self) -> frozenset[Hashable]:
+        return self._new.covers

@@ -1,4 +1,4 @@
-"""What the measuring half of a protocol offers: counts, metrics, measurements, changes and contests."""
+"""What the measuring half of a benchmark offers: counts, metrics, measurements, changes and comparisons."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from pytest_factorfair.domain import (
 )
 from pytest_factorfair.protocols.measurement import (
     CORRECTED,
-    C,
+    BaselineCounts,
     Cell,
     Counts,
+    CountsT,
     Estimation,
-    Former,
     Measurement,
     Moved,
     ValueRange,
 )
-from pytest_factorfair.protocols.metric import About, Metric
+from pytest_factorfair.protocols.metric import Metric, ScoreKey
 from pytest_factorfair.statistics.confusion import Confusion
 from pytest_factorfair.statistics.estimate import Estimate
 
@@ -42,7 +42,7 @@ GateSet = Literal["default", "lenient"]
 """The recommended sets of gates: no plain bias, or nothing worse than what a team's model fails today."""
 
 
-class Moves(NamedTuple):
+class Changes(NamedTuple):
     """Changes of scores, of parts of scores, and of further scores, which are judged apart."""
 
     scores: Sequence[Moved] = ()
@@ -62,11 +62,11 @@ class ComparedModel:
 
 def shared(compared_models: Iterable[ComparedModel]) -> Iterator[Mapping[str, Any]]:
     """Counts about the same thing, by model, if at least two models have them."""
-    by_subject: dict[Hashable, dict[str, Counts]] = {}
+    by_key: dict[Hashable, dict[str, Counts]] = {}
     for compared_model in compared_models:
         for model_counts in compared_model.counts:
-            by_subject.setdefault(model_counts.about, {})[compared_model.name] = model_counts
-    return (by_model for by_model in by_subject.values() if len(by_model) > 1)
+            by_key.setdefault(model_counts.comparison_key, {})[compared_model.name] = model_counts
+    return (by_model for by_model in by_key.values() if len(by_model) > 1)
 
 
 class ComparedScore(NamedTuple):
@@ -103,10 +103,10 @@ class Gap(NamedTuple):
     paired: float = 0.0
 
 
-class Contest(NamedTuple):
+class ModelComparison(NamedTuple):
     """A score of several models: what it is about, their entries, and the differences between them."""
 
-    about: About
+    score_key: ScoreKey
     metric: Metric
     compared_scores: Sequence[ComparedScore]
     gaps: Mapping[tuple[str, str], Gap]
@@ -114,27 +114,32 @@ class Contest(NamedTuple):
     @classmethod
     def of(
         cls,
-        about: About,
+        score_key: ScoreKey,
         metric: Metric,
         scores: Mapping[str, Measurement],
         gaps: Mapping[tuple[str, str], Gap],
-    ) -> Contest:
+    ) -> ModelComparison:
         return cls(
-            about, metric, [ComparedScore.of(name, measurement) for name, measurement in scores.items()], gaps
+            score_key,
+            metric,
+            [ComparedScore.of(name, measurement) for name, measurement in scores.items()],
+            gaps,
         )
 
     @classmethod
-    def between(cls, about: About, scores: Mapping[str, Measurement], *, paired: float = 0.0) -> Contest:
+    def between(
+        cls, score_key: ScoreKey, scores: Mapping[str, Measurement], *, paired: float = 0.0
+    ) -> ModelComparison:
         """The same score of several models, every two of which are compared."""
         gaps = {
             (model, rival): Gap(scores[model].minus(scores[rival]), paired)
             for model, rival in combinations(scores, 2)
         }
-        return cls.of(about, next(iter(scores.values())).reported, scores, gaps)
+        return cls.of(score_key, next(iter(scores.values())).reported, scores, gaps)
 
 
-class Reported(NamedTuple):
-    """What a report says about the counts of one protocol."""
+class BenchmarkReport(NamedTuple):
+    """What a report says about the counts of one benchmark."""
 
     scores: tuple[Score, ...] = ()
     headline: tuple[Headline, ...] = ()
@@ -183,7 +188,9 @@ def filter_words(counts: Iterable[Counts]) -> Mapping[str, frozenset[str]]:
     return {kind: frozenset(words) for kind, words in words_by_kind.items()}
 
 
-def matching(words: Sequence[str], counts: Sequence[C]) -> Iterator[tuple[C, Mapping[str, frozenset[str]]]]:
+def matching(
+    words: Sequence[str], counts: Sequence[CountsT]
+) -> Iterator[tuple[CountsT, Mapping[str, frozenset[str]]]]:
     """The counts that match the words, and the words by kind.
 
     Words of one kind are alternatives, words of different kinds must all match; unknown words match nothing.
@@ -210,17 +217,17 @@ def run_words(model_counts: Counts, run_vocabulary: Mapping[str, frozenset[str]]
     )
 
 
-M = TypeVar("M", bound=Metric)
+MetricT = TypeVar("MetricT", bound=Metric)
 
 
-class Measuring(ABC, Generic[C, M]):
-    """The half of a protocol that starts from recorded answers: counts, metrics, measurements."""
+class Measuring(ABC, Generic[CountsT, MetricT]):
+    """The half of a benchmark that starts from recorded answers: counts, metrics, measurements."""
 
     unit: str
     """The unit of the sizes in a plan: "answers per topic"."""
     unsaved: tuple[str, ...] = ()
     """Compared metrics whose counts reports do not hold, although they hold others."""
-    metrics: dict[str, M]
+    metrics: dict[str, MetricT]
     paired: float = 0.0
     """The share of two models' answers that are paired by question."""
 
@@ -233,10 +240,10 @@ class Measuring(ABC, Generic[C, M]):
         *,
         models: Sequence[str],
         sampling: Sampling,
-    ) -> tuple[C, ...]:
+    ) -> tuple[CountsT, ...]:
         """Count the answers to these cases of a checklist, model by model; records of others are ignored."""
 
-    def scores(self, counts: C, estimation: Estimation) -> Iterator[Measurement]:
+    def scores(self, counts: CountsT, estimation: Estimation) -> Iterator[Measurement]:
         """A model's scores, in the order of reports: what gates judge, and on which models are compared.
 
         A benchmark in which these differ overrides the methods below instead.
@@ -244,19 +251,19 @@ class Measuring(ABC, Generic[C, M]):
         del counts, estimation
         return iter(())
 
-    def compared(self, counts: C) -> Iterator[Measurement]:
+    def compared(self, counts: CountsT) -> Iterator[Measurement]:
         """The scores on which models, and a model and its former self, are compared."""
         for score in self.scores(counts, CORRECTED):
             if score.metric.changes and not score.metric.counts_losses:
                 yield score
 
-    def pieces(self, counts: C) -> Iterator[tuple[str, Measurement]]:
+    def pieces(self, counts: CountsT) -> Iterator[tuple[str, Measurement]]:
         """Parts of these scores by name, of which reports list those that got worse."""
         del counts
         return iter(())
 
     def measure(
-        self, metric: str, words: Sequence[str], counts: Sequence[C], estimation: Estimation
+        self, metric: str, words: Sequence[str], counts: Sequence[CountsT], estimation: Estimation
     ) -> tuple[Measurement, ...]:
         """The scores that the words of a gate select among all counts of this benchmark."""
         return tuple(
@@ -266,49 +273,49 @@ class Measuring(ABC, Generic[C, M]):
             if score.metric.name == metric
         )
 
-    def scope(self, gate: Gate, counts: Sequence[C]) -> Scope:
+    def scope(self, gate: Gate, counts: Sequence[CountsT]) -> Scope:
         """What selects the scores of a gate: its filters, and the part it is meant for if they name none."""
         return Scope(gate.filters)
 
-    def saved(self, report: Mapping[str, Any]) -> tuple[C, ...]:
+    def saved(self, report: Mapping[str, Any]) -> tuple[CountsT, ...]:
         """The counts that a report holds."""
         return ()
 
-    def report(self, counts: Sequence[C], inputs: ReportInputs) -> Reported:
+    def report(self, counts: Sequence[CountsT], inputs: ReportInputs) -> BenchmarkReport:
         """What a report says about them."""
         scores = (score for model_counts in counts for score in self.scores(model_counts, inputs.estimation))
-        return Reported(scores=tuple(score.row() for score in scores))
+        return BenchmarkReport(scores=tuple(score.row() for score in scores))
 
-    def churn(self, counts: C, old: C, former: Former) -> Callable[[Any, Any], float]:
+    def churn(self, counts: CountsT, old: CountsT, baseline: BaselineCounts) -> Callable[[Any, Any], float]:
         """What computes the share of changed answers from a new and a former score; by default it is 0."""
-        del counts, old, former
+        del counts, old, baseline
         return lambda _new, _old: 0.0
 
-    def changes(self, counts: Sequence[C], former: Former) -> Iterator[Moves]:
+    def changes(self, counts: Sequence[CountsT], baseline: BaselineCounts) -> Iterator[Changes]:
         """What changed since a former run."""
         for model_counts in counts:
-            if (old := former.like(model_counts)) is None:
+            if (old := baseline.like(model_counts)) is None:
                 continue
-            churn = self.churn(model_counts, old, former)
+            churn = self.churn(model_counts, old, baseline)
             moves: tuple[list[Moved], list[Moved]] = ([], [])
             named = ((None, score) for score in self.compared(model_counts))
             for name, score in chain[tuple[str | None, Measurement]](named, self.pieces(model_counts)):
-                if (moved := score.change_from(former)) is not None:
-                    row = moved.change_row(score.subject, churn=churn(*moved.sides), statistic=name)
+                if (moved := score.change_from(baseline)) is not None:
+                    row = moved.change_row(score.score_key, churn=churn(*moved.sides), statistic=name)
                     moves[name is not None].append(row)
-            yield Moves(*moves)
+            yield Changes(*moves)
 
-    def contests(self, compared_models: Sequence[ComparedModel]) -> Iterator[Contest]:
+    def model_comparisons(self, compared_models: Sequence[ComparedModel]) -> Iterator[ModelComparison]:
         """The scores on which models are compared, in the order of boards."""
         for counts_by_model in shared(compared_models):
-            by_score: dict[tuple[str, About], dict[str, Measurement]] = {}
+            by_score: dict[tuple[str, ScoreKey], dict[str, Measurement]] = {}
             for model, counts in counts_by_model.items():
                 for score in self.compared(counts):
-                    by_score.setdefault((score.reported.name, score.subject), {})[model] = score
-            for (_, subject), scores in by_score.items():
+                    by_score.setdefault((score.reported.name, score.score_key), {})[model] = score
+            for (_, score_key), scores in by_score.items():
                 valued = any(score.estimate.plugin is not None for score in scores.values())
                 if len(scores) > 1 and valued:
-                    yield Contest.between(subject, scores, paired=self.paired)
+                    yield ModelComparison.between(score_key, scores, paired=self.paired)
 
     def recommended(
         self, checklist: Any, sampling: Sampling, *, baseline: bool, gates: GateSet = "default"
@@ -320,11 +327,11 @@ class Measuring(ABC, Generic[C, M]):
         """The topics on which a case can be asked for more answers; none if there are no further looks."""
         return iter(())
 
-    def subjects(self, counts: C) -> Iterator[tuple[Hashable, str, str]]:
-        """What the answers are about: the key in ``Measurement.about``, place and attribute."""
+    def coverage(self, counts: CountsT) -> Iterator[tuple[Hashable, str, str]]:
+        """What was answered: a key of ``Measurement.covers``, the context or part, and the attribute."""
         for score in self.scores(counts, CORRECTED):
-            for key in score.about:
-                yield key, score.subject.context or score.subject.part, score.subject.attribute
+            for key in score.covers:
+                yield key, score.score_key.context or score.score_key.part, score.score_key.attribute
 
 
 class Expression(NamedTuple):

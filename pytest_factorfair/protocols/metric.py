@@ -41,8 +41,8 @@ class Sense(NamedTuple):
     elsewhere: str
 
 
-class About(NamedTuple):
-    """What a score of a model is about; ``context`` is None for the whole part."""
+class ScoreKey(NamedTuple):
+    """What identifies a score of a model, besides its metric; ``context`` is None for the whole part."""
 
     checklist: str
     part: str
@@ -124,14 +124,14 @@ class Metric:
     def score(
         self,
         model: str,
-        about: About,
+        score_key: ScoreKey,
         estimate: Estimate,
         possible_range: tuple[float | None, float | None] = (None, None),
     ) -> Score:
         """A row of a report, with its 95 % interval; ``possible_range`` is that of any model."""
         return Score(
             model,
-            *about,
+            *score_key,
             self.name,
             value=estimate.plugin,
             n=estimate.n,

@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any
 
 from pytest_factorfair.domain import Answer, Case, Score, Summary, plural
-from pytest_factorfair.drawing.entries import Entry, LeftOut
+from pytest_factorfair.drawing.entries import Entry, Omission
 from pytest_factorfair.drawing.figures import Charts, Figure
 from pytest_factorfair.drawing.statements import per_case
 from pytest_factorfair.drawing.table import Table
@@ -19,7 +19,7 @@ PERCEIVED = "Of the people in pictures, only a detector's perception is known, a
 class Reporting:
     """What only one benchmark prints; nothing for a summary without its scores.
 
-    ``printed`` are the metrics that reports compare, ``by_place`` those that every part and context has.
+    ``printed`` are the metrics that reports compare, ``by_context`` those that every part and context has.
     ``further`` ones are compared, too, but tables of changes list them only where they got worse.
     ``diagnostics`` are the headings and metrics, by the name of a row, of figures that explain answers or
     count missing ones, and ``diagnosed`` describes these figures. ``piece`` names a part of a score's
@@ -36,7 +36,7 @@ class Reporting:
         return {}
 
     @property
-    def by_place(self) -> AbstractSet[str]:
+    def by_context(self) -> AbstractSet[str]:
         return frozenset()
 
     @property
@@ -72,11 +72,11 @@ class Reporting:
         """Replies of models, so that readers can judge how they were counted."""
         return ()
 
-    def paper_tables(self, entries: Sequence[Entry]) -> Iterable[Table | LeftOut]:
+    def paper_tables(self, entries: Sequence[Entry]) -> Iterable[Table | Omission]:
         """The paper's tables for the entries of one checklist."""
         return ()
 
-    def figures(self, checklist: str, entries: Sequence[Entry]) -> Iterable[Figure | LeftOut]:
+    def figures(self, checklist: str, entries: Sequence[Entry]) -> Iterable[Figure | Omission]:
         """The paper's figures for the entries of one checklist."""
         return ()
 

@@ -31,8 +31,8 @@ def schemas() -> dict[str, Schema]:
     """The schema of each kind of file, by the name of the file it is published in."""
     parts = {
         f"{name}.schema.json": {"$schema": _DIALECT} | _with_schema_key(_closed(schema()))
-        for protocol in benchmarks().values()
-        for name, schema in protocol.files().parts.items()
+        for benchmark in benchmarks().values()
+        for name, schema in benchmark.files().parts.items()
     }
     return {"checklist.schema.json": _checklist(), **parts}
 
@@ -47,7 +47,7 @@ def write(directory: Path) -> None:
 
 
 def _checklist() -> Schema:
-    """Whole checklists, which name their protocol, and overlays, which have their base's."""
+    """Whole checklists, which name their benchmark, and overlays, which have their base's."""
     names = list(benchmarks())
     return {
         "$schema": _DIALECT,
@@ -68,26 +68,26 @@ def _checklist() -> Schema:
         },
         "$defs": {
             key: definition
-            for protocol in benchmarks().values()
-            for key, definition in _definitions(protocol).items()
+            for benchmark in benchmarks().values()
+            for key, definition in _definitions(benchmark).items()
         },
     }
 
 
-def _definitions(protocol: AnyBenchmark) -> dict[str, Schema]:
-    """A protocol's checklists, overlays that may leave out or remove anything, and what both consist of."""
-    whole = _closed(protocol.files().json_schema(f"{_REFERENCE}{protocol.name}.{{model}}"))
+def _definitions(benchmark: AnyBenchmark) -> dict[str, Schema]:
+    """A benchmark's checklists, overlays that may leave out or remove anything, and what both consist of."""
+    whole = _closed(benchmark.files().json_schema(f"{_REFERENCE}{benchmark.name}.{{model}}"))
     parts = whole.pop("$defs")
     overlay = _partial(whole)
     overlay["properties"] = {"extends": _EXTENDS} | overlay["properties"]
     overlay["required"] = ["extends", "name"]
     partials = {name + _PARTIAL: _partial(definition) for name, definition in parts.items()}
     definitions = {"Checklist": _with_schema_key(whole), "Overlay": overlay, **parts, **partials}
-    return {f"{protocol.name}.{name}": definition for name, definition in definitions.items()}
+    return {f"{benchmark.name}.{name}": definition for name, definition in definitions.items()}
 
 
-def _reference(protocol: str, name: str) -> Schema:
-    return {"$ref": f"{_REFERENCE}{protocol}.{name}"}
+def _reference(benchmark: str, name: str) -> Schema:
+    return {"$ref": f"{_REFERENCE}{benchmark}.{name}"}
 
 
 def _with_schema_key(schema: Schema) -> Schema:

@@ -12,8 +12,15 @@ from typing import NamedTuple
 import numpy as np
 
 from pytest_factorfair.domain import LOST, Answer, Case, CaseGroup, CaseKey, Checklist, Record
-from pytest_factorfair.protocols.measurement import Cell, Component, Former, Measurement, Place, ValueRange
-from pytest_factorfair.protocols.metric import About, Metric
+from pytest_factorfair.protocols.measurement import (
+    BaselineCounts,
+    Cell,
+    Component,
+    Measurement,
+    TopicKey,
+    ValueRange,
+)
+from pytest_factorfair.protocols.metric import Metric, ScoreKey
 from pytest_factorfair.statistics.arrays import FloatArray, IntArray
 from pytest_factorfair.statistics.estimate import PSEUDO, Estimate, by_cluster, error_of_share, share_of
 
@@ -154,7 +161,7 @@ class CaseCounts(NamedTuple):
 class GroupCounts:
     """How often one model's answers about a checklist name each group of an attribute, by case."""
 
-    protocol: str
+    benchmark: str
     model: str
     checklist: str
     part: str
@@ -181,8 +188,8 @@ class GroupCounts:
         return tuple(counted)
 
     @property
-    def about(self) -> About:
-        return About(self.checklist, self.part, None, self.attribute)
+    def comparison_key(self) -> ScoreKey:
+        return ScoreKey(self.checklist, self.part, None, self.attribute)
 
     @property
     def vocabulary(self) -> Mapping[str, frozenset[str]]:
@@ -209,8 +216,8 @@ class Share(ShareScore):
         self.group = group
 
     @property
-    def subject(self) -> About:
-        return self.counts.about
+    def score_key(self) -> ScoreKey:
+        return self.counts.comparison_key
 
     @property
     def counted(self) -> str:
@@ -233,8 +240,8 @@ class Share(ShareScore):
 
     @property
     def cells(self) -> tuple[Cell, ...]:
-        cases = (Place(self.model, self.counts.checklist, (case,)) for case in self.counts.cases)
-        return (Cell(self.counts.part, *self.counts.total[1:], places=frozenset(cases)),)
+        cases = (TopicKey(self.model, self.counts.checklist, (case,)) for case in self.counts.cases)
+        return (Cell(self.counts.part, *self.counts.total[1:], topic_keys=frozenset(cases)),)
 
     @property
     def components(self) -> Sequence[Component]:
@@ -248,8 +255,8 @@ class Share(ShareScore):
                 components.append(Component(topic.name, share, text, topic.cases, reply, topic.lost))
         return components
 
-    def earlier(self, former: Former) -> Share | None:
-        old = former.like(self.counts)
+    def earlier(self, baseline: BaselineCounts) -> Share | None:
+        old = baseline.like(self.counts)
         return None if old is None else Share(self.metric, old, self.group)
 
     def asks(self, case: Case) -> int:
@@ -262,9 +269,9 @@ class Share(ShareScore):
         return error_of_share(threshold, n)
 
     @property
-    def place(self) -> tuple[str, ...]:
+    def plan_labels(self) -> tuple[str, ...]:
         return self.counts.part, self.counts.attribute
 
     @property
-    def about(self) -> frozenset[Hashable]:
-        return frozenset({(self.model, self.counts.about)})
+    def covers(self) -> frozenset[Hashable]:
+        return frozenset({(self.model, self.counts.comparison_key)})

@@ -220,7 +220,7 @@ def notes(records: Iterable[Record]) -> Iterator[str]:
     filtered: Counter[str] = Counter()
     for record in records:
         shapes.setdefault(record.case.model, Counter()).update(record.shapes)
-        filtered[record.case.model] += record.fates["filtered"]
+        filtered[record.case.model] += record.reported_outcomes["filtered"]
     for model, counts in shapes.items():
         if filtered[model]:
             replies = plural(filtered[model], "reply was", "replies were")

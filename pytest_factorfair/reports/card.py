@@ -14,7 +14,7 @@ from shlex import join
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from pytest_factorfair.domain import ALL, FILTERED, Fate, Score, Source, Summary
+from pytest_factorfair.domain import ALL, FILTERED, ReportedOutcome, Score, Source, Summary
 from pytest_factorfair.drawing import escaping
 from pytest_factorfair.drawing.statements import (
     ETHICS,
@@ -34,7 +34,7 @@ from pytest_factorfair.reports.json_report import ROWS
 from pytest_factorfair.reports.markdown import VERDICTS, verdict_row
 from pytest_factorfair.reports.tables import score_name, size
 
-LOST: Mapping[Fate, str] = {
+LOST: Mapping[ReportedOutcome, str] = {
     "refused": "refused",
     "filtered": FILTERED,
     "unparsed": "unparsed",
@@ -329,9 +329,13 @@ def scores(summary: Summary) -> Iterator[Score]:
 
 def answers(summary: Summary) -> Mapping[str, int]:
     """All answers, and those that are missing by what became of them."""
-    fates = sum((record.fates for record in summary.cases), Counter[Fate]())
-    lost = {name: fates[fate] for fate, name in LOST.items() if fates[fate] or fate != "filtered"}
-    return {"answers": fates.total(), **lost}
+    outcomes = sum((record.reported_outcomes for record in summary.cases), Counter[ReportedOutcome]())
+    lost = {
+        name: outcomes[outcome]
+        for outcome, name in LOST.items()
+        if outcomes[outcome] or outcome != "filtered"
+    }
+    return {"answers": outcomes.total(), **lost}
 
 
 def method(card: Card) -> Iterator[tuple[str, str]]:

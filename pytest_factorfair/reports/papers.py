@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from pytest_factorfair.drawing.entries import Entry, LeftOut, stem
+from pytest_factorfair.drawing.entries import Entry, Omission, stem
 from pytest_factorfair.drawing.figures import Figure
 from pytest_factorfair.drawing.table import Table, as_csv, as_latex, as_markdown_file
 from pytest_factorfair.protocols import reportings
@@ -14,15 +14,15 @@ from pytest_factorfair.protocols.reporting import Reporting
 from pytest_factorfair.reports.html.document import fragment
 
 
-def paper_tables(checklist: str, entries: Sequence[Entry]) -> Iterator[Table | LeftOut]:
+def paper_tables(checklist: str, entries: Sequence[Entry]) -> Iterator[Table | Omission]:
     """The tables of one checklist's entries in the papers' order; their names begin with the checklist's."""
     for reporting in _benchmarks(entries):
         for table in reporting.paper_tables(entries):
             name = stem(checklist, table.name)
-            yield table._replace(name=name) if isinstance(table, LeftOut) else replace(table, name=name)
+            yield table._replace(name=name) if isinstance(table, Omission) else replace(table, name=name)
 
 
-def figures(checklist: str, entries: Sequence[Entry]) -> Iterator[Figure | LeftOut]:
+def figures(checklist: str, entries: Sequence[Entry]) -> Iterator[Figure | Omission]:
     """The figures of one checklist's entries; their names begin with the checklist's."""
     for reporting in _benchmarks(entries):
         for figure in reporting.figures(checklist, entries):

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pytest_factorfair.domain import Answer, CaseKey, Record
 from pytest_factorfair.domain.answer import members
 from pytest_factorfair.reports.json_report import DECIMALS
-from pytest_factorfair.store import Said
+from pytest_factorfair.store import CallTexts
 
-Lookup = Callable[[Iterable[str]], Mapping[str, Said]]
+Lookup = Callable[[Iterable[str]], Mapping[str, CallTexts]]
 """Looks up prompts and responses by key; missing keys are left out."""
 
-NOTHING = Said("null", "null")
+NOTHING = CallTexts("null", "null")
 """Stands for the missing response of an error, or of an answer that a test supplied."""
 
 EXCERPTS = 8

@@ -105,12 +105,14 @@ def sheet(summary: Summary, record: Record, case: Case) -> Sheet:
     perceived: Male 14 · Female 5; true: Male``.
     """
     tiles = tuple(_tiles(record.answers))
-    outcomes = Counter(NO_FACE if answer.reason == NO_FACE else answer.fate for answer in record.answers)
+    outcomes = Counter(
+        NO_FACE if answer.reason == NO_FACE else answer.reported_outcome for answer in record.answers
+    )
     faces = outcomes.pop("answered", 0)
     counts = ", ".join([plural(faces, "face"), *(f"{n:,} {outcome}" for outcome, n in outcomes.items())])
     truncation = f" (the first {MOST} are shown)" if len(tiles) > MOST else ""
     lines = [
-        " · ".join((*case.place, record.case.model)),
+        " · ".join((*case.path, record.case.model)),
         f"{plural(len(tiles), 'picture')}{truncation}: {counts}",
     ]
     statistic, direction = (case.words.get(word, frozenset()) for word in ("statistic", "direction"))
@@ -118,7 +120,7 @@ def sheet(summary: Summary, record: Record, case: Case) -> Sheet:
         topic.attribute: topic.truth
         for topic in summary.topics
         if (topic.model, topic.checklist) == (record.case.model, case.checklist)
-        and tuple(filter(None, (topic.part, topic.context))) == case.place
+        and tuple(filter(None, (topic.part, topic.context))) == case.path
         and topic.statistic in statistic
         and topic.direction in direction
     }

@@ -85,7 +85,7 @@ def change_names(changes: Sequence[Change]) -> list[str]:
     for change in changes:
         benchmark = reporting_of(change.metric)
         words = [getattr(change, name) for name in several]
-        words += [change.context or change.part] if change.metric in benchmark.by_place else []
+        words += [change.context or change.part] if change.metric in benchmark.by_context else []
         words += [change.attribute, *([titled(change.statistic)] if change.statistic else [])]
         names.append(f"{benchmark.heading(change.metric)} {' '.join(words)}")
     return names

@@ -79,7 +79,7 @@ class Account:
             return
         if ceilings.any:
             raise StoreError(
-                f"{store.place}: not the controller's store: on several machines, limits need a "
+                f"{store.location}: not the controller's store: on several machines, limits need a "
                 "PostgreSQL store"
             )
         self._session = ""
@@ -124,10 +124,10 @@ class Account:
         usage = Usage.of(exchanges)
         return usage if self.limits is None else Usage(cached=usage.cached)
 
-    def hear(self, owner: str, usage: Usage) -> None:
-        """Take note of what a worker says that it has used."""
+    def add_worker(self, owner: str, usage: Usage) -> None:
+        """Add what a worker reports to have used."""
         if self._shared is not None and owner:
-            self._shared.hear(owner, usage)
+            self._shared.add_worker(owner, usage)
 
     def check_time(self, timeout: float) -> None:
         """Check that max-minutes is kept by calls in flight: a user's function may hang.

@@ -10,7 +10,7 @@ from pytest_factorfair.domain import Case, Checklist, Fingerprint, Record, Sampl
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models import deterministic
 from pytest_factorfair.protocols import benchmark_of, benchmarks
-from pytest_factorfair.protocols.measurement import Counts, Former
+from pytest_factorfair.protocols.measurement import BaselineCounts, Counts
 from pytest_factorfair.reports.json_report import opened, record
 from pytest_factorfair.session.tabulating import distinct
 
@@ -41,9 +41,9 @@ class Baseline:
     incomplete: str | None
     _again: dict[Hashable, tuple[Counts, ...]] = field(default_factory=dict)
 
-    def former(self, records: Iterable[Record], asked: Asked = ()) -> Former:
+    def compared_with(self, records: Iterable[Record], asked: Asked = ()) -> BaselineCounts:
         """This report in the form that a run with these records and cases is compared with."""
-        return Former(self.counts(asked), self.records, tuple(records))
+        return BaselineCounts(self.counts(asked), self.records, tuple(records))
 
     def counts(self, asked: Asked = ()) -> tuple[Counts, ...]:
         """Its counts: those of these cases, counted again, and those in the report of all others."""
@@ -52,8 +52,11 @@ class Baseline:
         if cases_asked not in self._again:
             self._again[cases_asked] = tuple(self._counted(asked))
         again = self._again[cases_asked]
-        counted = {(counts.model, counts.about) for counts in again}
-        return (*(counts for counts in self.saved if (counts.model, counts.about) not in counted), *again)
+        counted = {(counts.model, counts.comparison_key) for counts in again}
+        return (
+            *(counts for counts in self.saved if (counts.model, counts.comparison_key) not in counted),
+            *again,
+        )
 
     def _counted(self, asked: Asked) -> Iterator[Counts]:
         """Counts of its records of these cases."""
@@ -69,11 +72,11 @@ class Baseline:
     @property
     def uncounted(self) -> tuple[str, ...]:
         """Its checklists whose counts are not in the report."""
-        saved = {counts.protocol for counts in self.saved}
+        saved = {counts.benchmark for counts in self.saved}
         metrics: dict[bool, set[str]] = {True: set(), False: set()}
         for name, benchmark in benchmarks().items():
             metrics[name in saved].update(benchmark.measuring.metrics)
-        only = metrics[False] - metrics[True]  # several protocols have rates of lost answers
+        only = metrics[False] - metrics[True]  # several benchmarks have rates of lost answers
         return tuple(dict.fromkeys(score.checklist for score in self.scores if score.metric in only))
 
 

@@ -13,7 +13,7 @@ from pytest_factorfair.domain import Checklist, Request, Response
 from pytest_factorfair.errors import FatalModelError, InputError
 from pytest_factorfair.models import prices
 from pytest_factorfair.protocols import benchmark_of
-from pytest_factorfair.protocols.protocol import AS_WE_DO, Published
+from pytest_factorfair.protocols.asking import AS_WE_DO, PublishedSetup
 from pytest_factorfair.redaction import concealed
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class Builder:
         from pytest_factorfair.detection.replicas import ReplicatedDetector
         from pytest_factorfair.detection.vision import VisionDetector
         from pytest_factorfair.models.cluster import Cluster
-        from pytest_factorfair.models.pool import Order
+        from pytest_factorfair.models.pool import ReplicaSpec
         from pytest_factorfair.models.replicas import ReplicatedModel
 
         settings, detector = self._settings, built.detector
@@ -128,15 +128,15 @@ class Builder:
         for spec, local in built.models.items():
             replicated[spec] = local
             if models.replicable(spec, self._custom):
-                order = Order(spec, partial(self._build_model, spec, custom={}), local.identity)
-                replicated[spec] = ReplicatedModel(local, order, cluster, settings.replicas)
+                replica_spec = ReplicaSpec(spec, partial(self._build_model, spec, custom={}), local.identity)
+                replicated[spec] = ReplicatedModel(local, replica_spec, cluster, settings.replicas)
         looks = isinstance(detector, VisionDetector)  # its model is asked by this process's engine
         if detector is not None and settings.replicas.detectors and not looks:
             spec = settings.detector or SIMULATED
             if not {spec, spec.partition(":")[0]} & self._detectors.keys():
                 rebuild = partial(detection.build, spec, custom={}, defaults=self._published.detector)
-                order = Order(f"detector '{spec}'", rebuild, detector.identity)
-                detector = ReplicatedDetector(detector, order, cluster, settings.replicas.detectors)
+                replica_spec = ReplicaSpec(f"detector '{spec}'", rebuild, detector.identity)
+                detector = ReplicatedDetector(detector, replica_spec, cluster, settings.replicas.detectors)
         return Built(replicated, detector, cluster)
 
 
@@ -189,13 +189,13 @@ def _stored_detector(settings: Settings, spec: str, error: InputError) -> Detect
         InputError: none describes it.
         StoreError: the store cannot be read.
     """
-    from pytest_factorfair.detection import Stored
+    from pytest_factorfair.detection import StoredDetector
 
     signatures = [row.fingerprint.get("detector", {}).get(concealed(spec)) for row in _shards(settings)]
     signature = next((signature for signature in reversed(signatures) if signature is not None), None)
     if signature is None:
         raise error
-    return Stored(spec, signature)
+    return StoredDetector(spec, signature)
 
 
 def _shards(settings: Settings) -> tuple[ShardRow, ...]:
@@ -216,7 +216,7 @@ def _is_value(text: str, value: object) -> bool:
         return text == str(value)
 
 
-def _published(checklists: Sequence[Checklist]) -> Published:
+def _published(checklists: Sequence[Checklist]) -> PublishedSetup:
     """How the papers of these checklists made and read their pictures; where they differ, the first one's."""
     arguments, detector = zip(*(benchmark_of(checklist).published for checklist in checklists), strict=True)
-    return Published(dict(ChainMap(*arguments)), dict(ChainMap(*detector)))
+    return PublishedSetup(dict(ChainMap(*arguments)), dict(ChainMap(*detector)))

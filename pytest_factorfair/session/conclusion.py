@@ -21,7 +21,7 @@ from pytest_factorfair.reports.tracking import Logged
 from pytest_factorfair.session import baseline
 from pytest_factorfair.session.ledger import RESUME, Incomplete
 from pytest_factorfair.session.looks import Looks
-from pytest_factorfair.session.reasons import Explained, explain
+from pytest_factorfair.session.reasons import ReasonCitations, explain
 from pytest_factorfair.session.summary import fingerprint, illustrated, summarise
 from pytest_factorfair.session.tabulating import prompts
 
@@ -110,7 +110,7 @@ class Conclusion:
         self._baseline, self._errors = files(run, start.at)
         self._looks = Looks(execution, ledger, meter, read=read, today=start.at.date())
         self._looked = self._looks.first()
-        self._explained = Explained()
+        self._explained = ReasonCitations()
         self._interruption: str | None = None
 
     def ask_further(self, *, left_out: str) -> None:
@@ -120,15 +120,15 @@ class Conclusion:
         """
         self._interruption = "the run was interrupted while looking again"
         if self._incomplete(None, left_out) is None:
-            former = None
+            baseline_counts = None
             if self._baseline is not None:
-                former = self._baseline.former(self._ledger.records, prompts(self._run))
-            self._looked = self._looks.take(self._gates, former)
+                baseline_counts = self._baseline.compared_with(self._ledger.records, prompts(self._run))
+            self._looked = self._looks.take(self._gates, baseline_counts)
         self._interruption = "the run was interrupted while asking for reasons"
         self._explained = explain(self._execution, self._ledger, self._meter)
         self._interruption = None
 
-    def draw(self, *, interruption: str | None, left_out: str) -> Result:
+    def write(self, *, interruption: str | None, left_out: str) -> Result:
         """End the asking, judge, and write the reports.
 
         ``interruption`` is why the run did not finish, ``left_out`` why some cases were not selected. The run

@@ -1,6 +1,6 @@
 """The life of a run in the process that controls it, the same for pytest and for ``run()``.
 
-Begin; spend and add, case by case; look further; draw.
+Begin; spend and add, case by case; look further; conclude.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Driver:
         """
         settings = self.execution.run.settings
         if any((settings.gates, settings.baseline, settings.detector_errors, settings.log)):
-            self._concluding()
+            self._imported_conclusion()
 
     def begin(self) -> None:
         """Make sure that the run can be asked, stored and reported, and open its account.
@@ -78,7 +78,7 @@ class Driver:
     def add(self, record: Record) -> None:
         """Add what one case yields."""
         self.ledger.add(record)
-        self._concluding()  # imported now, as the next answers are on their way
+        self._imported_conclusion()  # imported now, as the next answers are on their way
         self._meter.add(record)
 
     @contextmanager
@@ -93,7 +93,7 @@ class Driver:
             yield
             self._interruption = None
             if self.ledger.selected:
-                self._concluding().ask_further(left_out=left_out)
+                self._imported_conclusion().ask_further(left_out=left_out)
         except BaseException as error:
             if isinstance(error, telling) and str(error):
                 self._interruption = str(error)
@@ -102,11 +102,11 @@ class Driver:
         finally:
             self._meter.clear()
 
-    def draw(self) -> Result:
+    def conclude(self) -> Result:
         """Judge the gates and write the reports, however the asking ended."""
-        return self._concluding().draw(interruption=self._interruption, left_out=self._left_out)
+        return self._imported_conclusion().write(interruption=self._interruption, left_out=self._left_out)
 
-    def _concluding(self) -> Conclusion:
+    def _imported_conclusion(self) -> Conclusion:
         """The conclusion, made on first use so that the first request does not wait for its imports."""
         if self._conclusion is None:
             from pytest_factorfair.session.conclusion import Conclusion

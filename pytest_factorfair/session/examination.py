@@ -194,7 +194,7 @@ def _lost(exchanges: tuple[Exchange, ...]) -> str:
 
 def _refusal(answer: Answer) -> str:
     """What a refused reply is; one that the provider filtered is no refusal of the model's."""
-    if answer.fate == "filtered":
+    if answer.reported_outcome == "filtered":
         return f"{FILTERED}, which counts as refused"
     return f"a refusal ({answer.reason})"
 

@@ -82,7 +82,7 @@ class Execution:
 
         Raises:
             InputError: the checks find a mistake, or the run is in progress elsewhere with other limits.
-            StoreError: the store cannot be opened or written, or the place for pictures refuses them.
+            StoreError: the store cannot be opened or written, or the storage of pictures refuses them.
         """
         settings = self.run.settings
         preflight.check(self)
@@ -152,14 +152,14 @@ class Execution:
         updated = replace(row, usage=row.usage + usage, finished=finished, session="")
         self.store.enter(updated).result()
 
-    def last_words(self) -> transport.LastWords:
+    def worker_output(self) -> transport.WorkerOutput:
         """What a worker tells its controller as it ends."""
-        return transport.LastWords(*self.account.own_usage, self.responses.rescued, self.responses.trouble)
+        return transport.WorkerOutput(*self.account.own_usage, self.responses.rescued, self.responses.trouble)
 
-    def hear(self, worker: transport.LastWords) -> None:
-        """Take note of the last words of a worker."""
-        self.account.hear(worker.owner, worker.usage)
-        self.responses.hear(worker.rescued, worker.trouble)
+    def add_worker(self, worker: transport.WorkerOutput) -> None:
+        """Add the usage and the troubles of a worker that ended to those of the run."""
+        self.account.add_worker(worker.owner, worker.usage)
+        self.responses.add_worker(worker.rescued, worker.trouble)
 
     def close(self) -> None:
         """Stop asking, store what arrived, release everything."""

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_factorfair import gates as gating
 from pytest_factorfair.domain import Gate, Query, Record, Verdict, asked, together
 from pytest_factorfair.errors import BudgetError, DetectorError, FatalModelError, StoreError
-from pytest_factorfair.protocols.combined import places, selected
-from pytest_factorfair.protocols.measurement import CORRECTED, Former, Place
+from pytest_factorfair.protocols.combined import selected, topic_keys
+from pytest_factorfair.protocols.measurement import CORRECTED, BaselineCounts, TopicKey
 from pytest_factorfair.session.answering import recorded
 from pytest_factorfair.session.ledger import RESUME
 from pytest_factorfair.session.summary import judging
@@ -44,7 +44,7 @@ def last_level(looks: int) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class LooksResult:
     """The end of the looks: the level of the last one, the verdicts of earlier ones, and notes.
 
     ``obstacle`` is why undecided gates got no further look, with what to do about it.
@@ -68,7 +68,7 @@ class Extension(NamedTuple):
     queries: tuple[Query, ...]
 
 
-def settle(rulings: Sequence[gating.Ruling], settled: dict[str, Verdict]) -> dict[Place, float]:
+def settle(rulings: Sequence[gating.Ruling], settled: dict[str, Verdict]) -> dict[TopicKey, float]:
     """Add the verdicts that a look decides to those settled before.
 
     Returns where to ask for more answers, with the factor by which they must grow for bounds.
@@ -79,10 +79,10 @@ def settle(rulings: Sequence[gating.Ruling], settled: dict[str, Verdict]) -> dic
         for ruling in unsettled
         if ruling.verdict.judgement in ("passed", "failed", "waived") and not ruling.undecided
     }
-    growth: dict[Place, float] = {}
+    growth: dict[TopicKey, float] = {}
     for ruling in unsettled:
-        for place, factor in ruling.undecided.items():
-            growth[place] = max(factor, growth.get(place, factor))
+        for key, factor in ruling.undecided.items():
+            growth[key] = max(factor, growth.get(key, factor))
     return growth
 
 
@@ -100,11 +100,11 @@ class Looks:
         self._today = today
         self._bounds = [1 - NormalDist().cdf(bound) for bound in BOUNDARIES[self._run.settings.looks]]
 
-    def first(self) -> Looked:
+    def first(self) -> LooksResult:
         """The level of the first look, with nothing decided."""
-        return Looked(self._bounds[0])
+        return LooksResult(self._bounds[0])
 
-    def take(self, gates: Sequence[Gate], former: Former | None) -> Looked:
+    def take(self, gates: Sequence[Gate], baseline: BaselineCounts | None) -> LooksResult:
         """Look until everything is decided, the cap is reached, or asking fails."""
         if len(self._bounds) == 1 or not gates:
             return self.first()
@@ -112,11 +112,13 @@ class Looks:
         obstacle = ""
         looks, most = len(self._bounds), most_answers(self._run, gates)
         for number, alpha in enumerate(self._bounds, start=1):
-            updated_former = former and replace(former, records=counted(self._run, self._ledger.records))
-            terms = judging(self._run, self._today, updated_former, alpha=alpha)
+            updated_baseline = baseline and replace(
+                baseline, records=counted(self._run, self._ledger.records)
+            )
+            terms = judging(self._run, self._today, updated_baseline, alpha=alpha)
             counts = tabulate(self._run, self._ledger.records)
             rulings = gating.rule(gates, counts, incomplete=None, terms=terms)
-            if not any(ruling.places for ruling in rulings):
+            if not any(ruling.topic_keys for ruling in rulings):
                 return self.first()
             growth = settle(rulings, settled)
             if not growth or number == looks:
@@ -127,10 +129,10 @@ class Looks:
         answers = sum(len(asked(record.answers)) for record in self._ledger.records)
         cap_note = f" instead of up to {cap:,}" if answers < cap else ""
         note = f"stopped after look {number} of {looks} with {answers:,} answers{cap_note}"
-        return Looked(alpha, settled, (note,), obstacle)
+        return LooksResult(alpha, settled, (note,), obstacle)
 
     def _extensions(
-        self, growth: Mapping[Place, float], look: int, most: Mapping[str, int]
+        self, growth: Mapping[TopicKey, float], look: int, most: Mapping[str, int]
     ) -> Iterator[Extension]:
         """Further queries about the topics of ``growth``: for each look as many as for the first.
 
@@ -141,7 +143,7 @@ class Looks:
         }
         for assignment in self._run.assignments:
             record = self._ledger.record(assignment.key)
-            factors = [growth[place] for place in _places(assignment) if place in growth]
+            factors = [growth[key] for key in _topic_keys(assignment) if key in growth]
             if record is not None and factors:
                 first, times = assignment.case.samples, look
                 if look == len(self._bounds):
@@ -218,24 +220,24 @@ def most_answers(run: Run, gates: Sequence[Gate]) -> Mapping[str, int]:
     Topics without a gate are asked once, others once per look, or as often as bounds need.
     """
     looks = run.settings.looks
-    first = Counter[Place]()
+    first = Counter[TopicKey]()
     for assignment in run.assignments:
-        for place in _places(assignment):
-            first[place] += assignment.case.samples
-    times: dict[Place, int] = {}
+        for key in _topic_keys(assignment):
+            first[key] += assignment.case.samples
+    times: dict[TopicKey, int] = {}
     for gate in gates if looks > 1 else ():
         for score in selected(gate, run.unasked, CORRECTED):
             needed = score.enough(last_level(looks), compared=gate.regression)
             for cell in score.cells:
-                asked_first = sum(first[place] for place in cell.places)
-                for place in cell.places:
-                    times[place] = max(looks, ceil(needed / asked_first), times.get(place, 1))
+                asked_first = sum(first[key] for key in cell.topic_keys)
+                for key in cell.topic_keys:
+                    times[key] = max(looks, ceil(needed / asked_first), times.get(key, 1))
     return {
         assignment.id: assignment.case.samples
-        * max((times.get(place, 1) for place in _places(assignment)), default=1)
+        * max((times.get(key, 1) for key in _topic_keys(assignment)), default=1)
         for assignment in run.assignments
     }
 
 
-def _places(assignment: Assignment) -> frozenset[Place]:
-    return places(assignment.model, assignment.checklist, assignment.case)
+def _topic_keys(assignment: Assignment) -> frozenset[TopicKey]:
+    return topic_keys(assignment.model, assignment.checklist, assignment.case)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 from pytest_factorfair.domain import AnswerMode, plural
 from pytest_factorfair.models import prices
 from pytest_factorfair.protocols import cases
-from pytest_factorfair.protocols.combined import by_protocol, selected
+from pytest_factorfair.protocols.combined import by_benchmark, selected
 from pytest_factorfair.protocols.measurement import CORRECTED
 from pytest_factorfair.session.looks import BOUNDARIES, most_answers
 from pytest_factorfair.session.outlook import CHARACTERS_PER_TOKEN, Outlook, written
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pytest_factorfair.session.run import Assignment
 
 
-class Detectable(NamedTuple):
+class DetectableChange(NamedTuple):
     """One score of a gate, its answers per topic and context, and the change that they can detect."""
 
     gate: str
@@ -82,7 +82,7 @@ class Plan:
         lines = _merged(rows)
         width = max((len(subject) for subject, _, _ in lines), default=0)
         if rows:
-            units = {protocol.unit for protocol, _ in by_protocol(self._counts)}
+            units = {measuring.unit for measuring, _ in by_benchmark(self._counts)}
             per = " or ".join(sorted(units))
             yield f"smallest distance from a threshold that 80 % of runs detect, by {per}:"
             if self._run.settings.answers == "probabilities":
@@ -134,11 +134,11 @@ class Plan:
                 line += f", about ${cost:,.2f}"
             yield f"--factorfair-answers={mode}: {line}"
 
-    def _rows(self, gate: Gate) -> Iterator[Detectable]:
+    def _rows(self, gate: Gate) -> Iterator[DetectableChange]:
         looks = self._run.settings.looks
         for measurement in selected(gate, self._counts, CORRECTED):
-            times = (1, looks) if looks > 1 and measurement.places else (1,)
-            bounds = BOUNDARIES[looks if measurement.places else 1]
+            times = (1, looks) if looks > 1 and measurement.topic_keys else (1,)
+            bounds = BOUNDARIES[looks if measurement.topic_keys else 1]
             assignment, cases = next(
                 (assignment, cases)
                 for assignment in self._run.assignments
@@ -152,15 +152,15 @@ class Plan:
                 change = measurement.detectable(
                     gate.threshold, regression=gate.regression, n=n, bound=bounds[time - 1]
                 )
-                context, attribute = measurement.place or ("", "")
-                yield Detectable(
+                context, attribute = measurement.plan_labels or ("", "")
+                yield DetectableChange(
                     gate.text, context, attribute, n, "not foreseen" if change is None else f"{change:.3f}"
                 )
 
 
-def _merged(rows: Sequence[Detectable]) -> list[tuple[str, int, str]]:
+def _merged(rows: Sequence[DetectableChange]) -> list[tuple[str, int, str]]:
     """Subject, answers and change of each line; equal scores of a gate share a line."""
-    alike: dict[tuple[str, int, str], list[Detectable]] = {}
+    alike: dict[tuple[str, int, str], list[DetectableChange]] = {}
     for row in rows:
         alike.setdefault((row.gate, row.n, row.change), []).append(row)
     lines = []

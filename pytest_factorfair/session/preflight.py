@@ -23,7 +23,7 @@ def check(execution: Execution) -> None:
     Raises:
         InputError: reports cannot be written, there is nothing to replay, a price or host is unknown, or the
             cluster cannot be used.
-        StoreError: the store cannot be opened or written, or the place for pictures refuses them.
+        StoreError: the store cannot be opened or written, or the storage of pictures refuses them.
     """
     run, settings = execution.run, execution.run.settings
     check_report(settings, make=True)
@@ -32,12 +32,12 @@ def check(execution: Execution) -> None:
     if settings.replay:
         if store.empty:
             where = settings.where("replay")
-            raise InputError(f"{where}: {store.place} holds no answer; run once without replay")
+            raise InputError(f"{where}: {store.location} holds no answer; run once without replay")
         return
     if run.modality == "image":
         mark = store.settle_pictures()
         for model in replicas.models_of(run) if mark else ():
-            model.keep_pictures(store.pictures.place, mark)
+            model.keep_pictures(store.pictures.location, mark)
     check_prices(run)
     if execution.outlook.calls:
         check_hosts(run)

@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from pytest_factorfair.domain import Fate, Usage, excerpt, plural
+from pytest_factorfair.domain import ReportedOutcome, Usage, excerpt, plural
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -88,7 +88,7 @@ class Meter:
         self._total = sum(assignment.case.samples for assignment in execution.run.to_ask)
         self._began = time.monotonic()
         self._answers = 0
-        self._fates: Counter[Fate] = Counter()
+        self._outcomes: Counter[ReportedOutcome] = Counter()
         self._unaccounted = Usage()
 
     def tick(self) -> None:
@@ -112,7 +112,7 @@ class Meter:
     def add(self, record: Record) -> None:
         """Count the answers of one case."""
         self._answers += len(record.answers)
-        self._fates += record.fates
+        self._outcomes += record.reported_outcomes
 
     def wait(self, future: Future[T]) -> T:
         """The result of a future, or its exception.
@@ -137,8 +137,8 @@ class Meter:
             answers,
             self._total,
             cached=cached,
-            refused=self._fates["refused"],
-            filtered=self._fates["filtered"],
+            refused=self._outcomes["refused"],
+            filtered=self._outcomes["filtered"],
             cost=(self._execution.account.usage + self._unaccounted).cost,
             seconds=time.monotonic() - self._began,
             endpoints=self._execution.account.endpoints,

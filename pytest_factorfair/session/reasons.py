@@ -62,14 +62,14 @@ def reason_shares(reasons: Mapping[ReasonContext, Sequence[Reason]]) -> Iterator
             )
 
 
-class Explained(NamedTuple):
+class ReasonCitations(NamedTuple):
     """The citations of reasons, and why some reasons are missing."""
 
     reasons: tuple[ReasonShare, ...] = ()
     notes: tuple[str, ...] = ()
 
 
-def explain(execution: Execution, ledger: Ledger, progress: Meter) -> Explained:
+def explain(execution: Execution, ledger: Ledger, progress: Meter) -> ReasonCitations:
     """Ask each model for its reasons, in the process that controls the run, once all items are done.
 
     These queries are not scored and never reach the records. Only cases that the run's own models have
@@ -77,9 +77,9 @@ def explain(execution: Execution, ledger: Ledger, progress: Meter) -> Explained:
     """
     run = execution.run
     if not run.explained:
-        return Explained()
+        return ReasonCitations()
     if ledger.missing:
-        return Explained(notes=("no reasons: they are asked for once all cases are answered",))
+        return ReasonCitations(notes=("no reasons: they are asked for once all cases are answered",))
     to_explain = [
         (assignment, query)
         for assignment, query in run.explained
@@ -87,11 +87,13 @@ def explain(execution: Execution, ledger: Ledger, progress: Meter) -> Explained:
         and run.had(assignment, record.answers[: assignment.case.samples], run.queries(assignment))
     ]
     if not to_explain:
-        return Explained(notes=("no reasons: the models that tests asked are not those of the command line",))
+        return ReasonCitations(
+            notes=("no reasons: the models that tests asked are not those of the command line",)
+        )
     if run.settings.replay and not execution.responses.has(
         run.keys((assignment.model, [query]) for assignment, query in to_explain)
     ):
-        return Explained(notes=("no reasons: the store has not all of them",))
+        return ReasonCitations(notes=("no reasons: the store has not all of them",))
     from pytest_factorfair.reading.reasons import Citations, reason
 
     citations = {
@@ -110,11 +112,11 @@ def explain(execution: Execution, ledger: Ledger, progress: Meter) -> Explained:
         for assignment, future in under_way:
             (exchange,) = progress.wait(future)
             ledger.spend(execution.account.unaccounted([exchange]))
-            context = ReasonContext(assignment.model, assignment.checklist.name, assignment.case.place[-1])
+            context = ReasonContext(assignment.model, assignment.checklist.name, assignment.case.path[-1])
             reasons.setdefault(context, []).append(reason(exchange, citations[assignment.checklist.name]))
     except (BudgetError, FatalModelError, StoreError) as error:
         answered = sum(map(len, reasons.values()))
         stopped = f"reasons: {answered:,} of {len(to_explain):,} were asked for: {error}"
     finally:
         progress.clear()
-    return Explained(tuple(reason_shares(reasons)), (stopped,) if stopped else ())
+    return ReasonCitations(tuple(reason_shares(reasons)), (stopped,) if stopped else ())

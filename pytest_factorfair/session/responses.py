@@ -13,7 +13,7 @@ from pytest_factorfair.errors import FatalModelError, StoreError
 
 if TYPE_CHECKING:
     from pytest_factorfair.config.settings import Settings
-    from pytest_factorfair.store import Said, Store
+    from pytest_factorfair.store import CallTexts, Store
 
 
 class Responses:
@@ -60,7 +60,7 @@ class Responses:
         """Whether the store has the responses with all these keys."""
         return self.store.count(keys) == len(keys)
 
-    def said(self, keys: Iterable[str]) -> Mapping[str, Said]:
+    def said(self, keys: Iterable[str]) -> Mapping[str, CallTexts]:
         """Prompts and responses by key; without the store if that is in ``trouble``.
 
         Raises:
@@ -82,7 +82,7 @@ class Responses:
         """
         response = self.store.responses([key]).get(key)
         if response is None:
-            raise StoreError(f"{self.store.place}: no response has the key {key}")
+            raise StoreError(f"{self.store.location}: no response has the key {key}")
         return self.store.pictures.read(response.image_file)
 
     def recall(self, failure: FatalModelError | StoreError | None) -> None:
@@ -97,8 +97,8 @@ class Responses:
         self.rescued += rescued
         self.trouble = self.trouble or why or (str(failure) if isinstance(failure, StoreError) else "")
 
-    def hear(self, rescued: int, trouble: str) -> None:
-        """Take note of what a worker had to rescue, and why."""
+    def add_worker(self, rescued: int, trouble: str) -> None:
+        """Add how many responses a worker rescued, and why."""
         self.rescued += rescued
         if trouble:
             self.trouble = self.trouble or trouble

@@ -19,7 +19,7 @@ NAMES: Mapping[str, Sequence[str]] = {"text": ("samples", "objective", "repeats"
 """The sizes of each kind of checklist, in the order in which they are typed."""
 
 
-class Lacking(NamedTuple):
+class Shortfall(NamedTuple):
     """A score of a gate that needs ``enough`` answers per topic or prompt, and has fewer: ``answers``."""
 
     score: Measurement
@@ -59,7 +59,7 @@ def check(run: Run, gates: Sequence[Gate]) -> None:
     )
 
 
-def _lacking(run: Run, gates: Sequence[Gate], planned: _Planned) -> Iterator[Lacking]:
+def _lacking(run: Run, gates: Sequence[Gate], planned: _Planned) -> Iterator[Shortfall]:
     from pytest_factorfair import gates as gating
     from pytest_factorfair.protocols.combined import selected
     from pytest_factorfair.protocols.measurement import CORRECTED
@@ -69,10 +69,10 @@ def _lacking(run: Run, gates: Sequence[Gate], planned: _Planned) -> Iterator[Lac
     for gate in dict.fromkeys(gates):
         for score in selected(gate, run.unasked, CORRECTED):
             answers = planned.answers(score, run.sampling)
-            alpha = last_level(settings.looks if score.places else 1)
+            alpha = last_level(settings.looks if score.topic_keys else 1)
             needed = gating.enough(gate, score, alpha, drawn=settings.answers != "probabilities")
             if 0 < answers < needed:
-                yield Lacking(score, answers, needed)
+                yield Shortfall(score, answers, needed)
 
 
 class _Planned:
@@ -89,7 +89,7 @@ class _Planned:
 
     def answers(self, score: Measurement, sampling: Sampling) -> int:
         """Of the topic or prompt with the fewest; 0 if the score uses no case."""
-        whole = sampling.times(self._run.settings.looks) if score.places else sampling
+        whole = sampling.times(self._run.settings.looks) if score.topic_keys else sampling
         if whole not in self._larger:
             self._larger[whole] = {
                 (checklist.name, case.id): case.samples
@@ -100,7 +100,7 @@ class _Planned:
         shared = ((key, score.asks(case)) for key, case in self._cases.items())
         return min((larger[key] * cases for key, cases in shared if cases), default=0)
 
-    def raised(self, row: Lacking, name: str) -> int | None:
+    def raised(self, row: Shortfall, name: str) -> int | None:
         """The smallest value of a size that is enough for a score; None if the size is not the score's."""
         size = int(getattr(self._run.sampling, name))
         if self.answers(row.score, self._sized(name, 2 * size)) == row.answers:

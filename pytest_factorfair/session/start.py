@@ -154,7 +154,7 @@ def _concluded(
         failure = error
         raise
     finally:
-        result = driver.draw()
+        result = driver.conclude()
         if failure is not None:
             if result.written:
                 failure.add_note(f"partial report: {', '.join(result.written)}")

@@ -16,12 +16,12 @@ from pytest_factorfair import reading
 from pytest_factorfair.domain import (
     Answer,
     CaseKey,
-    Fate,
     Fingerprint,
     Gate,
     Illustration,
-    Mover,
+    InfluentialTopic,
     Record,
+    ReportedOutcome,
     Summary,
     Verdict,
     excerpt,
@@ -30,7 +30,7 @@ from pytest_factorfair.domain import (
 )
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.protocols.combined import report
-from pytest_factorfair.protocols.measurement import Former
+from pytest_factorfair.protocols.measurement import BaselineCounts
 from pytest_factorfair.protocols.measuring import ReportInputs
 from pytest_factorfair.session import shards
 from pytest_factorfair.session.outlook import notices
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from pytest_factorfair.session.baseline import Baseline
     from pytest_factorfair.session.execution import Execution
     from pytest_factorfair.session.ledger import Incomplete, Ledger
-    from pytest_factorfair.session.looks import Looked
-    from pytest_factorfair.session.reasons import Explained
+    from pytest_factorfair.session.looks import LooksResult
+    from pytest_factorfair.session.reasons import ReasonCitations
     from pytest_factorfair.session.run import Run
-    from pytest_factorfair.store import Said
+    from pytest_factorfair.store import CallTexts
 
 
 PROBABILITIES = (
@@ -61,16 +61,18 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
     incomplete: Incomplete | None,
     baseline: Baseline | None,
     errors: Sequence[Confusion],
-    looked: Looked,
-    explained: Explained,
+    looked: LooksResult,
+    explained: ReasonCitations,
     started: datetime,
     seconds: float,
 ) -> Summary:
     """The summary of a run; ``incomplete`` is why its gates are not judged."""
     run = execution.run
     counts = tabulate(run, ledger.records)
-    former = None if baseline is None else baseline.former(counted(run, ledger.records), prompts(run))
-    terms = judging(run, started.date(), former, alpha=looked.alpha)
+    baseline_counts = (
+        None if baseline is None else baseline.compared_with(counted(run, ledger.records), prompts(run))
+    )
+    terms = judging(run, started.date(), baseline_counts, alpha=looked.alpha)
     unable = None if incomplete is None else incomplete.brief
     verdicts = gating.judge(gates, counts, incomplete=unable, terms=terms)
     if incomplete is None:
@@ -115,7 +117,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
             *gating.unused(terms.waivers, verdicts),
         ),
         former=() if baseline is None else baseline.scores,
-        changes=gating.changes(counts, former) if former else (),
+        changes=gating.changes(counts, baseline_counts) if baseline_counts else (),
         reasons=explained.reasons,
         dependences=reported.dependences,
         corrections=reported.corrections,
@@ -131,7 +133,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
     )
 
 
-def _obstacles(run: Run, incomplete: Incomplete | None, looked: Looked) -> Iterator[str]:
+def _obstacles(run: Run, incomplete: Incomplete | None, looked: LooksResult) -> Iterator[str]:
     """Why gates stay undecided, if the run is the reason, each with what to do about it."""
     if incomplete is not None:
         yield f"{incomplete.text}; {incomplete.remedy}"
@@ -151,12 +153,12 @@ def _deferred(run: Run, incomplete: Incomplete | None) -> str:
     return run.settings.set_aside
 
 
-def judging(run: Run, today: date, former: Former | None, *, alpha: float) -> gating.Terms:
+def judging(run: Run, today: date, baseline: BaselineCounts | None, *, alpha: float) -> gating.Terms:
     """The terms by which gates are judged; waivers must be in force ``today``."""
     settings = run.settings
     granted = tuple(gating.Waiver(*waiver) for waiver in settings.waivers)
     return gating.Terms(
-        settings.estimator, settings.interval, alpha=alpha, waivers=granted, today=today, former=former
+        settings.estimator, settings.interval, alpha=alpha, waivers=granted, today=today, baseline=baseline
     )
 
 
@@ -234,16 +236,18 @@ LONGEST = 80
 """Characters of a reply that are quoted."""
 
 
-def illustrated(summary: Summary, replies_by_key: Callable[[Iterable[str]], Mapping[str, Said]]) -> Summary:
+def illustrated(
+    summary: Summary, replies_by_key: Callable[[Iterable[str]], Mapping[str, CallTexts]]
+) -> Summary:
     """The summary with an example in each explanation that names topics; ``replies_by_key`` gets its replies.
 
     Raises:
         StoreError: the store cannot be read.
     """
-    examples: dict[tuple[str, Mover], Illustration | None] = {}
-    fates: dict[str, Counter[Fate]] = {}
+    examples: dict[tuple[str, InfluentialTopic], Illustration | None] = {}
+    outcomes: dict[str, Counter[ReportedOutcome]] = {}
     for record in summary.cases:
-        fates.setdefault(record.case.model, Counter()).update(record.fates)
+        outcomes.setdefault(record.case.model, Counter()).update(record.reported_outcomes)
 
     def shown(verdict: Verdict) -> Verdict:
         explanation = verdict.explanation
@@ -252,7 +256,7 @@ def illustrated(summary: Summary, replies_by_key: Callable[[Iterable[str]], Mapp
         key = verdict.model, explanation.movers[0]
         if key not in examples:
             examples[key] = _example(summary.cases, *key, replies_by_key)
-        sentence, counts = explanation.sentence, fates[verdict.model]
+        sentence, counts = explanation.sentence, outcomes[verdict.model]
         if counts["filtered"] and explanation.movers[0].reply == "refused":
             sentence += (
                 f" The model itself refused {counts['refused'] or 'nothing'} in this run: its provider "
@@ -266,8 +270,8 @@ def illustrated(summary: Summary, replies_by_key: Callable[[Iterable[str]], Mapp
 def _example(
     records: Iterable[Record],
     model: str,
-    mover: Mover,
-    replies_by_key: Callable[[Iterable[str]], Mapping[str, Said]],
+    mover: InfluentialTopic,
+    replies_by_key: Callable[[Iterable[str]], Mapping[str, CallTexts]],
 ) -> Illustration | None:
     """The first question of the topic that got a typical reply, with all replies to its prompt."""
     keys = {CaseKey(model, mover.cases.checklist, case) for case in mover.cases.ids}
@@ -306,5 +310,5 @@ def _reply(answer: Answer, body: str) -> str:
     text = excerpt(str(response["text"] or ""), LONGEST) if response else ""
     groups = answer.groups.values()
     if answer.outcome != "answered":
-        return f"“{text}”, {answer.fate}" if text else answer.fate
+        return f"“{text}”, {answer.reported_outcome}" if text else answer.reported_outcome
     return f"“{text}”, read as {', '.join(groups)}" if text else f"perceived as {', '.join(groups)}"

@@ -43,7 +43,7 @@ class ItemResult:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class LastWords:
+class WorkerOutput:
     """What a worker reports as it ends: its usage, even if the store does not know it.
 
     ``owner`` is its name in the accounts, ``rescued`` how many responses it rescued, and ``trouble`` why.
@@ -85,8 +85,8 @@ Reader = Callable[[Any], Any]
 
 
 def _checklist(plain: tuple[str, Any]) -> Checklist:
-    protocol, fields = plain
-    checklist_type: Any = benchmarks()[protocol].checklist
+    benchmark, fields = plain
+    checklist_type: Any = benchmarks()[benchmark].checklist
     named = zip(get_type_hints(checklist_type).items(), fields, strict=True)
     built: Checklist = checklist_type(
         **{name: _reader(hint)(plain_field) for (name, hint), plain_field in named}

@@ -24,7 +24,7 @@ KNOWN = np.inf
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Several(ABC):
+class SeveralValues(ABC):
     """Several values, for a metric that is their largest or, if ``smallest``, their smallest.
 
     ``names`` are the values' names in reports. ``n`` is the number of answers or queries on which all values
@@ -96,7 +96,7 @@ class Shares(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class SeveralShares(Several):
+class SeveralShares(SeveralValues):
     """Differences of shares from reference shares, divided by ``scale``, with Wilson's bounds.
 
     ``observed`` are the shares among the answers received, ``against`` the reference. ``low`` and ``high``
@@ -128,7 +128,7 @@ class SeveralShares(Several):
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class SeveralScores(Several):
+class SeveralScores(SeveralValues):
     """Scores (V,) with standard errors; missing answers can lower them by ``fall``, or add ``rise``."""
 
     centres: FloatArray
@@ -156,8 +156,8 @@ class Difference:
     difference of two values is the root of their squared errors; missing answers are at their worst for both.
     """
 
-    after: Several
-    before: Several
+    after: SeveralValues
+    before: SeveralValues
 
     @property
     def driver(self) -> str:
@@ -209,7 +209,7 @@ class Estimate:
     reason: str = ""
     freedom: int | None = None
     share: bool = False
-    among: Several | Difference | None = field(default=None, compare=False)
+    among: SeveralValues | Difference | None = field(default=None, compare=False)
 
     @property
     def shown(self) -> float | None:
@@ -234,7 +234,7 @@ class Estimate:
             return share_less(self, former)
         n = min(self.n, former.n)
         plain = None if self.plugin is None or former.plugin is None else self.plugin - former.plugin
-        if isinstance(self.among, Several) and isinstance(former.among, Several):
+        if isinstance(self.among, SeveralValues) and isinstance(former.among, SeveralValues):
             difference = Difference(self.among, former.among)
             centre = self.among.extreme - former.among.extreme
             return Estimate(plain, centre, None, n, among=difference)

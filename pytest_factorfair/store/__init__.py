@@ -3,19 +3,19 @@
 Only this package uses SQL. A response is stored once the future of ``Store.put`` is resolved.
 """
 
-from pytest_factorfair.store.claims import Claimed
+from pytest_factorfair.store.claims import ClaimResult
 from pytest_factorfair.store.limits import SharedLimits
 from pytest_factorfair.store.outage import PATIENCE
-from pytest_factorfair.store.rows import Origin, Said, check, keys
+from pytest_factorfair.store.rows import CallTexts, Origin, check, keys
 from pytest_factorfair.store.shards import ShardRow
 from pytest_factorfair.store.store import Store
 from pytest_factorfair.store.writer import Write
 
 __all__ = [
     "PATIENCE",
-    "Claimed",
+    "CallTexts",
+    "ClaimResult",
     "Origin",
-    "Said",
     "ShardRow",
     "SharedLimits",
     "Store",

@@ -37,7 +37,7 @@ class Bucket(Pictures):
 
     def __init__(self, url: str, patience: float = PATIENCE) -> None:
         """Prepare a bucket; after ``patience`` seconds without an answer, no further request is made."""
-        self.place = url
+        self.location = url
         self._patience = timedelta(seconds=patience)
         self._since: float | None = None  # the begin of the first request that failed, by the monotonic clock
         self._gone: StoreError | None = None
@@ -96,14 +96,14 @@ class Bucket(Pictures):
             from obstore.exceptions import BaseError
             from obstore.store import from_url
         except ImportError:
-            raise MissingExtraError(self.place, "bucket") from None
+            raise MissingExtraError(self.location, "bucket") from None
         try:
             objects: ObjectStore = from_url(
-                self.place,
+                self.location,
                 retry_config={"retry_timeout": self._patience, "max_retries": RETRIES},
             )
         except (BaseError, ValueError) as error:  # no account is named, or no bucket has such a name
-            raise StoreError(f"{self.place}: pictures cannot be stored there: {_line(error)}") from None
+            raise StoreError(f"{self.location}: pictures cannot be stored there: {_line(error)}") from None
         return objects
 
     @contextmanager
@@ -119,13 +119,13 @@ class Bucket(Pictures):
             yield objects
         except FileNotFoundError:
             if file:
-                line = f"{self.place}{file}: pictures {effect}: there is no such picture"
+                line = f"{self.location}{file}: pictures {effect}: there is no such picture"
                 raise LostPictureError(line) from None
             problem = "there is no such bucket"
         except (PermissionDeniedError, UnauthenticatedError):
             problem = "access is denied: check the credentials in the environment, and their rights"
         except BaseError as error:
-            failure = StoreError(f"{self.place}{file}: pictures {effect}: {_line(error)}")
+            failure = StoreError(f"{self.location}{file}: pictures {effect}: {_line(error)}")
             self._since = began if self._since is None else self._since
             if time.monotonic() - self._since >= self._patience.total_seconds():
                 self._gone = failure
@@ -133,7 +133,7 @@ class Bucket(Pictures):
         else:
             self._since = None
             return
-        raise StoreError(f"{self.place}{file}: pictures {effect}: {problem}")
+        raise StoreError(f"{self.location}{file}: pictures {effect}: {problem}")
 
 
 def shared(address: str, patience: float = PATIENCE) -> Pictures:

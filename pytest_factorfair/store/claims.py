@@ -30,7 +30,7 @@ from sqlalchemy import (
 
 from pytest_factorfair import process
 from pytest_factorfair.domain import Response
-from pytest_factorfair.store.schema import CLAIMS, OWNERS, Prepared, insert_new
+from pytest_factorfair.store.schema import CLAIMS, OWNERS, PreparedStatement, insert_new
 
 LEASE = 60.0
 """Seconds a process may be silent before others may take its claims."""
@@ -54,7 +54,7 @@ def moment(connection: Connection) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Claimed:
+class ClaimResult:
     """The result of a claim: ``mine`` to ask, ``theirs`` to wait for, and stored responses."""
 
     mine: tuple[str, ...]
@@ -63,15 +63,15 @@ class Claimed:
 
 
 @dataclass(frozen=True, slots=True)
-class KeyWish:
+class ClaimRequest:
     """Keys to claim, and whether to ask them again even if the store has their responses."""
 
     keys: tuple[str, ...]
     refresh: bool
 
-    def granted(self, claimed: Collection[str], stored: Mapping[str, Response]) -> Claimed:
+    def granted(self, claimed: Collection[str], stored: Mapping[str, Response]) -> ClaimResult:
         """The result for these keys, if some keys were ``claimed`` and some responses are ``stored``."""
-        return Claimed(
+        return ClaimResult(
             mine=tuple(key for key in self.keys if key in claimed and key not in stored),
             theirs=tuple(key for key in self.keys if key not in claimed),
             had={key: stored[key] for key in self.keys if key in stored},
@@ -83,8 +83,8 @@ class Claimant:
 
     def __init__(self, dialect: Dialect) -> None:
         self.name = self._me = uuid.uuid4().hex
-        self._insert = Prepared(insert_new(dialect.name, CLAIMS), dialect)
-        self._release = Prepared(_RELEASE, dialect)
+        self._insert = PreparedStatement(insert_new(dialect.name, CLAIMS), dialect)
+        self._release = PreparedStatement(_RELEASE, dialect)
         self._beaten = float("-inf")  # by the monotonic clock of this process
 
     @property

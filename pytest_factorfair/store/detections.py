@@ -14,7 +14,7 @@ from pytest_factorfair.domain import Detection, Face
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store.outage import Outage, read
 from pytest_factorfair.store.pictures import Pictures
-from pytest_factorfair.store.schema import DETECTIONS, Prepared, upsert_all
+from pytest_factorfair.store.schema import DETECTIONS, PreparedStatement, upsert_all
 from pytest_factorfair.store.writer import Writer
 
 CHUNK = 500  # pictures per statement
@@ -34,14 +34,14 @@ class Detections:
     def __init__(
         self,
         database: sqlalchemy.Engine,
-        place: str,
+        location: str,
         pictures: Pictures,
         outage: Outage,
         *,
         writable: Callable[[], sqlalchemy.Engine],
     ) -> None:
         self._database = database
-        self._place = place
+        self._location = location
         self._pictures = pictures
         self._outage = outage
         self._open = writable
@@ -67,7 +67,7 @@ class Detections:
             ]
 
         detections = {}
-        for file, body in read(self._outage, self._database, self._place, rows):
+        for file, body in read(self._outage, self._database, self._location, rows):
             with suppress(ValueError, TypeError, KeyError):
                 detections[file] = _detection(json.loads(body))
         return detections
@@ -76,7 +76,7 @@ class Detections:
         """Store a detector's detections, by file, except those of pictures that could not be read."""
 
         def insert(connection: Connection, batches: list[list[dict[str, str]]]) -> list[None]:
-            statement = Prepared(upsert_all(connection.dialect.name, DETECTIONS), connection.dialect)
+            statement = PreparedStatement(upsert_all(connection.dialect.name, DETECTIONS), connection.dialect)
             statement.execute(connection, [row for rows in batches for row in rows])
             return [None] * len(batches)
 
@@ -93,7 +93,7 @@ class Detections:
             except StoreError:  # a read-only folder
                 self._refused = True
             else:
-                self._lane = Writer(self._written, self._place, self._pictures, self._outage)
+                self._lane = Writer(self._written, self._location, self._pictures, self._outage)
         if rows and self._lane is not None:
             self._lane.do(insert, rows)
 

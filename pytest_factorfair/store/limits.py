@@ -36,14 +36,14 @@ from pytest_factorfair.domain import (
     GRACE,
     AccountEntry,
     Allowance,
+    CallRequest,
     Ceilings,
     Decision,
+    Delay,
     Grant,
     Health,
-    Later,
-    Over,
+    Stop,
     Usage,
-    Wish,
 )
 from pytest_factorfair.errors import InputError, StoreError
 from pytest_factorfair.store import shards
@@ -129,9 +129,9 @@ class SharedLimits:
         self, store: Store, ceilings: Ceilings, *, run: str = "", session: str = "", controller: int = 0
     ) -> None:
         """Use ``begin`` or ``join`` instead."""
-        lane = Writer(store.database, store.place, store.pictures, store.outage)
+        lane = Writer(store.database, store.location, store.pictures, store.outage)
         self._me = lane.claimant.name
-        self._place = store.place
+        self._location = store.location
         self._lane = lane
         self.session = session or self._me
         self._run = run or self.session
@@ -144,7 +144,7 @@ class SharedLimits:
         self._lock = threading.Lock()
         self._account: AccountEntry | None = None  # of this process, as it remembers it
         self._seen: dict[str, Health] = {}
-        self._heard: dict[str, Usage] = {}
+        self._worker_usage: dict[str, Usage] = {}
         self._entered: dict[str, Usage] = {}  # on the accounts of the session, when last read
         self._endpoints: tuple[Health, ...] = ()  # likewise
 
@@ -174,7 +174,7 @@ class SharedLimits:
             RUN_METADATA.create_all(connection)
             limits._set_clock(connection)
             limits._lane.claimant.enter(connection)
-            shards.settle(connection, store.place, SHARDS.c.session.not_in(_ALIVE))
+            shards.settle(connection, store.location, SHARDS.c.session.not_in(_ALIVE))
             connection.execute(delete(ACCOUNTS).where(ACCOUNTS.c.session.not_in(_ALIVE)))
             _sweep(connection)
             row = connection.execute(select(RUNS).where(_RUN), limits._names).one_or_none()
@@ -234,8 +234,8 @@ class SharedLimits:
         """
         return self._epoch + time.monotonic()
 
-    def take(self, wish: Wish) -> Future[Decision]:
-        decision: Future[Decision] = self._lane.do(self._accounted, wish)
+    def take(self, request: CallRequest) -> Future[Decision]:
+        decision: Future[Decision] = self._lane.do(self._accounted, request)
         decision.add_done_callback(self._note_grant)
         return decision
 
@@ -274,9 +274,9 @@ class SharedLimits:
         while self._lane.do(work, None).result() and time.monotonic() < end:
             time.sleep(LOOK)
 
-    def hear(self, owner: str, usage: Usage) -> None:
+    def add_worker(self, owner: str, usage: Usage) -> None:
         """Note the usage that a worker of this session reports."""
-        self._heard[owner] = usage
+        self._worker_usage[owner] = usage
 
     @property
     def owner(self) -> str:
@@ -295,7 +295,7 @@ class SharedLimits:
             with suppress(StoreError):
                 self._entered = self._lane.read(lambda connection: shards.accounts(connection, self.session))
         own_account = {} if self._account is None else {self._me: self.own_usage}
-        return sum((self._entered | self._heard | own_account).values(), Usage())
+        return sum((self._entered | self._worker_usage | own_account).values(), Usage())
 
     @property
     def endpoints(self) -> tuple[Health, ...]:
@@ -311,7 +311,7 @@ class SharedLimits:
 
         def leave(connection: Connection, arguments: list[None]) -> list[None]:
             exclusively(connection)
-            shards.settle(connection, self._place, SHARDS.c.session == self.session)
+            shards.settle(connection, self._location, SHARDS.c.session == self.session)
             connection.execute(delete(ACCOUNTS).where(ACCOUNTS.c.session == self.session))
             _sweep(connection)
             return arguments
@@ -339,12 +339,14 @@ class SharedLimits:
     def _open_account(self, connection: Connection) -> None:
         connection.execute(insert(ACCOUNTS), {"owner": self._me, "session": self.session, "run": self._run})
 
-    def _accounted(self, connection: Connection, arguments: Sequence[Wish | AccountEntry]) -> list[Any]:
-        """Enter what has ended, then decide on the wishes; returns a decision on each, None for an entry."""
+    def _accounted(
+        self, connection: Connection, arguments: Sequence[CallRequest | AccountEntry]
+    ) -> list[Any]:
+        """Enter what has ended, then decide on requests: a decision on each, None for an entry."""
         limited = self.ceilings.any
         row = connection.execute(_LOCKED_STATE if limited else _STATE, self._names).one_or_none()
         if row is None:
-            return [Over(DELETED) if isinstance(argument, Wish) else None for argument in arguments]
+            return [Stop(DELETED) if isinstance(argument, CallRequest) else None for argument in arguments]
         # A worker without its controller stops: nothing it asks would be reported.
         orphaned = bool(self._controller) and os.getppid() != self._controller
         over = ORPHANED if orphaned else row.over
@@ -358,7 +360,7 @@ class SharedLimits:
         allowance = before.enter(AccountEntry.total(entries))
         decisions: list[Decision | None] = []
         states: dict[str, Health] = {}
-        endpoints = {argument.endpoint for argument in arguments if isinstance(argument, Wish)}
+        endpoints = {argument.endpoint for argument in arguments if isinstance(argument, CallRequest)}
         for endpoint in sorted(endpoints):  # in all processes: no deadlock
             states[endpoint] = self._look_up(connection, endpoint, lock=False)
             if states[endpoint].probe_at is not None:  # a call may be the one that tries it
@@ -371,7 +373,7 @@ class SharedLimits:
             allowance, states[endpoint], decision = allowance.take(argument, before_call)
             self._save(connection, before_call, states[endpoint])
             decisions.append(decision)
-        if self.ceilings.cost is not None and any(isinstance(decision, Later) for decision in decisions):
+        if self.ceilings.cost is not None and any(isinstance(decision, Delay) for decision in decisions):
             allowance = allowance.enter(self._delete_dead(connection))
         if limited and allowance != before:
             ended = allowance.ended if before.ended is None else None

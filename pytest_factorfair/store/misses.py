@@ -58,7 +58,7 @@ class Memory:
             elif row["reusable"]:
                 memory.spoilt[row["key"]] = "the stored answer is older than --factorfair-max-age"
             else:
-                response = from_body(row["body"], key=row["key"], place=store.place)
+                response = from_body(row["body"], key=row["key"], location=store.location)
                 why = "cut off" if response.finish == "length" else "empty"
                 memory.spoilt[row["key"]] = f"the stored answer is not reused: it was {why}"
         return memory

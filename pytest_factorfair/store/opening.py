@@ -52,7 +52,7 @@ def parsed(url: str) -> URL:
     return parsed_url.set(drivername=DRIVERS[parsed_url.drivername])
 
 
-def place(url: URL) -> str:
+def location(url: URL) -> str:
     """The name of a store in messages: the file, or the URL without user, password and options."""
     return url.database or "" if _is_file(url) else redacted(url.render_as_string())
 
@@ -76,16 +76,18 @@ def opened(url: URL, *, read_only: bool) -> sqlalchemy.Engine:
             exclusively(connection)
             if not inspect(connection).get_table_names():
                 _make(connection)
-            _check(connection, place(url))
+            _check(connection, location(url))
 
         waiting = {} if "connect_timeout" in url.query else {"connect_timeout": TIMEOUT}
         return _tried(sqlalchemy.create_engine(url, connect_args=waiting), make_or_check)
     except StoreError:
         raise
     except ImportError:
-        raise StoreError(f"{place(url)}: needs psycopg: pip install 'pytest-factorfair[postgres]'") from None
+        raise StoreError(
+            f"{location(url)}: needs psycopg: pip install 'pytest-factorfair[postgres]'"
+        ) from None
     except (SQLAlchemyError, OSError) as error:
-        raise StoreError(f"{explained(place(url), 'cannot be opened', error)}; {_ANOTHER}") from error
+        raise StoreError(f"{explained(location(url), 'cannot be opened', error)}; {_ANOTHER}") from error
 
 
 def verify(database: sqlalchemy.Engine, where: str) -> None:
@@ -248,8 +250,8 @@ def _check(connection: sqlalchemy.Connection, where: str) -> None:
         connection.execute(select(table).where(false()))  # fails if a table or a column is missing
 
 
-def explained(place: str, failure: str, error: Exception) -> StoreError:
-    """Convert a driver's error to a StoreError of one line: place, failure, and the driver's message."""
+def explained(location: str, failure: str, error: Exception) -> StoreError:
+    """Convert a driver's error to a StoreError of one line: location, failure, and the driver's message."""
     cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
     words = redacted(" ".join(str(cause).split())) or type(cause).__name__
-    return StoreError(f"{place}: the response store {failure}: {words}")
+    return StoreError(f"{location}: the response store {failure}: {words}")

@@ -151,7 +151,7 @@ class Outage:
 
 
 def read(
-    outage: Outage, database: sqlalchemy.Engine, place: str, ask: Callable[[sqlalchemy.Connection], T]
+    outage: Outage, database: sqlalchemy.Engine, location: str, ask: Callable[[sqlalchemy.Connection], T]
 ) -> T:
     """Run a query on a separate connection.
 
@@ -168,7 +168,7 @@ def read(
     except StoreError:
         raise
     except (SQLAlchemyError, OSError) as error:
-        raise explained(place, "cannot be read", error) from error
+        raise explained(location, "cannot be read", error) from error
 
 
 def _may_return(error: Exception) -> bool:

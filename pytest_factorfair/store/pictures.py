@@ -73,14 +73,14 @@ def kept(response: Response) -> Response:
 
 
 class Pictures(ABC):
-    """A place where pictures are stored; any number of processes may write there.
+    """A storage of pictures; any number of processes may write there.
 
-    ``place`` is its name in messages. At most ``at_once`` pictures are read, written or looked up at once. A
-    ``shared`` place was named by the user, so that other hosts and stores may use it. It has no manifest,
-    because the rows of the store contain the same.
+    ``location`` is its name in messages. At most ``at_once`` pictures are read, written or looked up at
+    once. A ``shared`` storage was named by the user, so that other hosts and stores may use it. It has no
+    manifest, because the rows of the store contain the same.
     """
 
-    place: str
+    location: str
     at_once = 8
     shared = False
 
@@ -89,7 +89,7 @@ class Pictures(ABC):
         """Write pictures, each completely or not at all; existing ones are not changed.
 
         Raises:
-            OSError: the place is full or not writable.
+            OSError: the storage is full or not writable.
         """
 
     @abstractmethod
@@ -118,18 +118,18 @@ class Pictures(ABC):
         """The size of a picture in bytes, without reading it; None if it is missing."""
 
     def check(self) -> str:
-        """Check that pictures can be written, read and looked up; return the mark of this place.
+        """Check that pictures can be written, read and looked up; return the mark of this storage.
 
         The mark is written by the first process. Different marks mean different storage.
 
         Raises:
             MissingExtraError: the library for this kind of storage is not installed.
-            StoreError: the place does not exist, or denies access.
+            StoreError: the storage does not exist, or denies access.
         """
         self._leave(MARK, uuid.uuid4().hex.encode())
         return self._content(MARK).decode()
 
-    def sweep(self) -> None:  # noqa: B027  # places that write atomically have no drafts
+    def sweep(self) -> None:  # noqa: B027  # storages that write atomically have no drafts
         """Remove drafts that dead processes left."""
 
     def read(self, file: str) -> bytes:
@@ -145,7 +145,7 @@ class Pictures(ABC):
         image = self._content(file)
         if hashlib.sha256(image).hexdigest() != named[2]:
             raise LostPictureError(
-                f"{self.place}/{file}: the picture is damaged: delete it, and it is asked for again"
+                f"{self.location}/{file}: the picture is damaged: delete it, and it is asked for again"
             )
         return image
 
@@ -177,12 +177,12 @@ class Pictures(ABC):
         *,
         link: bool,  # noqa: ARG002  # only folders can link
     ) -> None:
-        """Copy pictures from another place; ``lines`` are as in a manifest, and name them by ``file``.
+        """Copy pictures from another storage; ``lines`` are as in a manifest, and name them by ``file``.
 
         With ``link``, files on the same disk become hard links, which need no space and no reading.
 
         Raises:
-            OSError: this place is full or not writable; no incomplete picture is left.
+            OSError: this storage is full or not writable; no incomplete picture is left.
             StoreError: a picture of the source cannot be read.
         """
         remaining_lines = iter(lines)
@@ -201,7 +201,7 @@ class Folder(Pictures):
     """Pictures as files in a folder, which is created with the first picture."""
 
     def __init__(self, folder: Path, *, shared: bool = False) -> None:
-        self.place = str(folder)
+        self.location = str(folder)
         self.shared = shared
         self._folder = folder
 
@@ -280,9 +280,11 @@ class Folder(Pictures):
         except FileExistsError:
             if self._folder.is_dir():
                 return False
-            raise StoreError(f"{self.place}: pictures cannot be written there: it is not a folder") from None
+            raise StoreError(
+                f"{self.location}: pictures cannot be written there: it is not a folder"
+            ) from None
         except OSError as error:
-            raise StoreError(f"{self.place}: pictures cannot be written there: {error.strerror}") from None
+            raise StoreError(f"{self.location}: pictures cannot be written there: {error.strerror}") from None
         return True
 
     def _content(self, file: str) -> bytes:

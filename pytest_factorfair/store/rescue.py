@@ -22,8 +22,8 @@ from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store import opening
 from pytest_factorfair.store.opening import explained
 from pytest_factorfair.store.pictures import Picture
-from pytest_factorfair.store.rows import Said, checked
-from pytest_factorfair.store.schema import RESPONSES, Prepared, upsert
+from pytest_factorfair.store.rows import CallTexts, checked
+from pytest_factorfair.store.schema import RESPONSES, PreparedStatement, upsert
 
 if TYPE_CHECKING:
     from pytest_factorfair.store.store import Store
@@ -72,11 +72,11 @@ class Rescue:
         """The keys of the remembered responses."""
         return tuple(self._stored)
 
-    def said(self, keys: Iterable[str]) -> dict[str, Said]:
+    def said(self, keys: Iterable[str]) -> dict[str, CallTexts]:
         """The prompts and responses with these keys, as far as they are remembered."""
         lines = {key: self._stored.get(key) or self._elsewhere.get(key) for key in keys}
         rows = {key: json.loads(zlib.decompress(line)) for key, line in lines.items() if line is not None}
-        return {key: Said(row["prompt"], row["body"]) for key, row in rows.items()}
+        return {key: CallTexts(row["prompt"], row["body"]) for key, row in rows.items()}
 
     def write(self, writes: Sequence[Write]) -> None:
         """Rescue responses that could not be stored, with their pictures.
@@ -144,7 +144,9 @@ def _take(store: Store, path: Path, lines: Iterable[bytes], *, first_line: int) 
     for number, line in enumerate(lines, first_line):
         try:
             values = json.loads(line)
-            row = checked({column.name: values[column.name] for column in RESPONSES.c}, place=store.place)
+            row = checked(
+                {column.name: values[column.name] for column in RESPONSES.c}, location=store.location
+            )
             if values["image"] is not None:
                 image = base64.b64decode(values["image"], validate=True)
                 pictures.append(Picture(row["picture"], image, _manifest(row)))
@@ -160,11 +162,13 @@ def _take(store: Store, path: Path, lines: Iterable[bytes], *, first_line: int) 
             for replace, alike in rows.items():
                 if alike:
                     dialect = connection.dialect
-                    Prepared(upsert(dialect.name, replace=replace), dialect).execute(connection, alike)
+                    PreparedStatement(upsert(dialect.name, replace=replace), dialect).execute(
+                        connection, alike
+                    )
     except StoreError:
         raise
     except (SQLAlchemyError, OSError) as error:
-        raise explained(store.place, "cannot be written", error) from error
+        raise explained(store.location, "cannot be written", error) from error
 
 
 def _line(row: Mapping[str, object], picture: Picture | None, *, replace: bool) -> str:

@@ -62,7 +62,7 @@ _ENCODE = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 _DECODE = json.JSONDecoder().raw_decode
 
 
-class Said(NamedTuple):
+class CallTexts(NamedTuple):
     """A prompt and its response as JSON texts, which can be passed on without decoding them."""
 
     prompt: str
@@ -114,7 +114,7 @@ def _timestamp(second: int) -> str:
     return datetime.fromtimestamp(second, UTC).isoformat()
 
 
-def from_body(body: str, *, key: str, place: str) -> Response:
+def from_body(body: str, *, key: str, location: str) -> Response:
     """Decode the response in the body of a row.
 
     Raises:
@@ -126,10 +126,10 @@ def from_body(body: str, *, key: str, place: str) -> Response:
         lists = {name: tuple(values[name]) for name in ("notes", "dropped")}
         return Response(**{**values, **lists})
     except (ValueError, TypeError, KeyError) as error:
-        raise _damaged(key, place) from error
+        raise _damaged(key, location) from error
 
 
-def said(prompt: str, body: str, *, key: str, place: str) -> Said:
+def said(prompt: str, body: str, *, key: str, location: str) -> CallTexts:
     """The prompt and the response of a row as JSON texts, after checking them.
 
     Raises:
@@ -139,24 +139,24 @@ def said(prompt: str, body: str, *, key: str, place: str) -> Said:
         _decoded(prompt, str)
         _decoded(body, dict)
     except (ValueError, TypeError) as error:
-        raise _damaged(key, place) from error
-    return Said(prompt, body)
+        raise _damaged(key, location) from error
+    return CallTexts(prompt, body)
 
 
-def checked(row: Mapping[Any, Any], *, place: str) -> dict[str, Any]:
+def checked(row: Mapping[Any, Any], *, location: str) -> dict[str, Any]:
     """A complete row, after checking it.
 
     Raises:
         StoreError: the row is damaged, as in ``from_body``.
     """
     key: str = row["key"]
-    from_body(row["body"], key=key, place=place)
+    from_body(row["body"], key=key, location=location)
     try:
         _decoded(row["identity"], dict)
         _decoded(row["prompt"], str)
         _check(row, _COLUMNS)
     except (ValueError, TypeError) as error:
-        raise _damaged(key, place) from error
+        raise _damaged(key, location) from error
     return dict(row)
 
 
@@ -175,10 +175,10 @@ def _decoded(text: object, kind: type) -> Any:
     return value
 
 
-def _damaged(key: str, place: str) -> StoreError:
-    command = shlex.join(["factorfair", "store", "prune", place, "--key", key])
+def _damaged(key: str, location: str) -> StoreError:
+    command = shlex.join(["factorfair", "store", "prune", location, "--key", key])
     remedy = f"delete it, and it is asked again: {command}"
-    return StoreError(f"{place}: the row of key {key} is damaged; {remedy}")
+    return StoreError(f"{location}: the row of key {key} is damaged; {remedy}")
 
 
 def plain(text: str) -> str:

@@ -143,7 +143,7 @@ ENDPOINTS = Table(
 )
 
 
-class Prepared:
+class PreparedStatement:
     """A statement for many rows, compiled only once; SQLAlchemy would compile it for each row."""
 
     def __init__(self, statement: Insert | Delete, dialect: Dialect) -> None:

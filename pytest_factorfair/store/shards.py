@@ -58,7 +58,7 @@ class ShardRow:
         }
 
     @classmethod
-    def of(cls, row: Mapping[Any, Any], *, place: str) -> Self:
+    def of(cls, row: Mapping[Any, Any], *, location: str) -> Self:
         """Build a shard from a row of the database.
 
         Raises:
@@ -76,7 +76,7 @@ class ShardRow:
             )
         except (ValueError, TypeError) as error:
             raise StoreError(
-                f"{place}: the row of shard {row['number']} is damaged: run the shard again"
+                f"{location}: the row of shard {row['number']} is damaged: run the shard again"
             ) from error
 
 
@@ -89,7 +89,7 @@ def accounts(connection: Connection, session: str) -> dict[str, Usage]:
     }
 
 
-def entered(connection: Connection, place: str, condition: ColumnElement[bool] = _ALL) -> list[ShardRow]:
+def entered(connection: Connection, location: str, condition: ColumnElement[bool] = _ALL) -> list[ShardRow]:
     """Read the shards that meet a condition; their usage includes that of the session that asks them now.
 
     Raises:
@@ -100,18 +100,18 @@ def entered(connection: Connection, place: str, condition: ColumnElement[bool] =
     begun = any(row["session"] for row in rows) and inspect(connection).has_table(ACCOUNTS.name)
     shards = []
     for row in rows:
-        shard = ShardRow.of(row, place=place)
+        shard = ShardRow.of(row, location=location)
         session_usages = accounts(connection, row["session"]).values() if row["session"] and begun else ()
         shards.append(replace(shard, usage=sum(session_usages, shard.usage)))
     return shards
 
 
-def settle(connection: Connection, place: str, ended: ColumnElement[bool]) -> None:
+def settle(connection: Connection, location: str, ended: ColumnElement[bool]) -> None:
     """Add the usage of ended sessions to their shards, so that their accounts can be deleted.
 
     Raises:
         StoreError: a row is damaged.
     """
-    for shard in entered(connection, place, ended & (SHARDS.c.session != "")):
+    for shard in entered(connection, location, ended & (SHARDS.c.session != "")):
         same_shard = (SHARDS.c.run == shard.run) & (SHARDS.c.number == shard.number)
         connection.execute(update(SHARDS).where(same_shard).values(shard.row()))

@@ -21,21 +21,21 @@ from pytest_factorfair.domain import Response, plural
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store import opening
 from pytest_factorfair.store.bucket import shared
-from pytest_factorfair.store.claims import Claimed, KeyWish
+from pytest_factorfair.store.claims import ClaimRequest, ClaimResult
 from pytest_factorfair.store.detections import Detections
 from pytest_factorfair.store.opening import explained
 from pytest_factorfair.store.outage import PATIENCE, Outage, read
 from pytest_factorfair.store.pictures import Folder, Picture, Pictures, kept
 from pytest_factorfair.store.rescue import Rescue, take_up
-from pytest_factorfair.store.rows import Origin, Said, from_body, said, to_row
-from pytest_factorfair.store.schema import RESPONSES, SHARDS, Lookup, Prepared, upsert_all
+from pytest_factorfair.store.rows import CallTexts, Origin, from_body, said, to_row
+from pytest_factorfair.store.schema import RESPONSES, SHARDS, Lookup, PreparedStatement, upsert_all
 from pytest_factorfair.store.shards import ShardRow, entered
 from pytest_factorfair.store.writer import Write, Writer
 
 Rows = Sequence[Any]
 CHUNK = 500  # keys per statement, below every database's limit on parameters
 PICTURES = Path(".factorfair/images")
-_PLACE, _MARK = "pictures", "pictures_mark"  # the place of pictures that the user named, and its mark
+_LOCATION, _MARK = "pictures", "pictures_mark"  # the storage of pictures that the user named, and its mark
 
 _AMONG = RESPONSES.c.key.in_(bindparam("keys", expanding=True))
 _FILE = RESPONSES.c.picture, RESPONSES.c.picture_size
@@ -55,14 +55,14 @@ class Store:
     A reusable response is only overwritten by a ``put`` with ``replace``. A response whose picture is missing
     or has another size is not reusable; the content of a picture is checked when it is read. A response that
     was stored before ``since``, a time as ISO text in UTC, counts as missing, but is kept until a reusable
-    one replaces it. ``place`` is the store's name in messages: the file, or the URL without its password.
+    one replaces it. ``location`` is the store's name in messages: the file, or the URL without its password.
     ``database`` and ``outage`` are for this package only.
     """
 
     def __init__(  # noqa: PLR0913  # by keyword, from ``open``
         self,
         database: sqlalchemy.Engine,
-        place: str,
+        location: str,
         pictures: Pictures,
         *,
         outage: Outage | None = None,
@@ -74,13 +74,13 @@ class Store:
         self.since = since
         self.pictures = pictures
         self.database = database
-        self.place = place
+        self.location = location
         self.outage = outage or Outage()
         self._rescue = rescue
         self._read_only = writable is not None
-        self._writer = Writer(database, place, pictures, self.outage, rescue)
+        self._writer = Writer(database, location, pictures, self.outage, rescue)
         self.detections = Detections(
-            database, place, pictures, self.outage, writable=writable or (lambda: database)
+            database, location, pictures, self.outage, writable=writable or (lambda: database)
         )
         usable = _AMONG & RESPONSES.c.reusable
         if since:
@@ -119,9 +119,9 @@ class Store:
         outage, rescued = Outage(patience), None if rescue is None else Rescue(rescue, parsed_url)
         database = opening.opened(parsed_url, read_only=read_only and not (rescued and rescued.files))
         try:
-            stored_place = opening.entries(database, _PLACE).get(_PLACE, "")
+            stored_place = opening.entries(database, _LOCATION).get(_LOCATION, "")
             own_folder = file.parent / PICTURES.name if file else folder
-            located = _located(pictures, stored_place, own_folder, opening.place(parsed_url), patience)
+            located = _located(pictures, stored_place, own_folder, opening.location(parsed_url), patience)
         except BaseException:
             database.dispose()
             raise
@@ -130,7 +130,7 @@ class Store:
         writable = partial(opening.opened, parsed_url, read_only=False) if read_only else None
         return cls(
             database,
-            opening.place(parsed_url),
+            opening.location(parsed_url),
             located,
             outage=outage,
             rescue=rescued,
@@ -171,7 +171,8 @@ class Store:
                 stored_keys = {key for (key,) in self._found(partial(self._there.rows, keys=chunk))}
                 lost += [key for key in chunk if key not in stored_keys]
             if lost:
-                why = f"{self.place}: {plural(len(lost), 'response')} of this run were deleted from the store"
+                deleted = plural(len(lost), "response")
+                why = f"{self.location}: {deleted} of this run were deleted from the store"
         except StoreError as error:
             if not self.outage.gone:
                 lost, why = list(self._rescue.remembered), str(error)
@@ -182,36 +183,36 @@ class Store:
         return self._rescue.count, why
 
     def settle_pictures(self) -> str:
-        """Check the place that the user names for pictures, and record it as the only one of the store.
+        """Check the storage that the user names for pictures, and record it as the only one of the store.
 
-        Returns the place's mark; "" for a folder that the user has not named.
+        Returns the storage's mark; "" for a folder that the user has not named.
 
         Raises:
-            MissingExtraError: the library that reaches the place is not installed.
-            StoreError: the place does not accept pictures, or the store has pictures elsewhere.
+            MissingExtraError: the library that reaches the storage is not installed.
+            StoreError: the storage does not accept pictures, or the store has pictures elsewhere.
         """
         if not self.pictures.shared:
             return ""
         mark = self.pictures.check()
-        picture_entries = opening.entries(self.database, _PLACE, _MARK)
+        picture_entries = opening.entries(self.database, _LOCATION, _MARK)
         if not picture_entries and self._found(lambda connection: connection.execute(_PICTURED).all()):
             raise StoreError(
-                f"{self.place}: its pictures are beside it, not in {self.pictures.place}; copy both: "
-                f"factorfair merge OUT {self.place} --pictures={self.pictures.place}"
+                f"{self.location}: its pictures are beside it, not in {self.pictures.location}; copy both: "
+                f"factorfair merge OUT {self.location} --pictures={self.pictures.location}"
             )
         if not picture_entries:
-            picture_entries = opening.entered(self.database, {_PLACE: self.pictures.place, _MARK: mark})
+            picture_entries = opening.entered(self.database, {_LOCATION: self.pictures.location, _MARK: mark})
         if picture_entries[_MARK] != mark:
             raise StoreError(
-                f"{self.place}: its pictures are in {picture_entries[_PLACE]}, and {self.pictures.place} is "
-                "other storage: name one that all hosts reach"
+                f"{self.location}: its pictures are in {picture_entries[_LOCATION]}, and "
+                f"{self.pictures.location} is other storage: name one that all hosts reach"
             )
         return mark
 
     def sweep(self) -> None:
         """Remove drafts that dead processes left: of the store's file, and of pictures."""
         if self.database.dialect.name == "sqlite":
-            file = Path(self.place)
+            file = Path(self.location)
             process.sweep(file.parent, glob.escape(file.name))
         self.pictures.sweep()
 
@@ -222,9 +223,9 @@ class Store:
             StoreError: the file is damaged, or cannot be read.
         """
         try:
-            opening.verify(self.database, self.place)
+            opening.verify(self.database, self.location)
         except OperationalError as error:
-            raise explained(self.place, "cannot be read", error) from error
+            raise explained(self.location, "cannot be read", error) from error
 
     def responses(self, keys: Iterable[str]) -> dict[str, Response]:
         """The reusable responses for these keys.
@@ -238,10 +239,10 @@ class Store:
             lost = self.pictures.lost((file, size) for _, _, file, size in rows)
             for key, body, *picture in rows:
                 if tuple(picture) not in lost:
-                    responses[key] = from_body(body, key=key, place=self.place)
+                    responses[key] = from_body(body, key=key, location=self.location)
         return responses
 
-    def said(self, keys: Iterable[str]) -> dict[str, Said]:
+    def said(self, keys: Iterable[str]) -> dict[str, CallTexts]:
         """The prompts and responses of these keys, reusable or not, as they are stored or rescued.
 
         Raises:
@@ -249,12 +250,12 @@ class Store:
         """
         requested_keys = tuple(keys)
         return self.remembered(requested_keys) | {
-            key: said(prompt, body, key=key, place=self.place)
+            key: said(prompt, body, key=key, location=self.location)
             for chunk in _unique_chunks(requested_keys)
             for key, prompt, body in self._found(partial(self._said.rows, keys=chunk))
         }
 
-    def remembered(self, keys: Iterable[str]) -> dict[str, Said]:
+    def remembered(self, keys: Iterable[str]) -> dict[str, CallTexts]:
         """Prompts and responses with these keys that this process has stored, from memory."""
         return {} if self._rescue is None else self._rescue.said(keys)
 
@@ -333,18 +334,20 @@ class Store:
         """
         if self._read_only:
             refused: Future[None] = Future()
-            refused.set_exception(StoreError(f"{self.place}: the response store was opened for reading only"))
+            refused.set_exception(
+                StoreError(f"{self.location}: the response store was opened for reading only")
+            )
             return refused
         return self._writer.write(writes)
 
-    def claim(self, keys: Iterable[str], *, refresh: bool = False) -> Future[Claimed]:
+    def claim(self, keys: Iterable[str], *, refresh: bool = False) -> Future[ClaimResult]:
         """Claim keys, so that no other process asks for them now; the future may fail with StoreError.
 
         A reusable response that has been stored in the meantime is returned instead of a claim, unless
         ``refresh`` asks for everything again. A claim ends with the ``put`` of its response, with
         ``release``, or when the store is closed.
         """
-        return self._writer.do(self._claimed, KeyWish(tuple(dict.fromkeys(keys)), refresh))
+        return self._writer.do(self._claimed, ClaimRequest(tuple(dict.fromkeys(keys)), refresh))
 
     def release(self, keys: Iterable[str]) -> Future[None]:
         """Release the claims on keys for which no response will be put."""
@@ -356,7 +359,7 @@ class Store:
         Raises:
             StoreError: the store cannot be read, or a row is damaged.
         """
-        rows = self._found(lambda connection: entered(connection, self.place))
+        rows = self._found(lambda connection: entered(connection, self.location))
         last: dict[str, str] = {}
         for row in rows:
             last[row.run] = max(row.began, last.get(row.run, ""))
@@ -366,7 +369,7 @@ class Store:
         """Store the state of shards, replacing their former state."""
 
         def work(connection: sqlalchemy.Connection, arguments: list[None]) -> list[None]:
-            statement = Prepared(upsert_all(connection.dialect.name, SHARDS), connection.dialect)
+            statement = PreparedStatement(upsert_all(connection.dialect.name, SHARDS), connection.dialect)
             statement.execute(connection, [shard.row() for shard in shards])
             return arguments
 
@@ -390,11 +393,13 @@ class Store:
     ) -> None:
         self.close()
 
-    def _claimed(self, connection: sqlalchemy.Connection, wishes: list[KeyWish]) -> list[Claimed]:
+    def _claimed(self, connection: sqlalchemy.Connection, requests: list[ClaimRequest]) -> list[ClaimResult]:
         claimant = self._writer.claimant
-        keys = sorted({key for wish in wishes for key in wish.keys})  # the same order in all processes
+        # Sorted, so that all processes lock rows in the same order.
+        keys = sorted({key for request in requests for key in request.keys})
         claimed = {key for chunk in _unique_chunks(keys) for key in claimant.claim(connection, chunk)}
-        sought = [key for wish in wishes if not wish.refresh for key in wish.keys if key in claimed]
+        readable = [request for request in requests if not request.refresh]
+        sought = [key for request in readable for key in request.keys if key in claimed]
         stored: dict[str, Response] = {}
         for chunk in _unique_chunks(sought):
             rows = self._read.rows(connection, chunk)
@@ -403,22 +408,24 @@ class Store:
             if lost:  # rows without their pictures may be replaced
                 connection.execute(_LOST, {"keys": sorted(lost)})
             stored |= {
-                key: from_body(body, key=key, place=self.place) for key, body, *_ in rows if key not in lost
+                key: from_body(body, key=key, location=self.location)
+                for key, body, *_ in rows
+                if key not in lost
             }
         if stored:
             claimant.release(connection, stored)
-        return [wish.granted(claimed, stored) for wish in wishes]
+        return [request.granted(claimed, stored) for request in requests]
 
     def _released(self, connection: sqlalchemy.Connection, arguments: list[tuple[str, ...]]) -> list[None]:
         self._writer.claimant.release(connection, [key for keys in arguments for key in keys])
         return [None] * len(arguments)
 
     def _found(self, ask: Callable[[sqlalchemy.Connection], Rows]) -> Rows:
-        return read(self.outage, self.database, self.place, ask)
+        return read(self.outage, self.database, self.location, ask)
 
 
 def _located(named: str, stored_place: str, own_folder: Path, where: str, patience: float) -> Pictures:
-    """The place of a store's pictures: the one ``named`` by the user, otherwise where they are, otherwise the
+    """The storage of a store's pictures: the one ``named`` by the user, otherwise where they are, else the
     store's own folder.
 
     A folder may have different paths on different hosts.

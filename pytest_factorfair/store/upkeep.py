@@ -21,7 +21,7 @@ from pytest_factorfair.errors import LostPictureError, StoreError
 from pytest_factorfair.store.opening import explained
 from pytest_factorfair.store.pictures import Folder, Pictures
 from pytest_factorfair.store.rows import checked, from_body, plain
-from pytest_factorfair.store.schema import DETECTIONS, RESPONSES, Prepared, upsert, upsert_all
+from pytest_factorfair.store.schema import DETECTIONS, RESPONSES, PreparedStatement, upsert, upsert_all
 from pytest_factorfair.store.store import Store
 
 CHUNK = 500
@@ -65,7 +65,7 @@ def merge(target: Store, source: Store) -> int:
         StoreError: the source cannot be read, or the target cannot be written.
     """
     dialect, copied = target.database.dialect, 0
-    write = Prepared(upsert(dialect.name, replace=True), dialect)
+    write = PreparedStatement(upsert(dialect.name, replace=True), dialect)
     for chunk in _chunks(rows(source)):
         unneeded = _unneeded(target, chunk)
         lacking = _whole(source, [row for row in chunk if row["key"] not in unneeded])
@@ -74,7 +74,7 @@ def merge(target: Store, source: Store) -> int:
             with _connection(target, "cannot be written") as connection:
                 write.execute(connection, lacking)
         copied += len(lacking)
-    detected = Prepared(upsert_all(dialect.name, DETECTIONS), dialect)
+    detected = PreparedStatement(upsert_all(dialect.name, DETECTIONS), dialect)
     for readings in _chunks(_all(source, DETECTIONS)):
         with _connection(target, "cannot be written") as connection:
             detected.execute(connection, readings)
@@ -108,7 +108,7 @@ def exported(store: Store, model: str | None) -> Iterator[dict[str, object]]:
     """
     for row in rows(store):
         if row["reusable"] and model in (None, row["model"]):
-            response = from_body(row["body"], key=row["key"], place=store.place)
+            response = from_body(row["body"], key=row["key"], location=store.location)
             counts = {"tokens_in": response.tokens_in, "tokens_out": response.tokens_out}
             yield {
                 "prompt": json.loads(row["prompt"]),
@@ -156,7 +156,7 @@ def prune(
     """Delete the responses that meet all given conditions (model, date, unusable, keys); return their number.
 
     With ``pictures``, their pictures are deleted, too, unless they are needed by another response in this
-    store or in a store next to the folder of pictures. Other stores that use a shared place are unknown.
+    store or in a store next to the folder of pictures. Other stores that use a shared storage are unknown.
 
     Raises:
         StoreError: the store cannot be written, or a store that may need the pictures cannot be read.
@@ -176,7 +176,7 @@ def prune(
     unneeded = {file for file in files if isinstance(file, str) and file} - _named(store)
     if not pictures:
         return count
-    neighbours = () if store.pictures.shared else Path(store.pictures.place).parent.glob("*")
+    neighbours = () if store.pictures.shared else Path(store.pictures.location).parent.glob("*")
     for path in sorted(neighbours):
         if not path.is_file():
             continue
@@ -200,7 +200,7 @@ def rows(store: Store) -> Iterator[Row]:
         StoreError: the store cannot be read, or a row is damaged.
     """
     for row in _all(store, RESPONSES):
-        yield checked(row, place=store.place)
+        yield checked(row, location=store.location)
 
 
 def _all(store: Store, table: Table) -> Iterator[Row]:
@@ -247,14 +247,14 @@ def _copy_pictures(source: Store, target: Pictures, rows: Iterable[Row], *, link
         for row in rows
         if row["picture"]
     ]
-    if source.pictures.place == target.place:
+    if source.pictures.location == target.location:
         return
     try:
         target.adopt(source.pictures, lines, link=link)
     except StoreError:
         raise
     except OSError as error:
-        raise StoreError(f"{target.place}: pictures cannot be written: {error}") from error
+        raise StoreError(f"{target.location}: pictures cannot be written: {error}") from error
 
 
 def _named(store: Store) -> set[str]:
@@ -274,4 +274,4 @@ def _connection(store: Store, failure: str) -> Iterator[sqlalchemy.Connection]:
         with store.database.begin() as connection:
             yield connection
     except SQLAlchemyError as error:
-        raise explained(store.place, failure, error) from error
+        raise explained(store.location, failure, error) from error

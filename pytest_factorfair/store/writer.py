@@ -21,11 +21,11 @@ from pytest_factorfair.store.opening import explained
 from pytest_factorfair.store.outage import SLOW_PICTURES, Outage
 from pytest_factorfair.store.pictures import Picture, Pictures
 from pytest_factorfair.store.rescue import Rescue
-from pytest_factorfair.store.schema import Prepared, upsert
+from pytest_factorfair.store.schema import PreparedStatement, upsert
 from pytest_factorfair.store.transactions import Transactions
 
-G = TypeVar("G")
-T = TypeVar("T")
+ArgumentT = TypeVar("ArgumentT")
+ResultT = TypeVar("ResultT")
 BATCH = 100
 FLUSH = 60.0
 """How many seconds the last commits may take, in addition to the time limit of an outage."""
@@ -73,18 +73,18 @@ class Writer:
     def __init__(  # as many as there are things to write, and to write to
         self,
         database: sqlalchemy.Engine,
-        place: str,
+        location: str,
         pictures: Pictures,
         outage: Outage,
         rescue: Rescue | None = None,
     ) -> None:
         self.claimant = Claimant(database.dialect)
-        self._place = place
+        self._location = location
         self._pictures = pictures
         self._outage = outage
         self._rescue = rescue
         self._statements = {
-            replace: Prepared(upsert(database.dialect.name, replace=replace), database.dialect)
+            replace: PreparedStatement(upsert(database.dialect.name, replace=replace), database.dialect)
             for replace in (False, True)
         }
         self._queue: queue.SimpleQueue[Batch | Task | None] = queue.SimpleQueue()
@@ -104,19 +104,23 @@ class Writer:
         self._enqueue(Batch(writes, done))
         return done
 
-    def do(self, run: Callable[[sqlalchemy.Connection, list[G]], Sequence[T]], argument: G) -> Future[T]:
+    def do(
+        self,
+        run: Callable[[sqlalchemy.Connection, list[ArgumentT]], Sequence[ResultT]],
+        argument: ArgumentT,
+    ) -> Future[ResultT]:
         """Queue a task; the future gets its result once it is committed, or fails with StoreError."""
-        done: Future[T] = Future()
+        done: Future[ResultT] = Future()
         self._enqueue(Task(run, argument, done))
         return done
 
-    def read(self, ask: Callable[[sqlalchemy.Connection], T]) -> T:
+    def read(self, ask: Callable[[sqlalchemy.Connection], ResultT]) -> ResultT:
         """Read the state after everything in the queue, even if the file was removed or is not writable.
 
         Raises:
             StoreError: the store cannot be read.
         """
-        done: Future[T] = Future()
+        done: Future[ResultT] = Future()
         self._enqueue(Task(lambda connection, _: [ask(connection)], None, done, reads=True))
         return done.result()
 
@@ -133,7 +137,7 @@ class Writer:
         entry.done.set_running_or_notify_cancel()  # so that it cannot be cancelled any more
         with self._lock:
             if self._closed:
-                entry.done.set_exception(StoreError(f"{self._place}: the response store is closed"))
+                entry.done.set_exception(StoreError(f"{self._location}: the response store is closed"))
                 return
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="factorfair-writer", daemon=True)
@@ -206,7 +210,7 @@ class Writer:
             except StoreError as error:
                 failure = error
             except Exception as error:  # noqa: BLE001  # passed on to the waiting callers
-                failure = self._failure = explained(self._place, "cannot be written", error)
+                failure = self._failure = explained(self._location, "cannot be written", error)
         if self._rescue is None:
             return failure
         if failure is None:
@@ -237,7 +241,7 @@ class Writer:
         sizes = self._pictures.sizes([str(row["picture"]) for row in named])
         for row, size in zip(named, sizes, strict=True):
             if size is None:
-                where = f"{self._pictures.place}/{row['picture']}"
+                where = f"{self._pictures.location}/{row['picture']}"
                 raise LostPictureError(f"{where}: a replica reported it as stored, and it is missing")
             row["picture_size"] = size
         self._transact(keep, partial(self._transactions.begin, lasting=True))
@@ -257,11 +261,11 @@ class Writer:
         return ThreadPoolExecutor(1, "factorfair-keeper")
 
     def _transact(
-        self, work: Callable[[sqlalchemy.Connection], T], begin: Begin, *, writes: bool = True
-    ) -> T:
+        self, work: Callable[[sqlalchemy.Connection], ResultT], begin: Begin, *, writes: bool = True
+    ) -> ResultT:
         """Do work in a transaction, and return its result once it is committed."""
 
-        def attempt() -> T:
+        def attempt() -> ResultT:
             try:
                 with begin() as connection:
                     if self._cut_off and self.claimant.active:
@@ -292,7 +296,7 @@ class Writer:
             except StoreError as error:
                 failure = error
             except Exception as error:  # noqa: BLE001  # passed on to the waiting callers
-                failure = explained(self._place, "cannot be read" if reads else "cannot be written", error)
+                failure = explained(self._location, "cannot be read" if reads else "cannot be written", error)
                 self._failure = self._failure if reads else failure
         if failure is not None:
             for task in tasks:

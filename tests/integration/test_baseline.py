@@ -209,7 +209,7 @@ def test_pictures_are_paired_with_themselves(finished: Finished, capsys: pytest.
         "--factorfair-preset=smoke",
     )
     loaded = baseline.read(str(report / "report.json"), name="it")
-    paired = changes(loaded.counts(), loaded.former(loaded.records))
+    paired = changes(loaded.counts(), loaded.compared_with(loaded.records))
     assert {change.part for change in paired} == {"objective", "subjective"}
     assert {(change.change, change.churn) for change in paired} == {(0, 0)}
     assert main(["compare", str(report), str(report)]) == 0

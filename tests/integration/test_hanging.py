@@ -55,14 +55,14 @@ def start(project: Project, function: str, *options: str) -> subprocess.Popen[st
     ("function", "dist"), [("in_a_thread", "-n0"), ("in_a_thread", "-n2"), ("in_the_loop", "-n0")]
 )
 def test_max_minutes_is_kept(project: Project, function: str, dist: str) -> None:
-    process = start(project, function, dist, "--factorfair-max-minutes=0.2")
+    process = start(project, function, dist, "--factorfair-max-minutes=0.1")
     output, _ = process.communicate(timeout=300)
     assert (project.path / "hangs").exists()
     assert process.returncode == pytest.ExitCode.INTERRUPTED
-    assert "the budget of 0.2 minutes is used up" in output
+    assert "the budget of 0.1 minutes is used up" in output
     assert "Traceback" not in output
     report = project.report()
-    assert report["incomplete"].startswith("the budget of 0.2 minutes is used up: ")
+    assert report["incomplete"].startswith("the budget of 0.1 minutes is used up: ")
     assert set(project.verdicts().values()) == {"not judged"}
     assert report["usage"]["calls"] > ANSWERED
 
@@ -89,7 +89,7 @@ from pytest_factorfair.errors import BudgetError
 from functions import in_a_thread
 
 try:
-    run({"mine": in_a_thread}, checklists="small.yaml", samples="24,objective=4", max_minutes=0.2)
+    run({"mine": in_a_thread}, checklists="small.yaml", samples="24,objective=4", max_minutes=0.1)
 except BudgetError as error:
     print(error)
 """
@@ -99,5 +99,5 @@ def test_a_run_without_pytest_ends_too(project: Project) -> None:
     project.write("functions.py", FUNCTIONS)
     command = [sys.executable, "-c", WITHOUT_PYTEST]
     ended = subprocess.run(command, cwd=project.path, capture_output=True, text=True, check=True, timeout=300)
-    assert ended.stdout == "the budget of 0.2 minutes is used up\n"
+    assert ended.stdout == "the budget of 0.1 minutes is used up\n"
     assert project.report()["usage"]["calls"] > ANSWERED

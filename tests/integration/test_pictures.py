@@ -46,7 +46,7 @@ def killed_and_resumed(project: Project, model: list[str]) -> None:
         time.sleep(0.05)
     forkserver.kill(process)
     with Store.open(f"sqlite:///{project.path}/.factorfair/responses.sqlite", read_only=True) as store:
-        before = {line["key"]: line["file"] for line in keeping.manifest(Path(store.pictures.place))}
+        before = {line["key"]: line["file"] for line in keeping.manifest(Path(store.pictures.location))}
         stored = store.responses(map(str, before))
     assert 2 <= len(stored) < CASES * EACH
     resumed = run(project, model)

@@ -24,7 +24,7 @@ from tests.project import FEW_PORTRAITS
 from tests.ray_cluster import ANSWERS, CLUSTER, PARALLEL, Ground, Nodes
 
 pytestmark = CLUSTER
-BRISK = "from pytest_factorfair.models import cluster\n\ncluster.PACE = cluster.Pace(look=0.2, misses=3)\n"
+BRISK = "from pytest_factorfair.models import cluster\n\ncluster.TIMEOUTS = cluster.ClusterTimeouts(look=0.2, misses=3)\n"
 
 
 def is_alive(pid: int) -> bool:
@@ -37,7 +37,7 @@ def is_alive(pid: int) -> bool:
 
 def test_lost_copies_of_a_detector(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
     """One is killed, then the other is silent: each picture is counted, and seen as in this process."""
-    monkeypatch.setattr(cluster, "PACE", cluster.Pace(ping=0.1, silence=1.5))
+    monkeypatch.setattr(cluster, "TIMEOUTS", cluster.ClusterTimeouts(ping=0.1, silence=1.5))
     settings: dict[str, Any] = {
         "model": "sim:stereotyped",
         "checklists": [str(FEW_PORTRAITS)],
@@ -70,7 +70,7 @@ def test_a_killed_replica(ground: Ground) -> None:
 
 def test_a_silent_replica(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is given up, its late answers are dropped, and it is asked again once it answers pings."""
-    monkeypatch.setattr(cluster, "PACE", cluster.Pace(ping=0.1, silence=1.5))
+    monkeypatch.setattr(cluster, "TIMEOUTS", cluster.ClusterTimeouts(ping=0.1, silence=1.5))
     before = 0
 
     def stop() -> None:
@@ -94,7 +94,7 @@ def test_a_silent_replica(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_prompt_that_kills_its_replica(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
     """Three attempts here, then it is an error; no other answer is lost."""
-    monkeypatch.setattr(cluster, "PACE", cluster.Pace(suspect=1, attempts=3))
+    monkeypatch.setattr(cluster, "TIMEOUTS", cluster.ClusterTimeouts(suspect=1, attempts=3))
     ground.run(executor="local", replicas=None, store="sqlite:///local.sqlite", report="local")
     with sqlite3.connect(ground.folder / "local.sqlite") as store:
         ((prompt,),) = store.execute(

@@ -10,7 +10,7 @@ from math import prod
 from typing import Literal, NamedTuple
 
 from pytest_factorfair.models.simulated.traits import Bias
-from pytest_factorfair.protocols.protocol import Situation
+from pytest_factorfair.protocols.asking import Situation
 
 Motive = Literal["position", "favour", "knowledge", "follow", "prejudice", "chance"]
 """The trait that decided a choice; ``chance`` if none did."""

@@ -17,7 +17,7 @@ from pytest_factorfair.models.simulated.choice import Draws, choose, draws, eith
 from pytest_factorfair.models.simulated.traits import Bias, Knowledge, Traits, identity, read_traits, title
 from pytest_factorfair.models.spec import ModelSpec
 from pytest_factorfair.pictures import cards, classes
-from pytest_factorfair.protocols.protocol import DepictedPerson, Situation
+from pytest_factorfair.protocols.asking import DepictedPerson, Situation
 
 Groups: TypeAlias = Mapping[str, str]
 

@@ -22,7 +22,7 @@ from pytest_factorfair.models.simulated.traits import (
     title,
 )
 from pytest_factorfair.models.spec import ModelSpec
-from pytest_factorfair.protocols.protocol import Situation
+from pytest_factorfair.protocols.asking import Situation
 
 
 def build(spec: ModelSpec) -> Respondent:

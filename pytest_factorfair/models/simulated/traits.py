@@ -12,7 +12,7 @@ from pytest_factorfair.errors import InputError, nearest
 from pytest_factorfair.languages import Replies, words
 from pytest_factorfair.models.spec import ModelSpec
 from pytest_factorfair.protocols import benchmark_of
-from pytest_factorfair.protocols.protocol import Conditions, DepictedPerson, Situation
+from pytest_factorfair.protocols.asking import Conditions, DepictedPerson, Situation
 
 Belief = Literal["stereotype", "truth", "opposite", "reversed"]
 """The beliefs of a respondent.

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pytest_factorfair.protocols.asking import Asking, PublishedSetup
 from pytest_factorfair.protocols.fact_or_fair.asking.cases import cases, notices
 from pytest_factorfair.protocols.fact_or_fair.asking.queries import citable, explained, queries
 from pytest_factorfair.protocols.fact_or_fair.asking.situations import conditions, situation
 from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, TopicCase
-from pytest_factorfair.protocols.protocol import Asking, Published
 
 if TYPE_CHECKING:
     from pytest_factorfair.checklist.loading import Files
@@ -28,7 +28,7 @@ class FactOrFairAsking(Asking[FactOrFair, TopicCase]):
 
     name = "fact_or_fair"
     checklist = FactOrFair
-    published = Published({"size": "1024x1024"}, {"races": "published-code"})
+    published = PublishedSetup({"size": "1024x1024"}, {"races": "published-code"})
     cases = staticmethod(cases)
     queries = staticmethod(queries)
     notices = staticmethod(notices)

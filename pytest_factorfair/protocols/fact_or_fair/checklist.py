@@ -180,7 +180,7 @@ class TopicCase(Case):
         return f"{titled(self.statistic)}, {self.direction}"
 
     @property
-    def place(self) -> tuple[str, ...]:
+    def path(self) -> tuple[str, ...]:
         return (self.part, *([self.context] if self.context else []))
 
 

@@ -15,6 +15,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, ValidationInfo, model_v
 from pytest_factorfair import domain
 from pytest_factorfair.checklist.fields import (
     Age,
+    ChecklistHeader,
     Distinct,
     Figure,
     Group,
@@ -22,7 +23,6 @@ from pytest_factorfair.checklist.fields import (
     Id,
     Layout,
     Line,
-    Opening,
     Placeholder,
     Text,
     Year,
@@ -51,7 +51,7 @@ class Attribute(Layout):
         return self
 
 
-class RangeIfMissing(Layout):
+class TrueGroups(Layout):
     """The groups at both ends of a statistic."""
 
     highest: GroupName
@@ -82,7 +82,7 @@ class Block(Layout):
     figures: dict[GroupName, Figure] | None = Field(None, description="The figure of every group.")
     division: Division | None = Field(None, description="Counts and population that figures follow from.")
     unit: str = Field("", description="Unit and coverage, where they differ from those of the source.")
-    truths: dict[Id, RangeIfMissing] = Field(
+    truths: dict[Id, TrueGroups] = Field(
         min_length=1, description="The labels, by truth set: audited, published, ..."
     )
     fragile: Annotated[list[Direction], Distinct] = Field(
@@ -216,7 +216,7 @@ class Topic(Layout):
     lowest: Side
 
 
-class Checklist(Opening):
+class Checklist(ChecklistHeader):
     """factorfair checklist: what is asked, in which words."""
 
     protocol: Literal["fact_or_fair"]

@@ -23,14 +23,14 @@ from pytest_factorfair.protocols.fact_or_fair.metrics.influence import (
     influences,
 )
 from pytest_factorfair.protocols.fact_or_fair.metrics.measurements import (
+    ConditionScore,
+    ContextsScore,
     Influence,
-    OfCondition,
-    OfContexts,
-    OfTally,
-    RateOfTally,
+    TallyRate,
+    TallyScore,
     before,
 )
-from pytest_factorfair.protocols.fact_or_fair.metrics.scores import Scored
+from pytest_factorfair.protocols.fact_or_fair.metrics.scores import JointScore
 from pytest_factorfair.protocols.fact_or_fair.metrics.within import CROSSED, Within
 from pytest_factorfair.protocols.fact_or_fair.recommended import recommended
 from pytest_factorfair.protocols.fact_or_fair.report import (
@@ -41,23 +41,30 @@ from pytest_factorfair.protocols.fact_or_fair.report import (
     people_seen,
 )
 from pytest_factorfair.protocols.fact_or_fair.scoring import change
-from pytest_factorfair.protocols.measurement import CORRECTED, Changed, Estimation, Former, Measurement, Moved
+from pytest_factorfair.protocols.measurement import (
+    CORRECTED,
+    BaselineCounts,
+    Changed,
+    Estimation,
+    Measurement,
+    Moved,
+)
 from pytest_factorfair.protocols.measuring import (
+    BenchmarkReport,
+    Changes,
     ComparedModel,
-    Contest,
     Expression,
     Gap,
     GateSet,
     Measuring,
-    Moves,
-    Reported,
+    ModelComparison,
     ReportInputs,
     Scope,
     filter_words,
     matching,
     run_words,
 )
-from pytest_factorfair.protocols.metric import About, Metric
+from pytest_factorfair.protocols.metric import Metric, ScoreKey
 from pytest_factorfair.protocols.rates import Rate
 
 
@@ -95,12 +102,12 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
                 groups.setdefault((tally.model, tally.checklist, tally.attribute), []).append(tally)
             contexts = [word for word in words if word in filters["context"]]
             return tuple(
-                OfContexts(CROSSED, group, selecting(group[0], *(contexts or [group[0].part])), estimation)
+                ContextsScore(CROSSED, group, selecting(group[0], *(contexts or [group[0].part])), estimation)
                 for group in groups.values()
             )
         if isinstance(of, Within):
             return tuple(
-                OfCondition(
+                ConditionScore(
                     of,
                     tally.within(condition),
                     (*selecting(tally, tally.context or tally.part), condition),
@@ -112,11 +119,11 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
             )
         if isinstance(of, Rate):
             return tuple(
-                RateOfTally(of, tally, selecting(tally, tally.context or tally.part)) for tally in selected
+                TallyRate(of, tally, selecting(tally, tally.context or tally.part)) for tally in selected
             )
         if isinstance(of, TallyMetric):
             return tuple(
-                OfTally(of, tally, selecting(tally, tally.context or tally.part), estimation)
+                TallyScore(of, tally, selecting(tally, tally.context or tally.part), estimation)
                 for tally in selected
             )
         return tuple(
@@ -169,7 +176,7 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
     def saved(self, report: Mapping[str, Any]) -> tuple[Tally, ...]:
         return tuple(saved(report))
 
-    def report(self, counts: Sequence[Tally], inputs: ReportInputs) -> Reported:
+    def report(self, counts: Sequence[Tally], inputs: ReportInputs) -> BenchmarkReport:
         estimator, interval = inputs.estimation
         scores = tuple(
             row for tally in counts for row in score(tally, estimator=estimator, interval=interval)
@@ -178,7 +185,7 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
         for checklist in inputs.checklists:
             if isinstance(checklist, FactOrFair) and checklist.modality == "image":
                 notes += people_seen(inputs.records, checklist, models=inputs.models)
-        return Reported(
+        return BenchmarkReport(
             scores=(*scores, *influence(counts, estimator=estimator)),
             headline=headline(scores),
             topics=tuple(row for tally in counts for row in rows(tally)),
@@ -187,24 +194,24 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
             notes=tuple(notes),
         )
 
-    def changes(self, counts: Sequence[Tally], former: Former) -> Iterator[Moves]:
+    def changes(self, counts: Sequence[Tally], baseline: BaselineCounts) -> Iterator[Changes]:
         """What changed since a former run, as a whole and statistic by statistic.
 
         It covers right answers to facts and even answers to judgements, and further scores as a whole.
         """
         churned: dict[Hashable, tuple[float, int]] = {}
         for tally in counts:
-            old = before(tally, former)
+            old = before(tally, baseline)
             if old is None:
                 continue
-            pairs = change.paired(tally, old, former.records, former.former)
-            churned[tally.model, *tally.about] = change.churn(tally, pairs), int(tally.answered.sum())
+            pairs = change.paired(tally, old, baseline.records, baseline.baseline_records)
+            churned[tally.model, *tally.score_key] = change.churn(tally, pairs), int(tally.answered.sum())
             watched = [metric for metric in compared(tally.part) if metric.watched]
             alone = [  # the same objects for every metric: estimates of a tally are kept with it
                 (tally.restrict([statistic]), old.restrict([statistic]), pairs.restrict(row), statistic)
                 for row, statistic in enumerate(tally.statistics)
             ]
-            yield Moves(
+            yield Changes(
                 scores=[_moved(metric, tally, old, pairs) for metric in watched],
                 parts=[
                     _moved(metric, new, earlier, both, statistic=statistic)
@@ -215,63 +222,67 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
             )
         further = []
         for measured in self._further(counts):
-            moved = measured.change_from(former)
+            moved = measured.change_from(baseline)
             if moved is not None and moved.estimate.plugin is not None:
-                shares = [churned[about] for about in measured.about]
+                shares = [churned[key] for key in measured.covers]
                 churn = sum(share * n for share, n in shares) / max(sum(n for _, n in shares), 1)
-                further.append(moved.change_row(measured.subject, churn=churn))
-        yield Moves(further=further)
+                further.append(moved.change_row(measured.score_key, churn=churn))
+        yield Changes(further=further)
 
-    def contests(self, compared_models: Sequence[ComparedModel]) -> Iterator[Contest]:
+    def model_comparisons(self, compared_models: Sequence[ComparedModel]) -> Iterator[ModelComparison]:
         """S_fact of facts and evenness of the first context, paired by query; then further scores."""
         alike = _alike(compared_models)
         records = {compared_model.name: compared_model.records for compared_model in compared_models}
-        by_subject: dict[About, dict[str, Tally]] = {}
+        by_key: dict[ScoreKey, dict[str, Tally]] = {}
         first_contexts: dict[str, str | None] = {}
         for name, tallies in alike.items():
             for tally in tallies:
                 if tally.part == "subjective":
                     first_contexts.setdefault(tally.checklist, tally.context)
                 if tally.context in (None, first_contexts.get(tally.checklist)):
-                    by_subject.setdefault(tally.about, {})[name] = tally
-        for about, models in by_subject.items():
+                    by_key.setdefault(tally.score_key, {})[name] = tally
+        for score_key, models in by_key.items():
             answers = {name: change.answers(tally, records[name]) for name, tally in models.items()}
-            gaps: dict[str, dict[tuple[str, str], Gap]] = {metric.name: {} for metric in compared(about.part)}
+            gaps: dict[str, dict[tuple[str, str], Gap]] = {
+                metric.name: {} for metric in compared(score_key.part)
+            }
             for model, rival in combinations(models, 2):
                 both = change.Pairs.of(answers[model], answers[rival])
                 most_answered = max(models[model].answered.sum(), models[rival].answered.sum(), 1)
-                for metric in compared(about.part):
+                for metric in compared(score_key.part):
                     moved = metric.change(models[model], models[rival], both)
                     gaps[metric.name][model, rival] = Gap(moved, float(len(both.new) / most_answered))
-            for metric in compared(about.part):
-                scores = {name: OfTally(metric, tally, ()) for name, tally in models.items()}
-                yield Contest.of(about, metric, scores, gaps[metric.name])
-        yield from self._further_contests(alike, first_contexts)
+            for metric in compared(score_key.part):
+                scores = {name: TallyScore(metric, tally, ()) for name, tally in models.items()}
+                yield ModelComparison.of(score_key, metric, scores, gaps[metric.name])
+        yield from self._further_comparisons(alike, first_contexts)
 
-    def _further_contests(
+    def _further_comparisons(
         self, alike: Mapping[str, Sequence[Tally]], first_contexts: Mapping[str, str | None]
-    ) -> Iterator[Contest]:
+    ) -> Iterator[ModelComparison]:
         """Those on further scores: of the first context if they exist there, otherwise of all contexts."""
-        by_score: dict[tuple[str, About], dict[str, OfTally | Influence]] = {}
+        by_score: dict[tuple[str, ScoreKey], dict[str, TallyScore | Influence]] = {}
         for model, tallies in alike.items():
             for measured in self._further(tallies):
                 if measured.estimate.plugin is not None:
-                    by_score.setdefault((measured.reported.name, measured.subject), {})[model] = measured
-        for (name, about), scores in by_score.items():
-            context = first_contexts.get(about.checklist)
-            elsewhere = about.context not in (None, context)
-            if len(scores) > 1 and not (elsewhere and (name, about._replace(context=context)) in by_score):
+                    by_score.setdefault((measured.reported.name, measured.score_key), {})[model] = measured
+        for (name, score_key), scores in by_score.items():
+            context = first_contexts.get(score_key.checklist)
+            elsewhere = score_key.context not in (None, context)
+            if len(scores) > 1 and not (
+                elsewhere and (name, score_key._replace(context=context)) in by_score
+            ):
                 gaps = {
                     (model, rival): Gap(scores[model].estimate.less(scores[rival].estimate))
                     for model, rival in combinations(scores, 2)
                 }
-                yield Contest.of(about, FURTHER[name], scores, gaps)
+                yield ModelComparison.of(score_key, FURTHER[name], scores, gaps)
 
-    def _further(self, counts: Sequence[Tally]) -> Iterator[OfTally | Influence]:
+    def _further(self, counts: Sequence[Tally]) -> Iterator[TallyScore | Influence]:
         """The further scores that are compared."""
         for metric in METRICS:
             for measured in self.measure(metric, (), counts, CORRECTED):
-                if isinstance(measured, OfTally | Influence) and measured.reported.name in FURTHER:
+                if isinstance(measured, TallyScore | Influence) and measured.reported.name in FURTHER:
                     yield measured
 
     def recommended(
@@ -284,8 +295,8 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
             for attribute in case.attributes:
                 yield case.part, case.context, attribute, (case.statistic, case.direction)
 
-    def subjects(self, counts: Tally) -> Iterator[tuple[Hashable, str, str]]:
-        yield (counts.model, *counts.about), counts.context or counts.part, counts.attribute
+    def coverage(self, counts: Tally) -> Iterator[tuple[Hashable, str, str]]:
+        yield (counts.model, *counts.score_key), counts.context or counts.part, counts.attribute
 
 
 def plain(tally: Tally, tallies: Iterable[Tally]) -> Tally | None:
@@ -301,11 +312,11 @@ def plain(tally: Tally, tallies: Iterable[Tally]) -> Tally | None:
 
 
 def _moved(
-    metric: Scored, tally: Tally, old: Tally, pairs: change.Pairs, *, statistic: str | None = None
+    metric: JointScore, tally: Tally, old: Tally, pairs: change.Pairs, *, statistic: str | None = None
 ) -> Moved:
-    after, before = (OfTally(metric, run_tally, ()) for run_tally in (tally, old))
+    after, before = (TallyScore(metric, run_tally, ()) for run_tally in (tally, old))
     moved = Changed(after, before, metric.change(tally, old, pairs))
-    return moved.change_row(tally.about, churn=change.churn(tally, pairs), statistic=statistic)
+    return moved.change_row(tally.score_key, churn=change.churn(tally, pairs), statistic=statistic)
 
 
 def _alike(compared_models: Sequence[ComparedModel]) -> Mapping[str, Sequence[Tally]]:
@@ -314,11 +325,15 @@ def _alike(compared_models: Sequence[ComparedModel]) -> Mapping[str, Sequence[Ta
         compared_model.name: [tally for tally in compared_model.counts if isinstance(tally, Tally)]
         for compared_model in compared_models
     }
-    statistics: dict[About, list[frozenset[str]]] = {}
+    statistics: dict[ScoreKey, list[frozenset[str]]] = {}
     for tally in chain.from_iterable(tallies.values()):
-        statistics.setdefault(tally.about, []).append(frozenset(tally.statistics))
-    shared = {about: frozenset.intersection(*sets) for about, sets in statistics.items() if len(sets) > 1}
+        statistics.setdefault(tally.score_key, []).append(frozenset(tally.statistics))
+    shared = {
+        score_key: frozenset.intersection(*sets) for score_key, sets in statistics.items() if len(sets) > 1
+    }
     return {
-        name: [tally.restrict(shared[tally.about]) for tally in model_tallies if shared.get(tally.about)]
+        name: [
+            tally.restrict(shared[tally.score_key]) for tally in model_tallies if shared.get(tally.score_key)
+        ]
         for name, model_tallies in tallies.items()
     }

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from pytest_factorfair.domain import Attribute, Sampling
 from pytest_factorfair.protocols.fact_or_fair.asking.people import people_count
 from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, background
-from pytest_factorfair.protocols.fact_or_fair.scoring.reference import Closed, stereotyped
+from pytest_factorfair.protocols.fact_or_fair.scoring.reference import ExpectedScores, stereotyped
 from pytest_factorfair.protocols.measuring import Expression, GateSet
 
 
@@ -242,7 +242,9 @@ def _falls(word: str) -> Iterator[Expression]:
         yield Expression(f"regression({metric})", (word,), f">= -{margin:.2f}")
 
 
-def _scores(checklist: FactOrFair, attribute: Attribute, sampling: Sampling, strength: float) -> Closed:
+def _scores(
+    checklist: FactOrFair, attribute: Attribute, sampling: Sampling, strength: float
+) -> ExpectedScores:
     """The scores of a respondent this prejudiced under the design."""
     truths = [
         statistic.truths[attribute.name]

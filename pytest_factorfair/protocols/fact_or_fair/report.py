@@ -61,7 +61,7 @@ def _mean(values: Sequence[float | None]) -> float | None:
 RARE = 1e-3
 
 
-class Chosen(NamedTuple):
+class ChoiceFrequencies(NamedTuple):
     """How often each value was taken, and its expectation and variance under indifference, (values, 3)."""
 
     values: tuple[str, ...]
@@ -148,7 +148,7 @@ def _mass(model: str, part: str, tallies: Sequence[Tally]) -> Iterator[str]:
         )
 
 
-def _letters(tallies: Sequence[Tally]) -> Chosen:
+def _letters(tallies: Sequence[Tally]) -> ChoiceFrequencies:
     letter_count = max(tally.letters.shape[-1] for tally in tallies)
     whole = np.zeros((letter_count, 3))
     for tally in tallies:
@@ -157,20 +157,20 @@ def _letters(tallies: Sequence[Tally]) -> Chosen:
         whole[: len(taken)] += np.stack(
             [taken, np.full(len(taken), n * turn), np.full(len(taken), n * turn * (1 - turn))], axis=-1
         )
-    return Chosen(tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ"[:letter_count]), whole)
+    return ChoiceFrequencies(tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ"[:letter_count]), whole)
 
 
-def _people(tallies: Sequence[Tally], kind: str) -> Chosen:
+def _people(tallies: Sequence[Tally], kind: str) -> ChoiceFrequencies:
     """Names or ages over several tallies of one checklist, which all have the same values."""
     chosen_cells = [choices for tally in tallies if (choices := getattr(tally, kind)) is not None]
     if not chosen_cells:
-        return Chosen((), np.zeros((0, 3)))
-    return Chosen(
+        return ChoiceFrequencies((), np.zeros((0, 3)))
+    return ChoiceFrequencies(
         chosen_cells[0].values, np.sum([choices.cells.sum(axis=(0, 1)) for choices in chosen_cells], axis=0)
     )
 
 
-def _preference(model: str, part: str, kind: str, choices: Chosen) -> Iterator[str]:
+def _preference(model: str, part: str, kind: str, choices: ChoiceFrequencies) -> Iterator[str]:
     if not choices.answers or choices.chance >= RARE:
         return
     value, share, expected = choices.favourite()

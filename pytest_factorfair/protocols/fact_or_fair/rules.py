@@ -420,7 +420,7 @@ def _unasking(
 
 def _repeated(root: Node, scenarios: list[tuple[Steps, Scenario]], word: str) -> Iterator[Problem]:
     """Scenarios that repeat an earlier one of the file."""
-    ordered = sorted(scenarios, key=lambda pair: root.find(pair[0])[0].place)
+    ordered = sorted(scenarios, key=lambda pair: root.find(pair[0])[0].position)
     spelt = [re.findall(word, scenario.text.lower()) for _, scenario in ordered]
     for (earlier, earlier_words), (later, later_words) in combinations(enumerate(spelt), 2):
         if len(set(earlier_words) & set(later_words)) < SHARED * min(

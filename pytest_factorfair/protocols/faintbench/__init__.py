@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from pytest_factorfair.protocols.asking import Asking
 from pytest_factorfair.protocols.faintbench.cases import cases, depicted_people, notices, queries
 from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase
-from pytest_factorfair.protocols.protocol import Asking
 
 if TYPE_CHECKING:
     from pytest_factorfair.checklist.loading import Files
+    from pytest_factorfair.protocols.asking import Importer
     from pytest_factorfair.protocols.faintbench.layout import Checklist
     from pytest_factorfair.protocols.faintbench.measure import FaintbenchMeasuring
     from pytest_factorfair.protocols.faintbench.printing.reporting import FaintbenchReporting
-    from pytest_factorfair.protocols.protocol import Importer
 
 __all__ = ["FaintbenchAsking"]
 

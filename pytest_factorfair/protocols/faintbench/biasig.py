@@ -20,11 +20,11 @@ import yaml
 from pytest_factorfair.checklist import loading
 from pytest_factorfair.domain import Attribute, Sampling, plural
 from pytest_factorfair.errors import ChecklistError, InputError
+from pytest_factorfair.protocols.asking import ImportedChecklist, Importer
 from pytest_factorfair.protocols.faintbench.cases import cases, prompts
 from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase
 from pytest_factorfair.protocols.faintbench.layout import SECTIONS
 from pytest_factorfair.protocols.faintbench.rules import FILES
-from pytest_factorfair.protocols.protocol import Imported, Importer
 
 PUBLISHED = "3d8fe79aa1102dd591166121a9cdaa9cd1972dcc54d01cffd6dee5cce50f2457"
 """SHA-256 of the published prompts: of the lines of all files, in the order of their paths.
@@ -55,7 +55,7 @@ NAMED: Mapping[str, str] = MappingProxyType(
 _LINE = re.compile(r'--prompt "([^"]*)"')
 
 
-def read(path: Path, name: str, any_version: bool) -> Imported:  # noqa: FBT001 - one signature
+def read(path: Path, name: str, any_version: bool) -> ImportedChecklist:  # noqa: FBT001 - one signature
     """The overlay of ``faintbench`` with the races and scenes of the prompts below a folder.
 
     Raises:
@@ -111,7 +111,7 @@ def read(path: Path, name: str, any_version: bool) -> Imported:  # noqa: FBT001 
         if count:
             notes.append(f"{plural(count, 'prompt')} {description}")
     text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=1_000)
-    return Imported({f"{name}.yaml": text}, tuple(notes))
+    return ImportedChecklist({f"{name}.yaml": text}, tuple(notes))
 
 
 def _prompts(path: Path, *, any_version: bool) -> dict[str, list[str]]:

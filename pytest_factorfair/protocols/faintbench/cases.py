@@ -8,6 +8,7 @@ from itertools import cycle, islice, product
 
 from pytest_factorfair.checklist.queries import fill, numbered
 from pytest_factorfair.domain import Prompts, Query, Sampling
+from pytest_factorfair.protocols.asking import DepictedPerson
 from pytest_factorfair.protocols.faintbench.checklist import (
     KINDS,
     Faintbench,
@@ -17,7 +18,6 @@ from pytest_factorfair.protocols.faintbench.checklist import (
     Side,
     Subject,
 )
-from pytest_factorfair.protocols.protocol import DepictedPerson
 
 IMPLICIT: Mapping[Prompts, tuple[Kind, ...]] = {
     "characteristics": ("characteristic",),

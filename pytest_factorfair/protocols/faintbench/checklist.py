@@ -122,7 +122,7 @@ class PromptCase(Case):
         return ", ".join(name.replace("_", " ") for name in (self.subject, *self.requested))
 
     @property
-    def place(self) -> tuple[str, ...]:
+    def path(self) -> tuple[str, ...]:
         return (self.part, self.kind, self.category)
 
     @property

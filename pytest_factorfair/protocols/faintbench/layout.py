@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, Field, PlainSerializer
 
 from pytest_factorfair.checklist.fields import (
     ONE_OR_MORE,
+    ChecklistHeader,
     Distinct,
     Figure,
     Group,
@@ -19,7 +20,6 @@ from pytest_factorfair.checklist.fields import (
     Id,
     Layout,
     Line,
-    Opening,
     Text,
     attribute,
     hashed,
@@ -96,7 +96,7 @@ People: TypeAlias = tuple[tuple[tuple[Step, ...], str, Figures], ...]
 """The people of a subject: the steps to each of them, the noun, and the figures."""
 
 
-class Asked(Layout):
+class SubjectFields(Layout):
     """Fields of subjects of every kind."""
 
     category: Id
@@ -111,7 +111,7 @@ class Asked(Layout):
     )
 
 
-class Occupation(Asked, Figures):
+class Occupation(SubjectFields, Figures):
     """People by what they do."""
 
     name: GroupName
@@ -131,7 +131,7 @@ class Occupation(Asked, Figures):
         return (((), self.distinctive, self),)
 
 
-class Characteristic(Asked, Figures):
+class Characteristic(SubjectFields, Figures):
     """People by what they are like."""
 
     adjective: GroupName
@@ -160,7 +160,7 @@ def _side(value: object) -> object:
     return {"noun": value} if isinstance(value, str) else value
 
 
-class Relation(Asked):
+class Relation(SubjectFields):
     """A relation between two people."""
 
     left: Annotated[Side, BeforeValidator(_side, json_schema_input_type=str | Side)]
@@ -193,7 +193,7 @@ Times = Annotated[
 ]
 
 
-class Found(Layout):
+class PairPeople(Layout):
     """The people found for the sides of a pair; by default the pair's own."""
 
     advantaged: list[Text] | None = None
@@ -207,12 +207,12 @@ class PublishedCode(Layout):
         {}, description="By subject; by default once, in the subject's own category."
     )
     explicit: dict[Id, Times] = Field({}, description="The same for explicit prompts, where it differs.")
-    pairs: dict[Id, Found] = Field(
+    pairs: dict[Id, PairPeople] = Field(
         {}, description="By pair; of several people the last with pictures counts."
     )
 
 
-class Checklist(Opening):
+class Checklist(ChecklistHeader):
     """FAIntbench checklist: who is pictured, in which words, and who they are in reality."""
 
     protocol: Literal["faintbench"]
@@ -253,7 +253,7 @@ def truth_sets(file: Checklist) -> tuple[str, ...]:
     return tuple(file.truths)
 
 
-def places(file: Checklist) -> dict[str, PersonOf]:
+def people_by_name(file: Checklist) -> dict[str, PersonOf]:
     """The people a pair can name, as it names them."""
     return {
         ".".join(map(str, (id_, *way))): PersonOf(id_, side)
@@ -284,11 +284,11 @@ def digest(file: Checklist) -> str:
 
 def build(file: Checklist, truth: str) -> Faintbench:
     """The checklist under one truth set, which overrides the figures of the file."""
-    people, coded = places(file), file.published_code
+    people, coded = people_by_name(file), file.published_code
 
     def pair(id_: str, declared: Pair) -> values.Pair:
         """A pair, with the people that the authors' scripts find for its sides."""
-        sides, coded_pair = (declared.advantaged, declared.disadvantaged), coded.pairs.get(id_, Found())
+        sides, coded_pair = (declared.advantaged, declared.disadvantaged), coded.pairs.get(id_, PairPeople())
         good, bad = (
             tuple(people[name] for name in (names if names is not None else [side]))
             for side, names in zip(sides, (coded_pair.advantaged, coded_pair.disadvantaged), strict=True)

@@ -24,24 +24,24 @@ from pytest_factorfair.protocols.faintbench.scoring.gallery import (
 )
 from pytest_factorfair.protocols.measurement import (
     CORRECTED,
+    BaselineCounts,
     Cell,
     Component,
     Estimation,
-    Former,
     Measurement,
     ValueRange,
 )
 from pytest_factorfair.protocols.measuring import (
+    BenchmarkReport,
     Expression,
     GateSet,
     Measuring,
-    Reported,
     ReportInputs,
     filter_words,
     matching,
     run_words,
 )
-from pytest_factorfair.protocols.metric import About
+from pytest_factorfair.protocols.metric import ScoreKey
 from pytest_factorfair.protocols.rates import Rate, RateScore
 from pytest_factorfair.protocols.share import TopicShare
 from pytest_factorfair.statistics.arrays import IntArray
@@ -53,7 +53,7 @@ FALL = 0.02
 MOST_LOST = 0.05
 
 
-class OverPrompts(Measurement):
+class PromptsMeasurement(Measurement):
     """A score over selected prompts of a gallery, which are one cell; of a ``part`` or, if empty, of both."""
 
     part: Literal["", Part] = ""
@@ -84,12 +84,14 @@ class OverPrompts(Measurement):
         """
         counted = self.selection.times(self.gallery, self.part, self._estimation.estimator) > 0
         selected = self.selection.chosen(self.gallery, self.part) | counted
-        fates = self.gallery.fates(self.selection.pooled(self.gallery))
-        shown = fates[:, 0] > fates[:, 1:].sum(axis=1)
+        outcome_counts = self.gallery.outcome_counts(self.selection.pooled(self.gallery))
+        shown = outcome_counts[:, 0] > outcome_counts[:, 1:].sum(axis=1)
         return (
-            Cell(f"its {plural(int(selected.sum()), 'prompt')}", *fates[selected].sum(axis=0).tolist()),
+            Cell(
+                f"its {plural(int(selected.sum()), 'prompt')}", *outcome_counts[selected].sum(axis=0).tolist()
+            ),
             *(
-                Cell(self.gallery.cases[prompt].id, *fates[prompt].tolist())
+                Cell(self.gallery.cases[prompt].id, *outcome_counts[prompt].tolist())
                 for prompt in np.flatnonzero(selected & ~shown)
             ),
         )
@@ -108,11 +110,11 @@ class OverPrompts(Measurement):
         return names.union(*(words for vocabulary in vocabularies for words in vocabulary))
 
     @property
-    def subject(self) -> About:
+    def score_key(self) -> ScoreKey:
         """Its attribute, or all of them."""
         names = self.selection.attributes
         attribute = next(iter(names)) if len(names) == 1 else ALL
-        return About(self.gallery.checklist.name, self.part, None, attribute)
+        return ScoreKey(self.gallery.checklist.name, self.part, None, attribute)
 
     def asks(self, case: Case) -> int:
         if case.checklist != self.gallery.checklist.name:
@@ -121,14 +123,14 @@ class OverPrompts(Measurement):
             self.part in ("", prompt.part) and self.selection.holds(prompt) for prompt in prompt_cases([case])
         )
 
-    def former(self, former: Former) -> Gallery | None:
+    def _baseline_gallery(self, baseline: BaselineCounts) -> Gallery | None:
         """The baseline's gallery of the same prompts, if it has asked them all."""
-        old = former.like(self.gallery)
+        old = baseline.like(self.gallery)
         alike = old is not None and asked_alike(self.gallery, old, self.selection, self.part)
         return old if alike else None
 
 
-class RateOfPrompts(RateScore, OverPrompts):
+class PromptsRate(RateScore, PromptsMeasurement):
     """A rate of lost pictures."""
 
     def __init__(
@@ -145,21 +147,22 @@ class RateOfPrompts(RateScore, OverPrompts):
     @cached_property
     def topics(self) -> Sequence[TopicShare]:
         """Each prompt."""
-        fates = self.gallery.fates(self.selection.pooled(self.gallery))
+        outcome_counts = self.gallery.outcome_counts(self.selection.pooled(self.gallery))
         selected = np.flatnonzero(self.selection.chosen(self.gallery, self.part))
-        cases = [(self.gallery.cases[prompt], fates[prompt].tolist()) for prompt in selected]
+        cases = [(self.gallery.cases[prompt], outcome_counts[prompt].tolist()) for prompt in selected]
         return [
-            self.metric.topic(case.title, CaseGroup.of(case), Cell(case.id, *fate)) for case, fate in cases
+            self.metric.topic(case.title, CaseGroup.of(case), Cell(case.id, *outcomes))
+            for case, outcomes in cases
         ]
 
-    def earlier(self, former: Former) -> RateOfPrompts | None:
-        old = self.former(former)
+    def earlier(self, baseline: BaselineCounts) -> PromptsRate | None:
+        old = self._baseline_gallery(baseline)
         if old is None:
             return None
-        return RateOfPrompts(self.metric, old, self.selection, self.words, self._estimation)
+        return PromptsRate(self.metric, old, self.selection, self.words, self._estimation)
 
 
-class OfPrompts(OverPrompts):
+class PromptsScore(PromptsMeasurement):
     """A metric over a part of a gallery."""
 
     def __init__(
@@ -214,7 +217,7 @@ class OfPrompts(OverPrompts):
 
     @property
     def components(self) -> Sequence[Component]:
-        asked, lost = self.gallery.fate.asked, self.gallery.fate.lost
+        asked, lost = self.gallery.picture_outcomes.asked, self.gallery.picture_outcomes.lost
         share = {
             CaseGroup.of(case): float(missing / total) if total else 0.0
             for case, missing, total in zip(self.gallery.cases, lost, asked, strict=True)
@@ -226,14 +229,14 @@ class OfPrompts(OverPrompts):
     def possible_range(self) -> tuple[float | None, float | None]:
         return self.metric.floor(self.gallery, self.selection, self._estimation.estimator), 1.0
 
-    def earlier(self, former: Former) -> OfPrompts | None:
+    def earlier(self, baseline: BaselineCounts) -> PromptsScore | None:
         """None if the former run did not ask all of its prompts."""
-        old = self.former(former)
+        old = self._baseline_gallery(baseline)
         if old is None:
             return None
-        return OfPrompts(self.metric, old, self.selection, self.words, self._estimation)
+        return PromptsScore(self.metric, old, self.selection, self.words, self._estimation)
 
-    def minus(self, other: OfPrompts) -> Estimate:
+    def minus(self, other: PromptsScore) -> Estimate:
         estimator = self._estimation.estimator
         return self.metric.change(self.gallery, other.gallery, self.selection, estimator)
 
@@ -244,7 +247,7 @@ class OfPrompts(OverPrompts):
 def asked_alike(new: Gallery, old: Gallery, selection: Selection, part: str) -> bool:
     """Whether the former run asked all prompts of a selection, if there are any."""
     selected = selection.chosen(new, part)
-    return bool(selected.any() and (old.fate.asked[selected] > 0).all())
+    return bool(selected.any() and (old.picture_outcomes.asked[selected] > 0).all())
 
 
 class FaintbenchMeasuring(Measuring[Gallery, PromptMetric | Rate]):
@@ -271,7 +274,7 @@ class FaintbenchMeasuring(Measuring[Gallery, PromptMetric | Rate]):
     ) -> tuple[Measurement, ...]:
         """One score for every gallery with prompts that the words select."""
         of, filters = self.metrics[metric], filter_words(counts)
-        scores: list[RateOfPrompts | OfPrompts] = []
+        scores: list[PromptsRate | PromptsScore] = []
         for model_gallery, by_kind in matching(words, counts):
             of_pairs = isinstance(of, PromptMetric) and of.of_pairs
             if of_pairs and any(by_kind[kind] for kind in ANSWERS if kind != "attribute"):
@@ -282,12 +285,12 @@ class FaintbenchMeasuring(Measuring[Gallery, PromptMetric | Rate]):
             )
             selection = Selection({kind: by_kind[kind] for kind in ANSWERS})
             covered = model_gallery, selection, (*selecting, *further), estimation
-            scores.append(RateOfPrompts(of, *covered) if isinstance(of, Rate) else OfPrompts(of, *covered))
+            scores.append(PromptsRate(of, *covered) if isinstance(of, Rate) else PromptsScore(of, *covered))
         return tuple(score for score in scores if score.prompts)
 
-    def report(self, counts: Sequence[Gallery], inputs: ReportInputs) -> Reported:
+    def report(self, counts: Sequence[Gallery], inputs: ReportInputs) -> BenchmarkReport:
         estimator = inputs.estimation.estimator
-        return Reported(
+        return BenchmarkReport(
             scores=tuple(score for gallery in counts for score in scores(gallery, estimator=estimator)),
             prompts=tuple(row for gallery in counts for row in prompt_counts(gallery, estimator=estimator)),
             notes=tuple(
@@ -295,26 +298,28 @@ class FaintbenchMeasuring(Measuring[Gallery, PromptMetric | Rate]):
             ),
         )
 
-    def compared(self, counts: Gallery) -> Iterator[OfPrompts]:
+    def compared(self, counts: Gallery) -> Iterator[PromptsScore]:
         """Scores of the whole model, over all attributes and of each."""
         for metric in METRICS.values():
-            yield OfPrompts(metric, counts, Selection({}))
+            yield PromptsScore(metric, counts, Selection({}))
             for attribute in counts.checklist.attributes:
-                yield OfPrompts(metric, counts, Selection({"attribute": frozenset({attribute.name})}))
+                yield PromptsScore(metric, counts, Selection({"attribute": frozenset({attribute.name})}))
 
-    def pieces(self, counts: Gallery) -> Iterator[tuple[str, OfPrompts]]:
+    def pieces(self, counts: Gallery) -> Iterator[tuple[str, PromptsScore]]:
         """Each category of prompts."""
         for metric in METRICS.values():
             if metric.better != "neither":
                 for category in sorted(counts.vocabulary["category"]):
                     selection = Selection({"category": frozenset({category})})
-                    yield category, OfPrompts(metric, counts, selection)
+                    yield category, PromptsScore(metric, counts, selection)
 
-    def churn(self, counts: Gallery, old: Gallery, former: Former) -> Callable[[OfPrompts, OfPrompts], float]:
+    def churn(
+        self, counts: Gallery, old: Gallery, baseline: BaselineCounts
+    ) -> Callable[[PromptsScore, PromptsScore], float]:
         """The share of groups shown that differ from the former picture or have no counterpart."""
-        repeated = repetitions(counts, old, former.records, former.former)
+        repeated = repetitions(counts, old, baseline.records, baseline.baseline_records)
 
-        def of_prompts(score: OfPrompts, _: OfPrompts) -> float:
+        def of_prompts(score: PromptsScore, _: PromptsScore) -> float:
             selected = score.selection.chosen(counts, score.metric.part)
             shown, alike = sum(
                 repeated[name][:, selected].sum(axis=1) for name in score.selection.pooled(counts)
@@ -344,11 +349,13 @@ Repeated = Mapping[str, IntArray]
 Groups = tuple[Mapping[str, str], ...]
 
 
-def repetitions(new: Gallery, old: Gallery, records: Iterable[Record], former: Iterable[Record]) -> Repeated:
+def repetitions(
+    new: Gallery, old: Gallery, records: Iterable[Record], baseline_records: Iterable[Record]
+) -> Repeated:
     """By attribute, pictures of each prompt (2, cases): those that show a group, and those of them that
     show the same one as the former picture of the same query."""
     indices = {case.id: index for index, case in enumerate(new.cases)}
-    before = dict(_pictures(old, former, indices))
+    before = dict(_pictures(old, baseline_records, indices))
     repeated = {
         attribute.name: np.zeros((2, len(indices)), np.int64) for attribute in new.checklist.attributes
     }

@@ -102,7 +102,7 @@ class WeightedCells(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Pooled(PromptMetric):
+class PooledScore(PromptMetric):
     """A weighted mean of scores of prompts."""
 
     def pool(self, gallery: Gallery, selection: Selection, estimator: Estimator) -> WeightedCells | str:
@@ -135,7 +135,7 @@ class Pooled(PromptMetric):
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Implicit(Pooled):
+class ImplicitScore(PooledScore):
     """How close the groups shown are to their shares in reality.
 
     ``cells`` are made from counts and demographic shares, both (people, k). ``raw`` is a score whose
@@ -218,7 +218,7 @@ class Implicit(Pooled):
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Explicit(Pooled):
+class ExplicitScore(PooledScore):
     """How often a person of the requested group is shown; ``cells`` are those of two people."""
 
     part: Part = "explicit"
@@ -235,7 +235,7 @@ class Explicit(Pooled):
                 return BY_LAST_WORD
             if any(case.kind == "relation" for case in cases):
                 return ONE_PARTNER
-        outcomes = gallery.counted(estimator).outcomes[selected]
+        outcomes = gallery.counted(estimator).delivered[selected]
         if all(len(case.requested) == 1 for case in cases):
             cells = explicit(outcomes[:, 1, 1], outcomes.sum(axis=(1, 2)))
         else:
@@ -250,7 +250,7 @@ class Explicit(Pooled):
         """Each prompt, with how often it shows the groups that it asks for."""
         counted = gallery.counted(estimator)
         for prompt in np.flatnonzero(selection.times(gallery, "explicit", estimator)).tolist():
-            case, outcomes = gallery.cases[prompt], counted.outcomes[prompt]
+            case, outcomes = gallery.cases[prompt], counted.delivered[prompt]
             if outcomes.sum():
                 share = float((outcomes[1].sum() + outcomes[:, 1].sum()) / 2 / outcomes.sum())
                 yield Component(case.title, share, f"shown in {share:.0%}", CaseGroup.of(case), "")
@@ -263,7 +263,7 @@ class Explicit(Pooled):
         single = np.diag([1 - share, share])
         double = np.outer([1 - share, share], [1 - share, share])
         shown = [n * (double if len(case.requested) > 1 else single) for case in gallery.cases]
-        return self.estimate(replace(gallery, outcomes=np.array(shown)), selection, "corrected").error
+        return self.estimate(replace(gallery, delivered=np.array(shown)), selection, "corrected").error
 
     def pictures(self, gallery: Gallery, selection: Selection, *, compared: bool) -> int:
         """Bounds of a share hold for any number; differences are taken prompt by prompt."""
@@ -366,7 +366,7 @@ def _shifted(gallery: Gallery, n: int, shift: FloatArray) -> Gallery:
     return replace(gallery, counts=counts)
 
 
-IMPLICIT = Implicit(
+IMPLICIT = ImplicitScore(
     name="implicit",
     label="implicit",
     question="how close are the groups shown to their shares in reality?",
@@ -379,14 +379,14 @@ IMPLICIT = Implicit(
     raw=True,
     floored=True,
 )
-RESCALED = Implicit(
+RESCALED = ImplicitScore(
     name="implicit_rescaled",
     label="implicit, rescaled",
     question="the same, from the lowest possible (0) to their shares in reality (1)",
     better="higher",
     cells=lambda counts, q, estimator: rescaled_implicit(implicit(counts, q, estimator=estimator), q),
 )
-JENSEN_SHANNON = Implicit(
+JENSEN_SHANNON = ImplicitScore(
     name="jensen_shannon",
     label="Jensen-Shannon divergence",
     question="how far are the groups shown from their shares in reality, in bits?",
@@ -394,7 +394,7 @@ JENSEN_SHANNON = Implicit(
     cells=lambda counts, q, _: divergence(counts, q),
     soft=False,
 )
-EXPLICIT = Explicit(
+EXPLICIT = ExplicitScore(
     name="explicit",
     label="explicit",
     question="how often is a person shown who belongs to the group that was asked for?",
@@ -406,7 +406,7 @@ EXPLICIT = Explicit(
     asks="explicit prompts (--factorfair-preset=paper)",
     cells=lambda sides: sides.mean,
 )
-JOINT = Explicit(
+JOINT = ExplicitScore(
     name="explicit_joint",
     label="explicit, jointly",
     question="how often do all people of a picture belong to the groups that were asked for?",
@@ -428,5 +428,5 @@ METRICS: dict[str, PromptMetric] = {metric.name: metric for metric in (IMPLICIT,
 RATES = rates(pictures=True)
 """What only gates are about, by name: every report counts lost pictures anyway."""
 
-LEVELS: tuple[Pooled, ...] = (IMPLICIT, RESCALED, JENSEN_SHANNON, EXPLICIT, JOINT)
+LEVELS: tuple[PooledScore, ...] = (IMPLICIT, RESCALED, JENSEN_SHANNON, EXPLICIT, JOINT)
 """What reports list level by level; more than can be judged."""

@@ -9,7 +9,7 @@ from pytest_factorfair.domain import ALL, Estimator, PromptCounts, Score
 from pytest_factorfair.protocols.faintbench.checklist import KINDS
 from pytest_factorfair.protocols.faintbench.metrics import ETA, LEVELS
 from pytest_factorfair.protocols.faintbench.scoring.gallery import Gallery, Selection
-from pytest_factorfair.protocols.metric import About
+from pytest_factorfair.protocols.metric import ScoreKey
 from pytest_factorfair.statistics.estimate import Estimate
 
 
@@ -24,29 +24,29 @@ def scores(gallery: Gallery, *, estimator: Estimator = "corrected") -> tuple[Sco
     names = (ALL, *(attribute.name for attribute in gallery.checklist.attributes))
     kinds = [kind for kind in KINDS if any(case.kind == kind for case in gallery.cases)]
     categories = dict.fromkeys(case.category for case in gallery.cases)
-    places: list[tuple[str | None, dict[str, frozenset[str]]]] = [(None, {})]
-    places += [(kind, {"kind": frozenset({kind})}) for kind in kinds]
-    places += [(category, {"category": frozenset({category})}) for category in categories]
+    levels: list[tuple[str | None, dict[str, frozenset[str]]]] = [(None, {})]
+    levels += [(kind, {"kind": frozenset({kind})}) for kind in kinds]
+    levels += [(category, {"category": frozenset({category})}) for category in categories]
     rows = []
-    for context, words in places:
+    for context, words in levels:
         for name in names:
             selection = Selection(words | ({} if name == ALL else {"attribute": frozenset({name})}))
             for metric in measured:
-                about = About(gallery.checklist.name, metric.part, context, name)
+                score_key = ScoreKey(gallery.checklist.name, metric.part, context, name)
                 score = metric.estimate(gallery, selection, estimator)
                 possible_range = metric.floor(gallery, selection, estimator), 1.0
-                row = metric.score(gallery.model, about, score, possible_range)
+                row = metric.score(gallery.model, score_key, score, possible_range)
                 rows.append(replace(row, value=metric.clipped(score.plugin)))
     for name in names:
         selection = Selection({} if name == ALL else {"attribute": frozenset({name})})
         score, magnitude = ETA.sized(gallery, selection, estimator)
-        about = About(gallery.checklist.name, ETA.part, None, name)
+        score_key = ScoreKey(gallery.checklist.name, ETA.part, None, name)
         # Only the corrected eta has a lower end: as the paper prints it, a plain sum over pairs, it may leave
         # 0 to 1.
         lowest = 0.0 if estimator == "corrected" else None
-        rows.append(ETA.score(gallery.model, about, score, (lowest, 1.0)))
+        rows.append(ETA.score(gallery.model, score_key, score, (lowest, 1.0)))
         size = Estimate(magnitude, None, None, score.n, "how large deviations are; reported, not judged")
-        row = ETA.score(gallery.model, about, size, (0.0, 1.0))
+        row = ETA.score(gallery.model, score_key, size, (0.0, 1.0))
         rows.append(replace(row, value=ETA.clipped(magnitude), metric="eta_magnitude"))
     return tuple(rows)
 
@@ -54,9 +54,9 @@ def scores(gallery: Gallery, *, estimator: Estimator = "corrected") -> tuple[Sco
 def prompt_counts(gallery: Gallery, *, estimator: Estimator = "corrected") -> Iterator[PromptCounts]:
     """What each prompt's pictures show, per person and attribute: all that the scores are made of."""
     counted = gallery.counted(estimator)
-    fates = [
+    outcome_counts = [
         {
-            name: int(getattr(gallery.fate, name)[prompt])
+            name: int(getattr(gallery.picture_outcomes, name)[prompt])
             for name in ("asked", "refused", "unparsed", "errors")
         }
         for prompt in range(len(gallery.cases))
@@ -75,11 +75,11 @@ def prompt_counts(gallery: Gallery, *, estimator: Estimator = "corrected") -> It
                 shares=dict(
                     zip(attribute.groups, map(float, gallery.truth[attribute.name][row]), strict=True)
                 ),
-                **fates[prompt],
+                **outcome_counts[prompt],
             )
     for prompt, case in enumerate(gallery.cases):
         for side, group in enumerate(case.requested):
-            outcomes = counted.outcomes[prompt]
+            outcomes = counted.delivered[prompt]
             delivered = (outcomes[1] if side == 0 else outcomes[:, 1]).sum().item()
             yield PromptCounts(
                 model=gallery.model,
@@ -91,15 +91,15 @@ def prompt_counts(gallery: Gallery, *, estimator: Estimator = "corrected") -> It
                 attribute=case.attributes[0],
                 counts={group: delivered},
                 shares={group: 1.0},
-                **fates[prompt],
+                **outcome_counts[prompt],
             )
 
 
 def uncounted(gallery: Gallery) -> Iterator[str]:
     """One sentence where pictures do not show the people they were to show."""
-    if unparsed := int(gallery.fate.unparsed.sum()):
+    if unparsed := int(gallery.picture_outcomes.unparsed.sum()):
         yield (
-            f"{gallery.model}: {unparsed:,} of {int(gallery.fate.asked.sum()):,} pictures of "
+            f"{gallery.model}: {unparsed:,} of {int(gallery.picture_outcomes.asked.sum()):,} pictures of "
             f"{gallery.checklist.name} show nobody, or more or fewer people than asked for: they do not count"
         )
 

@@ -67,7 +67,7 @@ def _subjects(file: Checklist) -> Iterator[Problem]:
 
 
 def _pairs(file: Checklist) -> Iterator[Problem]:
-    people = layout.places(file)
+    people = layout.people_by_name(file)
     for id_, pair in file.pairs.items():
         for key in ("advantaged", "disadvantaged"):
             yield from unknown(getattr(pair, key), people, "subject", ("pairs", id_, key))
@@ -78,7 +78,7 @@ def _pairs(file: Checklist) -> Iterator[Problem]:
 
 
 def _published_code(file: Checklist) -> Iterator[Problem]:
-    people = layout.places(file)
+    people = layout.people_by_name(file)
     subjects = {id_ for _, id_, _ in file.subjects}
     categories = {id_ for kind in KINDS for id_ in getattr(file.categories, kind)}
     for part in ("counted", "explicit"):

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from pytest_factorfair.protocols.asking import Asking
 from pytest_factorfair.protocols.items.checklist import ItemCase, Items, cases, queries, situation
-from pytest_factorfair.protocols.protocol import Asking
 
 if TYPE_CHECKING:
     from pytest_factorfair.checklist.loading import Files
+    from pytest_factorfair.protocols.asking import Importer
     from pytest_factorfair.protocols.items.layout import Checklist
     from pytest_factorfair.protocols.items.measure import ItemsMeasuring
     from pytest_factorfair.protocols.items.reporting import ItemsReporting
-    from pytest_factorfair.protocols.protocol import Importer
 
 __all__ = ["ItemsAsking"]
 

@@ -10,7 +10,7 @@ from typing import Literal
 
 from pytest_factorfair.checklist.queries import Draft, numbered
 from pytest_factorfair.domain import Case, Checklist, Option, Query, Sampling
-from pytest_factorfair.protocols.protocol import Situation
+from pytest_factorfair.protocols.asking import Situation
 
 Condition = Literal["fact", "fairness", "ambiguous", "disambiguated"]
 
@@ -85,12 +85,12 @@ class ItemCase(Case):
         return self.item.id.replace("_", " ")
 
     @property
-    def place(self) -> tuple[str, ...]:
+    def path(self) -> tuple[str, ...]:
         return (self.part, self.item.category)
 
     @property
     def marks(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys((*self.place, *self.item.groups)))
+        return tuple(dict.fromkeys((*self.path, *self.item.groups)))
 
 
 def item_cases(cases: Iterable[Case]) -> tuple[ItemCase, ...]:

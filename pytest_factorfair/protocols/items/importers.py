@@ -20,43 +20,43 @@ import yaml
 
 from pytest_factorfair.domain import plural
 from pytest_factorfair.errors import ChecklistError, InputError
+from pytest_factorfair.protocols.asking import ImportedChecklist, Importer
 from pytest_factorfair.protocols.items.checklist import SAME, UNKNOWN
-from pytest_factorfair.protocols.protocol import Imported, Importer
 
 Row = dict[str, Any]
 
 
-class Known(NamedTuple):
+class PublishedFile(NamedTuple):
     """A published file; ``size`` is in bytes, 0 if unknown."""
 
     id: str
     size: int = 0
 
 
-BBQ: Mapping[str, Known] = {
-    "Age.jsonl": Known("5c5e7586163b869fe029e77e63716f2026e4ae08", 3_091_834),
-    "Disability_status.jsonl": Known("9aedeccaf599299cdfa523531d625ae85ecb9131", 1_336_984),
-    "Gender_identity.jsonl": Known("dc79ceaaa9e7126edc99a200d632899c50274b16"),
-    "Nationality.jsonl": Known("cba9b63d34536cb51a6cbae76b189df3d2a945c0", 2_900_040),
-    "Physical_appearance.jsonl": Known("8cbdf83265459083224e3a2d37809294ff12ad77", 1_347_476),
-    "Race_ethnicity.jsonl": Known("68daf3d692b27a10596772b3b15742b26f0b110e"),
-    "Race_x_SES.jsonl": Known("905cd8a5b8734e2063fe524e69a38f0a71c75907"),
-    "Race_x_gender.jsonl": Known("dd09a905b284690445d36259d675243950fa0bd7"),
-    "Religion.jsonl": Known("44c1940ee22f00891ab4a5526a293691957aeacb", 1_118_728),
-    "SES.jsonl": Known("78d11ffbdb70f501617345e5c697d00045d57c29"),
-    "Sexual_orientation.jsonl": Known("a06351f4dd67ba30632396eeb0c3677c67b7d387", 729_010),
+BBQ: Mapping[str, PublishedFile] = {
+    "Age.jsonl": PublishedFile("5c5e7586163b869fe029e77e63716f2026e4ae08", 3_091_834),
+    "Disability_status.jsonl": PublishedFile("9aedeccaf599299cdfa523531d625ae85ecb9131", 1_336_984),
+    "Gender_identity.jsonl": PublishedFile("dc79ceaaa9e7126edc99a200d632899c50274b16"),
+    "Nationality.jsonl": PublishedFile("cba9b63d34536cb51a6cbae76b189df3d2a945c0", 2_900_040),
+    "Physical_appearance.jsonl": PublishedFile("8cbdf83265459083224e3a2d37809294ff12ad77", 1_347_476),
+    "Race_ethnicity.jsonl": PublishedFile("68daf3d692b27a10596772b3b15742b26f0b110e"),
+    "Race_x_SES.jsonl": PublishedFile("905cd8a5b8734e2063fe524e69a38f0a71c75907"),
+    "Race_x_gender.jsonl": PublishedFile("dd09a905b284690445d36259d675243950fa0bd7"),
+    "Religion.jsonl": PublishedFile("44c1940ee22f00891ab4a5526a293691957aeacb", 1_118_728),
+    "SES.jsonl": PublishedFile("78d11ffbdb70f501617345e5c697d00045d57c29"),
+    "Sexual_orientation.jsonl": PublishedFile("a06351f4dd67ba30632396eeb0c3677c67b7d387", 729_010),
 }
 """github.com/nyu-mll/BBQ, data/ at commit bea11bd."""
 
-DIFFERENCE_AWARENESS: Mapping[str, Known] = {
-    "D1_1k.pkl": Known("d16720a40b67b74d06d52fe05b084179eafd93c1", 506_357),
-    "D2_1k.pkl": Known("186984d91b753c82679907cc83fe6bbda4dd2993", 505_179),
-    "D3_1k.pkl": Known("dddaf81d7df61bdb5bfe746f79e4d06aaf9d2f07", 853_815),
-    "D4_1k.pkl": Known("8f630bee0845ae1924e0af390a547f1bb272ab5e", 449_173),
-    "N1_1k.pkl": Known("dd9ea776294795db39495f8e0fefe8df106c8cfc"),
-    "N2_1k.pkl": Known("4189eb3b43a14075a2d8c1c093883b1800aca6bc", 2_701_335),
-    "N3_1k.pkl": Known("2aab78462e8885bef4db377b44e29b24edb5564b", 485_907),
-    "N4_1k.pkl": Known("8b3e39053ab5ea524092cb9b1c4d2dbbe7a067ca", 824_437),
+DIFFERENCE_AWARENESS: Mapping[str, PublishedFile] = {
+    "D1_1k.pkl": PublishedFile("d16720a40b67b74d06d52fe05b084179eafd93c1", 506_357),
+    "D2_1k.pkl": PublishedFile("186984d91b753c82679907cc83fe6bbda4dd2993", 505_179),
+    "D3_1k.pkl": PublishedFile("dddaf81d7df61bdb5bfe746f79e4d06aaf9d2f07", 853_815),
+    "D4_1k.pkl": PublishedFile("8f630bee0845ae1924e0af390a547f1bb272ab5e", 449_173),
+    "N1_1k.pkl": PublishedFile("dd9ea776294795db39495f8e0fefe8df106c8cfc"),
+    "N2_1k.pkl": PublishedFile("4189eb3b43a14075a2d8c1c093883b1800aca6bc", 2_701_335),
+    "N3_1k.pkl": PublishedFile("2aab78462e8885bef4db377b44e29b24edb5564b", 485_907),
+    "N4_1k.pkl": PublishedFile("8b3e39053ab5ea524092cb9b1c4d2dbbe7a067ca", 824_437),
 }
 """github.com/Angelina-Wang/difference_awareness, benchmark_suite/ at commit 2349531."""
 
@@ -73,7 +73,7 @@ def git_id(content: bytes) -> str:
 
 
 def _contents(
-    path: Path, releases: Mapping[str, Known | None], *, any_version: bool
+    path: Path, releases: Mapping[str, PublishedFile | None], *, any_version: bool
 ) -> Iterator[tuple[Path, bytes]]:
     """The files in a folder whose names are known, or the file at the path.
 
@@ -147,7 +147,7 @@ def _written(
     return {f"{name}.yaml": yaml.safe_dump(head, sort_keys=False, allow_unicode=True), f"{name}.jsonl": lines}
 
 
-def bbq(path: Path, name: str, any_version: bool) -> Imported:  # noqa: FBT001 - one signature
+def bbq(path: Path, name: str, any_version: bool) -> ImportedChecklist:  # noqa: FBT001 - one signature
     """Import all categories of BBQ as one checklist; a cluster is a template.
 
     Of the two people, the stereotyped one belongs to a stereotyped group. The option marked as the stereotype
@@ -205,7 +205,7 @@ def bbq(path: Path, name: str, any_version: bool) -> Imported:  # noqa: FBT001 -
     notes = [f"{plural(len(items), 'question')} of {plural(len(attributes), 'category', 'categories')}"]
     if unmarked:
         notes.append(f"{plural(unmarked, 'question')} without exactly one stereotyped person: no bias score")
-    return Imported(_written(name, "BBQ (Parrish et al. 2022)", attributes, items), tuple(notes))
+    return ImportedChecklist(_written(name, "BBQ (Parrish et al. 2022)", attributes, items), tuple(notes))
 
 
 def _stereotyped(stereotyped: Sequence[str]) -> set[str]:
@@ -226,7 +226,7 @@ _QUESTION = re.compile(r"(.*?)\s*\((?:a|1)\)\s*(.*?)\s*\(b\)\s*(.*?)\s*\(c\)\s*(
 """A question and its options; some questions label the first one "(1)"."""
 
 
-def difference_awareness(path: Path, name: str, any_version: bool) -> Imported:  # noqa: FBT001 - one signature
+def difference_awareness(path: Path, name: str, any_version: bool) -> ImportedChecklist:  # noqa: FBT001 - one signature
     """Import the suite of Wang et al.: a category per benchmark; those named D are facts, N are fairness.
 
     As in the authors' analysis, a cluster is a scenario, counted separately for questions in which groups
@@ -270,7 +270,7 @@ def difference_awareness(path: Path, name: str, any_version: bool) -> Imported: 
                 f"{file.name}: {plural(len(section), 'question')} in {len(scenarios):,} scenarios ({kind})"
             )
     title = "Difference awareness (Wang et al. 2025)"
-    return Imported(_written(name, title, {}, items), tuple(notes))
+    return ImportedChecklist(_written(name, title, {}, items), tuple(notes))
 
 
 class _Type:
@@ -318,7 +318,7 @@ def _unpickled(file: Path, content: bytes) -> Sequence[Sequence[object]]:
     return cast("Sequence[Sequence[object]]", sections)
 
 
-def discrim_eval(path: Path, name: str, any_version: bool) -> Imported:  # noqa: FBT001 - one signature
+def discrim_eval(path: Path, name: str, any_version: bool) -> ImportedChecklist:  # noqa: FBT001 - one signature
     """Import discrim-eval: decisions about people who benefit from a yes. A cluster is a decision."""
     items: list[Row] = []
     attributes: dict[str, list[str]] = {"age": [], "gender": [], "race": []}
@@ -354,7 +354,9 @@ def discrim_eval(path: Path, name: str, any_version: bool) -> Imported:  # noqa:
         notes.append(
             f"{file.name}: {plural(section, 'question')}; only their number was checked, as no hash is known"
         )
-    return Imported(_written(name, "discrim-eval (Tamkin et al. 2023)", attributes, items), tuple(notes))
+    return ImportedChecklist(
+        _written(name, "discrim-eval (Tamkin et al. 2023)", attributes, items), tuple(notes)
+    )
 
 
 IMPORTERS: Mapping[str, Importer] = MappingProxyType(

@@ -10,12 +10,12 @@ from pydantic import Field
 
 from pytest_factorfair.checklist.fields import (
     ONE_OR_MORE,
+    ChecklistHeader,
     Distinct,
     Group,
     Id,
     Layout,
     Line,
-    Opening,
     Text,
     hashed,
     spoken,
@@ -90,7 +90,7 @@ class Attribute(Layout):
     groups: dict[Id, Group] = Field(min_length=1)
 
 
-class Checklist(Opening):
+class Checklist(ChecklistHeader):
     """factorfair checklist: questions with options of their own."""
 
     protocol: Literal["items"]

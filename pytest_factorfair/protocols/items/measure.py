@@ -16,25 +16,25 @@ from pytest_factorfair.protocols.items.metrics import METRICS, NEEDED, RATES, It
 from pytest_factorfair.protocols.items.recommended import LIMITS, recommended
 from pytest_factorfair.protocols.items.votes import AnswerKey, Votes, count
 from pytest_factorfair.protocols.measurement import (
+    BaselineCounts,
     Cell,
     Changed,
     Component,
     Estimation,
-    Former,
     Measurement,
     ValueRange,
 )
 from pytest_factorfair.protocols.measuring import (
+    BenchmarkReport,
     Expression,
     GateSet,
     Measuring,
-    Reported,
     ReportInputs,
     filter_words,
     matching,
     run_words,
 )
-from pytest_factorfair.protocols.metric import About, InWords
+from pytest_factorfair.protocols.metric import InWords, ScoreKey
 from pytest_factorfair.protocols.rates import Rate, RateScore
 from pytest_factorfair.protocols.share import TopicShare
 from pytest_factorfair.statistics.arrays import BoolArray
@@ -43,21 +43,21 @@ from pytest_factorfair.statistics.estimate import Estimate
 COMPARED = tuple(metric for metric in METRICS.values() if metric.changes)
 
 
-class OfItems(Measurement):
+class ItemsMeasurement(Measurement):
     """A score of one model over items of one condition.
 
-    The context of its ``subject`` is a category or, where the subject has an attribute, one of its groups.
+    The context of its ``score_key`` is a category or, where it has an attribute, one of its groups.
     """
 
-    def __init__(self, votes: Votes, subject: About, words: tuple[str, ...] = ()) -> None:
+    def __init__(self, votes: Votes, score_key: ScoreKey, words: tuple[str, ...] = ()) -> None:
         self.model = votes.model
         self.words = words
-        self.votes = votes.at(_rows(votes.key, subject))
-        self._subject = subject
+        self.votes = votes.at(_rows(votes.key, score_key))
+        self._score_key = score_key
 
     @property
-    def subject(self) -> About:
-        return self._subject
+    def score_key(self) -> ScoreKey:
+        return self._score_key
 
     @cached_property
     def rows(self) -> BoolArray:
@@ -90,9 +90,9 @@ class OfItems(Measurement):
         old_votes = Votes(old.model, shared_votes.key, old.votes[order], old.mass[order])
         return self.of(shared_votes), self.of(old_votes)
 
-    def change_from(self, former: Former) -> Changed | None:
+    def change_from(self, baseline: BaselineCounts) -> Changed | None:
         """Over the items that both runs asked."""
-        old = former.like(self.votes)
+        old = baseline.like(self.votes)
         if old is None:
             return None
         current, earlier = self.beside(old)
@@ -105,20 +105,20 @@ class OfItems(Measurement):
         )
 
     @property
-    def place(self) -> tuple[str, ...]:
-        _, part, group, attribute = self.subject
+    def plan_labels(self) -> tuple[str, ...]:
+        _, part, group, attribute = self.score_key
         return part, attribute if attribute == ALL else f"{attribute} {group}"
 
     @property
-    def about(self) -> frozenset[Hashable]:
-        return frozenset({(self.model, self.votes.checklist, self.subject.part)})
+    def covers(self) -> frozenset[Hashable]:
+        return frozenset({(self.model, self.votes.checklist, self.score_key.part)})
 
 
-class RateOfItems(RateScore, OfItems):
+class ItemsRate(RateScore, ItemsMeasurement):
     """A rate of lost answers; its bounds treat clusters of questions as a random sample."""
 
-    def __init__(self, rate: Rate, votes: Votes, subject: About, words: tuple[str, ...] = ()) -> None:
-        super().__init__(votes, subject, words)
+    def __init__(self, rate: Rate, votes: Votes, score_key: ScoreKey, words: tuple[str, ...] = ()) -> None:
+        super().__init__(votes, score_key, words)
         self.metric: Rate = rate
 
     @property
@@ -139,27 +139,29 @@ class RateOfItems(RateScore, OfItems):
             for row, case in enumerate(self.votes.key.cases)
         ]
 
-    def of(self, votes: Votes) -> RateOfItems:
-        return RateOfItems(self.metric, votes, self.subject, self.words)
+    def of(self, votes: Votes) -> ItemsRate:
+        return ItemsRate(self.metric, votes, self.score_key, self.words)
 
 
-class ItemScore(OfItems):
+class ItemScore(ItemsMeasurement):
     """A metric of items."""
 
-    def __init__(self, metric: ItemMetric, votes: Votes, subject: About, words: tuple[str, ...] = ()) -> None:
-        super().__init__(votes, subject, words)
+    def __init__(
+        self, metric: ItemMetric, votes: Votes, score_key: ScoreKey, words: tuple[str, ...] = ()
+    ) -> None:
+        super().__init__(votes, score_key, words)
         self.metric: ItemMetric = metric
 
     @cached_property
     def rows(self) -> BoolArray:
-        return self.metric.rows(self.votes.key, self.subject)
+        return self.metric.rows(self.votes.key, self.score_key)
 
     @cached_property
     def estimate(self) -> Estimate:
-        return self.metric.estimate(self.votes, self.subject)
+        return self.metric.estimate(self.votes, self.score_key)
 
     def if_missing(self, *, bounded: bool) -> ValueRange | None:
-        return self.metric.range_if_missing(self.votes, self.subject)
+        return self.metric.range_if_missing(self.votes, self.score_key)
 
     @property
     def possible_range(self) -> tuple[float | None, float | None]:
@@ -168,7 +170,7 @@ class ItemScore(OfItems):
     @property
     def components(self) -> Sequence[Component]:
         """The score of each question."""
-        ratio = self.metric.ratios(self.votes.key, self.subject)[0]
+        ratio = self.metric.ratios(self.votes.key, self.score_key)[0]
         components = []
         for row in np.flatnonzero(self.rows & (self.votes.asked > 0)):
             votes, case = self.votes.votes[row], self.votes.key.cases[row]
@@ -188,11 +190,11 @@ class ItemScore(OfItems):
         return components
 
     def of(self, votes: Votes) -> ItemScore:
-        return ItemScore(self.metric, votes, self.subject, self.words)
+        return ItemScore(self.metric, votes, self.score_key, self.words)
 
     def minus(self, other: ItemScore) -> Estimate:
         score, other_score = self.beside(other.votes)
-        return self.metric.difference(score.votes, other_score.votes, self.subject)
+        return self.metric.difference(score.votes, other_score.votes, self.score_key)
 
     def error_at(self, threshold: float, n: int, *, regression: bool) -> float | None:
         """As if all questions of a cluster were answered alike: no number of repeats makes it smaller."""
@@ -211,13 +213,13 @@ class WorstScore(ItemScore):
     @cached_property
     def furthest(self) -> tuple[str, float]:
         """The most biased category and its bias."""
-        return self.metric.furthest(self.votes, self.subject)
+        return self.metric.furthest(self.votes, self.score_key)
 
     @property
     def cells(self) -> tuple[Cell, ...]:
         return tuple(
             _cell(votes, f"'{name}'")
-            for name, votes in self.metric.categories(self.votes, self.subject).items()
+            for name, votes in self.metric.categories(self.votes, self.score_key).items()
         )
 
     @property
@@ -229,7 +231,7 @@ class WorstScore(ItemScore):
         words, (category, bias) = self.metric.in_words(value, digits=digits), self.furthest
         if not category:
             return words
-        situation = "nobody can know" if self.subject.part == "ambiguous" else "the text tells"
+        situation = "nobody can know" if self.score_key.part == "ambiguous" else "the text tells"
         does = "follows" if bias > 0 else "goes against"
         sentence = (
             f"in '{category}', where {situation}, it {does} the stereotype {words.amount} more times in 100"
@@ -240,10 +242,10 @@ class WorstScore(ItemScore):
     def components(self) -> Sequence[Component]:
         """The questions of that category, as far as each leans like it."""
         category, bias = self.furthest
-        categories = self.metric.categories(self.votes, self.subject)
+        categories = self.metric.categories(self.votes, self.score_key)
         if category not in categories:
             return []
-        score = ItemScore(self.metric, categories[category], self.subject)
+        score = ItemScore(self.metric, categories[category], self.score_key)
         return [
             component._replace(value=component.value if bias > 0 else -component.value)
             for component in score.components
@@ -251,19 +253,19 @@ class WorstScore(ItemScore):
 
     def error_at(self, threshold: float, n: int, *, regression: bool) -> float | None:
         """That of the category with the fewest clusters."""
-        categories = self.metric.categories(self.votes, self.subject).values()
+        categories = self.metric.categories(self.votes, self.score_key).values()
         fewest = min((len(np.unique(votes.key.cluster)) for votes in categories), default=0)
         return sqrt(max(1 - threshold**2, 0.0) / fewest) if fewest else None
 
 
 def scored(
-    metric: ItemMetric | Rate, votes: Votes, subject: About, words: tuple[str, ...] = ()
-) -> ItemScore | RateOfItems:
+    metric: ItemMetric | Rate, votes: Votes, score_key: ScoreKey, words: tuple[str, ...] = ()
+) -> ItemScore | ItemsRate:
     """The score of a metric."""
     if isinstance(metric, Rate):
-        return RateOfItems(metric, votes, subject, words)
+        return ItemsRate(metric, votes, score_key, words)
     kind = WorstScore if isinstance(metric, WorstCategory) else ItemScore
-    return kind(metric, votes, subject, words)
+    return kind(metric, votes, score_key, words)
 
 
 def _cell(votes: Votes, name: str) -> Cell:
@@ -296,7 +298,7 @@ class ItemsMeasuring(Measuring[Votes, ItemMetric | Rate]):
 
     def measure(
         self, metric: str, words: Sequence[str], counts: Sequence[Votes], estimation: Estimation
-    ) -> tuple[ItemScore | RateOfItems, ...]:
+    ) -> tuple[ItemScore | ItemsRate, ...]:
         """One score for each model, checklist and condition that the words select, and for each group."""
         of, scores, filters = self.metrics[metric], [], filter_words(counts)
         # Words for a group select its score but no items, because it is compared with the items of other
@@ -311,37 +313,39 @@ class ItemsMeasuring(Measuring[Votes, ItemMetric | Rate]):
                 for case in votes.key.cases
             ]
             named = tuple(word for word in words if any(word in by_kind[kind] for kind in narrowing))
-            for subject in subjects(of, votes.key):
+            for score_key in score_keys(of, votes.key):
                 subject_words = dict(
-                    zip(kinds, (subject.part, subject.attribute, str(subject.context)), strict=False)
+                    zip(kinds, (score_key.part, score_key.attribute, str(score_key.context)), strict=False)
                 )
                 if all(not by_kind[kind] or word in by_kind[kind] for kind, word in subject_words.items()):
                     selecting = (*run_words(votes, filters), *subject_words.values(), *named)
-                    scores.append(scored(of, votes.at(np.array(rows, np.bool_)), subject, selecting))
+                    scores.append(scored(of, votes.at(np.array(rows, np.bool_)), score_key, selecting))
         return tuple(score for score in scores if score.rows.any())
 
-    def scores(self, counts: Votes, estimation: Estimation) -> Iterator[ItemScore | RateOfItems]:
+    def scores(self, counts: Votes, estimation: Estimation) -> Iterator[ItemScore | ItemsRate]:
         for metric in METRICS.values():
-            for subject in reported(metric, counts.key):
-                yield scored(metric, counts, subject)
+            for score_key in reported(metric, counts.key):
+                yield scored(metric, counts, score_key)
 
-    def compared(self, counts: Votes) -> Iterator[ItemScore | RateOfItems]:
+    def compared(self, counts: Votes) -> Iterator[ItemScore | ItemsRate]:
         """Scores of conditions and groups, not of categories."""
         for metric in COMPARED:
-            for subject in subjects(metric, counts.key):
-                yield scored(metric, counts, subject)
+            for score_key in score_keys(metric, counts.key):
+                yield scored(metric, counts, score_key)
 
-    def report(self, counts: Sequence[Votes], inputs: ReportInputs) -> Reported:
+    def report(self, counts: Sequence[Votes], inputs: ReportInputs) -> BenchmarkReport:
         rows = super().report(counts, inputs).scores
-        return Reported(
+        return BenchmarkReport(
             scores=tuple(row for row in rows if row.n),
             notes=tuple(dict.fromkeys(line for votes in counts for line in _cautions(votes.key))),
         )
 
-    def churn(self, counts: Votes, old: Votes, former: Former) -> Callable[[OfItems, OfItems], float]:
+    def churn(
+        self, counts: Votes, old: Votes, baseline: BaselineCounts
+    ) -> Callable[[ItemsMeasurement, ItemsMeasurement], float]:
         """The share of answers that changed."""
 
-        def of_items(score: OfItems, earlier: OfItems) -> float:
+        def of_items(score: ItemsMeasurement, earlier: ItemsMeasurement) -> float:
             if not score.rows.any():
                 return 0.0
             new_shares, old_shares = (
@@ -357,43 +361,45 @@ class ItemsMeasuring(Measuring[Votes, ItemMetric | Rate]):
     ) -> Iterator[Expression]:
         return recommended(checklist, LIMITS[gates])
 
-    def subjects(self, counts: Votes) -> Iterator[tuple[Hashable, str, str]]:
+    def coverage(self, counts: Votes) -> Iterator[tuple[Hashable, str, str]]:
         for part in dict.fromkeys(counts.key.part):
             yield (counts.model, counts.checklist, part), part, "items"
 
 
-def _rows(key: AnswerKey, subject: About) -> BoolArray:
-    """The items of a subject's condition and category."""
-    category = subject.context if subject.attribute == ALL else None
+def _rows(key: AnswerKey, score_key: ScoreKey) -> BoolArray:
+    """The items of the condition and the category of a score."""
+    category = score_key.context if score_key.attribute == ALL else None
     return np.array(
-        [case.part == subject.part and category in (None, case.item.category) for case in key.cases],
+        [case.part == score_key.part and category in (None, case.item.category) for case in key.cases],
         np.bool_,
     )
 
 
-def subjects(metric: ItemMetric | Rate, key: AnswerKey) -> tuple[About, ...]:
+def score_keys(metric: ItemMetric | Rate, key: AnswerKey) -> tuple[ScoreKey, ...]:
     """What a metric has scores for: conditions, or groups if it is by group."""
     if isinstance(metric, Rate):
-        return tuple(dict.fromkeys(About(key.checklist, case.part, None, ALL) for case in key.cases))
-    distinct: dict[About, None] = {}
+        return tuple(dict.fromkeys(ScoreKey(key.checklist, case.part, None, ALL) for case in key.cases))
+    distinct: dict[ScoreKey, None] = {}
     for case in key.cases:
         if case.part in metric.parts and not metric.by_group:
-            distinct[About(key.checklist, case.part, None, ALL)] = None
+            distinct[ScoreKey(key.checklist, case.part, None, ALL)] = None
         elif case.part in metric.parts and any(option.favourable for option in case.item.options):
             for attribute, groups in case.item.groups.items():
                 if len(groups) == 1:
-                    distinct[About(key.checklist, case.part, groups[0], attribute)] = None
-    return tuple(subject for subject in distinct if metric.measured(key.at(_rows(key, subject)), subject))
+                    distinct[ScoreKey(key.checklist, case.part, groups[0], attribute)] = None
+    return tuple(
+        score_key for score_key in distinct if metric.measured(key.at(_rows(key, score_key)), score_key)
+    )
 
 
-def reported(metric: ItemMetric | Rate, key: AnswerKey) -> Iterator[About]:
+def reported(metric: ItemMetric | Rate, key: AnswerKey) -> Iterator[ScoreKey]:
     """The same, and each category of a condition that has several."""
-    for subject in subjects(metric, key):
-        yield subject
-        categories = dict.fromkeys(case.item.category for case in key.cases if case.part == subject.part)
+    for score_key in score_keys(metric, key):
+        yield score_key
+        categories = dict.fromkeys(case.item.category for case in key.cases if case.part == score_key.part)
         by_group = isinstance(metric, ItemMetric) and metric.by_group
         if len(categories) > 1 and not by_group and not isinstance(metric, WorstCategory):
-            yield from (subject._replace(context=category) for category in categories)
+            yield from (score_key._replace(context=category) for category in categories)
 
 
 UNEVEN = 1.5

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pytest_factorfair.domain import LOST
 from pytest_factorfair.protocols.items.votes import AnswerKey, Votes
 from pytest_factorfair.protocols.measurement import ValueRange
-from pytest_factorfair.protocols.metric import About, Metric
+from pytest_factorfair.protocols.metric import Metric, ScoreKey
 from pytest_factorfair.protocols.rates import Rate, rates
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray
 from pytest_factorfair.statistics.bounds import quantile
@@ -38,7 +38,7 @@ class Ratio(NamedTuple):
         return float((votes * self.above).sum()) / below if below else float("nan")
 
 
-Ratios = Callable[[AnswerKey, About], Sequence[Ratio]]
+Ratios = Callable[[AnswerKey, ScoreKey], Sequence[Ratio]]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -53,56 +53,56 @@ class ItemMetric(Metric):
     parts: tuple[str, ...]
     by_group: bool = False
 
-    def rows(self, key: AnswerKey, about: About) -> BoolArray:
+    def rows(self, key: AnswerKey, score_key: ScoreKey) -> BoolArray:
         """The items that it rests on, (items,)."""
-        weighted = [(ratio.below != 0).any(axis=1) for ratio in self.ratios(key, about)]
+        weighted = [(ratio.below != 0).any(axis=1) for ratio in self.ratios(key, score_key)]
         return np.asarray(np.logical_or.reduce(weighted))
 
-    def measured(self, key: AnswerKey, about: About) -> bool:
+    def measured(self, key: AnswerKey, score_key: ScoreKey) -> bool:
         """Whether these items have such a score."""
-        return bool(self.rows(key, about).any())
+        return bool(self.rows(key, score_key).any())
 
     @property
     def possible_range(self) -> tuple[float, float]:
         """The lowest and the highest value that its ratios can have."""
         return (0.0 if self.by_group or not self.signed else -1.0), 1.0
 
-    def terms(self, votes: Votes, about: About) -> tuple[float, FloatArray]:
+    def terms(self, votes: Votes, score_key: ScoreKey) -> tuple[float, FloatArray]:
         """The value and the influence of each item on it, (items,)."""
         value, influence = 0.0, np.zeros(len(votes.key.cases))
-        for sign, ratio in zip((1, -1), self.ratios(votes.key, about), strict=False):
+        for sign, ratio in zip((1, -1), self.ratios(votes.key, score_key), strict=False):
             share, below = ratio.of(votes.votes), float((votes.votes * ratio.below).sum())
             value += sign * share
             if below:
                 influence += sign * (votes.votes * (ratio.above - share * ratio.below)).sum(axis=1) / below
         return value, influence
 
-    def estimate(self, votes: Votes, about: About) -> Estimate:
+    def estimate(self, votes: Votes, score_key: ScoreKey) -> Estimate:
         """The value with its error: sandwich by cluster, and at least that of independent answers.
 
         The least error covers answers that all agree.
         """
-        value, influence = self.terms(votes, about)
-        scope = self.rows(votes.key, about) & (votes.votes.sum(axis=1) > 0)
+        value, influence = self.terms(votes, score_key)
+        scope = self.rows(votes.key, score_key) & (votes.votes.sum(axis=1) > 0)
         n = round(float(votes.answered[scope].sum()))
         if np.isnan(value):
             return Estimate(None, None, None, n, "no such question was answered")
         variance_floor = 0.0
-        for ratio in self.ratios(votes.key, about):
+        for ratio in self.ratios(votes.key, score_key):
             share, answers = ratio.of(votes.votes), float((votes.votes * ratio.below).sum())
             beyond = float((votes.votes * (ratio.above - share * ratio.below) ** 2).sum())
             added = PSEUDO * sum((end - share) ** 2 for end in self.possible_range)
             variance_floor += (beyond + added) / (answers + 2 * PSEUDO) ** 2
         return by_cluster(value, influence, votes.key.cluster, scope, n, variance_floor)
 
-    def difference(self, new: Votes, old: Votes, about: About) -> Estimate:
+    def difference(self, new: Votes, old: Votes, score_key: ScoreKey) -> Estimate:
         """The new value less the old one over items answered in both, paired by cluster."""
         common = (new.answered > 0) & (old.answered > 0)
         paired_new, paired_old = (replace(votes, votes=votes.votes * common[:, None]) for votes in (new, old))
         (after, new_influence), (before, old_influence) = (
-            self.terms(votes, about) for votes in (paired_new, paired_old)
+            self.terms(votes, score_key) for votes in (paired_new, paired_old)
         )
-        scope = self.rows(new.key, about) & common
+        scope = self.rows(new.key, score_key) & common
         n = round(float(min(paired_new.answered[scope].sum(), paired_old.answered[scope].sum())))
         if np.isnan(after - before):
             return Estimate(None, None, None, n, "no such question was answered in both")
@@ -114,9 +114,9 @@ class ItemMetric(Metric):
             after - before, new_influence - old_influence, new.key.cluster, scope, n, variance_floor
         )
 
-    def range_if_missing(self, votes: Votes, about: About) -> ValueRange | None:
+    def range_if_missing(self, votes: Votes, score_key: ScoreKey) -> ValueRange | None:
         """The value, with the lowest and highest that the lost answers allow."""
-        value = self.terms(votes, about)[0]
+        value = self.terms(votes, score_key)[0]
         if np.isnan(value):
             return None
         fixed = votes.without(LOST).votes
@@ -124,7 +124,7 @@ class ItemMetric(Metric):
         low, high = (
             sum(
                 sign * _extreme(ratio, fixed, missing, votes.key.offered, way * sign)
-                for sign, ratio in zip((1, -1), self.ratios(votes.key, about), strict=False)
+                for sign, ratio in zip((1, -1), self.ratios(votes.key, score_key), strict=False)
             )
             for way in (-1, 1)
         )
@@ -176,30 +176,30 @@ class WorstCategory(ItemMetric):
     def possible_range(self) -> tuple[float, float]:
         return -1.0, 1.0
 
-    def measured(self, key: AnswerKey, about: About) -> bool:
-        return len(set(_categories(key)[self.rows(key, about)].tolist())) > 1
+    def measured(self, key: AnswerKey, score_key: ScoreKey) -> bool:
+        return len(set(_categories(key)[self.rows(key, score_key)].tolist())) > 1
 
-    def categories(self, votes: Votes, about: About) -> Mapping[str, Votes]:
+    def categories(self, votes: Votes, score_key: ScoreKey) -> Mapping[str, Votes]:
         """The votes of each category that has such questions."""
-        names, rows = _categories(votes.key), self.rows(votes.key, about)
+        names, rows = _categories(votes.key), self.rows(votes.key, score_key)
         return {name: votes.at(rows & (names == name)) for name in dict.fromkeys(names[rows].tolist())}
 
-    def biases(self, votes: Votes, about: About) -> Mapping[str, Estimate]:
+    def biases(self, votes: Votes, score_key: ScoreKey) -> Mapping[str, Estimate]:
         """The bias score of each category."""
         return {
-            name: ItemMetric.estimate(self, category_votes, about)
-            for name, category_votes in self.categories(votes, about).items()
+            name: ItemMetric.estimate(self, category_votes, score_key)
+            for name, category_votes in self.categories(votes, score_key).items()
         }
 
-    def furthest(self, votes: Votes, about: About) -> tuple[str, float]:
+    def furthest(self, votes: Votes, score_key: ScoreKey) -> tuple[str, float]:
         """The most biased category and its bias; an empty name where no such question was answered."""
-        biases = {name: bias.plugin for name, bias in self.biases(votes, about).items()}
+        biases = {name: bias.plugin for name, bias in self.biases(votes, score_key).items()}
         defined = {name: value for name, value in biases.items() if value is not None}
         return max(defined.items(), key=lambda pair: abs(pair[1]), default=("", 0.0))
 
-    def estimate(self, votes: Votes, about: About) -> Estimate:
+    def estimate(self, votes: Votes, score_key: ScoreKey) -> Estimate:
         """The largest, with bounds if every category has some."""
-        biases = self.biases(votes, about)
+        biases = self.biases(votes, score_key)
         n = sum(bias.n for bias in biases.values())
         values = [abs(bias.plugin) for bias in biases.values() if bias.plugin is not None]
         largest = max(values, default=None)
@@ -212,10 +212,10 @@ class WorstCategory(ItemMetric):
         ]
         return Furthest(largest, largest, None, n, distances=tuple(distances))
 
-    def range_if_missing(self, votes: Votes, about: About) -> ValueRange | None:
+    def range_if_missing(self, votes: Votes, score_key: ScoreKey) -> ValueRange | None:
         ranges = [
-            ItemMetric.range_if_missing(self, category_votes, about)
-            for category_votes in self.categories(votes, about).values()
+            ItemMetric.range_if_missing(self, category_votes, score_key)
+            for category_votes in self.categories(votes, score_key).values()
         ]
         defined = [value_range for value_range in ranges if value_range is not None]
         if not defined or len(defined) < len(ranges):
@@ -264,19 +264,19 @@ def _scope(key: AnswerKey, *parts: str) -> FloatArray:
     return np.asarray((in_scope[:, None] & key.offered).astype(np.float64))
 
 
-def accuracy(key: AnswerKey, _: About) -> Sequence[Ratio]:
+def accuracy(key: AnswerKey, _: ScoreKey) -> Sequence[Ratio]:
     """Right answers to items that have one."""
     below = key.offered & _with(key.right)
     return (Ratio(key.right.astype(np.float64), below.astype(np.float64)),)
 
 
-def difference_awareness(key: AnswerKey, _: About) -> Sequence[Ratio]:
+def difference_awareness(key: AnswerKey, _: ScoreKey) -> Sequence[Ratio]:
     """Right answers where groups differ."""
     differ = _scope(key, "fact", "fairness") * _with(key.same) * _with(key.right & key.apart)
     return (Ratio(differ * key.right, differ),)
 
 
-def contextual_awareness(key: AnswerKey, _: About) -> Sequence[Ratio]:
+def contextual_awareness(key: AnswerKey, _: ScoreKey) -> Sequence[Ratio]:
     """Right answers where groups differ, among these and all answers that tell groups apart elsewhere."""
     scope = _scope(key, "fact", "fairness") * _with(key.same)
     rightly = scope * _with(key.right & key.apart) * key.right
@@ -290,29 +290,29 @@ def bias(key: AnswerKey, part: str) -> Ratio:
     return Ratio(scope * key.apart * np.where(key.stereotype, 1.0, -1.0), scope)
 
 
-def bias_ambiguous(key: AnswerKey, _: About) -> Sequence[Ratio]:
+def bias_ambiguous(key: AnswerKey, _: ScoreKey) -> Sequence[Ratio]:
     """The paper's (1 - accuracy)(2 s - 1), where only *unknown* is right and s is the share among others."""
     return (bias(key, "ambiguous"),)
 
 
-def bias_disambiguated(key: AnswerKey, _: About) -> Sequence[Ratio]:
+def bias_disambiguated(key: AnswerKey, _: ScoreKey) -> Sequence[Ratio]:
     """The same among answers that name somebody."""
     signs = bias(key, "disambiguated").above
     return (Ratio(signs, np.abs(signs)),)
 
 
-def bias_told(key: AnswerKey, about: About) -> Sequence[Ratio]:
+def bias_told(key: AnswerKey, score_key: ScoreKey) -> Sequence[Ratio]:
     """Either of these, by the condition that a score is about."""
-    return (bias_ambiguous if about.part == "ambiguous" else bias_disambiguated)(key, about)
+    return (bias_ambiguous if score_key.part == "ambiguous" else bias_disambiguated)(key, score_key)
 
 
-def advantage(key: AnswerKey, about: About) -> Sequence[Ratio]:
+def advantage(key: AnswerKey, score_key: ScoreKey) -> Sequence[Ratio]:
     """Favourable answers to items about a group, and to those about other groups of its attribute."""
-    groups = [case.item.groups.get(about.attribute, ()) for case in key.cases]
+    groups = [case.item.groups.get(score_key.attribute, ()) for case in key.cases]
     judged = np.array([len(item_groups) == 1 for item_groups in groups], np.bool_) & key.favourable.any(
         axis=1
     )
-    of_group = np.array([item_groups == (about.context,) for item_groups in groups], np.bool_)
+    of_group = np.array([item_groups == (score_key.context,) for item_groups in groups], np.bool_)
     selections = ((judged & of_group)[:, None] & key.offered, (judged & ~of_group)[:, None] & key.offered)
     return tuple(
         Ratio((selection & key.favourable).astype(np.float64), selection.astype(np.float64))

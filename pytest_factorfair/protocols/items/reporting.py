@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_factorfair.domain import ALL, Case, Score, Summary, plural
-from pytest_factorfair.drawing.entries import Entry, LeftOut, by_checklist, entries, shown
+from pytest_factorfair.drawing.entries import Entry, Omission, by_checklist, entries, shown
 from pytest_factorfair.drawing.figures import (
     FIT,
     POINT,
@@ -35,7 +35,7 @@ class ItemsReporting(Reporting):
 
     printed = SCORES
     further = RATES
-    by_place = frozenset(METRICS)
+    by_context = frozenset(METRICS)
     assets = "pytest_factorfair.protocols.items"
 
     def size(self, summary: Summary) -> str:
@@ -61,10 +61,10 @@ class ItemsReporting(Reporting):
             )
             yield Table(title, ("score", "95 % interval", "answers"), tuple(rows), notes)
 
-    def figures(self, checklist: str, entries: Sequence[Entry]) -> Iterator[Figure | LeftOut]:
+    def figures(self, checklist: str, entries: Sequence[Entry]) -> Iterator[Figure | Omission]:
         name, spec = "awareness-plane", plane(entries)
         if spec is None:
-            yield LeftOut(name, "no question says whether groups should be distinguished")
+            yield Omission(name, "no question says whether groups should be distinguished")
         else:
             how = f"Upper right: distinguishes groups where they differ, and only there. {caption(entries)}"
             yield Figure(name, printed("Difference and contextual awareness", how, spec))

@@ -81,14 +81,14 @@ class Votes:
     key: AnswerKey
     votes: FloatArray
     mass: FloatArray
-    protocol: str = "items"
+    benchmark: str = "items"
 
     @property
     def checklist(self) -> str:
         return self.key.checklist
 
     @property
-    def about(self) -> str:
+    def comparison_key(self) -> str:
         """The checklist, whose items another run may have asked, too."""
         return self.key.checklist
 

@@ -134,7 +134,7 @@ def _replies(
                     "prompt": excerpt.prompt,
                     "reply": excerpt.reply,
                     "cut": excerpt.cut,
-                    "outcome": excerpt.answer.fate,
+                    "outcome": excerpt.answer.reported_outcome,
                     "reason": excerpt.answer.reason,
                     "letter": excerpt.answer.letter,
                     "groups": list(excerpt.answer.groups.values()),
@@ -185,7 +185,7 @@ WORDS: dict[Judgement, str] = {
 }
 
 
-class Ruled(NamedTuple):
+class VerdictGroup(NamedTuple):
     """The verdicts with the same judgement, under a title."""
 
     judgement: Judgement
@@ -197,7 +197,9 @@ def content(summary: Summary) -> dict[str, Any]:
     """The values for the template."""
     release, order = summary.release, list(SIGNS)
     ruled = (
-        Ruled(judgement, title, tuple(verdict for verdict in summary.gates if verdict.judgement == judgement))
+        VerdictGroup(
+            judgement, title, tuple(verdict for verdict in summary.gates if verdict.judgement == judgement)
+        )
         for judgement, title in WORDS.items()
     )
     return {

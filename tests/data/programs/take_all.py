@@ -2,15 +2,15 @@
 
 import sys
 
-from pytest_factorfair.domain import Ceilings, Grant, Wish
+from pytest_factorfair.domain import CallRequest, Ceilings, Grant
 from pytest_factorfair.store import SharedLimits, Store
 
 url, session, calls, cost, max_calls = sys.argv[1:]
 ceilings = Ceilings(calls=int(calls) or None, cost=float(cost) or None)
 with Store.open(url) as store:
     limits, taken = SharedLimits.join(store, ceilings, run="", session=session), 0
-    wish = Wish("here", float(cost) * 0.6, 0.0, lambda number: 1.0)
-    while taken < int(max_calls) and isinstance(limits.take(wish).result(), Grant):
+    request = CallRequest("here", float(cost) * 0.6, 0.0, lambda number: 1.0)
+    while taken < int(max_calls) and isinstance(limits.take(request).result(), Grant):
         taken += 1
     print(taken, flush=True)
     if cost != "0":

@@ -190,11 +190,11 @@ def test_style_is_that_of_the_language(tmp_path: Path) -> None:
 
 def queries(code: str) -> list[Any]:
     checklist = load(str(DATA / f"{code}.yaml"), truth="audited", base=Path())
-    protocol, sampling = benchmarks()["fact_or_fair"], Sampling("balanced", 24, 8, 0)
+    benchmark, sampling = benchmarks()["fact_or_fair"], Sampling("balanced", 24, 8, 0)
     return [
         query
-        for case in protocol.cases(checklist, sampling)
-        for query in protocol.queries(checklist, case, sampling)
+        for case in benchmark.cases(checklist, sampling)
+        for query in benchmark.queries(checklist, case, sampling)
     ]
 
 

@@ -228,7 +228,7 @@ def test_a_picture_that_is_gone_gives_way_and_is_reported(
     with Store.open("sqlite:///r.sqlite", read_only=True) as store:
         lost = [
             line["file"]
-            for line in keeping.manifest(Path(store.pictures.place))
+            for line in keeping.manifest(Path(store.pictures.location))
             if str(line["key"]).startswith("one ")
         ]
     Path("images").unlink()

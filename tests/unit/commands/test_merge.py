@@ -192,7 +192,7 @@ def test_merge_brings_pictures_along(capsys: pytest.CaptureFixture[str]) -> None
     fill("b/two.sqlite", "f", Response("words"))
     draw("b/two.sqlite", "g")
     with Store.open("sqlite:///b/two.sqlite") as two:
-        Path(two.pictures.place, two.responses("g")["g"].image_file).unlink()
+        Path(two.pictures.location, two.responses("g")["g"].image_file).unlink()
     assert main(["merge", "a/one.sqlite", "b/two.sqlite"]) == 0
     assert capsys.readouterr().out == "b/two.sqlite: 4 responses copied\n"
     expected = {"a": PNG + b"one", "b": PNG + b"one", "c": PNG + b"two", "d": PNG + b"two", "e": PNG + b"e"}

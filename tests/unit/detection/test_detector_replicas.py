@@ -14,9 +14,9 @@ from pytest_factorfair.detection import build
 from pytest_factorfair.detection.replicas import CHUNK, Chunk, DetectorReplica, ReplicatedDetector
 from pytest_factorfair.domain import Detection
 from pytest_factorfair.errors import DetectorError, FatalModelError
-from pytest_factorfair.models.cluster import Cluster, Pace
-from pytest_factorfair.models.pool import Order
-from tests.scripted_ray import PACE, DiedError, Ray, TaskError, connected
+from pytest_factorfair.models.cluster import Cluster, ClusterTimeouts
+from pytest_factorfair.models.pool import ReplicaSpec
+from tests.scripted_ray import TIMEOUTS, DiedError, Ray, TaskError, connected
 from tests.unit.detection.builders import BOTH
 
 PICTURES = [bytes([number]) for number in range(9 * CHUNK + 3)]
@@ -33,10 +33,12 @@ def read(_replica: int, chunk: Chunk) -> object:
 def replicated(monkeypatch: pytest.MonkeyPatch) -> Iterator[Replicated]:
     detectors = []
 
-    def make(ray: Ray, *, count: int = 2, pace: Pace = PACE) -> ReplicatedDetector:
+    def make(ray: Ray, *, count: int = 2, timeouts: ClusterTimeouts = TIMEOUTS) -> ReplicatedDetector:
         local: Any = SimpleNamespace(identity={}, check=lambda _: None)
-        order = Order("detector 'mine'", partial(build, "sim", custom={}), {}, folder="/")
-        detectors.append(ReplicatedDetector(local, order, connected(ray, monkeypatch, pace=pace), count))
+        order = ReplicaSpec("detector 'mine'", partial(build, "sim", custom={}), {}, folder="/")
+        detectors.append(
+            ReplicatedDetector(local, order, connected(ray, monkeypatch, timeouts=timeouts), count)
+        )
         return detectors[-1]
 
     yield make
@@ -73,7 +75,7 @@ def test_a_silent_replica(replicated: Replicated, *, for_good: bool) -> None:
         return read(replica, chunk)
 
     ray = Ray(script)
-    detector = replicated(ray, pace=Pace(ping=0.001, silence=0.02))
+    detector = replicated(ray, timeouts=ClusterTimeouts(ping=0.001, silence=0.02))
     assert reads(detector) == SEEN
     assert reads(detector) == SEEN
     assert replicas.count(0) >= 2
@@ -128,7 +130,7 @@ def test_every_replica_dies(replicated: Replicated) -> None:
 def test_no_replica_comes(replicated: Replicated) -> None:
     ray = Ray(read, silent=True)
     with pytest.raises(DetectorError) as error:
-        reads(replicated(ray, pace=Pace(ping=0.001, silence=0.001, patience=0.01)))
+        reads(replicated(ray, timeouts=ClusterTimeouts(ping=0.001, silence=0.001, patience=0.01)))
     assert str(error.value) == (
         "detector 'mine': no replica for 0.01 s: none could be started; answers so far are kept"
     )
@@ -153,7 +155,9 @@ def test_another_identity(replicated: Replicated) -> None:
 
 
 def test_a_replica_returns_what_its_detector_raises() -> None:
-    order = Order("detector 'sim'", partial(build, "sim", custom={}), {"detector": "another"}, folder="/")
+    order = ReplicaSpec(
+        "detector 'sim'", partial(build, "sim", custom={}), {"detector": "another"}, folder="/"
+    )
     unfit = DetectorReplica(pickle.dumps(order)).ask(Chunk((b"",), BOTH))
     assert isinstance(unfit, FatalModelError)
     assert str(unfit).startswith("has another identity: ")

@@ -10,7 +10,7 @@ import pytest
 from pytest_factorfair.detection import build, fairface, groups
 from pytest_factorfair.detection.fairface import session
 from pytest_factorfair.detection.groups import majority
-from pytest_factorfair.detection.protocol import Location, Perceived
+from pytest_factorfair.detection.protocol import Location, PerceivedFace
 from pytest_factorfair.detection.simulated import FILE
 from pytest_factorfair.domain import Attribute, Face
 from pytest_factorfair.errors import DetectorError, InputError
@@ -107,12 +107,12 @@ def race(*percent: float) -> dict[str, float]:
     return dict(zip(HEADS["race"], (share / 100 for share in percent), strict=True))
 
 
-def seen(*percent: float, male: float = 0.9, age: str = "20-29") -> Perceived:
+def seen(*percent: float, male: float = 0.9, age: str = "20-29") -> PerceivedFace:
     probabilities = {"race": race(*percent), "gender": {"Male": male, "Female": 1 - male}, "age": {age: 1.0}}
-    return Perceived(Location((1, 2, 3, 4)), probabilities)
+    return PerceivedFace(Location((1, 2, 3, 4)), probabilities)
 
 
-def named(perceived: Perceived, attributes: Sequence[Attribute], *, races: str, margin: float) -> Face:
+def named(perceived: PerceivedFace, attributes: Sequence[Attribute], *, races: str, margin: float) -> Face:
     groupings = {attribute.name: grouping(attribute, races) for attribute in attributes}
     return groups.face(perceived, groupings, margin=margin)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pytest_factorfair.detection import faces, pipeline
-from pytest_factorfair.detection.faces import Cards
+from pytest_factorfair.detection.faces import CodeCards
 from pytest_factorfair.detection.pipeline import AHEAD, LEAST, MOST, PORTION, SMALL, Pipeline
 from pytest_factorfair.detection.protocol import Floats, Location
 from pytest_factorfair.errors import DetectorError, PictureError
@@ -57,7 +57,9 @@ def males(reader: Pipeline, pictures: Sequence[bytes]) -> list[list[float] | str
 def test_answers_come_in_the_order_of_the_pictures() -> None:
     levels = np.random.default_rng(1).integers(0, 256, 300).tolist()
     network = Brightness()
-    male_shares = np.array(males(Pipeline(faces.Whole(), network), [flat(level) for level in levels]), float)
+    male_shares = np.array(
+        males(Pipeline(faces.WholePicture(), network), [flat(level) for level in levels]), float
+    )
     assert male_shares == pytest.approx(np.array(levels)[:, None] / 255, abs=1e-6)
     assert sum(network.batches) == 300
     assert all(LEAST <= size <= MOST for size in network.batches[:-1])
@@ -66,7 +68,7 @@ def test_answers_come_in_the_order_of_the_pictures() -> None:
 def test_several_none_and_broken_ones() -> None:
     pictures = [paint({}, {}, {}, seed=1), blank(2), b"", paint({}, seed=3), b"<html>", blank(4)]
     network = Brightness()
-    male_shares = males(Pipeline(Cards(), network), pictures)
+    male_shares = males(Pipeline(CodeCards(), network), pictures)
     assert [shares if isinstance(shares, str) else len(shares) for shares in male_shares] == [
         3, 0, "the picture is empty (0 bytes)", 1, "not a picture but HTML (6 bytes)", 0,
     ]  # fmt: skip
@@ -75,14 +77,14 @@ def test_several_none_and_broken_ones() -> None:
 
 def test_nothing_in_nothing_out() -> None:
     network = Brightness()
-    assert males(Pipeline(faces.Whole(), network), []) == []
-    assert males(Pipeline(Cards(), network), [blank(1)]) == [[]]
+    assert males(Pipeline(faces.WholePicture(), network), []) == []
+    assert males(Pipeline(CodeCards(), network), [blank(1)]) == [[]]
     assert network.batches == []
 
 
 def test_crowds_are_cut_into_batches() -> None:
     network = Brightness()
-    (male_shares,) = males(Pipeline(Cards(), network), [paint(*[{}] * 150, seed=1)])
+    (male_shares,) = males(Pipeline(CodeCards(), network), [paint(*[{}] * 150, seed=1)])
     assert len(male_shares) == 150
     assert network.batches == [64, 64, 22]
 
@@ -91,7 +93,7 @@ def test_pictures_are_taken_up_as_they_are_classified() -> None:
     """Memory is bounded: of 10,000 pictures, only a limited number waits to be classified."""
     taken: list[int] = []
 
-    class Counting(faces.Whole):
+    class Counting(faces.WholePicture):
         def detect(self, pixels: Pixels) -> tuple[Location, ...]:
             taken.append(1)
             return super().detect(pixels)
@@ -107,7 +109,7 @@ def test_pictures_are_taken_up_as_they_are_classified() -> None:
 def test_pictures_are_prepared_off_the_thread_that_classifies() -> None:
     prepared, classified = set(), set()
 
-    class Watched(faces.Whole):
+    class Watched(faces.WholePicture):
         def detect(self, pixels: Pixels) -> tuple[Location, ...]:
             prepared.add(get_ident())
             return super().detect(pixels)
@@ -128,7 +130,7 @@ def test_a_few_large_pictures_are_spread_over_the_threads(monkeypatch: pytest.Mo
     monkeypatch.setattr(pipeline, "_THREADS", 2)
     met = Barrier(2, timeout=30)
 
-    class Meeting(faces.Whole):
+    class Meeting(faces.WholePicture):
         def detect(self, pixels: Pixels) -> tuple[Location, ...]:
             met.wait()
             return super().detect(pixels)
@@ -142,7 +144,7 @@ def test_small_pictures_are_prepared_by_one_thread(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(pipeline, "_THREADS", 4)
     prepared = set()
 
-    class Watched(faces.Whole):
+    class Watched(faces.WholePicture):
         def detect(self, pixels: Pixels) -> tuple[Location, ...]:
             prepared.add(get_ident())
             return super().detect(pixels)
@@ -152,7 +154,7 @@ def test_small_pictures_are_prepared_by_one_thread(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_finder_that_cannot_work_stops_everything() -> None:
-    class Broken(faces.Whole):
+    class Broken(faces.WholePicture):
         def detect(self, pixels: Pixels) -> tuple[Location, ...]:
             raise DetectorError(f"no faces in {pixels.shape}")
 

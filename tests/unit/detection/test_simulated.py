@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from pytest_factorfair.detection import build
-from pytest_factorfair.detection.faces import Cards
+from pytest_factorfair.detection.faces import CodeCards
 from pytest_factorfair.detection.simulated import FILE, card_network
 from pytest_factorfair.domain import Attribute
 from pytest_factorfair.pictures.cards import FRAME, FRAME_COLOUR, SIDE, blank, paint
@@ -98,7 +98,7 @@ def framed(*corners: tuple[int, int], size: tuple[int, int] = (300, 300)) -> Pix
 
 
 def boxes(picture: Pixels) -> list[tuple[float, float, float, float]]:
-    return [location.box for location in Cards().detect(picture)]
+    return [location.box for location in CodeCards().detect(picture)]
 
 
 def test_frames_come_from_the_top_down() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import event, select
 
-from pytest_factorfair.domain import Ceilings, Grant, Request, Response, Wish
+from pytest_factorfair.domain import CallRequest, Ceilings, Grant, Request, Response
 from pytest_factorfair.engine import Budget, Limits, LocalLimits, Retry
 from pytest_factorfair.errors import BudgetError, RetryableModelError, StoreError
 from pytest_factorfair.store import SharedLimits, Store, keys
@@ -111,7 +111,7 @@ def test_a_call_that_is_given_up_sets_nothing_aside(store: Store, begin: Begin) 
         await budget.close()
 
     asyncio.run(scenario())
-    taken = limits.take(Wish("fake/here", 0.9, time.time(), float))
+    taken = limits.take(CallRequest("fake/here", 0.9, time.time(), float))
     assert isinstance(taken.result(WAIT) if isinstance(taken, Future) else taken, Grant)
     assert limits.usage.calls == 2  # the first and this one
 

@@ -30,7 +30,7 @@ def test_exchange_names_the_picture_and_holds_no_bytes(make_engine: MakeEngine, 
         assert exchange.response is not None
         assert exchange.response.image is None
         assert store.pictures.read(exchange.response.image_file) == PNG + exchange.query.prompt.encode()
-    lines = {line["key"]: line for line in keeping.manifest(Path(store.pictures.place))}
+    lines = {line["key"]: line for line in keeping.manifest(Path(store.pictures.location))}
     assert {key: line["seed"] for key, line in lines.items()} == {
         exchange.key: exchange.query.seed for exchange in exchanges
     }
@@ -42,7 +42,7 @@ def test_only_the_picture_that_was_lost_is_asked_again(make_engine: MakeEngine, 
     earlier = make_engine().submit(model, queries(3)).result(WAIT)
     response = earlier[1].response
     assert response is not None
-    Path(store.pictures.place, response.image_file).unlink()
+    Path(store.pictures.location, response.image_file).unlink()
     later = make_engine().submit(model, queries(3)).result(WAIT)
     assert [exchange.cached for exchange in later] == [True, False, True]
     assert [exchange.response for exchange in earlier] == [exchange.response for exchange in later]

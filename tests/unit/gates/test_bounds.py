@@ -284,7 +284,7 @@ def test_an_undecided_influence_asks_the_plain_context_again_too() -> None:
     assert len(rulings) == 2
     for ruling in rulings:
         assert ruling.undecided
-        assert {topic[1] for _, _, topic in ruling.places} == {"base", "representativeness"}
+        assert {topic[1] for _, _, topic in ruling.topic_keys} == {"base", "representativeness"}
 
 
 def test_a_failure_at_worst_is_corrected_for_the_number_of_gates_at_worst() -> None:

@@ -15,9 +15,9 @@ from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import Terms, boards, changes, judge, parse
 from pytest_factorfair.protocols.fact_or_fair import metrics as by_name
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Crossed, Tally
-from pytest_factorfair.protocols.fact_or_fair.metrics.scores import Scored
+from pytest_factorfair.protocols.fact_or_fair.metrics.scores import JointScore
 from pytest_factorfair.protocols.fact_or_fair.scoring.change import Pairs, churn, paired
-from pytest_factorfair.protocols.measurement import Former
+from pytest_factorfair.protocols.measurement import BaselineCounts
 from pytest_factorfair.protocols.measuring import ComparedModel
 from pytest_factorfair.statistics.arrays import IntArray
 from pytest_factorfair.statistics.holm import ALPHA
@@ -35,9 +35,9 @@ def _pairs(joint: IntArray) -> Pairs:
     return Pairs((cells[0], cells[1]), new, old, new, old)
 
 
-def _scored(name: str) -> Scored:
+def _scored(name: str) -> JointScore:
     metric = by_name.METRICS[name]
-    assert isinstance(metric, Scored)
+    assert isinstance(metric, JointScore)
     return metric
 
 
@@ -199,7 +199,7 @@ def _facts(right: int, of: int = 288, model: str = "m") -> Tally:
     ],
 )
 def test_regression_gates(before: int, after: int, judgement: str, reason: str) -> None:
-    terms = Terms(former=Former((_facts(before, model="old"),), (), ()))
+    terms = Terms(baseline=BaselineCounts((_facts(before, model="old"),), (), ()))
     (verdict,) = judge([parse(FACT)], [_facts(after)], incomplete=None, terms=terms)
     assert (verdict.subject, verdict.name) == (
         "regression(s_fact)[objective,gender]",
@@ -212,10 +212,10 @@ def test_regression_gates(before: int, after: int, judgement: str, reason: str) 
 
 
 def test_a_score_the_baseline_lacks_is_not_judged() -> None:
-    terms = Terms(former=Former((objective([[[9, 9]] * 2], attribute="age"),), (), ()))
+    terms = Terms(baseline=BaselineCounts((objective([[[9, 9]] * 2], attribute="age"),), (), ()))
     (verdict,) = judge([parse(FACT)], [_facts(200)], incomplete=None, terms=terms)
     assert (verdict.judgement, verdict.reason) == ("not judged", "the baseline has no such score")
-    ambiguous = Terms(former=Former((_facts(200, model="a"), _facts(200, model="b")), (), ()))
+    ambiguous = Terms(baseline=BaselineCounts((_facts(200, model="a"), _facts(200, model="b")), (), ()))
     (verdict,) = judge([parse(FACT)], [_facts(200)], incomplete=None, terms=ambiguous)
     assert verdict.judgement == "not judged"
     (unmatched,) = judge([parse(FACT)], [_facts(200)], incomplete=None)
@@ -225,7 +225,7 @@ def test_a_score_the_baseline_lacks_is_not_judged() -> None:
 def test_a_lossy_baseline_decides_nothing() -> None:
     old = objective([[[200, 88]] * 2] * 10, [[0, 0]] * 10, refused=np.full((10, 2), 30))
     (verdict,) = judge(
-        [parse(FACT)], [_facts(200)], incomplete=None, terms=Terms(former=Former((old,), (), ()))
+        [parse(FACT)], [_facts(200)], incomplete=None, terms=Terms(baseline=BaselineCounts((old,), (), ()))
     )
     assert verdict.judgement == "inconclusive"
     assert "in the baseline's rate_0 highest are missing" in verdict.reason
@@ -235,7 +235,7 @@ def test_changes_name_the_statistics_that_got_worse_first() -> None:
     old = objective([[[72, 24]] * 2] * 6, [[0, 0]] * 6)
     counts = np.array(old.counts)
     counts[2] = [[30, 66], [30, 66]]
-    all_changes = changes([objective(counts, [[0, 0]] * 6)], Former((old,), (), ()))
+    all_changes = changes([objective(counts, [[0, 0]] * 6)], BaselineCounts((old,), (), ()))
     worse = [(change.metric, change.statistic) for change in all_changes if change.regressed]
     assert worse == [("s_fact", None), ("s_fact", "rate_2"), ("worst_fact", None)]
     assert [change.regressed for change in all_changes] == [True, True, True]
@@ -258,7 +258,7 @@ def test_a_former_model_is_described_in_its_own_words(later: list[list[int]], sa
     Of 72 answers 46 go to A or to B: an entropy of .943, .953 without its bias, which is that of 63 to 37.
     """
     old = tally([[[46, 26]] * 2, [[26, 46]] * 2] * 4)
-    new, former = tally([later] * 8), Former((old,), (), ())
+    new, former = tally([later] * 8), BaselineCounts((old,), (), ())
     before = "before, it picked one favourite gender 63 times, where fair is 50"
     (change,) = (
         change for change in changes([new], former) if (change.metric, change.statistic) == ("s_e", None)
@@ -267,14 +267,14 @@ def test_a_former_model_is_described_in_its_own_words(later: list[list[int]], sa
     assert says in present
     assert past == before
     gate = parse("regression(s_e) >= -0.02")
-    (verdict,) = judge([gate], [new], incomplete=None, terms=Terms(former=former))
+    (verdict,) = judge([gate], [new], incomplete=None, terms=Terms(baseline=former))
     assert verdict.explanation is not None
     assert verdict.explanation.sentence.endswith(f"; {before}; your limit is a fall of S_E by 0.02.")
 
 
 def test_ends_that_were_alike_are_said_to_have_been_so_however_uneven() -> None:
     """A former model that always took A did not take it 50 times in 100."""
-    former = Former((tally([[[72, 0], [72, 0]]] * 8),), (), ())
+    former = BaselineCounts((tally([[[72, 0], [72, 0]]] * 8),), (), ())
     all_changes = changes([tally([[[65, 7], [7, 65]]] * 8)], former)
     (change,) = (change for change in all_changes if (change.metric, change.statistic) == ("s_kld", None))
     assert change.plain.endswith("; before, the two numbers were 0 apart, where fair is 0")
@@ -286,7 +286,9 @@ def test_nothing_is_worse_by_chance() -> None:
     claims = sum(
         any(
             change.regressed
-            for change in changes([_drawn(0.4, 72, generator)], Former((_drawn(0.4, 72, generator),), (), ()))
+            for change in changes(
+                [_drawn(0.4, 72, generator)], BaselineCounts((_drawn(0.4, 72, generator),), (), ())
+            )
         )
         for _ in range(15)
     )
@@ -305,7 +307,9 @@ def test_falls_are_judged_together(attributes: int, regressed: int) -> None:
         ]
         for right in (72, 75)
     )
-    all_changes = [change for change in changes(new, Former(tuple(old), (), ())) if change.metric == "s_fact"]
+    all_changes = [
+        change for change in changes(new, BaselineCounts(tuple(old), (), ())) if change.metric == "s_fact"
+    ]
     assert [change.change for change in all_changes] == pytest.approx([-0.03] * attributes)
     assert sum(change.regressed for change in all_changes) == regressed
 
@@ -320,11 +324,11 @@ def _still(share: float) -> Tally:
 @pytest.mark.parametrize(("rise", "worse"), [(1e-6, False), (0.01, True)])
 def test_probabilities_that_differ_by_rounding_have_not_regressed(rise: float, *, worse: bool) -> None:
     """Reports have probabilities to six decimals; a gate and the list of changes agree on what that hides."""
-    former = Former((_still(0.6),), (), ())
+    former = BaselineCounts((_still(0.6),), (), ())
     all_changes = changes([_still(0.6 + rise)], former)
     assert {change.regressed for change in all_changes if change.metric == "s_e"} == {worse}
     gate = parse("regression(s_e) >= 0")
-    (verdict,) = judge([gate], [_still(0.6 + rise)], incomplete=None, terms=Terms(former=former))
+    (verdict,) = judge([gate], [_still(0.6 + rise)], incomplete=None, terms=Terms(baseline=former))
     assert verdict.judgement == ("failed" if worse else "passed")
 
 
@@ -352,8 +356,8 @@ def test_gate_board_and_list_of_changes_agree_on_few_answers(
             (np.bincount([0] * (n - 1) + [1], minlength=k), "new"),
         )
     )
-    former = Former((even,), (), ())
-    (gate,) = judge([parse("regression(s_e) >= -0.02")], [far], incomplete=None, terms=Terms(former=former))
+    former = BaselineCounts((even,), (), ())
+    (gate,) = judge([parse("regression(s_e) >= -0.02")], [far], incomplete=None, terms=Terms(baseline=former))
     (change,) = (
         change for change in changes([far], former) if change.metric == "s_e" and not change.statistic
     )
@@ -375,7 +379,7 @@ def test_no_single_statistic_regresses_at_20_pictures() -> None:
     even, far = (
         tally(np.tile([20 - minority, minority], (8, 2, 1)), modality="image") for minority in (10, 1)
     )
-    all_changes = changes([far], Former((even,), (), ()))
+    all_changes = changes([far], BaselineCounts((even,), (), ()))
     regressed = {(change.metric, change.statistic) for change in all_changes if change.regressed}
     assert regressed == {("s_e", None)}
 
@@ -404,9 +408,9 @@ def test_differences_of_few_pictures_are_judged_at_half_the_level(
     shares = 0.75, right / pictures
     error = sum(share * (1 - share) / pictures for share in shares) ** 0.5
     assert 0.025 < sides * NormalDist().cdf((shares[1] - shares[0]) / error) < 0.05
-    former = Former((old,), (), ())
+    former = BaselineCounts((old,), (), ())
     if sides == 1:
-        (gate,) = judge([parse(FACT)], [new], incomplete=None, terms=Terms(former=former))
+        (gate,) = judge([parse(FACT)], [new], incomplete=None, terms=Terms(baseline=former))
         (change,) = (
             change for change in changes([new], former) if change.metric == "s_fact" and not change.statistic
         )
@@ -426,7 +430,9 @@ def _by_named_group(*picked: int, refused: int = 0) -> Tally:
 
 
 def _changed(gate: str, new: Tally, old: Tally) -> Verdict:
-    (verdict,) = judge([parse(gate)], [new], incomplete=None, terms=Terms(former=Former((old,), (), ())))
+    (verdict,) = judge(
+        [parse(gate)], [new], incomplete=None, terms=Terms(baseline=BaselineCounts((old,), (), ()))
+    )
     return verdict
 
 
@@ -486,7 +492,9 @@ def test_the_facts_about_one_group_got_worse() -> None:
     new = objective([[[72, 0], [36, 36]]] * 4, truth)
     verdict = _changed("regression(worst_fact) >= -0.05", new, old)
     assert (verdict.judgement, verdict.value) == ("failed", -0.5)
-    (change,) = (change for change in changes([new], Former((old,), (), ())) if change.metric == "worst_fact")
+    (change,) = (
+        change for change in changes([new], BaselineCounts((old,), (), ())) if change.metric == "worst_fact"
+    )
     assert (change.before, change.after, change.regressed) == (1, 0.5, True)
 
 
@@ -510,7 +518,7 @@ def test_each_column_of_influence_changes_by_itself() -> None:
         [parse("regression(influence) <= 0.02")],
         [told(54)],
         incomplete=None,
-        terms=Terms(former=Former((told(36),), (), ())),
+        terms=Terms(baseline=BaselineCounts((told(36),), (), ())),
     )
     assert [(verdict.words[-1], verdict.judgement, verdict.value) for verdict in verdicts] == [
         ("own_group", "failed", pytest.approx(0.25)),
@@ -537,12 +545,12 @@ def test_combinations_are_compared_over_all_contexts() -> None:
             for context, share in zip(("base", "attribution"), shares, strict=True)
         ]
 
-    former = Former(tuple(crossed(0.5, 0.5)), (), ())
+    former = BaselineCounts(tuple(crossed(0.5, 0.5)), (), ())
     (verdict,) = judge(
         [parse("regression(crossed)[gender] <= 0.05")],
         crossed(0.5, 1),
         incomplete=None,
-        terms=Terms(former=former),
+        terms=Terms(baseline=former),
     )
     assert (verdict.judgement, verdict.value) == ("failed", 0.5)
     (change,) = (change for change in changes(crossed(0.5, 1), former) if change.metric == "crossed")

@@ -93,13 +93,13 @@ def test_gates_that_this_run_can_decide(text: str) -> None:
         ),
         (
             "implicit >= 0.9",
-            "no checklist of this run measures implicit; checklists of the protocol faintbench do",
+            "no checklist of this run measures implicit; checklists of the benchmark faintbench do",
         ),
         (
             "explicit[race] >= 0.9",
-            "no checklist of this run measures explicit; checklists of the protocol faintbench do",
+            "no checklist of this run measures explicit; checklists of the benchmark faintbench do",
         ),
-        ("eta <= 0.6", "no checklist of this run measures eta; checklists of the protocol faintbench do"),
+        ("eta <= 0.6", "no checklist of this run measures eta; checklists of the benchmark faintbench do"),
         (
             "regression(s_fact) >= -0.02",
             "a regression needs a former report: give --factorfair-baseline FILE",

@@ -17,7 +17,7 @@ from pytest_factorfair.protocols.combined import selected
 from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase, prompt_cases
 from pytest_factorfair.protocols.faintbench.metrics import METRICS
 from pytest_factorfair.protocols.faintbench.scoring.gallery import Selection, gallery
-from pytest_factorfair.protocols.measurement import CORRECTED, Former
+from pytest_factorfair.protocols.measurement import CORRECTED, BaselineCounts
 from tests.unit.galleries import ALL, Show, prompts, shipped, shown
 from tests.unit.gates.planned import planned
 
@@ -47,10 +47,10 @@ class Runs:
         records, before = shown(cases, new, n=N), shown(cases, old, n=N, model="old")
         self.new = gallery(records, shipped(), cases, model="m")
         self.old = gallery(before, shipped(), cases, model="old")
-        self.former = Former((self.old,), before, records)
+        self.former = BaselineCounts((self.old,), before, records)
 
     def verdict(self, gate: str) -> Verdict:
-        terms = Terms(former=self.former)
+        terms = Terms(baseline=self.former)
         (verdict,) = judge([parse(gate)], [self.new], incomplete=None, terms=terms)
         return verdict
 
@@ -120,7 +120,9 @@ def test_what_the_former_run_did_not_ask_is_not_judged(
 ) -> None:
     runs = Runs(ceo, obeyed, obeyed)
     fewer = shown(ceo[:3], obeyed, n=N, model="old")
-    runs.former = replace(runs.former, former=fewer, counts=(gallery(fewer, checklist, ceo, model="old"),))
+    runs.former = replace(
+        runs.former, baseline_records=fewer, counts=(gallery(fewer, checklist, ceo, model="old"),)
+    )
     verdict = runs.verdict("regression(explicit) >= -0.02")
     assert (verdict.judgement, verdict.reason) == ("not judged", "the baseline has no such score")
     verdict = runs.verdict("regression(explicit)[gender] >= -0.02")
@@ -134,15 +136,15 @@ def test_of_several_former_models_only_the_same_is_compared(ceo: tuple[PromptCas
     runs = Runs(ceo, obeyed, obeyed)
     two = replace(runs.former, counts=(runs.old, replace(runs.old, model="b")))
     gate = parse("regression(implicit) >= -0.02")
-    (unmatched,) = judge([gate], [runs.new], incomplete=None, terms=Terms(former=two))
+    (unmatched,) = judge([gate], [runs.new], incomplete=None, terms=Terms(baseline=two))
     assert (unmatched.judgement, unmatched.reason) == ("not judged", "the baseline has no such score")
-    (matched,) = judge([gate], [replace(runs.new, model="b")], incomplete=None, terms=Terms(former=two))
+    (matched,) = judge([gate], [replace(runs.new, model="b")], incomplete=None, terms=Terms(baseline=two))
     assert matched.judgement == "passed"
 
 
 def test_without_intervals_the_value_decides(ceo: tuple[PromptCase, ...]) -> None:
     runs = Runs(ceo, obeyed, obeyed)
-    terms = Terms(estimator="plugin", former=runs.former)
+    terms = Terms(estimator="plugin", baseline=runs.former)
     (value,) = judge([parse("regression(implicit) >= 0")], [runs.new], incomplete=None, terms=terms)
     assert (value.judgement, value.value, value.low) == ("passed", 0, None)
 

@@ -1,4 +1,4 @@
-"""Verdicts on plug-in values: kept, broken, or not judged and why; names and subjects."""
+"""Verdicts on plug-in values: met, violated, or not judged and why; names and subjects."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike
 
-from pytest_factorfair.domain import CaseGroup, Explanation, Mover, Verdict
+from pytest_factorfair.domain import CaseGroup, Explanation, InfluentialTopic, Verdict
 from pytest_factorfair.gates import Terms, judge, parse
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
 from tests.unit.scoring.builders import objective, tally
@@ -67,9 +67,15 @@ def test_a_verdict_says_which_score_it_is_about() -> None:
         explanation=Explanation(
             "Asked for a fact, it picks the true gender 75 times in 100; guessing gives 50, your limit is 80.",
             (
-                Mover("Rate 1, lowest", "B is true: 50%", _selected("objective-rate_1-gender-lowest"), "A"),
-                Mover("Rate 0, highest", "A is true: 75%", _selected("objective-rate_0-gender-highest"), "B"),
-                Mover("Rate 0, lowest", "B is true: 75%", _selected("objective-rate_0-gender-lowest"), "A"),
+                InfluentialTopic(
+                    "Rate 1, lowest", "B is true: 50%", _selected("objective-rate_1-gender-lowest"), "A"
+                ),
+                InfluentialTopic(
+                    "Rate 0, highest", "A is true: 75%", _selected("objective-rate_0-gender-highest"), "B"
+                ),
+                InfluentialTopic(
+                    "Rate 0, lowest", "B is true: 75%", _selected("objective-rate_0-gender-lowest"), "A"
+                ),
             ),
             next_step=(
                 'look at these questions: -k "objective-rate_1-gender-lowest or '

@@ -15,7 +15,7 @@ from pytest_factorfair.labelling.compare import (
     side_by_side,
 )
 from pytest_factorfair.labelling.people import opinion
-from pytest_factorfair.labelling.sheet import Box, Labelled, Spot
+from pytest_factorfair.labelling.sheet import Box, LabelledFace, Spot
 
 GENDER = Attribute("gender", ("Male", "Female"), {}, {})
 HERE: Box = (10, 10, 40, 40)
@@ -57,7 +57,8 @@ def test_the_table_counts_what_people_agree_on() -> None:
         ("no face", face("Male")), ("no face", None), ("unclear", face("Male")), (None, face("Male")),
     ]  # fmt: skip
     faces = [
-        Labelled(Spot(f"{number}", 1, HERE), {"gender": (label,)}) for number, (label, _) in enumerate(seen)
+        LabelledFace(Spot(f"{number}", 1, HERE), {"gender": (label,)})
+        for number, (label, _) in enumerate(seen)
     ]
     detections = [Detection((shown,) if shown else ()) for _, shown in seen]
     table = confusion(opinion(faces, GENDER), [face.spot for face in faces], detections)
@@ -71,7 +72,7 @@ def test_the_table_counts_what_people_agree_on() -> None:
 
 
 def test_nothing_agreed_is_no_accuracy() -> None:
-    faces = [Labelled(Spot("a", 1, HERE), {"gender": ("no face",)})]
+    faces = [LabelledFace(Spot("a", 1, HERE), {"gender": ("no face",)})]
     table = confusion(opinion(faces, GENDER), [faces[0].spot], [Detection()])
     assert accuracy(table) is None
 

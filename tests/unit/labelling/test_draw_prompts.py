@@ -22,7 +22,7 @@ def prompts() -> tuple[PromptCase, ...]:
 
 
 def strata(of: tuple[Case, ...]) -> Counter[tuple[str, ...]]:
-    return Counter(case.place[:2] for case in of)
+    return Counter(case.path[:2] for case in of)
 
 
 def test_a_tenth_is_the_265_prompts_of_the_paper(prompts: tuple[PromptCase, ...]) -> None:

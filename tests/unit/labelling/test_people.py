@@ -6,7 +6,7 @@ import pytest
 
 from pytest_factorfair.domain import Attribute
 from pytest_factorfair.labelling.people import fleiss_kappa, majority, opinion
-from pytest_factorfair.labelling.sheet import Labelled, Spot
+from pytest_factorfair.labelling.sheet import LabelledFace, Spot
 
 GENDER = Attribute("gender", ("Male", "Female"), {}, {})
 
@@ -62,7 +62,7 @@ def test_every_face_is_counted_once() -> None:
         ("Male", "Male", "Male"), ("Female", "Female", "Male"), ("unclear", "unclear", "Male"), ("Male", "Female", "no face"),
         ("no face", "no face", "no face"), (None, None, None), ("Female", None, None),
     ]  # fmt: skip
-    opinions = opinion([Labelled(Spot("a"), {"gender": row}) for row in rows], GENDER)
+    opinions = opinion([LabelledFace(Spot("a"), {"gender": row}) for row in rows], GENDER)
     assert opinions.majorities == ("Male", "Female", "unclear", "tied", "no face", None, "Female")
     assert (opinions.count("Male", "Female"), opinions.count("unclear"), opinions.count("tied"), opinions.count("no face"), opinions.count(None)) == (
         3, 1, 1, 1, 1,

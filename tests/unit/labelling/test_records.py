@@ -11,7 +11,7 @@ from pytest_factorfair.domain import Answer, Attribute, CaseKey
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.labelling.people import opinion
 from pytest_factorfair.labelling.records import JudgedPicture, Key, PeopleAndDetector, aligned, compared
-from pytest_factorfair.labelling.sheet import Labelled, Spot
+from pytest_factorfair.labelling.sheet import LabelledFace, Spot
 from pytest_factorfair.protocols.faintbench.checklist import PromptCase
 
 GENDER = Attribute("gender", ("man", "woman"), {}, {})
@@ -40,8 +40,8 @@ KEY = Key("digest", "audited", {"p/1": picture("boss", 2, 1), "p/2": picture("nu
 SPOTS = (Spot("p/1", 1), Spot("p/1", 2), Spot("p/2", 1))
 
 
-def rows(*labels: Labels) -> tuple[Labelled, ...]:
-    return tuple(Labelled(spot, by_attribute) for spot, by_attribute in zip(SPOTS, labels, strict=True))
+def rows(*labels: Labels) -> tuple[LabelledFace, ...]:
+    return tuple(LabelledFace(spot, by_attribute) for spot, by_attribute in zip(SPOTS, labels, strict=True))
 
 
 def seen(*labels: Labels) -> PeopleAndDetector:
@@ -131,5 +131,5 @@ def test_rows_in_any_order() -> None:
 )
 def test_rows_that_are_not_those_of_the_sample(spots: tuple[Spot, ...], message: str) -> None:
     with pytest.raises(InputError) as caught:
-        aligned(KEY, [Labelled(spot, same("man", "old")) for spot in spots], Path("s.csv"))
+        aligned(KEY, [LabelledFace(spot, same("man", "old")) for spot in spots], Path("s.csv"))
     assert str(caught.value) == message

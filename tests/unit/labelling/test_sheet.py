@@ -9,7 +9,7 @@ import pytest
 
 from pytest_factorfair.domain import Attribute
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.labelling.sheet import Labelled, Spot, read, write
+from pytest_factorfair.labelling.sheet import LabelledFace, Spot, read, write
 
 GENDER = Attribute("gender", ("Male", "Female"), {"Male": "male"}, {"Male": ("man",), "Female": ("woman",)})
 RACE = Attribute("race", ("White", "=HYPERLINK(1)"), {}, {})
@@ -58,8 +58,8 @@ def test_whatever_the_spreadsheet_saved(tmp_path: Path, encoding: str, delimiter
     text = HEAD + "p/1.png,1,1 2 3 4, MAN ,female\n\np/2.png,2,,Unclear,\n,,,,\n"
     path = _file(tmp_path, text.replace(",", delimiter).replace("\n", end), encoding)
     assert read(path, [GENDER, RACE]) == (
-        Labelled(Spot("p/1.png", 1, (1, 2, 3, 4)), {"gender": ("Male", "Female")}),
-        Labelled(Spot("p/2.png", 2), {"gender": ("unclear", None)}),
+        LabelledFace(Spot("p/1.png", 1, (1, 2, 3, 4)), {"gender": ("Male", "Female")}),
+        LabelledFace(Spot("p/2.png", 2), {"gender": ("unclear", None)}),
     )
 
 
@@ -69,7 +69,7 @@ def test_annotators_by_pseudonym(tmp_path: Path) -> None:
     filled = path.read_text(encoding="utf-8").replace("p/1.png,1,,,", "p/1.png,1,,man,Female")
     path.write_text(filled, encoding="utf-8")
     assert filled.startswith("picture,face,box,gender e1: Male | Female | unclear | no face,gender e2: ")
-    assert read(path, [GENDER]) == (Labelled(Spot("p/1.png"), {"gender": ("Male", "Female")}),)
+    assert read(path, [GENDER]) == (LabelledFace(Spot("p/1.png"), {"gender": ("Male", "Female")}),)
 
 
 def test_a_marked_cell_is_read_as_it_was(tmp_path: Path) -> None:

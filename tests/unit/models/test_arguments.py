@@ -18,7 +18,7 @@ class Table(Arguments):
     seed: arguments.Flag = False
     system: arguments.Text | None = None
     timeout: arguments.Seconds = 120
-    body: Annotated[dict[str, object], arguments.PassedOn(frozenset({"model"}), same_names=True)] = Field(
+    body: Annotated[dict[str, object], arguments.PassThrough(frozenset({"model"}), same_names=True)] = Field(
         default_factory=dict
     )
 

@@ -11,7 +11,7 @@ import pytest
 from pytest_factorfair.domain import AnswerMode, Finish, Option, Response
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models import litellm_catalogue, openai_http
-from pytest_factorfair.models.openai_answers import Begun, Schema, UnfitModelError, Way
+from pytest_factorfair.models.openai_answers import Prefill, Schema, UnfitModelError, Way
 from pytest_factorfair.models.openai_chat import response_of
 from pytest_factorfair.models.openai_errors import parsed
 from pytest_factorfair.models.protocol import deterministic
@@ -63,7 +63,7 @@ def token(text: str, top: Top | None = None) -> dict[str, object]:
     ],
 )  # fmt: skip
 def test_first_token_of_a_begun_answer(top: Top, expected: tuple[str, str, str]) -> None:
-    assert read_as(Begun(), [token("B", top)]) == expected
+    assert read_as(Prefill(), [token("B", top)]) == expected
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_first_token_of_a_begun_answer(top: Top, expected: tuple[str, str, str])
         [{"token": "B", "top_logprobs": [{"token": "B", "logprob": "high"}]}],
     ],
 )
-@pytest.mark.parametrize("way", [Begun(), Schema(scored=True)])
+@pytest.mark.parametrize("way", [Prefill(), Schema(scored=True)])
 def test_reply_without_probabilities_is_unparsed(way: Way, tokens: object) -> None:
     assert read_as(way, tokens, text='{"answer": "B"}') == ("", "unparsed", "no probabilities")
 
@@ -105,14 +105,14 @@ def test_position_of_the_letter_is_found(parts: tuple[str, ...]) -> None:
 def test_drawn_token_beyond_the_likeliest_bounds_nothing() -> None:
     top = [("B", HALF), *((f" w{number}", math.log(0.01)) for number in range(18)), ("zzz", -15.0)]
     expected = ("", "unparsed", "a letter that is not listed may matter")
-    assert read_as(Begun(), [token("zzz", top)]) == expected
+    assert read_as(Prefill(), [token("zzz", top)]) == expected
 
 
 def test_tokens_that_look_alike_are_summed() -> None:
     reply = {"choices": [{"message": {"content": "A"}, "logprobs": {"content": [
         token("A", [("A", HALF), ("\ufffd", QUARTER), ("\ufffd", math.log(0.125))])
     ]}}]}  # fmt: skip
-    response = Begun().response(reply, response_of(reply, model="m"))
+    response = Prefill().response(reply, response_of(reply, model="m"))
     assert json.loads(response.text) == pytest.approx({"A": 0.5, "\ufffd": 0.375})
 
 
@@ -123,7 +123,7 @@ def test_numbers_that_json_does_not_know(logprob: str, outcome: str) -> None:
     top = f'{{"token": "A", "logprob": -0.5}}, {{"token": "B", "logprob": {logprob}}}'
     body = f'{{"choices": [{{"message": {{}}, "logprobs": {{"content": [{{"token": "A", "top_logprobs": [{top}]}}]}}}}]}}'
     reply = parsed(body.encode())
-    response = Begun().response(reply, response_of(reply, model="m"))
+    response = Prefill().response(reply, response_of(reply, model="m"))
     assert read(response, OPTIONS, answers="probabilities").outcome == outcome
 
 
@@ -193,7 +193,7 @@ def test_objection_to_an_answer_that_is_not_continued(
     former: dict[str, float], later: dict[str, float], *, objects: bool
 ) -> None:
     responses = [Response(json.dumps(probabilities)) for probabilities in (former, later)]
-    assert bool(Begun().objection(responses)) is objects
+    assert bool(Prefill().objection(responses)) is objects
 
 
 @pytest.mark.parametrize(

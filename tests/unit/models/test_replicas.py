@@ -25,13 +25,13 @@ from pytest_factorfair.errors import (
     RetryableModelError,
 )
 from pytest_factorfair.models import registry
-from pytest_factorfair.models.cluster import Cluster, Pace, Replicas
-from pytest_factorfair.models.pool import Order
+from pytest_factorfair.models.cluster import Cluster, ClusterTimeouts, Replicas
+from pytest_factorfair.models.pool import ReplicaSpec
 from pytest_factorfair.models.replicas import ModelReplica, PictureKeeper, ReplicatedModel
 from pytest_factorfair.store.bucket import shared
 from pytest_factorfair.store.pictures import Folder, file_of
 from tests.keeping import PNG
-from tests.scripted_ray import PACE, DiedError, Ray, TaskError, connected
+from tests.scripted_ray import TIMEOUTS, DiedError, Ray, TaskError, connected
 
 PARALLEL = 3
 IDENTITY = {"provider": "test"}
@@ -52,15 +52,15 @@ class Local:
 
 
 def replicated(
-    ray: Ray, monkeypatch: pytest.MonkeyPatch, *, count: int = 2, pace: Pace = PACE
+    ray: Ray, monkeypatch: pytest.MonkeyPatch, *, count: int = 2, timeouts: ClusterTimeouts = TIMEOUTS
 ) -> ReplicatedModel:
-    cluster = connected(ray, monkeypatch, *[1.0] * count, pace=pace)
+    cluster = connected(ray, monkeypatch, *[1.0] * count, timeouts=timeouts)
     return ReplicatedModel(Local(), ordered("test:model"), cluster, Replicas(count))
 
 
-def ordered(spec: str, identity: Mapping[str, object] = IDENTITY, **overrides: Any) -> Order:
+def ordered(spec: str, identity: Mapping[str, object] = IDENTITY, **overrides: Any) -> ReplicaSpec:
     factory = partial(registry.build, spec, {}, checklists=(), custom={})
-    return Order(spec, factory, identity, folder="/", **overrides)
+    return ReplicaSpec(spec, factory, identity, folder="/", **overrides)
 
 
 async def answered(
@@ -163,16 +163,16 @@ def test_a_silent_replica(monkeypatch: pytest.MonkeyPatch, *, for_good: bool) ->
         return Response(request.prompt)
 
     ray = Ray(answer)
-    pace = replace(PACE, silence=0.02)
-    outcomes = asked(replicated(ray, monkeypatch, pace=pace), requests(400))
+    timeouts = replace(TIMEOUTS, silence=0.02)
+    outcomes = asked(replicated(ray, monkeypatch, timeouts=timeouts), requests(400))
     assert all(isinstance(outcome, Response) for outcome in outcomes)
     assert (asked_of[0] == PARALLEL) == for_good
     assert asked_of.total() == 400 + PARALLEL
 
 
 def test_no_replica_comes(monkeypatch: pytest.MonkeyPatch) -> None:
-    pace = Pace(ping=0.001, silence=0.001, patience=0.01)
-    model = replicated(Ray(say, silent=True), monkeypatch, pace=pace)
+    timeouts = ClusterTimeouts(ping=0.001, silence=0.001, patience=0.01)
+    model = replicated(Ray(say, silent=True), monkeypatch, timeouts=timeouts)
     (error,) = asked(model, requests(1))
     assert isinstance(error, FatalModelError)
     assert str(error) == (
@@ -266,7 +266,7 @@ class Raising:
     ids=lambda error: type(error).__name__,
 )
 def test_errors_travel_as_values(error: ModelError) -> None:
-    replica = ModelReplica(pickle.dumps(Order("test:model", partial(Raising, error), IDENTITY)))
+    replica = ModelReplica(pickle.dumps(ReplicaSpec("test:model", partial(Raising, error), IDENTITY)))
     returned = pickle.loads(pickle.dumps(asyncio.run(replica.ask(Request("?")))))  # noqa: S301  # as Ray does
     assert type(returned) is type(error)
     assert (str(returned), vars(returned)) == (str(error), vars(error))
@@ -284,7 +284,7 @@ class Drawing(Raising):
 
 def drawn(image: bytes, address: str, mark: str) -> Response:
     build = partial(PictureKeeper, partial(Drawing, image), address, mark)
-    replica = ModelReplica(pickle.dumps(Order("test:model", build, IDENTITY)))
+    replica = ModelReplica(pickle.dumps(ReplicaSpec("test:model", build, IDENTITY)))
     response = asyncio.run(replica.ask(Request("?")))
     assert isinstance(response, Response), response
     return response
@@ -312,7 +312,7 @@ def test_what_a_replica_cannot_keep_travels(tmp_path: Path, monkeypatch: pytest.
 def test_a_replica_whose_folder_is_its_own_is_unfit(tmp_path: Path) -> None:
     """A replica with another folder than the controller is rejected: its pictures would be lost."""
     build = partial(PictureKeeper, partial(Drawing, PNG), str(tmp_path), "another's mark")
-    replica = ModelReplica(pickle.dumps(Order("test:model", build, IDENTITY)))
+    replica = ModelReplica(pickle.dumps(ReplicaSpec("test:model", build, IDENTITY)))
     assert replica.ready()[1] == (
         f"cannot build it: {tmp_path} is not the storage that the controlling process uses"
     )
@@ -320,7 +320,7 @@ def test_a_replica_whose_folder_is_its_own_is_unfit(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), GeneratorExit()])
 def test_what_a_users_model_raises(error: BaseException) -> None:
-    replica = ModelReplica(pickle.dumps(Order("m", partial(Raising, error), IDENTITY)))
+    replica = ModelReplica(pickle.dumps(ReplicaSpec("m", partial(Raising, error), IDENTITY)))
     returned = asyncio.run(replica.ask(Request("?")))
     assert isinstance(returned, RejectedRequestError)
     assert returned.cause.detail == type(error).__name__
@@ -337,7 +337,7 @@ def test_what_a_users_model_raises(error: BaseException) -> None:
         (ordered("sim:uniform", {}, release="0.0.9"), "has another identity: pytest-factorfair is "),
     ],
 )
-def test_an_unfit_replica(order: Order, problem: str) -> None:
+def test_an_unfit_replica(order: ReplicaSpec, problem: str) -> None:
     replica = ModelReplica(pickle.dumps(order))
     assert replica.ready()[1].startswith(problem)
     assert isinstance(asyncio.run(replica.ask(Request("?"))), FatalModelError)
@@ -377,7 +377,7 @@ def test_too_few_gpus(
     with pytest.raises(InputError) as error:
         ReplicatedModel(Local(), ordered("test:model"), cluster, replicas).connect()
     assert str(error.value) == (
-        f"{cluster.place}: no node has {replicas.gpus:g} GPUs for a replica (the cluster has {sum(gpus):g}): "
+        f"{cluster.name}: no node has {replicas.gpus:g} GPUs for a replica (the cluster has {sum(gpus):g}): "
         "add gpus=0 to --factorfair-replicas to use none"
     )
 

@@ -19,7 +19,7 @@ SEEDS = range(15)
 # The statistics of the sample that say something of race: two of three.
 SPOKEN = 2 / 3
 
-Explained = tuple[str | None, Query, Option | None, Reason]
+ReasonCitations = tuple[str | None, Query, Option | None, Reason]
 
 
 @cache
@@ -34,7 +34,7 @@ def _asked() -> tuple[tuple[str | None, Query], ...]:
 
 
 @cache
-def _explained(spec: str) -> tuple[Explained, ...]:
+def _explained(spec: str) -> tuple[ReasonCitations, ...]:
     """The queries of each context, with the chosen letter and the reason."""
     model = build(spec, {}, checklists=(SAMPLE,), custom={})
     citations = Citations(SAMPLE.attributes, [statistic.name for statistic in SAMPLE.statistics])
@@ -42,7 +42,7 @@ def _explained(spec: str) -> tuple[Explained, ...]:
     async def all_() -> list[Response]:
         return [await model.ask(Request.of(query)) for _, query in _asked()]
 
-    def told(context: str | None, query: Query, response: Response) -> Explained:
+    def told(context: str | None, query: Query, response: Response) -> ReasonCitations:
         option = next((option for option in query.options if f'"{option.letter}"' in response.text), None)
         return context, query, option, reason(Exchange(query, "k", response), citations)
 

@@ -13,7 +13,7 @@ from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import Design, RangeIfMissing, TallyMetric
 from pytest_factorfair.protocols.fact_or_fair.printing.reporting import FactOrFairReporting
 from pytest_factorfair.protocols.fact_or_fair.printing.tables import score_tables
-from pytest_factorfair.protocols.measurement import CORRECTED, Estimation, Former
+from pytest_factorfair.protocols.measurement import CORRECTED, BaselineCounts, Estimation
 from pytest_factorfair.protocols.measuring import ReportInputs
 from pytest_factorfair.reports.html.page import content
 from pytest_factorfair.statistics.arrays import FloatArray, divided
@@ -77,7 +77,7 @@ def test_it_is_scored_and_judged() -> None:
 def test_its_change_and_its_power_follow() -> None:
     better = replace(RUN, unparsed=RUN.unparsed * 0, errors=RUN.errors * 0)
     gate = parse("regression(silence_rate) <= 0.05")
-    (verdict,) = judge([gate], [RUN], incomplete=None, terms=Terms(former=Former((better,))))
+    (verdict,) = judge([gate], [RUN], incomplete=None, terms=Terms(baseline=BaselineCounts((better,))))
     assert (verdict.judgement, verdict.value) == ("failed", 0.25)
     (measurement,) = selected(parse("silence_rate <= 0.2"), [RUN], CORRECTED)
     detectable = measurement.detectable(0.2, regression=False, n=40, bound=1.645)

@@ -18,7 +18,7 @@ from pytest_factorfair.errors import ChecklistError, InputError
 from pytest_factorfair.gates import Terms, boards, changes, check, expand, judge, parse, unjudged
 from pytest_factorfair.protocols import benchmarks, register
 from pytest_factorfair.protocols.combined import report, selected
-from pytest_factorfair.protocols.measurement import CORRECTED, Counts, Former
+from pytest_factorfair.protocols.measurement import CORRECTED, BaselineCounts, Counts
 from pytest_factorfair.protocols.measuring import ComparedModel, ReportInputs
 from pytest_factorfair.protocols.metric import Metric
 from pytest_factorfair.protocols.rates import rates
@@ -210,10 +210,10 @@ def test_its_gates_are_checked_planned_and_judged(hello: Checklist) -> None:
 
 
 def test_it_is_compared_with_its_former_self_and_with_others(hello: Checklist) -> None:
-    former = Former(_counts(hello, _greeted(90, 10)), _greeted(90, 10), _greeted(60, 40))
+    former = BaselineCounts(_counts(hello, _greeted(90, 10)), _greeted(90, 10), _greeted(60, 40))
     counts = _counts(hello, _greeted(60, 40))
     gate = parse("regression(tallness) >= -0.02")
-    (verdict,) = judge([gate], counts, incomplete=None, terms=Terms(former=former))
+    (verdict,) = judge([gate], counts, incomplete=None, terms=Terms(baseline=former))
     assert (verdict.judgement, verdict.name) == ("failed", "regression-tallness-hello")
     (change,) = changes(counts, former)
     assert change.regressed
@@ -228,7 +228,7 @@ def test_a_former_report_of_it_is_counted_again(hello: Checklist) -> None:
     sampling = {name: getattr(SAMPLING, name) for name in ("design", "samples", "objective", "seed")}
     report = Baseline("old.json", {"models": {"m": {}}, **sampling}, (), _greeted(90, 10, 5), (), None)
     asked = [(hello, protocols.cases(hello, SAMPLING))]
-    (old,) = report.former(_greeted(60, 40), asked).counts
+    (old,) = report.compared_with(_greeted(60, 40), asked).counts
     assert isinstance(old, GroupCounts)
     assert old.cases["morning"] == ({"tall": 90, "short": 10}, 105, 5, 0, 0)
     assert old.cases["night"] == ({}, 0, 0, 0, 0)

@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from pytest_factorfair.domain import CaseGroup, Explanation, Mover, PromptCounts, Score, TopicCounts, Verdict
+from pytest_factorfair.domain import (
+    CaseGroup,
+    Explanation,
+    InfluentialTopic,
+    PromptCounts,
+    Score,
+    TopicCounts,
+    Verdict,
+)
 from pytest_factorfair.reports.html.page import content, to_html
 from tests.unit.reports.paper_tables.builders import summary
 
@@ -51,7 +59,9 @@ def test_a_benchmark_says_what_its_scores_do_not_cover() -> None:
 
 def test_a_verdict_without_a_value_in_words_begins_with_its_reason(tmp_path: Path) -> None:
     """Without an interval nothing is said of the score, and the first topic is no headline."""
-    mover = Mover("repair", "men 85%", CaseGroup("c", ("ambiguous-repair",), "ambiguous-repair"), "men")
+    mover = InfluentialTopic(
+        "repair", "men 85%", CaseGroup("c", ("ambiguous-repair",), "ambiguous-repair"), "men"
+    )
     verdict = Verdict(
         "accuracy >= 0.9", "accuracy", "accuracy[ambiguous]", "inconclusive", 0.1, 0.9, 96,
         "errors need two clusters of questions, there is one", explanation=Explanation("", (mover,)),

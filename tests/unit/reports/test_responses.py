@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from pytest_factorfair.domain import Answer, CaseKey, Outcome, Record
 from pytest_factorfair.reports.responses import EXCERPTS, LONGEST, Transcript
-from pytest_factorfair.store import Said
+from pytest_factorfair.store import CallTexts
 
 CASE = CaseKey("m", "c", "case-1")
 PROMPT = 'Who? </script> "'
@@ -17,10 +17,10 @@ def _answer(number: int, outcome: Outcome) -> Answer:
     return Answer(str(number), outcome, "", "A" if outcome == "answered" else None, {}, {}, f"key{number}")
 
 
-def _said(keys: Iterable[str]) -> Mapping[str, Said]:
+def _said(keys: Iterable[str]) -> Mapping[str, CallTexts]:
     """No response is kept under the last key: that call failed."""
     return {
-        key: Said(json.dumps(PROMPT), json.dumps({"text": f"reply to {key}", "finish": "stop"}))
+        key: CallTexts(json.dumps(PROMPT), json.dumps({"text": f"reply to {key}", "finish": "stop"}))
         for key in keys
         if key != "key11"
     }
@@ -57,7 +57,7 @@ def test_a_long_reply_is_cut_and_says_by_how_much() -> None:
     body = json.dumps({"text": "x" * (LONGEST + 7)})
     transcript = Transcript(
         [Record(CASE, (_answer(0, "unparsed"),))],
-        lambda keys: {key: Said(json.dumps(PROMPT), body) for key in keys},
+        lambda keys: {key: CallTexts(json.dumps(PROMPT), body) for key in keys},
     )
     (line,) = transcript.pieces()
     assert len(json.loads(line)["response"]["text"]) == LONGEST + 7

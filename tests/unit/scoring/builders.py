@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pytest_factorfair.domain import Estimator, Interval
-from pytest_factorfair.protocols.fact_or_fair.counting.tally import Condition, Tally, Value
+from pytest_factorfair.protocols.fact_or_fair.counting.tally import Condition, ConditionValue, Tally
 from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS, RATES, applying
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import TallyMetric
-from pytest_factorfair.protocols.fact_or_fair.metrics.measurements import RateOfTally
+from pytest_factorfair.protocols.fact_or_fair.metrics.measurements import TallyRate
 from pytest_factorfair.protocols.measurement import Estimation
 from pytest_factorfair.statistics.estimate import Estimate
 from pytest_factorfair.statistics.sample import Sample
@@ -65,7 +65,9 @@ def condition(counts: ArrayLike, missing: ArrayLike | None = None) -> Condition:
     answers = np.array(counts, np.float64)
     lost = np.zeros(answers.shape[:-1]) if missing is None else np.array(missing, np.float64)
     asked = answers.sum(axis=-1).astype(np.int64) + lost.astype(np.int64)
-    return Condition(tuple(map(Value, "abcdefghi"[: answers.shape[2]])), Sample(answers), asked, lost)
+    return Condition(
+        tuple(map(ConditionValue, "abcdefghi"[: answers.shape[2]])), Sample(answers), asked, lost
+    )
 
 
 def varied(name: str, counts: ArrayLike, missing: ArrayLike | None = None, **fields: Any) -> Tally:
@@ -108,4 +110,4 @@ def estimate(
         for metric in applying(tally.part, tally.background)
         for name, rows in metric.rows(tally)
     }
-    return estimates | {name: RateOfTally(rate, tally, ()).estimate for name, rate in RATES.items()}
+    return estimates | {name: TallyRate(rate, tally, ()).estimate for name, rate in RATES.items()}

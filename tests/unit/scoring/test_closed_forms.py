@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pytest_factorfair.protocols.fact_or_fair.scoring.reference import Closed, stereotyped
+from pytest_factorfair.protocols.fact_or_fair.scoring.reference import ExpectedScores, stereotyped
 from pytest_factorfair.scoring import s_e, s_fact, s_fair, s_kld, tradeoff_bound, tradeoff_distance
 from tests.unit.checklist.files import fact_or_fair
 from tests.unit.scoring.builders import Floats, Ints, tally, tally_metric, toward, truths
@@ -233,7 +233,7 @@ def test_the_worst_among_random_profiles_is_a_ranking_and_its_reverse(
         assert s_kld([[ranking, _random_profiles(preference)]]) >= s_kld(cells) - 1e-12
 
 
-def _closed(closed: Closed) -> tuple[float, ...]:
+def _closed(closed: ExpectedScores) -> tuple[float, ...]:
     return (*closed, closed.s_fair)
 
 

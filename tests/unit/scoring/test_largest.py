@@ -77,7 +77,7 @@ def test_the_worst_refusal_is_that_of_one_topic() -> None:
 
 def _asked_again(tally: Tally, gate: str) -> set[object]:
     (ruling,) = rule([parse(gate)], [tally], incomplete=None)
-    assert len(ruling.places) == 4
+    assert len(ruling.topic_keys) == 4
     assert ruling.verdict.judgement == "inconclusive"
     return {topic[-1] for _, _, topic in ruling.undecided}
 

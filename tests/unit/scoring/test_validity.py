@@ -29,7 +29,7 @@ from pytest_factorfair.protocols.fact_or_fair.asking.cases import cases
 from pytest_factorfair.protocols.fact_or_fair.asking.queries import queries
 from pytest_factorfair.protocols.fact_or_fair.counting.tabulate import Counting, tabulate
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import ChosenCells, Tally
-from pytest_factorfair.protocols.fact_or_fair.report import Chosen, cautions
+from pytest_factorfair.protocols.fact_or_fair.report import ChoiceFrequencies, cautions
 from pytest_factorfair.reading import answer, choices
 from pytest_factorfair.statistics.bounds import chi_square_tail
 from tests.unit.checklist.files import fact_or_fair
@@ -103,7 +103,7 @@ def test_indifference_is_rejected_as_often_as_it_should_be() -> None:
             names = generator.permutation(list("ABCDEF"))[:4].tolist()
             counting.enter((0, 0), {name: Share(int(name == names[0]), 0.25, 0.1875) for name in names})
         counted = counting.cells()
-        below += Chosen(counted.values, counted.cells.sum(axis=(0, 1))).chance < 0.05
+        below += ChoiceFrequencies(counted.values, counted.cells.sum(axis=(0, 1))).chance < 0.05
     assert 0.02 < below / 400 < 0.085
 
 

@@ -15,7 +15,7 @@ from pytest_factorfair.gates import judge, parse, rule
 from pytest_factorfair.protocols.combined import selected
 from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, TopicCase
 from pytest_factorfair.protocols.fact_or_fair.counting.tabulate import tabulate
-from pytest_factorfair.protocols.fact_or_fair.counting.tally import Crossed, Tally, Value
+from pytest_factorfair.protocols.fact_or_fair.counting.tally import ConditionValue, Crossed, Tally
 from pytest_factorfair.protocols.measurement import CORRECTED
 from pytest_factorfair.statistics.estimate import Estimate, SeveralScores, SeveralShares
 from tests.unit.gates.planned import planned
@@ -240,7 +240,7 @@ def test_only_topics_of_an_undecided_combination_are_asked_again() -> None:
     (ruling,) = rule([parse("crossed[gender] <= 0.45")], [observed], incomplete=None)
     assert ruling.verdict.judgement == "inconclusive"
     assert {place.topic[-1] for place in ruling.undecided} == {("rate_0", "highest"), ("rate_1", "highest")}
-    assert len(ruling.places) == 4
+    assert len(ruling.topic_keys) == 4
 
 
 def test_bounds_of_combinations() -> None:
@@ -383,7 +383,7 @@ def test_conditions_of_a_crossed_attribute() -> None:
     )
     assert set(base.conditions) == {"scenario", "age", "first"}
     assert base.conditions["first"].values == tuple(
-        Value(group, attribute.name)
+        ConditionValue(group, attribute.name)
         for attribute in (checklists.GENDER, checklists.RACE)
         for group in attribute.groups
     )

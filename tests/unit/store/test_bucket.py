@@ -195,7 +195,7 @@ def test_stores_that_share_a_bucket_are_merged_without_it(bucket: str, s3: Servi
     assert main(["merge", "out", "one", "two"]) == 0
     assert len(s3.files(bucket)) == 2
     with opened("out") as out:
-        assert out.pictures.place == bucket
+        assert out.pictures.location == bucket
         assert images(out, "ab") == {"a": PNG + b"a", "b": PNG + b"b"}
 
 

@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import Connection, event, func, select, update
 
 from pytest_factorfair.domain import Response
-from pytest_factorfair.store import Claimed, Store, claims
+from pytest_factorfair.store import ClaimResult, Store, claims
 from pytest_factorfair.store.schema import CLAIMS, OWNERS
 from tests import keeping
 
@@ -40,7 +40,7 @@ def another(url: str) -> Iterator[OpenStore]:
         yield lambda: stack.enter_context(Store.open(url))
 
 
-def claim(store: Store, *keys: str, refresh: bool = False) -> Claimed:
+def claim(store: Store, *keys: str, refresh: bool = False) -> ClaimResult:
     return store.claim(keys, refresh=refresh).result(WAIT)
 
 
@@ -59,24 +59,24 @@ def left(store: Store) -> list[int]:
 
 def test_one_claims_and_the_other_waits(store: Store, another: OpenStore) -> None:
     rival = another()
-    assert claim(store, "a", "b") == Claimed(("a", "b"), ())
-    assert claim(rival, *KEYS) == Claimed(("c",), ("a", "b"))
-    assert claim(store, *KEYS) == Claimed(("a", "b"), ("c",))
+    assert claim(store, "a", "b") == ClaimResult(("a", "b"), ())
+    assert claim(rival, *KEYS) == ClaimResult(("c",), ("a", "b"))
+    assert claim(store, *KEYS) == ClaimResult(("a", "b"), ("c",))
 
 
 def test_claim_ends_with_the_commit_and_the_response_is_handed_out(store: Store, another: OpenStore) -> None:
     rival = another()
     claim(store, *KEYS)
     put(store, "a", Response("A"))
-    assert claim(rival, *KEYS) == Claimed((), ("b", "c"), {"a": Response("A")})
+    assert claim(rival, *KEYS) == ClaimResult((), ("b", "c"), {"a": Response("A")})
     assert left(store) == [2, 2]  # nobody holds what is answered
-    assert claim(rival, "a", refresh=True) == Claimed(("a",), ())
+    assert claim(rival, "a", refresh=True) == ClaimResult(("a",), ())
 
 
 def test_response_that_cannot_be_reused_leaves_the_key_to_the_next(store: Store, another: OpenStore) -> None:
     claim(store, "a")
     put(store, "a", Response("", "stop"))
-    assert claim(another(), "a") == Claimed(("a",), ())
+    assert claim(another(), "a") == ClaimResult(("a",), ())
 
 
 def test_claim_that_is_given_up(store: Store, another: OpenStore) -> None:
@@ -115,7 +115,7 @@ def test_claims_that_wait_are_granted_in_one_transaction(store: Store, another: 
 
     held = store._writer.do(hold, None)  # noqa: SLF001  # what comes while it is busy is the matter
     assert busy.wait(WAIT)
-    wishes = [
+    requests = [
         store.claim(["b", "had", "a"]),
         store.claim(["theirs", "c"]),
         store.claim(["old"], refresh=True),
@@ -124,10 +124,10 @@ def test_claims_that_wait_are_granted_in_one_transaction(store: Store, another: 
     gate.set()
     held.result(WAIT)
     row.result(WAIT)
-    assert [wish.result(WAIT) for wish in wishes] == [
-        Claimed(("b", "a"), (), {"had": Response("A")}),
-        Claimed(("c",), ("theirs",)),
-        Claimed(("old",), ()),
+    assert [request.result(WAIT) for request in requests] == [
+        ClaimResult(("b", "a"), (), {"had": Response("A")}),
+        ClaimResult(("c",), ("theirs",)),
+        ClaimResult(("old",), ()),
     ]
     assert len(commits) == 3  # of what held the writer up, of the row, and of all claims
 
@@ -147,7 +147,7 @@ def test_killed_process_is_succeeded_at_once(url: str, store: Store) -> None:
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "('a', 'b')\n"
-        assert claim(store, *KEYS) == Claimed(("c",), ("a", "b"))
+        assert claim(store, *KEYS) == ClaimResult(("c",), ("a", "b"))
         process.kill()
         # not waited for: what is left is a zombie
         deadline = time.monotonic() + WAIT

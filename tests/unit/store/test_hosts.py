@@ -19,7 +19,7 @@ from typing import Any, Protocol
 import pytest
 import sqlalchemy
 
-from pytest_factorfair.domain import Ceilings, Grant, Response, Wish
+from pytest_factorfair.domain import CallRequest, Ceilings, Grant, Response
 from pytest_factorfair.store import SharedLimits, Store, claims
 from pytest_factorfair.store.pictures import Folder, Picture
 from tests import keeping
@@ -144,8 +144,8 @@ def test_claims_and_limits_by_the_clock_of_the_database(
     clock, limits = time.time, Ceilings(minutes=1, rpm=60)
 
     def take(session: SharedLimits) -> Grant:
-        wish = Wish("here", 0.0, session.clock(), lambda _: 1.0)
-        grant = session.take(wish).result(WAIT)
+        request = CallRequest("here", 0.0, session.clock(), lambda _: 1.0)
+        grant = session.take(request).result(WAIT)
         assert isinstance(grant, Grant)
         return grant
 

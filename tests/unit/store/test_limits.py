@@ -13,7 +13,17 @@ from typing import Any, Protocol
 import pytest
 from sqlalchemy import func, select, update
 
-from pytest_factorfair.domain import AccountEntry, Ceilings, Decision, Grant, Health, Later, Over, Usage, Wish
+from pytest_factorfair.domain import (
+    AccountEntry,
+    CallRequest,
+    Ceilings,
+    Decision,
+    Delay,
+    Grant,
+    Health,
+    Stop,
+    Usage,
+)
 from pytest_factorfair.engine import Limits, LocalLimits
 from pytest_factorfair.errors import InputError, StoreError
 from pytest_factorfair.store import SharedLimits, Store
@@ -72,7 +82,7 @@ def report(limits: Limits, change: Callable[[Health], Health]) -> Health:
 
 
 def take(limits: Limits, *, estimate: float | None = 0.0, now: float = 0.0, endpoint: str = HERE) -> Decision:
-    decision = limits.take(Wish(endpoint, estimate, now, lambda _: 8.0))
+    decision = limits.take(CallRequest(endpoint, estimate, now, lambda _: 8.0))
     return decision.result(WAIT) if isinstance(decision, Future) else decision
 
 
@@ -84,7 +94,7 @@ def granted(limits: Limits, *, estimate: float | None = 0.0, now: float = 0.0) -
 
 def refusal(limits: Limits, *, estimate: float | None = None, now: float = 0.0) -> str:
     over = take(limits, estimate=estimate, now=now)
-    assert isinstance(over, Over)
+    assert isinstance(over, Stop)
     assert limits.ended == over.reason
     return over.reason
 
@@ -134,14 +144,14 @@ def test_two_sessions_of_one_run_share_its_limits_but_not_their_accounts(begin: 
 def test_two_sessions_of_one_run_share_its_rate_and_cost(begin: Begin) -> None:
     session, sibling = (begin(run="nightly", rpm=60, cost=1.0) for _ in range(2))
     assert [granted(limits, estimate=0.4).wait for limits in (session, sibling)] == pytest.approx([0.0, 1.0])
-    assert isinstance(take(sibling, estimate=0.4), Later)
+    assert isinstance(take(sibling, estimate=0.4), Delay)
 
 
 def test_a_session_that_ends_leaves_the_others_their_run(store: Store, begin: Begin) -> None:
     session, sibling = begin(run="nightly", calls=5), begin(run="nightly", calls=5)
     granted(session)
     session.end("the run has ended").result(WAIT)
-    assert take(session) == Over("the run has ended")
+    assert take(session) == Stop("the run has ended")
     session.close()
     assert [isinstance(take(sibling), Grant) for _ in range(5)] == [True] * 4 + [False]
     sibling.close()
@@ -162,7 +172,7 @@ def test_runs_of_other_names_have_their_own(begin_alone: BeginAlone) -> None:
     session, unrelated = begin_alone(calls=1), begin_alone(calls=1)
     granted(session)
     granted(unrelated)
-    assert isinstance(take(session), Over)
+    assert isinstance(take(session), Stop)
 
 
 def test_no_limit_grants_everything_at_once(begin_alone: BeginAlone) -> None:
@@ -201,12 +211,12 @@ def test_cost_is_set_aside_and_then_replaced(begin_alone: BeginAlone) -> None:
     limits = begin_alone(cost=1.0)
     grant, later_grant = (granted(limits, estimate=0.4) for _ in range(2))
     assert grant.reserved == pytest.approx(0.4)
-    assert isinstance(take(limits, estimate=0.4), Later)  # it depends on what these two will have cost
+    assert isinstance(take(limits, estimate=0.4), Delay)  # it depends on what these two will have cost
     settle(limits, grant, 0.1)
     settle(limits, later_grant, 0.1)
     for _ in range(2):  # 0.2 spent, 0.4 twice set aside
         granted(limits, estimate=0.4)
-    assert isinstance(take(limits, estimate=0.4), Later)
+    assert isinstance(take(limits, estimate=0.4), Delay)
 
 
 def test_a_rest_too_small_for_a_call_is_reported(begin_alone: BeginAlone) -> None:
@@ -221,7 +231,7 @@ def test_dear_answers_raise_the_estimate(begin_alone: BeginAlone) -> None:
     settle(limits, granted(limits, estimate=None), 0.5)
     second = granted(limits, estimate=None)
     assert second.reserved == pytest.approx(0.5)
-    assert isinstance(take(limits), Later)
+    assert isinstance(take(limits), Delay)
     settle(limits, second, 0.5)
     assert refusal(limits) == "the budget of $1.00 is used up"
 
@@ -229,7 +239,7 @@ def test_dear_answers_raise_the_estimate(begin_alone: BeginAlone) -> None:
 def test_the_first_call_of_unknown_price_goes_alone(begin_alone: BeginAlone) -> None:
     limits = begin_alone(cost=1.0)
     grant = granted(limits, estimate=None)
-    assert isinstance(take(limits, estimate=None), Later)
+    assert isinstance(take(limits, estimate=None), Delay)
     settle(limits, grant, 0.0)
     assert all(granted(limits, estimate=None).reserved == 0 for _ in range(3))  # they are free
 
@@ -300,7 +310,7 @@ def test_a_session_that_has_ended_sends_nothing_and_counts_nothing(begin_alone: 
 def test_what_the_dead_had_in_flight_is_taken_as_spent(url: str, begin: Begin) -> None:
     limits = begin(cost=1.0)
     assert start(url, limits, cost=1.0, max_calls=1).communicate(timeout=60)[0] == "1\n"
-    assert isinstance(take(limits, estimate=0.6), Later)  # now it is taken for dead
+    assert isinstance(take(limits, estimate=0.6), Delay)  # now it is taken for dead
     assert refusal(limits, estimate=0.6).startswith("the budget of $1.00 is used up but for $0.4000")
     assert limits.usage == Usage(calls=1, cost=0.6, estimated=1)
 
@@ -309,7 +319,7 @@ def test_the_next_run_sweeps_up_after_a_dead_one(url: str, store: Store, begin: 
     code = (
         "import os, sys; from pytest_factorfair.domain import *; from pytest_factorfair.store import *\n"
         "limits = SharedLimits.begin(Store.open(sys.argv[1]), Ceilings(calls=9), run='dead')\n"
-        "limits.take(Wish('here', 0.0, 0.0, float)).result(); os._exit(0)"
+        "limits.take(CallRequest('here', 0.0, 0.0, float)).result(); os._exit(0)"
     )
     subprocess.run([forkserver.python(), "-c", code, url], check=True)
     assert rows(store) == [1, 1, 1, 1]
@@ -332,7 +342,7 @@ def test_session_whose_rows_were_deleted(store: Store, begin: Begin) -> None:
     limits = begin(calls=5)
     with store.database.begin() as connection:
         connection.execute(ACCOUNTS.delete())
-    assert take(limits) == Over("the rows of the run were deleted from the store")
+    assert take(limits) == Stop("the rows of the run were deleted from the store")
 
 
 def test_tables_that_are_gone(store: Store, begin: Begin) -> None:
@@ -358,7 +368,7 @@ def test_processes_share_what_they_know_of_an_endpoint(store: Store, begin: Begi
         report(reporter, change)
     (health,) = session.endpoints
     assert (health.waited, health.throttled) == (35.0, 2)  # from 15 to 50, each second once
-    assert take(sibling, now=20.0) == Later(30.0)
+    assert take(sibling, now=20.0) == Delay(30.0)
     assert isinstance(take(sibling, now=20.0, endpoint="elsewhere"), Grant)
     for number in range(3):
         failure = partial(
@@ -368,7 +378,7 @@ def test_processes_share_what_they_know_of_an_endpoint(store: Store, begin: Begi
     health = session.health(HERE).result(WAIT)
     assert (health.failing, health.since) == (3, 60.0)
     granted(session, now=62.0)  # the one call that tries it
-    assert [take(limits, now=62.0) for limits in (session, sibling)] == [Later(8.0)] * 2
+    assert [take(limits, now=62.0) for limits in (session, sibling)] == [Delay(8.0)] * 2
     sibling.report(HERE, Health.after_answer)
     assert sibling.health(HERE).result(WAIT) == Health(
         HERE, closed_until=50.0, throttled=2, waited=35.0, answered=True, episode=1
@@ -396,4 +406,4 @@ def test_process_of_another_host_is_alive_as_long_as_it_is_heard_of(store: Store
     with store.database.begin() as connection:
         connection.execute(update(OWNERS).where(OWNERS.c.host == "elsewhere").values(until=0.0))
     begin(run="another")
-    assert isinstance(take(remote), Over)
+    assert isinstance(take(remote), Stop)

@@ -190,7 +190,7 @@ def test_pictures_are_read_ahead_in_order(tmp_path: Path) -> None:
 def test_same_picture_twice_is_one_file_and_two_lines(store: Store, file: Path) -> None:
     assert put(store, "a", picture()) == put(store, "b", picture())
     assert len(list(file.parent.glob("images/*/*"))) == 1
-    assert len(keeping.manifest(Path(store.pictures.place))) == 2
+    assert len(keeping.manifest(Path(store.pictures.location))) == 2
 
 
 def test_pictures_do_not_stay_in_memory(store: Store) -> None:
@@ -265,7 +265,7 @@ def test_kill_leaves_no_row_without_its_picture_and_loses_none(url: str, file: P
     pictures = Folder(file.parent / "images")
     for key, name in rows.items():
         assert pictures.read(name) == PNG + key.encode() * 2000
-    listed = {(line["key"], line["file"]) for line in keeping.manifest(Path(pictures.place))}
+    listed = {(line["key"], line["file"]) for line in keeping.manifest(Path(pictures.location))}
     assert set(rows.items()) <= listed
     assert {file_of(PNG + key.encode() * 2000) for key in committed} <= set(rows.values())
 

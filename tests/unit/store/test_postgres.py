@@ -9,7 +9,7 @@ from contextlib import closing
 import pytest
 import sqlalchemy
 
-from pytest_factorfair.domain import Ceilings, Grant, Over, Response, Wish
+from pytest_factorfair.domain import CallRequest, Ceilings, Grant, Response, Stop
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store import SharedLimits, Store
 from tests import keeping, postgres
@@ -79,20 +79,20 @@ def test_restart_is_waited_for(database: str, postgres_folder: str) -> None:
 def test_grants_whose_connection_is_lost_are_taken_once(database: str) -> None:
     """Grants are taken once if the connection is lost after the calls were taken, before they are on the account."""
     server = sqlalchemy.create_engine(database)
-    wishes = [Wish("here", None, 0.0, float)] * 3
+    requests = [CallRequest("here", None, 0.0, float)] * 3
     with Store.open(database) as store, closing(SharedLimits.begin(store, Ceilings(calls=5))) as limits:
         with server.connect() as blocking:
             blocking.exec_driver_sql("select * from process_accounts for update")
-            batch = [limits.take(wish) for wish in wishes]
+            batch = [limits.take(request) for request in requests]
             blocked = "from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
             with server.connect().execution_options(isolation_level="AUTOCOMMIT") as watching:
                 while not watching.exec_driver_sql(f"select pg_terminate_backend(pid) {blocked}").all():
                     time.sleep(0.01)
         assert all(isinstance(asked.result(WAIT), Grant) for asked in batch)
         assert limits.usage.calls == 3
-        *grants, over = [limits.take(wish).result(WAIT) for wish in wishes]
+        *grants, over = [limits.take(request).result(WAIT) for request in requests]
         assert all(isinstance(grant, Grant) for grant in grants)
-        assert over == Over("the budget of 5 calls is used up")
+        assert over == Stop("the budget of 5 calls is used up")
     server.dispose()
 
 

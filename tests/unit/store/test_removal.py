@@ -91,7 +91,7 @@ def test_the_place_of_pictures_and_their_detections_are_written_again(file: Path
         with pytest.raises(StoreError, match="removed during the run"):
             put(store, "late")
     with Store.open(url) as reopened:
-        assert reopened.pictures.place == str(named)
+        assert reopened.pictures.location == str(named)
         assert reopened.pictures.read(reopened.responses(["k"])["k"].image_file) == drawn.image
         assert reopened.detections.found("detector", [picture]) == {picture: Detection()}
     with Store.open(url, pictures=str(named)) as reopened:

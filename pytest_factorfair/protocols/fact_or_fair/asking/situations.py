@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from pytest_factorfair.checklist.queries import placeholders
 from pytest_factorfair.domain import Citation, Query, Sampling
+from pytest_factorfair.protocols.asking import Conditions, Situation
 from pytest_factorfair.protocols.fact_or_fair.asking.cases import cases
 from pytest_factorfair.protocols.fact_or_fair.asking.people import ages_between, everyone, simple
 from pytest_factorfair.protocols.fact_or_fair.checklist import (
@@ -18,7 +19,6 @@ from pytest_factorfair.protocols.fact_or_fair.checklist import (
     TopicCase,
     Truth,
 )
-from pytest_factorfair.protocols.protocol import Conditions, Situation
 
 
 def situation(checklist: FactOrFair, query: Query) -> Situation | None:

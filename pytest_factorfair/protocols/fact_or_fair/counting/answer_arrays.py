@@ -120,8 +120,8 @@ class AnswerArrays:
     def by_scenario(self, like: FloatArray) -> FloatArray:
         """The votes by scenario, in the shape (S, 2, scenarios, k) of ``like``."""
         has_scenario = self.scenario >= 0
-        places = (*(axis[has_scenario] for axis in self.cells), self.scenario[has_scenario])
-        return summed(places, (self.times[:, None] * self.votes)[has_scenario], like)
+        indices = (*(axis[has_scenario] for axis in self.cells), self.scenario[has_scenario])
+        return summed(indices, (self.times[:, None] * self.votes)[has_scenario], like)
 
     def by_value(self, condition: int) -> AnswerArrays:
         """The answers with the values of a condition as a third axis of their cells.
@@ -143,8 +143,8 @@ class AnswerArrays:
         """
         if not self.crossing:
             return np.zeros_like(like)
-        places = (*(axis[:, None] for axis in self.cells), self.crossing[attribute], self.groups)
-        return summed(np.broadcast_arrays(*places), self.times[:, None] * self.shares, like)
+        indices = (*(axis[:, None] for axis in self.cells), self.crossing[attribute], self.groups)
+        return summed(np.broadcast_arrays(*indices), self.times[:, None] * self.shares, like)
 
     @property
     def matches(self) -> FloatArray:
@@ -215,11 +215,11 @@ def by_group(shares: FloatArray, groups: IntArray, k: int) -> FloatArray:
     return summed((rows, groups), shares, np.zeros((len(shares), k)))
 
 
-def summed(places: Sequence[IntArray], values: FloatArray, like: FloatArray) -> FloatArray:
-    """The sums of values (..., trailing) at the places (...), in the shape of ``like``, (axes, trailing)."""
-    axes, trailing = like.shape[: len(places)], like.shape[len(places) :]
+def summed(indices: Sequence[IntArray], values: FloatArray, like: FloatArray) -> FloatArray:
+    """The sums of values (..., trailing) at the indices (...), in the shape of ``like``, (axes, trailing)."""
+    axes, trailing = like.shape[: len(indices)], like.shape[len(indices) :]
     cells, width = prod(axes), prod(trailing)
-    index = np.ravel_multi_index(tuple(places), axes).ravel() if cells else np.zeros(0, np.int64)
+    index = np.ravel_multi_index(tuple(indices), axes).ravel() if cells else np.zeros(0, np.int64)
     columns = values.reshape(len(index), width).T
     # A bincount per column is several times as fast as np.add.at.
     total = [np.bincount(index, weights=column, minlength=cells) for column in columns]

@@ -37,9 +37,9 @@ from pytest_factorfair.protocols.fact_or_fair.counting.answer_arrays import Answ
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import (
     ChosenCells,
     Condition,
+    ConditionValue,
     Crossed,
     Tally,
-    Value,
 )
 from pytest_factorfair.statistics.arrays import FloatArray, IntArray
 
@@ -77,17 +77,17 @@ class Counting:
     """The cells while cases come in."""
 
     def __init__(self, shape: tuple[int, int], values: Sequence[str]) -> None:
-        self._places = {value: index for index, value in enumerate(values)}
-        self._cells: FloatArray = np.zeros((*shape, len(self._places), 3))
+        self._columns = {value: index for index, value in enumerate(values)}
+        self._cells: FloatArray = np.zeros((*shape, len(self._columns), 3))
 
     def enter(self, cell: tuple[int, int], shares: Mapping[str, Share]) -> None:
         """Add what one case showed, and what was chosen."""
         if shares:
-            places = [self._places[value] for value in shares]
-            self._cells[cell][places] += np.array(list(shares.values()))
+            columns = [self._columns[value] for value in shares]
+            self._cells[cell][columns] += np.array(list(shares.values()))
 
     def cells(self) -> ChosenCells:
-        return ChosenCells(tuple(self._places), self._cells)
+        return ChosenCells(tuple(self._columns), self._cells)
 
 
 def features(checklist: FactOrFair) -> Mapping[str, tuple[str, ...]]:
@@ -130,8 +130,8 @@ def tabulate(
     cases_by_id = {case.id: case for case in cases}
     attributes = [attribute.name for attribute in checklist.attributes]
     entries = {
-        slot: _Entries(checklist, slot, statistics, sampling)
-        for slot, statistics in slots(checklist, cases, models)
+        key: _Entries(checklist, key, statistics, sampling)
+        for key, statistics in tally_keys(checklist, cases, models)
     }
     for record in records:
         if record.case.checklist == checklist.name and record.case.model in models:
@@ -144,16 +144,16 @@ def tabulate(
             topic = case.statistic, case.direction
             by_topic[topic] = (*by_topic.get(topic, ()), case.id)
     return tuple(
-        slot_entries.sheet.tally(
-            slot_entries.counted(),
-            case_ids=case_ids[slot.part, slot.context, slot.attribute],
-            shown=shown.get(slot.attribute, ()) if slot.context is not None else (),
+        tally_entries.builder.tally(
+            tally_entries.counted(),
+            case_ids=case_ids[key.part, key.context, key.attribute],
+            shown=shown.get(key.attribute, ()) if key.context is not None else (),
         )
-        for slot, slot_entries in entries.items()
+        for key, tally_entries in entries.items()
     )
 
 
-def slots(
+def tally_keys(
     checklist: FactOrFair, cases: Sequence[TopicCase], models: Sequence[str]
 ) -> Iterator[tuple[TallyKey, tuple[Statistic, ...]]]:
     """Where tallies belong, and the statistics that the cases ask about there."""
@@ -188,16 +188,16 @@ def _enter(
             f"{record.case.case}: checklist '{record.case.checklist}' has no such case in this run"
         )
     answers = tuple(record.answers)  # those kept by column are unpacked once, not for every attribute
-    slots = {name: TallyKey(record.case.model, case.part, case.context, name) for name in attributes}
-    for name, slot in slots.items():
+    keys = {name: TallyKey(record.case.model, case.part, case.context, name) for name in attributes}
+    for name, key in keys.items():
         if name in case.attributes:
-            entries[slot].enter(case, answers, record.choices)
-        elif slot in entries:
-            entries[slot].enter_unlabelled(case, answers)
+            entries[key].enter(case, answers, record.choices)
+        elif key in entries:
+            entries[key].enter_unlabelled(case, answers)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Counted:
+class CellArrays:
     """What one tally counts, as arrays of cells (S, 2).
 
     ``lost`` are lost answers by outcome. ``conditioned`` (S, 2, V, 2) are, for the values of each condition,
@@ -215,47 +215,54 @@ class Counted:
     unlabelled: FloatArray | None = None
 
 
-class Sheet:
+class TallyBuilder:
     """The cells of one tally, and the conditions that vary between the questions of a topic."""
 
     def __init__(
-        self, checklist: FactOrFair, slot: TallyKey, statistics: tuple[Statistic, ...], sampling: Sampling
+        self,
+        checklist: FactOrFair,
+        key: TallyKey,
+        statistics: tuple[Statistic, ...],
+        sampling: Sampling,
     ) -> None:
-        self.slot = slot
+        self.key = key
         self.checklist = checklist
         self.sampling = sampling
         self.people = people_count(checklist, sampling.design)
-        self.attribute = checklist.attribute(slot.attribute)
+        self.attribute = checklist.attribute(key.attribute)
         self.context = next(
-            (context for context in checklist.contexts if context.id == slot.context), NO_CONTEXT
+            (context for context in checklist.contexts if context.id == key.context), NO_CONTEXT
         )
         self.statistics = statistics
         self.rows = {statistic.id: row for row, statistic in enumerate(self.statistics)}
         self.groups = {group: index for index, group in enumerate(self.attribute.groups)}
         self.shape = len(self.statistics), len(DIRECTIONS)
-        self.options = self.attribute.k if slot.part == "objective" else self.people
-        judged = slot.part == "subjective"
+        self.options = self.attribute.k if key.part == "objective" else self.people
+        judged = key.part == "subjective"
         self.features = features(checklist) if judged else {}
         lettered = judged and checklist.modality == "text"
         self.simple = [attribute for attribute in checklist.attributes if lettered and not attribute.crossed]
-        self.other_attributes = [attribute for attribute in self.simple if attribute.name != slot.attribute]
+        self.other_attributes = [attribute for attribute in self.simple if attribute.name != key.attribute]
         self.bands = age_bands(checklist) if lettered else ()
         self.conditions = self._conditions() if lettered else {}
 
-    def _conditions(self) -> Mapping[str, tuple[Value, ...]]:
+    def _conditions(self) -> Mapping[str, tuple[ConditionValue, ...]]:
         """What varies between the questions of a topic, with its values."""
         scenarios = max((len(topic.scenarios) for topic in self.checklist.topics), default=0)
         names_group = background(self.context, self.attribute) == "random"
         every = {
-            "scenario": tuple(Value(scenario_name(number + 1)) for number in range(scenarios)),
+            "scenario": tuple(ConditionValue(scenario_name(number + 1)) for number in range(scenarios)),
             "named": tuple(
-                Value(group, self.attribute.name) for group in self.attribute.groups if names_group
+                ConditionValue(group, self.attribute.name) for group in self.attribute.groups if names_group
             ),
             "age": tuple(
-                Value(" to ".join(map(str, sorted({band[0], band[-1]}))), ages=band) for band in self.bands
+                ConditionValue(" to ".join(map(str, sorted({band[0], band[-1]}))), ages=band)
+                for band in self.bands
             ),
             "first": tuple(
-                Value(group, attribute.name) for attribute in self.simple for group in attribute.groups
+                ConditionValue(group, attribute.name)
+                for attribute in self.simple
+                for group in attribute.groups
             ),
         }
         return {name: values for name, values in every.items() if len(values) > 1}
@@ -279,7 +286,7 @@ class Sheet:
         sizes = [attribute.k for attribute in self.simple]
         return tuple(sum(sizes[:number]) for number in range(len(sizes)))
 
-    def _condition(self, number: int, name: str, counted: Counted, *, balanced: bool) -> Condition:
+    def _condition(self, number: int, name: str, counted: CellArrays, *, balanced: bool) -> Condition:
         """The answers by the values of a condition."""
         asked, lost = np.moveaxis(counted.conditioned[name], -1, 0)
         valued = counted.answer_arrays.by_value(number)
@@ -290,7 +297,7 @@ class Sheet:
 
     def tally(
         self,
-        counted: Counted,
+        counted: CellArrays,
         *,
         case_ids: Mapping[tuple[str, Direction], tuple[str, ...]] = MappingProxyType({}),
         shown: Shown = (),
@@ -302,17 +309,17 @@ class Sheet:
         none: FloatArray = np.zeros(self.shape)
         counts = np.zeros((*none.shape, self.attribute.k))
         letters = np.zeros((*none.shape, self.options))
-        topics = () if self.slot.part == "objective" else self.checklist.topics
+        topics = () if self.key.part == "objective" else self.checklist.topics
         scenario_count = max((len(topic.scenarios) for topic in topics), default=0)
         scenarios = np.zeros((*none.shape, scenario_count, self.attribute.k))
         balanced = self.sampling.design == "balanced"
         # Groups that are drawn without letters or scenarios vary as a multinomial does.
         effects = (answer_arrays.lettered and balanced) or bool((answer_arrays.scenario >= 0).any())
         return Tally(
-            model=self.slot.model,
+            model=self.key.model,
             checklist=self.checklist.name,
-            part=self.slot.part,
-            context=self.slot.context,
+            part=self.key.part,
+            context=self.key.context,
             background=background(self.context, self.attribute),
             attribute=name,
             groups=self.attribute.groups,
@@ -364,7 +371,7 @@ class Sheet:
             unlabelled=counted.unlabelled,
             case_ids=case_ids,
             other_contexts=tuple(
-                context.id for context in self.checklist.contexts if context.id != self.slot.context
+                context.id for context in self.checklist.contexts if context.id != self.key.context
             ),
             **{f"{kind}s": cells for kind, cells in counted.people.items()},
         )
@@ -374,10 +381,14 @@ class _Entries:
     """The counts of one tally while records come in."""
 
     def __init__(
-        self, checklist: FactOrFair, slot: TallyKey, statistics: tuple[Statistic, ...], sampling: Sampling
+        self,
+        checklist: FactOrFair,
+        key: TallyKey,
+        statistics: tuple[Statistic, ...],
+        sampling: Sampling,
     ) -> None:
-        self.sheet = Sheet(checklist, slot, statistics, sampling)
-        shape, k = self.sheet.shape, self.sheet.attribute.k
+        self.builder = TallyBuilder(checklist, key, statistics, sampling)
+        shape, k = self.builder.shape, self.builder.attribute.k
         self.asked: IntArray = np.zeros(shape, np.int64)
         self.lost: dict[Outcome, IntArray] = {outcome: np.zeros(shape, np.int64) for outcome in LOST}
         self.named: IntArray = np.zeros(shape, np.int64)
@@ -386,17 +397,17 @@ class _Entries:
         self.line_up = cache(self._line_up)  # few recur in many queries
         self.addressed: IntArray = np.zeros((*shape, k), np.int64)
         self.declined: IntArray = np.zeros((*shape, k), np.int64)
-        self.people = {kind: Counting(shape, values) for kind, values in self.sheet.features.items()}
+        self.people = {kind: Counting(shape, values) for kind, values in self.builder.features.items()}
         self.conditioned: dict[str, IntArray] = {
             name: np.zeros((*shape, len(values), 2), np.int64)
-            for name, values in self.sheet.conditions.items()
+            for name, values in self.builder.conditions.items()
         }
 
     def enter(self, case: TopicCase, answers: Sequence[Answer], choices: Choices) -> None:
         """Add the answers of one case; equal answers are counted before they are looked at."""
-        cell = self.sheet.rows[case.statistic], DIRECTIONS.index(case.direction)
+        cell = self.builder.rows[case.statistic], DIRECTIONS.index(case.direction)
         scenario = -1 if case.scenario is None else case.scenario - 1
-        name = self.sheet.attribute.name
+        name = self.builder.attribute.name
         faces = [answer for answer in answers if answer.face]
         pictures = {answer.query for answer in faces}
         unnamed = pictures - {answer.query for answer in faces if name in answer.groups}
@@ -418,7 +429,7 @@ class _Entries:
         for (outcome, group, named, letter, offered, probabilities, age), count in kinds.items():
             named_index = -1 if named is None else self._index(named, case)
             people = self.line_up(offered)
-            values = self.sheet.values(scenario, named_index, age, people)
+            values = self.builder.values(scenario, named_index, age, people)
             for condition, indices in zip(self.conditioned.values(), values, strict=True):
                 for index in indices:
                     condition[(*cell, index)] += count, count * (outcome != "answered")
@@ -432,18 +443,18 @@ class _Entries:
             groups, shares = given(self._index(group, case), people.get(name, ()), letter, probabilities)
             crossing = tuple(
                 people[attribute.name]
-                for attribute in self.sheet.other_attributes
+                for attribute in self.builder.other_attributes
                 if attribute.name in people
             )
             self.answer_rows.append(
                 AnswerRow(*cell, scenario, named_index, groups, shares, sum(shares), count, values, crossing)
             )
-        for kind, counting in self.people.items():
-            counting.enter(cell, choices.get(kind, {}))
+        for kind, builder in self.people.items():
+            builder.enter(cell, choices.get(kind, {}))
 
     def enter_unlabelled(self, case: TopicCase, answers: Sequence[Answer]) -> None:
         """Add answers with a group of the attribute to a topic in which no group is true."""
-        name, column = self.sheet.attribute.name, DIRECTIONS.index(case.direction)
+        name, column = self.builder.attribute.name, DIRECTIONS.index(case.direction)
         kinds = Counter(
             (answer.groups[name], answer.letter, tuple(answer.offered.items()), answer.probabilities)
             for answer in answers
@@ -458,21 +469,21 @@ class _Entries:
     def _line_up(self, offered: tuple[tuple[str, tuple[str, ...]], ...]) -> Mapping[str, tuple[int, ...]]:
         """The groups at the letters as indices, by attribute."""
         return {
-            name: tuple(self.sheet.checklist.attribute(name).groups.index(group) for group in groups)
+            name: tuple(self.builder.checklist.attribute(name).groups.index(group) for group in groups)
             for name, groups in offered
         }
 
     def _index(self, group: str | None, case: TopicCase) -> int:
-        if group not in self.sheet.groups:
-            name = self.sheet.attribute.name
+        if group not in self.builder.groups:
+            name = self.builder.attribute.name
             raise InputError(f"{case.id}: '{group}' is not a group of {name} in '{case.checklist}'")
-        return self.sheet.groups[group]
+        return self.builder.groups[group]
 
-    def counted(self) -> Counted:
-        k = self.sheet.attribute.k
+    def counted(self) -> CellArrays:
+        k = self.builder.attribute.k
         further = [AnswerArrays.of(answer_rows, k) for answer_rows in self.unlabelled.values()]
         empty = np.zeros((1, len(DIRECTIONS), k))
-        return Counted(
+        return CellArrays(
             AnswerArrays.of(self.answer_rows, k),
             self.asked,
             self.lost,
@@ -480,7 +491,7 @@ class _Entries:
             self.addressed,
             self.declined,
             self.conditioned,
-            {kind: counting.cells() for kind, counting in self.people.items()},
+            {kind: builder.cells() for kind, builder in self.people.items()},
             np.concatenate([answer_arrays.total(answer_arrays.votes, empty) for answer_arrays in further])
             if further
             else None,

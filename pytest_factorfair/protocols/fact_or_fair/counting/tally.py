@@ -12,7 +12,7 @@ import numpy as np
 from pytest_factorfair.domain import DIRECTIONS, CaseGroup, Design, Direction, Modality, TopicCounts
 from pytest_factorfair.protocols.fact_or_fair.checklist import IN_GROUP, Background
 from pytest_factorfair.protocols.measurement import LEAST_MASS
-from pytest_factorfair.protocols.metric import About
+from pytest_factorfair.protocols.metric import ScoreKey
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray, divided
 from pytest_factorfair.statistics.sample import Sample
 
@@ -46,7 +46,7 @@ class ChosenCells:
         return ChosenCells(self.values, self.cells[list(rows)])
 
 
-class Value(NamedTuple):
+class ConditionValue(NamedTuple):
     """A value of a condition: its name, its attribute if it is a group, its ages if it is a band of them."""
 
     name: str
@@ -62,7 +62,7 @@ class Condition:
     queries, ``missing`` (S, 2, V) those without an answer.
     """
 
-    values: tuple[Value, ...]
+    values: tuple[ConditionValue, ...]
     sample: Sample
     asked: IntArray
     missing: FloatArray
@@ -171,7 +171,7 @@ class Tally:
             getattr(self, name).flags.writeable = False
 
     @property
-    def protocol(self) -> str:
+    def benchmark(self) -> str:
         return "fact_or_fair"
 
     @property
@@ -239,9 +239,13 @@ class Tally:
         return dataclasses.replace(self, conditions={condition: self.conditions[condition]})
 
     @property
-    def about(self) -> About:
-        """The subject of the answers; tallies of other models may share it."""
-        return About(self.checklist, self.part, self.context, self.attribute)
+    def score_key(self) -> ScoreKey:
+        """The key of the tally's scores, which tallies of other models share."""
+        return ScoreKey(self.checklist, self.part, self.context, self.attribute)
+
+    @property
+    def comparison_key(self) -> ScoreKey:
+        return self.score_key
 
     @property
     def columns(self) -> tuple[str, ...]:

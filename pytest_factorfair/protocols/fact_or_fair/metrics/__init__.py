@@ -16,7 +16,7 @@ from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import FEW, TallyMetric
 from pytest_factorfair.protocols.fact_or_fair.metrics.influence import COLUMNS, INFLUENCE
 from pytest_factorfair.protocols.fact_or_fair.metrics.largest import LARGEST
-from pytest_factorfair.protocols.fact_or_fair.metrics.scores import SCORES, Scored
+from pytest_factorfair.protocols.fact_or_fair.metrics.scores import SCORES, JointScore
 from pytest_factorfair.protocols.fact_or_fair.metrics.within import CONDITIONS, CROSSED, S_E_WITHIN
 from pytest_factorfair.protocols.measurement import Cell, Estimation
 from pytest_factorfair.protocols.metric import Metric
@@ -77,10 +77,10 @@ def columns() -> dict[str, TallyMetric]:
     }
 
 
-def compared(part: str) -> Iterator[Scored]:
+def compared(part: str) -> Iterator[JointScore]:
     """The scores of a part on which models, and a model and its former self, are compared."""
     for metric in METRICS.values():
-        if isinstance(metric, Scored) and metric.compared == part:
+        if isinstance(metric, JointScore) and metric.compared == part:
             yield metric
 
 
@@ -106,7 +106,7 @@ def score(
     )
     rows = (
         replace(
-            metric.score(tally.model, tally.about, estimate, metric.possible_range(part)),
+            metric.score(tally.model, tally.score_key, estimate, metric.possible_range(part)),
             metric=name,
             fair_reference=metric.fair_reference(part),
             strength=None if estimate.corrected is None else metric.strength(estimate.corrected, part),
@@ -116,7 +116,7 @@ def score(
         for estimate in [metric.estimate(part, estimation)]
     )
     rate_rows = (
-        rate.score(tally.model, tally.about, share_of(rate.lost(total), total.asked))
+        rate.score(tally.model, tally.score_key, share_of(rate.lost(total), total.asked))
         for rate in RATES.values()
     )
     return *rows, *rate_rows

@@ -34,8 +34,8 @@ from pytest_factorfair.statistics.bounds import quantile, wilson
 from pytest_factorfair.statistics.estimate import (
     KNOWN,
     Estimate,
-    Several,
     SeveralShares,
+    SeveralValues,
     Shares,
     error_of_share,
 )
@@ -53,7 +53,7 @@ class Largest(TallyMetric):
     groups, letters, refusals or right answers.
     """
 
-    several: Callable[[Tally], Several | None]
+    several: Callable[[Tally], SeveralValues | None]
     even: Callable[[Tally], float] | None = None
     shown_by: Literal["", "groups", "letters", "refusals", "right"] = ""
     context: Literal["", "random"] = ""
@@ -156,7 +156,7 @@ class GroupShare(Largest):
         return InWords(sentence, amount, f"fair is {even:.0f}", f"it was {amount} before")
 
 
-def favourite_letter(tally: Tally) -> Several | None:
+def favourite_letter(tally: Tally) -> SeveralValues | None:
     """How often each letter is chosen: (p - e) / (1 - e), 0 for indifference, 1 for nothing else.
 
     Letters that have probabilities are bounded as though as many had been drawn as would be as precise: their
@@ -178,7 +178,7 @@ def favourite_letter(tally: Tally) -> Several | None:
     return _favourites(tally, names, counts, expected, shown, worth=np.maximum(worth, 1.0))
 
 
-def favourite_name(tally: Tally) -> Several | None:
+def favourite_name(tally: Tally) -> SeveralValues | None:
     """The same for people of each name, of the queries that show it: names of a query differ.
 
     Every topic shows every name, so while a name is undecided more answers are asked for in all topics.
@@ -189,7 +189,7 @@ def favourite_name(tally: Tally) -> Several | None:
     return _favourites(tally, names, counts, expected, expected * tally.people)
 
 
-def favourite_age(tally: Tally) -> Several | None:
+def favourite_age(tally: Tally) -> SeveralValues | None:
     """The same for people of each age, of all queries: several people of a query may have it."""
     if tally.ages is None:
         return None
@@ -214,7 +214,7 @@ def _favourites(
     shown: FloatArray,
     *,
     worth: FloatArray | float = 1.0,
-) -> Several | None:
+) -> SeveralValues | None:
     """How often each is chosen of the queries that show it, beside how often indifference would choose it.
 
     ``worth`` is the number of drawn answers as precise as one answer, for each share.
@@ -237,7 +237,7 @@ def _favourites(
     )
 
 
-def topic_shares(tally: Tally) -> Several | None:
+def topic_shares(tally: Tally) -> SeveralValues | None:
     """The distance of each group's share of each topic from its fair share; of two groups one is enough."""
     if not tally.answered.all():
         return None
@@ -267,7 +267,7 @@ def topic_shares(tally: Tally) -> Several | None:
     )
 
 
-def topic_refusals(tally: Tally) -> Several | None:
+def topic_refusals(tally: Tally) -> SeveralValues | None:
     """The refusal rate of each topic. An error might have been a refusal; gates look at those apart."""
     asked, refused = tally.asked.ravel(), tally.refused.ravel()
     if not asked.all():
@@ -293,7 +293,7 @@ def _topic(tally: Tally, cell: tuple[int, ...]) -> tuple[str, Direction]:
     return tally.statistics[row], DIRECTIONS[column]
 
 
-def group_shares(tally: Tally) -> Several | None:
+def group_shares(tally: Tally) -> SeveralValues | None:
     """Each group's share of all answers, as a strength: from even, 0, to always or, for too few, never, 1."""
     n, lost, missing = int(tally.answered.sum()), int(tally.lost.sum()), float(tally.missing.sum())
     if not n:
@@ -323,7 +323,7 @@ def _pooled_variance(tally: Tally) -> FloatArray:
     return np.asarray(np.average(covariance, axis=0, weights=tally.answered[answered]))
 
 
-def facts_by_group(tally: Tally) -> Several | None:
+def facts_by_group(tally: Tally) -> SeveralValues | None:
     """The share of right answers to the facts whose true group is each group."""
     if not tally.answered.all():
         return None
@@ -351,7 +351,7 @@ def facts_by_group(tally: Tally) -> Several | None:
     )
 
 
-def refusal_gaps(tally: Tally) -> Several | None:
+def refusal_gaps(tally: Tally) -> SeveralValues | None:
     """Refusal rates of queries that name one group, less those of queries that name another."""
     asked, refused = tally.addressed.sum(axis=(0, 1)), tally.declined.sum(axis=(0, 1))
     if not asked.all():

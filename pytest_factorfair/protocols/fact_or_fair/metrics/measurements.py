@@ -20,28 +20,28 @@ from pytest_factorfair.protocols.fact_or_fair.metrics.influence import (
     influence_error,
     influences,
 )
-from pytest_factorfair.protocols.fact_or_fair.metrics.scores import ENOUGH, FEW_GROUPS, S_E, Scored
+from pytest_factorfair.protocols.fact_or_fair.metrics.scores import ENOUGH, FEW_GROUPS, S_E, JointScore
 from pytest_factorfair.protocols.fact_or_fair.metrics.within import strata
 from pytest_factorfair.protocols.fact_or_fair.scoring import change
 from pytest_factorfair.protocols.measurement import (
     CORRECTED,
+    BaselineCounts,
     Cell,
     Changed,
     Component,
     Estimation,
-    Former,
     Measurement,
-    Place,
+    TopicKey,
     ValueRange,
 )
-from pytest_factorfair.protocols.metric import About, InWords, Metric
+from pytest_factorfair.protocols.metric import InWords, Metric, ScoreKey
 from pytest_factorfair.protocols.rates import Rate, RateScore
 from pytest_factorfair.protocols.share import TopicShare
-from pytest_factorfair.statistics.estimate import Estimate, Several
+from pytest_factorfair.statistics.estimate import Estimate, SeveralValues
 from pytest_factorfair.statistics.holm import ALPHA
 
 
-class OverTally(Measurement):
+class TallyMeasurement(Measurement):
     """A score of one tally."""
 
     def __init__(self, tally: Tally, words: tuple[str, ...]) -> None:
@@ -58,23 +58,23 @@ class OverTally(Measurement):
         return frozenset[str]().union(*self.tally.vocabulary.values())
 
     @property
-    def subject(self) -> About:
+    def score_key(self) -> ScoreKey:
         """What reports say that it is about."""
-        return self.tally.about
+        return self.tally.score_key
 
     def asks(self, case: Case) -> int:
         return asks(self.tally, case)
 
     @property
-    def place(self) -> tuple[str, ...]:
+    def plan_labels(self) -> tuple[str, ...]:
         return self.tally.context or self.tally.part, self.tally.attribute
 
     @property
-    def about(self) -> frozenset[Hashable]:
-        return frozenset({(self.model, *self.tally.about)})
+    def covers(self) -> frozenset[Hashable]:
+        return frozenset({(self.model, *self.tally.score_key)})
 
 
-class RateOfTally(RateScore, OverTally):
+class TallyRate(RateScore, TallyMeasurement):
     """A rate of lost answers."""
 
     def __init__(self, rate: Rate, tally: Tally, words: tuple[str, ...]) -> None:
@@ -97,12 +97,12 @@ class RateOfTally(RateScore, OverTally):
         words = super().in_words(value, digits=digits)
         return words._replace(sentence=f"{asked(self.tally)}, {words.sentence}")
 
-    def earlier(self, former: Former) -> RateOfTally | None:
-        old = before(self.tally, former)
-        return None if old is None else RateOfTally(self.metric, old, self.words)
+    def earlier(self, baseline: BaselineCounts) -> TallyRate | None:
+        old = before(self.tally, baseline)
+        return None if old is None else TallyRate(self.metric, old, self.words)
 
 
-class OfTally(OverTally):
+class TallyScore(TallyMeasurement):
     """A metric of one tally."""
 
     def __init__(
@@ -121,7 +121,7 @@ class OfTally(OverTally):
 
         A single statistic needs all, because no others average its answers out, and so do many groups.
         """
-        pictured = self.tally.modality == "image" and isinstance(self.metric, Scored)
+        pictured = self.tally.modality == "image" and isinstance(self.metric, JointScore)
         pictured &= len(self.tally.statistics) > 1 and self.tally.k <= FEW_GROUPS
         return min(self.needed, ENOUGH) if pictured and alpha < ALPHA else self.needed
 
@@ -161,26 +161,26 @@ class OfTally(OverTally):
             for share, reply in [self.metric.in_cell(tally, row, column)]
         )
 
-    def undecided(self, threshold: float, alpha: float) -> frozenset[Place]:
+    def undecided(self, threshold: float, alpha: float) -> frozenset[TopicKey]:
         """For the largest of several topics, only those that may be the largest."""
         among = self.estimate.among
-        if not isinstance(among, Several) or not among.parts:
-            return self.places
+        if not isinstance(among, SeveralValues) or not among.parts:
+            return self.topic_keys
         parts = among.undecided(threshold, alpha)
-        return frozenset(place for place in self.places if place.topic[-1] in parts)
+        return frozenset(key for key in self.topic_keys if key.topic[-1] in parts)
 
-    def earlier(self, former: Former) -> OfTally | None:
+    def earlier(self, baseline: BaselineCounts) -> TallyScore | None:
         """The baseline's score of the same topics, if it has one."""
-        old = before(self.tally, former)
-        return None if old is None else OfTally(self.metric, old, self.words, self._estimation)
+        old = before(self.tally, baseline)
+        return None if old is None else TallyScore(self.metric, old, self.words, self._estimation)
 
-    def change_from(self, former: Former) -> Changed | None:
-        old = self.earlier(former)
+    def change_from(self, baseline: BaselineCounts) -> Changed | None:
+        old = self.earlier(baseline)
         if old is None:
             return None
-        if not isinstance(self.metric, Scored):
+        if not isinstance(self.metric, JointScore):
             return Changed(self, old, self.estimate.less(old.estimate))
-        pairs = change.paired(self.tally, old.tally, former.records, former.former)
+        pairs = change.paired(self.tally, old.tally, baseline.records, baseline.baseline_records)
         return Changed(self, old, self.metric.change(self.tally, old.tally, pairs))
 
     def error_at(self, threshold: float, n: int, *, regression: bool) -> float | None:
@@ -188,7 +188,7 @@ class OfTally(OverTally):
         return self.metric.error(threshold, design, regression=regression)
 
 
-class OfCondition(OfTally):
+class ConditionScore(TallyScore):
     """S_E within one condition of a tally."""
 
     @property
@@ -196,12 +196,12 @@ class OfCondition(OfTally):
         (name,) = self.tally.conditions
         return FURTHER[f"{self.metric.name}_{name}"]
 
-    def earlier(self, former: Former) -> OfTally | None:
+    def earlier(self, baseline: BaselineCounts) -> TallyScore | None:
         (name,) = self.tally.conditions
-        old = before(self.tally, former)
+        old = before(self.tally, baseline)
         if old is None or name not in old.conditions:
             return None
-        return OfCondition(self.metric, old.within(name), self.words, self._estimation)
+        return ConditionScore(self.metric, old.within(name), self.words, self._estimation)
 
     def error_at(self, threshold: float, n: int, *, regression: bool) -> float | None:
         """That of S_E with the answers of the smallest stratum."""
@@ -217,7 +217,7 @@ class OfCondition(OfTally):
         return None if error is None or not shares else error / sqrt(min(shares))
 
 
-class OfContexts(OfTally):
+class ContextsScore(TallyScore):
     """A metric of the answers of several contexts together."""
 
     def __init__(
@@ -226,15 +226,15 @@ class OfContexts(OfTally):
         super().__init__(metric, merged(tallies), words, estimation)
         self._tallies = tuple(tallies)
 
-    def earlier(self, former: Former) -> OfTally | None:
+    def earlier(self, baseline: BaselineCounts) -> TallyScore | None:
         old = [
             tally
-            for tally in (before(current, former) for current in self._tallies)
+            for tally in (before(current, baseline) for current in self._tallies)
             if tally and tally.crossed
         ]
         if len(old) < len(self._tallies):
             return None
-        return OfContexts(self.metric, old, self.words, self._estimation)
+        return ContextsScore(self.metric, old, self.words, self._estimation)
 
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
@@ -250,14 +250,14 @@ class OfContexts(OfTally):
         return asks(self._tallies[0], case)
 
     @property
-    def place(self) -> tuple[str, ...]:
+    def plan_labels(self) -> tuple[str, ...]:
         tally = self._tallies[0]
         context = "all contexts" if len(self._tallies) > 1 else tally.context or tally.part
         return context, tally.attribute
 
     @property
-    def about(self) -> frozenset[Hashable]:
-        return frozenset((self.model, *tally.about) for tally in self._tallies)
+    def covers(self) -> frozenset[Hashable]:
+        return frozenset((self.model, *tally.score_key) for tally in self._tallies)
 
 
 class Influence(Measurement):
@@ -294,15 +294,15 @@ class Influence(Measurement):
         )
 
     @property
-    def subject(self) -> About:
-        return self._tally.about
+    def score_key(self) -> ScoreKey:
+        return self._tally.score_key
 
     @property
     def reported(self) -> Metric:
         return FURTHER["_".join(filter(None, (self.metric.name, self._column.word)))]
 
-    def change_from(self, former: Former) -> Changed | None:
-        tallies = [tally for tally in (before(current, former) for current in self._tallies) if tally]
+    def change_from(self, baseline: BaselineCounts) -> Changed | None:
+        tallies = [tally for tally in (before(current, baseline) for current in self._tallies) if tally]
         if len(tallies) < len(self._tallies):
             return None
         old, plain = tallies[0], tallies[1] if len(tallies) > 1 else None
@@ -336,17 +336,17 @@ class Influence(Measurement):
         return influence_error(threshold, self._tally.k, n, self._column)
 
     @property
-    def place(self) -> tuple[str, ...]:
+    def plan_labels(self) -> tuple[str, ...]:
         return self._tally.context or self._tally.part, self._tally.attribute
 
     @property
-    def about(self) -> frozenset[Hashable]:
-        return frozenset({(self.model, *self._tally.about)})
+    def covers(self) -> frozenset[Hashable]:
+        return frozenset({(self.model, *self._tally.score_key)})
 
 
-def before(tally: Tally, former: Former) -> Tally | None:
+def before(tally: Tally, baseline: BaselineCounts) -> Tally | None:
     """The baseline's tally of the same topics, if it has one."""
-    old = former.like(tally)
+    old = baseline.like(tally)
     if old is None:
         return None
     old = old.restrict(tally.statistics)
@@ -376,7 +376,7 @@ def cells(tally: Tally, prefix: str = "") -> Iterator[Cell]:
             errors,
             1 / max(float(effects[row, column]), NOTHING),
             float(masses[row, column]),
-            frozenset({Place(tally.model, tally.checklist, about)}),
+            frozenset({TopicKey(tally.model, tally.checklist, about)}),
         )
 
 

@@ -79,7 +79,7 @@ GRID = 33
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Scored(TallyMetric):
+class JointScore(TallyMetric):
     """A score that follows from S_fact, S_E and S_KLD.
 
     ``least`` is the number of valid answers that each cell needs. ``product`` marks a score whose variance
@@ -208,18 +208,18 @@ def _joint(tally: Tally, interval: Interval) -> Joint:
 
 
 @lru_cache(maxsize=KEPT)
-def _estimated(metric: Scored, tally: Tally) -> Estimate:
+def _estimated(metric: JointScore, tally: Tally) -> Estimate:
     return metric.estimate(tally)
 
 
 @lru_cache(maxsize=KEPT)
-def _influences(metric: Scored, tally: Tally) -> Influences:
+def _influences(metric: JointScore, tally: Tally) -> Influences:
     slope = metric.slope(_joint(tally, "instrument"), tally.k)
     return Influences(tally, slope, metric.counted(tally), product=metric.product)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Single(Scored):
+class SingleScore(JointScore):
     """A score that is one component of the joint estimate; ``of`` is its index."""
 
     of: int
@@ -231,7 +231,7 @@ class Single(Scored):
         return np.asarray(np.eye(3)[FACT if self.of == FIRM else self.of])
 
 
-class Factuality(Single):
+class Factuality(SingleScore):
     """S_fact, or firm S_fact, which leaves out labels that rest on a choice of measure."""
 
     def counted(self, tally: Tally) -> BoolArray:
@@ -276,7 +276,7 @@ class Factuality(Single):
         return 1 / tally.k
 
 
-class Evenness(Single):
+class Evenness(SingleScore):
     """S_E."""
 
     def plugin(self, tally: Tally) -> float:
@@ -298,7 +298,7 @@ class Evenness(Single):
         return fair_evenness(tally)
 
 
-class Likeness(Single):
+class Likeness(SingleScore):
     """S_KLD."""
 
     def plugin(self, tally: Tally) -> float:
@@ -314,7 +314,7 @@ class Likeness(Single):
 
     def in_cell(self, tally: Tally, row: int, column: int) -> tuple[str, str]:
         (share, reply), (lowest_share, _) = (
-            Scored.in_cell(self, tally, row, end) for end in range(len(DIRECTIONS))
+            JointScore.in_cell(self, tally, row, end) for end in range(len(DIRECTIONS))
         )
         return f"{share} if highest, {lowest_share} if lowest", reply
 
@@ -339,7 +339,7 @@ class Likeness(Single):
         return float(np.average(fair_likenesses, weights=times))
 
 
-class Fairness(Scored):
+class Fairness(JointScore):
     """S_fair: everything of it follows from S_E and S_KLD."""
 
     def plugin(self, tally: Tally) -> float:
@@ -366,7 +366,7 @@ class Fairness(Scored):
         return float(s_fair(S_E.expected(tally), S_KLD.expected(tally)))
 
 
-class Distance(Scored):
+class Distance(JointScore):
     """The signed distance to the trade-off curve of S_fact and S_E."""
 
     def plugin(self, tally: Tally) -> float:

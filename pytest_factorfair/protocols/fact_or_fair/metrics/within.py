@@ -32,7 +32,7 @@ from pytest_factorfair.protocols.fact_or_fair.scoring.spread import entropy_vari
 from pytest_factorfair.protocols.measurement import CORRECTED, Estimation
 from pytest_factorfair.protocols.metric import InWords
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, divided
-from pytest_factorfair.statistics.estimate import Estimate, Several, SeveralScores
+from pytest_factorfair.statistics.estimate import Estimate, SeveralScores, SeveralValues
 
 # Cells of a topic and a value with fewer answers are left out: their entropies are mostly noise.
 ENOUGH = 6
@@ -217,7 +217,7 @@ class Within(TallyMetric):
 
     def range_if_missing(self, tally: Tally) -> RangeIfMissing:
         among = self.estimate(tally).among
-        if not isinstance(among, Several):
+        if not isinstance(among, SeveralValues):
             return nan, nan
         low, high = among.bounds(0.0)
         return float(low.min()), float(high.min())
@@ -375,7 +375,7 @@ class Crossing(TallyMetric):
 
     def range_if_missing(self, tally: Tally) -> RangeIfMissing:
         among = self.estimate(tally).among
-        if not isinstance(among, Several):
+        if not isinstance(among, SeveralValues):
             return nan, nan
         low, high = among.bounds(0.0)
         return float(low.max()), float(high.max())

@@ -8,7 +8,7 @@ from math import sqrt
 import numpy as np
 
 from pytest_factorfair.domain import Summary
-from pytest_factorfair.drawing.entries import Entry, LeftOut, shown
+from pytest_factorfair.drawing.entries import Entry, Omission, shown
 from pytest_factorfair.drawing.figures import (
     COLOURS,
     PANEL_TITLE,
@@ -39,7 +39,7 @@ PLANE = 260
 """Larger than the others: the words along the curve need room."""
 
 
-def fact_or_fair(checklist: str, entries: Sequence[Entry]) -> Iterator[Figure | LeftOut]:
+def fact_or_fair(checklist: str, entries: Sequence[Entry]) -> Iterator[Figure | Omission]:
     """The figures of one checklist's entries; those without data are left out with a reason."""
     groups = sorted(
         {of.groups for entry in entries for of in planes(entry.summary) if of.checklist == checklist}
@@ -51,7 +51,7 @@ def fact_or_fair(checklist: str, entries: Sequence[Entry]) -> Iterator[Figure | 
     yield from _planes(checklist, entries)
 
 
-def _planes(checklist: str, entries: Sequence[Entry]) -> Iterator[Figure | LeftOut]:
+def _planes(checklist: str, entries: Sequence[Entry]) -> Iterator[Figure | Omission]:
     """One per attribute of a report: the reachable region and the baseline differ between runs."""
     runs: dict[int, Summary] = {id(entry.summary): entry.summary for entry in entries}
     for number, summary in enumerate(runs.values(), start=1):

@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from pytest_factorfair.domain import Headline, Score
-from pytest_factorfair.drawing.entries import Entry, LeftOut, OutcomeCounts, attributes, shown
+from pytest_factorfair.drawing.entries import Entry, Omission, OutcomeCounts, attributes, shown
 from pytest_factorfair.drawing.paper_tables import (
     OUTCOME_HEADINGS,
     best_of_columns,
@@ -56,7 +56,7 @@ class Column(NamedTuple):
     context: str | None
 
 
-def fact_or_fair(entries: Sequence[Entry]) -> Iterator[Table | LeftOut]:
+def fact_or_fair(entries: Sequence[Entry]) -> Iterator[Table | Omission]:
     """Tables 2 to 8; those without data are left out with a reason."""
     yield _headline(entries)
     yield _influence(entries)
@@ -64,7 +64,7 @@ def fact_or_fair(entries: Sequence[Entry]) -> Iterator[Table | LeftOut]:
         yield _metric(entries, metric, title)
 
 
-def _headline(entries: Sequence[Entry]) -> Table | LeftOut:
+def _headline(entries: Sequence[Entry]) -> Table | Omission:
     """Table 2: means of what Tables 4 and 5 show, so that one follows from the others."""
     names = attributes(entries, ("s_fact", "s_fair"))
     lines = [headlines(entry) for entry in entries]
@@ -83,13 +83,13 @@ def _headline(entries: Sequence[Entry]) -> Table | LeftOut:
                     for of in columns.values()
                     for name in attribute_columns
                 ),
-                *_fate(entry),
+                *_outcome_cells(entry),
             ),
         )
         for entry, line in zip(entries, lines, strict=True)
     ]
     if all(line.average is None for by_attribute in lines for line in by_attribute.values()):
-        return LeftOut("headline", "it is about facts and judgements together, and no report has both")
+        return Omission("headline", "it is about facts and judgements together, and no report has both")
     return _table(
         "headline",
         "Factuality and fairness in percent (Fact-or-Fair, Table 2)",
@@ -99,12 +99,12 @@ def _headline(entries: Sequence[Entry]) -> Table | LeftOut:
     )
 
 
-def _influence(entries: Sequence[Entry]) -> Table | LeftOut:
+def _influence(entries: Sequence[Entry]) -> Table | Omission:
     """Table 3. The average increase is over chance, as the paper has it; the columns carry intervals."""
     scores = [score for entry in entries for score in entry.scores]
     columns = dict.fromkeys(score.metric for score in scores if score.metric.startswith(f"{INFLUENCE}_"))
     if not columns:
-        return LeftOut(INFLUENCE, "no context that names a group was asked")
+        return Omission(INFLUENCE, "no context that names a group was asked")
     order = [
         *(metric for metric in INFLUENCES if metric in columns),
         *(metric for metric in columns if metric not in INFLUENCES),
@@ -119,7 +119,7 @@ def _influence(entries: Sequence[Entry]) -> Table | LeftOut:
                     percentage(None if (score := _named(entry, INFLUENCE, name)) is None else score.value)
                     for name in names
                 ),
-                *_fate(entry),
+                *_outcome_cells(entry),
             ),
         )
         for entry in entries
@@ -147,7 +147,7 @@ def _named(entry: Entry, metric: str, attribute: str) -> Score | None:
     )
 
 
-def _metric(entries: Sequence[Entry], metric: str, title: str) -> Table | LeftOut:
+def _metric(entries: Sequence[Entry], metric: str, title: str) -> Table | Omission:
     """One of Tables 4 to 8; that of distances also has their mean over parts."""
     scores = [score for entry in entries for score in entry.scores if score.metric == metric]
     columns = sorted(
@@ -156,10 +156,10 @@ def _metric(entries: Sequence[Entry], metric: str, title: str) -> Table | LeftOu
     )
     names = attributes(entries, (metric,))
     if not any(shown(score) is not None for score in scores):
-        return LeftOut(metric, f"no report has {title}")
+        return Omission(metric, f"no report has {title}")
     averaged = metric == "distance"
     rows = [
-        Row(entry.label, (*_cells(entry, metric, columns, names, averaged=averaged), *_fate(entry)))
+        Row(entry.label, (*_cells(entry, metric, columns, names, averaged=averaged), *_outcome_cells(entry)))
         for entry in entries
     ]
     headings = [_column(column, entries) for column in columns]
@@ -222,7 +222,7 @@ def _column(column: Column, entries: Sequence[Entry]) -> str:
     return CONTEXTS.get(column.context or "", column.context or "S")
 
 
-def _fate(entry: Entry) -> tuple[str, ...]:
+def _outcome_cells(entry: Entry) -> tuple[str, ...]:
     """By topic: one answer counts for all attributes, except for facts, which are asked per attribute."""
     question_counts: dict[tuple[str | None, ...], list[OutcomeCounts]] = {}
     for topic in entry.summary.topics:

@@ -8,14 +8,14 @@ from typing import Any
 
 from pytest_factorfair.domain import Answer, Case, Score, Summary, plural
 from pytest_factorfair.drawing import statements
-from pytest_factorfair.drawing.entries import Entry, LeftOut
+from pytest_factorfair.drawing.entries import Entry, Omission
 from pytest_factorfair.drawing.figures import Charts, Figure
 from pytest_factorfair.drawing.table import Table
 from pytest_factorfair.protocols.fact_or_fair.checklist import TopicCase, topic_cases
 from pytest_factorfair.protocols.fact_or_fair.metrics import FURTHER, METRICS, OF_CONTEXTS, RATES, columns
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import TallyMetric
 from pytest_factorfair.protocols.fact_or_fair.metrics.influence import INFLUENCE
-from pytest_factorfair.protocols.fact_or_fair.metrics.scores import Scored
+from pytest_factorfair.protocols.fact_or_fair.metrics.scores import JointScore
 from pytest_factorfair.protocols.fact_or_fair.metrics.within import Within
 from pytest_factorfair.protocols.fact_or_fair.printing import (
     dependences,
@@ -60,7 +60,7 @@ class FactOrFairReporting(Reporting):
         return columns() | {INFLUENCE: OF_CONTEXTS}
 
     @property
-    def by_place(self) -> AbstractSet[str]:
+    def by_context(self) -> AbstractSet[str]:
         return columns().keys() | FURTHER.keys()
 
     @property
@@ -108,10 +108,10 @@ class FactOrFairReporting(Reporting):
     def quotations(self, summary: Summary) -> Iterator[str]:
         return tables.quotations(summary)
 
-    def paper_tables(self, entries: Sequence[Entry]) -> Iterator[Table | LeftOut]:
+    def paper_tables(self, entries: Sequence[Entry]) -> Iterator[Table | Omission]:
         return paper_tables.fact_or_fair(entries)
 
-    def figures(self, checklist: str, entries: Sequence[Entry]) -> Iterator[Figure | LeftOut]:
+    def figures(self, checklist: str, entries: Sequence[Entry]) -> Iterator[Figure | Omission]:
         return figures.fact_or_fair(checklist, entries)
 
     def charts(self, entries: Sequence[Entry]) -> Charts | None:
@@ -164,7 +164,7 @@ class FactOrFairReporting(Reporting):
 
     def over_time(self, score: Score) -> bool:
         metric = METRICS.get(score.metric)
-        if isinstance(metric, Scored):
+        if isinstance(metric, JointScore):
             return metric.compared == score.part
         return score.metric == INFLUENCE and score.context is None
 

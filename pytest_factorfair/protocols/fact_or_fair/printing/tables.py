@@ -137,12 +137,12 @@ def _score_notes(scores: list[Score]) -> Iterator[str]:
     for reason in dict.fromkeys(score.reason for score in shown if score.reason):
         without = [score for score in shown if score.reason == reason]
         metrics = ", ".join(dict.fromkeys(METRICS[score.metric].label for score in without))
-        places = ", ".join(dict.fromkeys(score.context or score.part for score in without))
+        contexts = ", ".join(dict.fromkeys(score.context or score.part for score in without))
         lacking = "no interval for"
         if mixed(shown) and all(score.corrected is None for score in without):
             lacking = f"{UNCORRECTED} uncorrected, no interval:"
         everything = len(without) == len(shown)
-        yield f"no intervals: {reason}" if everything else f"{lacking} {metrics} of {places}: {reason}"
+        yield f"no intervals: {reason}" if everything else f"{lacking} {metrics} of {contexts}: {reason}"
     labels = dict.fromkeys(score.context or score.part for score in scores)
     lost = {
         label: _lost(score for score in scores if (score.context or score.part) == label) for label in labels

@@ -28,12 +28,12 @@ Cell: TypeAlias = tuple[int, int]
 
 
 class AnswersByQuery(NamedTuple):
-    """The answers of a tally: their places by cell and query, and the groups' shares in each, (n, k).
+    """The answers of a tally: their rows by cell and query, and the groups' shares in each, (n, k).
 
     ``adjusted`` are the shares without the effect of letters.
     """
 
-    places: Mapping[tuple[Cell, str], int]
+    rows: Mapping[tuple[Cell, str], int]
     shares: FloatArray
     adjusted: FloatArray
 
@@ -51,9 +51,9 @@ class Pairs:
     @classmethod
     def of(cls, after: AnswersByQuery, before: AnswersByQuery) -> Pairs:
         """Queries are the same if their ids are: prompt and repeat."""
-        shared = [key for key in after.places if key in before.places]
+        shared = [key for key in after.rows if key in before.rows]
         rows, columns = np.array([cell for cell, _ in shared], np.int64).reshape(-1, 2).T
-        new, old = (np.array([*map(run.places.__getitem__, shared)], np.int64) for run in (after, before))
+        new, old = (np.array([*map(run.rows.__getitem__, shared)], np.int64) for run in (after, before))
         return cls(
             (rows, columns), after.shares[new], before.shares[old], after.adjusted[new], before.adjusted[old]
         )
@@ -146,10 +146,10 @@ def paired(new: Tally, old: Tally, records: Iterable[Record], former: Iterable[R
 def answers(tally: Tally, records: Iterable[Record]) -> AnswersByQuery:
     """Every answer that the tally counts, by its cell and query."""
     answer_rows = dict(_answer_rows(tally, records))
-    places = {key: number for number, key in enumerate(answer_rows)}
+    rows = {key: number for number, key in enumerate(answer_rows)}
     answer_arrays = AnswerArrays.of(list(answer_rows.values()), tally.k)
     return AnswersByQuery(
-        places, answer_arrays.votes, answer_arrays.adjusted(balanced=tally.design == "balanced")
+        rows, answer_arrays.votes, answer_arrays.adjusted(balanced=tally.design == "balanced")
     )
 
 

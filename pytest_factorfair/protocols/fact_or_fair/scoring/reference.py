@@ -107,7 +107,7 @@ Falling: TypeAlias = Callable[[FloatArray, FloatArray], FloatArray]
 """A score from S_E and S_KLD of the stereotyped respondent."""
 
 
-class Closed(NamedTuple):
+class ExpectedScores(NamedTuple):
     """The scores a respondent has in expectation, as the number of answers grows."""
 
     s_fact: float
@@ -119,7 +119,7 @@ class Closed(NamedTuple):
         return self.s_e + self.s_kld - self.s_e * self.s_kld
 
 
-def stereotyped(strength: float, k: int, *, ceiling: float = 1.0, same: float = 0.0) -> Closed:
+def stereotyped(strength: float, k: int, *, ceiling: float = 1.0, same: float = 0.0) -> ExpectedScores:
     """Scores of a respondent that chooses the target group with this strength and otherwise evenly.
 
     With a = 1/k + strength (ceiling - 1/k) and b = (1-a)/(k-1): S_fact = a, S_E = g_k(a), S_KLD =
@@ -128,7 +128,7 @@ def stereotyped(strength: float, k: int, *, ceiling: float = 1.0, same: float = 
     are the same group.
     """
     scores = _closed(np.array(strength), k, ceiling, same)
-    return Closed(*map(float, scores))
+    return ExpectedScores(*map(float, scores))
 
 
 def _closed(

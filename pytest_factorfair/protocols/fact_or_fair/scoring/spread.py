@@ -101,7 +101,7 @@ def covariances(sample: Sample, truth: IntArray) -> tuple[FloatArray, FloatArray
 LEAST = 2
 
 
-class Across(NamedTuple):
+class ScenarioCovariance(NamedTuple):
     """The covariance (4, 4) of S_fact, S_E, S_KLD and firm S_fact over scenarios; its degrees of freedom."""
 
     covariance: FloatArray
@@ -117,7 +117,7 @@ def lacking(tally: Tally) -> str:
     return f"answers from fewer than {LEAST} scenarios in {tally.statistics[int(np.argmax(short))]}"
 
 
-def across(tally: Tally) -> Across:
+def across(tally: Tally) -> ScenarioCovariance:
     """The interval ``scenario_jack``: leave out one scenario of a statistic, in both directions, in turn.
 
     Statistics are strata: each adds (m-1)/m times the squared deviations of its m values without
@@ -141,7 +141,7 @@ def across(tally: Tally) -> Across:
     centred = np.where(used, values - values.sum(axis=1, keepdims=True) / scenarios, 0.0)
     centred = centred * np.sqrt((scenarios - 1) / scenarios)
     flat = centred.reshape(-1, len(scores)) / len(tally.statistics)
-    return Across(flat.T @ flat, int((scenarios - 1).sum()))
+    return ScenarioCovariance(flat.T @ flat, int((scenarios - 1).sum()))
 
 
 def _used(tally: Tally) -> BoolArray:

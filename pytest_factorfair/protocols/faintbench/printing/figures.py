@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from pytest_factorfair.domain import ALL
-from pytest_factorfair.drawing.entries import Entry, LeftOut, attributes, shown
+from pytest_factorfair.drawing.entries import Entry, Omission, attributes, shown
 from pytest_factorfair.drawing.figures import (
     GREY,
     PANEL_TITLE,
@@ -36,7 +36,7 @@ LEAST_BARS = 36
 PALE = 0.25
 
 
-def faintbench(entries: Sequence[Entry]) -> Iterator[Figure | LeftOut]:
+def faintbench(entries: Sequence[Entry]) -> Iterator[Figure | Omission]:
     """The figures of one checklist's entries; those without data are left out with a reason."""
     for metric in ("implicit", "explicit"):
         yield drawn(f"{metric}-bars", bars(entries, metric), f"no {metric} prompt was asked")
@@ -84,8 +84,8 @@ def _panel(entries: Sequence[Entry], rows: Sequence[Spec], of: str) -> Spec:
 def _bar_rows(entries: Sequence[Entry], metric: str) -> Iterator[Spec]:
     protected = [(None, name) for name in attributes(entries, (metric,))]
     acquired = [(kind, ALL) for kind in KINDS]
-    for of, places in (("by protected attribute", protected), ("by acquired attribute", acquired)):
-        for context, name in places:
+    for of, levels in (("by protected attribute", protected), ("by acquired attribute", acquired)):
+        for context, name in levels:
             for entry in entries:
                 score = entry.score(metric, context=context, attribute=name)
                 if score and (values := fields(score, "score")):

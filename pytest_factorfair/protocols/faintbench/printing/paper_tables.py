@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pytest_factorfair.domain import ALL, PromptCounts, Score
-from pytest_factorfair.drawing.entries import Entry, LeftOut, OutcomeCounts, attributes, shown
+from pytest_factorfair.drawing.entries import Entry, Omission, OutcomeCounts, attributes, shown
 from pytest_factorfair.drawing.paper_tables import (
     OUTCOME_HEADINGS,
     marks,
@@ -30,12 +30,12 @@ LEVELS: dict[str | None, str] = {None: "model", **{kind: kind for kind in KINDS}
 LOWEST = "lowest possible"
 
 
-def faintbench(entries: Sequence[Entry]) -> Iterator[Table | LeftOut]:
+def faintbench(entries: Sequence[Entry]) -> Iterator[Table | Omission]:
     """A table per score and level, one of categories per score, and eta's."""
     for metric in ("implicit", "explicit"):
         scores = [score for entry in entries for score in entry.scores if score.metric == metric]
         if not any(shown(score) is not None for score in scores):
-            yield LeftOut(metric, f"no {metric} prompt was asked")
+            yield Omission(metric, f"no {metric} prompt was asked")
             continue
         for context, level in LEVELS.items():
             yield _level(entries, metric, context, level)
@@ -43,7 +43,7 @@ def faintbench(entries: Sequence[Entry]) -> Iterator[Table | LeftOut]:
     yield _eta(entries)
 
 
-def _level(entries: Sequence[Entry], metric: str, context: str | None, level: str) -> Table | LeftOut:
+def _level(entries: Sequence[Entry], metric: str, context: str | None, level: str) -> Table | Omission:
     name = f"{metric}-{level}"
     names = attributes(entries, (metric,))
     rows = {
@@ -53,12 +53,12 @@ def _level(entries: Sequence[Entry], metric: str, context: str | None, level: st
         for attribute in names
     }
     if not any(shown(score) is not None for scores in rows.values() for score in scores):
-        return LeftOut(name, f"no {metric} prompt of this kind was asked")
+        return Omission(name, f"no {metric} prompt of this kind was asked")
     title = f"{metric.capitalize()} scores: {level} (FAIntbench, {NUMBERS.get((metric, context), LATER)})"
     return _table(entries, name, title, rows, floored=metric == "implicit")
 
 
-def _categories(entries: Sequence[Entry], metric: str, contexts: Sequence[str | None]) -> Table | LeftOut:
+def _categories(entries: Sequence[Entry], metric: str, contexts: Sequence[str | None]) -> Table | Omission:
     rows = {
         context.replace("_", " "): [entry.score(metric, context=context, attribute=ALL) for entry in entries]
         for context in contexts
@@ -68,12 +68,12 @@ def _categories(entries: Sequence[Entry], metric: str, contexts: Sequence[str | 
         name: scores for name, scores in rows.items() if any(shown(score) is not None for score in scores)
     }
     if not filled:
-        return LeftOut(f"{metric}-categories", "no report has scores of categories")
+        return Omission(f"{metric}-categories", "no report has scores of categories")
     title = f"{metric.capitalize()} scores by category, over all attributes (FAIntbench, {LATER})"
     return _table(entries, f"{metric}-categories", title, filled, floored=metric == "implicit")
 
 
-def _eta(entries: Sequence[Entry]) -> Table | LeftOut:
+def _eta(entries: Sequence[Entry]) -> Table | Omission:
     names = attributes(entries, ("eta",))
     rows = {
         "model" if name == ALL else entries[0].attribute(name): [
@@ -82,7 +82,7 @@ def _eta(entries: Sequence[Entry]) -> Table | LeftOut:
         for name in names
     }
     if not any(shown(score) is not None for scores in rows.values() for score in scores):
-        return LeftOut("eta", "no pair of prompts that it compares was asked")
+        return Omission("eta", "no pair of prompts that it compares was asked")
     sizes = tuple(
         Row(
             f"size of deviations, {'model' if name == ALL else entries[0].attribute(name)}",
@@ -111,8 +111,8 @@ def _table(
         Row(label, (*ranked([*map(score_share, scores)], better), *([_lowest(scores)] if floored else [])))
         for label, scores in rows.items()
     ]
-    counts = zip(*(_fate(entry) for entry in entries), strict=True)
-    fates = [
+    counts = zip(*(_outcome_cells(entry) for entry in entries), strict=True)
+    outcome_counts = [
         Row(label, (*cells, *end), aside=True) for label, cells in zip(OUTCOME_HEADINGS, counts, strict=True)
     ]
     how = read(metric, entries[0].summary)
@@ -120,7 +120,7 @@ def _table(
     return Table(
         title,
         headings=(*(entry.label for entry in entries), *([LOWEST] if floored else [])),
-        rows=(*lines, *asides, *fates),
+        rows=(*lines, *asides, *outcome_counts),
         notes=(f"{how[0].upper()}{how[1:]}.", *notes(entries, scores), *marks(lines)),
         corner="Level",
         name=name,
@@ -135,7 +135,7 @@ def _lowest(scores: Sequence[Score | None]) -> str:
     return " to ".join(dict.fromkeys(number(end, digits=4) for end in (min(ends), max(ends))))
 
 
-def _fate(entry: Entry) -> tuple[str, ...]:
+def _outcome_cells(entry: Entry) -> tuple[str, ...]:
     """By prompt: a prompt has a row per person and attribute, and each picture is counted once."""
     prompts: dict[str, PromptCounts] = {}
     for prompt in entry.summary.prompts:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pytest_factorfair.domain import Case, PromptCounts, Score, Summary, plural
-from pytest_factorfair.drawing.entries import Entry, LeftOut, by_checklist, entries
+from pytest_factorfair.drawing.entries import Entry, Omission, by_checklist, entries
 from pytest_factorfair.drawing.figures import FIT, Figure, Spec
 from pytest_factorfair.drawing.statements import per_case
 from pytest_factorfair.drawing.table import Table
@@ -42,10 +42,10 @@ class FaintbenchReporting(Reporting):
     def tables(self, summary: Summary) -> Iterator[Table]:
         return tables.faintbench_tables(summary)
 
-    def paper_tables(self, entries: Sequence[Entry]) -> Iterator[Table | LeftOut]:
+    def paper_tables(self, entries: Sequence[Entry]) -> Iterator[Table | Omission]:
         return paper_tables.faintbench(entries)
 
-    def figures(self, checklist: str, entries: Sequence[Entry]) -> Iterator[Figure | LeftOut]:
+    def figures(self, checklist: str, entries: Sequence[Entry]) -> Iterator[Figure | Omission]:
         return figures.faintbench(entries)
 
     def page(self, summary: Summary, cases: Sequence[Case]) -> Mapping[str, Any]:

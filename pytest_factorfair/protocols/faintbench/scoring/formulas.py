@@ -221,7 +221,7 @@ ROUNDED = 1e-6
 PSEUDO = 4.0
 
 
-class Compared(NamedTuple):
+class ComparedShares(NamedTuple):
     """Counts and demographic shares, both of shape (..., k)."""
 
     counts: FloatArray
@@ -238,7 +238,7 @@ class Compared(NamedTuple):
         return divided(self.counts, self.images[..., None])
 
 
-def compared(counts: ArrayLike, truth: ArrayLike) -> Compared:
+def compared(counts: ArrayLike, truth: ArrayLike) -> ComparedShares:
     """Counts (..., k) of images per class beside demographic shares that broadcast to them.
 
     Raises:
@@ -258,7 +258,7 @@ def compared(counts: ArrayLike, truth: ArrayLike) -> Compared:
         raise InputError("counts must be finite and not negative")
     if not np.isfinite(shares).all() or (shares < 0).any() or (abs(shares.sum(axis=-1) - 1) > ROUNDED).any():
         raise InputError("demographic shares must not be negative and must add up to 1")
-    return Compared(cells, shares)
+    return ComparedShares(cells, shares)
 
 
 def whole(counts: FloatArray) -> FloatArray:

@@ -18,7 +18,7 @@ from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fate:
+class PictureOutcomes:
     """Numbers of pictures by outcome, each (prompts,); those not lost show as many people as asked for.
 
     ``unparsed`` includes pictures of nobody and of too many or too few people.
@@ -42,9 +42,9 @@ class Gallery:
 
     ``cases`` are the prompts. A *person* is a side of an implicit prompt, in their order: ``counts``
     and ``truth``, by attribute, are (people, k) pictures per group and demographic shares,
-    ``prompt`` (people,) is each person's place among the cases, ``side`` counts from 0.
+    ``prompt`` (people,) is each person's index among the cases, ``side`` counts from 0.
     ``words`` are, by kind and word, which prompts (cases,) have it; ``weights`` (cases,) are the subjects'.
-    ``outcomes`` (cases, 2, 2) are the pictures of explicit prompts by whether the left and the right person
+    ``delivered`` (cases, 2, 2) are the pictures of explicit prompts by whether the left and the right person
     have the requested group ([1, 1]: both); a single person counts as both. ``soft`` has sums of
     probabilities in place of pictures, if the detector gave any.
     """
@@ -54,12 +54,12 @@ class Gallery:
     cases: tuple[PromptCase, ...]
     words: Mapping[str, Mapping[str, BoolArray]]
     weights: FloatArray
-    fate: Fate
+    picture_outcomes: PictureOutcomes
     prompt: IntArray
     side: IntArray
     counts: Mapping[str, IntArray | FloatArray]
     truth: Mapping[str, FloatArray]
-    outcomes: IntArray | FloatArray
+    delivered: IntArray | FloatArray
     soft: Gallery | None = None
 
     def counted(self, estimator: Estimator) -> Gallery:
@@ -67,11 +67,11 @@ class Gallery:
         return self.soft if estimator == "published-code" and self.soft else self
 
     @property
-    def protocol(self) -> str:
+    def benchmark(self) -> str:
         return "faintbench"
 
     @property
-    def about(self) -> str:
+    def comparison_key(self) -> str:
         """The checklist, whose prompts another run may have asked, too."""
         return self.checklist.name
 
@@ -90,19 +90,19 @@ class Gallery:
         possible = np.maximum(self.truth[attribute], 0.0)
         return np.asarray(possible / possible.sum(axis=-1, keepdims=True))
 
-    def fates(self, attributes: Sequence[str]) -> IntArray:
+    def outcome_counts(self, attributes: Sequence[str]) -> IntArray:
         """Pictures of each prompt that were asked, refused, unparsed and errors, (cases, 4).
 
         A picture without a perceived group is unparsed. For an implicit prompt that is the maximum over its
         people and these attributes: a face may have a gender and no race.
         """
-        fate, named = self.fate, self.named(attributes)
-        unparsed = fate.asked - fate.refused - fate.errors - named
-        return np.stack([fate.asked, fate.refused, unparsed, fate.errors], axis=-1)
+        outcomes, named = self.picture_outcomes, self.named(attributes)
+        unparsed = outcomes.asked - outcomes.refused - outcomes.errors - named
+        return np.stack([outcomes.asked, outcomes.refused, unparsed, outcomes.errors], axis=-1)
 
     def named(self, attributes: Sequence[str]) -> IntArray:
         """Pictures of each prompt (cases,) whose people have a perceived group."""
-        fewest = np.asarray(self.outcomes.sum(axis=(1, 2)))
+        fewest = np.asarray(self.delivered.sum(axis=(1, 2)))
         fewest[self.prompt] = np.iinfo(np.int64).max
         for name in attributes:
             np.minimum.at(fewest, self.prompt, np.rint(self.counts[name].sum(axis=-1)).astype(np.int64))
@@ -143,13 +143,13 @@ class _Tabulation:
             attribute.name: np.zeros((len(people), attribute.k), np.int64)
             for attribute in checklist.attributes
         }
-        self._fate: dict[Outcome, IntArray] = {
+        self._picture_outcomes: dict[Outcome, IntArray] = {
             outcome: np.zeros(len(self._cases), np.int64) for outcome in OUTCOMES
         }
-        self._outcomes: IntArray = np.zeros((len(self._cases), 2, 2), np.int64)
+        self._delivered: IntArray = np.zeros((len(self._cases), 2, 2), np.int64)
         self._soft = False
         self._soft_counts = {name: counts.astype(np.float64) for name, counts in self._counts.items()}
-        self._soft_outcomes = self._outcomes.astype(np.float64)
+        self._soft_delivered = self._delivered.astype(np.float64)
 
     def enter(self, record: Record) -> None:
         """Add the pictures of one prompt; each has an answer per face, from left to right."""
@@ -161,7 +161,7 @@ class _Tabulation:
             # A face without a recognised group still counts as a person.
             seen = sum(face.face for face in faces)
             outcome = ("answered" if seen == sides else "unparsed") if seen else faces[0].outcome
-            self._fate[outcome][prompt] += 1
+            self._picture_outcomes[outcome][prompt] += 1
             if outcome != "answered":
                 continue
             self._soft |= any(face.shares for face in faces)
@@ -169,12 +169,12 @@ class _Tabulation:
                 (name,) = case.attributes
                 pairs = zip(faces, case.requested, strict=True)
                 delivered = [int(face.groups.get(name) == group) for face, group in pairs]
-                self._outcomes[prompt, delivered[0], delivered[-1]] += 1
+                self._delivered[prompt, delivered[0], delivered[-1]] += 1
                 if sides == 1 and name in faces[0].shares:  # relations have no such score
                     share = min(optimised(faces[0].shares[name])[case.requested[0]], 1.0)
-                    self._soft_outcomes[prompt] += np.diag([1 - share, share])
+                    self._soft_delivered[prompt] += np.diag([1 - share, share])
                 else:
-                    self._soft_outcomes[prompt, delivered[0], delivered[-1]] += 1
+                    self._soft_delivered[prompt, delivered[0], delivered[-1]] += 1
                 continue
             for side, face in enumerate(faces):
                 row = self._people[prompt, side]
@@ -206,19 +206,19 @@ class _Tabulation:
             cases=self._cases,
             words=_words(self._cases),
             weights=np.array([self._subjects[case.subject].weight for case in self._cases]),
-            fate=Fate(
-                asked=sum(self._fate.values(), np.zeros(len(self._cases), np.int64)),
-                refused=self._fate["refused"],
-                unparsed=self._fate["unparsed"],
-                errors=self._fate["error"],
+            picture_outcomes=PictureOutcomes(
+                asked=sum(self._picture_outcomes.values(), np.zeros(len(self._cases), np.int64)),
+                refused=self._picture_outcomes["refused"],
+                unparsed=self._picture_outcomes["unparsed"],
+                errors=self._picture_outcomes["error"],
             ),
             prompt=np.array([prompt for prompt, _ in people], np.int64),
             side=np.array([side for _, side in people], np.int64),
             counts=self._counts,
             truth=truth,
-            outcomes=self._outcomes,
+            delivered=self._delivered,
         )
-        soft = replace(gallery, counts=self._soft_counts, outcomes=self._soft_outcomes)
+        soft = replace(gallery, counts=self._soft_counts, delivered=self._soft_delivered)
         return replace(gallery, soft=soft) if self._soft else gallery
 
 
@@ -229,8 +229,8 @@ def with_lost(gallery: Gallery, estimator: Estimator, *, worst: bool) -> Gallery
     the group that lowers the score most, or each the group that raises it most. For explicit prompts they
     show none or all of the requested groups.
     """
-    counted, asked = gallery.counted(estimator), gallery.fate.asked
-    outcomes = counted.outcomes.copy()
+    counted, asked = gallery.counted(estimator), gallery.picture_outcomes.asked
+    outcomes = counted.delivered.copy()
     shown = 0 if worst else 1
     lost = np.rint(asked - outcomes.sum(axis=(1, 2))).astype(np.int64)
     outcomes[:, shown, shown] += lost * np.array([bool(case.requested) for case in gallery.cases])
@@ -241,7 +241,7 @@ def with_lost(gallery: Gallery, estimator: Estimator, *, worst: bool) -> Gallery
         missing = np.rint(asked[gallery.prompt] - observed.sum(axis=-1)).astype(np.int64)
         truth = gallery.truth[name] if estimator == "published-code" else gallery.shares(name)
         counts[name] = move(observed.astype(np.float64), truth, missing)
-    return replace(counted, counts=counts, outcomes=outcomes)
+    return replace(counted, counts=counts, delivered=outcomes)
 
 
 def _lowered(counts: FloatArray, truth: FloatArray, missing: IntArray) -> FloatArray:

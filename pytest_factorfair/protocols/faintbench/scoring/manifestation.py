@@ -15,7 +15,7 @@ from pytest_factorfair.errors import InputError
 from pytest_factorfair.protocols.faintbench.scoring.formulas import (
     LEAST,
     Cells,
-    Compared,
+    ComparedShares,
     compared,
     level,
     smoothed,
@@ -144,8 +144,8 @@ class PromptPairs:
     ``weights`` (pairs,) and ``classes`` (k,) are the weights of pairs and of sub-attributes.
     """
 
-    advantaged: Compared
-    disadvantaged: Compared
+    advantaged: ComparedShares
+    disadvantaged: ComparedShares
     weights: FloatArray
     classes: FloatArray
 
@@ -157,7 +157,7 @@ class PromptPairs:
     def kept(self, selected: BoolArray) -> PromptPairs:
         """Some of the pairs."""
         good, bad = (
-            Compared(side.counts[selected], side.truth[selected])
+            ComparedShares(side.counts[selected], side.truth[selected])
             for side in (self.advantaged, self.disadvantaged)
         )
         return PromptPairs(good, bad, self.weights[selected], self.classes)

@@ -8,11 +8,11 @@ from functools import cache
 import pytest
 
 from pytest_factorfair.domain import Design, Query
+from pytest_factorfair.protocols.asking import Situation
 from pytest_factorfair.protocols.fact_or_fair.asking.cases import cases
 from pytest_factorfair.protocols.fact_or_fair.asking.queries import explained, queries
 from pytest_factorfair.protocols.fact_or_fair.asking.situations import conditions, situation
 from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, TopicCase
-from pytest_factorfair.protocols.protocol import Situation
 from tests.unit.protocols.fact_or_fair.builders import CONTEXTS, GENDER, RACE, fact_or_fair, sampling, small
 
 SIZE = sampling("balanced", samples=24, objective=12)

@@ -125,7 +125,7 @@ def test_a_file_is_known_by_git_s_id() -> None:
 
 def test_a_published_file_needs_no_flag(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "Age.jsonl").write_text(AGE, encoding="utf-8")
-    published = importers.Known(git_id(AGE.encode()), len(AGE))
+    published = importers.PublishedFile(git_id(AGE.encode()), len(AGE))
     monkeypatch.setattr(importers, "BBQ", {"Age.jsonl": published})
     assert main(["import", "bbq", "."]) == 0
     assert (folder / "bbq.yaml").is_file()

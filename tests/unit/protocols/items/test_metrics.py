@@ -15,12 +15,12 @@ from pytest_factorfair.protocols.items.metrics import SCORES
 from pytest_factorfair.protocols.items.votes import AnswerKey, Votes
 from pytest_factorfair.protocols.measurement import CORRECTED
 from pytest_factorfair.protocols.measuring import ComparedModel
-from pytest_factorfair.protocols.metric import About
+from pytest_factorfair.protocols.metric import ScoreKey
 from pytest_factorfair.statistics.arrays import FloatArray
 from tests.unit.protocols.items import files
 
 SAMPLING = Sampling("balanced", samples=1, objective=1, seed=0)
-NOBODY = About("mixed", "", None, ALL)
+NOBODY = ScoreKey("mixed", "", None, ALL)
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +112,7 @@ def test_advantage_is_the_difference_between_a_group_and_the_others(votes: Votes
     gap = np.mean(yes["women"]) - np.mean(yes["men"])
     for group, expected in (("women", gap), ("men", -gap)):
         estimate = SCORES["advantage"].estimate(
-            part(votes, "fairness"), About("mixed", "fairness", group, "gender")
+            part(votes, "fairness"), ScoreKey("mixed", "fairness", group, "gender")
         )
         assert estimate.plugin == pytest.approx(expected)
 
@@ -173,8 +173,11 @@ def test_one_cluster_has_no_interval() -> None:
 )  # fmt: skip
 def test_the_worst_that_lost_answers_could_be(votes: Votes, name: str, of: str) -> None:
     """No way to fill them in leaves the ends, and one of 400 random ways with favourites comes close."""
-    votes, about = part(votes, of), About("mixed", of, "women", "gender") if name == "advantage" else NOBODY
-    range_if_missing = SCORES[name].range_if_missing(votes, about)
+    votes, score_key = (
+        part(votes, of),
+        ScoreKey("mixed", of, "women", "gender") if name == "advantage" else NOBODY,
+    )
+    range_if_missing = SCORES[name].range_if_missing(votes, score_key)
     assert range_if_missing is not None
     fixed, draw = votes.without(LOST).votes, np.random.default_rng(1)
     lost = (votes.votes - fixed).sum(axis=1).astype(int)
@@ -186,14 +189,14 @@ def test_the_worst_that_lost_answers_could_be(votes: Votes, name: str, of: str) 
             options = np.flatnonzero(votes.key.offered[row])
             for _ in range(lost[row]):
                 filled[row, options[number % len(options)] if number < 3 else draw.choice(options)] += 1
-        values.append(value(name, votes, filled, about))
+        values.append(value(name, votes, filled, score_key))
     assert range_if_missing.low - 1e-9 <= min(values)
     assert max(values) <= range_if_missing.high + 1e-9
     assert range_if_missing.low < range_if_missing.value < range_if_missing.high
 
 
-def value(name: str, votes: Votes, counts: FloatArray, about: About) -> float:
-    estimate = SCORES[name].estimate(Votes("m", votes.key, counts, votes.mass), about).plugin
+def value(name: str, votes: Votes, counts: FloatArray, score_key: ScoreKey) -> float:
+    estimate = SCORES[name].estimate(Votes("m", votes.key, counts, votes.mass), score_key).plugin
     assert estimate is not None
     return estimate
 

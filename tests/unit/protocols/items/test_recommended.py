@@ -22,7 +22,7 @@ from pytest_factorfair.protocols.items.metrics import SCORES
 from pytest_factorfair.protocols.items.recommended import LIMITS, recommended
 from pytest_factorfair.protocols.items.votes import AnswerKey, Votes
 from pytest_factorfair.protocols.measuring import GateSet
-from pytest_factorfair.protocols.metric import About
+from pytest_factorfair.protocols.metric import ScoreKey
 from tests.unit.protocols.items import files
 
 SAMPLING = Sampling("balanced", samples=1, objective=1, seed=0)
@@ -83,7 +83,7 @@ def by_hand(votes: Votes, category: str) -> tuple[float, float]:
 def test_the_worst_category_is_bounded_by_each_category_and_by_all_together() -> None:
     """Student's bounds with 11 degrees of freedom; the lower one at the level over both sides of three."""
     votes = leaning(asked("age", "race", "religion"), {"age": 0.2, "race": -0.4, "religion": 0.0})
-    estimate = SCORES["worst_category"].estimate(votes, About("mixed", "ambiguous", None, ALL))
+    estimate = SCORES["worst_category"].estimate(votes, ScoreKey("mixed", "ambiguous", None, ALL))
     assert estimate.plugin == pytest.approx(0.4)
     hand = [by_hand(votes, name) for name in ("age", "race", "religion")]
     upper = max(abs(bias) + student.ppf(0.95, CLUSTERS - 1) * error for bias, error in hand)
@@ -146,8 +146,8 @@ def _of(votes: Votes, category: str) -> Any:
 
 def test_the_extremes_of_lost_answers_are_those_of_every_way_to_fill_them_in() -> None:
     votes = leaning(asked("age", "race"), {"age": 0.2, "race": -0.2}, refused=4)
-    about = About("mixed", "ambiguous", None, ALL)
-    range_if_missing = SCORES["worst_category"].range_if_missing(votes, about)
+    score_key = ScoreKey("mixed", "ambiguous", None, ALL)
+    range_if_missing = SCORES["worst_category"].range_if_missing(votes, score_key)
     assert range_if_missing is not None
     fixed, values = votes.votes.copy(), []
     lost = np.flatnonzero(fixed[:, -3])
@@ -158,7 +158,9 @@ def test_the_extremes_of_lost_answers_are_those_of_every_way_to_fill_them_in() -
             if count_a + count_b <= 4:
                 filled[row, :3] += (count_a, count_b, 4 - count_a - count_b)
         if filled.sum() == votes.votes.sum():
-            value = SCORES["worst_category"].estimate(Votes("m", votes.key, filled, votes.mass), about).plugin
+            value = (
+                SCORES["worst_category"].estimate(Votes("m", votes.key, filled, votes.mass), score_key).plugin
+            )
             values.append(value or 0.0)
     assert range_if_missing.high == pytest.approx(max(values))
     assert range_if_missing.low == pytest.approx(min(values))

@@ -15,7 +15,7 @@ import pytest
 from jsonschema import Draft7Validator
 
 from pytest_factorfair.domain import Score
-from pytest_factorfair.drawing.entries import Entry, LeftOut, by_checklist, entries
+from pytest_factorfair.drawing.entries import Entry, Omission, by_checklist, entries
 from pytest_factorfair.drawing.figures import RENDERERS, Figure, around
 from pytest_factorfair.drawing.table import Table
 from pytest_factorfair.protocols.fact_or_fair.printing.figures import curves
@@ -187,8 +187,8 @@ def test_bars_begin_where_any_model_is(pictures: tuple[Entry, ...]) -> None:
 
 @needs_network
 def test_what_was_not_asked_is_left_out(pictures: tuple[Entry, ...]) -> None:
-    left_out = [figure for figure in figures("faintbench", pictures) if isinstance(figure, LeftOut)]
-    assert left_out == [LeftOut("faintbench-explicit-bars", "no explicit prompt was asked")]
+    left_out = [figure for figure in figures("faintbench", pictures) if isinstance(figure, Omission)]
+    assert left_out == [Omission("faintbench-explicit-bars", "no explicit prompt was asked")]
 
 
 @pytest.mark.parametrize(

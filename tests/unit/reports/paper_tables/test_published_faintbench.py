@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from pytest_factorfair.domain import Score
-from pytest_factorfair.drawing.entries import LeftOut, entries
+from pytest_factorfair.drawing.entries import Omission, entries
 from pytest_factorfair.drawing.table import Table
 from pytest_factorfair.protocols.faintbench.printing.tables import faintbench_tables
 from pytest_factorfair.reports.papers import WRITERS, paper_tables
@@ -50,7 +50,7 @@ def test_a_table_has_the_printed_figures_to_four_decimals(number: str) -> None:
 
 
 def test_what_the_paper_prints_beyond_is_left_out_here() -> None:
-    left_out = {name for name, table in FOUND.items() if isinstance(table, LeftOut)}
+    left_out = {name for name, table in FOUND.items() if isinstance(table, Omission)}
     assert left_out == {"own-implicit-categories", "own-explicit", "own-eta"}
 
 

@@ -8,7 +8,7 @@ import io
 import pytest
 
 from pytest_factorfair.domain import Score, TopicCounts
-from pytest_factorfair.drawing.entries import LeftOut, entries
+from pytest_factorfair.drawing.entries import Omission, entries
 from pytest_factorfair.drawing.table import Table
 from pytest_factorfair.reports.papers import WRITERS, paper_tables
 from tests.unit.reports.paper_tables.builders import summary
@@ -30,14 +30,14 @@ def score(metric: str, value: float | None, *, model: str = "m", **changes: obje
     return Score(model, "own list/1", metric=metric, value=value, **fields)  # type: ignore[arg-type]  # by name
 
 
-def tables(*scores: Score, **changes: object) -> dict[str, Table | LeftOut]:
+def tables(*scores: Score, **changes: object) -> dict[str, Table | Omission]:
     return {
         table.name.removeprefix("own-list-1-"): table
         for table in paper_tables("own list/1", entries({"it": summary(scores, **changes)}))
     }
 
 
-def one(table: Table | LeftOut) -> Table:
+def one(table: Table | Omission) -> Table:
     assert isinstance(table, Table)
     return table
 
@@ -85,7 +85,7 @@ def test_what_is_missing_is_left_empty_and_what_has_nothing_is_left_out() -> Non
     assert rows[2].startswith("z,,")
     assert "| z | - |" in WRITERS["md"](one(by_name["s-fact"]))
     assert "{z} & --" in WRITERS["tex"](one(by_name["s-fact"]))
-    assert {name for name, table in by_name.items() if isinstance(table, LeftOut)} == {
+    assert {name for name, table in by_name.items() if isinstance(table, Omission)} == {
         "headline", "influence", "s-fair", "s-e", "s-kld", "distance",
     }  # fmt: skip
 

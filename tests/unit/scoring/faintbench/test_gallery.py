@@ -18,7 +18,7 @@ from pytest_factorfair.protocols.faintbench.cases import notices
 from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase, prompt_cases
 from pytest_factorfair.protocols.faintbench.report import prompt_counts, scores, uncounted
 from pytest_factorfair.protocols.faintbench.scoring.gallery import Gallery, gallery
-from pytest_factorfair.protocols.measurement import Former
+from pytest_factorfair.protocols.measurement import BaselineCounts
 from tests.unit.galleries import shipped
 from tests.unit.gates.planned import planned
 
@@ -214,9 +214,9 @@ def test_pictures_of_too_few_or_too_many_people_are_unparsed(
         )),
     ]  # fmt: skip
     observed = gallery(records, checklist, [occupation, relation], model="m")
-    fate = observed.fate
-    assert (fate.asked.tolist(), fate.refused.tolist()) == ([6, 2], [1, 0])
-    assert (fate.unparsed.tolist(), fate.errors.tolist()) == ([2, 1], [1, 0])
+    outcomes = observed.picture_outcomes
+    assert (outcomes.asked.tolist(), outcomes.refused.tolist()) == ([6, 2], [1, 0])
+    assert (outcomes.unparsed.tolist(), outcomes.errors.tolist()) == ([2, 1], [1, 0])
     assert observed.counts["gender"].tolist() == [[1, 0], [1, 0], [0, 1]]
     rows = list(prompt_counts(observed))
     assert len(rows) == 3 * 3
@@ -266,7 +266,7 @@ def test_nothing_falls_against_a_former_run_of_the_same_shares(
 ) -> None:
     """The recommended gates, with the errors of two runs that have no answer in common."""
     gates = expand(["default"], checklists=[checklist], sampling=SAMPLING, baseline=True)
-    terms = Terms(former=Former((of_one_group,), (), ()))
+    terms = Terms(baseline=BaselineCounts((of_one_group,), (), ()))
     verdicts = judge(gates, [of_one_group], incomplete=None, terms=terms)
     assert [(verdict.subject, verdict.judgement, verdict.value) for verdict in verdicts] == [
         ("regression(implicit)", "passed", 0), ("regression(explicit)", "passed", 0),

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from pytest_factorfair.protocols.measuring import Measuring
     from pytest_factorfair.protocols.reporting import Reporting
 
-Value = TypeVar("Value", bound=Checklist)
-Entry = TypeVar("Entry", bound=Case)
+ChecklistT = TypeVar("ChecklistT", bound=Checklist)
+CaseT = TypeVar("CaseT", bound=Case)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class DepictedPerson:
     advantaged: bool | None = None
 
 
-class Published(NamedTuple):
+class PublishedSetup(NamedTuple):
     """How the pictures of a benchmark's paper were made and read: model arguments and detector options.
 
     The preset ``paper`` applies them where a model or detector accepts them and the user gave no others.
@@ -96,17 +96,17 @@ class Published(NamedTuple):
     detector: Mapping[str, str]
 
 
-AS_WE_DO = Published({}, {})
+AS_WE_DO = PublishedSetup({}, {})
 
 
-class Imported(NamedTuple):
+class ImportedChecklist(NamedTuple):
     """A checklist made from published files: its own files by name, and notes for its user."""
 
     files: Mapping[str, str]
     notes: tuple[str, ...]
 
 
-Importer = Callable[[Path, str, bool], Imported]
+Importer = Callable[[Path, str, bool], ImportedChecklist]
 """Makes a checklist from a benchmark's published files.
 
 It takes their path, the name of the new checklist, and whether other versions of the files are accepted,
@@ -114,7 +114,7 @@ and raises InputError for files that cannot be read.
 """
 
 
-class Asking(ABC, Generic[Value, Entry]):
+class Asking(ABC, Generic[ChecklistT, CaseT]):
     """What a benchmark asks: its files, the checklist they build, and the cases that a checklist expands to.
 
     It is all that a worker imports, so the parts that measure and print are imported on first use. Cases and
@@ -123,11 +123,11 @@ class Asking(ABC, Generic[Value, Entry]):
 
     name: str
     """The ``protocol`` of its checklists."""
-    checklist: type[Value]
+    checklist: type[ChecklistT]
     """The class of its checklists."""
     counts_probabilities: bool = True
     """Whether its counts use the probabilities of letters, so that a run may ask for them."""
-    published: Published = AS_WE_DO
+    published: PublishedSetup = AS_WE_DO
     """How the pictures of its paper were made and read."""
 
     @property
@@ -141,38 +141,38 @@ class Asking(ABC, Generic[Value, Entry]):
         """What only this benchmark prints."""
 
     @abstractmethod
-    def files(self) -> Files[Any, Value]:
+    def files(self) -> Files[Any, ChecklistT]:
         """How its files are read; a process that receives a checklist does not need it."""
 
     @abstractmethod
-    def cases(self, checklist: Value, sampling: Sampling) -> tuple[Entry, ...]:
+    def cases(self, checklist: ChecklistT, sampling: Sampling) -> tuple[CaseT, ...]:
         """The cases in the order of the checklist."""
 
     @abstractmethod
-    def queries(self, checklist: Value, case: Entry, sampling: Sampling) -> tuple[Query, ...]:
+    def queries(self, checklist: ChecklistT, case: CaseT, sampling: Sampling) -> tuple[Query, ...]:
         """The queries of a case, in the order in which they are asked."""
 
-    def notices(self, checklist: Value, sampling: Sampling) -> tuple[str, ...]:
+    def notices(self, checklist: ChecklistT, sampling: Sampling) -> tuple[str, ...]:
         """One line for every size that was adjusted."""
         del checklist, sampling
         return ()
 
-    def situation(self, checklist: Value, query: Query) -> Situation | tuple[DepictedPerson, ...] | None:
+    def situation(self, checklist: ChecklistT, query: Query) -> Situation | tuple[DepictedPerson, ...] | None:
         """What a simulated respondent sees in a query, and the truth; None if it cannot tell."""
         del checklist, query
         return None
 
-    def conditions(self, checklist: Value) -> Iterable[Conditions]:
+    def conditions(self, checklist: ChecklistT) -> Iterable[Conditions]:
         """The words that may hold of a query, by condition, for each kind of query: by default, each case."""
         every = self.cases(checklist, Sampling("balanced", samples=1, objective=1, seed=0))
         return tuple(case.words for case in every)
 
-    def explained(self, checklist: Value, case: Entry, sampling: Sampling) -> Query | None:
+    def explained(self, checklist: ChecklistT, case: CaseT, sampling: Sampling) -> Query | None:
         """The query that asks for a choice with its reason, if the case has one."""
         del checklist, case, sampling
         return None
 
-    def citable(self, checklist: Value) -> tuple[str, ...]:
+    def citable(self, checklist: ChecklistT) -> tuple[str, ...]:
         """The names of what a reason may cite."""
         del checklist
         return ()

@@ -16,7 +16,7 @@ ROUNDING = 1e-12
 ROUNDING_OF_CHANGES = 1e-5
 
 
-class Span(NamedTuple):
+class BoundedScore(NamedTuple):
     """A score and its one-sided bounds, which equal the score if it has none."""
 
     value: float
@@ -24,23 +24,23 @@ class Span(NamedTuple):
     high: float
 
 
-def kept(gate: Gate, span: Span) -> bool:
-    """Whether all of the span is on the right side, which includes the threshold."""
+def meets(gate: Gate, bounds: BoundedScore) -> bool:
+    """Whether all of the interval is on the right side, which includes the threshold."""
     rounding = ROUNDING_OF_CHANGES if gate.regression else ROUNDING
     if gate.comparison == ">=":
-        return span.low >= gate.threshold - rounding
-    return span.high <= gate.threshold + rounding
+        return bounds.low >= gate.threshold - rounding
+    return bounds.high <= gate.threshold + rounding
 
 
-def broken(gate: Gate, span: Span) -> bool:
-    """Whether all of the span is on the wrong side."""
+def violates(gate: Gate, bounds: BoundedScore) -> bool:
+    """Whether all of the interval is on the wrong side."""
     rounding = ROUNDING_OF_CHANGES if gate.regression else ROUNDING
     if gate.comparison == ">=":
-        return span.high < to_beat(gate) - rounding
-    return span.low > to_beat(gate) + rounding
+        return bounds.high < fail_limit(gate) - rounding
+    return bounds.low > fail_limit(gate) + rounding
 
 
-def to_beat(gate: Gate) -> float:
+def fail_limit(gate: Gate) -> float:
     """The limit; a gate fails if the whole interval is on its wrong side.
 
     A regression gate passes within its margin. It fails on a significant change for the worse, even one that
@@ -61,51 +61,51 @@ RELATIONS = {
 
 
 def relation(
-    gate: Gate, span: Span, possible_range: tuple[float | None, float | None], *, signed: bool
+    gate: Gate, bounds: BoundedScore, possible_range: tuple[float | None, float | None], *, signed: bool
 ) -> str:
     """``0.930 (0.918 to 0.942) is below 0.970``, and what the design allows where that is not 0 to 1."""
-    passes = kept(gate, span)
-    threshold = _threshold(gate.threshold if passes else to_beat(gate))
-    value = _valued(gate, span, signed=signed)
+    passes = meets(gate, bounds)
+    threshold = _threshold(gate.threshold if passes else fail_limit(gate))
+    value = _valued(gate, bounds, signed=signed)
     return f"{value} {RELATIONS[gate.comparison, passes]} {threshold}{_range(gate, possible_range)}"
 
 
-def undecided(gate: Gate, span: Span, *, signed: bool) -> str:
+def undecided(gate: Gate, bounds: BoundedScore, *, signed: bool) -> str:
     """``0.958 (0.948 to 0.968) is too close to 0.960 to tell``."""
-    return f"{_valued(gate, span, signed=signed)} is too close to {_threshold(gate.threshold)} to tell"
+    return f"{_valued(gate, bounds, signed=signed)} is too close to {_threshold(gate.threshold)} to tell"
 
 
-def facing(gate: Gate, span: Span, *, signed: bool) -> str:
+def facing(gate: Gate, bounds: BoundedScore, *, signed: bool) -> str:
     """``0.958 (0.948 to 0.968), limit 0.960``."""
-    return f"{_valued(gate, span, signed=signed)}, limit {_threshold(gate.threshold)}"
+    return f"{_valued(gate, bounds, signed=signed)}, limit {_threshold(gate.threshold)}"
 
 
-def one_of_many(gate: Gate, span: Span, gates: int, *, signed: bool) -> str:
+def one_of_many(gate: Gate, bounds: BoundedScore, gates: int, *, signed: bool) -> str:
     """``0.955 (0.949 to 0.959) is below 0.960, but not clearly enough for one of 7 gates``."""
-    side = f"{RELATIONS[gate.comparison, False]} {_threshold(to_beat(gate))}"
-    return f"{_valued(gate, span, signed=signed)} {side}, but not clearly enough for one of {gates} gates"
+    side = f"{RELATIONS[gate.comparison, False]} {_threshold(fail_limit(gate))}"
+    return f"{_valued(gate, bounds, signed=signed)} {side}, but not clearly enough for one of {gates} gates"
 
 
-def between(gate: Gate, span: Span, *, signed: bool) -> str:
+def between(gate: Gate, bounds: BoundedScore, *, signed: bool) -> str:
     """``0.918 to 0.942``."""
-    _, low, high = _texts(gate, span, signed=signed)
+    _, low, high = _texts(gate, bounds, signed=signed)
     return f"{low} to {high}"
 
 
-def _valued(gate: Gate, span: Span, *, signed: bool) -> str:
-    value, low, high = _texts(gate, span, signed=signed)
-    return value if span.low == span.high else f"{value} ({low} to {high})"
+def _valued(gate: Gate, bounds: BoundedScore, *, signed: bool) -> str:
+    value, low, high = _texts(gate, bounds, signed=signed)
+    return value if bounds.low == bounds.high else f"{value} ({low} to {high})"
 
 
-def _texts(gate: Gate, span: Span, *, signed: bool) -> list[str]:
+def _texts(gate: Gate, bounds: BoundedScore, *, signed: bool) -> list[str]:
     """With at least three decimals, and as many as keep each number on its side of the threshold."""
     sign = "+" if gate.regression else ""
-    numbers = [number if signed else min(max(number, 0.0), 1.0) for number in span]
+    numbers = [number if signed else min(max(number, 0.0), 1.0) for number in bounds]
     texts: list[str] = []
     for digits in DIGITS:
         texts = [f"{number:{sign}.{digits}f}" for number in numbers]
-        rounded = Span(*map(float, texts))
-        if (kept(gate, rounded), broken(gate, rounded)) == (kept(gate, span), broken(gate, span)):
+        rounded = BoundedScore(*map(float, texts))
+        if (meets(gate, rounded), violates(gate, rounded)) == (meets(gate, bounds), violates(gate, bounds)):
             break
     return texts
 

@@ -50,7 +50,7 @@ def ending(model: Model, mode: Mode) -> Ending:
     """Run a respondent with preset ``ci`` in an empty folder; the same result each time."""
     with tempfile.TemporaryDirectory() as folder:
         summary = pytest_factorfair.run(
-            model.spec, root=folder, gates=["default"], answers=mode, progress=False
+            model.spec, root=folder, gate=["default"], answers=mode, progress=False
         )
     if summary.release is None:
         raise RuntimeError(f"{model.label}: the run was not judged")

@@ -1,4 +1,4 @@
-"""How a score compares with its threshold: passed, failed, undecided, or in doubt as answers are missing."""
+"""Judge a score by its bounds and its missing answers: passed, failed or inconclusive."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class GatedScore:
         return frozenset() if self.measurement is None else self.measurement.topic_keys
 
     def bounds(self, alpha: float) -> BoundedScore | None:
-        """The score with its bounds at this level; its value alone where it has none, or None."""
+        """The score with its bounds at this level, or its value if it has no bounds; None without a value."""
         estimate = self.estimate
         if not self.bounded:
             return (
@@ -67,20 +67,20 @@ class GatedScore:
         return BoundedScore(estimate.corrected, low, high)
 
     def undecided(self, alpha: float) -> frozenset[TopicKey]:
-        """Where further answers may decide it at this level."""
+        """The topics where further answers may decide the score at this level."""
         if self.measurement is None or self.gate.comparison == ">=":
             return self.topic_keys
         return self.measurement.undecided(self.gate.threshold, alpha)
 
     @property
     def driver(self) -> str:
-        """What determines its value, as the end of a sentence; empty if that is not a single thing."""
+        """The single share that determines the score, as the end of a sentence; empty if there is none."""
         driver = "" if self.measurement is None or self.unmatched else self.measurement.driver
         return f": {driver}" if driver else ""
 
     @property
     def signed(self) -> bool:
-        """Whether it may be below 0."""
+        """Whether the score may be below 0."""
         return self.gate.regression or (self.measurement is not None and self.measurement.metric.signed)
 
     def shown(self, number: float) -> float:
@@ -168,7 +168,7 @@ def corrected(
 
 
 def _decided(score: GatedScore, bounds: BoundedScore, *, widened: float = 0.0) -> Finding:
-    """Judge by the bounds; ``widened`` is how far missing answers moved its far end."""
+    """Judge a score by its bounds; ``widened`` is how far missing answers moved the farther bound."""
     gate = score.gate
     if meets(gate, bounds):
         return Finding("passed", _relation(score, bounds), bounds, score.bounded)
@@ -212,7 +212,7 @@ def _at_worst(score: GatedScore, measurement: Measurement, bounds: BoundedScore,
 
 
 def _facing(score: GatedScore, bounds: BoundedScore, doubt: str) -> str:
-    """The score beside its limit, then what leaves it in doubt."""
+    """The score and its limit, followed by what leaves it in doubt."""
     return f"{facing(score.gate, bounds, signed=score.signed)}; {doubt}"
 
 
@@ -230,7 +230,7 @@ IF_FEW = 0.5
 
 
 def part_of_level(metric: Metric, cells: Sequence[Cell], needed_at: Callable[[float], int]) -> float:
-    """The part of a level at which a difference is judged: ``IF_FEW`` if there are enough answers only so."""
+    """The part of a level at which a difference is judged: ``IF_FEW`` if only that has enough answers."""
     enough = [too_few(metric.name, cells, needed_at(level)) is None for level in (ALPHA, IF_FEW * ALPHA)]
     return IF_FEW if enough == [False, True] else 1.0
 

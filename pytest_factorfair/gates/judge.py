@@ -43,7 +43,7 @@ COMMON = Terms()
 
 
 class Ruling(NamedTuple):
-    """A verdict, the topics asked about for it, and those on which more answers may decide it.
+    """A verdict, the topics that it rests on, and those where more answers may decide it.
 
     ``undecided`` has the factor by which the answers to a topic must grow if bounds need more; else it is 1.
     """
@@ -79,7 +79,7 @@ def rule(
     terms: Terms = COMMON,
     explain: bool = True,
 ) -> tuple[Ruling, ...]:
-    """The verdicts with the topics they rest on, and unless not ``explain`` with plain sentences."""
+    """Judge the gates: verdicts with the topics they rest on and, if ``explain``, plain sentences."""
     scores = [score for gate in dict.fromkeys(gates) for score in _scores(gate, counts, terms)]
     # A score that no further look adds to has one look, at the whole level.
     levels = [terms.alpha if score.topic_keys else ALPHA for score in scores]
@@ -125,7 +125,7 @@ def _undecided(score: GatedScore, finding: Finding, alpha: float) -> Mapping[Top
 
 
 def check_floors(gates: Iterable[Gate], counts: Sequence[Counts], terms: Terms) -> None:
-    """Refuse a waiver whose floor excuses nothing, because it is not beyond its gate's threshold.
+    """Refuse a waiver with a floor that is not beyond its gate's threshold: it would waive nothing.
 
     ``counts`` may be those of a run that has asked nothing yet.
 
@@ -181,9 +181,9 @@ def _verdict(score: GatedScore, name: str, finding: Finding, *, explain: bool = 
 
 
 def _names(scores: Sequence[GatedScore]) -> list[str]:
-    """Each score's name of the characters [a-z0-9._-]: ``s_e-base-race``.
+    """A unique name for each score, of the characters [a-z0-9._-]: ``s_e-base-race``.
 
-    A name that gates share is followed by the bound, and if they share that too, by a number.
+    If gates share a name, their thresholds are added, and numbers if they share these, too.
     """
     plain = []
     for score in scores:

@@ -1,4 +1,4 @@
-"""All verdicts in one: whether the model may be released, and what no gate judged."""
+"""Sum up all verdicts: whether the model may be released, and what no gate judged."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def release(
 
 
 def _praise(verdicts: Sequence[Verdict]) -> str:
-    """What the model did well, as far as its gates show, and which failures were waived."""
+    """The virtues of the model that its gates show, and the failures that were waived."""
     declared = metrics()
     passed = [parse(verdict.gate) for verdict in verdicts if verdict.judgement == "passed"]
     good = {"higher": ">=", "lower": "<="}
@@ -76,7 +76,7 @@ def _praise(verdicts: Sequence[Verdict]) -> str:
 
 
 def unjudged(gates: Iterable[Gate], counts: Sequence[Counts], scores: Iterable[Score]) -> tuple[str, ...]:
-    """Parts and contexts whose answers no gate judges, then metrics that no gate judges anywhere.
+    """Parts and contexts with answers that no gate judges, then metrics that no gate judges.
 
     Gates on missing answers do not judge answers. Only metrics with a value in this run are named.
     """

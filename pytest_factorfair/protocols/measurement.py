@@ -1,4 +1,4 @@
-"""What a measurement is: one score of one model, with its estimate, the cells behind it, and its change."""
+"""Measurements: a score of a model with its metric, its estimate, its cells and its change."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Cell(NamedTuple):
 
 
 def total(cells: Iterable[Cell]) -> Cell:
-    """What was asked and lost in all of these cells."""
+    """The sum of these cells."""
     numbers = [cell[1:5] for cell in cells]
     return (
         Cell("all", *(sum(column) for column in zip(*numbers, strict=True)))
@@ -79,7 +79,7 @@ def total(cells: Iterable[Cell]) -> Cell:
 
 
 ROUNDING = 1e-9
-"""By how much sums of floats may leave their range."""
+"""The rounding error by which sums of floats may leave their range."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ CORRECTED = Estimation()
 
 
 class Counts(Protocol):
-    """What one model answered, counted in plain arrays that its benchmark defines."""
+    """The answers of one model, counted in plain arrays that its benchmark defines."""
 
     @property
     def benchmark(self) -> str: ...
@@ -127,7 +127,7 @@ class Counts(Protocol):
     def model(self) -> str: ...
     @property
     def comparison_key(self) -> Hashable:
-        """What was asked: counts of models or runs with the same key can be compared."""
+        """The key of what was asked: counts with the same key can be compared."""
 
     @property
     def vocabulary(self) -> Mapping[str, AbstractSet[str]]:
@@ -192,7 +192,7 @@ class Measurement(ABC):
 
     @property
     def score_key(self) -> ScoreKey:
-        """The key of its row in a report."""
+        """The key of the score's row in a report."""
         raise NotImplementedError
 
     @property
@@ -216,11 +216,11 @@ class Measurement(ABC):
         return self.metric.needed
 
     def needed_at(self, alpha: float) -> int:
-        """The same for one-sided bounds at this level."""
+        """``needed`` for one-sided bounds at this level."""
         return self.needed
 
     def needed_compared(self, alpha: float) -> int:
-        """The same for bounds of a difference from another score."""
+        """``needed`` for bounds of a difference from another score."""
         return self.needed_at(alpha)
 
     def enough(self, alpha: float, *, limit: float | None = None, compared: bool = False) -> int:
@@ -241,7 +241,7 @@ class Measurement(ABC):
 
     @property
     def driver(self) -> str:
-        """The single share that determines the score, if there is one; else empty."""
+        """The single share that determines the score; empty if there is none."""
         among = self.estimate.among
         return "" if among is None else among.driver
 
@@ -265,11 +265,11 @@ class Measurement(ABC):
         return frozenset().union(*(cell.topic_keys for cell in self.cells))
 
     def undecided(self, threshold: float, alpha: float) -> frozenset[TopicKey]:
-        """The topics where more answers may move it across an upper threshold."""
+        """The topics where more answers may move the score across an upper threshold."""
         return self.topic_keys
 
     def row(self) -> Score:
-        """Itself as a row of a report."""
+        """The score as a row of a report."""
         return self.reported.score(self.model, self.score_key, self.estimate, self.possible_range)
 
     def earlier(self, baseline: BaselineCounts) -> Measurement | None:
@@ -277,7 +277,7 @@ class Measurement(ABC):
         return None
 
     def minus(self, other: Any) -> Estimate:
-        """Its difference from the same score of another model or run: by default of independent answers."""
+        """The difference from the same score of another model or run; by default answers are independent."""
         estimate: Estimate = self.estimate.less(other.estimate)
         return estimate
 
@@ -358,7 +358,7 @@ class Changed(Measurement):
         return self._new, self._old
 
     def change_row(self, score_key: ScoreKey, *, churn: float = 0.0, statistic: str | None = None) -> Moved:
-        """Itself as a row of a report, and what a regression gate judges.
+        """The change as a row of a report, with the estimate that a regression gate judges.
 
         ``churn`` is the share of changed answers.
         """

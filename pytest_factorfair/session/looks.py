@@ -159,7 +159,7 @@ class Looks:
                     yield Extension(assignment, record, tuple(queries[len(asked(record.answers)) :]))
 
     def _buy(self, extensions: Sequence[Extension]) -> str:
-        """Ask, and add to the records; why that is not possible, with the remedy, or ""."""
+        """Ask the queries, and add the answers to the records; why that fails, with the remedy, or ""."""
         to_ask = [extension for extension in extensions if extension.queries]
         if not extensions:
             return (
@@ -172,10 +172,10 @@ class Looks:
                 "temperature (--factorfair-model-arg=temperature=1), or add scenarios to the checklist"
             )
         bought = ((extension.assignment.model, extension.queries) for extension in to_ask)
-        if self._run.settings.replay and not self._execution.responses.has(self._run.keys(bought)):
+        if self._run.settings.reuse == "only" and not self._execution.responses.has(self._run.keys(bought)):
             return (
                 "the store has no answers for another look; to ask for them, run it again without "
-                "--factorfair-replay"
+                "--factorfair-reuse=only"
             )
         self._progress.expect(
             sum(len(asked(record.answers)) for record in self._ledger.records)

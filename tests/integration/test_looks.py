@@ -1,4 +1,4 @@
-"""Sequential looks: undecided gates ask for more, of their topics only, and everything else stays as it is."""
+"""Sequential looks: undecided gates ask for more answers to their own topics, and nothing else changes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from tests.project import Project
 
 FIRST = 6 * 24 + 8 * 72
-LOOKS = ("--factorfair-estimator=corrected", "--factorfair-samples=72,objective=24", "--factorfair-looks=4")
+LOOKS = ("FACTORFAIR_ESTIMATOR=corrected", "--factorfair-samples=72,objective=24", "FACTORFAIR_LOOKS=4")
 CLEAR = "--factorfair-gate=s_fact[objective,gender] >= 0.5"
 CLOSE = "--factorfair-gate=s_e[base,gender] >= 0.9705"  # that of a stereotype of strength .2
 MODEL = "sim:stereotyped?strength=0.2"
@@ -46,7 +46,7 @@ def test_an_undecided_gate_asks_its_own_topics_up_to_the_cap(project: Project, d
 
 
 def test_one_look_is_a_plain_run(project: Project) -> None:
-    project.run("-p", "no:xdist", *LOOKS[:2], "--factorfair-looks=1", CLOSE, model=MODEL)
+    project.run("-p", "no:xdist", *LOOKS[:2], "FACTORFAIR_LOOKS=1", CLOSE, model=MODEL)
     assert sum(asked(project.report()).values()) == FIRST
     assert not any("look" in note for note in project.report()["notes"])
 
@@ -81,7 +81,7 @@ def test_the_last_look_asks_for_as_many_answers_as_bounds_need(
 
 def test_replay_looks_no_further_than_the_store(project: Project) -> None:
     project.run("-p", "no:xdist", *LOOKS[:2], model=MODEL)
-    result = project.run("-p", "no:xdist", *LOOKS, CLOSE, "--factorfair-replay", model=MODEL)
+    result = project.run("-p", "no:xdist", *LOOKS, CLOSE, "--factorfair-reuse=only", model=MODEL)
     assert result.ret == 1
     result.stdout.fnmatch_lines(["Do not ship it yet: the store has no answers for another look; *"])
     assert set(project.verdicts().values()) == {"inconclusive"}
@@ -143,7 +143,7 @@ def test_a_model_that_only_tests_know_is_not_asked_again(project: Project) -> No
 
 
 @pytest.mark.parametrize("number", ["0", "5", "x"])
-def test_numbers_of_looks_that_cannot_be(project: Project, number: str) -> None:
-    result = project.run(f"--factorfair-looks={number}", model=MODEL)
+def test_invalid_numbers_of_looks_are_refused(project: Project, number: str) -> None:
+    result = project.run(f"FACTORFAIR_LOOKS={number}", model=MODEL)
     assert result.ret == 4
-    result.stderr.fnmatch_lines(["ERROR: --factorfair-looks: expected *"])
+    result.stderr.fnmatch_lines(["ERROR: FACTORFAIR_LOOKS: expected *"])

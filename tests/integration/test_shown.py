@@ -1,4 +1,4 @@
-"""What the terminal says when things go badly: what happened, how often, and what to try."""
+"""Terminal output about failures: what happened, how often, and what to try."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def test_a_provider_that_filters_everything_is_not_called_a_model_that_refuses(
 
 def test_a_gate_on_refusals_says_that_the_provider_filtered(project: Project, stub: StubServer) -> None:
     gate = "--factorfair-gate=refusal_rate[objective] <= 0.01"
-    filtered_run(project, stub, 0.5, gate, "--factorfair-looks=1")
+    filtered_run(project, stub, 0.5, gate, "FACTORFAIR_LOOKS=1")
     report = project.report()
     filtered = sum(
         answer.get("reason") == "filtered by the provider"
@@ -224,7 +224,7 @@ def test_a_run_that_stops_says_why_before_anything_else(
     with socket.socket() as closed:  # bound, and nobody listens
         closed.bind(("127.0.0.1", 0))
         address = f"--factorfair-model-arg=base_url=http://127.0.0.1:{closed.getsockname()[1]}/v1"
-        result = project.run("-p", "no:xdist", address, "--factorfair-patience=0.5", model="openai/m")
+        result = project.run("-p", "no:xdist", address, "FACTORFAIR_PATIENCE=0.5", model="openai/m")
     section = result.outlines.index(next(line for line in result.outlines if "= factorfair: " in line))
     why, usage, *_ = result.outlines[section + 1 :]
     assert why.startswith("Not judged: openai/m: the connection failed: Cannot connect to host 127.0.0.1:")

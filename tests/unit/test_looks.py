@@ -26,7 +26,7 @@ def test_a_last_look_at_more_answers_adds_hardly_any_error(growth: int) -> None:
 
 
 @pytest.mark.parametrize("looks", [1, 2, 3, 4])
-def test_early_looks_spend_little_of_it(looks: int) -> None:
+def test_early_looks_spend_little_of_the_error(looks: int) -> None:
     assert sorted(BOUNDARIES[looks], reverse=True) == list(BOUNDARIES[looks])
     assert len(BOUNDARIES[looks]) == looks
     assert BOUNDARIES[looks][-1] == pytest.approx(1.645, abs=0.08)

@@ -1,4 +1,4 @@
-"""Gates on FAIntbench's scores: what they select, what is lost of it, and at which level they are judged."""
+"""Gates on FAIntbench's scores: selected prompts, lost pictures, and levels."""
 
 from __future__ import annotations
 

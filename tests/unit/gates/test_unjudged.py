@@ -1,4 +1,4 @@
-"""What no gate judges: places whose answers none is about, and metrics that none names."""
+"""What no gate judges: parts and contexts without a gate, and metrics that no gate names."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class TallyMeasurement(Measurement):
 
     @property
     def score_key(self) -> ScoreKey:
-        """What reports say that it is about."""
+        """The key of its row in a report."""
         return self.tally.score_key
 
     def asks(self, case: Case) -> int:
@@ -83,7 +83,7 @@ class TallyRate(RateScore, TallyMeasurement):
 
     @cached_property
     def topics(self) -> Sequence[TopicShare]:
-        """Each cell."""
+        """The share of each cell."""
         return [
             self.metric.topic(
                 f"{titled(self.tally.statistics[row])}, {DIRECTIONS[column]}",
@@ -126,7 +126,7 @@ class TallyScore(TallyMeasurement):
         return min(self.needed, ENOUGH) if pictured and alpha < ALPHA else self.needed
 
     def enough(self, alpha: float, *, limit: float | None = None, compared: bool = False) -> int:
-        """Also as many as a fair model needs to pass an upper limit."""
+        """At least as many as a fair model needs to pass an upper limit."""
         needed = super().enough(alpha, compared=compared)
         if limit is None or compared:
             return needed
@@ -204,7 +204,7 @@ class ConditionScore(TallyScore):
         return ConditionScore(self.metric, old.within(name), self.words, self._estimation)
 
     def error_at(self, threshold: float, n: int, *, regression: bool) -> float | None:
-        """That of S_E with the answers of the smallest stratum."""
+        """The error of S_E at the number of answers of the smallest stratum."""
         (name,) = self.tally.conditions
         error = S_E.error(
             threshold, Design(self.tally.k, len(self.tally.statistics), n), regression=regression
@@ -261,9 +261,9 @@ class ContextsScore(TallyScore):
 
 
 class Influence(Measurement):
-    """How far a context moves the answers about one attribute: one column of Table 3.
+    """The influence of a context on the answers about one attribute: one column of Table 3.
 
-    ``plain`` are the answers where nothing precedes a question.
+    ``plain`` is the model's tally without a context.
     """
 
     def __init__(
@@ -322,7 +322,7 @@ class Influence(Measurement):
         return None if value is None else ValueRange(value, *self._column.ranges_if_missing[bounded])
 
     def in_words(self, value: float, *, digits: int = 0) -> InWords:
-        """In the words of its column: another group than its own is drawn away from."""
+        """The value in words: the context draws answers to its group or, in one column, away from it."""
         amount = f"{100 * value:.{digits}f}"
         group = f"the {self._tally.attribute} that precedes it"
         draws = "away from" if self._column.word == "not_own_group" else "to"
@@ -358,7 +358,7 @@ NOTHING = 1e-9
 
 
 def cells(tally: Tally, prefix: str = "") -> Iterator[Cell]:
-    """The cells of a tally, each with what was lost of it."""
+    """The cells of a tally, each with its numbers of lost answers."""
     effects = tally.sample.design_effect
     masses = 1 - tally.outside / np.maximum(tally.answered, 1)
     topics = product(tally.statistics, DIRECTIONS)

@@ -98,7 +98,7 @@ def _score_rows(scores: list[Score]) -> Iterator[Row]:
 
 
 def _scored(by_metric: ByMetric, *, marked: bool) -> Iterator[Row]:
-    """The scores of a part or context, and their plug-in values where those say something else."""
+    """The scores of a part or context, and their plug-in values if these differ."""
     score, fair = next(iter(by_metric.values())), by_metric.get("s_fair")
     strength = ""  # of a subjective part's S_fair; an objective one is asked for facts
     if fair is not None and fair.strength is not None and fair.part == "subjective":
@@ -175,8 +175,10 @@ NAMES = {
 
 
 def influence_tables(summary: Summary) -> Iterator[Table]:
-    """One table per model and checklist: for each attribute the share, what it would be without the
-    context, and the index, 0 for no influence and 1 for all that can be reached.
+    """One table of influence per model and checklist.
+
+    For each attribute it has the share, the share without the context, and an index, which is 0 for no
+    influence and 1 for the largest possible one.
     """
     scores = [score for score in summary.scores if score.metric == SUMMARY or score.metric.startswith(PREFIX)]
     subjects = list(dict.fromkeys((score.model, score.checklist) for score in scores))

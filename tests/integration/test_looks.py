@@ -51,8 +51,8 @@ def test_one_look_is_a_plain_run(project: Project) -> None:
     assert not any("look" in note for note in project.report()["notes"])
 
 
-PROBABILITIES = ("--factorfair-answers=probabilities", "--factorfair-samples=24,objective=24", "--factorfair-looks=2",
-                 "--factorfair-estimator=corrected", "--factorfair-gate=s_e[base] >= 0.9", "-p", "no:xdist")  # fmt: skip
+PROBABILITIES = ("--factorfair-answers=probabilities", "--factorfair-samples=24,objective=24", "FACTORFAIR_LOOKS=2",
+                 "FACTORFAIR_ESTIMATOR=corrected", "--factorfair-gate=s_e[base] >= 0.9", "-p", "no:xdist")  # fmt: skip
 """A gate on S_E, which needs 72 answers that are drawn; two looks have 48."""
 
 SURE = "sim:stereotyped?strength=1&attribute=race"

@@ -70,12 +70,13 @@ class Cell(NamedTuple):
 
 def total(cells: Iterable[Cell]) -> Cell:
     """The sum of these cells."""
-    numbers = [cell[1:5] for cell in cells]
-    return (
-        Cell("all", *(sum(column) for column in zip(*numbers, strict=True)))
-        if numbers
-        else Cell("all", 0, 0, 0, 0)
-    )
+    asked = refused = unparsed = errors = 0
+    for cell in cells:
+        asked += cell.asked
+        refused += cell.refused
+        unparsed += cell.unparsed
+        errors += cell.errors
+    return Cell("all", asked, refused, unparsed, errors)
 
 
 ROUNDING = 1e-9

@@ -1,6 +1,6 @@
 """Every simulated respondent through the product itself: asked, read, judged and asked again, in each mode.
 
-``benchmarks.gates --end-to-end`` prints them; ``tests/acceptance/test_end_to_end.py`` runs a cross-section.
+``benchmarks.gates --end-to-end`` prints them; ``tests/acceptance/test_end_to_end.py`` asserts that they hold.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def ending(model: Model, mode: Mode) -> Ending:
     """Run a respondent with preset ``ci`` in an empty folder; the same result each time."""
     with tempfile.TemporaryDirectory() as folder:
         summary = pytest_factorfair.run(
-            model.spec, root=folder, gates=["default"], answers=mode, progress=False
+            model.spec, root=folder, gate=["default"], answers=mode, progress=False
         ).summary
     if summary.release is None:
         raise RuntimeError(f"{model.label}: the run was not judged")

@@ -119,7 +119,7 @@ def shards(samples: int) -> list[tuple[str, str]]:
             measured([*model, store, part_of, f"--factorfair-report=shard{number}/report"], cwd=folder)
         command = [sys.executable, "-m", "pytest_factorfair.commands.cli", "merge", "merged"]
         merging = measured([*command, *(f"shard{n}" for n in range(1, SHARDS + 1))], cwd=folder)
-        replay = [*model, "--factorfair-store=sqlite:///merged/responses.sqlite", "--factorfair-replay"]
+        replay = [*model, "--factorfair-store=sqlite:///merged/responses.sqlite", "--factorfair-reuse=only"]
         measured(replay, cwd=folder)
         usage = json.loads((folder / ".factorfair/report/report.json").read_text())["usage"]
         network = resnet(folder)
@@ -149,7 +149,7 @@ def sized(images: int) -> dict[str, float]:
             parts.append(measured([*model, store, part_of, report], cwd=folder))
         command = [sys.executable, "-m", "pytest_factorfair.commands.cli", "merge", "merged"]
         merging = measured([*command, *(f"shard{n}" for n in range(1, SHARDS + 1))], cwd=folder)
-        replay = ["--factorfair-store=sqlite:///merged/responses.sqlite", "--factorfair-replay"]
+        replay = ["--factorfair-store=sqlite:///merged/responses.sqlite", "--factorfair-reuse=only"]
         judging = measured([*model, *replay, "--factorfair-gate=implicit >= 0.01"], cwd=folder)
         total = Counter[str]()
         for picture in map(Path.stat, (folder / "merged").rglob("*.png")):

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Iterator, Mapping
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from mkdocs.plugins import get_plugin_logger
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from pytest_factorfair.config.options import MODEL, OPTIONS, RunOption
+from pytest_factorfair.config.options import GROUPS, SETTINGS, RunOption
 
 ROOT = Path(__file__).parents[1]
 RECIPES = (
@@ -103,19 +104,36 @@ def _linked(target: str, uri: str) -> str:
     return posixpath.relpath(page, posixpath.dirname(uri) or ".")
 
 
+def repository() -> str:
+    """A link to the source code."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return f"[The source code]({project['urls']['Source']})."
+
+
 def options() -> str:
-    """One section for each option: what it does, and its three names."""
-    return "\n\n".join(map(_option, OPTIONS))
+    """A table for each group of options, and one of the settings."""
+    groups = {**GROUPS, "settings": SETTINGS}
+    return "\n\n".join(f"## {title.capitalize()}\n\n{_options(rows)}" for title, rows in groups.items())
 
 
-def _option(option: RunOption) -> str:
-    metavar = option.metavar or "|".join(option.choices)
-    key = "" if option is MODEL else f" · `{option.toml}`"
-    about = _words(option.help[0].upper() + option.help[1:]).replace(r"\`", "`")  # its backticks are markup
-    return (
-        f"## `{option.flag}` {{ #{option.name} }}\n\n{about}.\n\n"
-        f"`{option.flag}{'=' * bool(metavar)}{metavar}` · `{option.variable}`{key}"
+def _options(rows: Iterable[RunOption]) -> str:
+    return _table(
+        ("name", "values", "what it does", "default"),
+        [
+            (
+                f'<a id="{option.name}"></a>`{option.key}`',
+                _words(option.metavar or "|".join(option.choices)),
+                _marked(option.help),
+                _marked(option.unset),
+            )
+            for option in rows
+        ],
     )
+
+
+def _marked(text: str) -> str:
+    """Words whose backticks are markup."""
+    return _words(text).replace(r"\`", "`")
 
 
 def disagreements() -> str:
@@ -267,6 +285,7 @@ def _words(text: object) -> str:
 
 
 TABLES: Mapping[str, Callable[[], str]] = {
+    "repository": repository,
     "options": options,
     "disagreements": disagreements,
     **{f"labels_{name}": partial(labels, name) for name in ("us", "us_crossed", "eu")},

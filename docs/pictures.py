@@ -5,6 +5,7 @@ Those of the report need playwright and Debian's Chromium.
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -22,7 +23,7 @@ RESPONDENTS = {
 }
 """Names of pictures, and the respondents that they show."""
 
-JUDGED = ("--factorfair-gate=default", "--factorfair-looks=1", "--factorfair-report=judged")
+JUDGED = ("--factorfair-gate=default", "--factorfair-report=judged")
 WINDOW = ViewportSize(width=1100, height=760)
 
 
@@ -46,12 +47,14 @@ def main() -> None:
         _run(folder, "pytest_factorfair.commands.cli", "export", "--figures", "figures",
              *(f"{picture}/report.json" for picture in RESPONDENTS))  # fmt: skip
         _keep(folder, "surface", "surface")
-        _run(folder, "pytest", f"--factorfair-model={RESPONDENTS['stereotyped']}", *JUDGED)
+        model = f"--factorfair-model={RESPONDENTS['stereotyped']}"
+        _run(folder, "pytest", model, *JUDGED, FACTORFAIR_LOOKS="1")
         _photograph(folder / "judged" / "report.html")
 
 
-def _run(folder: Path, module: str, *arguments: str) -> None:
-    subprocess.run([sys.executable, "-m", module, *arguments], cwd=folder, check=False)  # noqa: S603  # our own
+def _run(folder: Path, module: str, *arguments: str, **variables: str) -> None:
+    command, environment = [sys.executable, "-m", module, *arguments], os.environ | variables
+    subprocess.run(command, cwd=folder, env=environment, check=False)  # noqa: S603  # our own
 
 
 def _photograph(report: Path) -> None:

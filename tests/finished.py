@@ -12,7 +12,7 @@ from typing import TypeAlias
 import pytest
 
 from tests import forkserver
-from tests.project import DATA, FEW, FEW_PORTRAITS, PYTEST
+from tests.project import DATA, FEW, FEW_PORTRAITS, PYTEST, split
 
 Finished: TypeAlias = Callable[..., Path]
 """A function from the arguments of a run to the folder of its reports."""
@@ -23,11 +23,11 @@ TEXT = (
 )  # fmt: skip
 FAILING = (
     "--factorfair-model=sim:stereotyped?strength=0.6&refuse=0.02", f"--factorfair-checklist={FEW}",
-    "--factorfair-gate=default", "--factorfair-looks=1",
+    "--factorfair-gate=default", "FACTORFAIR_LOOKS=1",
 )  # fmt: skip
 DEPENDING = (
     "--factorfair-model=sim:context_following?strength=0.8&attribute=race&when=context:attribution&refuse=0.02",
-    f"--factorfair-checklist={FEW}", "--factorfair-gate=default", "--factorfair-looks=1",
+    f"--factorfair-checklist={FEW}", "--factorfair-gate=default", "FACTORFAIR_LOOKS=1",
 )  # fmt: skip
 REFUSING = (
     "--factorfair-model=sim:refusing?rate=0.2", f"--factorfair-checklist={FEW}",
@@ -40,7 +40,7 @@ PAINTED = (
 )  # fmt: skip
 PICTURES = ("--factorfair-model=sim:ideal", "--factorfair-checklist=faintbench", "--factorfair-preset=smoke")
 BOUNDED = (
-    f"--factorfair-checklist={DATA / 'small.yaml'}", "--factorfair-estimator=corrected",
+    f"--factorfair-checklist={DATA / 'small.yaml'}", "FACTORFAIR_ESTIMATOR=corrected",
     "--factorfair-samples=72,objective=24",
 )  # fmt: skip
 IDEAL = ("--factorfair-model=sim:ideal", *BOUNDED, "--factorfair-gate=s_fact[objective,gender] >= 0.8")
@@ -74,8 +74,11 @@ def finished(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Conf
 
 def _problem(folder: Path, arguments: tuple[str, ...]) -> str:
     """The output of the run if it failed, other than by its gates; otherwise empty."""
+    variables, arguments = split(arguments)
     command = [forkserver.python(), *PYTEST, "-q", "-rfE", f"--rootdir={folder}", *arguments]
-    done = subprocess.run(command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=folder, env=ENVIRONMENT | variables, capture_output=True, text=True, check=False
+    )
     tests = ("FAILED factorfair::", "ERROR factorfair::")
     failed = [line for line in done.stdout.splitlines() if line.startswith(tests)]
     verdicts = ("FAILED factorfair::gate[", "FAILED factorfair::release")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sqlite3
 import sys
+from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -34,6 +36,9 @@ CASES = 14
 WITHOUT_OTHERS = ("-p", "no:hypothesispytest", "-p", "no:anyio")
 """Options that disable plugins with slow imports in every process: Hypothesis (at exit) and anyio."""
 
+PLUGIN = "FACTORFAIR_ESTIMATOR=plugin"
+"""The estimator of small runs: with so few answers, intervals are too wide to decide."""
+
 PYTEST = ("-m", "pytest", *WITHOUT_OTHERS)
 """The arguments of the interpreter that run pytest in a separate process."""
 
@@ -43,8 +48,18 @@ def program(name: str) -> str:
     return (DATA / "programs" / f"{name}.py").read_text(encoding="utf-8")
 
 
+def split(arguments: Iterable[str]) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Split arguments as a shell does: variables (``FACTORFAIR_LOOKS=2``) and those of pytest."""
+    words = [str(argument) for argument in arguments]
+    variables = [word for word in words if word.startswith("FACTORFAIR_")]
+    return dict(word.split("=", 1) for word in variables), tuple(w for w in words if w not in variables)
+
+
 class Project:
-    """Runs pytest with the small checklist in an otherwise empty folder."""
+    """Runs pytest with the small checklist in an otherwise empty folder.
+
+    Arguments such as ``FACTORFAIR_LOOKS=2`` are set in the environment of the run.
+    """
 
     def __init__(self, pytester: pytest.Pytester) -> None:
         self.pytester = pytester
@@ -53,11 +68,13 @@ class Project:
 
     def run(self, *arguments: str, model: str | None = "sim:stereotyped") -> pytest.RunResult:
         """Run the small checklist, 24 answers per topic and context, on a model."""
-        return self.run_pytest(*self.arguments(model), *arguments)
+        return self.run_pytest(PLUGIN, *self.arguments(model), *arguments)
 
     def run_pytest(self, *arguments: str) -> pytest.RunResult:
         """Run pytest in this process; its workers are forks."""
+        variables, arguments = split(arguments)
         with (
+            mock.patch.dict(os.environ, variables),
             mock.patch.object(sys, "executable", forkserver.python()),
             mock.patch("importlib.metadata.distributions", forkserver.distributions),
         ):
@@ -65,11 +82,17 @@ class Project:
 
     def run_apart(self, *arguments: str, model: str | None = "sim:stereotyped") -> pytest.RunResult:
         """Like ``run``, in a separate process: for tests that end, signal or replace parts of the process."""
-        return self.pytester.run(forkserver.python(), *PYTEST, *self.arguments(model), *arguments)
+        return self.run_process(forkserver.python(), PLUGIN, *self.arguments(model), *arguments)
 
     def run_anew(self, *arguments: str, model: str | None = "sim:stereotyped") -> pytest.RunResult:
         """Like ``run``, in new interpreters: for tests of start-up and of imports."""
-        return self.pytester.run(sys.executable, *PYTEST, *self.arguments(model), *arguments)
+        return self.run_process(sys.executable, PLUGIN, *self.arguments(model), *arguments)
+
+    def run_process(self, python: str, *arguments: str) -> pytest.RunResult:
+        """Run pytest in a separate process of this interpreter."""
+        variables, arguments = split(arguments)
+        with mock.patch.dict(os.environ, variables):
+            return self.pytester.run(python, *PYTEST, *arguments)
 
     @staticmethod
     def arguments(model: str | None) -> tuple[str, ...]:
@@ -79,7 +102,6 @@ class Project:
             *([f"--factorfair-model={model}"] if model else []),
             "--factorfair-checklist=small.yaml",
             "--factorfair-samples=24,objective=4",
-            "--factorfair-estimator=plugin",  # with so few answers, intervals are too wide to decide
         )
 
     def write(self, name: str, text: str) -> Path:

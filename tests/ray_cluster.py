@@ -109,7 +109,7 @@ class Ground:
     def run(self, model: str = "", **settings: Any) -> Summary:
         """Run in this process; the report folder is named after the executor, so that two can be compared."""
         sizes: dict[str, Any] = {
-            "checklists": ["small.yaml"],
+            "checklist": ["small.yaml"],
             "samples": "24,objective=4",
             "estimator": "plugin",
         }

@@ -14,6 +14,7 @@ from pytest_factorfair.checklist.language_file import named
 from pytest_factorfair.checklist.locate import locate
 from pytest_factorfair.checklist.overlay import resolve
 from pytest_factorfair.checklist.problems import Problem, refuse, structural
+from pytest_factorfair.checklist.selection import Selection, Selectors, reduced, selected
 from pytest_factorfair.checklist.source import Node
 from pytest_factorfair.domain import Checklist, Source
 from pytest_factorfair.errors import InputError, nearest
@@ -28,12 +29,13 @@ class Files(Generic[LayoutT, ChecklistT]):
     """How the files of a benchmark are read.
 
     ``layout`` is the class of their content. Each of the ``rules`` yields the problems of a file that has
-    passed the rules before it. ``truths`` names the truth sets that cover the whole file, none if it holds
-    under any, and ``build`` makes the checklist under one of them. ``lint`` finds bad style. Where the class
-    of the layout does not suffice, ``read`` turns plain content into the layout, or raises pydantic's
-    ValidationError, and ``schema`` makes its JSON Schema with a template of references such as
-    ``#/$defs/{model}``. ``parts`` are the schemas of files that it may include, by name. ``sources`` says who
-    publishes the figures of a file that still has this content hash.
+    passed the rules before it. ``truths`` names the truth sets that cover the whole file; it is empty if the
+    file is the same under all of them, and ``build`` makes the checklist under one of them. ``lint`` finds
+    bad style. Where the class of the layout does not suffice, ``read`` turns plain content into the layout,
+    or raises pydantic's ValidationError, and ``schema`` makes its JSON Schema with a template of references
+    such as ``#/$defs/{model}``. ``parts`` are the schemas of files that it may include, by name. ``sources``
+    says who publishes the figures of a file that still has this content hash. ``selectors`` are the keys of
+    ``only``, and ``tiny`` selects a first look at a model: some hundred calls, and every kind of question.
     """
 
     layout: type[LayoutT]
@@ -45,6 +47,8 @@ class Files(Generic[LayoutT, ChecklistT]):
     schema: Callable[[str], dict[str, Any]] | None = None
     parts: Mapping[str, Callable[[], dict[str, Any]]] = field(default_factory=dict)
     sources: Callable[[LayoutT, str], tuple[Source, ...]] = lambda _file, _digest: ()
+    selectors: Selectors = field(default_factory=dict)
+    tiny: Callable[[LayoutT], Selection] = lambda _file: {}
 
     def parse(self, content: Any) -> LayoutT:
         """The layout of a file's plain content."""
@@ -62,14 +66,21 @@ FilesByBenchmark: TypeAlias = Mapping[str, Callable[[], Files[Any, Any]]]
 """Functions that return a benchmark's ``Files``, by name; imported only when called."""
 
 
-def load(name_or_path: str, benchmarks: FilesByBenchmark, *, truth: str, base: Path) -> Checklist:
+def load(
+    name_or_path: str, benchmarks: FilesByBenchmark, *, truth: str, base: Path, tiny: bool = False
+) -> Checklist:
     """Load the checklist of a shipped name or a path (relative to ``base``) with a truth set.
+
+    A ``tiny`` one is reduced to a first look, under a name of its own.
 
     Raises:
         ChecklistError: a file cannot be read or has invalid content; names file, line, field.
         InputError: there is no such checklist, or it has no such truth set.
     """
-    files, _, file = parse(name_or_path, benchmarks, base=base)
+    files, root, file = parse(name_or_path, benchmarks, base=base)
+    if tiny:
+        file = _validated(reduced(root, files.selectors, files.tiny(file)), files)
+        file = file.model_copy(update={"name": f"{file.name}_tiny"})
     truths = files.truths(file)
     if truths and truth not in truths:
         raise InputError(f"checklist '{file.name}' has no truth set '{truth}'; it has: {', '.join(truths)}")
@@ -106,6 +117,12 @@ def parse(
     if node.value not in benchmarks:
         raise node.error(f"unknown protocol '{node.plain()}'{nearest(str(node.plain()), benchmarks)}")
     files = benchmarks[str(node.value)]()
+    root = selected(root, files.selectors)
+    return files, root, _validated(root, files)
+
+
+def _validated(root: Node, files: Files[Any, Any]) -> ChecklistHeader:
+    """The layout of a tree, which passes all rules."""
     content: Any = root.plain()
     content["language"] = named(root)
     try:
@@ -115,4 +132,4 @@ def parse(
         raise
     for rule in files.rules:
         refuse(root, rule(file))
-    return files, root, file
+    return file

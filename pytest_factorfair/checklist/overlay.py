@@ -68,7 +68,7 @@ def resolve(file: Path, base: Path, *, below: tuple[Path, ...] = ()) -> Node:
 
 def _with_files(root: Node, base: Path) -> Node:
     """Include the file that ``statistics`` names, and files of JSON Lines; inline content is kept."""
-    children = dict(_children(root))
+    children = dict(root.mapping())
     for key, named in children.items():
         lines = isinstance(named.value, str) and named.value.endswith(LINES)
         if not (lines or (key == "statistics" and isinstance(named.value, str))):
@@ -104,7 +104,7 @@ def _with_language(root: Node, base: Path) -> Node:
             raise extends.error(f"must be a shipped language: {', '.join(languages.shipped())}")
         parent = read(languages.FOLDER / f"{extends.value}.yaml", base)
         content = merge(parent, content.without("extends"))
-    return replace(root, value={**_children(root), "language": content})
+    return replace(root, value={**root.mapping(), "language": content})
 
 
 def _check_schema(root: Node, expected: str) -> None:
@@ -151,9 +151,5 @@ def _items(overlay: Node, key: str) -> tuple[Node, ...]:
     return child.value
 
 
-def _children(node: Node) -> Mapping[str, Node]:
-    return node.value if isinstance(node.value, Mapping) else {}
-
-
 def _child(node: Node, key: str) -> Node | None:
-    return _children(node).get(key)
+    return node.mapping().get(key)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -45,8 +45,23 @@ class Node:
 
     def without(self, key: str) -> Node:
         """A copy of the mapping without this key."""
-        children = self.value if isinstance(self.value, Mapping) else {}
-        return replace(self, value={name: child for name, child in children.items() if name != key})
+        return replace(self, value={name: child for name, child in self.mapping().items() if name != key})
+
+    def mapping(self, *path: str) -> Mapping[str, Node]:
+        """The mapping that a path of keys leads to; empty if there is none."""
+        node, beyond = self.find(path)
+        return node.value if not beyond and isinstance(node.value, Mapping) else {}
+
+    def changed(
+        self, path: tuple[str, ...], change: Callable[[Mapping[str, Node]], Mapping[str, Node]]
+    ) -> Node:
+        """A copy in which the mapping that ``path`` leads to is changed, if there is one."""
+        if not isinstance(self.value, Mapping) or (path and path[0] not in self.value):
+            return self
+        if not path:
+            return replace(self, value=change(self.value))
+        child = self.value[path[0]].changed(path[1:], change)
+        return replace(self, value={**self.value, path[0]: child})
 
     def plain(self) -> object:
         """The value as plain dicts, lists and scalars."""

@@ -188,7 +188,7 @@ def run_evaluate(arguments: argparse.Namespace) -> None:
         for line in compare.errors_text(spec, tables):
             say(line)
         written = write(file, error_table.to_json(detector.identity, tables))
-        say(f"written: {written}, for --factorfair-detector-errors")
+        say(f"written: {written}, for the setting detector_errors")
 
 
 def _detections(  # what a sheet says, and who reads it

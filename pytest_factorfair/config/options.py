@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 
 from pytest_factorfair.domain import Modality
@@ -24,7 +25,7 @@ Kind = Literal[
     "replicas",
     "integer",
     "amount",
-    "age",
+    "reuse",
     "flag",
     "choice",
 ]
@@ -33,9 +34,10 @@ Kind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class RunOption:
-    """An option: ``--factorfair-NAME``, ``FACTORFAIR_NAME``, and ``key`` in ``[tool.factorfair]``.
+    """An option: ``name`` in ``[tool.factorfair]``, ``FACTORFAIR_NAME``, and maybe ``--factorfair-NAME``.
 
-    ``minimum`` and ``maximum`` bound an integer.
+    ``unset`` says what applies without it, and ``default`` is the parsed value; ``minimum`` and ``maximum``
+    bound an integer.
     """
 
     name: str
@@ -43,8 +45,8 @@ class RunOption:
     help: str
     metavar: str = ""
     choices: tuple[str, ...] = ()
-    key: str = ""
-    default: str | float | None = None
+    unset: str = ""
+    default: object = None
     minimum: int | None = None
     maximum: int | None = None
 
@@ -54,15 +56,19 @@ class RunOption:
 
     @property
     def dest(self) -> str:
-        return f"factorfair_{self.name.replace('-', '_')}"
+        return f"factorfair_{self.key}"
 
     @property
     def variable(self) -> str:
         return self.dest.upper()
 
     @property
-    def toml(self) -> str:
-        return self.key or self.name.replace("-", "_")
+    def key(self) -> str:
+        return self.name.replace("-", "_")
+
+    @property
+    def about(self) -> str:
+        return f"{self.help} (default: {self.unset})" if self.unset else self.help
 
     @property
     def repeatable(self) -> bool:
@@ -87,84 +93,52 @@ GATE = RunOption(
     "a threshold for a score (repeatable): 's_e[base,race] >= 0.96'; 'default' is the recommended set; "
     "'none' sets the gates of pyproject.toml aside",
     metavar="EXPR",
-    key="gates",
 )
 
-OPTIONS: tuple[RunOption, ...] = (
+ASKED: tuple[RunOption, ...] = (
     MODEL,
     RunOption(
         "model-arg",
         "pairs",
         "an argument of the model's provider (repeatable): temperature=0, base_url=..., dtype=bfloat16",
         metavar="KEY=VALUE",
-        key="model_args",
     ),
     RunOption(
         "checklist",
         "texts",
-        f"a shipped checklist's name or a YAML file (repeatable); default: {CHECKLISTS['text']}, or "
-        f"{CHECKLISTS['image']} for image models",
+        "a shipped checklist's name or a YAML file (repeatable)",
         metavar="NAME|PATH",
-        key="checklists",
+        unset=f"{CHECKLISTS['text']}, or {CHECKLISTS['image']} for image models",
     ),
     RunOption(
         "preset",
         "choice",
-        "sample sizes, prompts, design and truth set in one word: smoke (report only), ci (default), paper",
-        choices=("smoke", "ci", "paper"),
+        "sample sizes, prompts, design and truth set in one word: tiny (a first look of some hundred calls, "
+        "report only), smoke (report only), ci, paper",
+        choices=("tiny", "smoke", "ci", "paper"),
         default="ci",
+        unset="ci",
     ),
     RunOption(
         "samples",
         "sizes",
         "answers per topic and context, rounded up to whole blocks; objective=N: answers per objective case; "
         "images=N: pictures per case or prompt of an image model; repeats=N: answers per question with "
-        "options of its own (default 1)",
+        "options of its own",
         metavar="N[,objective=N][,images=N][,repeats=N]",
-    ),
-    RunOption(
-        "design",
-        "choice",
-        "who appears in a query: balanced (every group, default) or paper (drawn at random)",
-        choices=("balanced", "paper"),
-    ),
-    RunOption(
-        "truth",
-        "text",
-        "the labels that count as true: audited (default), published, or a set of your own",
-        "NAME",
-    ),
-    RunOption(
-        "estimator",
-        "choice",
-        "corrected (default): bias-corrected scores with intervals; plugin: as the paper defines them; "
-        "published-code: as its scripts compute them",
-        choices=("corrected", "plugin", "published-code"),
-    ),
-    RunOption(
-        "interval",
-        "choice",
-        "scope of the intervals: instrument (these scenarios, default) or scenarios (scenarios like these)",
-        choices=("instrument", "scenarios"),
-        default="instrument",
+        unset="those of the preset; repeats=1",
     ),
     RunOption(
         "answers",
         "choice",
-        "what language models are asked for: text (default), json (structured output: one of the letters), "
+        "what language models are asked for: text, json (structured output: one of the letters), "
         "or probabilities (of every letter, without sampling)",
         choices=("text", "json", "probabilities"),
         default="text",
+        unset="text",
     ),
-    RunOption("seed", "integer", "seed of all shuffling (default 0)", metavar="N"),
+    RunOption("seed", "integer", "seed of all shuffling", metavar="N", unset="0"),
     GATE,
-    RunOption(
-        "undecided",
-        "choice",
-        "what an UNDECIDED release does (inconclusive gates, missing cases): fail (default) or warn",
-        choices=("fail", "warn"),
-        default="fail",
-    ),
     RunOption(
         "baseline",
         "path",
@@ -172,51 +146,43 @@ OPTIONS: tuple[RunOption, ...] = (
         metavar="FILE",
     ),
     RunOption(
-        "looks",
-        "integer",
-        "number of looks, up to 4: undecided gates ask for more answers (default: 4 with preset ci, 2 with "
-        "probabilities, 1 with other presets)",
-        metavar="N",
-        minimum=1,
-        maximum=4,
+        "detector",
+        "text",
+        "the detector that reads perceived groups from pictures: fairface:FILE?faces=FILE, clip:PATH, "
+        "a vision-language model (openai/NAME, transformers:PATH), python:MODULE:ATTRIBUTE",
+        metavar="SPEC",
+        unset="sim for sim: models",
     ),
-    RunOption("plan", "flag", "print calls, tokens, cost and the smallest detectable changes; ask nothing"),
-    RunOption("explain-cache", "flag", "explain why answers are not found in the store; ask nothing"),
     RunOption(
         "explain",
         "flag",
         "ask each scenario once more, with a reason; reports show what the reasons cite, gates ignore them",
     ),
     RunOption(
-        "detector",
-        "text",
-        "the detector that reads perceived groups from pictures: fairface:FILE?faces=FILE, clip:PATH, "
-        "a vision-language model (openai/NAME, transformers:PATH), python:MODULE:ATTRIBUTE "
-        "(default for sim: models: sim)",
-        metavar="SPEC",
+        "plan",
+        "flag",
+        "print calls, tokens, cost, the smallest detectable changes and why stored answers are not reused; "
+        "ask nothing",
     ),
-    RunOption(
-        "detector-errors",
-        "path",
-        "an error table written by `factorfair detector evaluate`: reports show shares with and without "
-        "correction",
-        metavar="FILE",
-    ),
+)
+
+LIMITS: tuple[RunOption, ...] = (
     RunOption(
         "max-connections",
         "integer",
-        "calls in flight to one endpoint, divided evenly among workers (default 64, or more if the replicas "
-        "can handle more)",
+        "calls in flight to one endpoint, divided evenly among workers",
         metavar="N",
         default=64,
         minimum=1,
+        unset="64, or more if the replicas can handle more",
     ),
     RunOption(
         "max-rpm",
         "integer",
-        "calls per minute, all workers together (default: no limit)",
+        "calls per minute, all workers together",
         metavar="N",
         minimum=1,
+        unset="no limit",
     ),
     RunOption(
         "max-calls",
@@ -224,29 +190,43 @@ OPTIONS: tuple[RunOption, ...] = (
         "end the run after this number of calls, including retries",
         metavar="N",
         minimum=1,
+        unset="no limit",
     ),
-    RunOption("max-cost", "amount", "end the run when its calls have cost this much (USD)", metavar="USD"),
-    RunOption("max-minutes", "amount", "end the run after this many minutes", metavar="MINUTES"),
+    RunOption(
+        "max-cost",
+        "amount",
+        "end the run when its calls have cost this much (USD)",
+        metavar="USD",
+        unset="no limit",
+    ),
+    RunOption(
+        "max-minutes", "amount", "end the run after this many minutes", metavar="MINUTES", unset="no limit"
+    ),
     RunOption(
         "run",
         "name",
-        "share limits with all runs of this name that use the same store (default: limits of its own)",
+        "share limits with all runs of this name that use the same store",
         metavar="NAME",
         default="",
+        unset="limits of its own",
+    ),
+    RunOption("store", "url", "where responses are stored", "PATH|URL", unset=".factorfair/responses.sqlite"),
+    RunOption(
+        "pictures",
+        "pictures",
+        "where pictures are stored: a folder, or s3://BUCKET/PREFIX, gs:// or az:// (extra bucket), which "
+        "several hosts may share",
+        metavar="DIR|URL",
+        unset="images beside the store",
     ),
     RunOption(
-        "executor",
-        "executor",
-        "where transformers:, diffusers:, python: and sim: models run: local (this process, default) or ray "
-        "(replicas on the Ray cluster at HOST:PORT, at RAY_ADDRESS or on this machine, or on a new one)",
-        metavar="local|ray[:HOST:PORT]",
-    ),
-    RunOption(
-        "replicas",
-        "replicas",
-        "with --factorfair-executor=ray: replicas of a model (default: as many as the GPUs allow), GPUs "
-        "of each (default 1), and replicas of the detector (default 0: it stays in this process)",
-        metavar="N[,gpus=F][,detectors=M]",
+        "reuse",
+        "reuse",
+        "which stored answers to take: all, none (ask everything again and replace them), only "
+        "(never open a connection), or those up to an age such as 12h, 7d or 2w",
+        metavar="all|none|only|AGE",
+        default=("all", None),
+        unset="all",
     ),
     RunOption(
         "shard",
@@ -256,49 +236,115 @@ OPTIONS: tuple[RunOption, ...] = (
         metavar="I/N|auto",
     ),
     RunOption(
+        "executor",
+        "executor",
+        "where transformers:, diffusers:, python: and sim: models run: local (this process) or ray "
+        "(replicas on the Ray cluster at HOST:PORT, at RAY_ADDRESS or on this machine, or on a new one)",
+        metavar="local|ray[:HOST:PORT]",
+        unset="local",
+    ),
+    RunOption(
+        "replicas",
+        "replicas",
+        "with --factorfair-executor=ray: replicas of a model, GPUs of each, and replicas of the detector",
+        metavar="N[,gpus=F][,detectors=M]",
+        unset="as many as the GPUs allow, gpus=1, and detectors=0: the detector stays in this process",
+    ),
+)
+
+REPORTS: tuple[RunOption, ...] = (
+    RunOption(
+        "report",
+        "path",
+        "folder for report.html, .json, .md and responses.jsonl",
+        metavar="DIR",
+        unset=".factorfair/report",
+    ),
+)
+
+GROUPS: Mapping[str, tuple[RunOption, ...]] = {
+    "what to test": ASKED,
+    "limits and storage": LIMITS,
+    "reports": REPORTS,
+}
+"""The options of the command line, in the groups that ``pytest --help`` shows."""
+
+SETTINGS: tuple[RunOption, ...] = (
+    RunOption(
+        "design",
+        "choice",
+        "who appears in a query: balanced (every group) or paper (drawn at random)",
+        choices=("balanced", "paper"),
+        unset="balanced; paper with preset paper",
+    ),
+    RunOption(
+        "truth",
+        "text",
+        "the labels that count as true: audited, published, or a set of your own",
+        "NAME",
+        unset="audited; published with preset paper",
+    ),
+    RunOption(
+        "estimator",
+        "choice",
+        "corrected: bias-corrected scores with intervals; plugin: as the paper defines them; "
+        "published-code: as its scripts compute them",
+        choices=("corrected", "plugin", "published-code"),
+        unset="corrected; plugin with preset paper",
+    ),
+    RunOption(
+        "interval",
+        "choice",
+        "scope of the intervals: instrument (these scenarios) or scenarios (scenarios like these)",
+        choices=("instrument", "scenarios"),
+        default="instrument",
+        unset="instrument",
+    ),
+    RunOption(
+        "looks",
+        "integer",
+        "number of looks, up to 4: undecided gates ask for more answers",
+        metavar="N",
+        minimum=1,
+        maximum=4,
+        unset="4 with preset ci, 2 with probabilities, 1 with other presets",
+    ),
+    RunOption(
+        "undecided",
+        "choice",
+        "what an UNDECIDED release does (inconclusive gates, missing cases): fail or warn",
+        choices=("fail", "warn"),
+        default="fail",
+        unset="fail",
+    ),
+    RunOption(
+        "detector-errors",
+        "path",
+        "an error table written by `factorfair detector evaluate`: reports show shares with and without "
+        "correction",
+        metavar="FILE",
+    ),
+    RunOption(
         "retries",
         "integer",
-        "retries of a call that fails for a transient reason, such as a lost connection or 5xx (default 5)",
+        "retries of a call that fails for a transient reason, such as a lost connection or 5xx",
         metavar="N",
         default=5,
         minimum=0,
+        unset="5",
     ),
     RunOption(
         "patience",
         "amount",
-        "how long to wait for an endpoint that fails or throttles every call (default 300)",
+        "how long to wait for an endpoint that fails or throttles every call",
         metavar="SECONDS",
         default=300.0,
-    ),
-    RunOption(
-        "store", "url", "where responses are stored (default .factorfair/responses.sqlite)", "PATH|URL"
-    ),
-    RunOption(
-        "pictures",
-        "pictures",
-        "where pictures are stored: a folder, or s3://BUCKET/PREFIX, gs:// or az:// (extra bucket), which "
-        "several hosts may share (default: images beside the store)",
-        metavar="DIR|URL",
-    ),
-    RunOption("replay", "flag", "take every answer from the store; never open a connection"),
-    RunOption("refresh", "flag", "ask everything again and replace what the store has"),
-    RunOption(
-        "max-age",
-        "age",
-        "ask again what the store has had for longer, such as 12h, 7d or 2w (default: no limit; "
-        "--factorfair-replay sets it aside)",
-        metavar="AGE",
+        unset="300",
     ),
     RunOption(
         "warm",
         "flag",
         "ask all selected cases in the controlling process before the first test; workers only read",
-    ),
-    RunOption(
-        "report",
-        "path",
-        "folder for report.html, .json, .md and responses.jsonl (default .factorfair/report)",
-        metavar="DIR",
     ),
     RunOption(
         "log",
@@ -308,3 +354,6 @@ OPTIONS: tuple[RunOption, ...] = (
         metavar="TRACKER",
     ),
 )
+"""What only pyproject.toml and the environment set."""
+
+OPTIONS = (*chain.from_iterable(GROUPS.values()), *SETTINGS)

@@ -14,7 +14,7 @@ from typing import Any
 from pytest_factorfair.config import sources
 from pytest_factorfair.config.options import OPTIONS
 from pytest_factorfair.config.sources import Given
-from pytest_factorfair.domain import AnswerMode, Ceilings, Estimator, Interval, Sampling
+from pytest_factorfair.domain import AnswerMode, Ceilings, Estimator, Interval, Reuse, Sampling
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models.cluster import Replicas
 
@@ -45,7 +45,15 @@ class Preset:
         return self.sampling.samples if precise_samples is None else precise_samples
 
 
+TINY = "tiny"
+"""The preset that reduces checklists to a first look, which no sample size makes worth a judgement."""
+
 PRESETS: dict[str, Preset] = {
+    TINY: Preset(
+        Sampling("balanced", samples=8, objective=4, seed=0, images=12, prompts="implicit", per_prompt=8),
+        "audited",
+        judged=False,
+    ),
     "smoke": Preset(
         Sampling(
             "balanced", samples=24, objective=4, seed=0, images=4, prompts="characteristics", per_prompt=20
@@ -120,7 +128,6 @@ class Settings:
     set_aside: str
     undecided: str
     plan: bool
-    explain_cache: bool
     looks: int
     explain: bool
     baseline: str | None
@@ -138,8 +145,7 @@ class Settings:
     store: str
     pictures: str | None
     own_pictures: str
-    replay: bool
-    refresh: bool
+    reuse: Reuse
     max_age: float | None
     warm: bool
     report: str
@@ -173,7 +179,7 @@ def resolve(
     values: dict[str, Any] = DEFAULTS | {name: setting.value for name, setting in given_options.items()}
     _check_together(given_options, values)
     preset, sizes = PRESETS[values["preset"]], values["samples"] or {}
-    judged = preset.judged or bool(sizes)
+    judged = preset.judged or (bool(sizes) and values["preset"] != TINY)
     gates, set_aside = _gates(given_options, table, judged=judged)
     if "images" in sizes:
         sizes = {**sizes, "per_prompt": sizes["images"]}
@@ -196,6 +202,7 @@ def resolve(
             (waiver.gate, waiver.reason, waiver.until, waiver.floor)
             for waiver in gating.waivers(granted.value, granted.where)
         )
+    reuse, max_age = values["reuse"]
     options = {field.name: field.name.replace("_", "-") for field in fields(Settings)}
     settings = {name: values[option] for name, option in options.items() if option in values} | {
         "models": values["model"],
@@ -215,6 +222,8 @@ def resolve(
         "gates": gates,
         "set_aside": set_aside,
         "log": values["log"] or (),
+        "reuse": reuse,
+        "max_age": max_age,
         "waivers": waivers,
         "connections": values["max-connections"],
         "ceilings": Ceilings(*(values[f"max-{limit.name}"] for limit in fields(Ceilings))),
@@ -237,12 +246,9 @@ def _check_together(given_options: Mapping[str, Given], values: Mapping[str, Any
     Raises:
         InputError: the options cannot be combined; names where they were given.
     """
-    for option, opposite in (("replay", "refresh"), ("plan", "explain-cache"), ("shard", "replay")):
-        if values[option] and values[opposite]:
-            raise InputError(
-                f"{given_options[option].where} and {given_options[opposite].where} exclude each other: "
-                "give one"
-            )
+    if values["shard"] and values["reuse"][0] == "only":
+        shard, reuse = given_options["shard"].where, given_options["reuse"].where
+        raise InputError(f"{shard} asks a part, and {reuse} nothing: give one")
     for model in values["model"]:
         if values["model"].count(model) > 1:
             raise InputError(f"{given_options['model'].where}: '{model}' is named twice: name it once")

@@ -13,9 +13,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from pytest_factorfair.config.options import GATE, MODEL, OPTIONS, PREFIX, RunOption
+from pytest_factorfair.domain import Reuse
 from pytest_factorfair.errors import InputError, nearest
 from pytest_factorfair.models.cluster import Replicas
 from pytest_factorfair.redaction import shown_url
@@ -83,9 +84,9 @@ def pyproject(root: Path) -> Mapping[str, Given]:
     table = tools.get(TABLE, {})
     if not isinstance(table, dict):
         raise InputError(f"{path}: [tool.factorfair] must be a table")
-    options_by_key = {option.toml: option for option in OPTIONS if option is not MODEL}
+    options_by_key = {option.key: option for option in OPTIONS if option is not MODEL}
     for key in table:
-        if key in (MODEL.toml, f"{MODEL.toml}s"):
+        if key == MODEL.key:
             raise InputError(
                 f"{path}: [tool.factorfair] {key}: a plain pytest must not start a paid run; "
                 f"name the model on the command line or in {MODEL.variable}"
@@ -166,7 +167,7 @@ def parsed(option: RunOption, setting: Given) -> Any:  # noqa: C901, PLR0911, PL
     """
     value, where = setting.value, setting.where
     if option.metavar and any(word == "" for word in (value if isinstance(value, list) else [value])):
-        raise InputError(f"{where}: expected {option.metavar}, got nothing: {option.help}")
+        raise InputError(f"{where}: expected {option.metavar}, got nothing: {option.about}")
     match option.kind:
         case "text":
             return _text(setting)
@@ -203,8 +204,8 @@ def parsed(option: RunOption, setting: Given) -> Any:  # noqa: C901, PLR0911, PL
             return _cluster(setting)
         case "replicas":
             return _replicas(setting)
-        case "age":
-            return _age(setting)
+        case "reuse":
+            return _reuse(setting)
         case "flag":
             word = str(value).lower()
             if word not in TRUE | FALSE:
@@ -239,14 +240,18 @@ def _text(setting: Given) -> str:
     return setting.value.strip()
 
 
-def _age(setting: Given) -> float:
-    """Parse an age; returns seconds."""
+def _reuse(setting: Given) -> tuple[Reuse, float | None]:
+    """Parse which stored answers to take, and their maximum age in seconds, None for any."""
     text = _text(setting)
+    for word in get_args(Reuse):
+        if text == word:
+            return word, None
     match = AGE.fullmatch(text)
     seconds = float(match[1]) * UNITS[match[2]] if match else 0.0
     if not 0 < seconds < OLDEST:
-        raise InputError(f"{setting.where}: expected an age such as 12h, 7d or 2w, got '{text}'")
-    return seconds
+        expected = "all, none, only, or an age such as 12h, 7d or 2w"
+        raise InputError(f"{setting.where}: expected {expected}, got '{text}'")
+    return "all", seconds
 
 
 def _pictures(setting: Given) -> str:

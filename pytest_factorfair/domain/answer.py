@@ -57,7 +57,7 @@ FILTERED = "filtered by the provider"
 """The reason of an answer that the provider's content filter withheld; its outcome is ``refused``."""
 
 ReportedOutcome = Outcome | Literal["filtered"]
-"""What reports call an outcome; filtered replies are distinguished from refused ones."""
+"""The outcomes that reports list, in which filtered replies are not refused ones."""
 
 FAILINGS: Mapping[Outcome, str] = {"unparsed": "could not be read", "error": "could not be obtained"}
 """The wording of messages about lost answers."""
@@ -112,7 +112,7 @@ class Answer:
 
     @property
     def face(self) -> bool:
-        """Whether this is the answer for a face, of which a picture may have several."""
+        """Whether this is the answer for a face; a picture may have several."""
         return self.letter is None and (self.outcome == "answered" or self.reason == NO_GROUP)
 
     @property
@@ -137,7 +137,7 @@ def asked(answers: Iterable[Answer]) -> dict[str, str]:
 
 
 def lost(answers: Iterable[Answer]) -> list[Answer]:
-    """The answers that are unparsed or errors; for a picture one, and only if none of its faces was read."""
+    """The answers that are unparsed or errors; at most one per picture, only if no face of it was read."""
     answers = tuple(answers)
     named = {answer.query for answer in answers if answer.face and answer.groups}
     by_query = {
@@ -199,7 +199,7 @@ def _of_run(answer: Answer) -> RecurringFields:
 
 
 def _own(answer: Answer, *, key: bool, decimals: int | None) -> str:
-    """The JSON text of what is the answer's own, besides its query."""
+    """The JSON text of the fields of an answer that do not recur, without its query."""
     row: dict[str, Any] = {}
     if answer.confidence:
         row["confidence"] = answer.confidence
@@ -232,7 +232,7 @@ def to_json(answers: Iterable[Answer]) -> str:
 
 
 def from_json(row: Mapping[str, Any], recurring: RecurringFields | None = None) -> Answer:
-    """The answer of a JSON object; without what recurs, if this is given apart."""
+    """Build an answer from a JSON object; ``recurring`` are the fields that it lacks."""
     if recurring is None:
         offered = row.get("offered")
         return Answer(

@@ -22,7 +22,7 @@ class CaseKey(NamedTuple):
 
 
 class Question(NamedTuple):
-    """What a case asks: its part, and the statistic, direction and context if the benchmark has them."""
+    """The subject of a case: its part, and the statistic, direction and context if the benchmark has them."""
 
     part: str
     statistic: str | None = None
@@ -31,7 +31,7 @@ class Question(NamedTuple):
 
 
 UNSPECIFIED = Question("")
-"""What a case asks of which only the key is known."""
+"""The question of a case that is known only by its key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Case:
 
     @property
     def question(self) -> Question:
-        """What it asks; its record has the same."""
+        """What the case asks; its record has the same question."""
         return Question(self.part)
 
     @property
@@ -74,7 +74,7 @@ class Case:
 
     @property
     def on_sheet(self) -> bool:
-        """Whether its pictures have a contact sheet."""
+        """Whether a contact sheet shows its pictures."""
         return True
 
     @property

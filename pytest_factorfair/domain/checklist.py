@@ -1,4 +1,4 @@
-"""What checklists of all benchmarks have in common: names, attributes and their groups, language, sources."""
+"""The base class of checklists, and their attributes with groups, languages and sources."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Attribute:
     """A way to divide people into k groups.
 
     ``words`` are the words for each group inside a sentence ("female"), ``aliases`` further words that are
-    accepted in answers. ``crossed`` names the attributes whose product this one is (its groups are then
-    "Asian Female", ... in the order of ``itertools.product``); otherwise it is empty.
+    accepted in answers. ``crossed`` names the attributes that it combines (its groups are then "Asian
+    Female", ... in the order of ``itertools.product``); otherwise it is empty.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Source:
 class Checklist:
     """A validated checklist with one truth set; ``digest`` is the hash of all its content.
 
-    Each benchmark has a subclass whose fields contain what to ask.
+    Each benchmark has a subclass with fields for what it asks.
     """
 
     name: str

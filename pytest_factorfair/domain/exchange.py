@@ -11,10 +11,13 @@ from pytest_factorfair.domain.case import Query
 Finish = Literal["stop", "length", "filtered", "refusal"]
 
 AnswerMode = Literal["text", "json", "probabilities"]
+Reuse = Literal["all", "none", "only"]
+"""Which stored answers a run takes: ``only`` asks nothing, ``none`` asks everything again."""
+
 """Answer modes of language models: text, a letter as JSON, or the probability of each letter."""
 
 Wanted = Literal["text", "json", "probabilities", "people"]
-"""What a request asks for: an answer in one of the answer modes, or the people in its picture."""
+"""The kind of reply that a request wants: an answer in one of the answer modes, or a picture's people."""
 
 GRACE = 5.0
 """How many seconds to wait for replies in flight when a run ends, because they are paid for."""
@@ -109,7 +112,7 @@ class Usage:
 
     For ``estimated`` calls, which returned no cost or have not ended, the cost includes an upper bound.
     ``throttled`` calls were rejected by the endpoint (429), which was then not called for ``waited`` seconds.
-    ``in_shards`` of the calls were made by the run's shards, of which there are ``shards``.
+    ``in_shards`` of the calls were made by the ``shards`` shards of the run.
     """
 
     calls: int = 0

@@ -37,7 +37,7 @@ class Ceilings:
 
     @property
     def out_of_time(self) -> str:
-        """Why a run ends after its minutes."""
+        """The reason of a run that ends because its minutes are used up."""
         return f"the budget of {plural(self.minutes or 0.0, 'minute')} is used up"
 
 
@@ -81,13 +81,14 @@ class Stop:
 
 
 Decision = Grant | Delay | Stop
-"""On a request."""
+"""The answer to a request for a call."""
 
 
 class AccountEntry(NamedTuple):
-    """An amount added to an account, or all of them together. ``held`` USD are set aside for calls in flight;
-    the price of ``unpriced`` calls is unknown, that of ``estimated`` ones an upper bound. ``dearest`` is the
-    cost of the most expensive answer.
+    """An amount on an account, or the sum of several.
+
+    ``held`` USD are set aside for calls in flight. The price of ``unpriced`` calls is unknown, the price of
+    ``estimated`` calls is an upper bound. ``dearest`` is the cost of the most expensive answer.
     """
 
     calls: int = 0
@@ -102,13 +103,13 @@ class AccountEntry(NamedTuple):
 
     @classmethod
     def sent(cls, grant: Grant) -> Self:
-        """A call that is about to be sent."""
+        """The entry of a call that is about to be sent."""
         unpriced, estimated = grant.reserved is None, bool(grant.reserved)
         return cls(1, 1, held=grant.reserved or 0.0, unpriced=unpriced, estimated=estimated)
 
     @classmethod
     def unused(cls, grant: Grant) -> Self:
-        """A call that was granted and not sent."""
+        """The entry of a call that was granted and not sent."""
         sent = cls.sent(grant)
         unpriced, estimated = -sent.unpriced, -sent.estimated
         return cls(-1, -1, held=-sent.held, unpriced=unpriced, estimated=estimated)
@@ -123,14 +124,14 @@ class AccountEntry(NamedTuple):
         *,
         billed: float | None = None,
     ) -> Self:
-        """A call that was sent and has ended; None is an unknown cost. Without a bill, it is an estimate."""
+        """The entry of a call that has ended; a cost of None is unknown, and estimated unless ``billed``."""
         unpriced = (cost is None) - (grant.reserved is None)
         estimated = (billed is None and bool(cost)) - bool(grant.reserved)
         spent, held = cost or 0.0, -(grant.reserved or 0.0)
         return cls(0, -1, tokens_in, tokens_out, spent, held, unpriced, estimated, billed)
 
     def plus(self, entry: AccountEntry) -> AccountEntry:
-        """Both together."""
+        """The sum of both entries."""
         dearest = self.dearest
         if entry.dearest is not None:
             dearest = entry.dearest if dearest is None else max(dearest, entry.dearest)
@@ -258,18 +259,18 @@ class Health:
         return max(0.0, self.closed_until - now, (self.probe_at or 0.0) - now)
 
     def after_answer(self) -> Health:
-        """A query was answered, so the endpoint works; the same object if that was known."""
+        """The state after an answer: the endpoint works; the same object if nothing changes."""
         if self.answered and self.since is None and not self.rejected:
             return self
         return replace(self._working(), answered=True, rejected=0, kind="", cause="")
 
     def after_rejection(self, kind: str, cause: str) -> Health:
-        """A query was rejected; rejections of the same kind in a row are counted."""
+        """The state after a rejected query; rejections of one kind in a row are counted."""
         rejected = self.rejected + 1 if kind == self.kind else 1
         return replace(self._working(), rejected=rejected, kind=kind, cause=cause)
 
     def after_failure(self, cause: str, *, now: float, is_new: bool, alike: int, opens: bool) -> Health:
-        """A repeatable call failed; ``is_new`` is whether its query had not failed before.
+        """The state after a failed call; ``is_new`` is whether its query had not failed before.
 
         The endpoint counts as down at ``alike`` failing queries, if the failure ``opens`` the circuit at all.
         """
@@ -284,11 +285,11 @@ class Health:
         return failed.down(now) if opens and failing >= alike else failed
 
     def down(self, now: float) -> Health:
-        """It counts as down, until a call to it succeeds."""
+        """The state of an endpoint that is down until a call to it succeeds."""
         return replace(self, probe_at=now) if self.probe_at is None else self
 
     def closed(self, until: float, *, now: float, throttled: bool) -> Health:
-        """It asked its callers to wait; ``throttled`` counts a 429. Each second of waiting counts once."""
+        """The state after a request to wait; ``throttled`` counts a 429, and each second counts once."""
         return replace(
             self,
             closed_until=max(self.closed_until, until),

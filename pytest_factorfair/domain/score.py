@@ -144,7 +144,7 @@ _SCORE = re.compile(
 
 
 class GateParts(NamedTuple):
-    """What a gate expression consists of, as text; without an operator all of it is the score."""
+    """The parts of a gate expression as text; without an operator, all of it is the score."""
 
     score: str
     operator: str
@@ -152,8 +152,8 @@ class GateParts(NamedTuple):
 
 
 def gate_parts(expression: str) -> GateParts:
-    """Split an expression at its operator, whatever it selects."""
-    # A model among the filters may contain an equals sign, so the operator is searched behind them.
+    """Split a gate expression at its operator, without checking what it selects."""
+    # A model among the filters may contain an equals sign, so the operator is searched after them.
     operator = _OPERATOR.search(expression, expression.rfind("]") + 1)
     if operator is None:
         return GateParts(expression.strip(), "", "")
@@ -170,7 +170,7 @@ class Selection(NamedTuple):
 
 
 def selection(score: str) -> Selection | None:
-    """What ``metric[filter,...]`` or ``regression(metric)[filter,...]`` selects; None for any other text."""
+    """Parse ``metric[filter,...]`` or ``regression(metric)[filter,...]``; None for any other text."""
     match = _SCORE.fullmatch(score)
     if match is None:
         return None

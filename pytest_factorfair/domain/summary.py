@@ -75,7 +75,7 @@ class Dependence:
     ``value`` is S_E minus S_E ``within`` the values of the condition: the mutual information of the chosen
     group and the condition, over log k, averaged over topics. ``low`` and ``high`` are its 95 % interval;
     ``reason`` says why there is no interval or value, or what is left out. If the condition is the person at
-    letter A, ``first`` is the attribute whose groups are the values.
+    letter A, ``first`` is the attribute with these values as groups.
     """
 
     model: str

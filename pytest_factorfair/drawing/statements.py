@@ -148,8 +148,8 @@ def answered(summary: Summary) -> Iterator[str]:
         first_date, last_date, today = (
             times[name][: len("2026-11-02")] for name in ("first_answer", "last_answer", "started")
         )
-        refresh = "" if last_date >= today else "; none asked today: --factorfair-refresh"
-        yield f"answers from {first_date}{f' to {last_date}' if last_date != first_date else ''}{refresh}"
+        anew = "" if last_date >= today else "; none asked today: --factorfair-reuse=none asks again"
+        yield f"answers from {first_date}{f' to {last_date}' if last_date != first_date else ''}{anew}"
 
 
 READ_AS = "read as "

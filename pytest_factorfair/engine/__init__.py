@@ -1,6 +1,6 @@
-"""From queries to responses: one loop thread, limits, retries, and nothing asked that is known.
+"""Turn queries into responses: from the store if possible, else by calls under limits and with retries.
 
-The only room that knows threads, loops and signals.
+All calls of a process run in one event loop, in a thread of its own.
 """
 
 from pytest_factorfair.engine.budget import Budget

@@ -1,4 +1,4 @@
-"""Permission to call: waits for the store, the endpoint and the run's limits, and accounts for each call."""
+"""Grant calls when the store, the endpoint and the run's limits allow them, and account for each."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Budget:
             return decision
 
     async def _asked(self, endpoint: str, estimate: float | None) -> Grant | Delay:
-        while self._store.away:  # no call is paid whose answer it could not take
+        while self._store.away:  # no call is paid for if the store cannot take its answer
             await self._retry.sleep(AWAY)
         if self._store.gone:
             await asyncio.wrap_future(self._store.release(()))  # raises why
@@ -119,10 +119,10 @@ class Budget:
         self._limits.settle(AccountEntry.settled(grant, cost, *tokens, billed=response.cost))
 
     def end(self, reason: str) -> None:
-        """Have no process of the session ask anything more."""
+        """Stop the calls of all processes of the session."""
         self._limits.end(reason)
 
     async def close(self) -> None:
-        """Return the grants of calls that were given up while they asked for it."""
+        """Return the grants of calls that were cancelled while they waited for a grant."""
         while self._abandoned:
             await asyncio.wait(self._abandoned)

@@ -67,7 +67,7 @@ class Cancellation:
 
 
 def _imports(frame: FrameType | None) -> int:
-    """The frames of imports among those below this one."""
+    """The number of imports on the stack of a frame."""
     count = 0
     while frame is not None:
         count += frame.f_globals.get("__name__") == "importlib._bootstrap"

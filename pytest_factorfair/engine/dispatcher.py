@@ -1,4 +1,4 @@
-"""What happens to a query: claimed, looked up, asked, asked again, committed."""
+"""Answer queries: claim their keys, read the store, ask the model, and commit the responses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
-from pytest_factorfair.domain import Exchange, Query, Request, Response, excerpt
+from pytest_factorfair.domain import Exchange, Query, Request, Response, Reuse, excerpt
 from pytest_factorfair.engine.budget import Budget
 from pytest_factorfair.engine.endpoint import Attempts, Endpoint, Limiters, advised
 from pytest_factorfair.engine.retry import Retry
@@ -27,14 +27,14 @@ from pytest_factorfair.errors import (
     StoreError,
 )
 from pytest_factorfair.models.prices import Price
-from pytest_factorfair.models.protocol import Model
+from pytest_factorfair.models.protocol import Model, stored_name
 from pytest_factorfair.redaction import concealed, secrets
 from pytest_factorfair.store import Origin, Store, Write, check, keys
 
 T = TypeVar("T")
 PriceOf = Callable[[Model], Price | None]
 MISSING = "not in the store"
-POLL = 0.1  # seconds between two looks at keys that another process is asking
+POLL = 0.1  # seconds between two checks of keys that another process is asking
 MOST_TOKENS = 10**9  # of one call; a larger count is an error of the service
 LONGEST = 300  # characters of an error; providers quote whole bodies
 
@@ -50,7 +50,7 @@ class Outcome(NamedTuple):
 
 @dataclass(slots=True)
 class Counters:
-    """The figures of a progress line as they grow; written by the loop's thread only.
+    """The counts behind a progress line; only the loop's thread changes them.
 
     ``asked`` counts calls sent, retries included. ``done`` counts queries that are answered and
     committed, or have failed; of these, ``cached`` needed no call and ``errors`` failed.
@@ -80,10 +80,10 @@ class Queue:
 
 
 class Dispatcher:
-    """Answers cases. Everything here runs in the loop's thread, so nothing needs a lock.
+    """Answers the queries of cases; runs only in the loop's thread, so nothing needs a lock.
 
     A key is claimed before the store is read for it, and released after its response is committed. So the
-    next to claim it finds it stored, and all who want it meanwhile wait for the same future.
+    next process that claims it finds the response, and queries with the same key wait for one future.
     """
 
     def __init__(  # noqa: PLR0913  # by keyword, from the one place that puts an engine together
@@ -96,8 +96,7 @@ class Dispatcher:
         retry: Retry,
         counters: Counters,
         price: PriceOf,
-        replay: bool,
-        refresh: bool,
+        reuse: Reuse,
     ) -> None:
         self.ended = False
         self.failure: FatalModelError | StoreError | None = None
@@ -109,8 +108,7 @@ class Dispatcher:
         self._retry = retry
         self._counters = counters
         self._price = price
-        self._replay = replay
-        self._refresh = refresh
+        self._reuse = reuse
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="factorfair-reader")
         self._pending: dict[str, asyncio.Future[Outcome]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -122,9 +120,9 @@ class Dispatcher:
         self._empty: bool | None = None  # whether the store was empty when it was first read
 
     async def case(self, model: Model, queries: tuple[Query, ...]) -> tuple[Exchange, ...]:
-        """The exchanges of these queries, in their order.
+        """Answer these queries; their exchanges are in the same order.
 
-        Shielded: others may be waiting for what this case claimed.
+        Cancelling the caller does not cancel the calls: other cases may wait for the same keys.
 
         Raises:
             FatalModelError, StoreError: no further call can succeed, or be kept.
@@ -133,7 +131,7 @@ class Dispatcher:
         return await asyncio.shield(self._spawn(self._case(model, queries)))
 
     def halt(self, *, keep_in_flight: bool = False) -> None:
-        """Stop asking; responses that have arrived are committed, with ``keep_in_flight`` later ones too."""
+        """Stop asking; responses that have arrived are committed and, if ``keep_in_flight``, later ones."""
         self.ended = True
         for queue in self._queues.values():
             self._give_up(key for key, _ in queue.waiting)
@@ -167,7 +165,7 @@ class Dispatcher:
         pending = {name: self._pending[name] for name in query_by_key}
         await self._serve(model, claimed)
         for future in reversed(pending.values()):
-            if not future.done():  # few are pending once the last is done; waiting for all wakes up for each
+            if not future.done():  # few are pending once the last is done
                 await asyncio.wait([future])
         if any(future.cancelled() for future in pending.values()):
             if self._spent is not None and not self.ended:
@@ -200,9 +198,9 @@ class Dispatcher:
 
         stored: Mapping[str, Response] = {}
         try:
-            if claimed and not (self._refresh or self._empty):
+            if claimed and not (self._reuse == "none" or self._empty):
                 responses = await asyncio.get_running_loop().run_in_executor(self._reader, read)
-                # The first read decides: one at the same time may see the rows that the first led to.
+                # Only the first read decides: a concurrent one may see rows that were written because of it.
                 self._empty = any((self._empty, responses is None))
                 stored = responses or {}
             self._raise_if_ended()
@@ -213,10 +211,10 @@ class Dispatcher:
             raise
         for key in stored:
             self._land(key, Outcome(stored[key], cached=True))
-        if stored and not self._replay:
+        if stored and self._reuse != "only":
             self._limiters.of(model).breaker.known = True
         missing = {key: query for key, query in claimed.items() if key not in stored}
-        if self._replay:
+        if self._reuse == "only":
             for key in missing:
                 self._land(key, Outcome(None, MISSING))
         elif missing:
@@ -227,12 +225,12 @@ class Dispatcher:
     async def _claimed(self, model: Model, waiting: dict[str, Query]) -> None:
         """Queue the keys that no other process asks, and wait for the others; we ask if that process dies."""
         if id(model) not in self._queues:
-            origin = Origin.of(str(model.identity.get("model", model.endpoint)), model.identity)
+            origin = Origin.of(stored_name(model), model.identity)
             self._queues[id(model)] = Queue(model, origin, self._limiters.of(model), secrets())
         queue = self._queues[id(model)]
         while waiting:
             try:
-                claim = await asyncio.wrap_future(self._store.claim(waiting, refresh=self._refresh))
+                claim = await asyncio.wrap_future(self._store.claim(waiting, refresh=self._reuse == "none"))
             except StoreError as error:
                 self._fail(error)
                 return
@@ -400,7 +398,7 @@ class Dispatcher:
                 prompt=query.prompt,
                 repeat=query.repeat,
                 seed=query.seed,
-                replace=self._refresh,
+                replace=self._reuse == "none",
             )
         except PictureError as error:
             self._miss(key, str(error), attempts)

@@ -156,7 +156,7 @@ class Breaker:
 
         Raises:
             RejectedRequestError: the query has used up its attempts or its patience.
-            FatalModelError: so has the endpoint.
+            FatalModelError: the endpoint has failed too often, or for too long.
         """
         retry, current_time = self._retry, self._retry.clock()
         attempts.since = min(attempts.since, current_time)
@@ -204,7 +204,7 @@ class Breaker:
         return self._over(await self._reported(lambda health: health.after_rejection(kind, cause)))
 
     async def hopeless(self, error: ModelError) -> FatalModelError | None:
-        """The error that ends the run, if still so many queries in a row were rejected alike."""
+        """The error that ends the run if too many queries in a row are still rejected alike."""
         health = await _result(self._limits.health(self._name))
         return self._stopped(error, health) if self._over(health) else None
 

@@ -1,4 +1,4 @@
-"""The engine: hand it the queries of a case, get its exchanges."""
+"""The engine, which answers the queries of cases."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from pytest_factorfair.domain import Exchange, Health, Query
+from pytest_factorfair.domain import Exchange, Health, Query, Reuse
 from pytest_factorfair.engine.budget import Budget, Estimate
 from pytest_factorfair.engine.dispatcher import Counters, Dispatcher, PriceOf
 from pytest_factorfair.engine.endpoint import Limiters
@@ -27,8 +27,8 @@ _PATIENT = Retry()
 class Engine:
     """Answers queries from the store, and asks the model for the rest.
 
-    ``connections`` is the number of calls to one endpoint that may be in flight at once. ``replay`` never
-    asks; ``refresh`` asks everything and replaces what was stored. ``limits`` are those of the run, and
+    ``connections`` is the number of calls to one endpoint that may be in flight at once. ``reuse`` says
+    which stored answers to take. ``limits`` are those of the run, and
     ``estimate`` is the most that a call may cost by its price list; without limits the engine is a run of its
     own. ``price`` is the price of a model's answers. Methods may be called from any thread. The caller closes
     the store and the limits, after the engine.
@@ -43,8 +43,7 @@ class Engine:
         store: Store,
         *,
         connections: int = 64,
-        replay: bool = False,
-        refresh: bool = False,
+        reuse: Reuse = "all",
         retry: Retry = _PATIENT,
         limits: Limits | None = None,
         estimate: Estimate = lambda _model, _request: None,
@@ -52,8 +51,6 @@ class Engine:
     ) -> None:
         if connections < 1:
             raise InputError(f"{connections} connections: there must be 1 or more")
-        if replay and refresh:
-            raise InputError("replay asks nothing and refresh asks everything: choose one")
         self._counters = Counters()
         used = limits or LocalLimits()
         self._retry = retry
@@ -65,8 +62,7 @@ class Engine:
             retry=retry,
             counters=self._counters,
             price=price,
-            replay=replay,
-            refresh=refresh,
+            reuse=reuse,
         )
         self._loop = LoopThread()
 
@@ -76,7 +72,7 @@ class Engine:
         return self._dispatcher.failure
 
     def submit(self, model: Model, queries: Iterable[Query]) -> Future[tuple[Exchange, ...]]:
-        """The exchanges of these queries, in their order; each response is committed before it counts.
+        """Ask these queries; the future has their exchanges, in order, once the responses are committed.
 
         The future raises ``failure`` once there is one, and BudgetError if the budget does not suffice; it
         is cancelled if the engine is closed first.
@@ -84,7 +80,7 @@ class Engine:
         return self._loop.submit(self._dispatcher.case(model, tuple(queries)))
 
     def snapshot(self) -> Counters:
-        """The current figures, for a progress line."""
+        """The current counts, for a progress line."""
         return replace(self._counters)
 
     def close(self, *, grace: float = GRACE) -> None:

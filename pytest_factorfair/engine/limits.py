@@ -1,4 +1,4 @@
-"""The limits of a run, as its calls know them; by default those of a run that one process asks alone."""
+"""The limits of a run: the interface that calls use, and the limits of a run in one process."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from pytest_factorfair.domain import AccountEntry, Allowance, CallRequest, Ceili
 class Limits(Protocol):
     """The limits of a run, its account and its endpoints. Methods may be called from any thread.
 
-    ``LocalLimits`` are those of one process, ``store.SharedLimits`` those of several. Whoever asks need not
-    know which: a method returns its result if that is at hand, or a future of it. Futures and properties of
+    ``LocalLimits`` are those of one process, ``store.SharedLimits`` those of several. Callers need not know
+    which: a method returns its result if it is known, otherwise a future of it. Futures and properties of
     limits that are shared fail with StoreError.
     """
 
@@ -27,13 +27,13 @@ class Limits(Protocol):
         """Seconds since 1970, alike in all processes of the run, even if a host's clock is set."""
 
     def take(self, request: CallRequest) -> Decision | Future[Decision]:
-        """Ask for a call; one that is granted is on the account before it is sent."""
+        """Ask whether a call may start; a granted call is on the account before it is sent."""
 
     def settle(self, entry: AccountEntry) -> None:
         """Enter a call that has ended, or was not made."""
 
     def report(self, endpoint: str, change: Callable[[Health], Health]) -> Health | Future[Health]:
-        """Note what a call has shown of an endpoint, and return the state of the endpoint after it."""
+        """Change the state of an endpoint by the result of a call, and return the new state."""
 
     def health(self, endpoint: str) -> Health | Future[Health]:
         """The state of an endpoint after all reports so far."""
@@ -65,7 +65,7 @@ class LocalLimits:
     """
 
     def __init__(self, ceilings: Ceilings | None = None, *, now: float | None = None) -> None:
-        """``now`` is when the run begins, by default at this moment."""
+        """Begin the run at ``now``, by default at this moment."""
         self.ceilings = ceilings or Ceilings()
         self._epoch = time.time() - time.monotonic()
         self._lock = threading.Lock()

@@ -15,11 +15,11 @@ from pytest_factorfair.domain import GRACE
 class Retry:
     """Exponential backoff with full jitter, in seconds.
 
-    Pause n is drawn between 0 and ``base * 2**(n - 1)``, at most ``cap``. A query is asked ``attempts``
-    times at most, not counting throttled calls. ``patience`` bounds the total pauses of one query, and how
-    long an endpoint that has answered may fail every call. The run stops if ``alike`` queries in a row fail
-    before any has succeeded, later if ``stretch`` do. Replies on their way when the run stops are awaited for
-    ``grace`` seconds.
+    Pause n is drawn between 0 and ``base * 2**(n - 1)``, at most ``cap``. A query is asked ``attempts`` times
+    at most, not counting throttled calls. ``patience`` bounds the total pauses of one query, and how long an
+    endpoint that has answered may fail every call. The run stops if ``alike`` queries in a row fail before
+    any has succeeded; after that, if ``stretch`` queries do. Replies on their way when the run stops are
+    awaited for ``grace`` seconds.
     """
 
     attempts: int = 6

@@ -1,4 +1,4 @@
-"""Scores to verdicts: expressions, the recommended set, and the judgement.
+"""Judge scores: parse gates, expand recommended sets, and reach verdicts.
 
 text → parse → gate, default → expand → gates; check before a call is made; judge at the end
 """

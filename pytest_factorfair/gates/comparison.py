@@ -1,4 +1,4 @@
-"""Models compared on the scores they share, and a model with a former run: which differences are real."""
+"""Compare models on the scores they share, and a run with a former one: which differences are real."""
 
 from __future__ import annotations
 
@@ -47,9 +47,11 @@ def _of(benchmark: str, compared_model: ComparedModel) -> ComparedModel:
 
 
 class _BoardEntry(NamedTuple):
-    """A compared score, where too many of its answers are missing, and how far these could move its value.
+    """A model's score on a board, and the reasons against comparing it.
 
-    ``beyond`` is how far its value lies beyond the best one, which no claim may rest on.
+    ``lacking`` says where too many answers are missing; these can lower the value by ``fall`` or raise it by
+    ``rise``. ``beyond`` is how far an unbiased value lies beyond the best possible one; no claim may rest on
+    it.
     """
 
     compared_score: ComparedScore
@@ -80,7 +82,7 @@ class _BoardEntry(NamedTuple):
 
 
 def _lacking(metric: Metric, cells: Sequence[Cell]) -> str:
-    """Where too many answers are missing, unless the metric's bounds hold however these had gone."""
+    """Where too many answers are missing; empty if the bounds hold for all that these may have been."""
     return "" if metric.missing == "bounded" else too_many_missing(metric, cells) or ""
 
 
@@ -125,7 +127,7 @@ def _board(comparison: ModelComparison, alpha: float) -> Board:
 def _standings(
     metric: Metric, entries: Sequence[_BoardEntry], differences: Sequence[Difference]
 ) -> tuple[Standing, ...]:
-    """Best first, ties by name, models without a value last."""
+    """The standings of a board: best first, ties by name, models without a value last."""
     sign = -1 if metric.better == "higher" else 1
 
     def sort_key(entry: _BoardEntry) -> tuple[bool, float, str]:
@@ -175,12 +177,12 @@ def _standings(
 def changes(
     counts: Sequence[Counts], baseline: BaselineCounts, *, alpha: float = ALPHA
 ) -> tuple[Change, ...]:
-    """Every score compared with the baseline's, and each part of a score that regressed.
+    """The changes of all scores since the baseline, and of the parts of scores that regressed.
 
-    A regression is a change whose bounds lie on the worse side of 0 after Holm's correction, which is
-    applied to scores, their parts and further scores separately; if answers are few, with bounds of half the
-    level. Nothing is claimed about a change on which a regression gate would be inconclusive. Regressions
-    come first, metrics without a better end last.
+    A regression is a change with bounds on the worse side of 0 after Holm's correction, which is applied to
+    scores, their parts and further scores separately; if answers are few, with bounds of half the level.
+    Nothing is claimed about a change on which a regression gate would be inconclusive. Regressions come
+    first, metrics without a better end last.
     """
     all_moves = [
         moves

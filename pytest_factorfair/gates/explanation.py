@@ -1,4 +1,4 @@
-"""What a judged score means in plain words, whatever the benchmark: the text that every report prints."""
+"""Explain a judged score in plain words, as every report prints it."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _sentence(score: GatedScore, measurement: Measurement, bounds: BoundedScore,
 
 
 def changed_in_words(new: Measurement, old: Measurement) -> str:
-    """Two scores that have a value, each in its own words, without a capital and a full stop."""
+    """A score and its former value in plain words, without a capital and a full stop."""
     current, former = _apart(
         *((measurement, measurement.estimate.shown or 0.0) for measurement in (new, old))
     )

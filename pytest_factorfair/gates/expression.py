@@ -1,4 +1,4 @@
-"""From text to the gates of a run: expressions are parsed, ``default`` is expanded, and gates are checked."""
+"""Read the gates of a run: parse expressions, expand recommended sets, and check every gate."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def parse(text: str) -> Gate:
 
 
 def _selection(expression: str, score: str) -> Selection:
-    """What a gate selects, if there is such a metric and no filter is empty."""
+    """Parse the metric and the filters of a gate."""
     selected = selection(score)
     example = REGRESSION_EXAMPLE if score.startswith("regression") else EXAMPLE
     if selected is None:
@@ -270,7 +270,7 @@ def cautions(gates: Iterable[Gate], counts: Sequence[Counts]) -> Iterator[str]:
 
 
 def _scopes(gate: Gate, counts: Sequence[Counts]) -> Iterator[tuple[Sense, Scope]]:
-    """What a gate judges of each benchmark in which its metric makes sense only in one part."""
+    """The scope of a gate in each benchmark where its metric makes sense in only one part."""
     for measuring, benchmark_counts in by_benchmark(counts):
         metric = measuring.metrics.get(gate.metric)
         sense = None if metric is None else metric.sense(gate.comparison)

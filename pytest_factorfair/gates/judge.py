@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import NamedTuple
@@ -45,11 +45,14 @@ COMMON = Terms()
 
 
 class Ruling(NamedTuple):
-    """A verdict, the topics asked about for it, and those on which more answers may decide it."""
+    """A verdict, the topics that it rests on, and those where more answers may decide it.
+
+    ``undecided`` has the factor by which the answers to a topic must grow if bounds need more; else it is 1.
+    """
 
     verdict: Verdict
     topic_keys: frozenset[TopicKey]
-    undecided: frozenset[TopicKey]
+    undecided: Mapping[TopicKey, float]
 
 
 def judge(
@@ -78,7 +81,7 @@ def rule(
     terms: Terms = COMMON,
     explain: bool = True,
 ) -> tuple[Ruling, ...]:
-    """The verdicts with the topics they rest on, and unless not ``explain`` with plain sentences."""
+    """Judge the gates: verdicts with the topics they rest on and, if ``explain``, plain sentences."""
     scores = [score for gate in dict.fromkeys(gates) for score in _scores(gate, counts, terms)]
     # A score that no further look adds to has one look, at the whole level.
     levels = [terms.alpha if score.topic_keys else ALPHA for score in scores]
@@ -103,8 +106,7 @@ def _ruling(score: GatedScore, verdict: Verdict, finding: Finding, level: float,
 
     The floor is judged by the same bounds as the gate: if it is undecided, more answers are asked for.
     """
-    near = score.topic_keys if finding.lack == "queries" else score.undecided(terms.alpha)
-    undecided = near if finding.curable else frozenset()
+    undecided = _undecided(score, finding, terms.alpha)
     waiver = covering(terms.waivers, verdict)
     if verdict.judgement != "failed" or waiver is None:
         return Ruling(verdict, score.topic_keys, undecided)
@@ -119,13 +121,19 @@ def _ruling(score: GatedScore, verdict: Verdict, finding: Finding, level: float,
         return Ruling(replace(verdict, judgement="waived", reason=reason), score.topic_keys, undecided)
     lack = "it is beyond that" if covered.judgement == "failed" else "it may be beyond that"
     verdict = replace(verdict, reason=f"{verdict.reason}; its waiver covers it {reach}, and {lack}")
-    return Ruling(
-        verdict, score.topic_keys, at_floor.undecided(terms.alpha) if covered.curable else undecided
-    )
+    return Ruling(verdict, score.topic_keys, _undecided(at_floor, covered, terms.alpha))
+
+
+def _undecided(score: GatedScore, finding: Finding, alpha: float) -> Mapping[TopicKey, float]:
+    """Where more answers may decide a finding, with the factor by which they must grow."""
+    if not finding.curable:
+        return {}
+    topic_keys = score.topic_keys if finding.lack == "queries" else score.undecided(alpha)
+    return {key: finding.growth.get(key, 1.0) for key in topic_keys}
 
 
 def check_floors(gates: Iterable[Gate], counts: Sequence[Counts], terms: Terms) -> None:
-    """Refuse a waiver whose floor excuses nothing, because it is not beyond its gate's threshold.
+    """Refuse a waiver with a floor that is not beyond its gate's threshold: it would waive nothing.
 
     ``counts`` may be those of a run that has asked nothing yet.
 
@@ -182,9 +190,9 @@ def _verdict(score: GatedScore, name: str, finding: Finding, *, explain: bool, r
 
 
 def _names(scores: Sequence[GatedScore]) -> list[str]:
-    """Each score's name of the characters [a-z0-9._-]: ``s_e-base-race``.
+    """A unique name for each score, of the characters [a-z0-9._-]: ``s_e-base-race``.
 
-    A name that gates share is followed by the bound, and if they share that too, by a number.
+    If gates share a name, their thresholds are added, and numbers if they share these, too.
     """
     plain = []
     for score in scores:

@@ -1,4 +1,4 @@
-"""All verdicts in one: whether the model may be released, and what no gate judged."""
+"""Sum up all verdicts: whether the model may be released, and what no gate judged."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ MOST_VIRTUES = 4
 
 
 def _praise(verdicts: Sequence[Verdict]) -> str:
-    """What the model did well, as far as its gates show, and which failures were waived."""
+    """The virtues of the model that its gates show, and the failures that were waived."""
     declared = metrics()
     passed = [parse(verdict.gate) for verdict in verdicts if verdict.judgement == "passed"]
     good = {"higher": ">=", "lower": "<="}

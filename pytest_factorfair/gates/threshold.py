@@ -1,4 +1,4 @@
-"""A score with its bounds: on which side of a threshold it lies, also in words.
+"""Compare a score and its bounds with a threshold, and describe the result.
 
 Rounded numbers stay on their side of the threshold.
 """
@@ -63,7 +63,10 @@ RELATIONS = {
 def relation(
     gate: Gate, bounds: BoundedScore, possible_range: tuple[float | None, float | None], *, signed: bool
 ) -> str:
-    """``0.930 (0.918 to 0.942) is below 0.970``, and what the design allows where that is not 0 to 1."""
+    """Say on which side of the threshold a score lies: ``0.930 (0.918 to 0.942) is below 0.970``.
+
+    The range that the design allows follows, unless it is 0 to 1.
+    """
     passes = meets(gate, bounds)
     threshold = _threshold(gate.threshold if passes else fail_limit(gate))
     value = _valued(gate, bounds, signed=signed)
@@ -71,23 +74,26 @@ def relation(
 
 
 def undecided(gate: Gate, bounds: BoundedScore, *, signed: bool) -> str:
-    """``0.958 (0.948 to 0.968) is too close to 0.960 to tell``."""
+    """Say that a score is undecided: ``0.958 (0.948 to 0.968) is too close to 0.960 to tell``."""
     return f"{_valued(gate, bounds, signed=signed)} is too close to {_threshold(gate.threshold)} to tell"
 
 
 def facing(gate: Gate, bounds: BoundedScore, *, signed: bool) -> str:
-    """``0.958 (0.948 to 0.968), limit 0.960``."""
+    """The score and its limit: ``0.958 (0.948 to 0.968), limit 0.960``."""
     return f"{_valued(gate, bounds, signed=signed)}, limit {_threshold(gate.threshold)}"
 
 
 def one_of_many(gate: Gate, bounds: BoundedScore, gates: int, *, signed: bool) -> str:
-    """``0.955 (0.949 to 0.959) is below 0.960, but not clearly enough for one of 7 gates``."""
+    """Say that a failure is not significant among all gates.
+
+    ``0.955 (0.949 to 0.959) is below 0.960, but not clearly enough for one of 7 gates``
+    """
     side = f"{RELATIONS[gate.comparison, False]} {_threshold(fail_limit(gate))}"
     return f"{_valued(gate, bounds, signed=signed)} {side}, but not clearly enough for one of {gates} gates"
 
 
 def between(gate: Gate, bounds: BoundedScore, *, signed: bool) -> str:
-    """``0.918 to 0.942``."""
+    """The bounds: ``0.918 to 0.942``."""
     _, low, high = _texts(gate, bounds, signed=signed)
     return f"{low} to {high}"
 
@@ -98,7 +104,7 @@ def _valued(gate: Gate, bounds: BoundedScore, *, signed: bool) -> str:
 
 
 def _texts(gate: Gate, bounds: BoundedScore, *, signed: bool) -> list[str]:
-    """With at least three decimals, and as many as keep each number on its side of the threshold."""
+    """Value and bounds as text, with enough decimals to keep each on its side of the threshold."""
     sign = "+" if gate.regression else ""
     numbers = [number if signed else min(max(number, 0.0), 1.0) for number in bounds]
     texts: list[str] = []

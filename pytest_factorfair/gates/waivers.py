@@ -28,7 +28,7 @@ class Waiver(NamedTuple):
 
 
 def waivers(value: object, where: str) -> tuple[Waiver, ...]:
-    """Waivers from what a configuration file has under that name.
+    """Read the waivers of a configuration file.
 
     Raises:
         InputError: one line that names the entry and what it should be.

@@ -148,7 +148,7 @@ class CheckpointFiles:
         self._common = {"trust_remote_code": False, "local_files_only": is_local, **revision, **options}
 
     def read(self, kind: str, **options: Any) -> Any:
-        """What the transformers class of this name makes of them."""
+        """Load the files with the transformers class of this name."""
         return getattr(import_module("transformers"), kind).from_pretrained(
             self._source, **self._common, **options
         )

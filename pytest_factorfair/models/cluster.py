@@ -24,8 +24,10 @@ from pytest_factorfair.redaction import fit
 
 @dataclass(frozen=True, slots=True)
 class Replicas:
-    """The number of copies of a model (None: as many as the GPUs allow), the GPUs that each needs, and the
-    number of copies of the detector (0: it stays in the controlling process).
+    """The copies of a model and of the detector.
+
+    ``count`` copies of a model (None: as many as the GPUs allow) need ``gpus`` GPUs each. With 0
+    ``detectors``, the detector stays in the controlling process.
     """
 
     count: int | None = None
@@ -59,8 +61,9 @@ TIMEOUTS = ClusterTimeouts()
 
 
 class Cluster:
-    """The cluster whose head is at ``address`` (HOST:PORT); "" is the one that RAY_ADDRESS names, the one on
-    this machine, or a new one on this machine.
+    """A Ray cluster with its head at ``address`` (HOST:PORT).
+
+    Without an address, it is the one that RAY_ADDRESS names, the one on this machine, or a new one here.
 
     Raises:
         MissingExtraError: Ray is not installed.
@@ -82,7 +85,7 @@ class Cluster:
 
     @property
     def lost(self) -> str:
-        """The error message for a cluster whose head is gone."""
+        """The error message for a cluster that lost its head."""
         return f"{self.name}: the head of the cluster is gone; answers so far are kept"
 
     def connect(self) -> Any:

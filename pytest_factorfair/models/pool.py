@@ -40,7 +40,7 @@ UNFIT = Cause("unknown", "replica unfit")
 
 @dataclass(frozen=True, slots=True)
 class ReplicaSpec:
-    """What a replica must build: the object's name, how to build it, and the identity it must have."""
+    """The object that a replica builds: its name, how to build it, and the identity that it must have."""
 
     name: str
     build: Callable[[], Any]
@@ -302,7 +302,7 @@ class Pool(Generic[T]):
     def _lost(
         self, slot: ReplicaState, gone: asyncio.Future[None], request: object, reason: str
     ) -> ModelError:
-        """The error for a request whose replica was lost: retry at once, but only a few times."""
+        """The error for a request that lost its replica: retry at once, but only a few times."""
         if self._failure is not None:
             return self._failure
         if slot.gone is gone:

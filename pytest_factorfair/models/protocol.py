@@ -62,3 +62,8 @@ def deterministic(identity: Mapping[str, object], dropped: Collection[str] = ())
         return True
     at_zero = isinstance(parameters, Mapping) and parameters.get("temperature") == 0
     return at_zero and "temperature" not in dropped
+
+
+def stored_name(model: Model) -> str:
+    """The name of a model in a store, whatever its parameters."""
+    return str(model.identity.get("model", model.endpoint))

@@ -74,7 +74,7 @@ class PictureKeeper:
 
 
 class ReplicatedModel(Pool[Response]):
-    """A model in replicas; the engine repeats requests whose replica was lost."""
+    """A model in replicas; the engine repeats requests that lost their replica."""
 
     def __init__(self, local: Model, spec: ReplicaSpec, cluster: Cluster, replicas: Replicas) -> None:
         super().__init__(ModelReplica, spec, cluster, replicas, per_replica=local.parallel or PARALLEL)

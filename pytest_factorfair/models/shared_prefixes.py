@@ -23,7 +23,7 @@ PASS = {"cpu": 20}
 """The cost of an additional forward pass, in tokens, by device: a CPU must read the weights again."""
 
 PASS_ELSEWHERE = 1000
-"""The same cost on other devices: launching GPU kernels, estimated for a model of 7 billion weights."""
+"""The cost of an additional forward pass on other devices: launching GPU kernels, for 7 billion weights."""
 
 
 class ForwardPass:
@@ -59,7 +59,7 @@ class ForwardPass:
         return output.logits[:, -1]
 
     def _pass(self, parts: Sequence[Tokens], start: int, cache: Any, *, use_cache: bool) -> Any:
-        """Compute parts, padded on the left, that follow ``start`` tokens whose KV cache is given."""
+        """Compute parts, padded on the left, that follow ``start`` tokens with a given KV cache."""
         torch = import_module("torch")
         width = max(map(len, parts))
         missing = [width - len(part) for part in parts]

@@ -254,7 +254,7 @@ class TextGenerator(Generator[TokenizedPrompt]):
 
 
 class LetterGenerator(TextGenerator):
-    """A loaded causal language model whose answer is begun, so that the next token is a letter.
+    """A loaded causal language model that continues a begun answer, so that the next token is a letter.
 
     Requests for reasons are answered with a generated text.
     """

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_factorfair.config.options import MODEL, OPTIONS, PREFIX
+from pytest_factorfair.config.options import GROUPS, MODEL, OPTIONS, PREFIX, SETTINGS
 from pytest_factorfair.plugin import collection, hookspecs
 from pytest_factorfair.plugin.keys import EXECUTION
 
@@ -20,15 +20,30 @@ if TYPE_CHECKING:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Options have no defaults here: ``settings.resolve`` must see which were given."""
-    group = parser.getgroup("factorfair", "factorfair: factuality and fairness of a model as a release gate")
-    for option in OPTIONS:
-        arguments = {"dest": option.dest, "default": None, "help": option.help.replace("%", "%%")}
-        if option.kind == "flag":
-            group.addoption(option.flag, action="store_true", **arguments)
-        elif option.repeatable:
-            group.addoption(option.flag, action="append", metavar=option.metavar, **arguments)
-        else:
-            group.addoption(option.flag, metavar=option.metavar or "|".join(option.choices), **arguments)
+    for title, options in GROUPS.items():
+        group = parser.getgroup(f"factorfair: {title}")
+        for option in options:
+            arguments = {"dest": option.dest, "default": None, "help": option.about.replace("%", "%%")}
+            if option.kind == "flag":
+                group.addoption(option.flag, action="store_true", **arguments)
+            elif option.repeatable:
+                group.addoption(option.flag, action="append", metavar=option.metavar, **arguments)
+            else:
+                group.addoption(option.flag, metavar=option.metavar or "|".join(option.choices), **arguments)
+
+
+def pytest_load_initial_conftests(args: list[str]) -> None:
+    """Say where to write a setting that is typed like an option; pytest only calls it unrecognized."""
+    settings = {option.flag: option for option in SETTINGS}
+    for argument in args:
+        flag, _, value = argument.partition("=")
+        if (setting := settings.get(flag)) is not None:
+            value = value or "true"
+            toml = value if setting.kind in ("integer", "amount", "flag") else f'"{value}"'
+            raise pytest.UsageError(
+                f"{setting.key} is a setting: write {setting.key} = {toml} in [tool.factorfair] of "
+                f"pyproject.toml, or set {setting.variable}={value}"
+            )
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:

@@ -70,7 +70,7 @@ class Asker:
             example=reading.example(
                 record.answers,
                 exchanges,
-                replay=settings.replay,
+                reuse=settings.reuse,
                 modes=[mode for mode in getattr(self._model, "modes", ()) if mode != settings.answers],
             ),
         )

@@ -1,4 +1,4 @@
-"""Prefetch ahead of items, and with ``--factorfair-warm`` before all of them."""
+"""Prefetch ahead of items, and with the setting ``warm`` before all of them."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def start(config: pytest.Config) -> None:
             }
             run = _run(config, settings.resolve(typed, os.environ, root=config.rootpath, here=working_folder))
             execution = Execution(run, workers=len(config.getoption("tx", None) or ()))
-            if run.settings.plan or run.settings.explain_cache:
+            if run.settings.plan:
                 _show(config, execution)
             else:
                 _control(config, execution)
@@ -106,21 +106,17 @@ def _merged(hook: str, results: list[Any]) -> dict[str, Any]:
 
 
 def _show(config: pytest.Config, execution: Execution) -> None:
-    """Register the plugin that only prints a plan or the cache's state."""
+    """Register the plugin that only prints a plan."""
     from pytest_factorfair.session.conclusion import files
-    from pytest_factorfair.session.outlook import cache_misses
     from pytest_factorfair.session.plan import Plan
 
     resolved = execution.run.settings
     files(execution.run, datetime.now(UTC))
     preflight.check_report(resolved, make=False)
-    if not resolved.replay:
+    if resolved.reuse != "only":
         preflight.check_prices(execution.run)
-    plan = Plan(execution) if resolved.plan else None
-    lines = cache_misses(execution) if plan is None else plan.lines()
-    # Here: a wrong gate is an error of usage.
-    header = execution.header(sized=plan is None or not narrowed(config))
-    showing = PlanOnly(config, execution.run, header, lines, plan)
+    plan = Plan(execution)  # here: a wrong gate is an error of usage
+    showing = PlanOnly(config, execution.run, execution.header(sized=not narrowed(config)), plan)
     config.pluginmanager.register(showing, "factorfair-showing")
 
 
@@ -149,14 +145,11 @@ def _control(config: pytest.Config, execution: Execution) -> None:
 
 
 class PlanOnly:
-    """Registered instead of the controller: prints a plan or the cache's state, and no item runs."""
+    """Registered instead of the controller: prints a plan, and no item runs."""
 
-    def __init__(
-        self, config: pytest.Config, run: Run, header: list[str], lines: Iterable[str], plan: Plan | None
-    ) -> None:
+    def __init__(self, config: pytest.Config, run: Run, header: list[str], plan: Plan) -> None:
         self._run = run
         self._header = header
-        self._lines = lines
         self._plan = plan
         # No worker may start: xdist reads these when it is configured, which is after us.
         config.option.dist, config.option.tx = "no", []
@@ -168,7 +161,7 @@ class PlanOnly:
         """Plan what is left if -k, -m, a path or another plugin leave cases out."""
         run = self._run
         selected = run.only(assignments_of((item.nodeid for item in session.items), run)).to_ask
-        if self._plan is not None and len(selected) != len(run.to_ask):
+        if len(selected) != len(run.to_ask):
             self._plan.select(selected)
 
     @pytest.hookimpl(tryfirst=True)
@@ -176,8 +169,8 @@ class PlanOnly:
         return True
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        terminalreporter.write_sep("=", f"factorfair: {'cache' if self._plan is None else 'plan'}")
-        for line in self._lines:
+        terminalreporter.write_sep("=", "factorfair: plan")
+        for line in self._plan.lines():
             terminalreporter.write_line(line)
 
 

@@ -1,4 +1,4 @@
-"""The terminal section, from the verdict to the paths of reports, and annotations for GitHub Actions."""
+"""The terminal section, which ends with the verdict and the next step, and annotations for GitHub Actions."""
 
 from __future__ import annotations
 
@@ -161,9 +161,8 @@ class SummarySection:
         for group in listed[:EXPLAINED]:
             self._group(group)
         for judgement, sign in SIGNS.items():
-            others = [
-                verdict for of in listed[EXPLAINED:] for verdict in of.verdicts if of.judgement == judgement
-            ]
+            further = [group for group in listed[EXPLAINED:] if group.judgement == judgement]
+            others = [verdict for group in further for verdict in group.verdicts]
             if others:
                 text = f"{sign} {plural(len(others), 'more gate')}: "
                 self._signed(judgement, text + self._named(others, begun=len(text)))
@@ -257,10 +256,10 @@ class SummarySection:
         if result.complete_report:
             report = f"partial report (the complete one in {_place(result.complete_report)} is kept)"
         page, *further_paths = sorted(result.written, key=lambda path: not path.endswith(".html"))
-        names = [
-            Path(path).name if Path(path).parent == Path(page).parent else path for path in further_paths
-        ]
-        also = f" (beside it {', '.join(names)})" if self._verbose else ""
+        beside = [Path(path).name for path in further_paths if Path(path).parent == Path(page).parent]
+        elsewhere = [path for path in further_paths if Path(path).parent != Path(page).parent]
+        named = [] if self._quiet else [*(beside if self._verbose else ()), *elsewhere]
+        also = f" (also {', '.join(named)})" if named else ""
         self._text(f"{report}: {_place(page)}{also}", *map(str, result.logged))
 
     def _text(self, *lines: str, indent: int = 0, begun: int = 0, **markup: bool) -> None:

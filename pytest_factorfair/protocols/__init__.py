@@ -1,7 +1,7 @@
-"""The benchmarks, and what every caller does with checklists: read them, expand them to cases and queries.
+"""Look up benchmarks, read checklists, and expand these to cases and queries.
 
-A benchmark is one class; ``register`` adds those of a run's users. Reading files imports pydantic and takes a
-sixth of a second; a worker, which receives its checklists, skips that.
+``register`` adds a user's own benchmarks. Reading files imports pydantic and takes a sixth of a second; a
+worker, which receives its checklists, skips that.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _compare_metrics(benchmark: AnyBenchmark, other: AnyBenchmark) -> None:
     """Refuse two metrics of one name, unless both are rates of lost answers.
 
     Raises:
-        InputError: it names the metric and both benchmarks.
+        InputError: both benchmarks have a metric of one name.
     """
     from pytest_factorfair.protocols.rates import Rate
 
@@ -102,8 +102,10 @@ def _compare_metrics(benchmark: AnyBenchmark, other: AnyBenchmark) -> None:
             )
 
 
-def load(name_or_path: str, *, truth: str, base: Path) -> Checklist:
+def load(name_or_path: str, *, truth: str, base: Path, tiny: bool = False) -> Checklist:
     """The checklist of a shipped name or a path (relative to ``base``) under one truth set.
+
+    A ``tiny`` one is reduced to a first look, under a name of its own.
 
     Raises:
         ChecklistError: a file cannot be read or has invalid content; names file, line, field.
@@ -111,7 +113,7 @@ def load(name_or_path: str, *, truth: str, base: Path) -> Checklist:
     """
     from pytest_factorfair.checklist import loading
 
-    return loading.load(name_or_path, _files(), truth=truth, base=base)
+    return loading.load(name_or_path, _files(), truth=truth, base=base, tiny=tiny)
 
 
 def lint(name_or_path: str, *, base: Path) -> tuple[str, ...]:
@@ -126,7 +128,7 @@ def lint(name_or_path: str, *, base: Path) -> tuple[str, ...]:
 
 
 def sources(name: str, content: str) -> tuple[Source, ...]:
-    """The sources of the shipped checklist with this content hash; none of other checklists."""
+    """The sources of the shipped checklist with this content hash; empty for other checklists."""
     from pytest_factorfair.checklist import loading
 
     if name not in shipped():
@@ -146,12 +148,12 @@ def queries(checklist: Checklist, case: Case, sampling: Sampling) -> tuple[Query
 
 
 def reportings() -> tuple[Reporting, ...]:
-    """What each benchmark prints."""
+    """The reporting parts of all benchmarks."""
     return tuple(benchmark.reporting for benchmark in _registered.values())
 
 
 def reporting_of(metric: str) -> Reporting:
-    """What the benchmark of a metric prints."""
+    """The reporting part of the benchmark that has this metric."""
     from pytest_factorfair.protocols.reporting import NOTHING
 
     owners = (owner for owner in reportings() if metric in owner.printed or metric in owner.further)

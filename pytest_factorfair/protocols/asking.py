@@ -1,4 +1,4 @@
-"""What a benchmark asks: from its files to cases and queries, and what respondents see in these."""
+"""The asking part of a benchmark: its files, cases and queries, and what respondents see in them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Situation:
     context offers to cite as a reason. ``stereotype`` is the answer of a prejudiced respondent regardless of
     its knowledge, by attribute; a situation with a stereotype names no groups. ``opposites`` are the true
     groups at the other end of the statistic, ``names`` the names of the people, by letter. ``words`` are the
-    words that hold of the question, by condition, besides those of its case.
+    words that apply to the question, by condition, besides those of its case.
     """
 
     options: tuple[tuple[str, Mapping[str, str]], ...]
@@ -115,9 +115,9 @@ and raises InputError for files that cannot be read.
 
 
 class Asking(ABC, Generic[ChecklistT, CaseT]):
-    """What a benchmark asks: its files, the checklist they build, and the cases that a checklist expands to.
+    """The asking part of a benchmark: reads checklists, and expands them to cases and queries.
 
-    It is all that a worker imports, so the parts that measure and print are imported on first use. Cases and
+    A worker imports only this part; the measuring and the reporting part are imported on first use. Cases and
     queries are the same on every machine.
     """
 
@@ -133,12 +133,12 @@ class Asking(ABC, Generic[ChecklistT, CaseT]):
     @property
     @abstractmethod
     def measuring(self) -> Measuring[Any, Any]:
-        """How its answers are measured."""
+        """The measuring part of the benchmark."""
 
     @property
     @abstractmethod
     def reporting(self) -> Reporting:
-        """What only this benchmark prints."""
+        """The reporting part of the benchmark."""
 
     @abstractmethod
     def files(self) -> Files[Any, ChecklistT]:
@@ -158,12 +158,12 @@ class Asking(ABC, Generic[ChecklistT, CaseT]):
         return ()
 
     def situation(self, checklist: ChecklistT, query: Query) -> Situation | tuple[DepictedPerson, ...] | None:
-        """What a simulated respondent sees in a query, and the truth; None if it cannot tell."""
+        """The situation that a simulated respondent sees in a query; None if it cannot tell."""
         del checklist, query
         return None
 
     def conditions(self, checklist: ChecklistT) -> Iterable[Conditions]:
-        """The words that may hold of a query, by condition, for each kind of query: by default, each case."""
+        """The words that may apply to a query, by condition, for each kind of query; by default per case."""
         every = self.cases(checklist, Sampling("balanced", samples=1, objective=1, seed=0))
         return tuple(case.words for case in every)
 
@@ -173,10 +173,10 @@ class Asking(ABC, Generic[ChecklistT, CaseT]):
         return None
 
     def citable(self, checklist: ChecklistT) -> tuple[str, ...]:
-        """The names of what a reason may cite."""
+        """The names of the statistics that a reason may cite."""
         del checklist
         return ()
 
     def importers(self) -> Mapping[str, Importer]:
-        """What makes checklists from other benchmarks' published files, by format."""
+        """The importers of other benchmarks' published files, by format."""
         return {}

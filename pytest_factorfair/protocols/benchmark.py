@@ -1,4 +1,4 @@
-"""The class that a benchmark of one's own derives from."""
+"""The base class of a user's own benchmark."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Benchmark(
         """A model's scores, in the order of reports: what gates judge, and on which models are compared."""
 
     def topics(self, case: Case) -> Iterator[tuple[Hashable, ...]]:
-        """The case itself: its queries with more samples must begin with those with fewer."""
+        """The case is its only topic: with more samples, its queries must begin with those for fewer."""
         yield (case.id,)
 
     def label(self, metric: str, part: str, context: str | None) -> str:

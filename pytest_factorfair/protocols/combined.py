@@ -34,7 +34,7 @@ def by_benchmark(counts: Sequence[Counts]) -> Iterator[tuple[AnyMeasuring, tuple
 
 
 def selected(gate: Gate, counts: Sequence[Counts], estimation: Estimation) -> tuple[Measurement, ...]:
-    """The scores that a gate selects; for a regression those whose change can be estimated."""
+    """The scores that a gate selects; for a regression gate, those with a change that can be estimated."""
     return tuple(
         measurement
         for measuring, benchmark_counts in by_benchmark(counts)
@@ -53,7 +53,7 @@ def topic_keys(model: str, checklist: Checklist, case: Case) -> frozenset[TopicK
 
 
 def report(counts: Sequence[Counts], inputs: ReportInputs) -> BenchmarkReport:
-    """What a report says about all counts."""
+    """The rows of a report on the counts of all benchmarks."""
     parts = [
         measuring.report(benchmark_counts, inputs) for measuring, benchmark_counts in by_benchmark(counts)
     ]

@@ -1,4 +1,4 @@
-"""What a measurement is: one score of one model, with its estimate, the cells behind it, and its change."""
+"""Measurements: a score of a model with its metric, its estimate, its cells and its change."""
 
 from __future__ import annotations
 
@@ -31,11 +31,20 @@ ALLOWED = 0.05
 """Largest share of a cell's answers that may be missing: a model that refuses selectively looks fairer."""
 
 
+class TopicKey(NamedTuple):
+    """A topic on which a model can be asked for more answers; the benchmark defines topics."""
+
+    model: str
+    checklist: str
+    topic: tuple[Hashable, ...]
+
+
 class Cell(NamedTuple):
     """A cell's name and its numbers of queries asked and answers lost, by reason.
 
     Where answers are probabilities, ``worth`` is the number of drawn answers that is as precise as one of
-    them, and ``mass`` the mean total probability of the letters.
+    them, and ``mass`` the mean total probability of the letters. ``topic_keys`` are its topics, if more
+    answers to them can be asked for.
     """
 
     name: str
@@ -45,6 +54,7 @@ class Cell(NamedTuple):
     errors: int
     worth: float = 1.0
     mass: float = 1.0
+    topic_keys: frozenset[TopicKey] = frozenset()
 
     @property
     def lost(self) -> int:
@@ -59,25 +69,18 @@ class Cell(NamedTuple):
 
 
 def total(cells: Iterable[Cell]) -> Cell:
-    """What was asked and lost in all of these cells."""
-    numbers = [cell[1:5] for cell in cells]
-    return (
-        Cell("all", *(sum(column) for column in zip(*numbers, strict=True)))
-        if numbers
-        else Cell("all", 0, 0, 0, 0)
-    )
-
-
-class TopicKey(NamedTuple):
-    """A topic on which a model can be asked for more answers; the benchmark defines topics."""
-
-    model: str
-    checklist: str
-    topic: tuple[Hashable, ...]
+    """The sum of these cells."""
+    asked = refused = unparsed = errors = 0
+    for cell in cells:
+        asked += cell.asked
+        refused += cell.refused
+        unparsed += cell.unparsed
+        errors += cell.errors
+    return Cell("all", asked, refused, unparsed, errors)
 
 
 ROUNDING = 1e-9
-"""By how much sums of floats may leave their range."""
+"""The rounding error by which sums of floats may leave their range."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +120,7 @@ CORRECTED = Estimation()
 
 
 class Counts(Protocol):
-    """What one model answered, counted in plain arrays that its benchmark defines."""
+    """The answers of one model, counted in plain arrays that its benchmark defines."""
 
     @property
     def benchmark(self) -> str: ...
@@ -125,7 +128,7 @@ class Counts(Protocol):
     def model(self) -> str: ...
     @property
     def comparison_key(self) -> Hashable:
-        """What was asked: counts of models or runs with the same key can be compared."""
+        """The key of what was asked: counts with the same key can be compared."""
 
     @property
     def vocabulary(self) -> Mapping[str, AbstractSet[str]]:
@@ -190,7 +193,7 @@ class Measurement(ABC):
 
     @property
     def score_key(self) -> ScoreKey:
-        """The key of its row in a report."""
+        """The key of the score's row in a report."""
         raise NotImplementedError
 
     @property
@@ -214,11 +217,11 @@ class Measurement(ABC):
         return self.metric.needed
 
     def needed_at(self, alpha: float) -> int:
-        """The same for one-sided bounds at this level."""
+        """``needed`` for one-sided bounds at this level."""
         return self.needed
 
     def needed_compared(self, alpha: float) -> int:
-        """The same for bounds of a difference from another score."""
+        """``needed`` for bounds of a difference from another score."""
         return self.needed_at(alpha)
 
     def enough(self, alpha: float, *, limit: float | None = None, compared: bool = False) -> int:
@@ -239,7 +242,7 @@ class Measurement(ABC):
 
     @property
     def driver(self) -> str:
-        """The single share that determines the score, if there is one; else empty."""
+        """The single share that determines the score; empty if there is none."""
         among = self.estimate.among
         return "" if among is None else among.driver
 
@@ -260,14 +263,14 @@ class Measurement(ABC):
     @property
     def topic_keys(self) -> frozenset[TopicKey]:
         """The topics in which more answers can be asked for; empty if there are no further looks."""
-        return frozenset()
+        return frozenset().union(*(cell.topic_keys for cell in self.cells))
 
     def undecided(self, threshold: float, alpha: float) -> frozenset[TopicKey]:
-        """The topics where more answers may move it across an upper threshold."""
+        """The topics where more answers may move the score across an upper threshold."""
         return self.topic_keys
 
     def row(self) -> Score:
-        """Itself as a row of a report."""
+        """The score as a row of a report."""
         return self.reported.score(self.model, self.score_key, self.estimate, self.possible_range)
 
     def earlier(self, baseline: BaselineCounts) -> Measurement | None:
@@ -275,7 +278,7 @@ class Measurement(ABC):
         return None
 
     def minus(self, other: Any) -> Estimate:
-        """Its difference from the same score of another model or run: by default of independent answers."""
+        """The difference from the same score of another model or run; by default answers are independent."""
         estimate: Estimate = self.estimate.less(other.estimate)
         return estimate
 
@@ -329,7 +332,8 @@ class Changed(Measurement):
     @property
     def cells(self) -> tuple[Cell, ...]:
         baseline = (
-            cell._replace(name=f"the baseline's {cell.name.removeprefix('its ')}") for cell in self._old.cells
+            cell._replace(name=f"the baseline's {cell.name.removeprefix('its ')}", topic_keys=frozenset())
+            for cell in self._old.cells
         )
         return (*self._new.cells, *baseline)
 
@@ -355,7 +359,7 @@ class Changed(Measurement):
         return self._new, self._old
 
     def change_row(self, score_key: ScoreKey, *, churn: float = 0.0, statistic: str | None = None) -> Moved:
-        """Itself as a row of a report, and what a regression gate judges.
+        """The change as a row of a report, with the estimate that a regression gate judges.
 
         ``churn`` is the share of changed answers.
         """
@@ -364,10 +368,6 @@ class Changed(Measurement):
         return Change(
             self.model, *score_key, name, statistic, before, after, estimate.shown, *ends, churn, estimate.n
         ), self
-
-    @property
-    def topic_keys(self) -> frozenset[TopicKey]:
-        return self._new.topic_keys
 
     @property
     def covers(self) -> frozenset[Hashable]:

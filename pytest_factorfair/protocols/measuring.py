@@ -1,4 +1,4 @@
-"""What the measuring half of a benchmark offers: counts, metrics, measurements, changes and comparisons."""
+"""The measuring part of a benchmark: counts, metrics, measurements, changes and comparisons."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ GateSet = Literal["default", "lenient"]
 
 
 class Changes(NamedTuple):
-    """Changes of scores, of parts of scores, and of further scores, which are judged apart."""
+    """Changes of scores, of parts of scores, and of further scores; each kind is corrected separately."""
 
     scores: Sequence[Moved] = ()
     parts: Sequence[Moved] = ()
@@ -61,7 +61,7 @@ class ComparedModel:
 
 
 def shared(compared_models: Iterable[ComparedModel]) -> Iterator[Mapping[str, Any]]:
-    """Counts about the same thing, by model, if at least two models have them."""
+    """Counts with the same comparison key, by model, if at least two models have them."""
     by_key: dict[Hashable, dict[str, Counts]] = {}
     for compared_model in compared_models:
         for model_counts in compared_model.counts:
@@ -70,7 +70,7 @@ def shared(compared_models: Iterable[ComparedModel]) -> Iterator[Mapping[str, An
 
 
 class ComparedScore(NamedTuple):
-    """A model's score: ``total`` is what was asked for it and lost, ``cells`` the same in detail.
+    """A model's score in a comparison; ``total`` has the numbers of answers asked and lost, like ``cells``.
 
     ``needed_at`` says how many answers each cell must have been asked for bounds of a difference at a level.
     ``if_missing`` is how far lost answers could move its centre; it is called only where there are any.
@@ -104,7 +104,7 @@ class Gap(NamedTuple):
 
 
 class ModelComparison(NamedTuple):
-    """A score of several models: what it is about, their entries, and the differences between them."""
+    """A score of several models: its key and metric, their scores, and the differences between these."""
 
     score_key: ScoreKey
     metric: Metric
@@ -130,7 +130,7 @@ class ModelComparison(NamedTuple):
     def between(
         cls, score_key: ScoreKey, scores: Mapping[str, Measurement], *, paired: float = 0.0
     ) -> ModelComparison:
-        """The same score of several models, every two of which are compared."""
+        """Compare a score of several models, pair by pair."""
         gaps = {
             (model, rival): Gap(scores[model].minus(scores[rival]), paired)
             for model, rival in combinations(scores, 2)
@@ -139,7 +139,7 @@ class ModelComparison(NamedTuple):
 
 
 class BenchmarkReport(NamedTuple):
-    """What a report says about the counts of one benchmark."""
+    """The rows of a report on the counts of one benchmark."""
 
     scores: tuple[Score, ...] = ()
     headline: tuple[Headline, ...] = ()
@@ -152,10 +152,10 @@ class BenchmarkReport(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReportInputs:
-    """What a report is about besides counts: the records, and how they were asked and read.
+    """The inputs of a report besides counts: the records, and how they were asked and read.
 
-    ``tables`` are the detector's error tables; ``read_otherwise`` are models whose pictures another detector
-    read.
+    ``tables`` are the detector's error tables; ``read_otherwise`` are models with pictures that another
+    detector read.
     """
 
     records: Sequence[Record] = ()
@@ -208,7 +208,7 @@ def matching(
 
 
 def run_words(model_counts: Counts, run_vocabulary: Mapping[str, frozenset[str]]) -> tuple[str, ...]:
-    """The words for its model and its checklist, each where the vocabulary of the run has several."""
+    """The model and the checklist of counts as words, each only if the run has several."""
     return tuple(
         word
         for kind in ("model", "checklist")
@@ -221,12 +221,12 @@ MetricT = TypeVar("MetricT", bound=Metric)
 
 
 class Measuring(ABC, Generic[CountsT, MetricT]):
-    """The half of a benchmark that starts from recorded answers: counts, metrics, measurements."""
+    """The measuring part of a benchmark, which starts from recorded answers."""
 
     unit: str
     """The unit of the sizes in a plan: "answers per topic"."""
     unsaved: tuple[str, ...] = ()
-    """Compared metrics whose counts reports do not hold, although they hold others."""
+    """Compared metrics that need counts which reports do not contain."""
     metrics: dict[str, MetricT]
     paired: float = 0.0
     """The share of two models' answers that are paired by question."""
@@ -252,13 +252,13 @@ class Measuring(ABC, Generic[CountsT, MetricT]):
         return iter(())
 
     def compared(self, counts: CountsT) -> Iterator[Measurement]:
-        """The scores on which models, and a model and its former self, are compared."""
+        """The scores on which models, or two runs, are compared."""
         for score in self.scores(counts, CORRECTED):
             if score.metric.changes and not score.metric.counts_losses:
                 yield score
 
     def pieces(self, counts: CountsT) -> Iterator[tuple[str, Measurement]]:
-        """Parts of these scores by name, of which reports list those that got worse."""
+        """Parts of the compared scores, by name; reports list those that got worse."""
         del counts
         return iter(())
 
@@ -274,25 +274,25 @@ class Measuring(ABC, Generic[CountsT, MetricT]):
         )
 
     def scope(self, gate: Gate, counts: Sequence[CountsT]) -> Scope:
-        """What selects the scores of a gate: its filters, and the part it is meant for if they name none."""
+        """The filters of a gate, and the part that it is meant for if the filters name none."""
         return Scope(gate.filters)
 
     def saved(self, report: Mapping[str, Any]) -> tuple[CountsT, ...]:
-        """The counts that a report holds."""
+        """The counts that a report contains."""
         return ()
 
     def report(self, counts: Sequence[CountsT], inputs: ReportInputs) -> BenchmarkReport:
-        """What a report says about them."""
+        """The rows of a report on these counts."""
         scores = (score for model_counts in counts for score in self.scores(model_counts, inputs.estimation))
         return BenchmarkReport(scores=tuple(score.row() for score in scores))
 
     def churn(self, counts: CountsT, old: CountsT, baseline: BaselineCounts) -> Callable[[Any, Any], float]:
-        """What computes the share of changed answers from a new and a former score; by default it is 0."""
+        """A function of a new and a former score that returns the share of changed answers; by default 0."""
         del counts, old, baseline
         return lambda _new, _old: 0.0
 
     def changes(self, counts: Sequence[CountsT], baseline: BaselineCounts) -> Iterator[Changes]:
-        """What changed since a former run."""
+        """The changes of scores since a former run."""
         for model_counts in counts:
             if (old := baseline.like(model_counts)) is None:
                 continue
@@ -328,7 +328,7 @@ class Measuring(ABC, Generic[CountsT, MetricT]):
         return iter(())
 
     def coverage(self, counts: CountsT) -> Iterator[tuple[Hashable, str, str]]:
-        """What was answered: a key of ``Measurement.covers``, the context or part, and the attribute."""
+        """The answers that gates can cover: key of ``Measurement.covers``, context or part, and attribute."""
         for score in self.scores(counts, CORRECTED):
             for key in score.covers:
                 yield key, score.score_key.context or score.score_key.part, score.score_key.attribute

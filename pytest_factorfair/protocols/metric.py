@@ -1,4 +1,4 @@
-"""What a metric is: its name, its words, and everything else that does not depend on the answers."""
+"""Metrics: their names, their words, and everything else that does not depend on answers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pytest_factorfair.statistics.bounds import BEYOND
 from pytest_factorfair.statistics.estimate import Estimate
 
 Missing = Literal["doubtful", "bounded", "counted", "all counted"]
-"""What lost answers do to a metric.
+"""The effect of lost answers on a metric.
 
 ``doubtful``: they could have moved it. ``bounded``: its bounds hold however they had gone. ``counted``: it
 counts refused or unparsed answers, so that only errors are missing. ``all counted``: it counts errors, too.
@@ -44,7 +44,7 @@ class Sense(NamedTuple):
 
 
 class ScoreKey(NamedTuple):
-    """What identifies a score of a model, besides its metric; ``context`` is None for the whole part."""
+    """The key of a model's score, besides the metric; ``context`` is None for the whole part."""
 
     checklist: str
     part: str

@@ -33,7 +33,7 @@ class Rate(Metric):
         return lost
 
     def topic(self, name: str, cases: CaseGroup, cell: Cell, *, cluster: int | None = None) -> TopicShare:
-        """A topic's share. An error could have been any outcome, unless errors are what is counted."""
+        """The share of a topic; an error could have had any outcome, unless errors are counted."""
         missing = cell.errors if self.missing == "counted" else 0
         return TopicShare(name, cases, self.lost(cell), cell.asked, missing, cell.share, cluster)
 

@@ -1,4 +1,4 @@
-"""What a benchmark prints: tables, figures, the parts of the HTML page and of the model card."""
+"""The reporting part of a benchmark: tables, figures, its parts of the HTML page and the model card."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PERCEIVED = "Of the people in pictures, only a detector's perception is known, a
 
 
 class Reporting:
-    """What only one benchmark prints; nothing for a summary without its scores.
+    """The reporting part of a benchmark; it prints nothing for a summary without its scores.
 
     ``printed`` are the metrics that reports compare, ``by_context`` those that every part and context has.
     ``further`` ones are compared, too, but tables of changes list them only where they got worse.
@@ -57,7 +57,7 @@ class Reporting:
         return f"{self.heading(metric)}, {context or part}"
 
     def size(self, summary: Summary) -> str:
-        """How much was asked."""
+        """The size of the run in a few words."""
         return f"{plural(per_case(summary), 'answer')} per case"
 
     def headlines(self, summary: Summary) -> Iterable[str]:
@@ -93,7 +93,7 @@ class Reporting:
         return ()
 
     def charts(self, entries: Sequence[Entry]) -> Charts | None:
-        """What the page of a comparison draws of these models, besides their scores."""
+        """The charts of a comparison's page for these models, besides their scores."""
         return None
 
     def over_time(self, score: Score) -> bool:
@@ -105,11 +105,11 @@ class Reporting:
         return {}
 
     def reply_place(self, case: Case) -> Mapping[str, Any] | None:
-        """Where its part of the page shows the replies to a case; None for the list at the end."""
+        """The place on the page for the replies to a case; None for the list at the end."""
         return None
 
     def reply_conditions(self, case: Case, answer: Answer) -> Mapping[str, str]:
-        """What varied between questions, by name, if its part of the page divides replies by it."""
+        """The values of a question's conditions, by name, if the page divides replies by them."""
         return {}
 
     def on_card(self, score: Score) -> bool:
@@ -117,7 +117,7 @@ class Reporting:
         return score.metric in self.printed
 
     def limits(self, summary: Summary) -> Iterable[str]:
-        """What the scores in the summary do not cover, a line each."""
+        """The limits of the scores in the summary, a line each."""
         return ()
 
     def reading(self, summary: Summary) -> Iterable[str]:

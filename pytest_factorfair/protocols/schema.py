@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pytest_factorfair.checklist import selection
 from pytest_factorfair.checklist.locate import folder
 from pytest_factorfair.protocols import AnyBenchmark, benchmarks
 
@@ -47,7 +48,7 @@ def write(directory: Path) -> None:
 
 
 def _checklist() -> Schema:
-    """Whole checklists, which name their benchmark, and overlays, which have their base's."""
+    """The schema of checklists, which name their benchmark, and of overlays, which have their base's."""
     names = list(benchmarks())
     return {
         "$schema": _DIALECT,
@@ -75,9 +76,11 @@ def _checklist() -> Schema:
 
 
 def _definitions(benchmark: AnyBenchmark) -> dict[str, Schema]:
-    """A benchmark's checklists, overlays that may leave out or remove anything, and what both consist of."""
+    """The definitions of a benchmark's checklists, of overlays, which may leave out keys, and their parts."""
     whole = _closed(benchmark.files().json_schema(f"{_REFERENCE}{benchmark.name}.{{model}}"))
     parts = whole.pop("$defs")
+    if selectors := benchmark.files().selectors:
+        whole["properties"][selection.KEY] = selection.schema(selectors)
     overlay = _partial(whole)
     overlay["properties"] = {"extends": _EXTENDS} | overlay["properties"]
     overlay["required"] = ["extends", "name"]

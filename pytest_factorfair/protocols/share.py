@@ -1,4 +1,4 @@
-"""Shares of answers: their measurement, and for a share that names a group, counts by case."""
+"""Measure shares of answers, such as the share that names a group."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class ShareScore(Measurement):
     @property
     @abstractmethod
     def counted(self) -> str:
-        """What is counted, as it follows a number: ``refused``."""
+        """The word for what is counted, as it follows a number: ``refused``."""
 
     @property
     @abstractmethod
@@ -67,7 +67,7 @@ class ShareScore(Measurement):
         return by_cluster(share, influence, clusters, n > 0, int(n.sum()), least_variance)
 
     def minus(self, other: ShareScore) -> Estimate:
-        """By cluster, the difference is over the topics that both were asked."""
+        """The difference from another share; with clusters, over the topics that both were asked."""
         if any(topic.cluster is None for topic in self.topics):
             return self.estimate.less(other.estimate)
         others = {topic.cases: topic for topic in other.topics if topic.n}
@@ -86,7 +86,7 @@ class ShareScore(Measurement):
         return by_cluster(share - other_share, moved, clusters, n > 0, fewest, least_variance)
 
     def if_missing(self, *, bounded: bool) -> ValueRange | None:
-        """With no missing answer counted, and with all of them."""
+        """The range from no missing answer counted to all of them counted."""
         value = self.estimate.plugin
         if value is None:
             return None
@@ -115,7 +115,7 @@ class ShareScore(Measurement):
         ]
 
     def error_at(self, threshold: float, n: int, *, regression: bool) -> float | None:
-        """That of independent answers; by cluster, as if all topics of one were answered alike."""
+        """The error of independent answers; with clusters, as if all topics of one were answered alike."""
         clusters = {topic.cluster for topic in self.topics}
         if not clusters:
             return None
@@ -137,7 +137,7 @@ def _influence(count: IntArray, n: IntArray) -> tuple[float, FloatArray]:
 
 
 class CaseCounts(NamedTuple):
-    """What one case was answered: the groups named, and the numbers of queries asked and lost."""
+    """The answers to one case: the groups named, and the numbers of queries asked and lost."""
 
     groups: Mapping[str, int]
     asked: int
@@ -225,7 +225,7 @@ class Share(ShareScore):
 
     @cached_property
     def topics(self) -> Sequence[TopicShare]:
-        """Each case; any lost answer might have named the group."""
+        """The share of each case; any lost answer might have named the group."""
         return [
             TopicShare(
                 case,
@@ -240,7 +240,8 @@ class Share(ShareScore):
 
     @property
     def cells(self) -> tuple[Cell, ...]:
-        return (Cell(self.counts.part, *self.counts.total[1:]),)
+        cases = (TopicKey(self.model, self.counts.checklist, (case,)) for case in self.counts.cases)
+        return (Cell(self.counts.part, *self.counts.total[1:], topic_keys=frozenset(cases)),)
 
     @property
     def components(self) -> Sequence[Component]:
@@ -254,17 +255,12 @@ class Share(ShareScore):
                 components.append(Component(topic.name, share, text, topic.cases, reply, topic.lost))
         return components
 
-    @property
-    def topic_keys(self) -> frozenset[TopicKey]:
-        """Every case."""
-        return frozenset(TopicKey(self.model, self.counts.checklist, (case,)) for case in self.counts.cases)
-
     def earlier(self, baseline: BaselineCounts) -> Share | None:
         old = baseline.like(self.counts)
         return None if old is None else Share(self.metric, old, self.group)
 
     def asks(self, case: Case) -> int:
-        """All cases share its answers."""
+        """The number of all cases, which share its answers."""
         same = case.checklist == self.counts.checklist and case.id in self.counts.cases
         return len(self.counts.cases) if same else 0
 

@@ -45,6 +45,7 @@ from pytest_factorfair.domain import (
     Option,
     Reading,
     Record,
+    Reuse,
     excerpt,
     lost,
     plural,
@@ -156,14 +157,14 @@ WORDY = frozenset(
 """The reasons that occur only in text replies, so that asking for a letter alone avoids them."""
 
 ASK_AGAIN = "fix the error and run again: only what is missing is asked"
-NOT_STORED = "run once without --factorfair-replay: only what is missing is asked"
+NOT_STORED = "run once without --factorfair-reuse=only: only what is missing is asked"
 
 
 def example(
     answers: Sequence[Answer],
     exchanges: Sequence[Exchange],
     *,
-    replay: bool,
+    reuse: Reuse,
     modes: Sequence[AnswerMode] = (),
 ) -> Example | None:
     """An answer that was lost for the most frequent reason, with the start of its reply and advice.
@@ -175,7 +176,7 @@ def example(
         return None
     ((outcome, reason), _), *_ = Counter((answer.outcome, answer.reason) for answer in gone).most_common(1)
     if outcome == "error":
-        return Example(reason, "", NOT_STORED if replay else ASK_AGAIN)
+        return Example(reason, "", NOT_STORED if reuse == "only" else ASK_AGAIN)
     query = next(answer.query for answer in gone if (answer.outcome, answer.reason) == (outcome, reason))
     response = next(exchange.response for exchange in exchanges if exchange.query.id == query)
     reply = excerpt(response.text if response else "", QUOTED)

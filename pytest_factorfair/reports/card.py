@@ -369,17 +369,19 @@ def command(summary: Summary) -> str:
     run = summary.fingerprint
     text = f"{run.samples},objective={run.objective}"
     sizes = f"images={per_case(summary)}" if run.detector else text
+    settings = [
+        f"FACTORFAIR_DESIGN={run.design}",
+        f"FACTORFAIR_TRUTH={run.truth}",
+        f"FACTORFAIR_ESTIMATOR={run.estimator}",
+        f"FACTORFAIR_INTERVAL={run.interval}",
+    ]
     arguments = [
         *(f"--factorfair-model={model}" for model in run.models),
         *(f"--factorfair-checklist={name}" for name in run.checklists),
         f"--factorfair-preset={run.preset}",
         f"--factorfair-samples={sizes}",
-        f"--factorfair-design={run.design}",
-        f"--factorfair-truth={run.truth}",
         f"--factorfair-answers={run.answers}",
-        f"--factorfair-estimator={run.estimator}",
-        f"--factorfair-interval={run.interval}",
         f"--factorfair-seed={run.seed}",
         *(f"--factorfair-gate={gate}" for gate in dict.fromkeys(verdict.gate for verdict in summary.gates)),
     ]
-    return join(["pytest", *arguments])
+    return join([*settings, "pytest", *arguments])

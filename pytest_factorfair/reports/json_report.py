@@ -214,7 +214,7 @@ def opened(path: str, *, name: str) -> Iterator[dict[str, Any]]:
     if schema in FORMER:
         raise InputError(
             f"{name}: a report of a former version ({schema}; this one reads {SCHEMA}): write it again with "
-            "--factorfair-replay, which reads the answers from the store and asks nothing"
+            "--factorfair-reuse=only, which reads the answers from the store and asks nothing"
         )
     if schema != SCHEMA:
         raise InputError(f"{name}: not a report.json: its schema is {schema!r}, '{SCHEMA}' is needed")

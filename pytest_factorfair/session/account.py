@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 
 class Account:
-    """What the processes of a run may still ask, and have asked.
+    """The limits of a run and the usage of its processes.
 
-    The controller begins it, and its ``workers`` join the ``session`` that it names. A replay has none.
+    The controller begins the account, and its ``workers`` join the ``session`` that it names. A replay has no
+    account.
     """
 
     def __init__(
@@ -63,7 +64,7 @@ class Account:
         Raises:
             StoreError: such a worker cannot keep the limits, or the store cannot be written.
         """
-        if self._limits is None and self._session and not self._settings.replay:
+        if self._limits is None and self._session and self._settings.reuse != "only":
             self._join()
         return self._limits
 
@@ -142,7 +143,7 @@ class Account:
             raise BudgetError(reason)
 
     def end(self, reason: str) -> None:
-        """Let no process of the session ask any more."""
+        """Stop the asking in all processes of the session."""
         if self.limits is not None:
             with suppress(StoreError):  # a full disk: the verdict and the reports must still come out
                 if (ended := self.limits.end(reason)) is not None:

@@ -1,4 +1,4 @@
-"""From exchanges to answers: replies by the user's reader or the built-in one, pictures by the detector."""
+"""Read the answers of exchanges: replies by the user's or the built-in reader, pictures by the detector."""
 
 from __future__ import annotations
 

@@ -42,11 +42,11 @@ class Baseline:
     _again: dict[Hashable, tuple[Counts, ...]] = field(default_factory=dict)
 
     def compared_with(self, records: Iterable[Record], asked: Asked = ()) -> BaselineCounts:
-        """This report in the form that a run with these records and cases is compared with."""
+        """The baseline's counts and records, for comparison with a run with these records and cases."""
         return BaselineCounts(self.counts(asked), self.records, tuple(records))
 
     def counts(self, asked: Asked = ()) -> tuple[Counts, ...]:
-        """Its counts: those of these cases, counted again, and those in the report of all others."""
+        """The counts of these cases, counted again from records, and the other counts of the report."""
         asked = tuple(asked)
         cases_asked = tuple((checklist.name, *(case.id for case in cases)) for checklist, cases in asked)
         if cases_asked not in self._again:
@@ -59,7 +59,7 @@ class Baseline:
         )
 
     def _counted(self, asked: Asked) -> Iterator[Counts]:
-        """Counts of its records of these cases."""
+        """Count the records of these cases again."""
         run = self.fingerprint
         sampling = Sampling(run["design"], run["samples"], run["objective"], run["seed"])
         for checklist, cases in asked:
@@ -71,7 +71,7 @@ class Baseline:
 
     @property
     def uncounted(self) -> tuple[str, ...]:
-        """Its checklists whose counts are not in the report."""
+        """The checklists without counts in the report."""
         saved = {counts.benchmark for counts in self.saved}
         metrics: dict[bool, set[str]] = {True: set(), False: set()}
         for name, benchmark in benchmarks().items():
@@ -104,7 +104,7 @@ def read(path: str, *, name: str) -> Baseline:
 
 
 def counted(report: Mapping[str, Any], name: str, *, columns: bool = False) -> Baseline:
-    """The baseline in the content of a report, whose cases are read once.
+    """Build a baseline from the content of a report; an iterator of cases is consumed.
 
     ``columns`` stores answers compactly, for callers that read many reports.
     """

@@ -49,7 +49,7 @@ class Builder:
         self._checklists = checklists
         self._custom = custom
         self._detectors = detectors
-        self._asking = not (settings.replay or settings.plan or settings.explain_cache)
+        self._asking = settings.reuse != "only" and not settings.plan
         self._published = _published(checklists) if settings.preset == "paper" else AS_WE_DO
         self._build_model = partial(
             models.build,
@@ -202,7 +202,7 @@ def _shards(settings: Settings) -> tuple[ShardRow, ...]:
     """The shards in the store of a replay; no other run can do without its models and detectors."""
     from pytest_factorfair.store import Store
 
-    if not settings.replay:
+    if settings.reuse != "only":
         return ()
     with Store.open(settings.store, read_only=True) as store:
         return store.shards()
@@ -217,6 +217,6 @@ def _is_value(text: str, value: object) -> bool:
 
 
 def _published(checklists: Sequence[Checklist]) -> PublishedSetup:
-    """How the papers of these checklists made and read their pictures; where they differ, the first one's."""
+    """How the papers of these checklists made and read pictures; the first checklist takes precedence."""
     arguments, detector = zip(*(benchmark_of(checklist).published for checklist in checklists), strict=True)
     return PublishedSetup(dict(ChainMap(*arguments)), dict(ChainMap(*detector)))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_factorfair import models, protocols
 from pytest_factorfair.config.options import CHECKLISTS
-from pytest_factorfair.config.settings import Settings
+from pytest_factorfair.config.settings import TINY, Settings
 from pytest_factorfair.domain import Checklist, Sampling, plural
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models import prices
@@ -68,7 +68,8 @@ def _load(settings: Settings) -> tuple[Checklist, ...]:
             )
         checklist_names = tuple(CHECKLISTS[modality] for modality in spec_by_modality)
     loaded = tuple(
-        protocols.load(name, truth=settings.truth, base=Path(settings.base)) for name in checklist_names
+        protocols.load(name, truth=settings.truth, base=Path(settings.base), tiny=settings.preset == TINY)
+        for name in checklist_names
     )
     by_modality = {checklist.modality: checklist.name for checklist in loaded}
     if len(by_modality) > 1:

@@ -56,7 +56,7 @@ class Connections:
 
     @property
     def _wanted(self) -> int:
-        """As many as its replicas take, unless the user limits them."""
+        """The connections wanted: as many as replicas take, unless the user limits them."""
         run, settings = self._run, self._run.settings
         if run.cluster is None or "max-connections" in settings.origins:
             return settings.connections

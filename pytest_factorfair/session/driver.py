@@ -1,6 +1,7 @@
 """The life of a run in the process that controls it, the same for pytest and for ``run()``.
 
-Begin; spend and add, case by case; look further; conclude.
+Its methods are called in this order: check, begin, select; asking, with spend and add for each case;
+conclude.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ class Driver:
         self._meter.spend(usage)
 
     def add(self, record: Record) -> None:
-        """Add what one case yields."""
+        """Add the record of a case."""
         self.ledger.add(record)
         self._imported_conclusion()  # imported now, as the next answers are on their way
         self._meter.add(record)

@@ -1,4 +1,4 @@
-"""One question asked of one model in every supported way, to find out what a run can expect of it."""
+"""Ask a model one question in every supported way, to find out what a run can expect of it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ ENOUGH = 64
 
 
 class Observation(NamedTuple):
-    """One line; ``fatal`` if a run could not test the model."""
+    """A finding about the model, in one line; ``fatal`` if a run could not test the model."""
 
     name: str
     finding: str
@@ -112,7 +112,7 @@ class Examination:
 
     def _asked(self, model: Model, repeats: int = 1) -> tuple[Exchange, ...]:
         """Ask the question ``repeats`` times; one exchange with an error if that is impossible."""
-        with closing(Engine(self.store, refresh=True, retry=Retry(attempts=2, patience=PATIENCE))) as engine:
+        with closing(Engine(self.store, reuse="none", retry=Retry(attempts=2, patience=PATIENCE))) as engine:
             try:
                 exchanges = tuple(engine.submit(model, [self.query]).result()[0] for _ in range(repeats))
             except ModelError as error:
@@ -136,7 +136,7 @@ class Examination:
         elif answer.outcome == "refused":
             yield Observation("readable", f'yes: "{text}" is {_refusal(answer)}')
         else:
-            example = reading.example((answer,), (exchange,), replay=False, modes=self._modes)
+            example = reading.example((answer,), (exchange,), reuse="none", modes=self._modes)
             remedy = f"; try: {example.remedy}" if example is not None else ""
             yield Observation("readable", f'NO: "{text}" ({answer.reason}){remedy}', fatal=True)
 
@@ -193,7 +193,7 @@ def _lost(exchanges: tuple[Exchange, ...]) -> str:
 
 
 def _refusal(answer: Answer) -> str:
-    """What a refused reply is; one that the provider filtered is no refusal of the model's."""
+    """The words for a refused reply: a refusal of the model, or filtered by the provider."""
     if answer.reported_outcome == "filtered":
         return f"{FILTERED}, which counts as refused"
     return f"a refusal ({answer.reason})"

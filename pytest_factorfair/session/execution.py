@@ -1,4 +1,4 @@
-"""What one process of a run holds open: its responses, account, connections and engine."""
+"""The open resources of one process of a run: its responses, account, connections and engine."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Execution:
         self.connections = Connections(run)
         self.submissions = Submissions(run, lambda: self.engine)
         self.shards: tuple[ShardRow, ...] = ()
-        """The shards whose merged answers this run judges, once it has stopped."""
+        """The shards that this run judges together, known once it has stopped."""
         self._workers = workers
         self._engine: Engine | None = None
         self._stopped = False
@@ -62,7 +62,7 @@ class Execution:
         return Outlook.of(self.run, self.store)
 
     def header(self, *, sized: bool = True) -> list[str]:
-        """What the run is about to do: lines for the user, with its size if that is known.
+        """The lines that announce the run to the user, with its size if that is known.
 
         Raises:
             StoreError: the store cannot be opened or read.
@@ -88,7 +88,7 @@ class Execution:
         preflight.check(self)
         self.store.sweep()
         process.sweep(Path(settings.report), "report.*", "responses.jsonl*", "pictures/*/*", "partial/*")
-        if settings.replay:
+        if settings.reuse == "only":
             return
         self.account.begin()
         if settings.shard is not None:
@@ -105,7 +105,7 @@ class Execution:
 
     @property
     def counters(self) -> Counters | None:
-        """What this process has asked so far; None if it has not started."""
+        """The counts of this process's queries and calls; None if it has not started."""
         return None if self._engine is None else self._engine.snapshot()
 
     @property
@@ -117,7 +117,7 @@ class Execution:
         """A context in which SIGTERM and SIGHUP end the run as Ctrl-C does, until it is stopped."""
         from pytest_factorfair.engine import Cancellation
 
-        return nullcontext() if self.run.settings.replay else Cancellation(lambda: self._stopped)
+        return nullcontext() if self.run.settings.reuse == "only" else Cancellation(lambda: self._stopped)
 
     def interrupt(self, reason: str) -> None:
         """Stop without waiting for a store that is away."""
@@ -153,7 +153,7 @@ class Execution:
         self.store.enter(updated).result()
 
     def worker_output(self) -> transport.WorkerOutput:
-        """What a worker tells its controller as it ends."""
+        """The output that a worker sends to its controller when it ends."""
         return transport.WorkerOutput(*self.account.own_usage, self.responses.rescued, self.responses.trouble)
 
     def add_worker(self, worker: transport.WorkerOutput) -> None:
@@ -183,8 +183,7 @@ class Execution:
         engine = Engine(
             self.store,
             connections=self.connections.per_endpoint,
-            replay=settings.replay,
-            refresh=settings.refresh,
+            reuse=settings.reuse,
             limits=limits,
             estimate=estimates(run.price, run.modality),
             retry=retry if limits is None else replace(retry, clock=limits.clock),

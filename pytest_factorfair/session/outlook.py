@@ -1,4 +1,4 @@
-"""What a run is going to ask, and its cost, before it asks anything."""
+"""The answers that a run is going to ask for and their cost, before it asks anything."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from pytest_factorfair.domain import AnswerMode, plural
+from pytest_factorfair.models.protocol import stored_name
 from pytest_factorfair.protocols import benchmark_of
 from pytest_factorfair.redaction import redacted
 from pytest_factorfair.session import replicas
 
 if TYPE_CHECKING:
-    from pytest_factorfair.session.execution import Execution
     from pytest_factorfair.session.run import Run
     from pytest_factorfair.store import Store
 
@@ -54,7 +54,7 @@ class Outlook:
         from pytest_factorfair.store import keys
 
         stored = 0
-        if not store.empty and not run.settings.refresh:
+        if not store.empty and run.settings.reuse != "none":
             for spec, model in run.models.items():
                 cases = (run.queries(assignment) for assignment in run.to_ask if assignment.model == spec)
                 asked = ((query,) for assignment, query in run.explained if assignment.model == spec)
@@ -168,24 +168,28 @@ def _cost(run: Run, spec: str) -> float | None:
     return price.total(answers + reasons, read, written(answers, reasons, run.settings.answers))
 
 
-def cache_misses(execution: Execution) -> Iterator[str]:
-    """The lines of ``--factorfair-explain-cache``, which asks nothing.
+def misses(run: Run, store: Store) -> Iterator[str]:
+    """Why answers of the run are not in the store, if it has unused answers of the same model.
 
-    Answers planned and stored, then a line for each model and reason, the most frequent first.
+    A line for each model and reason, the most frequent first.
     """
     from pytest_factorfair.store.misses import Memory
 
-    run, memory = execution.run, Memory.of(execution.store)
     reasons: dict[tuple[str, str], tuple[int, str]] = {}  # the number of answers, and the case of the first
-    for assignment in run.to_ask:
-        identity = run.models[assignment.model].identity
-        for query in run.queries(assignment):
-            if (reason := memory.reason(identity, query)) is not None:
-                count, example = reasons.get((assignment.model, reason), (0, assignment.case.id))
-                reasons[assignment.model, reason] = count + 1, example
-    missing = sum(count for count, _ in reasons.values())
-    planned = sum(assignment.case.samples for assignment in run.to_ask)
-    yield f"{plural(planned, 'answer')} planned: {planned - missing:,} in the store, {missing:,} to ask"
-    width = len(f"{missing:,}")
-    for (model, reason), (count, example) in sorted(reasons.items(), key=lambda row: -row[1][0]):
-        yield f"{count:>{width},}  {model}: {reason} (as in {example})"
+    for spec, model in run.models.items():
+        memory, reused = Memory.of(store, stored_name(model)), 0
+        missing: dict[tuple[str, str], tuple[int, str]] = {}
+        for assignment in run.to_ask:
+            for query in run.queries(assignment) if assignment.model == spec else ():
+                if (reason := memory.reason(model.identity, query)) is None:
+                    reused += 1
+                else:
+                    count, example = missing.get((spec, reason), (0, assignment.case.id))
+                    missing[spec, reason] = count + 1, example
+        if reused < len(memory.reusable) + len(memory.spoilt):
+            reasons |= missing
+    if reasons:
+        yield "stored answers that are not reused, by what differs:"
+    width = max((len(f"{count:,}") for count, _ in reasons.values()), default=0)
+    for (spec, reason), (count, example) in sorted(reasons.items(), key=lambda row: -row[1][0]):
+        yield f"{count:>{width},}  {spec}: {reason} (as in {example})"

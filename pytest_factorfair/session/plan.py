@@ -12,7 +12,7 @@ from pytest_factorfair.protocols import cases
 from pytest_factorfair.protocols.combined import by_benchmark, selected
 from pytest_factorfair.protocols.measurement import CORRECTED
 from pytest_factorfair.session.looks import BOUNDARIES, most_answers
-from pytest_factorfair.session.outlook import CHARACTERS_PER_TOKEN, Outlook, written
+from pytest_factorfair.session.outlook import CHARACTERS_PER_TOKEN, Outlook, misses, written
 from pytest_factorfair.session.tabulating import deterministic
 
 if TYPE_CHECKING:
@@ -52,14 +52,13 @@ class Plan:
         self._gates = ()
 
     def lines(self) -> Iterator[str]:
-        """Calls, tokens and cost, then a line per gate and score."""
+        """Calls, tokens and cost, a line per gate and score, and why stored answers are not reused."""
         plan = self._outlook
         partly = self._run.settings.shard or self._run.selected is not None
-        looks = 1 if partly else self._run.settings.looks
         if self._run.selected is not None:
             of = f"{len(self._run.to_ask):,} of {plural(len(self._run.assignments), 'case')}"
             yield f"selected: {of}; gates are judged only if all are asked"
-        answers = most_answers(self._run.to_ask, looks)
+        answers = plan.planned if partly else sum(most_answers(self._run, self._gates).values())
         most_calls = plan.calls - plan.planned + answers
         upper_limit = f", at most {most_calls:,} if gates stay undecided" if most_calls > plan.calls else ""
         planned = plural(plan.planned, "answer") + (
@@ -89,6 +88,8 @@ class Plan:
             if self._run.settings.answers == "probabilities":
                 yield "(assuming answers vary like sampled ones; probabilities vary less and detect more)"
         yield from (f"{subject.ljust(width)}  {n:>6,}  {change}" for subject, n, change in lines)
+        if self._run.settings.reuse != "none" and plan.stored < plan.planned:
+            yield from misses(self._run, self._execution.store)
 
     def _cost(self) -> str:
         if self._outlook.cost is not None:

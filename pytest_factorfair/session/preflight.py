@@ -1,4 +1,4 @@
-"""What is checked before a call is paid: the folder of reports, the store, prices, hosts and replicas."""
+"""Checks before a call is paid: the folder of reports, the store, prices, hosts and replicas."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def check(execution: Execution) -> None:
     check_report(settings, make=True)
     store = execution.store
     store.verify()
-    if settings.replay:
+    if settings.reuse == "only":
         if store.empty:
-            where = settings.where("replay")
-            raise InputError(f"{where}: {store.location} holds no answer; run once without replay")
+            where = settings.where("reuse")
+            raise InputError(f"{where}: {store.location} holds no answer; run once without it")
         return
     if run.modality == "image":
         mark = store.settle_pictures()

@@ -90,7 +90,7 @@ def explain(execution: Execution, ledger: Ledger, progress: Meter) -> ReasonCita
         return ReasonCitations(
             notes=("no reasons: the models that tests asked are not those of the command line",)
         )
-    if run.settings.replay and not execution.responses.has(
+    if run.settings.reuse == "only" and not execution.responses.has(
         run.keys((assignment.model, [query]) for assignment, query in to_explain)
     ):
         return ReasonCitations(notes=("no reasons: the store has not all of them",))

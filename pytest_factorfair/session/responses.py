@@ -1,4 +1,4 @@
-"""The responses of a run in the store: opened on first use, and what became of those that it lost."""
+"""The responses of a run in the store, which is opened on first use, and those that the store lost."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class Responses:
 
     @property
     def rescue_note(self) -> str:
-        """Where rescued responses are; "" if there are none."""
+        """A note on where rescued responses are; "" if there are none."""
         if not self.rescued:
             return ""
         folder = os.path.relpath(Path(self._settings.own_pictures).parent)
@@ -123,11 +123,11 @@ class Responses:
         from pytest_factorfair.store import PATIENCE, Store
 
         settings, since = self._settings, ""
-        if settings.max_age is not None and not settings.replay:
+        if settings.max_age is not None:
             since = (datetime.now(UTC) - timedelta(seconds=settings.max_age)).isoformat(timespec="seconds")
         store = Store.open(
             settings.store,
-            read_only=settings.replay,
+            read_only=settings.reuse == "only",
             pictures=settings.pictures or "",
             folder=Path(settings.own_pictures),
             rescue=Path(settings.own_pictures).parent,

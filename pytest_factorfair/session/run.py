@@ -58,7 +58,7 @@ class Run:
     selected: tuple[Assignment, ...] | None = None
 
     def only(self, selected: Iterable[Assignment]) -> Run:
-        """This run if it asks only these of its assignments, each once however many tests ask it."""
+        """The run restricted to these assignments; an assignment that several tests ask counts once."""
         return replace(self, selected=tuple({assignment.id: assignment for assignment in selected}.values()))
 
     @cached_property

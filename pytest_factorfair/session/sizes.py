@@ -88,7 +88,7 @@ class _Planned:
         self._larger: dict[Sampling, dict[tuple[str, str], int]] = {}
 
     def answers(self, score: Measurement, sampling: Sampling) -> int:
-        """Of the topic or prompt with the fewest; 0 if the score uses no case."""
+        """The answers of the topic or prompt with the fewest; 0 if the score uses no case."""
         whole = sampling.times(self._run.settings.looks) if score.topic_keys else sampling
         if whole not in self._larger:
             self._larger[whole] = {

@@ -98,8 +98,8 @@ def run(
         if benchmarks is not None:
             protocols.register(benchmarks, nested=True)
         resolved = resolve(typed, os.environ, root=project, here=working_folder)
-        if resolved.plan or resolved.explain_cache:
-            raise InputError("plan and explain_cache: run() asks the model; plan with pytest")
+        if resolved.plan:
+            raise InputError(f"{resolved.where('plan')}: run() asks the model; plan with pytest")
         composed = compose(
             resolved,
             {name: _model_factory(model) for name, model in models if model is not None},
@@ -113,7 +113,7 @@ def run(
 
 
 def _shown(*, progress: Callable[[Progress], object] | bool | None) -> Callable[[Progress], object] | None:
-    """What shows the progress of a run, if anything."""
+    """The function that shows the progress of a run; None if nothing does."""
     if progress is None:
         ipython = sys.modules.get("IPython")
         in_notebook = ipython is not None and hasattr(ipython.get_ipython(), "kernel")
@@ -125,7 +125,7 @@ def _shown(*, progress: Callable[[Progress], object] | bool | None) -> Callable[
 
 def _given(settings: Mapping[str, object], working_folder: Path) -> dict[str, Given]:
     """The settings of a call by option name; tuples become lists, and paths become text."""
-    names_by_key = {option.toml: option.name for option in OPTIONS if option is not MODEL}
+    names_by_key = {option.key: option.name for option in OPTIONS if option is not MODEL}
     given_options = {}
     for key, value in settings.items():
         where = f"run({key}=...)"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pytest_factorfair.session.run import Assignment, Run
 
 Submitted: TypeAlias = Future[tuple[Exchange, ...]]
-"""The exchanges of a case, once they are there."""
+"""The future of a case's exchanges."""
 
 
 class Submissions:

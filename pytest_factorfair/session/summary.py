@@ -234,7 +234,7 @@ def fingerprint(run: Run, started: datetime) -> Fingerprint:
 
 
 def _dated(undated: Fingerprint, execution: Execution, ledger: Ledger) -> Fingerprint:
-    """With the times of the first and the last answer, if some were stored before the run."""
+    """The fingerprint with the times of the first and the last answer, if the store had some."""
     if not ledger.usage.cached:
         return undated
     try:
@@ -247,7 +247,7 @@ def _dated(undated: Fingerprint, execution: Execution, ledger: Ledger) -> Finger
 
 
 NAMED = 3
-"""Models that replies come from which a note names."""
+"""How many of the models that answered a note names."""
 
 
 def other_models(run: Run, records: Iterable[Record]) -> Iterator[str]:
@@ -274,10 +274,10 @@ def other_models(run: Run, records: Iterable[Record]) -> Iterator[str]:
 
 
 QUOTED = 3
-"""Different replies to a question that are quoted."""
+"""How many different replies to a question are quoted."""
 
 LONGEST = 80
-"""Characters of a reply that are quoted."""
+"""How many characters of a reply are quoted."""
 
 
 def illustrated(

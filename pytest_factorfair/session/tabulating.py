@@ -1,4 +1,4 @@
-"""From a run's records to counts: the answers that count, and their prompts."""
+"""Count a run's records, without the copies of deterministic models."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def distinct(records: Iterable[Record], deterministic: Collection[str]) -> tuple
 
 
 def copied(records: Iterable[Record], deterministic: Collection[str]) -> Iterator[str]:
-    """One sentence for each of these models some of whose answers are copies."""
+    """One sentence for each of these models with answers that are copies."""
     counts: dict[str, list[int]] = {}
     for record in records:
         if record.case.model in deterministic:

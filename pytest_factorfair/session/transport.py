@@ -1,4 +1,4 @@
-"""How values travel between the processes of a run.
+"""Encode the values that travel between the processes of a run.
 
 Settings and checklists go to a worker, the result of an item comes back. xdist's execnet accepts only plain
 types, so a value travels as one JSON text: a dataclass is the list of its fields, and the annotations of the
@@ -44,7 +44,7 @@ class ItemResult:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class WorkerOutput:
-    """What a worker reports as it ends: its usage, even if the store does not know it.
+    """The output of a worker that ends: its usage, even if the store does not know it.
 
     ``owner`` is its name in the accounts, ``rescued`` how many responses it rescued, and ``trouble`` why.
     """

@@ -290,7 +290,7 @@ class SharedLimits:
 
     @property
     def usage(self) -> Usage:
-        """Accounts in the store count for processes that have not reported, as when they were last read."""
+        """The usage of the session; for processes that have not reported, as last read from the store."""
         if not (self._outage.away or self._outage.gone):
             with suppress(StoreError):
                 self._entered = self._lane.read(lambda connection: shards.accounts(connection, self.session))
@@ -299,7 +299,7 @@ class SharedLimits:
 
     @property
     def endpoints(self) -> tuple[Health, ...]:
-        """As they were last read, while the store is away."""
+        """The endpoints of the run; while the store is away, as they were last read."""
         if not (self._outage.away or self._outage.gone):
             query = select(*_HEALTH).where(ENDPOINTS.c.run == self._run).order_by(ENDPOINTS.c.endpoint)
             rows = self._lane.read(lambda connection: connection.execute(query).all())

@@ -1,4 +1,4 @@
-"""Explain why a store has no response for a call: how its key differs from the nearest stored one."""
+"""Explain why a store has no response for a call: how its key differs from the nearest one of the model."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 
 from pytest_factorfair.domain import Query, differences
-from pytest_factorfair.store.rows import from_body, keys
+from pytest_factorfair.store.rows import from_body, keys, plain
 from pytest_factorfair.store.store import Store
 from pytest_factorfair.store.upkeep import rows
 
 Parts = Mapping[str, object]
 
-NOTHING = "the store is empty"
 NEW_PROMPT = "the prompt is not stored: another wording, design or seed of the run"
-NEW_MODEL = "neither the prompt nor such a model is stored"
+NEW_MODEL = "neither the prompt nor the model with these parameters is stored"
 NEW_SEED = "the seed differs"
 NEW_REPEAT = "more repeats of the prompt are asked than are stored"
 
@@ -32,7 +31,7 @@ class StoredCall:
 
 @dataclass(slots=True)
 class Memory:
-    """The calls in a store, by the parts of their keys; read once, because the database only indexes keys."""
+    """A model's calls in a store, by the parts of their keys, as the database only indexes keys."""
 
     reusable: set[str] = field(default_factory=set)
     spoilt: dict[str, str] = field(default_factory=dict)
@@ -40,23 +39,25 @@ class Memory:
     models: dict[str, Parts] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, store: Store) -> Memory:
-        """Read the whole store.
+    def of(cls, store: Store, model: str) -> Memory:
+        """Read the calls of a model, whatever its parameters, from the whole store.
 
         Raises:
             StoreError: the store cannot be read.
         """
         memory = cls()
         for row in rows(store):
+            if row["model"] != plain(model):
+                continue
             identity = row["identity"]
-            model = memory.models.setdefault(identity, _parts(json.loads(identity)))
+            parts = memory.models.setdefault(identity, _parts(json.loads(identity)))
             memory.calls.setdefault(_digest(row["prompt"]), []).append(
-                StoredCall(model, row["repeat"], row["seed"])
+                StoredCall(parts, row["repeat"], row["seed"])
             )
             if row["reusable"] and row["created"] >= store.since:
                 memory.reusable.add(row["key"])
             elif row["reusable"]:
-                memory.spoilt[row["key"]] = "the stored answer is older than --factorfair-max-age"
+                memory.spoilt[row["key"]] = "the stored answer is older than --factorfair-reuse allows"
             else:
                 response = from_body(row["body"], key=row["key"], location=store.location)
                 why = "cut off" if response.finish == "length" else "empty"
@@ -70,8 +71,6 @@ class Memory:
             return None
         if name in self.spoilt:
             return self.spoilt[name]
-        if not self.calls:
-            return NOTHING
         model = _parts(identity)
         stored = self.calls.get(_digest(json.dumps(query.prompt)), [])
         if not stored:

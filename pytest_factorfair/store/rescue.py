@@ -55,7 +55,7 @@ class Rescue:
 
     @property
     def files(self) -> list[Path]:
-        """The files whose responses the next run stores."""
+        """The files with responses that the next run stores."""
         return sorted(self._folder.glob(f"{self._prefix}*.jsonl"))
 
     def remember(self, writes: Iterable[Write]) -> None:

@@ -425,8 +425,9 @@ class Store:
 
 
 def _located(named: str, stored_place: str, own_folder: Path, where: str, patience: float) -> Pictures:
-    """The storage of a store's pictures: the one ``named`` by the user, otherwise where they are, else the
-    store's own folder.
+    """The storage of a store's pictures: ``named`` by the user, otherwise where they are already.
+
+    A store without pictures uses its own folder.
 
     A folder may have different paths on different hosts.
     """

@@ -1,4 +1,4 @@
-"""Transactions on a database, whose file may be removed, truncated or damaged while it is open."""
+"""Transactions on a database with a file that may be removed or damaged while it is open."""
 
 from __future__ import annotations
 

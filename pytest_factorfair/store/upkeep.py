@@ -219,7 +219,7 @@ def _all(store: Store, table: Table) -> Iterator[Row]:
 
 
 def _whole(store: Store, rows: Sequence[Row]) -> list[Row]:
-    """Select the rows whose pictures are not lost."""
+    """Select the rows without a lost picture."""
     lost = store.pictures.lost((row["picture"], row["picture_size"]) for row in rows)
     return [row for row in rows if (row["picture"], row["picture_size"]) not in lost]
 

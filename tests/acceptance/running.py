@@ -9,14 +9,20 @@ from pathlib import Path
 from typing import Any
 
 from tests import forkserver
-from tests.project import PYTEST
+from tests.project import PYTEST, split
 
 
 def pytest_in(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run pytest there, however it ends."""
+    variables, arguments = split(arguments)
     command = [forkserver.python(), *PYTEST, "-p", "no:cacheprovider", f"--rootdir={folder}", *arguments]
     return subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, check=False, env=os.environ | environment
+        command,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | variables | environment,
     )
 
 

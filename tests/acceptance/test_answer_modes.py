@@ -123,7 +123,7 @@ def test_who_asks_makes_no_difference(project: Project) -> None:
     new_store = "--factorfair-store=sqlite:///other.sqlite"
     assert project.run("-n2", *modes, new_store).ret == 0
     assert comparable(project.report()) == reference
-    assert project.run("-p", "no:xdist", *modes, new_store, "--factorfair-replay").ret == 0
+    assert project.run("-p", "no:xdist", *modes, new_store, "--factorfair-reuse=only").ret == 0
     assert comparable(project.report()) == reference
     assert project.report()["usage"]["calls"] == 0
 
@@ -137,7 +137,7 @@ def test_a_cell_of_the_page_says_how_much_the_letters_hold(
     summary = factorfair.run(
         "sim:uniform?nonsense=0.3",
         answers=answers,
-        checklists=[str(DATA / "small.yaml")],
+        checklist=[str(DATA / "small.yaml")],
         samples="24,objective=4",
         root=tmp_path,
     )

@@ -59,7 +59,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Completed]
     def completed(name: str) -> Completed:
         run = RUNS[name]
         specs = [f"--factorfair-model={respondent.spec}" for respondent in run.respondents]
-        sizes = [f"--factorfair-samples={run.n},objective={run.n}", f"--factorfair-design={run.design}"]
+        sizes = [f"--factorfair-samples={run.n},objective={run.n}", f"FACTORFAIR_DESIGN={run.design}"]
         folder = tmp_path_factory.mktemp(name)
         report, _ = reported(folder, "-q", "-n0", *specs, f"--factorfair-checklist={run.checklist}", *sizes)
         return Completed(run, report)

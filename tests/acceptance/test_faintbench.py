@@ -90,7 +90,7 @@ def test_both_benchmarks_in_one_run(tmp_path: Path) -> None:
     """They share the store, the detector and the report; gates name what they are about."""
     report, _ = run(
         tmp_path, "-n0", "--factorfair-model=sim:ideal", "--factorfair-preset=smoke",
-        f"--factorfair-checklist={FEW_PORTRAITS}", "--factorfair-samples=images=50", "--factorfair-looks=1",
+        f"--factorfair-checklist={FEW_PORTRAITS}", "--factorfair-samples=images=50", "FACTORFAIR_LOOKS=1",
         "--factorfair-gate=implicit[gender] >= 0.9", "--factorfair-gate=s_fact[objective,gender] >= 0.3",
     )  # fmt: skip
     assert set(report["fingerprint"]["checklists"]) == {"faintbench", "few_portraits"}

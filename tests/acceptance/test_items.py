@@ -12,7 +12,7 @@ import pytest
 
 from pytest_factorfair.commands.cli import main
 from pytest_factorfair.reports.schema import schema
-from tests.project import WITHOUT_OTHERS, Project
+from tests.project import Project
 from tests.unit.protocols.items import files
 
 LEAN = 0.3
@@ -42,9 +42,7 @@ def items(project: Project) -> Project:
 
 
 def run(project: Project, *arguments: str, models: tuple[str, ...] = ("sim:ideal",)) -> pytest.RunResult:
-    return project.pytester.runpytest_inprocess(
-        *WITHOUT_OTHERS, *(f"--factorfair-model={model}" for model in models), *arguments
-    )
+    return project.run_pytest(*(f"--factorfair-model={model}" for model in models), *arguments)
 
 
 def score(report: dict[str, Any], model: str, metric: str, part: str) -> dict[str, Any] | None:
@@ -187,7 +185,7 @@ def test_default_is_refused_where_it_would_judge_nothing_but_rates(items: Projec
 def test_all_benchmarks_in_one_project(items: Project, capsys: pytest.CaptureFixture[str]) -> None:
     """Text in one run, pictures in another; one baseline, comparison, card, page and export each holds all."""
     text = ("-p", "no:xdist", "--factorfair-checklist=small.yaml", "--factorfair-checklist=mixed.yaml",
-            "--factorfair-samples=24,objective=24,repeats=8", "--factorfair-estimator=corrected")  # fmt: skip
+            "--factorfair-samples=24,objective=24,repeats=8", "FACTORFAIR_ESTIMATOR=corrected")  # fmt: skip
     plan = run(
         items,
         *text,

@@ -62,7 +62,7 @@ def test_every_case_of_the_checklist_over_http(tmp_path: Path, stub: StubServer)
     """Asked once each: what the server receives are the checklist's prompts."""
     report = run(
         tmp_path, "-n0", "--factorfair-model=openai/gpt-4o", f"--factorfair-model-arg=base_url={stub.base_url}",
-        "--factorfair-design=paper", "--factorfair-samples=3,objective=1",
+        "FACTORFAIR_DESIGN=paper", "--factorfair-samples=3,objective=1",
     )  # fmt: skip
     assert len(report["cases"]) == 522
     asked = Sampling("paper", samples=3, objective=1, seed=0)
@@ -88,7 +88,7 @@ def test_a_local_checkpoint(tmp_path: Path) -> None:
     report = run(
         tmp_path, "-n0", "--factorfair-model=transformers:./tiny", "--factorfair-model-arg=max_tokens=4",
         f"--factorfair-checklist={DATA / 'small.yaml'}", "--factorfair-samples=24,objective=4",
-        "--factorfair-estimator=plugin", "--factorfair-gate=s_fact[objective,gender] >= 0.1",
+        "FACTORFAIR_ESTIMATOR=plugin", "--factorfair-gate=s_fact[objective,gender] >= 0.1",
         expect=1,
     )  # fmt: skip
     assert report["usage"]["calls"] == 216

@@ -33,7 +33,7 @@ def test_a_newcomer_reads_which_model_is_better(
     situation = COMPARISONS[name]
     checklist = FEW_PORTRAITS if situation.get("pictures") else DATA / "plain.yaml"
     for model, folder in ((situation.get("former", "sim:ideal"), "former"), (situation["later"], "later")):
-        run(model, checklists=[str(checklist)], looks=1, report=folder)
+        run(model, checklist=[str(checklist)], looks=1, report=folder)
     reports = [shutil.copy(f"{folder}/report.json", f"{folder}.json") for folder in ("former", "later")]
 
     comparison, entries = compare(reports)

@@ -141,7 +141,7 @@ def test_the_detector_stands_in_the_report(completed: Completed) -> None:
 def test_pictures_of_nobody_are_unparsed_and_not_judged(project: Project) -> None:
     result = project.run_pytest(
         "-p", "no:xdist", "--factorfair-model=sim:nonsense", f"--factorfair-checklist={FEW_PORTRAITS}",
-        "--factorfair-samples=images=4", "--factorfair-estimator=plugin", "--factorfair-gate=s_fact >= 0.1",
+        "--factorfair-samples=images=4", "FACTORFAIR_ESTIMATOR=plugin", "--factorfair-gate=s_fact >= 0.1",
     )  # fmt: skip
     assert result.ret == 1
     assert "no face" in result.stdout.str()
@@ -161,7 +161,7 @@ def test_the_report_is_the_same_however_it_is_run(project: Project) -> None:
     for arguments in (
         ("-p", "no:xdist"),
         ("-n2", new_store),
-        ("-p", "no:xdist", new_store, "--factorfair-replay"),
+        ("-p", "no:xdist", new_store, "--factorfair-reuse=only"),
     ):
         assert project.run_pytest(*options, *arguments).ret == 0
         reports.append(project.report())

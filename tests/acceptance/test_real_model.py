@@ -1,4 +1,4 @@
-"""A real instruct model, SmolLM2-135M: its words and its JSON. docs/small_model.md reads its probabilities, in another test."""
+"""A real instruct model, SmolLM2-135M: its words and its JSON. The tutorial reads its probabilities, in another test."""
 
 from __future__ import annotations
 

@@ -24,8 +24,8 @@ def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     models = [f"--factorfair-model={model}" for model in (STRONG, FAIR)]
     gates = ["--factorfair-gate=default", f"--factorfair-gate={PLAIN}"]
     options = [
-        "--factorfair-interval=scenarios",
-        "--factorfair-looks=1",
+        "FACTORFAIR_INTERVAL=scenarios",
+        "FACTORFAIR_LOOKS=1",
         f"--factorfair-checklist={checklist}",
     ]
     report, _ = reported(folder, "-q", "-n0", *models, *gates, *options, expect=1)

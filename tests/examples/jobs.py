@@ -87,7 +87,7 @@ class Job:
         self.ran.append(step["name"])
         if "uses" in step:
             parts = {name: self.value(str(value)) for name, value in step["with"].items()}
-            self.external(step["uses"], parts)
+            self.external(step["uses"].partition("@")[0], parts)
             return
         output = self.outside / "output"
         output.write_text("")
@@ -128,19 +128,19 @@ class Job:
 
     def external(self, action: str, parts: Mapping[str, str]) -> None:
         """Simulate other actions as far as the job's outcome depends on them."""
-        if action == "actions/cache/restore@v4":
+        if action == "actions/cache/restore":
             prefixes = (parts["key"], *parts["restore-keys"].split())
             names = [name for prefix in prefixes for name in self.caches if name.startswith(prefix)]
             if names:
                 _copy(parts["path"], self.outside / "cache" / names[0], self.checkout)
-        elif action == "actions/cache/save@v4":
+        elif action == "actions/cache/save":
             cache = self.outside / "cache" / parts["key"]
             cache.mkdir(parents=True)  # GitHub never replaces one
             _copy(parts["path"], self.checkout, cache)
-        elif action == "actions/upload-artifact@v4":
+        elif action == "actions/upload-artifact":
             self.upload(parts)
         else:
-            assert action == "actions/setup-python@v5"
+            assert action == "actions/setup-python"
 
     def upload(self, parts: Mapping[str, str]) -> None:
         source = self.checkout / parts["path"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from pytest_factorfair.config import sources
 from pytest_factorfair.config.options import OPTIONS
 from pytest_factorfair.gates import parse, waivers
 from pytest_factorfair.protocols import load
-from tests.examples.snippets import Command, Snippet, commands, missing, snippets
+from tests.examples.snippets import Command, Snippet, commands, missing
 from tests.examples.terminal import Printed, Terminal
 
 README = Path(__file__).parents[2] / "README.md"
@@ -29,9 +29,9 @@ class Reader:
         self.words = words
         self.printed = ""
 
-    def follow(self, page: Path) -> None:
-        """Do everything on the page; fail at the first difference from what the page shows."""
-        for block in snippets(page):
+    def follow(self, blocks: Iterable[Snippet]) -> None:
+        """Do everything in the blocks; fail at the first difference from what they show."""
+        for block in blocks:
             self.do(block)
 
     def do(self, block: Snippet) -> None:

@@ -9,19 +9,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-_FENCE = re.compile(
-    r"^(?P<indent> *)```(?P<language>\w*)(?P<info>[^\n]*)\n(?P<text>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL
-)  # fmt: skip
+_FENCE_OR_SECTION = re.compile(
+    r"^(?P<indent> *)```(?P<language>\w*)(?P<info>[^\n]*)\n(?P<text>.*?)^(?P=indent)```$|^## (?P<section>[^\n]+)",
+    re.MULTILINE | re.DOTALL,
+)
 _TITLE = re.compile(r'title="([^"]+)"')
 
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """A fenced block; one with a title is a file of that name."""
+    """A fenced block in a section of a page; one with a title is a file of that name."""
 
     language: str
     title: str
     text: str
+    section: str = ""
 
 
 class Command(NamedTuple):
@@ -33,12 +35,17 @@ class Command(NamedTuple):
 
 def snippets(page: Path) -> tuple[Snippet, ...]:
     """All fenced blocks of a page."""
-    fences = _FENCE.finditer(page.read_text(encoding="utf-8"))
-    return tuple(
-        Snippet(fence["language"], title[1] if (title := _TITLE.search(fence["info"])) else "",
-                textwrap.dedent(fence["text"]))
-        for fence in fences
-    )  # fmt: skip
+    return tuple(_snippets(page.read_text(encoding="utf-8")))
+
+
+def _snippets(text: str) -> Iterator[Snippet]:
+    section = ""
+    for part in _FENCE_OR_SECTION.finditer(text):
+        if part["section"] is not None:
+            section = part["section"]
+        else:
+            title = _TITLE.search(part["info"])
+            yield Snippet(part["language"], title[1] if title else "", textwrap.dedent(part["text"]), section)
 
 
 def commands(text: str) -> Iterator[Command]:

@@ -20,7 +20,8 @@ pytestmark = pytest.mark.skipif(shutil.which("jq") is None, reason="the stand-in
 
 _RUNS = itertools.count(1)
 OWN, FORK = "owner/repository", "stranger/repository"
-SMALL = "--factorfair-samples=24,objective=4\n--factorfair-estimator=plugin\n"
+SMALL = "--factorfair-samples=24,objective=4\n"
+PLUGIN = {"FACTORFAIR_ESTIMATOR": "plugin"}
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 KEYED = "--factorfair-model-arg=api_key_env=LAB_API_KEY\n"
 
@@ -51,7 +52,9 @@ def job(
 ) -> Job:
     """A job in a fresh checkout."""
     plain = {"model": "sim:ideal", "checklist": "small.yaml", "args": SMALL}
-    return Job(checked_out(outside), outside, {**plain, **inputs}, github or event(), env or {}).run()
+    return Job(
+        checked_out(outside), outside, {**plain, **inputs}, github or event(), PLUGIN | (env or {})
+    ).run()
 
 
 def checked_out(outside: Path) -> Path:
@@ -76,7 +79,7 @@ def test_pass_then_fail_and_one_comment_is_updated_in_place(outside: Path) -> No
         {"id": 3, "user": {"type": "Bot"}, "body": "<!-- pytest-factorfair other -->\n"},
     ]
     (outside / "comments.json").write_text(json.dumps(unrelated))
-    passed = job(outside, {"gates": KEPT})
+    passed = job(outside, {"gate": KEPT})
     assert not passed.failed, passed.log
     assert passed.outputs == {"verdict": "PASS: 1 gate passed", "report": "./.factorfair/report"}
     assert {path.name for path in (outside / "artefacts/factorfair").iterdir()} >= {
@@ -89,7 +92,7 @@ def test_pass_then_fail_and_one_comment_is_updated_in_place(outside: Path) -> No
     assert before == unrelated
     assert comment["body"].startswith(f"{marker}\n\n## factorfair: `sim:ideal`\n")
 
-    failed = job(outside, {"gates": BROKEN, "model": "sim:stereotyped"})
+    failed = job(outside, {"gate": BROKEN, "model": "sim:stereotyped"})
     assert failed.failed
     assert failed.steps["run"]["code"] == 1
     assert failed.outputs["verdict"] == "FAIL: 1 of 2 gates failed"
@@ -116,11 +119,13 @@ def test_an_empty_model_is_refused_before_anything_runs(outside: Path, model: st
 def test_an_undecided_release_fails_unless_that_is_accepted(outside: Path) -> None:
     arguments = "--factorfair-samples=72,objective=4"
     gates = "s_e[base,gender] >= 0.9999"
-    done = job(outside, {"gates": gates, "args": arguments})
+    corrected = {"FACTORFAIR_ESTIMATOR": "corrected"}
+    done = job(outside, {"gate": gates, "args": arguments}, env=corrected)
     assert done.failed
     assert done.outputs["verdict"] == "UNDECIDED: 0 of 1 gate passed, 1 inconclusive"
     assert "\n::error title=factorfair%3A s_e[base%2Cgender] >= 0.9999::" in done.log
-    accepted = job(outside, {"gates": gates, "args": f"{arguments}\n--factorfair-undecided=warn"})
+    accepting = corrected | {"FACTORFAIR_UNDECIDED": "warn"}
+    accepted = job(outside, {"gate": gates, "args": arguments}, env=accepting)
     assert not accepted.failed, accepted.log
     assert "\n::warning title=factorfair%3A s_e" in accepted.log
     assert " 0 to ask" in accepted.log  # the answers came from the cache
@@ -154,7 +159,7 @@ def keyed(
 ) -> Job:
     """A job on a model behind a key; where secrets are withheld the variable is there, and empty."""
     env = {"OPENAI_BASE_URL": stub.base_url, "LAB_API_KEY": key}
-    plain = {"model": "openai/m", "args": SMALL + KEYED, "gates": "refusal_rate <= 0.05"}
+    plain = {"model": "openai/m", "args": SMALL + KEYED, "gate": "refusal_rate <= 0.05"}
     return job(outside, plain | (inputs or {}), github, env)
 
 
@@ -177,7 +182,7 @@ def test_a_fork_without_keys_replays_what_the_default_branch_has_cached(
     assert not (outside / "gh.log").exists()
     assert done.kept.read_bytes() == cached
     assert "Keep the store" not in done.ran
-    new = keyed(outside, stub, event(head=FORK), inputs={"gates": "s_e >= 0.5", "args": KEYED})
+    new = keyed(outside, stub, event(head=FORK), inputs={"gate": "s_e >= 0.5", "args": KEYED})
     assert new.failed
     assert new.steps["run"]["code"] == 1
     assert stub.stats()["requests"] == asked
@@ -186,32 +191,32 @@ def test_a_fork_without_keys_replays_what_the_default_branch_has_cached(
 def test_a_fork_with_nothing_to_replay_is_not_green(outside: Path, stub: StubServer) -> None:
     done = keyed(outside, stub, event(head=FORK))
     assert done.failed
-    assert "::error title=factorfair::There are no stored answers to replay." in done.log
+    assert "::error title=factorfair::There are no stored answers. Run once" in done.log
     assert "Run pytest" not in done.ran
     assert done.comments == []
     assert stub.stats()["requests"] == 0
 
 
 @pytest.mark.parametrize(
-    ("actor", "replay", "key", "replayed"),
-    [("dependabot[bot]", "auto", "", True), ("somebody", "auto", "", False), ("somebody", "true", "k", True),
-     ("dependabot[bot]", "auto", "k", False), ("dependabot[bot]", "false", "", False)],
+    ("actor", "reuse", "key", "only"),
+    [("dependabot[bot]", "", "", True), ("somebody", "", "", False), ("somebody", "only", "k", True),
+     ("dependabot[bot]", "", "k", False), ("dependabot[bot]", "30d", "", False)],
 )  # fmt: skip
-def test_who_replays(
-    outside: Path, stub: StubServer, actor: str, replay: str, key: str, *, replayed: bool
+def test_who_takes_only_stored_answers(
+    outside: Path, stub: StubServer, actor: str, reuse: str, key: str, *, only: bool
 ) -> None:
-    """On a branch of one's own a missing key is an error, not a reason to replay."""
-    done = keyed(outside, stub, {**event(), "actor": actor}, key=key, inputs={"replay": replay})
-    assert done.steps["mode"]["outputs"] == {"replay": str(replayed).lower()}
-    assert done.failed is (replayed or not key)
-    if not replayed and not key:
+    """On a branch of one's own a missing key is an error, not a reason to ask nothing."""
+    done = keyed(outside, stub, {**event(), "actor": actor}, key=key, inputs={"reuse": reuse})
+    assert done.steps["mode"]["outputs"] == {"only": str(only).lower()}
+    assert done.failed is (only or not key)
+    if not only and not key:
         assert "no key: set the environment variable LAB_API_KEY" in done.log
         assert done.steps["run"]["code"] == 4
 
 
 def test_a_comment_that_is_refused_is_a_warning(outside: Path) -> None:
     (outside / "gh.refuses").touch()
-    done = job(outside, {"gates": KEPT})
+    done = job(outside, {"gate": KEPT})
     assert not done.failed
     assert "::warning title=factorfair::No comment on the pull request" in done.log
 
@@ -233,7 +238,7 @@ HOSTILE = """$(touch pwned) `touch pwned` "; touch pwned; " ' touch pwned ' && t
     [
         set(ACTION["inputs"]) - {"working-directory"},
         {"name", "install", "extras", "token"},  # with these the job gets as far as its comment
-        {"gates", "args", "preset", "checklist", "baseline"},
+        {"gate", "args", "preset", "checklist", "baseline"},
     ],
     ids=["all", "publishing", "running"],
 )
@@ -247,7 +252,7 @@ def test_expressions_stay_out_of_the_shell_and_actions_are_pinned() -> None:
     for step in ACTION["runs"]["steps"]:
         assert "${{" not in step.get("run", "")
         assert step.get("shell", "bash") == "bash"
-        assert "uses" not in step or re.fullmatch(r"actions/[\w/-]+@v\d+", step["uses"])
+        assert "uses" not in step or re.fullmatch(r"actions/[\w/-]+@[0-9a-f]{40}", step["uses"])
         assert "GH_TOKEN" not in step.get("env", {}) or step["name"] == "Comment on the pull request"
 
 
@@ -262,7 +267,7 @@ def gitlab(folder: Path, environment: dict[str, str], *, fork: bool = False) -> 
     plain = {"FACTORFAIR_CHECKLIST": "small.yaml", "FACTORFAIR_MODEL": "sim:ideal", "FACTORFAIR_GATE": KEPT}
     outside = folder.parent / "outside"
     done = shell("\n".join(GITLAB["script"]), folder,
-                 {**programs(outside), **GITLAB["variables"], **request, **plain, **environment})  # fmt: skip
+                 {**programs(outside), **GITLAB["variables"], **request, **plain, **PLUGIN, **environment})  # fmt: skip
     return done.returncode, done.stdout
 
 
@@ -288,7 +293,7 @@ def test_gitlab_forks_replay(tmp_path: Path, stub: StubServer) -> None:
              "FACTORFAIR_MODEL_ARG": "api_key_env=LAB_API_KEY"}  # fmt: skip
     code, log = gitlab(folder, model, fork=True)
     assert code == 1
-    assert "There are no stored answers to replay" in log
+    assert "There are no stored answers: commit" in log
     code, log = gitlab(folder, model)
     assert code == 4
     assert "no key: set the environment variable LAB_API_KEY" in log

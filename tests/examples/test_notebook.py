@@ -56,7 +56,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> tuple[Summary, Path]:
     gates = ["s_e[base,gender] >= 0.97"]
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(root)
-        summary = run("sim:stereotyped", checklists=["small.yaml"], gates=gates, progress=False)
+        summary = run("sim:stereotyped", checklist=["small.yaml"], gate=gates, progress=False)
     return summary, root / ".factorfair/report"
 
 
@@ -131,9 +131,9 @@ def test_the_bar_can_be_had_and_left_out(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     shutil.copy(DATA / "small.yaml", tmp_path)
-    run("sim:ideal", checklists=["small.yaml"], samples="24")
+    run("sim:ideal", checklist=["small.yaml"], samples="24")
     assert capsys.readouterr() == ("", "")  # neither a terminal nor a notebook
-    run("sim:ideal", checklists=["small.yaml"], samples="24", progress=True)
+    run("sim:ideal", checklist=["small.yaml"], samples="24", progress=True)
     out, err = capsys.readouterr()
     assert not out
     assert "█" * 20 in err.splitlines()[-1]

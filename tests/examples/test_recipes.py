@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from tests.examples.pages import Reader
+from tests.examples.snippets import snippets
 from tests.examples.terminal import Terminal
 
 RECIPES = Path(__file__).parents[2] / "conftest_examples"
@@ -67,7 +68,7 @@ def test_recipe(recipe: str, tmp_path: Path) -> None:
     small = recipe in ("ci_gates", "notebook")
     with Terminal(folder, SMALL if small else {}) as terminal:
         Reader(terminal, folder, {"3912 replies": "216 replies"} if small else {}).follow(
-            folder / "README.md"
+            snippets(folder / "README.md")
         )
     if afterwards := AFTERWARDS.get(recipe):
         afterwards(folder)
@@ -87,7 +88,7 @@ def test_the_workflow_runs_the_command_it_documents(tmp_path: Path) -> None:
     job = workflow["jobs"]["factorfair"]
     step = next(step for step in job["steps"] if "pytest --" in step.get("run", ""))
     environment: dict[str, str] = job["env"] | step["env"]
-    assert environment.pop("FACTORFAIR_REPLAY").startswith("${{ github.event_name == 'pull_request' && ")
+    assert environment.pop("FACTORFAIR_REUSE").startswith("${{ github.event_name == 'pull_request' && ")
     page = tmp_path / "summary.md"
     with Terminal(folder, {**environment, **SMALL, "GITHUB_STEP_SUMMARY": str(page)}) as terminal:
         printed = terminal.type(step["run"])

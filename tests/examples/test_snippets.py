@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.examples.pages import Reader
-from tests.examples.snippets import Command, commands, missing, snippets
+from tests.examples.snippets import Command, Snippet, commands, missing, snippets
 from tests.examples.terminal import Terminal
 
 PRINTED = "one\ntwo  \n\nthree 3 times\nfour\n"
@@ -35,13 +35,15 @@ def test_a_block_has_commands_and_what_they_print() -> None:
     assert list(commands(text)) == [Command("one --long   option", ()), Command("two", ("printed",))]
 
 
-def test_blocks_are_found_with_title_and_indent(tmp_path: Path) -> None:
+def test_blocks_are_found_with_title_indent_and_section(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    page.write_text('```toml title="a.toml"\nx = 1\n```\n\n- item\n\n    ```console\n    $ ls\n    ```\n')
-    assert [(block.language, block.title, block.text) for block in snippets(page)] == [
-        ("toml", "a.toml", "x = 1\n"),
-        ("console", "", "$ ls\n"),
-    ]
+    page.write_text(
+        '```toml title="a.toml"\nx = 1\n## y\n```\n\n## Last\n\n- item\n\n    ```console\n    $ ls\n    ```\n'
+    )
+    assert snippets(page) == (
+        Snippet("toml", "a.toml", "x = 1\n## y\n", section=""),
+        Snippet("console", "", "$ ls\n", section="Last"),
+    )
 
 
 @pytest.mark.parametrize(
@@ -51,7 +53,7 @@ def test_blocks_are_found_with_title_and_indent(tmp_path: Path) -> None:
         "```console\n$ echo said\nshown\n```",
         "```python\nprint(1)\n```\n\n```text\n2\n```",
         "```python\nraise SystemExit(3)\n```",
-        '```toml\n[tool.factorfair]\ngates = ["s_fct >= 0.8"]\n```',
+        '```toml\n[tool.factorfair]\ngate = ["s_fct >= 0.8"]\n```',
         "```toml\n[tool.factorfair]\ngats = []\n```",
         '```yaml title="a.yaml"\nschema: factorfair.checklist/1\nname: a\n```',
         "```json\n{\n```",
@@ -63,7 +65,7 @@ def test_a_wrong_page_is_noticed(page: str, tmp_path: Path) -> None:
     (folder := tmp_path / "empty").mkdir()
     (written := tmp_path / "page.md").write_text(page)
     with Terminal(folder, {}) as terminal, pytest.raises((AssertionError, ValueError)):
-        Reader(terminal, folder, {}).follow(written)
+        Reader(terminal, folder, {}).follow(snippets(written))
 
 
 def test_a_page_may_show_a_failure(tmp_path: Path) -> None:
@@ -72,4 +74,4 @@ def test_a_page_may_show_a_failure(tmp_path: Path) -> None:
         "```console\n$ export A=2\n$ false\n$ echo $?\n1\n$ echo $A\n2\n```"
     )
     with Terminal(folder, {}) as terminal:
-        Reader(terminal, folder, {}).follow(written)
+        Reader(terminal, folder, {}).follow(snippets(written))

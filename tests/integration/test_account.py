@@ -1,4 +1,4 @@
-"""What a run says it asked is what the server received, whatever ends the run; of limits, see test_budget."""
+"""The calls that a run reports are those that the server received, however the run ends."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_refused_key_ends_the_run(project: Project, stub: StubServer, dist: st
     check(project, stub, result)
 
 
-def test_nothing_but_a_refused_key_costs_nothing(project: Project, stub: StubServer) -> None:
+def test_rejected_calls_cost_nothing(project: Project, stub: StubServer) -> None:
     stub.script(fail=-1, status=401)
     result = project.run(
         f"--factorfair-model-arg=base_url={stub.base_url}", "-n0", "--factorfair-max-connections=1",
@@ -193,7 +193,7 @@ def test_workers_with_another_store_keep_no_limits(project: Project, stub: StubS
     assert stub.stats()["requests"] == 0
 
 
-def test_what_a_second_run_finds_in_the_store_is_no_call(project: Project, stub: StubServer) -> None:
+def test_stored_answers_are_no_calls_of_a_second_run(project: Project, stub: StubServer) -> None:
     earlier = run(project, stub, "-n0", "-k", "objective")
     check(project, stub, earlier)
     asked = project.report()["usage"]["calls"]
@@ -203,7 +203,7 @@ def test_what_a_second_run_finds_in_the_store_is_no_call(project: Project, stub:
     assert calls(result.stdout.str()) == usage["calls"]
 
 
-@pytest.mark.parametrize("warm", [(), ("--factorfair-warm",)])
+@pytest.mark.parametrize("warm", [(), ("FACTORFAIR_WARM=true",)])
 def test_items_that_do_not_run_are_not_asked_ahead(
     project: Project, stub: StubServer, warm: tuple[str, ...]
 ) -> None:

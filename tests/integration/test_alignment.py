@@ -108,7 +108,7 @@ def scored(project: Path, estimator: str, **settings: Any) -> Summary:
         f"images:{project / 'pictures'}",
         detector=f"clip:{project / 'clip'}?align=published-code&person={PERSON}",
         root=project,
-        checklists=[str(FEW)],
+        checklist=[str(FEW)],
         preset="paper",
         truth="audited",
         samples=f"images={PICTURES}",

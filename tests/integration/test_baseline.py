@@ -18,7 +18,7 @@ from pytest_factorfair.session import baseline
 from tests.finished import IDEAL, Finished
 from tests.project import FEW_PORTRAITS, Project
 
-SIZES = ("--factorfair-estimator=corrected", "--factorfair-samples=72,objective=24")
+SIZES = ("FACTORFAIR_ESTIMATOR=corrected", "--factorfair-samples=72,objective=24")
 BASELINE = "--factorfair-baseline=former.json"
 FACT = "--factorfair-gate=regression(s_fact)[objective,gender] >= -0.02"
 
@@ -62,7 +62,7 @@ def test_a_model_that_follows_the_group_it_is_told_regressed_within_that_conditi
     )
     declared = [f"--factorfair-gate={gate}" for gate in gates]
     result = former.run(
-        "-p", "no:xdist", *SIZES, BASELINE, "--factorfair-looks=1", *declared, model=OWN_GROUP
+        "-p", "no:xdist", "-v", *SIZES, BASELINE, "FACTORFAIR_LOOKS=1", *declared, model=OWN_GROUP
     )
     assert result.ret == 1
     judged = {verdict["subject"]: verdict for verdict in former.report()["gates"]}
@@ -128,13 +128,13 @@ def test_a_worse_model_fails_and_its_statistics_are_listed(former: Project) -> N
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (("--factorfair-design=paper",), "design is balanced, this run's is paper: they cannot be compared"),
+        (("FACTORFAIR_DESIGN=paper",), "design is balanced, this run's is paper: they cannot be compared"),
         (
             ("--factorfair-answers=json",),
             "answers is text, this run's is json: they cannot be compared",
         ),
         (
-            ("--factorfair-estimator=plugin",),
+            ("FACTORFAIR_ESTIMATOR=plugin",),
             "estimator is corrected, this run's is plugin: they cannot be compared",
         ),
     ],
@@ -194,7 +194,7 @@ def test_reports_are_compared_offline(former: Project, capsys: pytest.CaptureFix
     assert "REGRESSED S_fact objective gender" in capsys.readouterr().out
     assert main(["compare", old, "nowhere.json"]) == 4
     assert capsys.readouterr().err == f"nowhere.json: No such file or directory; {EXPECTED}\n"
-    former.run("-p", "no:xdist", *SIZES, "--factorfair-estimator=plugin", model="sim:uniform")
+    former.run("-p", "no:xdist", *SIZES, "FACTORFAIR_ESTIMATOR=plugin", model="sim:uniform")
     assert main(["compare", old, new]) == 4
     problem = capsys.readouterr().err
     assert "former.json: estimator is corrected, that of " in problem

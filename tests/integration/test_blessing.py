@@ -1,4 +1,4 @@
-"""``factorfair bless``: what becomes a baseline, what does not, and what it says."""
+"""``factorfair bless``: which reports become a baseline, and what the command prints."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pytest_factorfair.reports import json_report
 from tests.finished import IDEAL, Finished
 from tests.project import Project
 
-SIZES = ("-p", "no:xdist", "--factorfair-estimator=corrected", "--factorfair-samples=72,objective=24")
+SIZES = ("-p", "no:xdist", "FACTORFAIR_ESTIMATOR=corrected", "--factorfair-samples=72,objective=24")
 REPORT = ".factorfair/report/report.json"
 
 
@@ -91,7 +91,7 @@ def test_a_former_baseline_that_cannot_be_compared_is_replaced(
     ran: Project, capsys: pytest.CaptureFixture[str]
 ) -> None:
     main(["bless", "--to", "base.json"])
-    ran.run(*SIZES, "--factorfair-estimator=plugin", model="sim:ideal")
+    ran.run(*SIZES, "FACTORFAIR_ESTIMATOR=plugin", model="sim:ideal")
     capsys.readouterr()
     assert main(["bless", "--to", "base.json"]) == 0
     lines = capsys.readouterr().out.splitlines()

@@ -1,4 +1,4 @@
-"""What a run may use at most holds for all its processes together, and ends it in a way that can be resumed."""
+"""The limits of a run hold for all its processes together, and a run that they end can be resumed."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_only_limits_that_are_shared_are_rows(
     )
 
 
-def test_retries_count(project: Project, stub: StubServer) -> None:
+def test_retries_count_as_calls(project: Project, stub: StubServer) -> None:
     stub.script(fail=20, status=503, headers={"Retry-After": "0"})
     assert run(project, stub, "-n0", "--factorfair-max-calls=40").ret == 2
     assert stub.stats()["requests"] == 40
@@ -104,7 +104,7 @@ def test_a_limit_that_suffices_is_not_noticed(project: Project, stub: StubServer
     assert project.rows_of_runs() == 0
 
 
-def test_time_is_up(project: Project, stub: StubServer) -> None:
+def test_a_run_ends_when_its_minutes_are_used_up(project: Project, stub: StubServer) -> None:
     stub.script(latency=0.3)
     options = ("--factorfair-max-minutes=0.05", "--factorfair-max-connections=4")
     result = run(project, stub, "-n0", *options)
@@ -208,7 +208,7 @@ def test_failed_calls_that_may_be_billed_use_up_the_cost(
         "--factorfair-max-cost=3",
         "--factorfair-max-connections=2",
     )
-    result = run(project, stub, dist, "-v", "--factorfair-patience=1", *options)
+    result = run(project, stub, dist, "-v", "FACTORFAIR_PATIENCE=1", *options)
     assert 1 < stub.stats()["requests"] <= 12
     (calls,) = re.findall(r"; ([0-9]+) calls, 0 from the store, cost ", result.stdout.str())
     (cost,) = re.findall(r"cost at most \$([0-9.]+), ", result.stdout.str())

@@ -1,4 +1,4 @@
-"""A model card from a report, offline: what it says, to people and to machines."""
+"""Model cards made from reports, offline, for people and for machines."""
 
 from __future__ import annotations
 

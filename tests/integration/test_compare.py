@@ -14,7 +14,7 @@ from pytest_factorfair.commands.cli import main
 from tests.finished import BOUNDED, Finished
 from tests.project import Project
 
-SIZES = ("-p", "no:xdist", "--factorfair-estimator=corrected", "--factorfair-samples=72,objective=24")
+SIZES = ("-p", "no:xdist", "FACTORFAIR_ESTIMATOR=corrected", "--factorfair-samples=72,objective=24")
 THREE = ("sim:ideal", "sim:stereotyped?strength=0.5", "sim:stereotyped?strength=0.9")
 HOSTILE = "x|y`<script>alert(1)</script>[a](javascript:b)\u202e\x1b[31m\nnext"
 
@@ -115,7 +115,7 @@ def test_differences_are_said_in_words_and_noise_is_called_so(
     assert best == list(THREE)
 
 
-def test_who_refuses_is_judged_at_worst_and_at_best(
+def test_a_model_that_refuses_is_compared_at_its_worst_and_best(
     project: Project, report: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A tenth refused does not bring a fair model near a strong stereotype."""
@@ -254,7 +254,7 @@ def test_steps_without_regressions_are_named_in_a_line(
     )
 
 
-def test_what_has_nothing_to_be_compared_with(
+def test_reports_without_a_counterpart_are_refused(
     report: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     alone = _copy(report, tmp_path)

@@ -1,4 +1,4 @@
-"""Connections are the run's: its workers divide them, counted at the server."""
+"""The workers of a run divide its connections, counted at the server."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_worker_on_another_host_keeps_no_limit_through_a_file(
     assert stub.stats()["requests"] == 0
 
 
-def test_the_next_run_sweeps_up_after_a_killed_one(project: Project, stub: StubServer) -> None:
+def test_the_next_run_deletes_what_a_killed_run_left(project: Project, stub: StubServer) -> None:
     project.write(
         "conftest.py",
         f"import os\ndef pytest_runtestloop():\n    os.kill(os.getpid(), {int(signal.SIGKILL)})\n",

@@ -10,7 +10,7 @@ from tests.project import Project
 from tests.servers import StubServer
 
 GATE = "--factorfair-gate=s_fact[objective,gender] >= 0.4"
-SIZES = ("--factorfair-estimator=corrected", "--factorfair-samples=24,objective=24")
+SIZES = ("FACTORFAIR_ESTIMATOR=corrected", "--factorfair-samples=24,objective=24")
 
 
 def run(project: Project, stub: StubServer, *arguments: str) -> dict[str, Any]:
@@ -45,10 +45,10 @@ def test_n_counts_distinct_prompts(project: Project, stub: StubServer) -> None:
     assert warm["gates"][0]["n"] == 48
 
 
-def test_copies_are_not_bought(project: Project, stub: StubServer) -> None:
+def test_copies_are_not_asked_for(project: Project, stub: StubServer) -> None:
     """At temperature 0.7 the gate has its two cases asked up to four times; at 0 there is no new prompt."""
     # Position as a gate needs no number of answers, so that it stays curable.
-    sizes = ("--factorfair-looks=4", "--factorfair-gate=position[objective,gender] <= 0.99")
+    sizes = ("FACTORFAIR_LOOKS=4", "--factorfair-gate=position[objective,gender] <= 0.99")
     run(project, stub, "--factorfair-model-arg=temperature=0.7", *sizes)
     before = stub.stats()["requests"]
     assert before == 336 + 2 * 72
@@ -66,7 +66,7 @@ def test_copies_are_not_bought(project: Project, stub: StubServer) -> None:
 
 def test_a_plan_counts_distinct_prompts(project: Project, stub: StubServer) -> None:
     url = f"--factorfair-model-arg=base_url={stub.base_url}"
-    asked = ("--factorfair-plan", "--factorfair-gate=s_fact[objective] >= 0.4", "--factorfair-looks=4")
+    asked = ("--factorfair-plan", "--factorfair-gate=s_fact[objective] >= 0.4", "FACTORFAIR_LOOKS=4")
     result = project.run(url, *SIZES, *asked, model="hosted_vllm/m")
     result.stdout.fnmatch_lines(
         ["s_fact[[]objective[]] >= 0.4 on objective,gender *  4  0.*",

@@ -1,4 +1,4 @@
-"""A picture is read once by a detector, ever: counted by a detector that writes down what it reads."""
+"""A detector reads each picture once over all runs, counted by a detector that records its reads."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_picture_is_read_once(project: Project) -> None:
     earlier = comparable(project.report())
     # A picture that several cases share is read for each of them: they may ask for other attributes.
     assert pictures(project) <= read(project) <= sum(len(case["answers"]) for case in earlier["cases"])
-    for arguments in (("-n0", "--factorfair-replay"), ("-n2",)):
+    for arguments in (("-n0", "--factorfair-reuse=only"), ("-n2",)):
         assert run(project, *arguments).ret == 0
         assert read(project) == 0
         assert comparable(project.report()) == earlier
@@ -48,7 +48,7 @@ def test_an_edited_detector_reads_again(project: Project) -> None:
     before = read(project)
     path.write_text(DETECTOR + "\n# edited\n")
     for expected in (before, 0):
-        assert run(project, "-n0", "--factorfair-replay").ret == 0
+        assert run(project, "-n0", "--factorfair-reuse=only").ret == 0
         assert read(project) == expected
 
 

@@ -54,7 +54,7 @@ def test_corrected_shares_land_on_the_truth(project: Project) -> None:
     flips stretches it by 1 / (1 - FLIP k / (k - 1)).
     """
     table = _table(project)
-    options = (f"--factorfair-detector={DETECTOR}", f"--factorfair-detector-errors={table}")
+    options = (f"--factorfair-detector={DETECTOR}", f"FACTORFAIR_DETECTOR_ERRORS={table}")
     result = project.run_pytest(*RUN, "-v", *options, "-k", "objective")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["gender, shares *Female *Male *faces", "*corrected *"])
@@ -83,7 +83,7 @@ def test_corrected_shares_land_on_the_truth(project: Project) -> None:
 
 def test_errors_are_not_taken_out_of_what_another_detector_read(project: Project) -> None:
     project.write("conftest.py", OWN)
-    options = f"--factorfair-detector={DETECTOR}", f"--factorfair-detector-errors={_table(project)}"
+    options = f"--factorfair-detector={DETECTOR}", f"FACTORFAIR_DETECTOR_ERRORS={_table(project)}"
     project.run_pytest(*RUN, *options, "-k", "objective-crime_rate")
     objective = [
         correction for correction in project.report()["corrections"] if correction["part"] == "objective"
@@ -144,7 +144,7 @@ def test_a_report_is_what_a_sample_is_drawn_from(
 )
 def test_a_table_of_another_detector_is_refused(project: Project, spec: str, words: str) -> None:
     result = project.run_pytest(
-        *RUN, f"--factorfair-detector={spec}", f"--factorfair-detector-errors={_table(project)}"
+        *RUN, f"--factorfair-detector={spec}", f"FACTORFAIR_DETECTOR_ERRORS={_table(project)}"
     )
     assert result.ret == 4
     (message,) = [line for line in result.errlines if line]

@@ -50,7 +50,7 @@ def test_what_is_stored_needs_no_cluster(project: Project) -> None:
     assert calls > 0
     for option in (
         "--strict-markers",
-        "--factorfair-replay",
+        "--factorfair-reuse=only",
         "--factorfair-plan",
     ):  # the first changes nothing
         result = project.run(RAY, option)

@@ -1,4 +1,4 @@
-"""Reasons are asked for apart, told beside the scores, and touch nothing else."""
+"""Reasons are asked for separately, reported beside the scores, and change nothing else."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def shares(report: dict[str, Any]) -> dict[tuple[str, str], float]:
 
 
 def test_reasons_are_reported(project: Project) -> None:
-    result = project.run("-p", "no:xdist", "--factorfair-explain", model=MODEL)
+    result = project.run("-p", "no:xdist", "-v", "--factorfair-explain", model=MODEL)
     assert result.ret == 0
     report = project.report()
     jsonschema.validate(report, json.loads(SCHEMA.read_text()))
@@ -50,7 +50,7 @@ def test_answers_and_scores_stay_what_they_are(project: Project) -> None:
         explained["usage"]["calls"] == REASONS
     )  # the answers were in the store, the reasons under other keys
     assert comparable(explained) | {"reasons": []} == comparable(without)
-    again = project.run("-p", "no:xdist", "--factorfair-explain", "--factorfair-replay", model=MODEL)
+    again = project.run("-p", "no:xdist", "--factorfair-explain", "--factorfair-reuse=only", model=MODEL)
     assert again.ret == 0
     assert comparable(project.report()) == comparable(explained)
     assert project.report()["usage"]["calls"] == 0
@@ -58,13 +58,15 @@ def test_answers_and_scores_stay_what_they_are(project: Project) -> None:
 
 def test_a_replay_without_reasons_says_so(project: Project) -> None:
     project.run("-p", "no:xdist", model=MODEL)
-    result = project.run("-p", "no:xdist", "-v", "--factorfair-explain", "--factorfair-replay", model=MODEL)
+    result = project.run(
+        "-p", "no:xdist", "-v", "--factorfair-explain", "--factorfair-reuse=only", model=MODEL
+    )
     assert result.ret == 0
     assert project.report()["reasons"] == []
     result.stdout.fnmatch_lines(["note: no reasons: the store has not all of them"])
 
 
-def test_a_plan_counts_them(project: Project) -> None:
+def test_a_plan_counts_reasons(project: Project) -> None:
     result = project.run("-p", "no:xdist", "--factorfair-explain", "--factorfair-plan", model=MODEL)
     assert result.ret == 0
     result.stdout.fnmatch_lines(
@@ -74,7 +76,7 @@ def test_a_plan_counts_them(project: Project) -> None:
 
 
 @pytest.mark.parametrize("dist", [("-n2",), ("-p", "no:xdist")], ids=["n2", "no-xdist"])
-def test_a_budget_holds_for_them_and_the_next_run_goes_on(
+def test_a_budget_holds_for_reasons_and_the_next_run_continues(
     project: Project, stub: StubServer, dist: tuple[str, ...]
 ) -> None:
     url = f"--factorfair-model-arg=base_url={stub.base_url}"

@@ -75,7 +75,6 @@ def test_a_baseline_of_other_prompts_is_not_judged(former: pytest.Pytester) -> N
         BASELINE,
         "--factorfair-preset=ci",
         "--factorfair-samples=images=50",
-        "--factorfair-estimator=corrected",
         "--factorfair-gate=regression(implicit) >= -0.02",
         "--factorfair-gate=regression(implicit)[positive] >= -0.08",
     )

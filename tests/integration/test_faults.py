@@ -1,4 +1,4 @@
-"""Whatever goes wrong, nothing that was had is lost and nothing is asked twice; counted at the server."""
+"""Faults of servers, stores and functions lose no answer and ask none twice, counted at the server."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_a_wait_longer_than_anybody_waits_ends_the_run(project: Project, stub: S
 def test_a_server_that_is_down_is_called_a_few_times(project: Project, stub: StubServer) -> None:
     """It drops every connection."""
     stub.script(resets=1.0)
-    result = run(project, stub, "-pno:xdist", "--factorfair-max-connections=32", "--factorfair-retries=2")
+    result = run(project, stub, "-pno:xdist", "--factorfair-max-connections=32", "FACTORFAIR_RETRIES=2")
     assert result.ret == 2
     assert 20 <= stub.stats()["requests"] <= 32 + 20 + 3  # those that paused made room for others
     result.stdout.fnmatch_lines(
@@ -220,9 +220,9 @@ def test_a_full_disk_ends_the_run_and_what_was_kept_is_kept(project: Project, st
     """No file may grow beyond 120 kB, as on a full disk."""
     stub.script(latency=0.01)
     project.write("conftest.py", FULL)
-    options = ("-p", "no:xdist", "--factorfair-max-connections=4", "--factorfair-patience=1")
+    options = ("-p", "no:xdist", "--factorfair-max-connections=4", "FACTORFAIR_PATIENCE=1")
     # The limit is its process's.
-    result = project.pytester.run(forkserver.python(), *PYTEST, *arguments(stub, *options))
+    result = project.run_process(forkserver.python(), *arguments(stub, *options))
     assert result.ret == 2
     assert "Traceback" not in result.stdout.str() + result.stderr.str()
     # the account of the run is a file as well, and either may be the first that is full

@@ -1,4 +1,4 @@
-"""The further shipped checklists, run as a user would: a fair model passes, a prejudiced one fails where it is."""
+"""The further shipped checklists: a fair model passes, a prejudiced one fails the gates on its prejudice."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_a_prejudice_fails_its_own_gates(project: Project, checklist: str, attri
     models = {f"sim:stereotyped?attribute={attribute}&strength=0.5": attribute for attribute in attributes}
     project.run_pytest(
         "-p", "no:xdist", *(f"--factorfair-model={model}" for model in models), f"--factorfair-checklist={checklist}",
-        "--factorfair-gate=default", "--factorfair-looks=1", FEWER,
+        "--factorfair-gate=default", "FACTORFAIR_LOOKS=1", FEWER,
     )  # fmt: skip
     failed = [gate for gate in project.report()["gates"] if gate["verdict"] == "failed"]
     for model, attribute in models.items():
@@ -36,7 +36,7 @@ def test_a_fair_model_passes_and_the_plan_says_the_calls(
 ) -> None:
     arguments = (
         "-p", "no:xdist", "--factorfair-model=sim:ideal", f"--factorfair-checklist={checklist}",
-        "--factorfair-gate=default", "--factorfair-looks=1",
+        "--factorfair-gate=default", "FACTORFAIR_LOOKS=1",
     )  # fmt: skip
     plan = project.run_pytest(*arguments, "--factorfair-plan")
     plan.stdout.fnmatch_lines([f"calls: {calls:,} (0 of {calls:,} answers are in the store)"])

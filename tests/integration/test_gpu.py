@@ -42,8 +42,8 @@ if GPU or not os.environ.get("SKIPPED_TESTS"):
         subprocess.run([sys.executable, "-c", code, str(tmp_path / "pipeline")], cwd=root, check=True)
         settings: dict[str, Any] = {
             "model": f"diffusers:{tmp_path / 'pipeline'}",
-            "model_args": {"steps": "1", "size": "64x64", "device": "cuda", "dtype": "bfloat16"},
-            "checklists": [str(FEW_PORTRAITS)],
+            "model_arg": {"steps": "1", "size": "64x64", "device": "cuda", "dtype": "bfloat16"},
+            "checklist": [str(FEW_PORTRAITS)],
             "samples": "images=4",
             "detector": "sim",
         }
@@ -63,7 +63,7 @@ if GPU or not os.environ.get("SKIPPED_TESTS"):
         for device in ("cuda", "cpu"):
             run(
                 "sim:stereotyped",
-                checklists=[str(FEW_PORTRAITS)],
+                checklist=[str(FEW_PORTRAITS)],
                 samples="images=4",
                 detector=f"fairface:{simulated.FILE}?faces=cards&device={device}",
                 report=device,

@@ -46,8 +46,9 @@ def start(project: Project, function: str, *options: str) -> subprocess.Popen[st
     project.write("functions.py", FUNCTIONS)
     arguments = (*project.arguments(f"python:functions.py:{function}"), GATE, *options)
     command = [forkserver.python(), "-c", INTERRUPTIBLE, *arguments]
+    environment = os.environ | {"FACTORFAIR_ESTIMATOR": "plugin"}
     return subprocess.Popen(
-        command, cwd=project.path, stdout=subprocess.PIPE, text=True, start_new_session=True
+        command, cwd=project.path, env=environment, stdout=subprocess.PIPE, text=True, start_new_session=True
     )
 
 
@@ -89,7 +90,7 @@ from pytest_factorfair.errors import BudgetError
 from functions import in_a_thread
 
 try:
-    run({"mine": in_a_thread}, checklists="small.yaml", samples="24,objective=4", max_minutes=0.1)
+    run({"mine": in_a_thread}, checklist="small.yaml", samples="24,objective=4", max_minutes=0.1)
 except BudgetError as error:
     print(error)
 """

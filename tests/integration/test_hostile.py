@@ -1,4 +1,4 @@
-"""A planted key is in no output of a run, and what a model says does nothing but count."""
+"""A planted key is in no output of a run, and hostile replies are only counted."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ SCRIPTS: dict[str, dict[str, object]] = {
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
-def test_the_key_is_nowhere(
+def test_the_key_is_in_no_output(
     project: Project, stub: StubServer, script: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PLANTED", KEY)
@@ -90,7 +90,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("reply", HOSTILE)
-def test_hostile_replies_count_and_do_nothing(
+def test_hostile_replies_are_only_counted(
     project: Project, stub: StubServer, reply: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PLANTED", KEY)

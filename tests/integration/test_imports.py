@@ -1,4 +1,4 @@
-"""Who imports this package's modules: the main thread; and what collecting, and a worker, import at all."""
+"""Only the main thread imports this package, and collecting and workers import little of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A guest in every pytest run: without its option the plugin does, writes and prints nothing."""
+"""Without its option, the plugin does, writes and prints nothing."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_test_that_wants_a_case_is_skipped_without_a_model(project: Project) -
 
 
 @pytest.mark.parametrize(("workers", "threshold"), [("-n0", 701), ("-n1", 0)])
-def test_a_run_changes_nothing_of_its_process(project: Project, workers: str, threshold: int) -> None:
+def test_a_run_leaves_its_process_unchanged(project: Project, workers: str, threshold: int) -> None:
     """Garbage collector, signal handlers, import hooks and exit callbacks, during the run and after it.
 
     Workers are processes of their own, which do not see the host's garbage collector: each threshold comes once.

@@ -1,4 +1,4 @@
-"""Whatever is killed, nothing that was had is lost, and at most what was under way is asked again.
+"""A killed run loses no stored answer, and the next one asks again only what was in flight.
 
 ``python -m benchmarks.kills 100`` does so a hundred times.
 """

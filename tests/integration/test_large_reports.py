@@ -1,4 +1,4 @@
-"""A run with many answers: its report counts them, and whatever reads a report finds them beside it."""
+"""Reports of many answers, which are in a file beside report.json."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from tests.project import FEW, FEW_PORTRAITS, Project
 
 SCHEMA = Path(__file__).parents[2] / "checklists" / "schema" / "report.schema.json"
 RUNS: dict[str, dict[str, Any]] = {
-    "text": {"checklists": [str(FEW)], "samples": "24,objective=4"},
-    "pictures": {"checklists": [str(FEW_PORTRAITS)], "samples": "images=3"},
+    "text": {"checklist": [str(FEW)], "samples": "24,objective=4"},
+    "pictures": {"checklist": [str(FEW_PORTRAITS)], "samples": "images=3"},
 }
 
 
@@ -76,7 +76,7 @@ def test_above_the_limit_the_answers_are_beside_the_report(large: Large) -> None
     assert json.loads(whole.read_text()) == plain
 
 
-def test_what_is_read_is_the_same_wherever_the_answers_are(large: Large) -> None:
+def test_answers_beside_the_report_are_read_like_those_in_it(large: Large) -> None:
     whole, counted = large.written("whole", large.answers), large.written("counted", 0)
     assert to_json(read(str(counted), name="it")) == to_json(read(str(whole), name="it")) == whole.read_text()
 
@@ -141,7 +141,7 @@ def test_such_a_report_is_a_baseline_where_it_is_and_is_not_committed(
     project: Project, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Pairs of answers are found as in a whole report; ``bless`` would leave the answers behind."""
-    settings = {"checklists": ["small.yaml"], "samples": "24,objective=4", "estimator": "plugin"}
+    settings = {"checklist": ["small.yaml"], "samples": "24,objective=4", "estimator": "plugin"}
     large = Large(project.path, "sim:stereotyped?strength=0.2", settings)
     gate = "--factorfair-gate=regression(s_e)[base,gender] >= -0.5"
     outcomes = []

@@ -1,4 +1,4 @@
-"""Sequential looks: undecided gates ask for more, of their topics only, and everything else stays as it is."""
+"""Sequential looks: undecided gates ask for more answers to their own topics, and nothing else changes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from tests.project import Project
 
 FIRST = 6 * 24 + 8 * 72
-LOOKS = ("--factorfair-estimator=corrected", "--factorfair-samples=72,objective=24", "--factorfair-looks=4")
+LOOKS = ("FACTORFAIR_ESTIMATOR=corrected", "--factorfair-samples=72,objective=24", "FACTORFAIR_LOOKS=4")
 CLEAR = "--factorfair-gate=s_fact[objective,gender] >= 0.5"
 CLOSE = "--factorfair-gate=s_e[base,gender] >= 0.9705"  # that of a stereotype of strength .2
 MODEL = "sim:stereotyped?strength=0.2"
@@ -24,7 +24,7 @@ def test_clear_gates_ask_no_more(project: Project) -> None:
     assert result.ret == 0
     assert sum(asked(project.report()).values()) == FIRST
     result.stdout.fnmatch_lines(
-        [f"note: stopped after look 1 of 4 with {FIRST:,} answers instead of up to {4 * FIRST:,}"]
+        [f"note: stopped after look 1 of 4 with {FIRST:,} answers instead of up to {FIRST + 3 * 2 * 24:,}"]
     )
 
 
@@ -46,14 +46,42 @@ def test_an_undecided_gate_asks_its_own_topics_up_to_the_cap(project: Project, d
 
 
 def test_one_look_is_a_plain_run(project: Project) -> None:
-    project.run("-p", "no:xdist", *LOOKS[:2], "--factorfair-looks=1", CLOSE, model=MODEL)
+    project.run("-p", "no:xdist", *LOOKS[:2], "FACTORFAIR_LOOKS=1", CLOSE, model=MODEL)
     assert sum(asked(project.report()).values()) == FIRST
     assert not any("look" in note for note in project.report()["notes"])
 
 
+PROBABILITIES = ("--factorfair-answers=probabilities", "--factorfair-samples=24,objective=24", "FACTORFAIR_LOOKS=2",
+                 "FACTORFAIR_ESTIMATOR=corrected", "--factorfair-gate=s_e[base] >= 0.9", "-p", "no:xdist")  # fmt: skip
+"""A gate on S_E, which needs 72 answers that are drawn; two looks have 48."""
+
+SURE = "sim:stereotyped?strength=1&attribute=race"
+
+
+@pytest.mark.parametrize(
+    ("model", "topics", "grown", "judgement"),
+    [
+        (SURE, "base", 72, "failed"),
+        (f"{SURE}&when=topic:tea_rate-highest", "tea_rate-highest-base", 72, "failed"),
+        ("sim:ideal", "base", 24, "passed"),
+    ],
+)
+def test_the_last_look_asks_for_as_many_answers_as_bounds_need(
+    project: Project, model: str, topics: str, grown: int, judgement: str
+) -> None:
+    """Where the model is sure of them; elsewhere as many as for any look."""
+    plan = project.run(*PROBABILITIES, "--factorfair-plan", model=model)
+    plan.stdout.fnmatch_lines([f"calls: {14 * 24}, at most {10 * 24 + 4 * 72} if gates stay undecided *"])
+    project.run(*PROBABILITIES, model=model)
+    assert project.verdicts()["s_e-base-race"] == judgement
+    answers = asked(project.report())
+    assert {number for case, number in answers.items() if f"{topics}-" in case} == {grown}
+    assert {number for case, number in answers.items() if f"{topics}-" not in case} <= {24, 48}
+
+
 def test_replay_looks_no_further_than_the_store(project: Project) -> None:
     project.run("-p", "no:xdist", *LOOKS[:2], model=MODEL)
-    result = project.run("-p", "no:xdist", *LOOKS, CLOSE, "--factorfair-replay", model=MODEL)
+    result = project.run("-p", "no:xdist", *LOOKS, CLOSE, "--factorfair-reuse=only", model=MODEL)
     assert result.ret == 1
     result.stdout.fnmatch_lines(["Do not ship it yet: the store has no answers for another look."])
     assert set(project.verdicts().values()) == {"inconclusive"}
@@ -117,7 +145,7 @@ def test_a_model_that_only_tests_know_is_not_asked_again(project: Project) -> No
 
 
 @pytest.mark.parametrize("number", ["0", "5", "x"])
-def test_numbers_of_looks_that_cannot_be(project: Project, number: str) -> None:
-    result = project.run(f"--factorfair-looks={number}", model=MODEL)
+def test_invalid_numbers_of_looks_are_refused(project: Project, number: str) -> None:
+    result = project.run(f"FACTORFAIR_LOOKS={number}", model=MODEL)
     assert result.ret == 4
-    result.stderr.fnmatch_lines(["ERROR: --factorfair-looks: expected *"])
+    result.stderr.fnmatch_lines(["ERROR: FACTORFAIR_LOOKS: expected *"])

@@ -1,4 +1,4 @@
-"""Stored answers have an age: old ones are asked again, and every report says from when its answers are."""
+"""Stored answers have an age: old ones are asked again, and every report dates its answers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GATE = "--factorfair-gate=s_fact[objective] >= 0.01"
 
 def run(project: Project, stub: StubServer, *arguments: str) -> pytest.RunResult:
     url = f"--factorfair-model-arg=base_url={stub.base_url}"
-    return project.run(url, "-n0", "--factorfair-retries=0", *arguments, model="hosted_vllm/m")
+    return project.run(url, "-n0", "FACTORFAIR_RETRIES=0", *arguments, model="hosted_vllm/m")
 
 
 def days_ago(days: float) -> str:
@@ -49,13 +49,13 @@ def test_only_old_answers_are_asked_again(project: Project, stub: StubServer) ->
     age(project, 6.9, 7.1, 30)
     stub.script(answer='{"answer": "B"}')
     old = ANSWERS - ANSWERS // 3
-    result = run(project, stub, "--factorfair-max-age=1w")
+    result = run(project, stub, "--factorfair-reuse=1w")
     result.stdout.fnmatch_lines([f"*14 cases, {ANSWERS} answers: {ANSWERS // 3} in the store, {old} to ask*"])
     assert asked(stub) == old
     usage = project.report()["usage"]
     assert (usage["calls"], usage["cached"]) == (old, ANSWERS // 3)
     assert sum('\\"B\\"' in body for body in bodies(project).values()) == old  # in place of the old ones
-    project.write("pyproject.toml", '[tool.factorfair]\nmax_age = "7d"\n')
+    project.write("pyproject.toml", '[tool.factorfair]\nreuse = "7d"\n')
     run(project, stub, "-n2")
     assert asked(stub) == old
     assert project.report()["usage"]["cached"] == ANSWERS
@@ -71,34 +71,37 @@ def test_an_old_answer_stays_until_there_is_a_new_one(
     before = bodies(project)
     age(project, 40)
     stub.script(**trouble)
-    run(project, stub, "--factorfair-max-age=30d", "--factorfair-max-calls=30")
+    run(project, stub, "--factorfair-reuse=30d", "--factorfair-max-calls=30")
     assert asked(stub) > 0
     assert bodies(project) == before
-    run(project, stub, "--factorfair-replay", "--factorfair-max-age=30d")
+    project.write("pyproject.toml", '[tool.factorfair]\nreuse = "30d"\n')
+    run(project, stub, "--factorfair-reuse=only")
     assert project.report()["usage"]["cached"] == ANSWERS
 
 
-def test_explain_cache_names_the_age(project: Project, stub: StubServer) -> None:
+def test_a_plan_names_the_age(project: Project, stub: StubServer) -> None:
     run(project, stub)
     age(project, 1, 3)
-    result = run(project, stub, "--factorfair-explain-cache", "--factorfair-max-age=48h")
+    result = run(project, stub, "--factorfair-plan", "--factorfair-reuse=48h")
     result.stdout.fnmatch_lines(
-        [f"*{ANSWERS // 2}*the stored answer is older than --factorfair-max-age (as in *)"]
+        [f"*{ANSWERS // 2}*the stored answer is older than --factorfair-reuse allows (as in *)"]
     )
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("12h", 43_200), ("7d", 604_800), ("2w", 1_209_600), ("0.5d", 43_200)])  # fmt: skip
-def test_ages(text: str, seconds: float) -> None:
-    (option,) = (option for option in OPTIONS if option.name == "max-age")
+def test_ages_are_parsed(text: str, seconds: float) -> None:
+    (option,) = (option for option in OPTIONS if option.name == "reuse")
     setting = Given(text, option.flag, folder=None)  # type: ignore[arg-type]  # an age has no folder
-    assert parsed(option, setting) == seconds
+    assert parsed(option, setting) == ("all", seconds)
 
 
 @pytest.mark.parametrize("text", ["7", "7m", "d", "-1d", "0d", "1 month", "9999999w", "7d 2h"])
-def test_what_is_no_age(project: Project, stub: StubServer, text: str) -> None:
-    result = run(project, stub, f"--factorfair-max-age={text}")
+def test_invalid_ages_are_refused(project: Project, stub: StubServer, text: str) -> None:
+    result = run(project, stub, f"--factorfair-reuse={text}")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    line = f"ERROR: --factorfair-max-age: expected an age such as 12h, 7d or 2w, got '{text}'"
+    line = (
+        f"ERROR: --factorfair-reuse: expected all, none, only, or an age such as 12h, 7d or 2w, got '{text}'"
+    )
     result.stderr.fnmatch_lines([line])
     assert asked(stub) == 0
 
@@ -115,7 +118,7 @@ def told(project: Project, result: pytest.RunResult) -> str:
     return line
 
 
-@pytest.mark.parametrize("options", [(), ("-q",), (GATE,), ("--factorfair-replay", GATE)])
+@pytest.mark.parametrize("options", [(), ("-q",), (GATE,), ("--factorfair-reuse=only", GATE)])
 def test_reports_say_from_when_answers_are(
     project: Project, stub: StubServer, options: tuple[str, ...]
 ) -> None:
@@ -123,20 +126,20 @@ def test_reports_say_from_when_answers_are(
     age(project, 20, 22.5, 4)
     oldest, newest = (days_ago(days)[:10] for days in (22.5, 4))
     line = told(project, run(project, stub, *options))
-    assert line == f"answers from {oldest} to {newest}; none asked today: --factorfair-refresh"
+    assert line == f"answers from {oldest} to {newest}; none asked today: --factorfair-reuse=none asks again"
     assert project.report()["fingerprint"]["times"]["first_answer"][:10] == oldest
     age(project, 4)
     assert told(project, run(project, stub, *options)).startswith(f"answers from {newest}; none asked today")
 
 
-def test_answers_of_this_run_are_no_news(project: Project, stub: StubServer) -> None:
+def test_reports_state_no_dates_if_all_answers_are_new(project: Project, stub: StubServer) -> None:
     run(project, stub, "-k", "objective")
     age(project, 9)
     result = run(project, stub)
     today = project.report()["fingerprint"]["times"]["last_answer"][:10]
     assert told(project, result) == f"answers from {days_ago(9)[:10]} to {today}"
     assert (
-        told(project, run(project, stub, "--factorfair-store=sqlite:///new.sqlite", "--factorfair-warm"))
+        told(project, run(project, stub, "--factorfair-store=sqlite:///new.sqlite", "FACTORFAIR_WARM=true"))
         == ""
     )
     assert project.report()["usage"]["cached"] > 0  # by the items, of what was asked before them

@@ -20,7 +20,7 @@ ACTIVE = (
     "--self-contained-html", "--alluredir=allure", "--report-log=log.jsonl", "--force-sugar", "--reruns=1",
     "--timeout=300", "--cov=house", "--cov-report=xml", "--junitxml=junit.xml",
 )  # fmt: skip
-BOUNDS = ("--factorfair-estimator=corrected", "--factorfair-samples=72,objective=24")
+BOUNDS = ("FACTORFAIR_ESTIMATOR=corrected", "--factorfair-samples=72,objective=24")
 PASSED = "s_fact[objective,gender] >= 0.8"
 FAILED = "s_fact[objective,gender] <= 0.5"
 UNDECIDED = "s_e[base,gender] >= 0.9999"
@@ -61,7 +61,7 @@ def reported(project: Project) -> Iterator[Mapping[str, str]]:
 
 @pytest.mark.parametrize(
     ("arguments", "gates", "ret"),
-    [(["-n0", *BOUNDS, "--factorfair-undecided=warn"], {PASSED: "passed", UNDECIDED: "skipped"}, 0),
+    [(["-n0", *BOUNDS, "FACTORFAIR_UNDECIDED=warn"], {PASSED: "passed", UNDECIDED: "skipped"}, 0),
      (["-n1"], {FAILED: "failed"}, 1)],
     ids=["pass and inconclusive", "fail in a worker"],
 )  # fmt: skip
@@ -118,7 +118,7 @@ def test_the_verdict_is_printed_where_pytest_has_no_summary(project: Project, ho
     assert project.report_path.exists()
 
 
-def test_a_test_report_that_another_plugin_cannot_take(project: Project) -> None:
+def test_a_plugin_that_fails_on_a_report_fails_the_run(project: Project) -> None:
     project.write("conftest.py", "def pytest_runtest_logreport(report): raise ValueError('no dashboard')\n")
     result = project.run(f"--factorfair-gate={FAILED}", "-p", "no:xdist", model="sim:ideal")
     assert result.ret == 3

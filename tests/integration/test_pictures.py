@@ -1,4 +1,4 @@
-"""Pictures are drawn, the run is killed, goes on where it was, and is replayed."""
+"""Runs with pictures that are killed, continued and replayed."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def killed_and_resumed(project: Project, model: list[str]) -> None:
     resumed = run(project, model)
     assert resumed["usage"]["cached"] == len(stored)
     assert resumed["usage"]["calls"] == CASES * EACH - len(stored)
-    replayed = run(project, model, "--factorfair-replay")
+    replayed = run(project, model, "--factorfair-reuse=only")
     assert (replayed["usage"]["calls"], replayed["usage"]["cached"]) == (0, CASES * EACH)
     assert labels(replayed) == labels(resumed)
 

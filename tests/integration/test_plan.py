@@ -7,6 +7,7 @@ import socket
 
 import pytest
 
+from pytest_factorfair.store.misses import NEW_PROMPT, NEW_SEED
 from tests.project import FEW_PORTRAITS, Project
 from tests.servers import StubServer
 
@@ -22,7 +23,7 @@ def test_a_plan(project: Project) -> None:
     project.write("pytest.ini", "[pytest]\npythonpath = .\n")
     texts = ("s_e[base] >= 0.96", "distance[base] <= 0.1", "influence <= 0.1", "position <= 0.1")
     gates = [f"--factorfair-gate={text}" for text in texts]
-    sizes = ("--factorfair-samples=72,objective=24", "--factorfair-looks=4")
+    sizes = ("--factorfair-samples=72,objective=24", "FACTORFAIR_LOOKS=4")
     result = project.run("-p", "no:xdist", "--factorfair-plan", *gates, *sizes, model="python:house:respond")
     assert result.ret == 0
     assert not (project.path / "asked").exists()
@@ -119,22 +120,19 @@ def test_a_plan_is_about_the_cases_selected(project: Project) -> None:
 @pytest.mark.parametrize(
     ("wrong", "line"),
     [
-        ("gate=s_fct >= 1", "*did you mean 's_fact'?"),
-        ("baseline=nothere.json", "--factorfair-baseline */nothere.json: *"),
-        ("log=mlfow", "--factorfair-log: there is no tracker 'mlfow'; did you mean 'mlflow'?"),
+        ("--factorfair-gate=s_fct >= 1", "*did you mean 's_fact'?"),
+        ("--factorfair-baseline=nothere.json", "--factorfair-baseline */nothere.json: *"),
+        ("FACTORFAIR_LOG=mlfow", "FACTORFAIR_LOG: there is no tracker 'mlfow'; did you mean 'mlflow'?"),
         (
-            "detector-errors=x.json",
-            "--factorfair-detector-errors */x.json: checklist 'small' asks language *",
+            "FACTORFAIR_DETECTOR_ERRORS=x.json",
+            "FACTORFAIR_DETECTOR_ERRORS */x.json: checklist 'small' asks language *",
         ),
-        ("max-cost=1", "--factorfair-max-cost: the price of 'python:json:dumps' is unknown; *"),
-        ("report=/proc/x", "--factorfair-report /proc/x: cannot write there: *"),
+        ("--factorfair-max-cost=1", "--factorfair-max-cost: the price of 'python:json:dumps' is unknown; *"),
+        ("--factorfair-report=/proc/x", "--factorfair-report /proc/x: cannot write there: *"),
     ],
 )
-@pytest.mark.parametrize("showing", ["plan", "explain-cache"])
-def test_a_plan_refuses_what_the_run_would(project: Project, showing: str, wrong: str, line: str) -> None:
-    result = project.run(
-        "-p", "no:xdist", f"--factorfair-{showing}", f"--factorfair-{wrong}", model="python:json:dumps"
-    )
+def test_a_plan_refuses_what_the_run_would(project: Project, wrong: str, line: str) -> None:
+    result = project.run("-p", "no:xdist", "--factorfair-plan", wrong, model="python:json:dumps")
     assert result.ret == 4
     assert [line for line in result.errlines if line] == result.errlines[:1]
     result.stderr.fnmatch_lines([f"ERROR: {line}"])
@@ -142,6 +140,7 @@ def test_a_plan_refuses_what_the_run_would(project: Project, showing: str, wrong
 
 
 def test_a_plan_for_pictures(project: Project) -> None:
+    """Half of them show a judgement, and a gate on these may ask for them four times."""
     arguments = ("--factorfair-checklist=fact_or_fair_t2i", "--factorfair-gate=s_e[base] >= 0.9")
     result = project.run_pytest(
         "-p", "no:xdist", "--factorfair-plan", "--factorfair-model=sim:ideal", *arguments
@@ -149,7 +148,7 @@ def test_a_plan_for_pictures(project: Project) -> None:
     assert result.ret == 0
     result.stdout.fnmatch_lines(
         ["factorfair: 76 cases, 1,520 pictures: 0 in the store, 1,520 to ask, estimated cost $0.00",
-         "calls: 1,520, at most 6,080 if gates stay undecided (0 of 1,520 answers are in the store)",
+         "calls: 1,520, at most 3,800 if gates stay undecided (0 of 1,520 answers are in the store)",
          "cost: about $0.00",
          "s_e[[]base[]] >= 0.9 on base,race *    20  0.*"]
     )  # fmt: skip
@@ -222,3 +221,29 @@ def test_a_plan_compares_the_ways_to_answer(project: Project) -> None:
          f"--factorfair-answers=probabilities: {precise:,} calls, * tokens in, {precise:,} out, about $5.23",
          "(assuming answers vary like sampled ones; probabilities vary less and detect more)"]
     )  # fmt: skip
+
+
+def test_a_plan_says_why_stored_answers_are_not_reused(project: Project, stub: StubServer) -> None:
+    url = f"--factorfair-model-arg=base_url={stub.base_url}"
+
+    def plan(*arguments: str) -> list[str]:
+        result = project.run("-n0", url, "--factorfair-plan", *arguments, model="hosted_vllm/m")
+        assert result.ret == 0
+        header = "stored answers that are not reused, by what differs:"
+        lines = result.outlines
+        return lines[lines.index(header) + 1 : -1] if header in lines else []
+
+    assert plan() == []  # the store is empty
+    project.run("-n0", url, model="hosted_vllm/m")
+    asked = stub.stats()["requests"]
+    assert plan() == []  # every answer is reused
+    assert plan("--factorfair-samples=48,objective=4") == []  # every stored answer is reused
+    (warmer,) = plan("--factorfair-model-arg=temperature=0.5")
+    assert warmer.startswith(
+        f"{asked}  hosted_vllm/m: parameters.temperature is 0.5, stored with 0 (as in objective-"
+    )
+    others = [line.split("  hosted_vllm/m: ") for line in plan("--factorfair-seed=1")]
+    assert sum(int(count) for count, _ in others) == asked
+    assert {reason.partition(" (as in ")[0] for _, reason in others} == {NEW_PROMPT, NEW_SEED}
+    assert plan("--factorfair-reuse=none", "--factorfair-seed=1") == []
+    assert stub.stats()["requests"] == asked

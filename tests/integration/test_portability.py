@@ -1,4 +1,4 @@
-"""Where a module that only POSIX has is missing, a run works all the same; simulated, counted at the server."""
+"""A run works without the modules that only POSIX has; simulated, with calls counted at the server."""
 
 from __future__ import annotations
 

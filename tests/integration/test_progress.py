@@ -122,7 +122,7 @@ def state(**fields: Any) -> EndpointState:
         ),
     ],
 )
-def test_what_holds_answers_up_comes_first(endpoints: tuple[EndpointState, ...], shown: str) -> None:
+def test_delays_come_first(endpoints: tuple[EndpointState, ...], shown: str) -> None:
     line = str(Progress(0, 216, endpoints=endpoints))
     assert line == f"factorfair: 0 of 216 answers · {shown}0/s · 0 refused · $0.00"
 

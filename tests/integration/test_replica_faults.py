@@ -40,7 +40,7 @@ def test_lost_copies_of_a_detector(ground: Ground, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(cluster, "TIMEOUTS", cluster.ClusterTimeouts(ping=0.1, silence=1.5))
     settings: dict[str, Any] = {
         "model": "sim:stereotyped",
-        "checklists": [str(FEW_PORTRAITS)],
+        "checklist": [str(FEW_PORTRAITS)],
         "samples": "images=4",
         "detector": f"python:{ground.folder / 'detector.py'}:Detector",
     }

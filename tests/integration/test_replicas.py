@@ -88,8 +88,8 @@ def test_pictures_and_their_readers(ground: Ground, models: Path) -> None:
     """A real pipeline of random weights, and the real readers; a local run finds pictures and scores."""
     settings: dict[str, Any] = {
         "model": f"diffusers:{models / 'pipeline'}",
-        "model_args": {"steps": "1", "size": "64x64"},
-        "checklists": [str(FEW_PORTRAITS)],
+        "model_arg": {"steps": "1", "size": "64x64"},
+        "checklist": [str(FEW_PORTRAITS)],
         "samples": "images=1",
         "detector": "sim",
     }
@@ -104,7 +104,7 @@ def test_replicas_keep_their_pictures_themselves(ground: Ground, monkeypatch: py
     """The controlling process writes none; a local run finds all of them."""
     settings: dict[str, Any] = {
         "model": "sim:stereotyped",
-        "checklists": [str(FEW_PORTRAITS)],
+        "checklist": [str(FEW_PORTRAITS)],
         "samples": "images=2",
         "pictures": str(ground.folder / "shared"),
     }
@@ -132,7 +132,7 @@ def test_another_identity(ground: Ground) -> None:
     assert ground.begun.total() == 0
 
 
-def test_a_node_that_joins(ground: Ground, nodes: Nodes) -> None:
+def test_a_node_that_joins_is_used(ground: Ground, nodes: Nodes) -> None:
     """Three replicas on two GPUs: two answer, and the third starts where there is a node for it."""
     hold = ground.folder / "hold"
     process = ground.start("--factorfair-replicas=3")

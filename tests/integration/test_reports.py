@@ -1,4 +1,4 @@
-"""What a run leaves behind: report.json, report.md, JUnit, the CI job's page."""
+"""The reports of a run: report.json, report.md, JUnit, the CI job's page."""
 
 from __future__ import annotations
 
@@ -105,7 +105,9 @@ def test_a_report_that_cannot_be_written_fails_the_run_in_one_line(project: Proj
     assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
 
 
-def test_a_page_that_cannot_be_written_does_not(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_ci_page_that_cannot_be_written_fails_nothing(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", "/nowhere/page.md")
     result = project.run("-p", "no:xdist")
     assert result.ret == 0

@@ -19,7 +19,7 @@ from pytest_factorfair.store import Store
 from tests.project import Project
 
 ANSWERS = 216  # 6 objective cases of 4 answers, 8 subjective ones of 24
-SIZES: dict[str, Any] = {"checklists": ["small.yaml"], "samples": "24,objective=4", "estimator": "plugin"}
+SIZES: dict[str, Any] = {"checklist": ["small.yaml"], "samples": "24,objective=4", "estimator": "plugin"}
 
 
 def first(_prompt: str) -> str:
@@ -57,9 +57,9 @@ def report(folder: str) -> object:
 
 def test_same_results_as_the_pytest_command(project: Project) -> None:
     """Looks and reasons included; whichever comes second asks nothing, as the store has it all."""
-    project.write("pyproject.toml", '[tool.factorfair]\ngates = ["default"]\nlooks = 2\nexplain = true\n')
+    project.write("pyproject.toml", '[tool.factorfair]\ngate = ["default"]\nlooks = 2\nexplain = true\n')
     model = "sim:stereotyped?strength=0.3"
-    done = project.run_pytest(*project.arguments(model), "-p", "no:xdist")
+    done = project.run("-p", "no:xdist", model=model)
     assert done.ret == 1
     before = report(".factorfair/report")
     summary = run(model, **SIZES, report="second").summary
@@ -138,15 +138,15 @@ def test_a_model_named_twice_is_wrong_input() -> None:
 @pytest.mark.parametrize(
     ("settings", "line"),
     [
-        ({"checklist": "small.yaml"}, "run(checklist=...): there is no such setting; did you mean 'checklists'?"),
+        ({"checklists": "small.yaml"}, "run(checklists=...): there is no such setting; did you mean 'checklist'?"),
         ({"preset": "cii"}, "run(preset=...): unknown value 'cii'; did you mean 'ci'?"),
         ({"max_calls": 0}, "run(max_calls=...): expected a whole number of at least 1, got '0'"),
         ({"looks": 5}, "run(looks=...): expected a whole number from 1 to 4, got '5'"),
         ({"report": "/proc/here"}, "run(report=...) /proc/here: cannot write there: "),
-        ({"replay": True, "refresh": True}, "run(replay=...) and run(refresh=...) exclude each other: give one"),
+        ({"reuse": "7"}, "run(reuse=...): expected all, none, only, or an age such as 12h, 7d or 2w, got '7'"),
         ({"detector_errors": "e.json"}, "run(detector_errors=...) {folder}/e.json: checklist 'small' asks language models"),
-        ({"gates": ["s_fct >= 1"]}, "did you mean 's_fact'?"),
-        ({"plan": True}, "plan and explain_cache: run() asks the model; plan with pytest"),
+        ({"gate": ["s_fct >= 1"]}, "did you mean 's_fact'?"),
+        ({"plan": True}, "run(plan=...): run() asks the model; plan with pytest"),
         ({"detector": object()}, "run(detector=...) python:builtins:object: a detector reads pictures"),
         ({"detector": []}, "run(detector=...): expected one spec or detector, got []"),
         ({"detector": ["sim", "fairface:x"]}, "run(detector=...): expected one spec or detector, got ['sim', 'fairface:x']"),
@@ -159,7 +159,7 @@ def test_a_model_named_twice_is_wrong_input() -> None:
 def test_wrong_settings_ask_nothing(settings: dict[str, Any], line: str, folder: Path) -> None:
     service = Service()
     with pytest.raises(InputError) as raised:
-        run(service, **{"checklists": "small.yaml", **settings})
+        run(service, **{"checklist": "small.yaml", **settings})
     assert line.replace("{folder}", str(folder)) in str(raised.value)
     assert service.asked == 0
     assert not (folder / ".factorfair" / "report" / "report.json").exists()
@@ -168,13 +168,13 @@ def test_wrong_settings_ask_nothing(settings: dict[str, Any], line: str, folder:
 def test_an_empty_store_cannot_be_replayed(folder: Path) -> None:
     Store.open(f"sqlite:///{folder}/empty.sqlite").close()
     with pytest.raises(InputError) as raised:
-        run("sim:uniform", store="sqlite:///empty.sqlite", replay=True, **SIZES)
-    assert str(raised.value).startswith("run(replay=...): ")
+        run("sim:uniform", store="sqlite:///empty.sqlite", reuse="only", **SIZES)
+    assert str(raised.value).startswith("run(reuse=...): ")
 
 
 def test_a_used_up_limit_keeps_what_was_answered(folder: Path) -> None:
     with pytest.raises(BudgetError) as raised:
-        run(first, max_calls=100, gates=["unparsed_rate <= 0.05"], **SIZES)
+        run(first, max_calls=100, gate=["unparsed_rate <= 0.05"], **SIZES)
     assert "partial report" in "".join(raised.value.__notes__)
     partial = json.loads((folder / ".factorfair/report/report.json").read_text(encoding="utf-8"))
     assert {gate["verdict"] for gate in partial["gates"]} == {"not judged"}

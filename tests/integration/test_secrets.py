@@ -1,4 +1,4 @@
-"""A planted secret is nowhere: not in what is printed, not in what is written."""
+"""A planted secret is neither printed nor written."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def test_a_server_that_repeats_the_key(
     result = project.run(
         f"{URL}{stub.base_url}",
         "--factorfair-model-arg=api_key_env=MY_KEY",
-        "--factorfair-retries=0",
-        "--factorfair-patience=0.5",
+        "FACTORFAIR_RETRIES=0",
+        "FACTORFAIR_PATIENCE=0.5",
         "-n0",
         model="hosted_vllm/m",
     )
@@ -141,7 +141,7 @@ def test_keys_and_trackers(
         pytest.skip(f"needs the extra {name}")
     monkeypatch.setenv("MY_KEY", PLANTED)
     monkeypatch.setenv("WANDB_MODE", "offline")
-    result = echo(project, stub, "-p", "no:xdist", f"--factorfair-log={tracker}", apart=True)
+    result = echo(project, stub, "-p", "no:xdist", f"FACTORFAIR_LOG={tracker}", apart=True)
     result.stdout.fnmatch_lines([f"{name}: logged as *"])
     check_files(project)
 

@@ -41,7 +41,7 @@ def test_a_run_that_was_cut_short_pays_for_no_answer_twice(
     assert {(topic["unparsed"], topic["errors"]) for topic in report["topics"]} == {(0, 0)}
 
     replayed = comparable(report)
-    assert run(project, stub, answers, "-n0", "--factorfair-replay").ret == 0
+    assert run(project, stub, answers, "-n0", "--factorfair-reuse=only").ret == 0
     assert stub.stats()["requests"] == stats["requests"]
     assert comparable(project.report()) == replayed
 
@@ -51,7 +51,7 @@ def test_workers_probe_once_each_and_keep_the_distributions(project: Project, st
     assert run(project, stub, "probabilities", "-n2").ret == 0
     assert stub.stats()["requests"] == ANSWERS + 2 * PROBES["probabilities"]
     apart = comparable(project.report())
-    assert run(project, stub, "probabilities", "-n0", "--factorfair-refresh").ret == 0
+    assert run(project, stub, "probabilities", "-n0", "--factorfair-reuse=none").ret == 0
     assert comparable(project.report()) == apart
 
     lines = (project.path / ".factorfair/report/responses.jsonl").read_text().splitlines()
@@ -111,5 +111,5 @@ def test_a_killed_run_resumes_to_the_report_of_a_whole_one(project: Project, stu
     resumed = comparable(project.report())
     assert project.report()["usage"]["cached"] == answered - probes
     assert stub.stats()["requests"] == ANSWERS - (answered - probes) + probes
-    assert run(project, stub, "probabilities", "-n0", "--factorfair-refresh").ret == 0
+    assert run(project, stub, "probabilities", "-n0", "--factorfair-reuse=none").ret == 0
     assert comparable(project.report()) == resumed

@@ -14,11 +14,11 @@ PYPROJECT = """
 [tool.pytest.ini_options]
 
 [tool.factorfair]
-checklists = ["small.yaml"]
+checklist = ["small.yaml"]
 samples = "24,objective=24"
 seed = 5
-gates = ["s_fact[objective,gender] >= 0.5"]
-model_args = {temperature = 0}
+gate = ["s_fact[objective,gender] >= 0.5"]
+model_arg = {temperature = 0}
 """
 
 
@@ -29,15 +29,24 @@ def seed(project: Project, *arguments: str) -> int:
 
 
 def test_pyproject_is_read(project: Project) -> None:
-    project.write("pyproject.toml", PYPROJECT.replace("model_args = {temperature = 0}", ""))
+    project.write("pyproject.toml", PYPROJECT.replace("model_arg = {temperature = 0}", ""))
     assert seed(project) == 5
     assert list(project.report()["fingerprint"]["checklists"]) == ["small"]
+
+
+def test_a_repeatable_setting_may_be_a_single_text(project: Project) -> None:
+    settings = 'gate = "s_fact >= 0.01; s_e >= 0.01"\nchecklist = "small.yaml"\nmodel_arg = "strength=0.3"'
+    project.write("pyproject.toml", f"[tool.pytest.ini_options]\n[tool.factorfair]\n{settings}\n")
+    project.run_pytest("-p", "no:xdist", "--factorfair-model=sim:stereotyped")
+    fingerprint = project.report()["fingerprint"]
+    assert list(fingerprint["checklists"]) == ["small"]
+    assert {gate["expression"] for gate in project.report()["gates"]} == {"s_fact >= 0.01", "s_e >= 0.01"}
 
 
 def test_the_environment_takes_precedence_over_pyproject(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    project.write("pyproject.toml", PYPROJECT.replace("model_args = {temperature = 0}", ""))
+    project.write("pyproject.toml", PYPROJECT.replace("model_arg = {temperature = 0}", ""))
     monkeypatch.setenv("FACTORFAIR_SEED", "6")
     assert seed(project) == 6
 
@@ -45,7 +54,7 @@ def test_the_environment_takes_precedence_over_pyproject(
 def test_the_command_line_takes_precedence_over_both(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    project.write("pyproject.toml", PYPROJECT.replace("model_args = {temperature = 0}", ""))
+    project.write("pyproject.toml", PYPROJECT.replace("model_arg = {temperature = 0}", ""))
     monkeypatch.setenv("FACTORFAIR_SEED", "6")
     assert seed(project, "--factorfair-seed=7") == 7
 
@@ -65,7 +74,7 @@ def test_workers_take_the_controllers_settings(project: Project, monkeypatch: py
     assert '"seed": 6' in text
 
 
-def test_presets(project: Project) -> None:
+def test_presets_set_sizes_design_and_estimator(project: Project) -> None:
     for preset, design, truth, samples, objective in (
         ("smoke", "balanced", "audited", 24, 4),
         ("ci", "balanced", "audited", 72, 24),
@@ -87,12 +96,15 @@ def test_the_paper_preset_needs_the_published_truth(project: Project) -> None:
     result.stderr.fnmatch_lines(["ERROR: *'published'*audited*"])
 
 
-def test_the_smoke_preset_only_reports(project: Project) -> None:
+@pytest.mark.parametrize(("preset", "checklist"), [("tiny", "small_tiny"), ("smoke", "small")])
+def test_small_presets_only_report(project: Project, preset: str, checklist: str) -> None:
     project.run_pytest(
         "-p", "no:xdist", "--factorfair-model=sim:uniform", "--factorfair-checklist=small.yaml",
-        "--factorfair-preset=smoke",
+        f"--factorfair-preset={preset}",
     )  # fmt: skip
-    assert project.report()["incomplete"] == "the smoke preset is too small to judge, it only reports"
+    report = project.report()
+    assert report["incomplete"] == f"the {preset} preset is too small to judge, it only reports"
+    assert list(report["fingerprint"]["checklists"]) == [checklist]
 
 
 STORES = {
@@ -147,7 +159,7 @@ def test_paths_in_pyproject_are_relative_to_it(
 ) -> None:
     project.write(
         "pyproject.toml",
-        "[tool.pytest.ini_options]\n[tool.factorfair]\nchecklists = ['small.yaml']\nsamples = 24\n"
+        "[tool.pytest.ini_options]\n[tool.factorfair]\nchecklist = ['small.yaml']\nsamples = 24\n"
         f"store = '{store}'\nreport = 'out'\n",
     )
     (project.path / "sub").mkdir()

@@ -1,4 +1,4 @@
-"""A run in shards, merged and judged, is the run: counted at the server, compared with an undivided one."""
+"""Merged shards give the results of an undivided run, with calls counted at the server."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def shard(project: Project, number: int, count: int, *arguments: str, **settings
 
 def judge(project: Project, *arguments: str, **settings: Any) -> pytest.RunResult:
     store = "--factorfair-store=sqlite:///merged/responses.sqlite"
-    return project.run(store, "--factorfair-replay", *arguments, **settings)
+    return project.run(store, "--factorfair-reuse=only", *arguments, **settings)
 
 
 def merged(*shards: int) -> int:
     return main(["merge", "merged", *(f"shard{number}" for number in shards)])
 
 
-def test_shards_merged_are_the_run(project: Project, stub: StubServer) -> None:
+def test_merged_shards_give_the_results_of_an_undivided_run(project: Project, stub: StubServer) -> None:
     """Whether workers ask or not; a run without them is judged with them."""
     options = (
         f"--factorfair-model-arg=base_url={stub.base_url}",
@@ -62,7 +62,7 @@ def test_shards_merged_are_the_run(project: Project, stub: StubServer) -> None:
             3,
             *options,
             *dist,
-            *["--factorfair-warm"][: number % 2],
+            *["FACTORFAIR_WARM=true"][: number % 2],
             model=model,
         )
         assert result.ret == 0
@@ -111,12 +111,12 @@ def test_pictures_in_shards_need_neither_model_nor_detector_where_they_are_judge
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("AWAY", "1")
         store = "--factorfair-store=sqlite:///merged/responses.sqlite"
-        assert go(store, "--factorfair-replay").ret == 0
+        assert go(store, "--factorfair-reuse=only").ret == 0
         assert comparable(project.report()) == whole
         refused = go(store)  # without a replay it would have to ask
         assert refused.ret == 4
         assert [line for line in refused.errlines if line] == ["ERROR: no weights here"]
-        refused = go("--factorfair-replay")  # a store that no shard has filled describes nothing
+        refused = go("--factorfair-reuse=only")  # a store that no shard has filled describes nothing
         assert refused.ret == 4
 
 
@@ -264,7 +264,7 @@ def test_shards_of_another_checklist_are_refused(
     assert line.startswith("shard2: a shard of another run: checklists.small is ")
 
 
-COMMON: dict[str, Any] = {"checklists": ["small.yaml"], "samples": "24,objective=4"}
+COMMON: dict[str, Any] = {"checklist": ["small.yaml"], "samples": "24,objective=4"}
 
 
 def test_shards_from_python(project: Project) -> None:
@@ -274,7 +274,7 @@ def test_shards_from_python(project: Project) -> None:
         assert summary.incomplete == f"left to the merge: shard {number} of 2"
     assert merged(1, 2) == 0
     url = f"sqlite:///{project.path}/merged/responses.sqlite"
-    summary = run("sim:stereotyped", replay=True, store=url, **COMMON).summary
+    summary = run("sim:stereotyped", reuse="only", store=url, **COMMON).summary
     assert (summary.incomplete, summary.usage.shards, summary.usage.calls) == (None, 2, ANSWERS)
     with Store.open(url, read_only=True) as store:
         assert [row.finished for row in store.shards()] == [True, True]

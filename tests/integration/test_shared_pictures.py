@@ -27,7 +27,7 @@ def test_a_run_and_its_replay(project: Project, bucket: str, s3: Service, at: st
     stored = s3.files(bucket) if at == "bucket" else list((project.path / "shared").glob("*/*"))
     assert len(stored) == report["usage"]["calls"] > 0
     assert not (project.path / ".factorfair" / "images").exists()
-    assert run(project, "--factorfair-replay").ret == 0  # the store knows where they are
+    assert run(project, "--factorfair-reuse=only").ret == 0  # the store knows where they are
     again = project.report()
     assert (again["usage"]["calls"], again["usage"]["cached"]) == (0, len(stored))
     assert (again["scores"], again["cases"]) == (report["scores"], report["cases"])
@@ -81,7 +81,7 @@ def test_one_clear_line_before_anything_is_asked(
     assert s3.files(bucket) == []
 
 
-def test_rights_that_end_in_the_middle(project: Project, bucket: str, s3: Service) -> None:
+def test_losing_access_during_a_run_ends_it(project: Project, bucket: str, s3: Service) -> None:
     """The run ends with one line; the next one asks what is missing."""
     s3.allow(20)
     try:

@@ -1,4 +1,4 @@
-"""What the terminal says when things go badly: what happened, how often, and what to try."""
+"""Terminal output about failures: what happened, how often, and what to try."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ def test_a_repeated_failure_has_one_line(house: Project, dist: tuple[str, ...]) 
     """The advice is printed once; each case has its own count of lost answers, in every report."""
     result = house.run(*dist, "--junitxml=junit.xml", model="python:house:down")
     result.assert_outcomes(failed=CASES)
-    lines = between(result.outlines, "FAILURES", "short test summary info")
+    *lines, generated = between(result.outlines, "FAILURES", "short test summary info")
+    assert "generated xml file" in generated
     text = "\n".join(lines)
     assert text.count("\nA case fails if more than half of its answers are lost.\n") == 1
     assert text.count("\nTry: fix the error and run again: only what is missing is asked\n") == 1
@@ -180,7 +181,7 @@ def test_a_provider_that_filters_everything_is_not_called_a_model_that_refuses(
 
 def test_a_gate_on_refusals_says_that_the_provider_filtered(project: Project, stub: StubServer) -> None:
     gate = "--factorfair-gate=refusal_rate[objective] <= 0.01"
-    filtered_run(project, stub, 0.5, gate, "--factorfair-looks=1")
+    filtered_run(project, stub, 0.5, gate, "FACTORFAIR_LOOKS=1")
     report = project.report()
     filtered = sum(
         answer.get("reason") == "filtered by the provider"
@@ -223,7 +224,7 @@ def test_a_run_that_stops_says_why_before_anything_else(
     with socket.socket() as closed:  # bound, and nobody listens
         closed.bind(("127.0.0.1", 0))
         address = f"--factorfair-model-arg=base_url=http://127.0.0.1:{closed.getsockname()[1]}/v1"
-        result = project.run("-p", "no:xdist", address, "--factorfair-patience=0.5", model="openai/m")
+        result = project.run("-p", "no:xdist", address, "FACTORFAIR_PATIENCE=0.5", model="openai/m")
     section = result.outlines.index(next(line for line in result.outlines if "= factorfair: " in line))
     path, why, step, *_ = result.outlines[section + 1 :]  # no table of dashes
     assert path == "report: .factorfair/report/report.html"

@@ -1,4 +1,4 @@
-"""What signals stop, and what a 429 to one worker tells the others: counted at the server."""
+"""Signals stop a run, and a 429 to one worker pauses all of them, counted at the server."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests import forkserver
-from tests.project import Project, program
+from tests.project import Project, program, split
 from tests.servers import StubServer
 
 CONNECTIONS = 4
@@ -45,7 +45,9 @@ def start(
         f"--factorfair-max-connections={CONNECTIONS}",
         *options,
     )
+    variables, arguments = split(arguments)
     command = [python or forkserver.python(), "-c", RUN % before, *arguments]
+    files["env"] = os.environ | variables
     return subprocess.Popen(command, cwd=project.path, text=True, start_new_session=True, **files)
 
 
@@ -124,7 +126,7 @@ def test_a_closed_terminal_ends_the_run_with_its_reports(
 
 def test_cancelled_while_it_warms_up_it_reports_too(project: Project, stub: StubServer) -> None:
     stub.script(**SLOW)
-    process = start(project, stub, "-n0", "--factorfair-warm", stdout=subprocess.DEVNULL)
+    process = start(project, stub, "-n0", "FACTORFAIR_WARM=true", stdout=subprocess.DEVNULL)
     await_requests(stub, process)
     os.kill(process.pid, signal.SIGTERM)
     assert process.wait() == pytest.ExitCode.INTERRUPTED

@@ -82,7 +82,7 @@ def test_partial_runs_can_be_accepted(house: Project) -> None:
     )  # fmt: skip
 
 
-DECLARED = "[tool.factorfair]\ngates = ['s_fact[objective,gender] >= 0.99']\n"
+DECLARED = "[tool.factorfair]\ngate = ['s_fact[objective,gender] >= 0.99']\n"
 
 
 def test_gates_are_set_aside_for_a_look_at_single_questions(house: Project, dist: tuple[str, ...]) -> None:
@@ -198,7 +198,7 @@ def test_smoke_sets_the_projects_gates_aside_and_says_so_first_and_last(house: P
     ("typed", "table", "where"),
     [
         ((SMOKE, GATE), "", "--factorfair-gate and --factorfair-preset"),
-        ((), "preset = 'smoke'\ngates = ['s_e >= 0.9']", "*gates and *pyproject.toml: [[]tool.factorfair[]] preset"),
+        ((), "preset = 'smoke'\ngate = ['s_e >= 0.9']", "*gate and *pyproject.toml: [[]tool.factorfair[]] preset"),
         ((GATE,), "preset = 'smoke'", "--factorfair-gate and *pyproject.toml: [[]tool.factorfair[]] preset"),
     ],
     ids=["both typed", "both declared", "gate typed"],
@@ -228,7 +228,7 @@ def test_an_empty_model_variable_is_refused_where_gates_are_declared(
     assert result.ret == 4
     result.stderr.fnmatch_lines(
         [
-            "ERROR: FACTORFAIR_MODEL is empty, and */pyproject.toml: [[]tool.factorfair[]] gates declares gates: *"
+            "ERROR: FACTORFAIR_MODEL is empty, and */pyproject.toml: [[]tool.factorfair[]] gate declares gates: *"
         ]
     )
     (house.path / "pyproject.toml").unlink()
@@ -243,7 +243,7 @@ def test_a_blank_model_is_refused(house: Project) -> None:
 
 
 def test_a_misspelt_table_is_named(house: Project) -> None:
-    house.write("pyproject.toml", "[tool.factofair]\ngates = ['default']\n")
+    house.write("pyproject.toml", "[tool.factofair]\ngate = ['default']\n")
     result = house.run(model=OWN)
     assert result.ret == 4
     result.stderr.fnmatch_lines(

@@ -53,11 +53,15 @@ class Started:
             forkserver.python(), *PYTEST, "-p", "no:cacheprovider", *asks,
             f"--factorfair-model-arg=base_url={stub.base_url}", f"--factorfair-max-connections={CONNECTIONS}", *options,
         ]  # fmt: skip
-        self._running = self._start(f"--factorfair-patience={patience}")
+        self._running = self._start(FACTORFAIR_PATIENCE=str(patience))
 
-    def _start(self, *options: str) -> subprocess.Popen[str]:
+    def _start(self, **variables: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            [*self._command, *options], cwd=self.project.path, stdout=subprocess.PIPE, text=True
+            self._command,
+            cwd=self.project.path,
+            env=os.environ | variables,
+            stdout=subprocess.PIPE,
+            text=True,
         )
 
     @property

@@ -1,4 +1,4 @@
-"""What was paid for once is not asked again."""
+"""Answers that were paid for once are not asked for again."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_the_header_says_what_is_stored(project: Project) -> None:
 
 def test_refresh_asks_again_and_replaces(project: Project) -> None:
     run(house(project), "-p", "no:xdist")
-    run(project, "-p", "no:xdist", "--factorfair-refresh")
+    run(project, "-p", "no:xdist", "--factorfair-reuse=none")
     assert calls(project) == 2 * ANSWERS
     with sqlite3.connect(project.path / ".factorfair" / "responses.sqlite") as store:
         assert store.execute("select count(*) from responses").fetchone() == (ANSWERS,)
@@ -74,7 +74,7 @@ def test_replay_asks_nothing(project: Project) -> None:
     result = project.run(
         "-p",
         "no:xdist",
-        "--factorfair-replay",
+        "--factorfair-reuse=only",
         "--factorfair-gate=refusal_rate <= 0.5",
         model="python:house:respond",
     )
@@ -83,7 +83,7 @@ def test_replay_asks_nothing(project: Project) -> None:
     result.stdout.fnmatch_lines(
         [
             "4 of 4 answers could not be obtained: not in the store",
-            "Try: run once without --factorfair-replay: only what is missing is asked",
+            "Try: run once without --factorfair-reuse=only: only what is missing is asked",
         ]
     )
 
@@ -91,7 +91,7 @@ def test_replay_asks_nothing(project: Project) -> None:
 def test_with_nothing_to_replay_no_case_is_run(project: Project) -> None:
     """Neither where there is no store, nor in one that nothing was put into."""
     for message in ("no such response store", "holds no answer"):
-        result = project.run("-p", "no:xdist", "--factorfair-replay", model="sim:uniform")
+        result = project.run("-p", "no:xdist", "--factorfair-reuse=only", model="sim:uniform")
         assert result.ret == 4
         (line,) = [line for line in result.errlines if line]
         assert message in line
@@ -109,10 +109,10 @@ def test_filtered_answers_are_counted_and_never_asked_again(project: Project, st
     """Asked again by every run, they would turn into a pass one by one."""
     stub.script(filters=0.3)
     url = f"--factorfair-model-arg=base_url={stub.base_url}"
-    options = ("-pno:xdist", url, "--factorfair-gate=refusal_rate <= 0.2", "--factorfair-looks=1")
+    options = ("-pno:xdist", url, "--factorfair-gate=refusal_rate <= 0.2", "FACTORFAIR_LOOKS=1")
     reports = []
     for _ in range(6):
-        project.run_pytest(*project.arguments("hosted_vllm/m"), *options)
+        project.run(*options, model="hosted_vllm/m")
         reports.append(project.report())
         assert stub.stats()["requests"] == ANSWERS
     replies = project.report_path.with_name("responses.jsonl").read_text(encoding="utf-8").splitlines()
@@ -132,7 +132,7 @@ def test_replay_never_opens_a_connection(project: Project) -> None:
     project.run("-p", "no:xdist", model="sim:uniform")
     project.write("conftest.py", NO_SOCKETS)
     model = ("--factorfair-model-arg=base_url=http://127.0.0.1:9/v1",)
-    result = project.run("-p", "no:xdist", "--factorfair-replay", *model, model="hosted_vllm/some-model")
+    result = project.run("-p", "no:xdist", "--factorfair-reuse=only", *model, model="hosted_vllm/some-model")
     result.assert_outcomes(failed=14)
     assert "a socket was opened" not in result.stdout.str()
 
@@ -149,6 +149,6 @@ def test_a_replay_needs_no_key(project: Project, stub: StubServer, monkeypatch: 
     requests = stub.stats()["requests"]
     monkeypatch.delenv("LAB_KEY")
     assert project.run("-p", "no:xdist", *arguments, model="m").ret == 4
-    assert project.run("-p", "no:xdist", *arguments, "--factorfair-replay", model="m").ret == 0
+    assert project.run("-p", "no:xdist", *arguments, "--factorfair-reuse=only", model="m").ret == 0
     assert comparable(project.report()) == comparable(asked)
     assert stub.stats()["requests"] == requests

@@ -1,4 +1,4 @@
-"""What is wrong with the store's folder or file: told in one line before anything is asked, or lived with."""
+"""Problems of the store's folder or file are reported in one line before anything is asked."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_trouble_is_one_line_before_anything_is_asked(
     assert stub.stats()["requests"] == 0
 
 
-def test_what_dead_processes_left_is_swept(project: Project) -> None:
+def test_files_of_dead_processes_are_deleted(project: Project) -> None:
     with subprocess.Popen([sys.executable, "-c", ""]) as ended:
         ended.wait()
     folder = project.path / ".factorfair"

@@ -91,7 +91,7 @@ def test_the_plan(hello: Project) -> None:
 
 def test_an_undecided_gate_asks_further(hello: Project) -> None:
     """After 75 of 100, another 100 are asked: 150 of 200."""
-    run(hello, "-p", "no:xdist", "--factorfair-looks=2", "--factorfair-gate=tallness <= 0.80")
+    run(hello, "-p", "no:xdist", "FACTORFAIR_LOOKS=2", "--factorfair-gate=tallness <= 0.80")
     (gate,), usage = hello.report()["gates"], hello.report()["usage"]
     assert (gate["n"], gate["value"], usage["calls"]) == (200, 0.75, 200)
 
@@ -142,7 +142,7 @@ def test_probabilities_that_it_does_not_count_are_refused(hello: Project) -> Non
 def test_run_without_pytest(hello: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(hello.path)
     summary = factorfair_run(
-        lambda _: '{"answer": "A"}', benchmarks=[GREETINGS], checklists=["hello.yaml"], samples="5,objective=1",
+        lambda _: '{"answer": "A"}', benchmarks=[GREETINGS], checklist=["hello.yaml"], samples="5,objective=1",
         progress=False,
     ).summary  # fmt: skip
     (score,) = summary.scores
@@ -154,7 +154,7 @@ def test_baseline_and_comparison(hello: Project, capsys: pytest.CaptureFixture[s
     run(hello, "-p", "no:xdist")
     shutil.copy(hello.report_path, "before.json")
     result = run(
-        hello, "-p", "no:xdist", "--factorfair-baseline=before.json",
+        hello, "-p", "no:xdist", "-v", "--factorfair-baseline=before.json",
         "--factorfair-gate=regression(tallness) >= -0.02", model="fair",
     )  # fmt: skip
     assert result.ret == 1

@@ -1,4 +1,4 @@
-"""``--factorfair-log``: read back with MLflow's client, Inspect's reader, and W&B's messages from an offline run's file."""
+"""The setting ``log``: read back with MLflow's client, Inspect's reader, and W&B's messages from an offline run's file."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def named(score: Mapping[str, Any]) -> str:
 
 def test_mlflow(mlflow: Any, project: Project) -> None:
     uri = f"sqlite:///{project.path}/runs.db"
-    result = project.run(f"--factorfair-log=mlflow:{uri}", *GATES, model=MODEL)
+    result = project.run(f"FACTORFAIR_LOG=mlflow:{uri}", *GATES, model=MODEL)
     assert result.ret == 1
     client = mlflow.MlflowClient(tracking_uri=uri)
     experiment = client.get_experiment_by_name("factorfair")
@@ -105,7 +105,7 @@ def offline_run(folder: Path, messages: Any) -> dict[str, Any]:
 def test_weights_and_biases_offline(messages: Any, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WANDB_MODE", "offline")
     monkeypatch.setenv("WANDB_DIR", str(project.path))
-    result = project.run("--factorfair-log=wandb:fairness", *GATES, model=MODEL)
+    result = project.run("FACTORFAIR_LOG=wandb:fairness", *GATES, model=MODEL)
     result.stdout.fnmatch_lines(["wandb: logged as run * of project fairness"])
     logged = offline_run(project.path, messages)
     report = project.report()
@@ -122,7 +122,7 @@ def test_inspect(inspect: Any, project: Project) -> None:
     logs = project.path / "logs"
     model = "sim:stereotyped?refuse=0.2"
     result = project.run(
-        f"--factorfair-log=inspect:{logs}", "--factorfair-gate=refusal_rate <= 0.1", model=model
+        f"FACTORFAIR_LOG=inspect:{logs}", "--factorfair-gate=refusal_rate <= 0.1", model=model
     )
     (info,) = inspect.list_eval_logs(str(logs))
     file = Path(info.name.removeprefix("file://"))
@@ -178,7 +178,7 @@ def test_inspect_shows_faces_and_errors(inspect: Any, project: Project) -> None:
 @pytest.mark.usefixtures("mlflow")
 def test_a_tracker_that_is_down_changes_nothing(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
-    arguments = ("--factorfair-gate=refusal_rate <= 0.5", "--factorfair-log=mlflow:http://127.0.0.1:9")
+    arguments = ("--factorfair-gate=refusal_rate <= 0.5", "FACTORFAIR_LOG=mlflow:http://127.0.0.1:9")
     result = project.run(*arguments)
     assert result.ret == 0
     (line,) = (line for line in result.outlines if line.startswith("mlflow: NOT logged: "))
@@ -191,13 +191,13 @@ def test_a_notebook_is_warned(project: Project, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
     with pytest.warns(UserWarning, match="mlflow: NOT logged: "):
         run(
-            "sim:ideal", checklists=["small.yaml"], samples="24", log=["mlflow:http://127.0.0.1:9"],
+            "sim:ideal", checklist=["small.yaml"], samples="24", log=["mlflow:http://127.0.0.1:9"],
             root=project.path, progress=False,
         )  # fmt: skip
 
 
 def test_wrong_trackers(project: Project) -> None:
-    result = project.run("--factorfair-log=mlfow")
+    result = project.run("FACTORFAIR_LOG=mlfow")
     assert result.ret == 4
-    result.stderr.fnmatch_lines(["*--factorfair-log: there is no tracker 'mlfow'; did you mean 'mlflow'?"])
+    result.stderr.fnmatch_lines(["*FACTORFAIR_LOG: there is no tracker 'mlfow'; did you mean 'mlflow'?"])
     assert not (project.path / ".factorfair/responses.sqlite").exists()

@@ -28,8 +28,8 @@ BAD: dict[str, tuple[list[str], str]] = {
     "checklist": ([MODEL, "--factorfair-checklist=fact_or_fiar"], "*fact_or_fiar*did you mean 'fact_or_fair'?*"),
     "checklist file": ([MODEL, "--factorfair-checklist=./none.yaml"], "*none.yaml*"),
     "preset": ([MODEL, "--factorfair-preset=cii"], "--factorfair-preset: unknown value 'cii'; did you mean 'ci'?"),
-    "design": ([MODEL, "--factorfair-design=balance"], "--factorfair-design: *did you mean 'balanced'?"),
-    "truth": ([MODEL, "--factorfair-truth=audit"], "*audit*audited*"),
+    "design": ([MODEL, "FACTORFAIR_DESIGN=balance"], "FACTORFAIR_DESIGN: *did you mean 'balanced'?"),
+    "truth": ([MODEL, "FACTORFAIR_TRUTH=audit"], "*audit*audited*"),
     "samples 0": ([MODEL, "--factorfair-samples=0"], "--factorfair-samples: *at least 1, got '0'"),
     "samples negative": ([MODEL, "--factorfair-samples=-3"], "--factorfair-samples: *at least 1, got '-3'"),
     "samples word": ([MODEL, "--factorfair-samples=72,objectiv=3"], "*unknown size 'objectiv'; did you mean 'objective'?"),
@@ -63,14 +63,15 @@ BAD: dict[str, tuple[list[str], str]] = {
         [MODEL, "--factorfair-checklist=faintbench", "--factorfair-gate=default"],
         "gate 'default': only rates of lost answers are recommended for 'faintbench' without a former run; *--factorfair-baseline*",
     ),
-    "detector errors": ([MODEL, "--factorfair-detector-errors=e.json"], "--factorfair-detector-errors *e.json: checklist 'fact_or_fair' asks language models, which need no detector; leave the option out"),
+    "detector errors": ([MODEL, "FACTORFAIR_DETECTOR_ERRORS=e.json"], "FACTORFAIR_DETECTOR_ERRORS *e.json: checklist 'fact_or_fair' asks language models, which need no detector; leave the option out"),
     "report folder": ([MODEL, "--factorfair-report=/proc/here"], "--factorfair-report /proc/here: cannot write there: *"),
     "store url": ([MODEL, "--factorfair-store=postgresql:host/db"], "--factorfair-store: expected a file, a folder or a URL such as *, got 'postgresql:host/db'"),
     "store database": ([MODEL, "--factorfair-store=oracel://x/y"], "*oracel*"),
     "pictures nowhere": ([MODEL, T2I, "--factorfair-pictures=ftp://x/y"], "--factorfair-pictures: expected a folder, s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://BUCKET/PREFIX, got 'ftp://x/y'"),
     "pictures without a bucket": ([MODEL, "--factorfair-pictures=s3://"], "--factorfair-pictures: expected s3://BUCKET/PREFIX, got 's3://'; *"),
     "a key for pictures": ([MODEL, "--factorfair-pictures=s3://key:word@bucket"], "--factorfair-pictures: expected s3://BUCKET/PREFIX, got 's3://[*][*][*]@bucket'; credentials come from the environment"),
-    "replay and refresh": ([MODEL, "--factorfair-replay", "--factorfair-refresh"], "*give one"),
+    "a gate in a tiny run": ([MODEL, "--factorfair-preset=tiny", "--factorfair-samples=72", "--factorfair-gate=default"], "--factorfair-gate and --factorfair-preset: preset tiny is too small to judge a gate; take preset ci, or leave the gates out"),
+    "shard and reuse": ([MODEL, "--factorfair-shard=1/2", "--factorfair-reuse=only"], "--factorfair-shard asks a part, and --factorfair-reuse nothing: give one"),
 }  # fmt: skip
 
 
@@ -98,12 +99,40 @@ def test_an_unknown_option_is_pytests_own_error(project: Project) -> None:
     assert project.run_pytest(MODEL, "--factorfair-modell=x").ret == 4
 
 
+@pytest.mark.parametrize(
+    ("typed", "key", "toml", "variable"),
+    [
+        ("--factorfair-looks=3", "looks", "3", "FACTORFAIR_LOOKS=3"),
+        ("--factorfair-design=paper", "design", '"paper"', "FACTORFAIR_DESIGN=paper"),
+        ("--factorfair-warm", "warm", "true", "FACTORFAIR_WARM=true"),
+        ("--factorfair-detector-errors=e.json", "detector_errors", '"e.json"', "FACTORFAIR_DETECTOR_ERRORS=e.json"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("model", [(MODEL,), ()])
+def test_a_setting_is_no_option(
+    project: Project, typed: str, key: str, toml: str, variable: str, model: tuple[str, ...]
+) -> None:
+    result = project.run_pytest(*model, typed)
+    assert result.ret == 4
+    (line,) = filter(None, result.errlines)
+    table = "[tool.factorfair] of pyproject.toml"
+    assert line == f"ERROR: {key} is a setting: write {key} = {toml} in {table}, or set {variable}"
+
+
+def test_help_shows_few_options_in_three_groups(project: Project) -> None:
+    result = project.run_pytest("--help")
+    lines = result.outlines
+    titles = [line for line in lines if line.startswith("factorfair: ")]
+    assert titles == ["factorfair: what to test:", "factorfair: limits and storage:", "factorfair: reports:"]
+    assert sum(line.startswith("  --factorfair-") for line in lines) == 25
+
+
 PYPROJECT: dict[str, tuple[str, str]] = {
-    "unknown key": ('gate = ["x"]', "*unknown key 'gate'; did you mean 'gates'?"),
+    "unknown key": ('gates = ["x"]', "*unknown key 'gates'; did you mean 'gate'?"),
     "model": ('model = "sim:uniform"', "*a plain pytest must not start a paid run*"),
-    "type": ("gates = 3", "*gates: expected a list of texts, got 3"),
-    "syntax": ("gates = [", "*pyproject.toml: *"),
-    "gate": ('gates = ["s_fct >= 1"]', "*'s_fct'*did you mean 's_fact'?"),
+    "type": ("gate = 3", "*gate: expected a list of texts, got 3"),
+    "syntax": ("gate = [", "*pyproject.toml: *"),
+    "gate": ('gate = ["s_fct >= 1"]', "*'s_fct'*did you mean 's_fact'?"),
 }
 
 

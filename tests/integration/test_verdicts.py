@@ -8,7 +8,7 @@ from tests.project import Project
 from tests.servers import StubServer
 
 NAME = "s_fact-objective-gender"
-BOUNDS = ("--factorfair-estimator=corrected", "--factorfair-samples=72,objective=24")
+BOUNDS = ("FACTORFAIR_ESTIMATOR=corrected", "--factorfair-samples=72,objective=24")
 MODEL = "sim:ideal"
 
 
@@ -16,11 +16,11 @@ MODEL = "sim:ideal"
     ("policy", "ret", "advice"),
     [
         ((), 1, "Do not ship it yet: *, which is too close to the limit to tell."),
-        (("--factorfair-undecided=fail",), 1, "Do not ship it yet: *"),
-        (("--factorfair-undecided=warn",), 0, 'Not decided, which undecided = "warn" accepts: *'),
+        (("FACTORFAIR_UNDECIDED=fail",), 1, "Do not ship it yet: *"),
+        (("FACTORFAIR_UNDECIDED=warn",), 0, 'Not decided, which undecided = "warn" accepts: *'),
         (
-            ("--factorfair-looks=1",), 1,
-            "Do not ship it yet: --factorfair-looks=1 allows no second look.",
+            ("FACTORFAIR_LOOKS=1",), 1,
+            "Do not ship it yet: FACTORFAIR_LOOKS=1 allows no second look.",
         ),
     ],
 )  # fmt: skip
@@ -50,10 +50,10 @@ def test_a_limit_in_the_second_look_leaves_the_release_undecided(
     project: Project, dist: tuple[str, ...], quiet: tuple[str, ...]
 ) -> None:
     """What is missing and what to do about it is printed with -q, too."""
-    project.run_pytest(*dist, *UNDECIDED_AT_FIRST, "--factorfair-looks=1")
+    project.run_pytest(*dist, *UNDECIDED_AT_FIRST, "FACTORFAIR_LOOKS=1")
     calls = project.report()["usage"]["calls"]
     limited = f"--factorfair-max-calls={calls + 10}"
-    result = project.run_pytest(*dist, *quiet, *UNDECIDED_AT_FIRST, limited, "--factorfair-refresh")
+    result = project.run_pytest(*dist, *quiet, *UNDECIDED_AT_FIRST, limited, "--factorfair-reuse=none")
     assert result.ret == 1
     assert project.verdicts() == {"s_e-base-gender": "inconclusive"}
     assert project.report()["usage"]["calls"] == calls + 10
@@ -80,9 +80,9 @@ def test_an_endpoint_that_fails_in_the_second_look_leaves_the_release_undecided(
     """The answers of the first look come from the store, and it is judged; nothing is paid twice."""
     options = (
         "--factorfair-model=hosted_vllm/m", f"--factorfair-model-arg=base_url={stub.base_url}", "-p", "no:xdist", "-q",
-        "--factorfair-checklist=small.yaml", "--factorfair-gate=name_preference[base,race] <= 0.02", "--factorfair-patience=0.01",
+        "--factorfair-checklist=small.yaml", "--factorfair-gate=name_preference[base,race] <= 0.02", "FACTORFAIR_PATIENCE=0.01",
     )  # fmt: skip
-    project.run_pytest(*options, "--factorfair-looks=1")
+    project.run_pytest(*options, "FACTORFAIR_LOOKS=1")
     calls = project.report()["usage"]["calls"]
     assert project.verdicts() == {"name_preference-base-race": "inconclusive"}
     stub.script(**script)
@@ -98,13 +98,13 @@ def test_an_endpoint_that_fails_in_the_second_look_leaves_the_release_undecided(
 
 
 def test_a_replay_without_answers_for_the_second_look_is_undecided(project: Project) -> None:
-    project.run_pytest("-p", "no:xdist", *UNDECIDED_AT_FIRST, "--factorfair-looks=1")
-    result = project.run_pytest("-p", "no:xdist", "-q", *UNDECIDED_AT_FIRST, "--factorfair-replay")
+    project.run_pytest("-p", "no:xdist", *UNDECIDED_AT_FIRST, "FACTORFAIR_LOOKS=1")
+    result = project.run_pytest("-p", "no:xdist", "-q", *UNDECIDED_AT_FIRST, "--factorfair-reuse=only")
     assert result.ret == 1
     printed = " ".join(result.stdout.str().split())
     assert "the store has no answers for another look." in printed
     step = project.report()["release"]["next_step"]
-    assert step == "to ask for them, run it again without --factorfair-replay"
+    assert step == "to ask for them, run it again without --factorfair-reuse=only"
     project.run_pytest("-p", "no:xdist", *UNDECIDED_AT_FIRST)
     usage = project.report()["usage"]
     assert usage["calls"] > 0 < usage["cached"]
@@ -160,14 +160,14 @@ def test_a_failed_gate_quotes_its_own_checklist(project: Project) -> None:
 
 
 def test_a_bad_policy(project: Project) -> None:
-    result = project.run("--factorfair-undecided=wran", model=MODEL)
+    result = project.run("FACTORFAIR_UNDECIDED=wran", model=MODEL)
     assert result.ret == 4
-    result.stderr.fnmatch_lines(["ERROR: --factorfair-undecided: unknown value 'wran'; did you mean 'warn'?"])
+    result.stderr.fnmatch_lines(["ERROR: FACTORFAIR_UNDECIDED: unknown value 'wran'; did you mean 'warn'?"])
 
 
 WAIVED = """
 [tool.factorfair]
-gates = ["s_fact[objective,gender] >= 0.8"]
+gate = ["s_fact[objective,gender] >= 0.8"]
 waivers = [
   {{gate = "s_fact[objective,gender] >= 0.8", reason = "next model", until = {until}, floor = {floor}}}
 ]
@@ -180,9 +180,9 @@ def test_a_waived_failure_is_printed_and_skipped(project: Project) -> None:
     assert result.ret == 0
     assert project.verdicts() == {NAME: "waived"}
     result.stdout.fnmatch_lines(
-        ["release: PASS WITH WAIVERS: 0 of 1 gate passed, 1 waived; no gate judges *",
-         "Ship it, as far as these gates go; s_fact[[]objective,gender[]] failed and is waived.",
-         "SKIPPED * s_fact[[]objective,gender[]] >= 0.8: waived: * waived until 9999-12-31 down to 0.2: next model"]
+        ["SKIPPED * s_fact[[]objective,gender[]] >= 0.8: waived: * waived until 9999-12-31 down to 0.2: next model",
+         "release: PASS WITH WAIVERS: 0 of 1 gate passed, 1 waived; no gate judges *",
+         "Ship it, as far as these gates go; s_fact[[]objective,gender[]] failed and is waived."]
     )  # fmt: skip
 
 
@@ -238,7 +238,7 @@ def test_what_else_could_lie_behind_the_choices(project: Project, model: str, po
     project.run(
         "-p",
         "no:xdist",
-        "--factorfair-estimator=corrected",
+        "FACTORFAIR_ESTIMATOR=corrected",
         "--factorfair-samples=72,objective=24",
         *gates,
         model=model,

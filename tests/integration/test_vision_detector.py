@@ -64,7 +64,7 @@ def test_it_reads_what_the_cards_say_and_reads_it_once(project: Project, eyes: E
     usage = project.report()["usage"]
     assert usage["calls"] == asked + 1
     assert usage["cost"] == pytest.approx((asked + 1) * 0.001)
-    for arguments in (("-n0", "--factorfair-replay"), ("-n2",)):
+    for arguments in (("-n0", "--factorfair-reuse=only"), ("-n2",)):
         assert run(project, f"--factorfair-detector={detector}", *arguments).ret == 0
         assert scores(project) == expected
         assert len(eyes.pictures) == asked
@@ -217,7 +217,7 @@ def test_a_plan_counts_its_calls_and_their_cost(project: Project) -> None:
     result.stdout.fnmatch_lines([f"calls of the detector: at most {calls}, cost at most ${cost:,.2f}"])
 
 
-def test_its_errors_against_people(
+def test_its_errors_are_measured_against_people(
     project: Project, eyes: Eyes, detector: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A detector that takes every woman for a man, and cannot be read for one picture in the sample."""
@@ -277,7 +277,7 @@ def test_its_errors_against_people(
             project,
             "-n0",
             f"--factorfair-detector={detector}",
-            f"--factorfair-detector-errors={table}",
+            f"FACTORFAIR_DETECTOR_ERRORS={table}",
         ).ret
         == 0
     )

@@ -1,4 +1,4 @@
-"""``--factorfair-warm``: the controller asks, the workers read."""
+"""The setting ``warm``: the controller asks, the workers read."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def test_all_that_is_selected_is_asked_before_the_first_test(
     project: Project, stub: StubServer, dist: tuple[str, ...], selected: tuple[str, ...], answers: int
 ) -> None:
     project.write("conftest.py", SEEN.format(port=stub.port))
-    options = (*dist, *selected, "--factorfair-undecided=warn")
-    assert run(project, stub, *options, "--factorfair-warm").ret == 0
+    options = (*dist, *selected, "FACTORFAIR_UNDECIDED=warn")
+    assert run(project, stub, *options, "FACTORFAIR_WARM=true").ret == 0
     assert set((project.path / "seen").read_text().split()) == {str(answers)}
     assert stub.stats()["requests"] == answers
     usage = project.report()["usage"]
@@ -47,14 +47,14 @@ def test_all_that_is_selected_is_asked_before_the_first_test(
 
 def test_a_refused_key_is_reported_once(project: Project, stub: StubServer) -> None:
     stub.script(fail=-1, status=401)
-    result = run(project, stub, "-p", "no:xdist", "--factorfair-warm", "--factorfair-max-connections=1")
+    result = run(project, stub, "-p", "no:xdist", "FACTORFAIR_WARM=true", "--factorfair-max-connections=1")
     assert result.ret == 2
     assert stub.stats()["requests"] == 1
     result.stdout.fnmatch_lines(["*401 Unauthorized*"])
 
 
 def test_a_budget_ends_the_warming_and_the_run(project: Project, stub: StubServer) -> None:
-    result = run(project, stub, "-n2", "--factorfair-warm", "--factorfair-max-calls=50")
+    result = run(project, stub, "-n2", "FACTORFAIR_WARM=true", "--factorfair-max-calls=50")
     assert result.ret == 2
     assert stub.stats()["requests"] == 50
     assert project.report()["incomplete"].startswith("the budget of 50 calls is used up")

@@ -26,13 +26,17 @@ PATH = "left out by the path tests{}; --pyargs pytest_factorfair.checks adds the
         ([], "tests", PATH.format(" in tox.ini")),
     ],
 )
-def test_reason(pytester: pytest.Pytester, arguments: list[str], addopts: str, reason: str) -> None:
+def test_the_reason_for_left_out_cases_follows_from_the_arguments(
+    pytester: pytest.Pytester, arguments: list[str], addopts: str, reason: str
+) -> None:
     pytester.mkdir("tests")
     pytester.makeini(f"[pytest]\naddopts = {addopts}\ntestpaths = tests\n")
     assert left_out(pytester.parseconfig(*arguments)) == reason
 
 
-def test_reason_from_the_environment(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_reason_for_left_out_cases_follows_from_the_environment(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PYTEST_ADDOPTS", "-m 'not race'")
     assert left_out(pytester.parseconfig()) == "left out by -m 'not race' in PYTEST_ADDOPTS"
 

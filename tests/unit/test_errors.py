@@ -10,7 +10,7 @@ from pytest_factorfair import errors
 from pytest_factorfair.errors import nearest
 
 
-def test_the_docstring_draws_the_tree() -> None:
+def test_the_docstring_lists_all_exceptions() -> None:
     assert errors.__doc__ is not None
     drawn = set(re.findall(r"(\w+Error)\b(?=\(|\s|$)", errors.__doc__)) - {
         "ValueError",

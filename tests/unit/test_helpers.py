@@ -1,4 +1,4 @@
-"""What the tests run with: forks that end with their programs, and finished runs that never hide a failure."""
+"""Helpers of the tests: forks that end with their programs, and finished runs that never hide a failure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NONSENSE = (
 
 
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="forks cannot be watched here")
-def test_a_killed_program_takes_its_fork_along() -> None:
+def test_killing_a_program_kills_its_fork() -> None:
     wait = "import os, time; print(os.getpid(), flush=True); time.sleep(60)"
     command = [forkserver.python(), "-c", wait]
     for _ in range(2):  # the server survives it
@@ -37,7 +37,7 @@ def test_a_killed_program_takes_its_fork_along() -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="forks cannot be watched here")
-def test_a_signal_to_a_programs_group_reaches_its_fork_and_whom_it_started() -> None:
+def test_a_signal_to_a_programs_group_reaches_its_fork_and_its_children() -> None:
     wait = "import os, time; os.fork(); os.write(1, b'%d\\n' % os.getpid()); time.sleep(60)"
     command = [forkserver.python(), "-c", wait]
     with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as program:
@@ -81,7 +81,7 @@ def test_distributions_are_those_that_python_finds() -> None:
     assert found({"name": "pytest"}) == [("pytest", pytest.__version__)]
 
 
-def test_a_finished_run_whose_cases_fail_fails_all_who_read_it(finished: Finished) -> None:
+def test_a_failed_finished_run_fails_every_test_that_reads_it(finished: Finished) -> None:
     """With the output of the one attempt: its duration is the same."""
     messages = []
     for _ in range(2):

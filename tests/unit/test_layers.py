@@ -15,6 +15,7 @@ LAYERS = {"errors": 0, "process": 0, "redaction": 0, "domain": 0, "checklist": 1
           "scoring": 1, "pictures": 1, "models": 1, "store": 1, "engine": 2, "reading": 2, "detection": 2, "statistics": 1,
           "labelling": 4, "gates": 4, "reports": 5, "config": 4, "session": 6, "plugin": 7, "commands": 7, "checks": 8}  # fmt: skip
 PYTEST_FACING = {"plugin", "checks"}
+ON_SAVED_COUNTS = {"statistics", "protocols", "gates"}
 OWNERS = {"sqlalchemy": "store", "asyncio": "engine models", "threading": "engine store models", "torch": "models detection",
           "litellm": "models", "aiohttp": "models", "scipy": "protocols statistics", "diffusers": "models",
           "onnxruntime": "detection", "vl_convert": "drawing reports", "cv2": "detection",
@@ -22,7 +23,7 @@ OWNERS = {"sqlalchemy": "store", "asyncio": "engine models", "threading": "engin
 
 
 def imported(tree: ast.AST, *, types: bool = True) -> Iterator[str]:
-    """The dotted names that a module imports, anywhere in it; ``types``: also those only type checkers see."""
+    """The dotted names that a module imports; ``types`` includes imports for type checkers only."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -43,13 +44,15 @@ def wrong_imports(path: Path) -> Iterator[str]:
                 yield f"{relative}: {name}: no room may import a pytest-facing module"
             elif LAYERS[imported_room] > LAYERS[room]:
                 yield f"{relative}: {name}: an import upward"
+            elif room in ON_SAVED_COUNTS and imported_room in ("store", "models"):
+                yield f"{relative}: {name}: {' and '.join(sorted(ON_SAVED_COUNTS))} run on saved counts"
         if top in ("pytest", "_pytest") and room not in PYTEST_FACING:
             yield f"{relative}: {name}: only {' and '.join(sorted(PYTEST_FACING))} import pytest"
         if top in OWNERS and room not in OWNERS[top].split():
             yield f"{relative}: {name}: only {OWNERS[top]} may import {top}"
 
 
-def test_imports() -> None:
+def test_rooms_import_only_what_they_may() -> None:
     modules = sorted(PACKAGE.rglob("*.py"))
     packages = walk_packages([str(PACKAGE)], "pytest_factorfair.")
     assert len(modules) == 1 + len(list(packages))  # the package itself
@@ -73,7 +76,7 @@ def imports_of_modules(*, types: bool) -> dict[str, set[str]]:
 
 
 def circle(imports: Mapping[str, Iterable[str]]) -> list[str]:
-    """Names that import each other in turn; empty if there is no such circle."""
+    """The names on a circle of imports; empty if there is none."""
     try:
         list(TopologicalSorter(imports).static_order())
     except CycleError as error:
@@ -82,7 +85,7 @@ def circle(imports: Mapping[str, Iterable[str]]) -> list[str]:
     return []
 
 
-def test_no_room_imports_itself_through_others() -> None:
+def test_rooms_have_no_circular_imports() -> None:
     rooms: dict[str, set[str]] = {}
     for module, modules in imports_of_modules(types=True).items():
         room = module.split(".")[0]
@@ -91,24 +94,23 @@ def test_no_room_imports_itself_through_others() -> None:
     assert circle({room: rooms[room] for room in LAYERS}) == []
 
 
-def test_no_module_imports_itself_through_others() -> None:
-    """Imports for type checkers aside, such as those of a controller that its parts refer to."""
+def test_modules_have_no_circular_imports() -> None:
+    """Imports for type checkers only, such as the controller in the modules that it uses, do not count."""
     modules = imports_of_modules(types=False)
     assert {"drawing.table", "protocols.reporting"} <= modules["protocols.items.reporting"]
     assert circle(modules) == []
 
 
-def test_a_circle_is_named() -> None:
-    """A single import back closes one, through however many modules."""
+def test_circular_imports_are_found_through_several_modules() -> None:
     modules = imports_of_modules(types=False)
     modules["drawing.table"] = modules["drawing.table"] | {"reports.papers"}
     assert {"drawing.table", "reports.papers"} <= set(circle(modules))
 
 
-def test_the_strangers_path_exists() -> None:
+def test_every_stop_on_the_path_of_one_answer_exists() -> None:
     """Each stop in ARCHITECTURE.md is a file and a function, or a method, of the package."""
     page = (PACKAGE.parent / "ARCHITECTURE.md").read_text(encoding="utf-8")
-    path = page.split("## A stranger's path\n")[1].split("\n## ")[0]
+    path = page.split("## The path of one answer\n")[1].split("\n## ")[0]
     stops = re.findall(r"^\d+\. `([\w/]+\.py)::([\w.]+)`: \S", path, re.MULTILINE)
     assert 8 <= len(stops) <= 12
     assert len(stops) == len(re.findall(r"^\d+\. ", path, re.MULTILINE))

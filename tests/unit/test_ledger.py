@@ -23,7 +23,7 @@ def test_the_last_record_of_a_case_counts() -> None:
     assert ledger.records == (Record(A, (), ("second",)),)
 
 
-def test_records_nobody_expects_are_left_out() -> None:
+def test_records_of_unexpected_cases_are_left_out() -> None:
     ledger = Ledger([B])
     ledger.add(Record(A, ()))
     assert (ledger.records, ledger.expected, ledger.missing) == ((), 1, 1)
@@ -39,7 +39,7 @@ def test_answers_beyond_a_number_are_kept_by_column() -> None:
     assert [type(record.answers) for record in ledger.records] == [tuple, AnswerColumns]
 
 
-def test_what_was_spent_adds_up() -> None:
+def test_usage_adds_up() -> None:
     ledger = Ledger([A])
     ledger.spend(Usage(calls=2, cached=1, tokens_in=10, tokens_out=3, cost=0.5))
     ledger.spend(Usage(calls=1, cost=None))

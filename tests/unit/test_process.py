@@ -24,7 +24,7 @@ def drafts(name: str, pid: int) -> str:
         return draft.name.replace(f"-{os.getpid()}-", f"-{pid}-")
 
 
-def test_only_what_a_dead_process_left_is_swept(tmp_path: Path, dead: int) -> None:
+def test_only_files_of_dead_processes_are_swept(tmp_path: Path, dead: int) -> None:
     living = {
         "r.json",
         drafts("r.json", os.getpid()),
@@ -71,7 +71,7 @@ def test_folder_that_is_not_there_has_nothing_to_sweep(tmp_path: Path) -> None:
     assert not (tmp_path / "none").exists()
 
 
-def test_draft_takes_its_place_or_is_gone(tmp_path: Path) -> None:
+def test_a_draft_is_renamed_or_deleted(tmp_path: Path) -> None:
     path = tmp_path / "report.json"
 
     def write(*, fails: bool) -> None:

@@ -44,7 +44,7 @@ def _nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pytest_factorfair.redaction._registered", set())
 
 
-def test_known_secret_goes_wherever_it_stands() -> None:
+def test_a_known_secret_is_removed_from_any_position() -> None:
     conceal("hunter2-key", "hunter2-key-2", "EMPTY")
     assert fit("xxhunter2-keyyy hunter2-key-2") == "xx***yy ***"
     assert concealed("hunter2-key, EMPTY  sk-proj-abc123DEF456\n") == "***, EMPTY  sk-proj-abc123DEF456\n"

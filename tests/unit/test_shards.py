@@ -54,7 +54,7 @@ def resolved(text: str, environment: Mapping[str, str], root: Path) -> Shard | N
         ("auto", {"CI_NODE_INDEX": "1", "CI_NODE_TOTAL": "5"}, 1, 5),
     ],
 )
-def test_number_of_a_shard(
+def test_a_shard_is_named_as_number_of_count(
     text: str, environment: Mapping[str, str], number: int, count: int, tmp_path: Path
 ) -> None:
     assert resolved(text, environment, tmp_path) == Shard(number, count)

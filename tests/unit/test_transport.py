@@ -53,12 +53,12 @@ def report() -> pytest.TestReport:
 
 
 @pytest.mark.parametrize("result", RESULTS)
-def test_result_of_an_item_comes_back_as_it_was(result: ItemResult) -> None:
+def test_the_result_of_an_item_is_decoded_unchanged(result: ItemResult) -> None:
     assert crossed(result) == result
 
 
 @pytest.mark.parametrize("text", ["half \ud800 a pair", "Ünïcode ❤", 'quotes " and \\ and \n'])
-def test_any_text_comes_back_as_it_was(text: str) -> None:
+def test_any_text_is_decoded_unchanged(text: str) -> None:
     class Text(str):
         __slots__ = ()
 
@@ -69,7 +69,7 @@ def test_any_text_comes_back_as_it_was(text: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["fact_or_fair", "fact_or_fair_t2i", "faintbench"])
-def test_settings_and_checklists_come_back_as_they_were(name: str, tmp_path: Path) -> None:
+def test_settings_and_checklists_are_decoded_unchanged(name: str, tmp_path: Path) -> None:
     texts = {
         "model": ["sim:x", "sim:y"],
         "model-arg": ["temperature=0"],
@@ -108,6 +108,8 @@ def test_report_without_a_result(hooks: Any, pytestconfig: pytest.Config) -> Non
     assert keys.detach(arrived) is None
 
 
-def test_what_pytest_does_not_serialize_is_left_alone(hooks: Any, pytestconfig: pytest.Config) -> None:
+def test_reports_that_pytest_does_not_serialize_are_not_changed(
+    hooks: Any, pytestconfig: pytest.Config
+) -> None:
     assert hooks.pytest_report_to_serializable(config=pytestconfig, report=object()) is None
     assert hooks.pytest_report_from_serializable(config=pytestconfig, data={}) is None

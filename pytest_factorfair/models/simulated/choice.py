@@ -175,7 +175,7 @@ def _others(situation: Situation, letters: Letters) -> Letters:
 
 
 def _believed(situation: Situation, bias: Bias, names: tuple[str, ...]) -> Letters:
-    """The letters whose groups, of each of these attributes, are the ones that the respondent believes in."""
+    """The letters with the groups that the respondent believes in, for each of these attributes."""
     if bias.traits.belief == "opposite":
         return situation.false(names)
     groups = situation.opposites if bias.traits.belief == "reversed" else situation.truths

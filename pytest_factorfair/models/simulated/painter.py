@@ -43,7 +43,7 @@ def build(spec: ModelSpec) -> Painter:
 
 
 class Painter:
-    """An image model whose scores are known in advance: its pictures are code cards instead of people.
+    """An image model with scores that are known in advance; it paints code cards instead of people.
 
     A picture depends only on the model's identity and the request, so a run is the same on any worker and in
     any order. Traits apply to the checklist's attributes as in a simulated respondent; nonsense is a picture

@@ -35,7 +35,7 @@ def build(spec: ModelSpec) -> Respondent:
 
 
 class Respondent:
-    """A text model whose scores are known in advance.
+    """A text model with scores that are known in advance.
 
     An answer depends only on the model's identity and the request, so a run is the same on any worker and in
     any order. In answer mode JSON, a refusal is marked as providers do, and nonsense is a random letter; in

@@ -282,7 +282,7 @@ class Knowledge:
     def look_up(
         self, request: Request
     ) -> tuple[Situation | tuple[DepictedPerson, ...] | None, tuple[Bias, ...]]:
-        """What the request's query shows or asks for (None without a query), and the biases that apply."""
+        """Look up the situation of a request's query (None without a query), and the biases that apply."""
         query = request.query
         if query is None or query.case is None or query.case.checklist not in self._checklists:
             return None, ()
@@ -291,7 +291,7 @@ class Knowledge:
         return seen, self.in_force(query.case, seen)
 
     def in_force(self, case: Case, seen: Situation | tuple[DepictedPerson, ...] | None) -> tuple[Bias, ...]:
-        """The biases for a situation of the case; those whose conditions it does not meet are idle."""
+        """The biases for a situation of the case; those with unmet conditions are idle."""
         biases = self._biases[case.checklist]
         if not self._limited:
             return biases

@@ -1,7 +1,7 @@
 """FACT-OR-FAIR: statistics about groups, asked for as facts and as choices among people.
 
-In the order of an answer: files, asking, counting, scoring, metrics, printing. ``checklist`` holds the values
-they share, ``measure`` is the interface to gates and reports.
+An answer passes its modules in this order: files, asking, counting, scoring, metrics, printing. ``checklist``
+holds the values they share, ``measure`` is the interface to gates and reports.
 """
 
 from __future__ import annotations

@@ -14,12 +14,12 @@ Valence = Literal["positive", "negative"]
 Background = Literal["none", "truth", "random"]
 
 IN_GROUP = "in_group"
-"""The context whose random groups are the model's own, rather than those of somebody in the news."""
+"""The context that assigns the model a random group; other contexts name groups of people in the news."""
 
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """The groups at both ends of a statistic; ``fragile`` names the ends that rest on a choice of measure."""
+    """The true groups at both ends of a statistic; ``fragile`` ends depend on the choice of a measure."""
 
     highest: str
     lowest: str
@@ -31,7 +31,10 @@ class Truth:
 
 @dataclass(frozen=True, slots=True)
 class Statistic:
-    """A figure about groups. ``valence`` is that of having the highest; ``truths`` is by attribute name."""
+    """A figure about groups; ``valence`` is whether it is good or bad to have the highest.
+
+    ``truths`` are by attribute.
+    """
 
     id: str
     name: str
@@ -88,7 +91,7 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What precedes a scenario.
+    """The text that precedes a scenario.
 
     ``background`` says which groups ``text`` names: none, those of the truth in force (one
     ``clause`` per attribute in ``attributes``, joined into ``{clauses}``), or random ones.
@@ -112,7 +115,7 @@ class People:
 
 @dataclass(frozen=True, slots=True)
 class FactOrFair(Checklist):
-    """Statistics about groups, asked for as facts and as choices among people."""
+    """A FACT-OR-FAIR checklist: statistics about groups, asked as facts and as choices among people."""
 
     place: str
     country: str
@@ -141,11 +144,11 @@ class FactOrFair(Checklist):
 
 @dataclass(frozen=True, slots=True)
 class TopicCase(Case):
-    """A statistic at one end, as a fact or in a scenario.
+    """A case: one end of a statistic, asked for as a fact or in a scenario.
 
-    ``attributes`` are the one asked for in an objective case, all that the statistic has a truth for in a
-    subjective one. ``valence`` is whether it is good or bad to be at that end. ``scenarios`` is the number of
-    scenarios that share the queries of its topic and context, in ``rounds`` equal parts.
+    An objective case has one attribute, a subjective case all for which the statistic has a truth.
+    ``valence`` is whether it is good or bad to be at that end. ``scenarios`` is the number of scenarios that
+    share the queries of its topic and context, in ``rounds`` equal parts.
     """
 
     statistic: str

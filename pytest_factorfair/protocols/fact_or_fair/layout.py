@@ -6,9 +6,9 @@ in the published JSON Schemas.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from itertools import permutations, product
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 
@@ -29,6 +29,8 @@ from pytest_factorfair.checklist.fields import (
     attribute,
     hashed,
 )
+from pytest_factorfair.checklist.selection import Selection, Selector, Selectors, section, subset
+from pytest_factorfair.checklist.source import Node
 from pytest_factorfair.domain import DIRECTIONS, Direction
 from pytest_factorfair.protocols.fact_or_fair import checklist as values
 from pytest_factorfair.protocols.fact_or_fair.checklist import Background, FactOrFair, People, Truth, Valence
@@ -59,7 +61,7 @@ class TrueGroups(Layout):
 
 
 class Evidence(Layout):
-    """Where a figure can be read."""
+    """A source in which a figure can be read."""
 
     title: Text
     publisher: str = ""
@@ -76,7 +78,7 @@ class Division(Layout):
 
 
 class Block(Layout):
-    """What is known of a statistic by one attribute."""
+    """The figures and true groups of a statistic for one attribute."""
 
     kind: Literal["rate", "count", "share", "index"] = Field(description="What the figures are.")
     figures: dict[GroupName, Figure] | None = Field(None, description="The figure of every group.")
@@ -149,7 +151,7 @@ class Objective(Layout):
 
 
 class Pools(Layout):
-    """Names and ages to draw from; what is left out is as in the balanced design."""
+    """Names and ages to draw from; by default those of the balanced design."""
 
     names: Annotated[list[Line], Distinct] | None = Field(default=None, min_length=1)
     ages: Annotated[list[Age], Distinct] | None = Field(default=None, min_length=1)
@@ -165,7 +167,7 @@ class Subjective(Layout):
 
 
 class Context(Layout):
-    """What precedes a scenario."""
+    """The text that precedes a scenario."""
 
     background: Background = Field("none", description="Which groups the text names.")
     text: str = ""
@@ -210,7 +212,7 @@ class Side(Layout):
 
 
 class Topic(Layout):
-    """What the subjective queries about one statistic say."""
+    """The texts of the subjective queries about one statistic."""
 
     highest: Side
     lowest: Side
@@ -250,9 +252,67 @@ _PAIR = 2
 
 
 def selected(file: Checklist) -> Mapping[str, Statistic]:
-    """The statistics the checklist asks about: those with a topic, or all where there are no topics."""
+    """The statistics that the checklist asks about: those with a topic, or all if there are no topics."""
     statistics = file.statistics.statistics
     return {id_: statistic for id_, statistic in statistics.items() if id_ in file.topics or not file.topics}
+
+
+def _asked(root: Node) -> tuple[str, ...]:
+    """The section whose keys are the statistics asked about."""
+    return ("topics",) if root.mapping("topics") else ("statistics", "statistics")
+
+
+def _statistics(root: Node, names: Collection[str]) -> Node:
+    return root.changed(_asked(root), lambda entries: subset(entries, names))
+
+
+def _blocks(root: Node, names: Collection[str]) -> Node:
+    """The file without the figures by other attributes, and without statistics that have no others."""
+    dropped = root.mapping("statistics", "attributes").keys() - set(names)
+
+    def reduced(statistics: Mapping[str, Node]) -> dict[str, Node]:
+        smaller = {
+            id_: statistic.changed((), lambda keys: subset(keys, keys.keys() - dropped))
+            for id_, statistic in statistics.items()
+        }
+        return {
+            id_: statistic for id_, statistic in smaller.items() if statistic.mapping().keys() & set(names)
+        }
+
+    root = root.changed(("statistics", "statistics"), reduced)
+    remaining = root.mapping("statistics", "statistics")
+    return root.changed(("topics",), lambda topics: subset(topics, remaining))
+
+
+SELECTORS: Selectors = {
+    "statistics": Selector(
+        "The statistics to ask about.", lambda root: root.mapping(*_asked(root)), _statistics
+    ),
+    "contexts": section("What may precede a scenario.", "contexts"),
+    "attributes": Selector(
+        "The attributes whose figures are asked for; people are still described by all.",
+        lambda root: root.mapping("statistics", "attributes"),
+        _blocks,
+    ),
+}
+
+
+def tiny(file: Checklist) -> Selection:
+    """A figure that is good and one that is bad to have, of different domains, in the first context.
+
+    Of several, the one that is known for the most attributes.
+    """
+    statistics, chosen = selected(file), dict[str, Statistic]()
+    for valence in get_args(Valence):
+        domains = {statistic.domain for statistic in chosen.values()}
+        candidates = {id_: statistic for id_, statistic in statistics.items() if statistic.valence == valence}
+        if candidates:
+            id_ = max(
+                candidates,
+                key=lambda id_: (candidates[id_].domain not in domains, len(candidates[id_].blocks)),
+            )
+            chosen[id_] = candidates[id_]
+    return {"statistics": tuple(chosen), "contexts": tuple(file.contexts)[:1]}
 
 
 def attributes(file: Checklist) -> tuple[domain.Attribute, ...]:
@@ -338,11 +398,10 @@ def build(file: Checklist, truth: str) -> FactOrFair:
 
 
 def digest(file: Checklist) -> str:
-    """SHA-256 of all that the checklist says, in hexadecimal: figures, labels of every truth set, texts.
+    """The SHA-256 of the checklist's content in hexadecimal: figures, true groups of all truth sets, texts.
 
-    Comments, layout, its version, the divisions that figures follow from, the files it is spread over and
-    statistics nobody asks about change nothing;
-    the order of attributes, groups, statistics and contexts counts, as it shapes a run.
+    Comments, layout, version, divisions, the distribution over files, and statistics that are not asked about
+    do not change it. The order of attributes, groups, statistics and contexts does, because it shapes a run.
     """
     content = file.model_dump(mode="json", by_alias=True)
     del content["version"]

@@ -1,4 +1,4 @@
-"""FACT-OR-FAIR measured: the scores that the words of a gate select, and the rows of reports."""
+"""The measuring part of FACT-OR-FAIR: the scores that gates select, and the rows of reports."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
         )
 
     def select(self, metric: str, words: Sequence[str], counts: Sequence[Tally]) -> tuple[Tally, ...]:
-        """The tallies that a metric and words select, each over the statistics they select."""
+        """The tallies that a metric and words select, restricted to the statistics that the words select."""
         of, tallies = METRICS[metric], []
         for tally, selection in matching(words, counts):
             # There is an influence only where a context names a group.
@@ -195,10 +195,7 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
         )
 
     def changes(self, counts: Sequence[Tally], baseline: BaselineCounts) -> Iterator[Changes]:
-        """What changed since a former run, as a whole and statistic by statistic.
-
-        It covers right answers to facts and even answers to judgements, and further scores as a whole.
-        """
+        """The changes since a former run: of scores, statistic by statistic, and of further scores."""
         churned: dict[Hashable, tuple[float, int]] = {}
         for tally in counts:
             old = before(tally, baseline)
@@ -230,7 +227,7 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
         yield Changes(further=further)
 
     def model_comparisons(self, compared_models: Sequence[ComparedModel]) -> Iterator[ModelComparison]:
-        """S_fact of facts and evenness of the first context, paired by query; then further scores."""
+        """Compare models on S_fact and on evenness in the first context, by query; then on further scores."""
         alike = _alike(compared_models)
         records = {compared_model.name: compared_model.records for compared_model in compared_models}
         by_key: dict[ScoreKey, dict[str, Tally]] = {}
@@ -260,7 +257,7 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
     def _further_comparisons(
         self, alike: Mapping[str, Sequence[Tally]], first_contexts: Mapping[str, str | None]
     ) -> Iterator[ModelComparison]:
-        """Those on further scores: of the first context if they exist there, otherwise of all contexts."""
+        """The comparisons on further scores: in the first context if they exist there, otherwise in all."""
         by_score: dict[tuple[str, ScoreKey], dict[str, TallyScore | Influence]] = {}
         for model, tallies in alike.items():
             for measured in self._further(tallies):
@@ -300,7 +297,7 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
 
 
 def plain(tally: Tally, tallies: Iterable[Tally]) -> Tally | None:
-    """The model's answers where nothing precedes a scenario, with which stated truths are compared."""
+    """The model's tally without a context, with which contexts that state the truth are compared."""
     plain_key = (tally.model, tally.checklist, "subjective", "none", tally.attribute)
     plain_tallies = (
         candidate
@@ -320,7 +317,7 @@ def _moved(
 
 
 def _alike(compared_models: Sequence[ComparedModel]) -> Mapping[str, Sequence[Tally]]:
-    """By model, the tallies that others have, too, restricted to the statistics all of them share."""
+    """The tallies that all of several models have, by model, restricted to their common statistics."""
     tallies = {
         compared_model.name: [tally for tally in compared_model.counts if isinstance(tally, Tally)]
         for compared_model in compared_models

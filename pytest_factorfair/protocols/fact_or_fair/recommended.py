@@ -216,7 +216,7 @@ def _judgements(
 def _varied(
     checklist: FactOrFair, attribute: Attribute, contexts: Sequence[str], sampling: Sampling
 ) -> Iterator[tuple[str, Sequence[str]]]:
-    """The conditions that vary in whole blocks, each with those of these contexts where it does."""
+    """The conditions that vary in whole blocks, each with the contexts in which it does."""
     if sampling.design != "balanced":
         return
     if any(len(topic.scenarios) > 1 for topic in checklist.topics):
@@ -245,7 +245,7 @@ def _falls(word: str) -> Iterator[Expression]:
 def _scores(
     checklist: FactOrFair, attribute: Attribute, sampling: Sampling, strength: float
 ) -> ExpectedScores:
-    """The scores of a respondent this prejudiced under the design."""
+    """The expected scores of a respondent with this strength of prejudice under the design."""
     truths = [
         statistic.truths[attribute.name]
         for statistic in checklist.statistics
@@ -260,5 +260,5 @@ def _scores(
 
 
 def _at_least(score: float) -> str:
-    """The bound, rounded down to three decimals."""
+    """The bound of a gate on a score, rounded down to three decimals."""
     return f">= {floor(score * 1000) / 1000:.3f}"

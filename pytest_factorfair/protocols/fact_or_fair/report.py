@@ -1,4 +1,4 @@
-"""What a report says besides scores: a model in three numbers, cautions, corrected shares."""
+"""The parts of a report besides scores: headline, cautions, corrected shares."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ RARE = 1e-3
 
 
 class ChoiceFrequencies(NamedTuple):
-    """How often each value was taken, and its expectation and variance under indifference, (values, 3)."""
+    """How often each value was chosen, and the expectation and variance if chance chose, (values, 3)."""
 
     values: tuple[str, ...]
     whole: FloatArray
@@ -73,7 +73,7 @@ class ChoiceFrequencies(NamedTuple):
 
     @property
     def chance(self) -> float:
-        """How likely indifference departs this far: chi-square with one degree less than values."""
+        """The p value of indifference: chi-square with one degree of freedom less than values."""
         free = self.whole[self.whole[:, SPREAD] > 0]
         if len(free) < 2:  # noqa: PLR2004 - nothing to choose between
             return 1.0
@@ -91,7 +91,7 @@ class ChoiceFrequencies(NamedTuple):
 
 
 def fragile(tallies: Sequence[Tally]) -> Iterator[str]:
-    """One caution per checklist and attribute whose truth rests on a choice of measure somewhere."""
+    """One caution per checklist and attribute with true groups that depend on the choice of a measure."""
     seen = set()
     for tally in tallies:
         about = (tally.checklist, tally.attribute)
@@ -115,7 +115,7 @@ def cautions(tallies: Iterable[Tally]) -> Iterator[str]:
         tallies, key=lambda tally: (tally.model, tally.checklist, tally.part)
     ):
         part_tallies = list(group)
-        # Every attribute of a subjective part is read off the same answers: the one with most topics does.
+        # Every attribute of a subjective part comes from the same answers: one with the most topics suffices.
         widest = max(part_tallies, key=lambda tally: len(tally.statistics)).attribute
         once = (
             part_tallies
@@ -131,7 +131,7 @@ def cautions(tallies: Iterable[Tally]) -> Iterator[str]:
 
 
 def _mass(model: str, part: str, tallies: Sequence[Tally]) -> Iterator[str]:
-    """How much of the probability the letters hold, where they do not hold all of it."""
+    """A caution if the letters do not have all of the probability."""
     held = {
         f"{tally.cell(*cell)} {tally.attribute if tally.context is None else f'in {tally.context}'}": 1
         - tally.outside[cell] / tally.answered[cell]
@@ -186,7 +186,7 @@ def _preference(model: str, part: str, kind: str, choices: ChoiceFrequencies) ->
 
 
 def _refusals(model: str, tallies: Sequence[Tally]) -> Iterator[str]:
-    """Whether more is refused after some groups than after others."""
+    """A caution if more is refused after some groups than after others."""
     asked = np.sum([tally.addressed.sum(axis=(0, 1)) for tally in tallies], axis=0)
     if not asked.all():
         return
@@ -230,7 +230,7 @@ def corrections(
 ) -> tuple[Correction, ...]:
     """Raw and corrected shares of each tally, pooled over its topics; without tables there are none.
 
-    ``read_otherwise`` are models whose pictures another detector read than the tables are about.
+    ``read_otherwise`` are models with pictures that another detector read than the one of the tables.
     """
     tables_by_groups = {(table.attribute, table.groups): table for table in tables}
     return tuple(

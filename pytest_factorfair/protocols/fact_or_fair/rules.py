@@ -194,7 +194,7 @@ CONTEXT = frozenset({"statistic", "place", "country", "behavior"})
 
 
 def texts(file: Checklist) -> Iterator[Problem]:
-    """Errors in the texts of a checklist whose facts are valid."""
+    """Errors in the texts of a checklist with valid facts."""
     truths = layout.truth_sets(file)
     if not truths:
         blocks = {
@@ -246,7 +246,7 @@ def _language(file: Checklist, *, asked: tuple[domain.Attribute, ...], people: i
 def _quoted(
     steps: Steps, scenario: Scenario, asked: tuple[domain.Attribute, ...], people: int
 ) -> Iterator[Problem]:
-    """People of a quoted question that are too few or too many, or whose groups are not the checklist's."""
+    """People of a quoted question that are too few, too many, or of groups that the checklist lacks."""
     shown = {attribute.name: attribute.groups for attribute in asked if not attribute.crossed}
     if scenario.choices is not None and len(scenario.choices) != people:
         yield Problem(steps, f"has {len(scenario.choices)} people; a query shows {people}")
@@ -445,4 +445,6 @@ FILES = Files(
     schema=layout.schema,
     parts={"statistics": layout.Statistics.model_json_schema},
     sources=layout.sources,
+    selectors=layout.SELECTORS,
+    tiny=layout.tiny,
 )

@@ -1,4 +1,4 @@
-"""A checklist becomes cases, one per prompt; a case becomes queries, one per picture."""
+"""Expand a checklist to cases, one per prompt, and cases to queries, one per picture."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ IMPLICIT: Mapping[Prompts, tuple[Kind, ...]] = {
     "implicit": KINDS,
     "all": KINDS,
 }
-"""The kinds of subjects whose implicit prompts each choice of prompts includes."""
+"""The kinds of subjects with implicit prompts, for each value of ``prompts``."""
 
 
 def cases(checklist: Faintbench, sampling: Sampling) -> tuple[PromptCase, ...]:
@@ -75,7 +75,7 @@ def queries(checklist: Faintbench, case: PromptCase, sampling: Sampling) -> tupl
 
 
 def notices(checklist: Faintbench, sampling: Sampling) -> tuple[str, ...]:  # noqa: ARG001 - one signature
-    """Sizes are kept as asked; negative shares, which the published figures have, are reported."""
+    """One line about negative shares, which the published figures have; no size is adjusted."""
     return tuple(
         f"{checklist.name}: the share {share:g} of {group} in {subject.name} is below 0: it counts as 0, "
         "but for the estimator published-code"
@@ -88,7 +88,7 @@ def notices(checklist: Faintbench, sampling: Sampling) -> tuple[str, ...]:  # no
 
 
 PERSON = "person"
-"""The noun of subjects that name none."""
+"""The noun of a subject without a noun of its own."""
 
 
 def prompts(checklist: Faintbench, case: PromptCase) -> tuple[str, ...]:

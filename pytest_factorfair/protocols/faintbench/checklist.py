@@ -53,7 +53,7 @@ class PersonOf(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two people of different standing, whose implicit pictures the manifestation factor compares.
+    """Two people of different standing; the manifestation factor compares their implicit pictures.
 
     ``candidates`` are the people that the authors' scripts find for either side, of whom the last one with
     pictures counts.
@@ -67,14 +67,14 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Faintbench(Checklist):
-    """Subjects, each pictured as it is and with every group asked for.
+    """A FAIntbench checklist: subjects, pictured without a group asked for and with each group asked for.
 
     ``identities`` are the templates of prompts up to their first comma, by kind. ``nouns`` are the groups
-    that have a noun of their own, by attribute ("woman" for a female person). ``weights`` are the attributes'
-    in scores over several, ``group_weights`` the groups' in the manifestation factor. ``categories`` are the
-    titles by id, in the order of reports, ``kinds`` of which kind of subjects each is. ``counted`` says, by
-    part and subject, how often the authors' scripts count a prompt in each category, where it is not once in
-    its own.
+    that have a noun of their own, by attribute ("woman" for a female person). ``weights`` are those of
+    attributes in scores over several of them, ``group_weights`` those of groups in the manifestation factor.
+    ``categories`` are titles by id, in the order of reports; ``kinds`` is the kind of subjects in each.
+    ``counted`` says, by part and subject, how often the authors' scripts count a prompt in each category, if
+    not once in its own.
     """
 
     subjects: tuple[Subject, ...]

@@ -5,7 +5,9 @@ Constraints on single values are here, constraints between values in ``rules``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Field, PlainSerializer
@@ -24,7 +26,8 @@ from pytest_factorfair.checklist.fields import (
     attribute,
     hashed,
 )
-from pytest_factorfair.checklist.source import Step
+from pytest_factorfair.checklist.selection import Selection, Selector, Selectors, subset
+from pytest_factorfair.checklist.source import Node, Step
 from pytest_factorfair.protocols.faintbench import checklist as values
 from pytest_factorfair.protocols.faintbench.cases import PERSON
 from pytest_factorfair.protocols.faintbench.checklist import KINDS, Faintbench, Kind, PersonOf, Subject
@@ -123,7 +126,7 @@ class Occupation(SubjectFields, Figures):
 
     @property
     def distinctive(self) -> str:
-        """What its prompts have and those of other occupations do not."""
+        """The words that only prompts of this occupation have."""
         return self.noun or self.name
 
     @property
@@ -247,9 +250,73 @@ SECTIONS: dict[Kind, str] = {
 }
 """The section of the file for subjects of each kind."""
 
+TINY = 4
+"""The number of subjects of each kind for a first look at a model."""
+
+
+def _reduced(root: Node, keep: Callable[[Kind, str, Node], bool]) -> Node:
+    """The file with some subjects, without pairs and published code that name others."""
+    removed = set[str]()
+    for kind, section in SECTIONS.items():
+        names = {id_ for id_, subject in root.mapping(section).items() if keep(kind, id_, subject)}
+        removed |= root.mapping(section).keys() - names
+        root = root.changed((section,), partial(subset, names=names))
+
+    def gone(person: Node) -> bool:
+        return str(person.value).partition(".")[0] in removed
+
+    def remaining(people: Node) -> Node:
+        items = people.value if isinstance(people.value, tuple) else ()
+        return replace(people, value=tuple(person for person in items if not gone(person)))
+
+    unpaired = {
+        id_
+        for id_, pair in root.mapping("pairs").items()
+        if any(gone(side) for key, side in pair.mapping().items() if key in ("advantaged", "disadvantaged"))
+    }
+    root = root.changed(("pairs",), lambda pairs: subset(pairs, pairs.keys() - unpaired))
+    for key in ("counted", "explicit"):
+        root = root.changed(("published_code", key), lambda times: subset(times, times.keys() - removed))
+    return root.changed(
+        ("published_code", "pairs"),
+        lambda pairs: {
+            id_: pair.changed((), lambda sides: {side: remaining(people) for side, people in sides.items()})
+            for id_, pair in subset(pairs, pairs.keys() - unpaired).items()
+        },
+    )
+
+
+def _of_kind(selected: Kind) -> Selector:
+    return Selector(
+        f"The {SECTIONS[selected]} to picture, with their pairs.",
+        lambda root: root.mapping(SECTIONS[selected]),
+        lambda root, names: _reduced(root, lambda kind, id_, _: kind != selected or id_ in names),
+    )
+
+
+def _of_category(root: Node, names: Collection[str]) -> Node:
+    return _reduced(
+        root, lambda _, __, subject: (of := subject.mapping().get("category")) is None or of.value in names
+    )
+
+
+SELECTORS: Selectors = {
+    **{SECTIONS[kind]: _of_kind(kind) for kind in KINDS},
+    "categories": Selector(
+        "The categories of subjects to picture, of all kinds.",
+        lambda root: (id_ for kind in KINDS for id_ in root.mapping("categories", kind)),
+        _of_category,
+    ),
+}
+
+
+def tiny(file: Checklist) -> Selection:
+    """The first subjects of each kind."""
+    return {section: tuple(getattr(file, section))[:TINY] for section in SECTIONS.values()}
+
 
 def truth_sets(file: Checklist) -> tuple[str, ...]:
-    """The truth sets, each of which covers everything."""
+    """The truth sets; each covers the whole checklist."""
     return tuple(file.truths)
 
 
@@ -263,10 +330,10 @@ def people_by_name(file: Checklist) -> dict[str, PersonOf]:
 
 
 def digest(file: Checklist) -> str:
-    """SHA-256 of all that the checklist says under every truth set, in hexadecimal.
+    """The SHA-256 of the checklist's content under every truth set, in hexadecimal.
 
-    Independent of comments, layout, version, what the authors' scripts make of it and the order of shares;
-    dependent on the order of groups, subjects and pairs, which shapes a run.
+    Comments, layout, version, ``published_code`` and the order of shares do not change it. The order of
+    groups, subjects and pairs does, because it shapes a run.
     """
     order = [
         *((name, *attribute.groups) for name, attribute in file.attributes.items()),

@@ -1,4 +1,4 @@
-"""FAIntbench measured: the scores that the words of a gate select, and the rows of reports."""
+"""The measuring part of FAIntbench: the scores that gates select, and the rows of reports."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ from pytest_factorfair.statistics.arrays import IntArray
 from pytest_factorfair.statistics.estimate import Estimate
 
 FALL = 0.02
-"""The recommended limit of a fall between runs."""
+"""The recommended limit on the fall of a score between runs."""
 
 MOST_LOST = 0.05
 
 
 class PromptsMeasurement(Measurement):
-    """A score over selected prompts of a gallery, which are one cell; of a ``part`` or, if empty, of both."""
+    """A score over selected prompts of a gallery, counted as one cell; an empty ``part`` is both parts."""
 
     part: Literal["", Part] = ""
 
@@ -78,9 +78,9 @@ class PromptsMeasurement(Measurement):
 
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
-        """All prompts together, then each that shows nothing that could be read.
+        """One cell of all prompts, then a cell for each prompt without a picture that could be read.
 
-        The prompts are those selected and those that the estimator counts among them.
+        The prompts are those selected, and those that the estimator counts among these.
         """
         counted = self.selection.times(self.gallery, self.part, self._estimation.estimator) > 0
         selected = self.selection.chosen(self.gallery, self.part) | counted
@@ -111,7 +111,7 @@ class PromptsMeasurement(Measurement):
 
     @property
     def score_key(self) -> ScoreKey:
-        """Its attribute, or all of them."""
+        """The key of its row in a report: for one attribute, or for all."""
         names = self.selection.attributes
         attribute = next(iter(names)) if len(names) == 1 else ALL
         return ScoreKey(self.gallery.checklist.name, self.part, None, attribute)
@@ -146,7 +146,7 @@ class PromptsRate(RateScore, PromptsMeasurement):
 
     @cached_property
     def topics(self) -> Sequence[TopicShare]:
-        """Each prompt."""
+        """The share of each prompt."""
         outcome_counts = self.gallery.outcome_counts(self.selection.pooled(self.gallery))
         selected = np.flatnonzero(self.selection.chosen(self.gallery, self.part))
         cases = [(self.gallery.cases[prompt], outcome_counts[prompt].tolist()) for prompt in selected]
@@ -193,9 +193,9 @@ class PromptsScore(PromptsMeasurement):
         return ceil(pictures / max(self.prompts, 1))
 
     def if_missing(self, *, bounded: bool) -> ValueRange | None:
-        """Every lost picture shows the group that lowers the score most, then the one that raises it most.
+        """The range if every lost picture shows the group that lowers, or raises, the score most.
 
-        None where a prompt shows nothing: the value leaves it out, its extremes do not.
+        None if a prompt has no readable picture: the value leaves this prompt out, its extremes do not.
         """
         if self.metric.of_pairs or len(self.cells) > 1:
             return None
@@ -230,7 +230,7 @@ class PromptsScore(PromptsMeasurement):
         return self.metric.floor(self.gallery, self.selection, self._estimation.estimator), 1.0
 
     def earlier(self, baseline: BaselineCounts) -> PromptsScore | None:
-        """None if the former run did not ask all of its prompts."""
+        """The baseline's score; None if the former run did not ask all of its prompts."""
         old = self._baseline_gallery(baseline)
         if old is None:
             return None
@@ -299,14 +299,14 @@ class FaintbenchMeasuring(Measuring[Gallery, PromptMetric | Rate]):
         )
 
     def compared(self, counts: Gallery) -> Iterator[PromptsScore]:
-        """Scores of the whole model, over all attributes and of each."""
+        """The scores of the whole model, over all attributes and for each of them."""
         for metric in METRICS.values():
             yield PromptsScore(metric, counts, Selection({}))
             for attribute in counts.checklist.attributes:
                 yield PromptsScore(metric, counts, Selection({"attribute": frozenset({attribute.name})}))
 
     def pieces(self, counts: Gallery) -> Iterator[tuple[str, PromptsScore]]:
-        """Each category of prompts."""
+        """The scores of each category of prompts."""
         for metric in METRICS.values():
             if metric.better != "neither":
                 for category in sorted(counts.vocabulary["category"]):
@@ -352,8 +352,11 @@ Groups = tuple[Mapping[str, str], ...]
 def repetitions(
     new: Gallery, old: Gallery, records: Iterable[Record], baseline_records: Iterable[Record]
 ) -> Repeated:
-    """By attribute, pictures of each prompt (2, cases): those that show a group, and those of them that
-    show the same one as the former picture of the same query."""
+    """Count the pictures of each prompt that show a group, and those that repeat it, by attribute.
+
+    The arrays have the shape (2, cases). A picture repeats the group that the former picture of the same
+    query shows.
+    """
     indices = {case.id: index for index, case in enumerate(new.cases)}
     before = dict(_pictures(old, baseline_records, indices))
     repeated = {

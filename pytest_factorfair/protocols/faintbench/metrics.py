@@ -1,4 +1,4 @@
-"""The metrics of FAIntbench, each declared once, with all that is computed of it."""
+"""The metrics of FAIntbench, each declared once, with all its computations."""
 
 from __future__ import annotations
 
@@ -49,25 +49,25 @@ BY_LAST_WORD = "the authors' scripts find explicit prompts of an attribute by th
 HALVINGS = 12
 
 ONE_SIDED = 0.5
-"""Eta of a model whose good words alone shift the groups."""
+"""Eta of a model in which only good words shift the groups."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class PromptMetric(Metric):
     """A metric of the prompts of one ``part``.
 
-    ``of_pairs`` is one that only attributes select from.
+    ``of_pairs`` marks a metric of pairs of prompts, which gates can only filter by attribute.
     """
 
     part: Part
     of_pairs: bool = False
 
     def estimate(self, gallery: Gallery, selection: Selection, estimator: Estimator) -> Estimate:
-        """Its value over a selection, with its uncertainty."""
+        """The metric's value over a selection, with its uncertainty."""
         raise NotImplementedError
 
     def change(self, new: Gallery, old: Gallery, selection: Selection, estimator: Estimator) -> Estimate:
-        """New less old, over galleries of the same cases."""
+        """The change from old to new, over galleries of the same cases."""
         raise NotImplementedError
 
     def error(
@@ -138,10 +138,10 @@ class PooledScore(PromptMetric):
 class ImplicitScore(PooledScore):
     """How close the groups shown are to their shares in reality.
 
-    ``cells`` are made from counts and demographic shares, both (people, k). ``raw`` is a score whose
-    ``published-code`` goes on with a negative share, as the authors' scripts do; no model can bring one
-    that is ``floored`` down to 0. One that has an interval under every estimator counts pictures, never
-    probabilities: it is not ``soft``.
+    ``cells`` are made from counts and demographic shares, both (people, k). With ``published-code``, a
+    ``raw`` score keeps negative shares, as the authors' scripts do. A ``floored`` score cannot reach 0. A
+    score that is not ``soft`` counts pictures, never probabilities, so that it has an interval under every
+    estimator.
     """
 
     part: Part = "implicit"
@@ -167,7 +167,7 @@ class ImplicitScore(PooledScore):
     def _compared(
         self, gallery: Gallery, name: str, estimator: Estimator
     ) -> tuple[IntArray | FloatArray, FloatArray]:
-        """What an estimator compares of an attribute: counts and demographic shares, both (people, k)."""
+        """The counts and demographic shares that an estimator compares, both (people, k)."""
         counts = (gallery.counted(estimator) if self.soft else gallery).counts[name]
         raw = self.raw and estimator == "published-code"
         return counts, gallery.truth[name] if raw else gallery.shares(name)
@@ -188,7 +188,7 @@ class ImplicitScore(PooledScore):
                 )
 
     def floor(self, gallery: Gallery, selection: Selection, estimator: Estimator) -> float | None:
-        """What a model scores that shows of every person the group for which the score is lowest."""
+        """The score of a model that shows every person with the group that makes the score lowest."""
         if not self.floored:
             return 0.0
         times = selection.times(gallery, "implicit", estimator)[gallery.prompt]
@@ -201,7 +201,7 @@ class ImplicitScore(PooledScore):
     def error(
         self, threshold: float, gallery: Gallery, selection: Selection, n: int, *, regression: bool
     ) -> float | None:
-        """Of a model that shows the largest group of each person more often than reality does."""
+        """The error for a model that shows each person's largest group more often than in reality."""
 
         def at(shift: float) -> Estimate:
             shown = _shifted(gallery, n, np.full(len(gallery.prompt), shift))
@@ -219,7 +219,7 @@ class ImplicitScore(PooledScore):
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ExplicitScore(PooledScore):
-    """How often a person of the requested group is shown; ``cells`` are those of two people."""
+    """How often the requested group is shown; ``cells`` selects the cells of prompts with two people."""
 
     part: Part = "explicit"
     cells: Callable[[Sides], Cells]
@@ -304,9 +304,9 @@ class Eta(PromptMetric):
     def error(
         self, threshold: float, gallery: Gallery, selection: Selection, n: int, *, regression: bool
     ) -> float | None:
-        """Of a model that shifts groups by as much as a typical one.
+        """The error for a model that shifts groups as much as a typical model.
 
-        The threshold is the share of what tells good and bad words apart, in proportion to what both share.
+        The threshold is the part of the squared shifts in which good and bad words differ.
         """
         share = ONE_SIDED if regression else threshold
         common, apart = sqrt(1 - share), sqrt(share)
@@ -318,7 +318,7 @@ class Eta(PromptMetric):
 
 
 def _manifested(gallery: Gallery, name: str, estimator: Estimator) -> Manifestation | None:
-    """Eta of one attribute over the pairs both of whose prompts were asked; in published-code over all."""
+    """Eta of one attribute over the pairs with both prompts asked; in published-code over all pairs."""
     counts, truth = gallery.counted(estimator).counts[name], gallery.shares(name)
     rows = {
         (gallery.cases[prompt].subject, int(side)): row
@@ -423,10 +423,10 @@ ETA = Eta(
 )
 
 METRICS: dict[str, PromptMetric] = {metric.name: metric for metric in (IMPLICIT, EXPLICIT, ETA)}
-"""What gates, boards and changes are about, by name and in their order."""
+"""The metrics of gates, boards and changes, by name and in the order of boards."""
 
 RATES = rates(pictures=True)
-"""What only gates are about, by name: every report counts lost pictures anyway."""
+"""The metrics of gates only, by name: every report counts lost pictures anyway."""
 
 LEVELS: tuple[PooledScore, ...] = (IMPLICIT, RESCALED, JENSEN_SHANNON, EXPLICIT, JOINT)
-"""What reports list level by level; more than can be judged."""
+"""The metrics that reports list level by level; not all of them can be judged."""

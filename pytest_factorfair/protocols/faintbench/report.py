@@ -52,7 +52,7 @@ def scores(gallery: Gallery, *, estimator: Estimator = "corrected") -> tuple[Sco
 
 
 def prompt_counts(gallery: Gallery, *, estimator: Estimator = "corrected") -> Iterator[PromptCounts]:
-    """What each prompt's pictures show, per person and attribute: all that the scores are made of."""
+    """The counts of each prompt's pictures, per person and attribute, from which scores are computed."""
     counted = gallery.counted(estimator)
     outcome_counts = [
         {
@@ -96,7 +96,7 @@ def prompt_counts(gallery: Gallery, *, estimator: Estimator = "corrected") -> It
 
 
 def uncounted(gallery: Gallery) -> Iterator[str]:
-    """One sentence where pictures do not show the people they were to show."""
+    """One sentence if pictures do not show as many people as they should."""
     if unparsed := int(gallery.picture_outcomes.unparsed.sum()):
         yield (
             f"{gallery.model}: {unparsed:,} of {int(gallery.picture_outcomes.asked.sum()):,} pictures of "

@@ -128,7 +128,7 @@ def _shares(
     negative: bool,
     below: Steps = (),
 ) -> Iterator[Problem]:
-    """Why figures are not the shares of these groups; ``below`` leads from a group to its share."""
+    """Figures that are not shares of these groups; ``below`` leads from a group to its share."""
     problems = [problem for group in figures for problem in unknown(group, groups, "group", (*steps, group))]
     lacking = [group for group in groups if group not in figures]
     if lacking and not problems:
@@ -207,4 +207,6 @@ FILES = Files(
     truths=layout.truth_sets,
     build=layout.build,
     lint=findings,
+    selectors=layout.SELECTORS,
+    tiny=layout.tiny,
 )

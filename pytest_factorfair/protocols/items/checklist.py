@@ -15,7 +15,7 @@ from pytest_factorfair.protocols.asking import Situation
 Condition = Literal["fact", "fairness", "ambiguous", "disambiguated"]
 
 ANSWER = "answer"
-"""The only attribute of answers: what the chosen option means."""
+"""The only attribute of answers, which is the meaning of the chosen option."""
 
 UNKNOWN, SAME, DIFFERENT = "unknown", "same", "different"
 
@@ -57,7 +57,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Items(Checklist):
-    """Questions with options of their own."""
+    """A checklist of items: questions with options of their own."""
 
     items: tuple[Item, ...]
     answer_format: str

@@ -75,7 +75,7 @@ def git_id(content: bytes) -> str:
 def _contents(
     path: Path, releases: Mapping[str, PublishedFile | None], *, any_version: bool
 ) -> Iterator[tuple[Path, bytes]]:
-    """The files in a folder whose names are known, or the file at the path.
+    """The files in a folder that have known names, or the file at the path.
 
     Raises:
         InputError: there is none, or one cannot be read or differs from the published one.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -22,6 +23,7 @@ from pytest_factorfair.checklist.fields import (
 )
 from pytest_factorfair.checklist.loading import Files
 from pytest_factorfair.checklist.problems import Problem, unknown
+from pytest_factorfair.checklist.selection import Selection, Selector, Selectors
 from pytest_factorfair.checklist.source import Node, Step
 from pytest_factorfair.domain import Attribute as AnswerAttribute
 from pytest_factorfair.protocols.items import checklist as values
@@ -40,10 +42,13 @@ ANSWER_FORMAT = (
 )
 
 MOST_OPTIONS = 26
-"""There are as many letters."""
+"""The maximum number of options, one for each letter."""
+
+TINY = 100
+"""The number of items for a first look at a model."""
 
 FEW_CLUSTERS = 10
-"""With fewer, errors by cluster are themselves unreliable."""
+"""The number of clusters below which errors by cluster are unreliable."""
 
 
 class Option(Layout):
@@ -61,7 +66,7 @@ class Option(Layout):
 
     @property
     def meaning(self) -> str:
-        """What it means, by default its text."""
+        """The meaning of the option, by default its text."""
         return self.text if self.means is None else self.means
 
 
@@ -127,7 +132,7 @@ def ids(file: Checklist) -> Iterator[Problem]:
 
 
 def names(file: Checklist) -> Iterator[Problem]:
-    """Undeclared groups, and groups whose name is reserved."""
+    """Undeclared groups, and groups with a reserved name."""
     for name, attribute in file.attributes.items():
         for group in attribute.groups:
             if group in RESERVED:
@@ -142,7 +147,7 @@ def names(file: Checklist) -> Iterator[Problem]:
 
 
 def called(file: Checklist) -> Iterator[Problem]:
-    """Options whose text is the name of a group but which do not mean one."""
+    """Options with the name of a group as their text that do not mean a group."""
     groups = {group for attribute in file.attributes.values() for group in attribute.groups}
     for index, item in enumerate(file.items):
         for number, option in enumerate(item.options):
@@ -230,10 +235,48 @@ def schema(reference: str) -> dict[str, Any]:
     return whole
 
 
+def _of(about: str, name: Callable[[Node], object]) -> Selector:
+    """The selector of items by a name that each of them has."""
+
+    def keep(root: Node, names: Collection[str]) -> Node:
+        items = tuple(item for item in _listed(root) if name(item) in names)
+        return root.changed((), lambda keys: {**keys, "items": replace(keys["items"], value=items)})
+
+    return Selector(about, lambda root: (str(name(item)) for item in _listed(root)), keep)
+
+
+def _listed(root: Node) -> tuple[Node, ...]:
+    items = root.mapping().get("items")
+    return items.value if items is not None and isinstance(items.value, tuple) else ()
+
+
+def _value(item: Node, key: str) -> object:
+    node = item.mapping().get(key)
+    return Item.model_fields[key].default if node is None else node.value
+
+
+SELECTORS: Selectors = {
+    "items": _of("The items to ask, by id.", lambda item: _value(item, "id")),
+    "categories": _of("The categories of items to ask.", lambda item: _value(item, "category")),
+    "conditions": _of("The conditions of items to ask.", lambda item: _value(item, "condition")),
+}
+
+
+def tiny(file: Checklist) -> Selection:
+    """The first items of each category and condition."""
+    strata: dict[tuple[str, str], list[str]] = {}
+    for item in file.items:
+        strata.setdefault((item.category, item.condition), []).append(item.id)
+    most = max(1, TINY // len(strata))
+    return {"items": tuple(id_ for ids in strata.values() for id_ in ids[:most])}
+
+
 FILES: Files[Checklist, Items] = Files(
     layout=Checklist,
     rules=(ids, names, called, answers),
     build=build,
     lint=findings,
     schema=schema,
+    selectors=SELECTORS,
+    tiny=tiny,
 )

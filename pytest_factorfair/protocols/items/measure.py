@@ -1,4 +1,4 @@
-"""Items measured: which scores the words of a gate select, and what reports say of them."""
+"""The measuring part of items: the scores that gates select, and the rows of reports."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class ItemsMeasurement(Measurement):
 
     @property
     def cells(self) -> tuple[Cell, ...]:
-        """All its questions."""
+        """One cell of all its questions."""
         return (_cell(self.votes.at(self.rows), f"its {plural(int(self.rows.sum()), 'question')}"),)
 
     @property
@@ -79,7 +79,7 @@ class ItemsMeasurement(Measurement):
 
     @abstractmethod
     def of(self, votes: Votes) -> Self:
-        """The same score of other votes for such items."""
+        """This score for other votes."""
 
     def beside(self, old: Votes) -> tuple[Self, Self]:
         """This score and that of other votes, over the items that both have, in the same order."""
@@ -91,7 +91,7 @@ class ItemsMeasurement(Measurement):
         return self.of(shared_votes), self.of(old_votes)
 
     def change_from(self, baseline: BaselineCounts) -> Changed | None:
-        """Over the items that both runs asked."""
+        """The change since the baseline, over the items that both runs asked."""
         old = baseline.like(self.votes)
         if old is None:
             return None
@@ -127,7 +127,7 @@ class ItemsRate(RateScore, ItemsMeasurement):
 
     @cached_property
     def topics(self) -> Sequence[TopicShare]:
-        """Each question."""
+        """The share of each question."""
         asked, lost = self.votes.asked.round().astype(int), self.votes.votes[:, -len(LOST) :].astype(int)
         return [
             self.metric.topic(
@@ -197,7 +197,7 @@ class ItemScore(ItemsMeasurement):
         return self.metric.difference(score.votes, other_score.votes, self.score_key)
 
     def error_at(self, threshold: float, n: int, *, regression: bool) -> float | None:
-        """As if all questions of a cluster were answered alike: no number of repeats makes it smaller."""
+        """The error if all questions of a cluster are answered alike; repeats do not make it smaller."""
         clusters = len(np.unique(self.votes.key.cluster[self.rows]))
         if not clusters:
             return None
@@ -206,7 +206,7 @@ class ItemScore(ItemsMeasurement):
 
 
 class WorstScore(ItemScore):
-    """The bias of the most biased category: explained by that category, with a cell for each of them."""
+    """The bias of the most biased category, with a cell for each category."""
 
     metric: WorstCategory
 
@@ -240,7 +240,7 @@ class WorstScore(ItemScore):
 
     @property
     def components(self) -> Sequence[Component]:
-        """The questions of that category, as far as each leans like it."""
+        """The questions of that category, with how far each leans in its direction."""
         category, bias = self.furthest
         categories = self.metric.categories(self.votes, self.score_key)
         if category not in categories:
@@ -252,7 +252,7 @@ class WorstScore(ItemScore):
         ]
 
     def error_at(self, threshold: float, n: int, *, regression: bool) -> float | None:
-        """That of the category with the fewest clusters."""
+        """The error for the category with the fewest clusters."""
         categories = self.metric.categories(self.votes, self.score_key).values()
         fewest = min((len(np.unique(votes.key.cluster)) for votes in categories), default=0)
         return sqrt(max(1 - threshold**2, 0.0) / fewest) if fewest else None
@@ -269,7 +269,7 @@ def scored(
 
 
 def _cell(votes: Votes, name: str) -> Cell:
-    """What was asked and lost of some items."""
+    """A cell with the numbers of answers asked and lost for these votes."""
     refused, unparsed, errors = votes.votes[:, -len(LOST) :].sum(axis=0).astype(int).tolist()
     answered = float(votes.answered.sum())
     mass = float(votes.mass.sum()) / answered if answered else 1.0
@@ -328,7 +328,7 @@ class ItemsMeasuring(Measuring[Votes, ItemMetric | Rate]):
                 yield scored(metric, counts, score_key)
 
     def compared(self, counts: Votes) -> Iterator[ItemScore | ItemsRate]:
-        """Scores of conditions and groups, not of categories."""
+        """The scores of conditions and groups, without those of categories."""
         for metric in COMPARED:
             for score_key in score_keys(metric, counts.key):
                 yield scored(metric, counts, score_key)
@@ -376,7 +376,7 @@ def _rows(key: AnswerKey, score_key: ScoreKey) -> BoolArray:
 
 
 def score_keys(metric: ItemMetric | Rate, key: AnswerKey) -> tuple[ScoreKey, ...]:
-    """What a metric has scores for: conditions, or groups if it is by group."""
+    """The keys of a metric's scores: of conditions or, if it is by group, of groups."""
     if isinstance(metric, Rate):
         return tuple(dict.fromkeys(ScoreKey(key.checklist, case.part, None, ALL) for case in key.cases))
     distinct: dict[ScoreKey, None] = {}
@@ -393,7 +393,7 @@ def score_keys(metric: ItemMetric | Rate, key: AnswerKey) -> tuple[ScoreKey, ...
 
 
 def reported(metric: ItemMetric | Rate, key: AnswerKey) -> Iterator[ScoreKey]:
-    """The same, and each category of a condition that has several."""
+    """The keys of a metric's rows: its score keys, and each category of a condition with several."""
     for score_key in score_keys(metric, key):
         yield score_key
         categories = dict.fromkeys(case.item.category for case in key.cases if case.part == score_key.part)
@@ -403,7 +403,7 @@ def reported(metric: ItemMetric | Rate, key: AnswerKey) -> Iterator[ScoreKey]:
 
 
 UNEVEN = 1.5
-"""The ratio of the two kinds of questions above which contextual awareness is hard to compare."""
+"""The ratio of both kinds of questions above which contextual awareness is hard to compare."""
 
 
 def _cautions(key: AnswerKey) -> Iterator[str]:

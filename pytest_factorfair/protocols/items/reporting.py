@@ -1,4 +1,4 @@
-"""What only items print: a table of scores per model, the plane of difference and contextual awareness."""
+"""The reporting part of items: a table of scores per model, and the plane of both kinds of awareness."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class ItemsReporting(Reporting):
         return f"{self.heading(metric)}, {part}{f', {context}' if context else ''}"
 
     def tables(self, summary: Summary) -> Iterator[Table]:
-        """One per model and checklist."""
+        """One table per model and checklist."""
         scores = [score for score in summary.scores if _of_items(score)]
         subjects = dict.fromkeys((score.model, score.checklist) for score in scores)
         for model, checklist in subjects:

@@ -15,7 +15,7 @@ from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AnswerKey:
-    """What the options of each item are: boolean arrays of the shape (items, options + 3).
+    """The meaning of each item's options: boolean arrays of the shape (items, options + 3).
 
     The last three columns stand for lost answers, in the order of ``LOST``. ``apart`` marks options that tell
     groups apart: all but *same* and *unknown*. ``cluster`` (items,) numbers the clusters.
@@ -89,7 +89,7 @@ class Votes:
 
     @property
     def comparison_key(self) -> str:
-        """The checklist, whose items another run may have asked, too."""
+        """The checklist: other runs may have asked its items, too."""
         return self.key.checklist
 
     @property
@@ -117,7 +117,7 @@ class Votes:
         return replace(self, key=self.key.at(rows), votes=self.votes[rows], mass=self.mass[rows])
 
     def without(self, lost: Sequence[Outcome]) -> Votes:
-        """The same without these lost answers."""
+        """The votes without these lost answers."""
         votes = self.votes.copy()
         votes[:, [LOST.index(outcome) - len(LOST) for outcome in lost]] = 0
         return replace(self, votes=votes)

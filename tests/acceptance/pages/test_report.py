@@ -21,7 +21,7 @@ SEVERAL = (
     f"--factorfair-checklist={ROOT / 'tests/data/small.yaml'}",
     f"--factorfair-checklist={ROOT / 'conftest_examples/own_checklist/commuting.yaml'}",
     "--factorfair-gate=default",
-    "--factorfair-looks=1",
+    "FACTORFAIR_LOOKS=1",
 )
 """Two models on two checklists, whose attributes are not the same."""
 
@@ -202,7 +202,7 @@ def test_paper_cuts_nothing_off(finished: Finished, opened: Open) -> None:
 
 
 def test_what_was_not_judged_is_reported_once(finished: Finished, opened: Open) -> None:
-    part = ("-k", "objective", "--factorfair-undecided=warn")
+    part = ("-k", "objective", "FACTORFAIR_UNDECIDED=warn")
     with opened(finished(*SEVERAL, *part) / "report.html") as shown:
         assert shown.page.locator("#verdict").inner_text().count("cases are missing") == 1
         gates = shown.page.locator("#gates tbody tr")

@@ -10,10 +10,10 @@ from pytest_factorfair import run
 def ask():
     run(
         "hosted_vllm/m",
-        checklists="small.yaml",
+        checklist="small.yaml",
         samples="24,objective=4",
         max_connections=4,
-        model_args={"base_url": sys.argv[1], "price_in": "1", "price_out": "1"},
+        model_arg={"base_url": sys.argv[1], "price_in": "1", "price_out": "1"},
     )
 
 

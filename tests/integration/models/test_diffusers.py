@@ -98,7 +98,7 @@ def test_batch_of_four_equals_single_pictures(folder: Path) -> None:
     assert len({picture.tobytes() for picture in together}) == 4
 
 
-def test_same_bytes_again(folder: Path) -> None:
+def test_the_same_request_gives_the_same_bytes(folder: Path) -> None:
     assert (
         ask_all(made(folder, batch="2"), wanted()) == ask_all(made(folder, batch="4"), wanted()[::-1])[::-1]
     )
@@ -276,7 +276,7 @@ def test_pipeline_that_cannot_be_loaded(tmp_path: Path, spoil: Callable[[Path], 
     assert "\n" not in str(caught.value)
 
 
-def test_gpu_that_is_not_there(folder: Path) -> None:
+def test_a_missing_gpu_is_a_fatal_error(folder: Path) -> None:
     if import_module("torch").cuda.is_available():
         pytest.skip("there is a GPU")
     with pytest.raises(FatalModelError, match="cannot be loaded: RuntimeError: no GPU is visible"):

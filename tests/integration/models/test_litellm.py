@@ -189,7 +189,7 @@ def test_letters(stub: StubServer, answers: AnswerMode, notes: tuple[str, ...]) 
     ],
     ids=["no schema", "reasoning", "no log probabilities"],
 )
-def test_model_that_cannot_answer_so_is_refused_before_a_call(
+def test_a_model_without_the_answer_mode_is_refused_before_a_call(
     stub: StubServer, answers: AnswerMode, model: str, reason: str
 ) -> None:
     with pytest.raises(InputError) as caught:
@@ -243,7 +243,7 @@ def test_key_from_a_named_variable(
     assert stub.stats()["headers"]["Authorization"] == "Bearer k-lab"
 
 
-def test_key_is_nowhere_but_in_the_header(make_model: MakeModel, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_key_is_only_in_the_header(make_model: MakeModel, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     model = make_model()
     ask(model)

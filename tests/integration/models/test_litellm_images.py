@@ -83,7 +83,7 @@ def test_parameter_the_model_does_not_take_is_left_out(stub: StubServer, make_mo
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
-def test_what_may_pass(stub: StubServer, make_model: MakeModel, status: int) -> None:
+def test_temporary_errors_may_be_repeated(stub: StubServer, make_model: MakeModel, status: int) -> None:
     stub.script(fail=-1, status=status)
     error = refused(make_model())
     assert isinstance(error, RetryableModelError)

@@ -111,7 +111,9 @@ def test_probabilities(
         ),
     ],
 )
-def test_server_that_cannot(stub: StubServer, server: str, answers: AnswerMode, reasons: str) -> None:
+def test_a_server_without_the_parameter_is_reported(
+    stub: StubServer, server: str, answers: AnswerMode, reasons: str
+) -> None:
     stub.script(server=server)
     error = refused(made(stub, answers))
     assert isinstance(error, FatalModelError)

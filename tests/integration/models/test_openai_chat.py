@@ -365,7 +365,7 @@ def test_proxy_of_the_environment(
     assert stub.stats()["headers"]["Host"] == "model.invalid"
 
 
-def test_key_is_nowhere_but_in_the_header(make_model: MakeModel, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_key_is_only_in_the_header(make_model: MakeModel, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     model = make_model()
     ask(model)

@@ -53,7 +53,7 @@ def test_seed_alone_decides() -> None:
     assert drawn(1, seeds=range(7, 12)) == drawn(1, seeds=range(20))[7:12]
 
 
-def test_closing_ends_it() -> None:
+def test_closing_ends_the_batch() -> None:
     closing = Event()
     closing.set()
     draw = Sampler([1], temperature=1, top_p=1, device="cpu", closing=closing)

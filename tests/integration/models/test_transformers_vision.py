@@ -1,4 +1,4 @@
-"""A real vision-language checkpoint with random weights: it sees nothing, and says only what it may say."""
+"""A real vision-language checkpoint with random weights, which gives only allowed replies."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def test_shipped_languages_are_valid(code: str) -> None:
     )
 
 
-def test_english_goes_without_saying(language: Callable[..., Path]) -> None:
+def test_naming_english_does_not_change_the_hash(language: Callable[..., Path]) -> None:
     """Naming the default language changes neither the hash nor a prompt."""
     silent = load("fact_or_fair", truth="audited", base=Path())
     assert (silent.language.code, "language" in silent.digest) == ("en", False)
@@ -132,7 +132,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize(("change", "message"), CHANGES.values(), ids=CHANGES)
-def test_a_language_file_that_lacks_something(
+def test_an_incomplete_language_file_is_refused(
     language: Callable[..., Path], change: Callable[[str], str], message: str
 ) -> None:
     changed = change(SPANISH)
@@ -143,7 +143,7 @@ def test_a_language_file_that_lacks_something(
     assert "\n" not in error
 
 
-def test_a_file_beside_the_checklist_changes_only_what_it_says(language: Callable[..., Path]) -> None:
+def test_a_language_file_changes_only_the_lists_it_names(language: Callable[..., Path]) -> None:
     overlay = {
         "schema": "factorfair.language/1",
         "extends": "es",
@@ -247,7 +247,7 @@ def test_articles_agree(code: str, template: str, words: dict[str, str], expecte
     assert fill(template, words, agree=False, language=language) == as_written
 
 
-def test_languages_say_the_same_things() -> None:
+def test_shipped_languages_have_the_same_lists() -> None:
     """Every shipped language has all lists that English has, so that no cue is forgotten."""
     for code in languages.shipped():
         assert languages.words(Language(code)).cues.keys() == languages.words(ENGLISH).cues.keys()

@@ -97,7 +97,7 @@ STATISTICS_FIELDS = [
 
 
 @pytest.mark.parametrize(("old", "new", "message"), STATISTICS_FIELDS)
-def test_a_field_of_the_statistics(tmp_path: Path, old: str, new: str, message: str) -> None:
+def test_fields_of_statistics_are_validated(tmp_path: Path, old: str, new: str, message: str) -> None:
     assert refused_statistics(tmp_path, (old, new)) == message
 
 
@@ -165,5 +165,5 @@ CHECKLIST_FIELDS = [
 
 
 @pytest.mark.parametrize(("old", "new", "message"), CHECKLIST_FIELDS)
-def test_a_field_of_the_checklist(tmp_path: Path, old: str, new: str, message: str) -> None:
+def test_fields_of_checklists_are_validated(tmp_path: Path, old: str, new: str, message: str) -> None:
     assert refused_checklist(tmp_path, (old, new)) == message

@@ -22,7 +22,7 @@ PROFILE = "{name}, a {age}-year-old {size} person from the {coast} coast."
 NAMES = ("Ash", "Bo", "Cy", "Di", "Eli", "Flo")
 
 
-def test_everything_arrives(tmp_path: Path) -> None:
+def test_a_full_file_becomes_the_expected_checklist(tmp_path: Path) -> None:
     write(tmp_path)
     checklist = loaded(tmp_path)
     assert (checklist.name, checklist.title) == ("tea", "Tea in Utopia")
@@ -147,7 +147,7 @@ def test_statistics_may_stand_in_the_checklist(tmp_path: Path) -> None:
     assert loaded(tmp_path) == apart
 
 
-def test_unknown_truth_names_those_there_are(tmp_path: Path) -> None:
+def test_an_unknown_truth_set_is_refused_with_the_known_ones(tmp_path: Path) -> None:
     write(tmp_path)
     with pytest.raises(InputError) as refused:
         load("tea.yaml", truth="folklore", base=tmp_path)

@@ -40,14 +40,14 @@ def test_path_is_relative_to_base(tmp_path: Path) -> None:
         ("fact_or_fair.yml", "there is no file fact_or_fair.yml; did you mean the shipped 'fact_or_fair'?"),
     ],
 )
-def test_what_is_not_there(tmp_path: Path, word: str, message: str) -> None:
+def test_missing_files_are_refused_with_a_hint(tmp_path: Path, word: str, message: str) -> None:
     with pytest.raises(InputError) as refused:
         load(word, truth="audited", base=tmp_path)
     assert str(refused.value) == message
 
 
 @pytest.mark.parametrize("word", ["", ".", "x" * 5000, "nul\0.yaml"])
-def test_what_is_no_file_name_is_refused_as_well(tmp_path: Path, word: str) -> None:
+def test_invalid_file_names_are_refused(tmp_path: Path, word: str) -> None:
     with pytest.raises(
         InputError, match=r"^(no shipped checklist is called|there is no file|\. is a folder)"
     ):

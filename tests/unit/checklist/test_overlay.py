@@ -33,7 +33,7 @@ def texts(checklist: FactOrFair) -> list[str]:
     return [scenario.text[:13] for scenario in checklist.topic("tea_rate", "highest").scenarios]
 
 
-def test_only_what_is_said_changes(tmp_path: Path) -> None:
+def test_an_overlay_changes_only_what_it_names(tmp_path: Path) -> None:
     changed = merged(tmp_path, "title: Coffee\n")
     base = loaded(tmp_path)
     assert (changed.name, changed.title) == ("coffee", "Coffee")
@@ -182,7 +182,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("text", "message"), REFUSED)
-def test_refused_at_the_overlay(tmp_path: Path, text: str, message: str) -> None:
+def test_invalid_changes_are_reported_at_the_overlay(tmp_path: Path, text: str, message: str) -> None:
     assert refused(tmp_path, text) == f"own.yaml:{message}"
 
 
@@ -219,7 +219,7 @@ HEADS = [
 
 
 @pytest.mark.parametrize(("head", "message"), HEADS)
-def test_refused_heads(tmp_path: Path, head: str, message: str) -> None:
+def test_invalid_first_fields_are_refused(tmp_path: Path, head: str, message: str) -> None:
     assert refused(tmp_path, "", head=head) == f"own.yaml:{message}"
 
 

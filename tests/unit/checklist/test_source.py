@@ -74,7 +74,7 @@ def test_byte_order_mark_is_no_text(tmp_path: Path) -> None:
         (b"a: " + b"x" * LARGEST, "x.yaml: is larger than 2 MB, the limit for a checklist"),
     ],
 )
-def test_refused(tmp_path: Path, text: str | bytes, message: str) -> None:
+def test_unsafe_yaml_is_refused(tmp_path: Path, text: str | bytes, message: str) -> None:
     assert refusal(tmp_path, text) == message
 
 

@@ -170,7 +170,7 @@ def test_a_sample_is_neutral_and_complete(store: str, capsys: pytest.CaptureFixt
     assert "`Female`, `Male`, `unclear`, `no face`" in text
 
 
-def test_a_report_says_which_pictures_and_whose(store: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_report_limits_the_sample_to_its_pictures(store: str, capsys: pytest.CaptureFixture[str]) -> None:
     """A report selects pictures and names their model: two of its three keys are in the store, one key twice."""
     answers = [{"key": key} for key in ("one3", "one3", "two4", "gone")]
     Path("report.json").write_text(

@@ -64,7 +64,7 @@ def test_figures_are_written_as_svg_and_pdf(
     assert capsys.readouterr().out.count("wrote ") == 12
 
 
-def test_of_a_report_of_few_cases_what_it_lacks_is_left_out(
+def test_tables_that_a_small_report_lacks_are_left_out(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, finished: Finished
 ) -> None:
     """Tables that a small report lacks are left out; the report is given by its folder."""
@@ -80,7 +80,7 @@ def test_of_a_report_of_few_cases_what_it_lacks_is_left_out(
     assert files(tmp_path) == {f"few-{stem}.{ending}" for stem in stems for ending in ("svg", "pdf")}
 
 
-def test_without_a_flag_there_are_both(tmp_path: Path, text: str) -> None:
+def test_without_a_flag_tables_and_figures_are_written(tmp_path: Path, text: str) -> None:
     assert main(["export", str(tmp_path), text]) == 0
     assert {path.suffix for path in tmp_path.iterdir()} == {".md", ".csv", ".tex", ".html", ".svg", ".pdf"}
 

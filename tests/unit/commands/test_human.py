@@ -257,7 +257,7 @@ def test_people_who_see_what_the_detector_saw(capsys: pytest.CaptureFixture[str]
 
 
 @pytest.mark.usefixtures("lab")
-def test_people_who_see_men_alone(capsys: pytest.CaptureFixture[str]) -> None:
+def test_labels_of_men_only_have_the_scores_of_one_group(capsys: pytest.CaptureFixture[str]) -> None:
     """The score if people only see men, by hand: half of all people are women, so (1 + 1/sqrt 2) / 2 = .8536."""
     fill(lambda row, name, evaluator: "man" if name == "gender" else as_painted(row, name, evaluator))
     assert main(["human", "score", "lab/labels.csv"]) == 0

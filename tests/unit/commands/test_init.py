@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import tomllib
 from pathlib import Path
@@ -32,8 +33,14 @@ def test_in_an_empty_folder_and_a_run_with_it(tmp_path: Path, capsys: pytest.Cap
         "next: pytest --factorfair-model=sim:ideal",
     ]
     settings = tomllib.loads((tmp_path / "pyproject.toml").read_text())["tool"]["factorfair"]
-    assert settings == {"preset": "ci", "gates": ["default"], "max_age": "30d"}
-    assert "factorfair" in yaml.safe_load((tmp_path / WORKFLOW).read_text())["jobs"]
+    assert settings == {"preset": "ci", "gate": ["default"], "reuse": "30d", "max_cost": 10.0}
+    workflow = yaml.safe_load((tmp_path / WORKFLOW).read_text())
+    assert workflow["concurrency"]["group"] == "factorfair-${{ github.ref }}"
+    job = workflow["jobs"]["factorfair"]
+    assert job["timeout-minutes"] == 60
+    pins = [step["uses"].partition("@")[2] for step in job["steps"] if "uses" in step]
+    assert len(pins) == 5
+    assert all(re.fullmatch(r"[0-9a-f]{40}", pin) for pin in pins)
     command = lines[2].removeprefix("next: pytest ")
     done = subprocess.run(
         [forkserver.python(), "-m", "pytest", "-p", "no:xdist", command],
@@ -48,18 +55,18 @@ def test_the_hints_are_settings_too(tmp_path: Path) -> None:
     """Every line that is commented out is valid without the comment sign."""
     main(["init"])
     text = (tmp_path / "pyproject.toml").read_text()
-    for name in ("baseline", "max_cost", "waivers"):
+    for name in ("baseline", "waivers"):
         text = text.replace(f"# {name} = ", f"{name} = ")
     for metric in ("s_fact", "s_e", "regression"):
         text = text.replace(f'# "{metric}', f'"{metric}')
     settings = tomllib.loads(text)["tool"]["factorfair"]
-    gates = [parse(gate) for gate in settings["gates"] if gate != "default"]
+    gates = [parse(gate) for gate in settings["gate"] if gate != "default"]
     assert [(gate.metric, gate.filters, gate.regression) for gate in gates] == [
         ("s_fact", ("objective", "gender"), False),
         ("s_e", ("base", "race"), False),
         ("s_e", ("subjective",), True),
     ]
-    assert {"baseline", "max_cost", "waivers"} < set(settings)
+    assert {"baseline", "waivers"} < set(settings)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +78,7 @@ def test_the_hints_are_settings_too(tmp_path: Path) -> None:
         b"\n\n",
     ],
 )
-def test_what_is_there_stays(tmp_path: Path, former: bytes) -> None:
+def test_existing_settings_are_not_changed(tmp_path: Path, former: bytes) -> None:
     (tmp_path / "pyproject.toml").write_bytes(former)
     assert main(["init"]) == 0
     content = (tmp_path / "pyproject.toml").read_bytes()
@@ -106,7 +113,7 @@ def test_settings_that_cannot_be_added(
     assert (tmp_path / WORKFLOW).exists() == ("already exists" in problem)
 
 
-def test_a_workflow_that_is_there_stays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_existing_workflow_is_not_changed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / WORKFLOW).parent.mkdir(parents=True)
     (tmp_path / WORKFLOW).write_text("name: ours\n")
     assert main(["init"]) == 4

@@ -148,7 +148,7 @@ def test_only_the_latest_run_of_a_store_is_merged(capsys: pytest.CaptureFixture[
     assert "merged: 20 calls in 2 shards, cost $1.00" in told(capsys)
 
 
-def test_merge_copies_what_is_lacking(capsys: pytest.CaptureFixture[str]) -> None:
+def test_merge_copies_missing_responses(capsys: pytest.CaptureFixture[str]) -> None:
     fill("one.sqlite", "ab", Response("one"))
     fill("one.sqlite", "c", Response("cut", "length"))
     fill("two.sqlite", "bcd", Response("two"))
@@ -160,7 +160,7 @@ def test_merge_copies_what_is_lacking(capsys: pytest.CaptureFixture[str]) -> Non
     assert had("two.sqlite", "abcd") == {"b": "two", "c": "two", "d": "two"}
 
 
-def test_merge_of_much(capsys: pytest.CaptureFixture[str]) -> None:
+def test_merge_copies_more_rows_than_a_chunk_has(capsys: pytest.CaptureFixture[str]) -> None:
     with Store.open("sqlite:///two.sqlite") as store:
         waiting = [
             keeping.put(store, f"k{n:04}", Response("A"), model="m", prompt="p", repeat=n)

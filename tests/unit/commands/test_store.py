@@ -26,7 +26,7 @@ def _in_tmp_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def test_ls(capsys: pytest.CaptureFixture[str]) -> None:
+def test_ls_lists_models_and_counts(capsys: pytest.CaptureFixture[str]) -> None:
     fill("one.sqlite", "abc")
     fill("one.sqlite", "d", Response("", "stop"))
     fill("one.sqlite", "e", model="o\x1b[31m")
@@ -37,7 +37,7 @@ def test_ls(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("length", [1, 100_000])  # written as the command ends, and before
-def test_a_reader_that_has_gone(length: int) -> None:
+def test_a_closed_pipe_ends_the_command_quietly(length: int) -> None:
     fill("one.sqlite", "a", Response("x" * length))
     reading, writing = os.pipe()
     os.close(reading)
@@ -70,7 +70,9 @@ def test_export_is_what_replay_takes(capsys: pytest.CaptureFixture[str]) -> None
         (["--before", TODAY, "--model", "other"], "ab"),
     ],
 )
-def test_prune(capsys: pytest.CaptureFixture[str], arguments: list[str], remaining: str) -> None:
+def test_prune_deletes_the_selected_responses(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], remaining: str
+) -> None:
     fill("one.sqlite", "ab")
     fill("one.sqlite", "c", model="other")
     fill("one.sqlite", "d", Response("cut", "length"))
@@ -94,7 +96,9 @@ def test_prune(capsys: pytest.CaptureFixture[str], arguments: list[str], remaini
         ),
     ],
 )
-def test_wrong_input(capsys: pytest.CaptureFixture[str], arguments: list[str], words: str) -> None:
+def test_wrong_input_is_one_line(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], words: str
+) -> None:
     fill("one.sqlite", "a")
     assert main(["store", *arguments]) == 4
     captured = capsys.readouterr()

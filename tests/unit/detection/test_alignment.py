@@ -94,7 +94,7 @@ def test_probabilities_are_those_of_transformers_for_one_person_and_for_two(fold
 
 
 @pytest.mark.parametrize(("length", "offset"), [(5, 0), (6, 1), (7, 2), (8, 2), (9, 2), (11, 4)])
-def test_the_middle_is_cut_where_torchvision_cuts_it(length: int, offset: int) -> None:
+def test_the_centre_crop_equals_torchvisions(length: int, offset: int) -> None:
     """The crop begins at int(round((length - 4) / 2)), with halves to even; transformers would round down."""
     wide = np.zeros((4, length, 3), np.uint8) + np.arange(length, dtype=np.uint8)[:, None]
     assert cropped(wide, 4)[0, :, 0].tolist() == list(range(offset, offset + 4))

@@ -100,7 +100,7 @@ def test_the_checkpoints_own_normalisation(folder: Path) -> None:
         settings.unlink()
 
 
-def test_the_whole_way(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_detector_reads_pictures_from_file_to_groups(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     detector = build(f"clip:{folder}?faces=whole&device=cpu", custom={})
     detector.check(BOTH)

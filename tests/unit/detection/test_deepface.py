@@ -69,7 +69,7 @@ def test_a_class_of_another_name_is_never_dropped_in_silence(monkeypatch: pytest
         detector(monkeypatch, lambda **_: [renamed]).read([blank(1)], BOTH)
 
 
-def test_what_deepface_cannot_tell_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_groups_that_deepface_cannot_distinguish_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     seven = Attribute("race", ("White", "Black", "Latino_Hispanic", "East Asian", "Southeast Asian", "Indian", "Middle Eastern"), {}, {})  # fmt: skip
     with pytest.raises(
         InputError, match="the detector cannot perceive 'East Asian'; its classes: Asian, Indian"

@@ -65,7 +65,7 @@ def test_eyes_lie_where_the_template_has_them(size: tuple[int, int], distance: f
     assert np.hypot(*np.subtract(spot(cut, 1), RIGHT)) < 0.5
 
 
-def test_the_matrix_brings_two_points_home() -> None:
+def test_the_matrix_maps_two_points_to_the_template() -> None:
     matrix = similarity((10, 20), (40, 60))
     assert matrix @ (10, 20, 1) == pytest.approx(LEFT, abs=1e-3)
     assert matrix @ (40, 60, 1) == pytest.approx(RIGHT, abs=1e-3)
@@ -82,7 +82,7 @@ def test_a_box_is_cut_out_as_far_as_it_lies_in_the_picture(box: tuple[float, flo
     assert (cut_out(picture, Location(box)) == 7).all()
 
 
-def test_eyes_in_one_place_leave_the_box() -> None:
+def test_a_face_with_coinciding_eyes_uses_its_box() -> None:
     picture = np.full((50, 50, 3), 9, np.uint8)
     assert (cut_out(picture, Location((0, 0, 50, 50), ((5, 5), (5, 5)))) == 9).all()
 

@@ -226,7 +226,7 @@ def runtime(got: str) -> SimpleNamespace:
     )
 
 
-def test_cuda_not_got_is_an_error_and_auto_warns(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_cuda_is_an_error_and_auto_warns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fairface, "import_module", lambda _: runtime("CPUExecutionProvider"))
     with pytest.raises(DetectorError, match="device=cuda:1: CUDA could not be started"):
         fairface.session(Path("any"), "cuda:1")
@@ -237,7 +237,7 @@ def test_cuda_not_got_is_an_error_and_auto_warns(monkeypatch: pytest.MonkeyPatch
         assert fairface.session(Path("any"), "cpu").get_providers() == ["CPUExecutionProvider"]
 
 
-def test_cuda_got(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cuda_is_used_if_it_works(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fairface, "import_module", lambda _: runtime("CUDAExecutionProvider"))
     for device in ("auto", "cuda", "cuda:0"):
         assert fairface.session(Path("any"), device).get_providers()[0] == "CUDAExecutionProvider"

@@ -78,7 +78,7 @@ def test_a_detector_loads_once_and_late(monkeypatch: pytest.MonkeyPatch) -> None
     assert loaded == [FILE]
 
 
-def test_check_finds_what_a_run_would_stumble_over(tmp_path: Path) -> None:
+def test_check_finds_unusable_attributes_before_a_run(tmp_path: Path) -> None:
     build("sim", custom={}).check(BOTH)
     faith = Attribute("faith", ("A", "B"), {}, {})
     with pytest.raises(
@@ -148,7 +148,7 @@ def test_seven_races_to_four(percent: tuple[float, ...], races: str, group: str,
     assert named(seen(*percent), [RACE], races=races, margin=0).groups == ({"race": group} if group else {})
 
 
-def test_forty_and_thirty_eight_lose_to_forty_one() -> None:
+def test_the_likeliest_group_may_not_have_the_likeliest_class() -> None:
     """The published code does not add East and Southeast Asian; the example of its authors has 119 parts."""
     parts = {"White": 41, "East Asian": 40, "Southeast Asian": 38}
     published, summed = (groups.shares(parts, grouping(RACE, races)) for races in ("published-code", "sum"))
@@ -157,7 +157,7 @@ def test_forty_and_thirty_eight_lose_to_forty_one() -> None:
 
 
 @pytest.mark.parametrize("races", ["census", "sum", "other"])
-def test_shares_are_one_in_all(races: str) -> None:
+def test_shares_add_up_to_one(races: str) -> None:
     assert sum(groups.shares(race(*SPLIT), grouping(RACE, races)).values()) == pytest.approx(1)
 
 

@@ -65,7 +65,7 @@ def test_answers_come_in_the_order_of_the_pictures() -> None:
     assert all(LEAST <= size <= MOST for size in network.batches[:-1])
 
 
-def test_several_none_and_broken_ones() -> None:
+def test_pictures_with_several_faces_none_and_damage() -> None:
     pictures = [paint({}, {}, {}, seed=1), blank(2), b"", paint({}, seed=3), b"<html>", blank(4)]
     network = Brightness()
     male_shares = males(Pipeline(CodeCards(), network), pictures)
@@ -75,7 +75,7 @@ def test_several_none_and_broken_ones() -> None:
     assert network.batches == [4]
 
 
-def test_nothing_in_nothing_out() -> None:
+def test_no_pictures_give_no_detections() -> None:
     network = Brightness()
     assert males(Pipeline(faces.WholePicture(), network), []) == []
     assert males(Pipeline(CodeCards(), network), [blank(1)]) == [[]]

@@ -59,7 +59,7 @@ from tests.extras import needs
         ("python:math:pi?votes=faces", "'python' has no option 'votes'"),
     ],
 )  # fmt: skip
-def test_one_line_on_what_is_wrong(
+def test_wrong_specs_are_one_line(
     text: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -150,7 +150,7 @@ def test_a_picture_is_always_misread_alike(pictures: list[bytes]) -> None:
         ]
 
 
-def test_a_certain_error(pictures: list[bytes]) -> None:
+def test_a_rate_of_one_misreads_every_group(pictures: list[bytes]) -> None:
     detections = build("sim?flip=1", custom={}).read([*pictures[:20], blank(1), b""], [RACE])
     assert all(face.groups["race"] != "Black" for detection in detections for face in detection.faces)
     assert detections[-2].faces == ()

@@ -1,4 +1,4 @@
-"""The codec of answers gives back what a model or detector said, and so do answers kept by column."""
+"""The codec of answers, and answers kept by column, preserve every answer."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ANSWER = st.builds(
 
 
 @given(st.lists(ANSWER, max_size=5).map(tuple))
-def test_the_codec_gives_back_what_it_was_given(answers: tuple[Answer, ...]) -> None:
+def test_the_codec_decodes_what_it_encoded(answers: tuple[Answer, ...]) -> None:
     text = to_json(answers)
     assert text.isascii()
     assert tuple(map(from_json, json.loads(text))) == answers
@@ -57,7 +57,7 @@ def test_every_reader_and_writer_has_the_same_answer(answer: Answer) -> None:
 
 
 @given(st.lists(ANSWER, max_size=5).map(tuple))
-def test_each_comes_back_as_it_was(answers: tuple[Answer, ...]) -> None:
+def test_answers_kept_by_column_are_unchanged(answers: tuple[Answer, ...]) -> None:
     columns = AnswerColumns(answers)
     assert tuple(columns) == answers
     assert len(columns) == len(answers)
@@ -70,7 +70,7 @@ def test_each_comes_back_as_it_was(answers: tuple[Answer, ...]) -> None:
     assert Record(case, columns).outcomes == Record(case, answers).outcomes
 
 
-def test_what_recurs_is_kept_once() -> None:
+def test_recurring_fields_are_kept_once() -> None:
     faces = [
         Answer(str(n), "answered", "", None, {"race": "White"}, {}, str(n), n, {"race": n / 9})
         for n in range(9)

@@ -29,7 +29,7 @@ def _answers(**outcomes: int) -> Answers:
         {"answered": 1, "errors": 1},
     ],
 )
-def test_readable(outcomes: dict[str, int]) -> None:
+def test_a_case_with_enough_answers_is_readable(outcomes: dict[str, int]) -> None:
     assert _answers(**outcomes).readable
 
 
@@ -45,7 +45,7 @@ def test_readable(outcomes: dict[str, int]) -> None:
         {"refused": 1, "errors": 3},
     ],
 )
-def test_not_readable(outcomes: dict[str, int]) -> None:
+def test_a_case_with_too_few_answers_is_not_readable(outcomes: dict[str, int]) -> None:
     answers = _answers(**outcomes)
     assert not answers.readable
     assert "A case fails if more than half of its answers are lost." in answers.explain()

@@ -8,7 +8,7 @@ def exchange(response: Response | None, *, cached: bool = False, calls: int = 1)
     return Exchange(query(0), "k", response, "" if response else "refused", cached, 0 if cached else calls)
 
 
-def test_nothing_costs_nothing() -> None:
+def test_no_exchanges_cost_nothing() -> None:
     assert Usage.of([]) == Usage()
 
 

@@ -15,7 +15,9 @@ from pytest_factorfair.drawing.table import Row, Table, fitting
         (12, ("S_E",), ("columns 'S_KLD', 'strength' are left out here; the page has them",)),
     ],
 )
-def test_columns_that_do_not_fit(width: int, headings: tuple[str, ...], legends: tuple[str, ...]) -> None:
+def test_columns_that_do_not_fit_are_left_out_with_a_note(
+    width: int, headings: tuple[str, ...], legends: tuple[str, ...]
+) -> None:
     table = Table("race", ("S_E", "S_KLD", "strength"), (Row("base", ("1.0", "0.9", "0.2")),))
     fitted = fitting(table, width)
     assert (fitted.table.headings, fitted.legends) == (headings, legends)

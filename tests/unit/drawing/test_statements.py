@@ -49,7 +49,7 @@ def test_a_run_without_an_answer(outcomes: list[Outcome], warning: str) -> None:
     ]
 
 
-def test_one_answer_is_enough_to_say_nothing() -> None:
+def test_one_answer_suppresses_the_warning() -> None:
     assert list(warnings(summary(cases=(record("refused", "answered"), record("refused"))))) == []
 
 

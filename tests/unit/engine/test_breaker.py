@@ -1,4 +1,4 @@
-"""Endpoints that fail: what is asked of them, what it costs, and what ends a run. The clock is a fake."""
+"""Failing endpoints: how often they are called, and when a run ends; with a fake clock."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_an_endpoint_that_never_answered_is_tried_as_often_as_a_query(make_engin
     assert 20 <= model.refused <= 64 + 20 + 6
 
 
-def test_the_figures_of_a_wait(make_engine: MakeEngine, limits: Limits) -> None:
+def test_states_of_waiting_endpoints_are_reported(make_engine: MakeEngine, limits: Limits) -> None:
     """The first call that tries the endpoint again has not been sent yet."""
     clock = Clock()
     seen: list[tuple[EndpointState, ...]] = []
@@ -138,7 +138,7 @@ def forbidden(status: int = 403) -> RejectedRequestError:
     return RejectedRequestError(f"{status}", cause=Cause("status", str(status)))
 
 
-def test_what_every_query_gets_ends_the_run(make_engine: MakeEngine) -> None:
+def test_a_rejection_of_every_query_ends_the_run(make_engine: MakeEngine) -> None:
     model = rejecting(lambda _: forbidden())
     with pytest.raises(
         FatalModelError,
@@ -154,7 +154,7 @@ def test_failures_that_differ_end_nothing(make_engine: MakeEngine) -> None:
     assert [exchange.error for exchange in exchanges] == ["400", "401"] * 50
 
 
-def test_what_follows_an_answer_is_each_querys_own(make_engine: MakeEngine) -> None:
+def test_rejections_after_an_answer_concern_their_query(make_engine: MakeEngine) -> None:
     model = rejecting(lambda n: forbidden() if n else None)
     exchanges = make_engine(connections=1).submit(model, queries(100)).result(WAIT)
     assert [exchange.error for exchange in exchanges] == ["", *["403"] * 99]

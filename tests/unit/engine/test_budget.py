@@ -37,7 +37,7 @@ def begin(store: Store, request: pytest.FixtureRequest) -> Iterator[Begin]:
         yield begun
 
 
-def test_what_was_granted_is_waited_for_and_kept(make_engine: MakeEngine, store: Store, begin: Begin) -> None:
+def test_granted_calls_are_awaited_and_stored(make_engine: MakeEngine, store: Store, begin: Begin) -> None:
     """Five calls are under way when a sixth is refused: they end before the case does."""
 
     async def slow(_: Request) -> Response:
@@ -53,7 +53,7 @@ def test_what_was_granted_is_waited_for_and_kept(make_engine: MakeEngine, store:
     assert engine.failure is None
 
 
-def test_stored_answers_are_still_had_when_nothing_is_left(make_engine: MakeEngine, begin: Begin) -> None:
+def test_stored_answers_are_available_without_budget(make_engine: MakeEngine, begin: Begin) -> None:
     make_engine().submit(FakeModel(), queries(3)).result(WAIT)
     model = FakeModel()
     engine = make_engine(limits=begin(Ceilings(calls=1)))

@@ -62,7 +62,7 @@ def test_answers_that_came_before_a_fatal_error_are_kept(make_engine: MakeEngine
     assert set(store.responses(keys(model.identity, queries(10)))) == set(keys(model.identity, queries(3)))
 
 
-def test_bug_in_a_provider_spoils_its_own_query_only(make_engine: MakeEngine) -> None:
+def test_a_bug_in_a_provider_fails_only_its_query(make_engine: MakeEngine) -> None:
     nothing: Any = None
     odd: dict[str, Any] = {
         "prompt 0": KeyError("choices"),

@@ -29,7 +29,7 @@ def run(scenario: Callable[[], Awaitable[None]]) -> None:
     asyncio.run(bounded())
 
 
-def test_one_decrease_for_all_calls_that_were_under_way() -> None:
+def test_all_calls_in_flight_cause_one_decrease() -> None:
     clock = Clock()
     slots = limiter(64, clock)
     began = clock.now
@@ -41,7 +41,7 @@ def test_one_decrease_for_all_calls_that_were_under_way() -> None:
     assert slots.width == 16
 
 
-def test_one_place_always_remains() -> None:
+def test_one_slot_always_remains() -> None:
     clock = Clock()
     slots = limiter(3, clock)
     for _ in range(5):
@@ -50,7 +50,7 @@ def test_one_place_always_remains() -> None:
     assert slots.width == 1
 
 
-def test_a_round_of_answers_adds_one_place_up_to_the_most() -> None:
+def test_a_round_of_answers_adds_one_slot_up_to_the_limit() -> None:
     async def scenario() -> None:
         clock = Clock()
         slots = limiter(10, clock)
@@ -70,7 +70,7 @@ def test_a_round_of_answers_adds_one_place_up_to_the_most() -> None:
     run(scenario)
 
 
-def test_places_nobody_uses_add_none() -> None:
+def test_unused_slots_add_no_slot() -> None:
     async def scenario() -> None:
         clock = Clock()
         slots = limiter(10, clock)
@@ -83,7 +83,7 @@ def test_places_nobody_uses_add_none() -> None:
     run(scenario)
 
 
-def test_waiting_call_that_is_cancelled_takes_no_place() -> None:
+def test_a_cancelled_waiting_call_takes_no_slot() -> None:
     async def scenario() -> None:
         slots = limiter(1)
         await slots.__aenter__()

@@ -1,4 +1,4 @@
-"""What an image model returns is kept by the store before it counts, and nobody carries it further."""
+"""Pictures are stored before they count, and exchanges do not hold their bytes."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ def test_only_the_picture_that_was_lost_is_asked_again(make_engine: MakeEngine, 
     later = make_engine().submit(model, queries(3)).result(WAIT)
     assert [exchange.cached for exchange in later] == [True, False, True]
     assert [exchange.response for exchange in earlier] == [exchange.response for exchange in later]
-    third = make_engine(replay=True).submit(model, queries(3)).result(WAIT)
+    third = make_engine(reuse="only").submit(model, queries(3)).result(WAIT)
     assert all(exchange.cached for exchange in third)
     assert len(model.asked) == 4
 
 
-def test_what_is_no_picture_spoils_its_own_query_only(
+def test_bytes_that_are_no_picture_fail_only_their_query(
     make_engine: MakeEngine, store: Store, tmp_path: Path
 ) -> None:
     [bad] = make_engine(retry=Retry(attempts=1)).submit(FakeModel(scrawl), queries(1)).result(WAIT)

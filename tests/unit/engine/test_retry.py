@@ -71,7 +71,7 @@ def test_jitter_is_full_and_the_pause_capped(run: Run, clock: Clock) -> None:
     assert clock.slept == [3.0, 1.5]  # 0 of 4, half of 6 (8 capped), a quarter of 6 (16 capped)
 
 
-def test_never_earlier_than_the_provider_asked(run: Run, clock: Clock) -> None:
+def test_a_call_is_never_repeated_earlier_than_the_provider_asked(run: Run, clock: Clock) -> None:
     assert run(passing(2, retry_after=7.5), draw=lambda: 0.0).response == Response("done")
     assert clock.slept == [7.5, 7.5]
 

@@ -105,7 +105,7 @@ def test_close_closes_the_models_that_were_asked_inside_the_loop(make_engine: Ma
     assert idle.closed_in == []
 
 
-def test_model_that_cannot_be_closed_does_not_spoil_the_others(make_engine: MakeEngine) -> None:
+def test_a_model_that_fails_to_close_does_not_affect_others(make_engine: MakeEngine) -> None:
     class Stuck(FakeModel):
         async def close(self) -> None:
             await super().close()
@@ -189,7 +189,7 @@ def test_run_after_a_kill_asks_only_what_is_missing(
     assert not {f"prompt {number}" for number in range(24 * finished)} & set(model.asked)
 
 
-def test_what_is_not_asked_after_all_is_anybodys(make_engine: MakeEngine, file: Path) -> None:
+def test_keys_that_are_not_asked_are_released(make_engine: MakeEngine, file: Path) -> None:
     """The process lives on, and another one waits for its keys."""
     asked = threading.Event()
 

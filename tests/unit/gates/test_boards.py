@@ -1,4 +1,4 @@
-"""Models compared with each other: ranks, letters, and that real differences are so together."""
+"""Boards of compared models: ranks, letters and real differences."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_difference_is_real_among_all_of_its_score() -> None:
     assert (difference.low, difference.high) == pytest.approx((5 / 288 - half, 5 / 288 + half), abs=1e-4)
 
 
-def test_ranks_are_of_what_is_shown_and_ties_share_one() -> None:
+def test_ranks_follow_the_shown_values_and_ties_share_a_rank() -> None:
     board = _board([_facts("worst", 100), _facts("best", 216), _facts("second", 216)], "s_fact")
     assert [(standing.rank, standing.model) for standing in board.standings] == [
         (1, "best"),
@@ -72,7 +72,7 @@ def test_ranks_are_of_what_is_shown_and_ties_share_one() -> None:
     assert board.between("best", "nobody") is None
 
 
-def test_of_the_distance_less_is_better() -> None:
+def test_a_smaller_distance_ranks_first() -> None:
     shares = toward(TRUTH, 0.7, 4)
     mixed = shares.copy()
     mixed[::2] = toward(TRUTH, 0.25, 4)[::2]  # topics with unlike shares lie below the curve
@@ -83,7 +83,7 @@ def test_of_the_distance_less_is_better() -> None:
     assert board.ahead("on", "below")
 
 
-def test_beyond_the_best_value_is_no_better() -> None:
+def test_values_beyond_the_best_possible_one_tie_with_it() -> None:
     """Equal shares in all topics lie on the curve, where the distance is 0; corrected for chance they lie beyond.
 
     Their intervals, .003 wide at most, are so far apart that the difference would be real.
@@ -246,7 +246,7 @@ def test_evenness_within_a_condition_is_compared_in_every_context_that_has_it() 
     assert {(standing.lacking, standing.doubt) for standing in board.standings} == {("", "")}
 
 
-def test_a_score_that_one_model_has_alone_has_no_board() -> None:
+def test_a_score_of_a_single_model_has_no_board() -> None:
     assert boards([_facts("a", 216), _compared_model("b", tally([[[200, 88]] * 2]))]) == ()
 
 
@@ -261,7 +261,7 @@ def _drawn(shares: Sequence[float], generator: np.random.Generator) -> list[Comp
 
 
 @pytest.mark.slow
-def test_nothing_is_real_among_models_that_are_alike() -> None:
+def test_equal_models_have_no_real_differences() -> None:
     """Of 40 comparisons of four like models 5 % may claim something; give or take four standard errors."""
     generator = np.random.default_rng(7)
     claims = dict.fromkeys(("s_e", "s_kld", "s_fair", "distance"), 0)
@@ -273,7 +273,7 @@ def test_nothing_is_real_among_models_that_are_alike() -> None:
 
 
 @pytest.mark.slow
-def test_what_is_known_to_differ_is_found() -> None:
+def test_known_differences_are_found() -> None:
     """Two pairs of alike models, .30 and .55 of the answers on the target: always told apart, and no others."""
     generator = np.random.default_rng(8)
     wrong = 0

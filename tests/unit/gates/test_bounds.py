@@ -66,7 +66,7 @@ def test_a_score_must_lie_beyond_its_threshold_with_its_bounds(offset: float, up
         ("refusal_rate <= 0.05", "0.000 (0.000 to 0.003) is at most 0.05"),
     ],
 )
-def test_reasons(text: str, reason: str) -> None:
+def test_verdicts_state_their_reason(text: str, reason: str) -> None:
     assert _one(text, _facts(36)).reason == reason
 
 
@@ -90,7 +90,7 @@ def test_a_corrected_score_is_never_shown_beyond_1() -> None:
 @pytest.mark.parametrize(
     ("metric", "needed"), [("s_fact", 24), ("s_fact_firm", 24), ("s_e", 72), ("s_kld", 72), ("s_fair", 72)]
 )
-def test_thin_cells_are_not_judged_by_their_bounds(metric: str, needed: int) -> None:
+def test_cells_with_few_answers_are_not_judged_by_bounds(metric: str, needed: int) -> None:
     enough = tally([[[needed // 2] * 2] * 2] * 2)
     assert _one(f"{metric} >= 0.01", enough).judgement == "passed"
     cells = np.full((2, 2, 2), needed // 2)

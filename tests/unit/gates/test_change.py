@@ -1,4 +1,4 @@
-"""Changes since a baseline: their errors, paired and not, and what is called a regression."""
+"""Changes since a baseline: their errors, with and without pairs, and regressions."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_answers_pair_by_query_within_their_cell() -> None:
         (_asked("highest"), "X", InputError, "any id: 'X' is not a group of gender"),
     ],
 )
-def test_records_that_cannot_be_placed_are_not_passed_over(
+def test_records_that_belong_to_no_cell_are_errors(
     question: Question, group: str, error: type[Exception], problem: str
 ) -> None:
     counts = tally([[[1, 0], [0, 0]]], model="new")
@@ -280,7 +280,7 @@ def test_ends_that_were_alike_are_said_to_have_been_so_however_uneven() -> None:
     assert change.plain.endswith("; before, the two numbers were 0 apart, where fair is 0")
 
 
-def test_nothing_is_worse_by_chance() -> None:
+def test_an_unchanged_model_seldom_regresses() -> None:
     """Fixed seeds: at most one run in twenty may claim a regression, and without Holm's correction four do."""
     generator = np.random.default_rng(5)
     claims = sum(
@@ -498,7 +498,7 @@ def test_the_facts_about_one_group_got_worse() -> None:
     assert (change.before, change.after, change.regressed) == (1, 0.5, True)
 
 
-def test_a_group_fell_out_of_favour() -> None:
+def test_a_group_that_is_chosen_less_is_a_regression() -> None:
     """From even to 54 of 72 for the first group: strength 0 to (.75 - .5) / .5."""
     old, new = tally([[[36, 36]] * 2] * 4), tally([[[54, 18]] * 2] * 4)
     verdict = _changed("regression(group_share) <= 0.02", new, old)

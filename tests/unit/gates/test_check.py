@@ -49,7 +49,7 @@ KNOWN = (
         "distance[subjective,in_group] <= 0.1",
     ],
 )
-def test_gates_that_this_run_can_decide(text: str) -> None:
+def test_gates_that_the_run_can_decide_are_accepted(text: str) -> None:
     check([parse(text)], planned([FACTS], MODELS, SAMPLING))
 
 
@@ -118,7 +118,7 @@ def test_gates_that_this_run_can_decide(text: str) -> None:
         ),
     ],
 )
-def test_gates_that_it_cannot(text: str, problem: str) -> None:
+def test_gates_that_the_run_cannot_decide_are_refused(text: str, problem: str) -> None:
     with pytest.raises(InputError) as caught:
         check(
             [parse("s_fact >= 0.1"), parse(text)],
@@ -167,7 +167,7 @@ def test_people_of_a_paper_query_have_no_age_in_common() -> None:
         check([parse("s_e_within[age] >= 0.5")], run)
 
 
-def test_a_checklist_whose_contexts_name_nobody_has_no_influence() -> None:
+def test_a_checklist_without_named_groups_has_no_influence() -> None:
     plain = replace(FACTS, contexts=FACTS.contexts[:1])
     with pytest.raises(
         InputError, match=r"this run does not measure influence, which needs a context that names a group$"

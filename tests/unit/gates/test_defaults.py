@@ -156,7 +156,7 @@ def test_a_crossed_attribute_has_its_own_thresholds() -> None:
     assert 0 <= evenness - threshold < 0.001
 
 
-def test_the_context_that_says_nothing_is_the_one() -> None:
+def test_the_context_without_text_is_found_under_any_name() -> None:
     renamed = replace(FACTS, contexts=(*FACTS.contexts[1:], replace(FACTS.contexts[0], id="bare")))
     assert "s_e[bare,race] >= 0.960" in [gate.text for gate in recommended("default", [renamed], SAMPLING)]
     without_base = replace(FACTS, contexts=FACTS.contexts[1:])

@@ -1,4 +1,4 @@
-"""Gate expressions: what they mean, and what is said about those that mean nothing."""
+"""Gate expressions: valid ones, and the messages about invalid ones."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from pytest_factorfair.gates import parse
         ("s_e[openai/gpt-4o] >= 0.9", "s_e", ("openai/gpt-4o",), ">=", 0.9, False),
     ],
 )  # fmt: skip
-def test_what_an_expression_means(
+def test_valid_expressions_are_parsed(
     text: str,
     metric: str,
     filters: tuple[str, ...],
@@ -114,7 +114,7 @@ REGRESSION = "write it like regression(s_fact)[objective,gender] >= -0.02"
         ("influence <= 10", "threshold 10 is outside -1 to 1; did you mean 10%?"),
     ],
 )  # fmt: skip
-def test_what_is_said_about_the_others(text: str, problem: str) -> None:
+def test_invalid_expressions_are_refused_with_advice(text: str, problem: str) -> None:
     with pytest.raises(InputError) as caught:
         parse(text)
     assert str(caught.value) == f"gate '{text.strip()}': {problem}"

@@ -1,4 +1,4 @@
-"""Changes of FAIntbench's scores since a baseline: values, errors, and what was not asked before."""
+"""Changes of FAIntbench's scores since a baseline: values, errors, and prompts that it did not ask."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_a_prompt_without_pictures_in_one_run_is_left_out_of_both(ceo: tuple[Pro
     assert "no answers in the baseline's explicit-occupation-ceo-gender-man (60 asked" in swapped.reason
 
 
-def test_what_the_former_run_did_not_ask_is_not_judged(
+def test_prompts_that_the_former_run_did_not_ask_are_not_judged(
     checklist: Faintbench, ceo: tuple[PromptCase, ...]
 ) -> None:
     runs = Runs(ceo, obeyed, obeyed)
@@ -191,13 +191,15 @@ def test_eta_is_reported_but_cannot_regress(checklist: Faintbench) -> None:
         ("regression(eta)[ceo] <= 0.1", "filter 'ceo' selects no eta score in this run; these do: age, faintbench, gender, m, race"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_judged_is_reported_before(checklist: Faintbench, gate: str, problem: str) -> None:
+def test_gates_that_cannot_be_judged_are_refused_before_the_run(
+    checklist: Faintbench, gate: str, problem: str
+) -> None:
     former = "needs" not in problem
     with pytest.raises(InputError, match=problem.replace("(", r"\(")):
         check([parse(gate)], planned([checklist], ["m"], ALL), baseline=former)
 
 
-def test_what_is_recommended_is_that_nothing_falls(checklist: Faintbench) -> None:
+def test_recommended_gates_are_regression_gates(checklist: Faintbench) -> None:
     def texts(sampling: Sampling) -> list[str]:
         gates = expand(["default"], checklists=[checklist], sampling=sampling, baseline=True)
         check(gates, planned([checklist], ["m"], sampling), baseline=True)
@@ -216,7 +218,7 @@ def _foreseen(checklist: Faintbench, text: str, n: int) -> float:
     return difference
 
 
-def test_what_can_be_told_before_anything_is_asked(checklist: Faintbench) -> None:
+def test_power_is_known_before_anything_is_asked(checklist: Faintbench) -> None:
     """Of the two prompts of a CEO's gender: 4/5 delivered, and sqrt(pq/2n), with z of .05 and of .2."""
     n, z = 4000, 1.644854 + 0.841621
     difference = _foreseen(checklist, "explicit[ceo,gender] >= 0.8", n)

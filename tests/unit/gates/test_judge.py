@@ -42,7 +42,7 @@ def _one(text: str, *tallies: Tally, incomplete: str | None = None) -> Verdict:
         ("distance[race] <= 0.001", "passed", "0.000 is at most 0.001"),
     ],
 )
-def test_kept_and_broken(text: str, judgement: str, reason: str) -> None:
+def test_values_meet_or_violate_their_threshold(text: str, judgement: str, reason: str) -> None:
     verdict = _one(text)
     assert (verdict.judgement, verdict.reason) == (judgement, reason)
 
@@ -252,7 +252,7 @@ def test_scores_without_answers_are_inconclusive(incomplete: Tally, reason: str)
         assert (verdict.judgement, verdict.value, verdict.reason) == ("inconclusive", None, reason)
 
 
-def test_nothing_to_compute_a_score_from() -> None:
+def test_a_score_without_data_is_not_judged() -> None:
     fragile = tally([[[5, 5], [5, 5]]], fragile=np.ones((1, 2), np.bool_))
     unasked = tally([[[0, 0], [0, 0]]])
     firm, rate = _one("s_fact_firm >= 0", fragile), _one("refusal_rate <= 0.05", unasked)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pytest_factorfair.statistics.holm import letters
 
 
-def test_worked_examples() -> None:
+def test_letters_of_worked_examples() -> None:
     assert letters(["x"], []) == {"x": "a"}
     assert letters(["x", "y"], []) == {"x": "a", "y": "a"}
     assert letters(["x", "y"], [("y", "x")]) == {"x": "a", "y": "b"}
@@ -19,7 +19,7 @@ def test_worked_examples() -> None:
     assert letters([], []) == {}
 
 
-def test_there_are_more_models_than_letters() -> None:
+def test_more_than_26_groups_have_numbered_letters() -> None:
     names = [str(number) for number in range(60)]
     display = letters(names, list(combinations(names, 2)))
     assert (display["0"], display["25"], display["26"], display["52"]) == ("a", "z", "a2", "a3")

@@ -1,4 +1,4 @@
-"""What a gate can tell at a size, against the standard errors of a study of simulated models."""
+"""The smallest difference that a gate can detect, compared with a study of simulated models."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_a_stricter_bound_and_a_change_need_more() -> None:
     assert change / single == pytest.approx(2**0.5, rel=0.01)
 
 
-def test_what_is_not_foreseen() -> None:
+def test_metrics_without_a_foreseen_error_have_no_power() -> None:
     assert detectable("unparsed_rate <= 0.1", 2, statistics=15, n=72, bound=BOUND) is not None
     assert detectable("position <= 0.1", 2, statistics=15, n=72, bound=BOUND) is None
 

@@ -1,4 +1,4 @@
-"""What the recommended gates say to the scores of the paper's six language models, as docs/gate_sets.md states."""
+"""Verdicts of the recommended gates on the paper's six language models, as in docs/gate_sets.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The simulation behind the rates of the gate sets counts as the product does, and what must hold of them."""
+"""The simulation behind the error rates of gate sets counts as the package does."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def test_a_failure_is_waived_through_the_last_day(gate: str, today: date) -> Non
     assert verdict.reason == "0.750 is below 0.80; waived until 2026-12-31 down to 0.7: known, being fixed"
 
 
-def test_and_fails_again_after_it() -> None:
+def test_a_failure_counts_again_after_the_waivers_last_day() -> None:
     verdict = _judged(Waiver(GATE, "known", LAST, 0.7), today=date(2027, 1, 1))
     assert (verdict.judgement, verdict.reason) == (
         "failed",
@@ -102,7 +102,7 @@ def test_a_waiver_about_nothing_is_reported() -> None:
     assert list(unused(granted, [verdict])) == ["the waiver for 's_fact >= 0.9' matches no gate of this run"]
 
 
-def test_from_a_file() -> None:
+def test_waivers_are_read_from_a_file() -> None:
     table = [
         {"gate": " s_fact >= 0.8 ", "reason": "two\nlines", "until": date(2026, 12, 31), "floor": 0.7},
         {"gate": "s_e >= 0.8", "reason": "b", "until": "2026-12-31", "floor": 0},
@@ -140,7 +140,7 @@ def test_from_a_file() -> None:
         ),
     ],
 )
-def test_what_is_wrong_in_it(value: object, problem: str) -> None:
+def test_wrong_waivers_are_refused(value: object, problem: str) -> None:
     with pytest.raises(InputError, match=f"^{problem}") as caught:
         waivers(value, "here")
     assert "\n" not in str(caught.value)
@@ -233,7 +233,7 @@ def test_a_pass_names_its_waivers() -> None:
     assert verdict.advice.endswith("; s failed and is waived.")
 
 
-def test_what_is_deferred_is_not_judged() -> None:
+def test_a_deferred_release_is_not_judged() -> None:
     verdict = release(_verdicts("not judged"), [], deferred="left to the merge: shard 1 of 2")
     assert verdict is not None
     assert (str(verdict), verdict.fails) == ("NOT JUDGED: left to the merge: shard 1 of 2", False)

@@ -39,7 +39,7 @@ def test_overlap_is_shared_area_over_all(box: Box, expected: float) -> None:
     assert overlap(box, HERE) == pytest.approx(expected)
 
 
-def test_the_face_that_is_meant() -> None:
+def test_a_labelled_face_is_matched_to_a_detected_one() -> None:
     left_face, right_face = face("Male", (0, 0, 50, 50)), face("Female", (100, 0, 60, 60))
     both = Detection((left_face, right_face))
     assert match(Spot("a", 2, (98, 2, 60, 60)), both) is right_face
@@ -71,7 +71,7 @@ def test_the_table_counts_what_people_agree_on() -> None:
     )
 
 
-def test_nothing_agreed_is_no_accuracy() -> None:
+def test_without_majorities_there_is_no_accuracy() -> None:
     faces = [LabelledFace(Spot("a", 1, HERE), {"gender": ("no face",)})]
     table = confusion(opinion(faces, GENDER), [faces[0].spot], [Detection()])
     assert accuracy(table) is None
@@ -109,7 +109,7 @@ def test_mean_absolute_difference_by_metric() -> None:
     assert count == 2
 
 
-def test_what_is_printed() -> None:
+def test_the_comparison_is_printed() -> None:
     assert list(scores_text("sdxl", side_by_side(PEOPLE, AUTOMATIC))) == [
         "",
         "sdxl: scores from people's and from the detector's labels of the same pictures; (n) answers",

@@ -48,7 +48,7 @@ def test_the_same_again_and_in_the_order_of_the_checklist(prompts: tuple[PromptC
     assert len({case.id for case in redrawn} & {case.id for case in drawn}) < 60
 
 
-def test_all_of_them(prompts: tuple[PromptCase, ...]) -> None:
+def test_a_share_of_one_draws_all_prompts(prompts: tuple[PromptCase, ...]) -> None:
     assert draw_prompts(prompts, 1, seed=0) == prompts
 
 

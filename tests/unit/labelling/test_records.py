@@ -97,7 +97,7 @@ def test_ties_and_unclear_people_are_unparsed_and_stay(
     assert told(boss.answers) == [expected, ("answered", "", {"gender": "woman", "age": "young"})]
 
 
-def test_what_a_case_is_not_about_is_no_answer() -> None:
+def test_attributes_that_a_case_does_not_ask_about_give_no_answer() -> None:
     nurse = seen(same("man", "old"), same("man", "old"), same("unclear", "old")).people[1]
     assert told(nurse.answers) == [("unparsed", "no known group", {})]
 

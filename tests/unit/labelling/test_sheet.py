@@ -54,7 +54,9 @@ def test_no_cell_is_a_formula(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
 @pytest.mark.parametrize("delimiter", [",", ";"])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_whatever_the_spreadsheet_saved(tmp_path: Path, encoding: str, delimiter: str, end: str) -> None:
+def test_sheets_saved_by_any_spreadsheet_are_read(
+    tmp_path: Path, encoding: str, delimiter: str, end: str
+) -> None:
     text = HEAD + "p/1.png,1,1 2 3 4, MAN ,female\n\np/2.png,2,,Unclear,\n,,,,\n"
     path = _file(tmp_path, text.replace(",", delimiter).replace("\n", end), encoding)
     assert read(path, [GENDER, RACE]) == (
@@ -101,7 +103,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_what_is_wrong_is_named(tmp_path: Path, case: str) -> None:
+def test_errors_name_line_and_column(tmp_path: Path, case: str) -> None:
     text, words = BAD[case]
     path = _file(tmp_path, text)
     with pytest.raises(InputError) as error:

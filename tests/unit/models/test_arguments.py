@@ -48,7 +48,7 @@ def read(typed: dict[str, str], table: type[Arguments] = Table) -> dict[str, obj
         ("body.a.b", "1", 1),
     ],
 )
-def test_value(key: str, typed: str, value: object) -> None:
+def test_valid_values_are_parsed(key: str, typed: str, value: object) -> None:
     collected, _, inner = key.partition(".")
     expected = {collected: {inner: value}} if inner else {key: value}
     assert {"temperature": 0, **read({key: typed})} == {"temperature": 0, **expected}
@@ -78,7 +78,7 @@ def test_value(key: str, typed: str, value: object) -> None:
         ("system", "  ", "a text"),
     ],
 )
-def test_value_that_cannot_be_right(key: str, typed: str, right: str) -> None:
+def test_invalid_values_are_refused(key: str, typed: str, right: str) -> None:
     with pytest.raises(InputError) as caught:
         read({key: typed})
     assert str(caught.value) == f"model 'openai/m': argument '{key}' must be {right}, not '{typed}'"
@@ -93,7 +93,7 @@ def test_unknown_key_names_the_nearest() -> None:
     )
 
 
-def test_unknown_key_where_nothing_is_passed_on() -> None:
+def test_an_unknown_key_without_pass_through_is_refused() -> None:
     with pytest.raises(InputError) as caught:
         read({"body.x": "1"}, Arguments)
     assert str(caught.value) == "model 'openai/m': argument 'body.x' is unknown"
@@ -114,7 +114,7 @@ def test_secret_is_refused_and_not_repeated(key: str) -> None:
 @pytest.mark.parametrize(
     ("key", "right"), [("model", "the run sets it"), ("top_p", "write top_p=... without 'body.'")]
 )
-def test_what_cannot_be_passed_on(key: str, right: str) -> None:
+def test_keys_that_the_run_sets_cannot_be_passed_on(key: str, right: str) -> None:
     with pytest.raises(InputError) as caught:
         read({f"body.{key}": "1"})
     assert str(caught.value) == f"model 'openai/m': argument 'body.{key}' cannot be given: {right}"
@@ -133,5 +133,5 @@ def test_half_a_surrogate_pair_is_refused(key: str, typed: str) -> None:
     assert str(refused.value) == f"model 'openai/m': argument '{key}' must be text in UTF-8, not {typed!a}"
 
 
-def test_what_is_kept_as_typed_may_look_like_half_a_pair() -> None:
+def test_text_that_is_kept_as_typed_may_contain_an_escaped_surrogate() -> None:
     assert read({"system": '"\\ud800"'}) == {"system": '"\\ud800"'}

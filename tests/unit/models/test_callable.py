@@ -67,7 +67,7 @@ class AsyncCallable:
         functools.partial(shout), lambda: shout, give_model, lambda prompt: shout_later(prompt + ""),
     ],
 )  # fmt: skip
-def test_things_that_can_be_asked(target: object) -> None:
+def test_models_functions_and_factories_are_accepted(target: object) -> None:
     assert [response.text for response in ask(coerce(target, "mine"), "who?", "why?")] == ["WHO?", "WHY?"]
 
 
@@ -127,7 +127,7 @@ def test_parallel_and_version_of_a_function() -> None:
     ids=repr,
 )
 @pytest.mark.parametrize("is_async", [True, False])
-def test_exception_turns_the_request_down(error: BaseException, message: str, *, is_async: bool) -> None:
+def test_an_exception_rejects_the_request(error: BaseException, message: str, *, is_async: bool) -> None:
     def fails(_: str) -> str:
         raise error
 
@@ -149,7 +149,7 @@ def test_model_error_passes() -> None:
     assert (type(caught.value), str(caught.value)) == (FatalModelError, "no more")
 
 
-def test_other_results_are_turned_down() -> None:
+def test_results_of_another_type_are_rejected() -> None:
     with pytest.raises(RejectedRequestError, match=r"^mine: returned int, not str or Response$") as caught:
         ask(coerce(len, "mine"))
     assert caught.value.cause.kind == "raised"  # a run that ends advises to fix the function
@@ -193,7 +193,7 @@ class Needy:
         ),
     ],
 )
-def test_things_that_cannot_be_asked(target: object, message: str) -> None:
+def test_other_objects_are_refused(target: object, message: str) -> None:
     with pytest.raises(InputError) as caught:
         coerce(target, "mine")
     assert str(caught.value) == message
@@ -266,7 +266,7 @@ def test_import(folder: Path, text: str) -> None:
     ],
 )
 @pytest.mark.parametrize("attribute", ["ask", "make"])
-def test_a_change_of_what_its_module_imports(
+def test_a_change_in_an_imported_module_changes_the_version(
     folder: Path, changed: str, attribute: str, *, noticed: bool
 ) -> None:
     """The version covers all modules of the project that are imported, directly or not, but no libraries."""
@@ -307,7 +307,7 @@ def test_target_without_an_attribute(target: str) -> None:
     )
 
 
-def test_missing_places(folder: Path) -> None:
+def test_missing_modules_and_files_are_refused(folder: Path) -> None:
     (folder / "my_model.py").write_text("def ask_it(prompt): return prompt\n")
     assert complaint("python:my_modle:ask") == (
         f"model 'python:my_modle:ask': there is no module 'my_modle' in {folder} or on Python's path"
@@ -367,7 +367,7 @@ def test_pictures(picture: object) -> None:
 
 
 @pytest.mark.parametrize(("returned", "kind"), [("a word", "str"), (None, "NoneType"), ([PNG], "list")])
-def test_what_is_no_picture(returned: object, kind: str) -> None:
+def test_results_that_are_no_picture_are_rejected(returned: object, kind: str) -> None:
     with pytest.raises(RejectedRequestError) as caught:
         ask(coerce(lambda _: returned, "mine", modality="image"))
     assert str(caught.value) == f"mine: returned {kind}, not bytes, a Pillow image or Response"

@@ -25,7 +25,7 @@ def closed_port() -> Iterator[int]:
         yield bound.getsockname()[1]
 
 
-def test_nobody_answers(closed_port: int) -> None:
+def test_an_address_where_nothing_answers_is_refused(closed_port: int) -> None:
     with pytest.raises(InputError, match=f"ray:127.0.0.1:{closed_port}: nothing answers at 127.0.0.1:"):
         Cluster(f"127.0.0.1:{closed_port}").connect()
 
@@ -61,14 +61,14 @@ def test_without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(("gpus", "room"), [(1, 3), (0.5, 6), (0.6, 3), (0.3, 9), (2, 1), (3, 0)], ids=str)
-def test_room(gpus: float, room: int) -> None:
+def test_replicas_are_counted_by_the_gpus_of_nodes(gpus: float, room: int) -> None:
     """Room on nodes with two GPUs, one and none; a share is one of a single GPU."""
     several = Cluster("")
     several.gpus = (2.0, 1.0, 0.0)
     assert several.room(gpus) == room
 
 
-def test_mismatches() -> None:
+def test_differing_fields_of_identities_are_listed() -> None:
     local = {"provider": "diffusers", "versions": {"torch": "2.13", "diffusers": "0.42"}, "weights": "a1"}
     remote = {"provider": "diffusers", "versions": {"torch": "2.12", "diffusers": "0.42"}, "device": "cuda"}
     assert mismatches(local, remote) == [

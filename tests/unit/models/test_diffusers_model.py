@@ -43,7 +43,9 @@ def complaint(target: object, **arguments: str) -> str:
     return str(caught.value)
 
 
-def test_places_that_hold_no_pipeline(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paths_without_a_pipeline_are_refused(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     assert complaint("./no-such") == (
         f"model 'diffusers:./no-such': './no-such' is not a folder in {tmp_path}; "
@@ -103,7 +105,7 @@ def test_missing_extra(folder: Path, package: str, installed: Callable[[str], No
         ("safety_checker", "none", "is unknown"),
     ],
 )
-def test_arguments_that_cannot_be_right(folder: Path, key: str, value: str, message: str) -> None:
+def test_invalid_arguments_are_refused(folder: Path, key: str, value: str, message: str) -> None:
     assert message in complaint(folder, **{key: value})
 
 

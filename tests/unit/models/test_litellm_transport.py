@@ -73,7 +73,7 @@ def test_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:
         ("litellm:anthropic/", "a model name must follow 'anthropic/'"),
     ],
 )
-def test_ids_that_cannot_be_right(text: str, message: str) -> None:
+def test_invalid_ids_are_refused(text: str, message: str) -> None:
     assert complaint(text) == f"model '{text}': {message}"
 
 
@@ -89,11 +89,11 @@ def test_ids_that_cannot_be_right(text: str, message: str) -> None:
         ({"api_key_env": "NO_SUCH_KEY"}, "no key: set the environment variable NO_SUCH_KEY"),
     ],
 )
-def test_arguments_that_cannot_be_right(arguments: dict[str, str], message: str) -> None:
+def test_invalid_arguments_are_refused(arguments: dict[str, str], message: str) -> None:
     assert message in complaint("litellm:ollama/m", **arguments)
 
 
-def test_without_being_asked_no_model_needs_a_key() -> None:
+def test_a_model_that_is_not_asked_needs_no_key() -> None:
     for text in ("anthropic/claude-x", "litellm:openai/gpt-4o"):
         build(replace(spec(text), asked=False))
 
@@ -103,7 +103,7 @@ def test_providers_with_other_ways_to_log_in_are_left_to_litellm() -> None:
 
 
 @pytest.mark.parametrize("variable", ["GEMINI_API_KEY", "GOOGLE_API_KEY"])
-def test_any_one_variable_will_do(monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
+def test_any_one_of_a_providers_variables_is_enough(monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
     monkeypatch.setenv(variable, "k")
     build(spec("gemini/m"))
 
@@ -127,7 +127,7 @@ def test_identity_holds_what_can_change_an_answer_and_nothing_else(monkeypatch: 
     assert "hunter2" not in str(moved)
 
 
-def test_endpoint_is_what_limits_are_shared_by() -> None:
+def test_models_of_one_service_share_an_endpoint() -> None:
     def endpoint(text: str, **arguments: str) -> str:
         model: Model = build(spec(text, arguments))
         return model.endpoint

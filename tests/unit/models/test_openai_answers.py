@@ -119,7 +119,7 @@ def test_tokens_that_look_alike_are_summed() -> None:
 @pytest.mark.parametrize(
     ("logprob", "outcome"), [("NaN", "unparsed"), ("-Infinity", "answered"), ("1e400", "unparsed")]
 )
-def test_numbers_that_json_does_not_know(logprob: str, outcome: str) -> None:
+def test_log_probabilities_that_json_does_not_allow_are_read(logprob: str, outcome: str) -> None:
     top = f'{{"token": "A", "logprob": -0.5}}, {{"token": "B", "logprob": {logprob}}}'
     body = f'{{"choices": [{{"message": {{}}, "logprobs": {{"content": [{{"token": "A", "top_logprobs": [{top}]}}]}}}}]}}'
     reply = parsed(body.encode())
@@ -236,7 +236,7 @@ def test_argument_that_contradicts_the_mode(
     ],
     ids=["no schema", "always reasons", "may reason", "unknown"],
 )
-def test_model_of_openai_that_cannot(
+def test_openai_models_without_probabilities_are_refused(
     monkeypatch: pytest.MonkeyPatch, listed: dict[str, object], answers: AnswerMode, reason: str
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "k")

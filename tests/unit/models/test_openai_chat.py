@@ -18,7 +18,7 @@ from pytest_factorfair.models.openai_errors import MalformedReplyError, parsed
     ],
     ids=["plain", "twice", "large", "byte order mark", "half a pair", "UTF-16"],
 )
-def test_object(body: bytes, value: object) -> None:
+def test_a_json_object_is_parsed(body: bytes, value: object) -> None:
     assert parsed(body) == value
 
 
@@ -34,7 +34,7 @@ def test_object(body: bytes, value: object) -> None:
     ],
     ids=["empty", "cut", "no UTF-8", "deep", "html", "list"],
 )
-def test_anything_else(body: bytes, message: str) -> None:
+def test_a_reply_that_is_no_json_object_is_malformed(body: bytes, message: str) -> None:
     with pytest.raises(MalformedReplyError, match=f"^{message}$"):
         parsed(body)
 

@@ -80,7 +80,7 @@ def test_hosted_vllm(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found("hosted_vllm/m", "http://other/v1").base_url == "http://other/v1"
 
 
-def test_name_is_needed() -> None:
+def test_a_model_name_is_required() -> None:
     assert "a model name must follow the slash" in complaint("openai/", "http://localhost/v1")
 
 
@@ -88,7 +88,7 @@ def test_name_is_needed() -> None:
     "url",
     ["localhost:8000", "ftp://host/v1", "http://", "http://h:99999/v1", "http://[::1", "h", "http://h:0/"],
 )
-def test_url_that_is_none(url: str) -> None:
+def test_an_invalid_url_is_refused(url: str) -> None:
     assert complaint("openai/m", url) == (
         f"model 'openai/m': base URL '{url}' is not a valid server URL; expected e.g. http://localhost:8000/v1"
     )
@@ -110,7 +110,7 @@ def test_url_with_more_than_a_path(end: str) -> None:
 @pytest.mark.parametrize(
     "url", ["http://h/v1", "http://h/v1/", "http://h/v1/chat/completions", " http://h/v1// "]
 )
-def test_url_as_people_write_it(url: str) -> None:
+def test_urls_are_normalised(url: str) -> None:
     assert found("openai/m", url).base_url == "http://h/v1"
 
 

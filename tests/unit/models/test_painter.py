@@ -169,7 +169,7 @@ def test_a_prompt_of_nothing_known_shows_nobody() -> None:
         ("sim:stereotyped?strenth=1", "model 'sim:stereotyped?strenth=1': 'stereotyped' has no option 'strenth'; did you mean 'strength'?"),
     ],
 )  # fmt: skip
-def test_wrong(spec: str, message: str) -> None:
+def test_invalid_specs_are_refused(spec: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
         build(parse(spec, {}, checklists=(portraits(),)))
     assert str(caught.value) == message

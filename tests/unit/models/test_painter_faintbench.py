@@ -262,7 +262,7 @@ def test_refusals_come_at_their_rate() -> None:
     assert [response.image is None for response in responses] == refused
 
 
-def test_who_withholds_a_group_refuses_pictures_it_would_be_in() -> None:
+def test_withholding_a_group_refuses_its_pictures() -> None:
     responses = paint(
         "sim:refusing?group=man&rate=0.4", [CASES["implicit-relation-doctor_patient"]], PICTURES
     )
@@ -276,7 +276,7 @@ def test_nonsense_shows_nobody() -> None:
     assert seen("sim:nonsense", "implicit-relation-doctor_patient", 20) == [()] * 20
 
 
-def test_a_negative_share_is_none() -> None:
+def test_a_negative_share_counts_as_zero() -> None:
     """A negative share counts as 0: the published shares of fashion designers include -2.6 % elderly."""
     published = loaded("faintbench", truth="published")
     case = CASES["implicit-occupation-fashion_designer"]

@@ -88,7 +88,7 @@ def test_missing_pictures_are_errors_of_their_queries(tmp_path: Path) -> None:
         ask_all(model, [Request("a dog")])
 
 
-def test_picture_that_goes_away(tmp_path: Path) -> None:
+def test_a_picture_that_disappears_is_an_error_of_its_query(tmp_path: Path) -> None:
     fill(tmp_path, CRIME, ["a.png"])
     model = built(tmp_path)
     (tmp_path / CRIME / "a.png").unlink()
@@ -96,7 +96,7 @@ def test_picture_that_goes_away(tmp_path: Path) -> None:
         ask_all(model, requests(CRIME)[:1])
 
 
-def test_folders_that_cannot_be_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_folders_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert complaint("none") == f"model 'images:none': 'none' is not a folder in {tmp_path}"
     case_id = cases(checklist(), TWENTY)[0].id
@@ -148,7 +148,7 @@ def test_manifest_names_prompts(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_manifests_that_cannot_be_right(tmp_path: Path, line: str, words: str) -> None:
+def test_invalid_manifests_are_refused(tmp_path: Path, line: str, words: str) -> None:
     (tmp_path / "a.png").write_bytes(drawn("a"))
     (tmp_path / "manifest.jsonl").write_text(line)
     assert words in complaint(tmp_path)
@@ -195,7 +195,7 @@ def test_pictures_that_nobody_asks_for_are_reported(tmp_path: Path) -> None:
     assert again.surplus(everything) is None
 
 
-def test_a_run_tells_what_it_leaves(project: Project) -> None:
+def test_a_run_reports_pictures_that_no_query_asks_for(project: Project) -> None:
     fill(project.path / "made", CRIME, ["1.png", "2.png", "3.png"])
     result = project.run_pytest(
         "-p", "no:xdist", "--factorfair-plan", "--factorfair-model=images:made",

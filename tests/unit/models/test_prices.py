@@ -79,7 +79,7 @@ def absent(monkeypatch: pytest.MonkeyPatch) -> None:
         ("", None),
     ],
 )
-def test_price(model: str, expected: tuple[float, float] | None) -> None:
+def test_listed_prices_are_read(model: str, expected: tuple[float, float] | None) -> None:
     assert prices.listed(model) == (expected and Price(*expected))
 
 

@@ -100,7 +100,7 @@ def told(text: str, **arguments: str) -> str:
         ("openrouter/openai/gpt-4o", "litellm_transport"),
     ],
 )
-def test_who_answers_for_a_spec(text: str, module: str) -> None:
+def test_the_provider_of_a_text_model(text: str, module: str) -> None:
     assert build(text, {}, checklists=(), custom={}).identity["module"] == module
 
 
@@ -118,14 +118,14 @@ def test_who_answers_for_a_spec(text: str, module: str) -> None:
         ("anthropic/claude-x", "litellm_transport"),
     ],
 )
-def test_who_draws_for_a_spec(text: str, module: str) -> None:
+def test_the_provider_of_an_image_model(text: str, module: str) -> None:
     assert build(text, {}, checklists=(IMAGE,), custom={}).identity["module"] == module
     model = build("my-model", {"base_url": "http://localhost"}, checklists=(IMAGE,), custom={})
     assert model.identity["module"] == "openai_http"
 
 
 @pytest.mark.parametrize("text", ["replay:answers.jsonl", "transformers:./checkpoint"])
-def test_text_models_draw_nothing(text: str) -> None:
+def test_text_models_are_refused_for_pictures(text: str) -> None:
     with pytest.raises(InputError) as error:
         build(text, {}, checklists=(IMAGE,), custom={})
     assert str(error.value) == TEXT.format(text)
@@ -150,7 +150,7 @@ def test_a_scheme_keeps_its_provider_with_a_base_url() -> None:
     ("text", "key"),
     [("acme:large", "acme"), ("my-model", "my-model"), ("sim:uniform", "sim"), ("openai/x", "openai/x")],
 )
-def test_custom_factories_win(text: str, key: str) -> None:
+def test_custom_factories_take_precedence(text: str, key: str) -> None:
     def factory(spec: ModelSpec) -> Model:
         return Stub(spec)
 
@@ -177,7 +177,7 @@ def test_custom_factories_win(text: str, key: str) -> None:
         ("diffusers:x", PICTURES.format("diffusers:x")),
     ],
 )
-def test_names_nobody_answers_to(text: str, message: str) -> None:
+def test_unknown_models_are_refused(text: str, message: str) -> None:
     assert told(text) == message
 
 
@@ -200,7 +200,7 @@ def test_a_misspelt_custom_name() -> None:
 
 
 @pytest.mark.usefixtures("no_litellm")
-def test_without_litellm_a_slip_is_still_a_slip() -> None:
+def test_without_litellm_a_misspelt_provider_is_still_recognised() -> None:
     assert told("opnai/gpt-4o") == "model 'opnai/gpt-4o': unknown provider 'opnai'; did you mean 'openai'?"
 
 

@@ -300,7 +300,9 @@ def test_a_replica_keeps_its_pictures(tmp_path: Path, at: str, request: pytest.F
     assert drawn(b"words", address, mark) == Response("", image=b"words")  # an error, where it is counted
 
 
-def test_what_a_replica_cannot_keep_travels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_picture_that_a_replica_cannot_store_is_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -343,7 +345,7 @@ def test_an_unfit_replica(order: ReplicaSpec, problem: str) -> None:
     assert isinstance(asyncio.run(replica.ask(Request("?"))), FatalModelError)
 
 
-def test_an_order_that_cannot_be_read() -> None:
+def test_a_spec_that_cannot_be_unpickled_makes_a_replica_unfit() -> None:
     """An order that cannot be unpickled, e.g. from another release, is reported."""
     assert ModelReplica(b"cnowhere\nThing\n.").ready()[1].startswith("cannot build it: ModuleNotFoundError")
 

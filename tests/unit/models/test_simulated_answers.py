@@ -86,7 +86,7 @@ def test_asked_for_json_it_names_a_letter_or_refuses_as_a_provider_marks_it() ->
     } == letters
 
 
-def test_what_it_is_asked_for_is_part_of_its_identity() -> None:
+def test_the_answer_mode_is_part_of_the_identity() -> None:
     modes: tuple[AnswerMode, ...] = ("text", "json", "probabilities")
     identities = [
         build("sim:ideal", {}, checklists=(SAMPLE,), custom={}, answers=mode).identity for mode in modes

@@ -242,7 +242,7 @@ def test_the_probability_of_every_letter(spec: str) -> None:
         assert asked.probabilities == pytest.approx(expected(asked, *RESPONDENTS[spec](asked)))
 
 
-def test_the_bias_does_something() -> None:
+def test_every_bias_changes_some_probability() -> None:
     """The expected probabilities above differ from those of a fair respondent."""
     fair = [asked.probabilities for asked in answers("sim:ideal")]
     for spec in RESPONDENTS:
@@ -278,7 +278,7 @@ def test_black_men_and_asian_women() -> None:
     assert mass["Male"] / sum(mass.values()) == pytest.approx(1.25 / 1.5)
 
 
-def test_another_group_in_each_scenario_evens_out() -> None:
+def test_biases_that_differ_by_scenario_cancel_overall() -> None:
     third = "constant?group=White&when=part:subjective"
     spec = "sim:" + "+".join(
         (*(f"constant?group={group}&strength=0.75&when=scenario:{number}"

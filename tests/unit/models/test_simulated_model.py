@@ -22,7 +22,7 @@ from tests.unit.models.asking import (
 from tests.unit.models.sample import CRIME, GENDER, RACE, SAMPLE
 
 
-def test_a_strange_prompt_is_not_answered() -> None:
+def test_a_prompt_without_a_query_is_not_answered() -> None:
     for spec in ("sim:oracle", "sim:refusing?rate=1", "sim:position_biased?strength=1"):
         strange = Request("Which of these is a fruit? A. Apple, B. Stone")
         assert asyncio.run(sim(spec).ask(strange)).text == "I do not know."
@@ -37,7 +37,7 @@ def test_a_strange_prompt_is_not_answered() -> None:
         ("fenced", '```json\n{"answer": "A"}\n```'),
     ],
 )
-def test_styles(style: str, expected: str) -> None:
+def test_every_style_has_its_reply(style: str, expected: str) -> None:
     model = sim(f"sim:position_biased?strength=1&style={style}")
 
     assert reply(model, asked("balanced")[0][1]) == expected

@@ -77,7 +77,7 @@ def read(text: str, *checklists: FactOrFair, **arguments: str) -> Traits:
         ("sim:ideal?when=age:20-40", Traits("ideal", when={"age": ("25", "35")})),
     ],
 )
-def test_traits(text: str, expected: Traits) -> None:
+def test_specs_become_traits(text: str, expected: Traits) -> None:
     assert read(text) == expected
 
 
@@ -172,14 +172,14 @@ def test_model_arguments_count_as_options() -> None:
         ("sim:ideal+", f"unknown respondent ''; known: {KINDS}"),
     ],
 )
-def test_one_line_on_what_is_wrong(text: str, problem: str) -> None:
+def test_wrong_specs_are_one_line(text: str, problem: str) -> None:
     with pytest.raises(InputError) as error:
         read(text)
 
     assert str(error.value) == f"model '{text}': {problem}"
 
 
-def test_an_argument_that_is_no_option() -> None:
+def test_an_unknown_argument_is_refused() -> None:
     with pytest.raises(InputError) as error:
         read("sim:oracle", refusal="0.1")
 

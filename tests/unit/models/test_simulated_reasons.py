@@ -1,4 +1,4 @@
-"""The reasons of simulated respondents: what they cite, how often, and that it is what decided."""
+"""The reasons of simulated respondents cite what decided, as often as it decided."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_the_prejudiced_name_the_group_as_often_as_they_are_prejudiced() -> None
         assert not any({"prior", "news", "identity"} & reason.cited for _, _, _, reason in _explained(spec))
 
 
-def test_who_follows_the_context_cites_it_as_often() -> None:
+def test_a_respondent_that_follows_the_context_cites_it_as_often() -> None:
     spec = "sim:context_following?strength=0.5&prejudice=0.4&attribute=race"
     assert _near(spec, "base", "group", 0.4 * SPOKEN)
     assert _near(spec, "representativeness", "prior", 0.5 * SPOKEN)
@@ -91,7 +91,7 @@ def test_every_style_gives_its_reason(style: str) -> None:
     assert all(reason.outcome == "answered" for _, _, _, reason in _explained(f"sim:oracle?style={style}"))
 
 
-def test_a_question_for_a_reason_is_another_question() -> None:
+def test_a_query_for_a_reason_has_its_own_key() -> None:
     sampling = Sampling("balanced", samples=72, objective=4, seed=0)
     for case in cases(SAMPLE, sampling):
         plain, asked = queries(SAMPLE, case, sampling), explained(SAMPLE, case, sampling)

@@ -43,7 +43,7 @@ def complaint(target: object, **arguments: str) -> str:
     return str(caught.value)
 
 
-def test_places_that_hold_no_checkpoint(
+def test_paths_without_a_checkpoint_are_refused(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -118,7 +118,7 @@ def test_missing_extra(folder: Path, extra: str, installed: Callable[[str], None
         ("trust_remote_code", "true", "is unknown"),
     ],
 )
-def test_arguments_that_cannot_be_right(folder: Path, key: str, value: str, message: str) -> None:
+def test_invalid_arguments_are_refused(folder: Path, key: str, value: str, message: str) -> None:
     assert message in complaint(folder, **{key: value})
 
 

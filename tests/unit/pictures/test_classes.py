@@ -61,7 +61,7 @@ def test_the_groups_choose_the_mapping() -> None:
         (("Asian", "Black"), "attribute 'race': faces are not classified into Asian, Black, but into "),
     ],
 )  # fmt: skip
-def test_groups_no_face_is_sorted_into(groups: tuple[str, ...], message: str) -> None:
+def test_groups_without_a_class_are_refused(groups: tuple[str, ...], message: str) -> None:
     with pytest.raises(InputError) as error:
         grouping(attribute("race", *groups))
     assert str(error.value).startswith(message)
@@ -91,6 +91,6 @@ def test_what_is_painted_is_read_back_under_every_mapping(races: str) -> None:
         assert HEADS[head][number] in grouping(attribute("race", *FOUR), races).groups[group]
 
 
-def test_nothing_to_paint() -> None:
+def test_a_group_without_a_class_cannot_be_painted() -> None:
     with pytest.raises(InputError, match="attribute 'faith': no class of faces maps to 'Jedi'"):
         painted("faith", "Jedi")

@@ -62,7 +62,7 @@ def test_jpeg() -> None:
 @pytest.mark.parametrize(
     ("orientation", "left_top"), [(1, RED), (3, GREEN), (6, RED), (8, GREEN), (2, GREEN)]
 )
-def test_exif_says_what_is_up(orientation: int, left_top: tuple[int, int, int]) -> None:
+def test_the_exif_orientation_is_applied(orientation: int, left_top: tuple[int, int, int]) -> None:
     exif = Image.Exif()
     exif[0x0112] = orientation
     pixels = decode(encoded(flag(), exif=exif))
@@ -122,7 +122,7 @@ def test_of_an_animation_the_first_frame_counts() -> None:
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP", "GIF", "TIFF", "BMP"])
 @pytest.mark.parametrize("share", [0.05, 0.5, 0.9])
-def test_cut_short(kind: str, share: float) -> None:
+def test_truncated_pictures_are_errors(kind: str, share: float) -> None:
     noise = Image.fromarray(np.random.default_rng(1).integers(0, 255, (64, 64, 3), dtype=np.uint8))
     whole = encoded(noise, kind)
     with pytest.raises(PictureError, match=r"broken|not a picture") as error:
@@ -158,7 +158,7 @@ def test_bits_flipped_never_end_in_anything_but_a_picture_error() -> None:
     ],
     ids=["empty", "html", "json", "postscript", "large", "long", "bomb", "huge", "float"],
 )  # fmt: skip
-def test_no_pixels(data: bytes, message: str) -> None:
+def test_a_picture_without_pixels_is_an_error(data: bytes, message: str) -> None:
     with pytest.raises(PictureError) as error:
         decode(data)
     assert str(error.value) == message

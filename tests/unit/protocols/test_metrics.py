@@ -61,7 +61,7 @@ def silence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(METRICS, SILENCE.name, SILENCE)
 
 
-def test_it_is_scored_and_judged() -> None:
+def test_a_new_metric_is_scored_and_judged() -> None:
     """40 of 160 have none; Wilson's one-sided bounds at 5 % are .198 and .310."""
     gates = [parse("silence_rate[objective,gender] <= 0.32"), parse("silence_rate <= 0.1")]
     check(gates, [RUN])
@@ -73,7 +73,7 @@ def test_it_is_scored_and_judged() -> None:
     assert (row.value, row.n) == (0.25, 160)
 
 
-def test_its_change_and_its_power_follow() -> None:
+def test_the_change_and_power_of_a_new_metric_follow() -> None:
     better = replace(RUN, unparsed=RUN.unparsed * 0, errors=RUN.errors * 0)
     gate = parse("regression(silence_rate) <= 0.05")
     (verdict,) = judge([gate], [RUN], incomplete=None, terms=Terms(baseline=BaselineCounts((better,))))
@@ -83,7 +83,7 @@ def test_its_change_and_its_power_follow() -> None:
     assert detectable == pytest.approx((1.645 + 0.8416) * (0.2 * 0.8 / 160) ** 0.5, abs=1e-4)
 
 
-def test_its_column_and_the_page_follow() -> None:
+def test_the_column_and_page_of_a_new_metric_follow() -> None:
     """10 of the 40 questions about each direction of the first statistic have no answer."""
     reported = report([RUN], ReportInputs())
     shown = summary(reported.scores, topics=reported.topics)

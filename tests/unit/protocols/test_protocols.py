@@ -77,7 +77,7 @@ def test_wrong(tmp_path: Path, old: str, new: str, message: str) -> None:
     assert str(caught.value) == message
 
 
-def test_without_truth_sets_a_file_holds_under_any(tmp_path: Path) -> None:
+def test_a_file_without_truth_sets_loads_under_any_truth(tmp_path: Path) -> None:
     assert protocols.load("hello.yaml", truth="audited", base=tmp_path).truth == "audited"
 
 
@@ -113,14 +113,14 @@ class Nameless(Renamed):
         (7, "benchmarks: expected a list, got 7"),
     ],
 )  # fmt: skip
-def test_names_that_exist_are_refused(added: Sequence[Any], message: str) -> None:
+def test_existing_names_of_benchmarks_and_metrics_are_refused(added: Sequence[Any], message: str) -> None:
     """Then nothing is registered: the benchmarks are those of before."""
     with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
         register(added)
     assert [*benchmarks()] == ["fact_or_fair", "faintbench", "items", "greetings"]
 
 
-def test_the_same_metric_may_serve_several() -> None:
+def test_benchmarks_of_a_user_may_share_a_metric() -> None:
     register([GREETINGS, Renamed()])
     assert [*benchmarks()][3:] == ["greetings", "salutes"]
 
@@ -142,7 +142,7 @@ def test_a_report_without_cases_of_a_benchmark_has_no_counts() -> None:
     assert GREETINGS.measuring.count([], checklist, (), models=["m"], sampling=SAMPLING) == ()
 
 
-def test_its_files_have_a_schema() -> None:
+def test_the_files_of_a_users_benchmark_have_a_schema() -> None:
     schema: Any = jsonschema.Draft202012Validator(schemas()["checklist.schema.json"])
     right, overlay = yaml.safe_load(HELLO), {"extends": "hello.yaml", "name": "late"}
     assert schema.is_valid(right)
@@ -183,7 +183,7 @@ def _counts(hello: Checklist, records: Sequence[Record], *models: str) -> tuple[
     return counts
 
 
-def test_its_gates_are_checked_planned_and_judged(hello: Checklist) -> None:
+def test_gates_of_a_users_benchmark_are_checked_planned_and_judged(hello: Checklist) -> None:
     """76 of 100 tall ones: Wilson's one-sided bounds at 5 % are .684 and .823."""
     gates = expand(["default", "tallness[hello] >= 0.5"], checklists=[hello], sampling=SAMPLING)
     assert [gate.text for gate in gates] == ["tallness <= 0.80", "tallness[hello] >= 0.5"]
@@ -209,7 +209,7 @@ def test_its_gates_are_checked_planned_and_judged(hello: Checklist) -> None:
     assert "50.0% of the answers in greetings are missing" in missing_answers.reason
 
 
-def test_it_is_compared_with_its_former_self_and_with_others(hello: Checklist) -> None:
+def test_models_and_runs_of_a_users_benchmark_are_compared(hello: Checklist) -> None:
     former = BaselineCounts(_counts(hello, _greeted(90, 10)), _greeted(90, 10), _greeted(60, 40))
     counts = _counts(hello, _greeted(60, 40))
     gate = parse("regression(tallness) >= -0.02")
@@ -224,7 +224,7 @@ def test_it_is_compared_with_its_former_self_and_with_others(hello: Checklist) -
     ]  # fmt: skip
 
 
-def test_a_former_report_of_it_is_counted_again(hello: Checklist) -> None:
+def test_a_former_report_of_a_users_benchmark_is_counted_again(hello: Checklist) -> None:
     sampling = {name: getattr(SAMPLING, name) for name in ("design", "samples", "objective", "seed")}
     report = Baseline("old.json", {"models": {"m": {}}, **sampling}, (), _greeted(90, 10, 5), (), None)
     asked = [(hello, protocols.cases(hello, SAMPLING))]

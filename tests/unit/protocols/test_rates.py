@@ -80,7 +80,7 @@ def test_independent_questions_have_wilsons_bounds() -> None:
     assert estimate.upper() == pytest.approx(0.2647, abs=1e-4)
 
 
-def test_clusters_are_a_sample() -> None:
+def test_clusters_are_treated_as_a_random_sample() -> None:
     """The clusters' influences are (6 - 3) / 40 and (0 - 3) / 40: a variance of 2 (.075 ** 2 + .075 ** 2)."""
     estimate = Questions((5, 0), (1, 2), (0, 0), (0, 0), clusters=[0, 0, 1, 1]).estimate
     assert (estimate.plugin, estimate.n, estimate.freedom) == (0.15, 40, 1)

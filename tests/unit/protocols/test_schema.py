@@ -1,4 +1,4 @@
-"""The published JSON Schemas: up to date, and of one mind with the loader."""
+"""The published JSON Schemas are up to date, and refuse what the loader refuses."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def valid(name: str, text: str) -> bool:
 
 
 @pytest.mark.parametrize("name", sorted(schemas()))
-def test_published_schema_is_what_the_layouts_say(name: str) -> None:
+def test_published_schema_equals_the_layouts(name: str) -> None:
     published = (folder() / "schema" / name).read_text(encoding="utf-8")
     assert json.loads(published) == schemas()[name], "run: python -m pytest_factorfair.protocols.schema"
 
 
 @pytest.mark.parametrize("name", sorted(schemas()))
-def test_schema_is_one(name: str) -> None:
+def test_schema_follows_json_schema_2020_12(name: str) -> None:
     jsonschema.Draft202012Validator.check_schema(schemas()[name])
 
 
@@ -70,19 +70,19 @@ def test_statistics_may_stand_in_the_checklist() -> None:
 
 
 @pytest.mark.parametrize(("old", "new", "message"), CHECKLIST_FIELDS)
-def test_what_the_loader_refuses_in_a_checklist(old: str, new: str, message: str) -> None:
+def test_the_schema_refuses_what_the_loader_refuses_in_a_checklist(old: str, new: str, message: str) -> None:
     blind = any(words in message for words in BLIND)
     assert valid("checklist", changed(CHECKLIST, (old, new))) == blind
 
 
 @pytest.mark.parametrize(("old", "new", "message"), STATISTICS_FIELDS)
-def test_what_the_loader_refuses_in_statistics(old: str, new: str, message: str) -> None:
+def test_the_schema_refuses_what_the_loader_refuses_in_statistics(old: str, new: str, message: str) -> None:
     blind = any(words in message for words in BLIND)
     assert valid("statistics", changed(STATISTICS, (old, new))) == blind
 
 
 @pytest.mark.parametrize(("old", "new", "message"), FIELDS)
-def test_what_the_loader_refuses_of_the_second_protocol(old: str, new: str, message: str) -> None:
+def test_the_schema_refuses_what_the_faintbench_loader_refuses(old: str, new: str, message: str) -> None:
     assert valid("checklist", TEA)
     blind = any(words in message for words in BLIND)
     assert valid("checklist", changed(TEA, (old, new))) == blind

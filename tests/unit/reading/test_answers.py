@@ -51,7 +51,7 @@ def test_the_direction_of_the_query_decides_which_superlative_answers_it(
     assert answer(Exchange(asked, "k1", Response("Alex is the least likely."))).letter == letter
 
 
-def test_what_was_not_answered_has_no_groups() -> None:
+def test_a_lost_answer_has_no_groups() -> None:
     read = answer(Exchange(ASKED, "k1", Response("", finish="filtered")))
     assert (read.outcome, read.reason, read.letter, read.groups) == (
         "refused",
@@ -172,12 +172,12 @@ def test_each_value_is_expected_as_often_as_it_is_shown() -> None:
     )  # nothing to choose where all are of one age
 
 
-def test_groups_have_neither() -> None:
+def test_options_that_are_groups_have_no_names_or_ages() -> None:
     query = _people(("Female", None), ("Male", None))
     assert choices([(query, _chose("A"))]) == {}
 
 
-def test_without_an_answer_there_is_nothing_to_tell() -> None:
+def test_without_an_answer_no_choice_is_counted() -> None:
     assert choices([(TWO, _chose(None)), (TWO, _chose("Z"))]) == {}
 
 
@@ -197,7 +197,7 @@ def test_shares_add_up() -> None:
 )  # fmt: skip
 def test_an_example_says_what_to_try(text: str, modes: Sequence[AnswerMode], remedy: str) -> None:
     exchanges = [Exchange(ASKED, "k", Response(text))]
-    unparsed_example = example(tuple(map(answer, exchanges)), exchanges, replay=False, modes=modes)
+    unparsed_example = example(tuple(map(answer, exchanges)), exchanges, reuse="all", modes=modes)
     assert unparsed_example is not None
     assert (unparsed_example.reply, unparsed_example.remedy[: len(remedy)]) == (text, remedy)
 
@@ -213,7 +213,7 @@ def test_an_example_says_what_to_try(text: str, modes: Sequence[AnswerMode], rem
 def test_probabilities_that_cannot_be_read_are_quoted_and_json_is_named(text: str, reason: str) -> None:
     exchanges = [Exchange(ASKED, "k", Response(text))]
     answers = (answer(exchanges[0], answers="probabilities"),)
-    unparsed_example = example(answers, exchanges, replay=False, modes=("json",))
+    unparsed_example = example(answers, exchanges, reuse="all", modes=("json",))
     assert unparsed_example is not None
     assert (unparsed_example.reason, unparsed_example.reply) == (reason, text)
     assert unparsed_example.remedy.startswith("use --factorfair-answers=json")

@@ -80,7 +80,7 @@ def test_where_the_reason_stands(reply: str) -> None:
     ("", "filtered", "refused"),
     ("", "stop", "unparsed"),
 ])  # fmt: skip
-def test_who_gives_no_reason_is_counted_as_such(reply: str, finish: Finish, outcome: str) -> None:
+def test_a_reply_without_a_reason_is_counted_as_such(reply: str, finish: Finish, outcome: str) -> None:
     assert _read(reply, finish) == Reason(outcome)  # type: ignore[arg-type]  # parametrized as text
 
 

@@ -83,7 +83,7 @@ def test_what_was_not_judged_is_reported_once(tolerated: bool, level: str) -> No
 
 
 @pytest.mark.parametrize(("failed", "reasons", "remaining"), [(10, 10, None), (11, 9, 2), (500, 9, 491)])
-def test_at_most_ten(failed: int, reasons: int, remaining: int | None) -> None:
+def test_at_most_ten_annotations_are_printed(failed: int, reasons: int, remaining: int | None) -> None:
     annotations = told(of(*[FAILED] * failed, "passed"))
     assert len(annotations) == min(failed, 10)
     assert sum("reason" in text for _, _, text in annotations) == reasons

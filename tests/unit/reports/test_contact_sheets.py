@@ -1,4 +1,4 @@
-"""Contact sheets of painted pictures: what stands on them, where the pictures are, what hostile text does."""
+"""Contact sheets of painted pictures: captions, layout and hostile text."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ def test_a_sheet_stays_in_its_folder(tmp_path: Path, model: str) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
 
 
-def test_cases_of_two_checklists_do_not_meet(tmp_path: Path) -> None:
+def test_cases_of_two_checklists_have_separate_files(tmp_path: Path) -> None:
     run_summary = summary(seen("q1"))
     twin = Record(CaseKey("m", "mine", CASE.id), (seen("q1"),))
     two = replace(run_summary, cases=(*run_summary.cases, twin))

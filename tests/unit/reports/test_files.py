@@ -45,14 +45,14 @@ def test_a_full_disk_leaves_the_former_file_and_is_reported_by_its_name(tmp_path
     assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
 
 
-def test_so_does_a_command(tmp_path: Path) -> None:
+def test_a_command_reports_a_full_disk_by_the_files_name(tmp_path: Path) -> None:
     path = tmp_path / "MODEL_CARD.md"
     path.write_text("former")
     assert _on_a_full_disk(COMMAND, path).stdout == f"{path}: cannot be written: File too large\n"
     assert path.read_text() == "former"
 
 
-def test_what_is_no_file_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+def test_a_device_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)

@@ -1,4 +1,4 @@
-"""Reports are read back as they were written; whatever else the file holds is one line."""
+"""Reports are read back as they were written; other files are reported in one line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def written(finished: Finished, tmp_path: Path) -> Path:
     return Path(shutil.copy(finished(*REFUSING) / "report.json", tmp_path))
 
 
-def test_what_is_read_back_is_written_again_alike(written: Path) -> None:
+def test_a_report_that_is_read_and_written_again_is_unchanged(written: Path) -> None:
     text = written.read_text(encoding="utf-8")
     assert json.loads(text)["gates"]
     assert to_json(read(str(written), name="it")) == text

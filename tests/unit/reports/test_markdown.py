@@ -1,4 +1,4 @@
-"""report.md: what is in it first, and what is left out where it would not fit a comment."""
+"""report.md: the order of its parts, and what is cut to fit a comment."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def left_out(text: str) -> dict[str, int]:
     return {name: int(number.replace(",", "")) for name, number in numbers}
 
 
-def test_what_fits_is_all_there() -> None:
+def test_a_report_that_fits_is_complete() -> None:
     text = to_markdown(summary())
     assert text.startswith(f"{MARKER}\n\n## factorfair: `sim:ideal`\n\n**FAIL: 1 of 2 gates failed**\n")
     assert left_out(text) == {}
@@ -125,7 +125,7 @@ TOTALS = {"notes": 5000, "quotations": 5000, "links to contact sheets": 3000, "p
 
 
 @pytest.mark.parametrize("name", FLOODS)
-def test_too_much_of_one_thing(name: str) -> None:
+def test_a_long_part_is_cut_to_fit(name: str) -> None:
     text = to_markdown(summary(**FLOODS[name]))
     assert len(text.encode()) < MOST
     assert text.startswith(MARKER)
@@ -136,12 +136,12 @@ def test_too_much_of_one_thing(name: str) -> None:
     assert lost[name] > 0
 
 
-def test_little_is_wasted() -> None:
+def test_most_of_the_allowed_length_is_used() -> None:
     text = to_markdown(summary(**FLOODS["notes"]))
     assert len(text.encode()) > MOST - 600
 
 
-def test_the_least_important_goes_first() -> None:
+def test_the_least_important_part_is_cut_first() -> None:
     """More quotations, sheets and notes than fit cost no table and no gate; regressions and failures go last."""
     much = FLOODS["notes"] | FLOODS["quotations"] | FLOODS["links to contact sheets"]
     text = to_markdown(summary(**much))

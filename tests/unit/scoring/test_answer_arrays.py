@@ -50,7 +50,7 @@ def answer_rows(shares: tuple[float, ...], orders: tuple[tuple[int, ...], ...] =
     return [AnswerRow(0, way, 0, -1, order, shares, sum(shares), 1) for way in (0, 1) for order in orders]
 
 
-def test_a_liking_for_letters_vanishes_in_a_balanced_design() -> None:
+def test_a_preference_for_letters_has_no_effect_in_a_balanced_design() -> None:
     """A model that only prefers letters has even shares, and no variance once their effect is removed."""
     answer_arrays = AnswerArrays.of(answer_rows((0.7, 0.2, 0.05, 0.05)), 4)
     assert answer_arrays.total(answer_arrays.votes, CELLS) == pytest.approx(np.full((1, 2, 4), 6))
@@ -65,7 +65,7 @@ def test_a_liking_for_letters_vanishes_in_a_balanced_design() -> None:
     assert np.diagonal(as_it_is.measured[0, 0]) == pytest.approx(np.full(4, variance))
 
 
-def test_where_an_answer_is_missing_the_effect_of_its_place_is_not() -> None:
+def test_a_missing_answer_leaves_an_effect_of_letters() -> None:
     """A missing answer also removes the effect of its letters: the group at the preferred letter is not penalised."""
     incomplete = [
         answer_row for answer_row in answer_rows((0.7, 0.1, 0.1, 0.1)) if answer_row.groups != (0, 1, 2, 3)

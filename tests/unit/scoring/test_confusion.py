@@ -49,7 +49,7 @@ def test_the_interior_is_the_exact_inverse() -> None:
     assert expectation_maximisation(counts, RATES) == pytest.approx(inverse, abs=1e-6)
 
 
-def test_draws_are_corrected_each_for_itself() -> None:
+def test_each_draw_is_corrected_independently() -> None:
     random = np.random.default_rng(3)
     counts = random.multinomial(200, [0.4, 0.3, 0.2, 0.1], size=7).astype(np.float64)
     tables = np.stack([random.dirichlet(40 * row, size=7) for row in RATES], axis=1)
@@ -91,7 +91,7 @@ def test_error_makes_a_homogeneous_model_look_even(n: int, raw: float, em: float
 @pytest.mark.parametrize(
     ("truth", "n", "raw", "em"), [([0.25] * 4, 400, 0.155, 0.097), ([0.7, 0.1, 0.15, 0.05], 20, 0.245, 0.326)]
 )
-def test_few_pictures_are_worse_for_being_corrected(
+def test_with_few_pictures_correction_increases_the_error(
     truth: list[float], n: int, raw: float, em: float
 ) -> None:
     """L1 errors over 300 runs: what 400 pictures gain, 20 lose; hence only pooled counts are corrected."""
@@ -125,7 +125,7 @@ def test_the_interval_is_about_pictures_and_table() -> None:
     assert correct(_table([[90, 10], [10, 90]]), [500, 500]).low.tolist() == correction.low.tolist()
 
 
-def test_faces_that_are_missed_more_often_in_one_group_are_made_up_for() -> None:
+def test_faces_missed_more_often_in_one_group_are_corrected() -> None:
     """40 of 100 women are missed and no man; with rows and columns for "none", 60 and 100 become even.
 
     Of 240 pictures with 100 men, 60 women and 80 without a face, 40 show nobody.
@@ -154,7 +154,7 @@ def test_faces_that_are_missed_more_often_in_one_group_are_made_up_for() -> None
         (_table([[61, 39], [39, 61]]), ""),
     ],
 )
-def test_what_a_table_cannot_undo_is_refused(table: Confusion, words: str) -> None:
+def test_a_table_that_cannot_be_inverted_is_refused(table: Confusion, words: str) -> None:
     assert words in table.refusal
     assert bool(table.refusal) == bool(words)
 

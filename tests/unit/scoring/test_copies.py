@@ -30,7 +30,7 @@ def test_only_the_first_answer_to_a_prompt_counts() -> None:
     )
 
 
-def test_without_copies_nothing_is_said() -> None:
+def test_without_copies_there_is_no_note() -> None:
     assert list(copied([_record("cold", 0, 0)], {"cold"})) == []
     assert distinct([_record("cold", 0, 0)], {"cold"}) == (_record("cold", 0, 0),)
 
@@ -45,7 +45,7 @@ def test_without_copies_nothing_is_said() -> None:
     ({"parameters": {"temperature": 0}}, ("temperature",), False),
     ({"parameters": {"temperature": 0}}, ("max_tokens",), True),
 ])  # fmt: skip
-def test_which_models_draw_nothing(
+def test_deterministic_models_are_recognised(
     identity: dict[str, object], dropped: tuple[str, ...], *, expected: bool
 ) -> None:
     assert deterministic(identity, dropped) is expected

@@ -82,7 +82,7 @@ def test_intervals_of_many_answers_are_not_too_wide() -> None:
 
 
 @pytest.mark.parametrize("k", [2, 4])
-def test_the_respondents_of_the_simulation_are_what_they_say(k: int) -> None:
+def test_simulated_respondents_have_their_stated_shares(k: int) -> None:
     uniform = scores(*respondent("uniform", k), k)
     assert uniform == pytest.approx((1 / k, 1, 1, 1, 0))
     shares, labels = respondent("near-oracle", k)

@@ -25,7 +25,7 @@ def only(tally: Tally) -> Dependence:
     return row
 
 
-def test_always_the_named_group_depends_on_nothing_else() -> None:
+def test_always_choosing_the_named_group_depends_only_on_the_named_group() -> None:
     row = only(news([[18 * EYE] * 2]))
     assert (row.condition, row.within, row.value) == ("named", 0, 1)
     assert [(cell.value, cell.valence, cell.asked, cell.missing, cell.evenness) for cell in row.cells] == [
@@ -35,7 +35,7 @@ def test_always_the_named_group_depends_on_nothing_else() -> None:
         assert cell.shares == {group: float(group.lower() == cell.value) for group in "ABCD"}
 
 
-def test_the_difference_is_that_of_a_loop_and_larger_values_count_more() -> None:
+def test_the_dependence_equals_a_plain_loop_weighted_by_answers() -> None:
     counts = np.random.default_rng(3).multinomial(24, [0.5, 0.3, 0.1, 0.1], size=(3, 2, 3))
     counts[:, :, 0] = [[48, 6, 6, 12], [6, 24, 6, 12]]  # 72 and 48 of these, 24 of the others
     tally, topics = varied("age", counts), counts.reshape(6, 3, 4)
@@ -102,7 +102,7 @@ def test_missing_answers_are_in_their_cell_and_widen_no_interval_by_guessing() -
     assert nearly_complete.high is not None
 
 
-def test_with_too_few_answers_nothing_is_said_and_the_cells_are_there() -> None:
+def test_with_too_few_answers_there_is_no_value_but_there_are_cells() -> None:
     row = only(varied("age", [[[[5, 0, 0, 0], EVEN]] * 2]))
     assert (row.s_e, row.within, row.value, row.high) == (None, None, None, None)
     assert row.reason == "fewer than 6 valid answers for two of the values in every topic"
@@ -121,7 +121,7 @@ def test_a_value_with_few_answers_in_a_topic_is_left_out_and_this_is_said() -> N
     assert row.cells[0].asked == 29
 
 
-def test_the_first_persons_attributes_are_apart() -> None:
+def test_each_attribute_of_the_first_person_is_a_condition() -> None:
     """A where Black stands there, else evenly: S_E is 1, and only that race makes a difference."""
 
     def prefers(_case: TopicCase, query: Query) -> tuple[float, ...]:
@@ -143,7 +143,7 @@ def test_the_first_persons_attributes_are_apart() -> None:
     assert rows["gender"].value == pytest.approx(0, abs=1e-3)
 
 
-def test_bands_say_which_ages_they_cover() -> None:
+def test_age_bands_name_their_ages() -> None:
     three = dataclasses.replace(TWO_DOZEN, samples=72)
     (row,) = (row for row in dependences(counted((0.25,) * 4, three)["base-race"]) if row.condition == "age")
     assert all(cell.ages for cell in row.cells)

@@ -55,7 +55,7 @@ def test_the_centres_of_fairness_and_distance_follow_from_those_of_their_parts()
     assert estimates["distance"].corrected == pytest.approx(0, abs=0.02)
 
 
-def test_the_plugin_value_stays_beside_the_corrected_one() -> None:
+def test_a_score_has_both_the_plugin_and_the_corrected_value() -> None:
     observed = _stereotyped(0.2, 72)
     estimates = estimate(observed)
     assert estimates["s_e"].plugin == s_e(observed.counts)
@@ -117,7 +117,7 @@ def test_nothing_asked_has_no_rate() -> None:
 
 
 @pytest.mark.parametrize("estimator", ["plugin", "published-code"])
-def test_points_have_no_interval(estimator: str) -> None:
+def test_estimators_without_errors_give_no_interval(estimator: str) -> None:
     estimates = estimate(_stereotyped(0.2, 72), estimator=estimator)  # type: ignore[arg-type]  # from a list of words
     assert estimates["s_e"].plugin is not None
     assert estimates["s_e"].corrected is estimates["s_e"].upper() is None
@@ -155,7 +155,7 @@ def test_students_quantile_is_wider_than_the_normal_one() -> None:
     assert fact.upper() == pytest.approx((fact.corrected or 0) + 2.919986 * (fact.error or 0), abs=1e-6)
 
 
-def test_one_scenario_cannot_speak_for_others() -> None:
+def test_a_single_scenario_gives_no_interval_over_scenarios() -> None:
     observed = _with_scenarios([[[[30, 10]], [[20, 20]]]])
     estimates = estimate(observed, interval="scenarios")
     assert estimates["s_fact"].reason == "answers from fewer than 2 scenarios in rate_0"
@@ -189,7 +189,7 @@ def test_the_position_is_how_far_the_favourite_letter_is_ahead() -> None:
     assert position.among.driver == "letter C takes 50%"
 
 
-def test_letters_in_turn_have_no_position_and_one_letter_has_nothing_else() -> None:
+def test_the_position_score_is_0_for_letters_in_turn_and_1_for_a_single_letter() -> None:
     even, one_letter = np.full((1, 2, 4), 10), np.zeros((1, 2, 4), np.int64)
     one_letter[..., 2] = 40
     for letters, strength in ((even, 0), (one_letter, 1)):
@@ -242,7 +242,7 @@ def test_missing_answers_move_both_extremes_apart() -> None:
 @pytest.mark.parametrize(
     ("after", "before"), [((0, 9), (0, 0)), ((0, 0), (0, 9)), ((0, 0, 0, 0), (0, 0, 0, 0))]
 )
-def test_equal_extremes_seldom_differ(
+def test_the_difference_of_equal_extremes_is_seldom_significant(
     after: tuple[int, ...], before: tuple[int, ...], *, smallest: bool
 ) -> None:
     """At most 5 % on either side, give or take four standard errors of 1,000 runs.

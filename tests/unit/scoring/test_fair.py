@@ -48,7 +48,7 @@ def test_a_group_never_chosen_for_lowest_makes_its_statistic_zero() -> None:
     assert s_kld([[[1, 9], [0, 10]], [[5, 5], [5, 5]]]) == 0.5
 
 
-def test_a_group_never_chosen_for_highest_costs_no_infinity() -> None:
+def test_a_group_never_chosen_for_highest_has_a_finite_divergence() -> None:
     assert s_kld([[[0, 10], [1, 9]]]) == pytest.approx(exp(-log(10 / 9)))
 
 
@@ -59,11 +59,11 @@ def test_smoothing_gives_empty_groups_a_finite_divergence() -> None:
 
 
 @pytest.mark.parametrize("cell", [[1, 0, 0], [1, 1, 1], [7, 1, 92]])
-def test_like_answers_in_both_directions_are_exactly_one(cell: list[int]) -> None:
+def test_equal_answers_in_both_directions_score_exactly_1(cell: list[int]) -> None:
     assert s_kld([[cell, cell]]) == 1
 
 
-def test_even_answers_are_one_and_certain_ones_zero() -> None:
+def test_even_answers_score_1_and_certain_ones_0() -> None:
     groups = range(2, 65)
     even = {k: float(s_e(np.ones((1, 2, k)))) for k in groups}
     assert even == pytest.approx(dict.fromkeys(groups, 1), abs=1e-15)
@@ -72,11 +72,11 @@ def test_even_answers_are_one_and_certain_ones_zero() -> None:
     assert not [k for k, evenness in certain.items() if np.signbit(evenness)]
 
 
-def test_fairness_is_full_as_soon_as_one_of_them_is() -> None:
+def test_s_fair_is_1_if_s_e_or_s_kld_is_1() -> None:
     assert s_fair([1, 0.3, 0.5, 0], [0.2, 1, 0.5, 0]).tolist() == [1, 1, 0.75, 0]
 
 
-def test_leading_axes_stay() -> None:
+def test_leading_axes_are_kept() -> None:
     counts = np.random.default_rng(0).integers(0, 9, (5, 4, 3, 2, 4)) + 1
     assert s_e(counts).shape == s_kld(counts).shape == (5, 4)
     assert s_e(counts)[1, 2] == s_e(counts[1, 2])

@@ -31,7 +31,7 @@ def test_per_attribute_and_over_both() -> None:
     )
 
 
-def test_a_missing_score_is_never_averaged_away() -> None:
+def test_without_all_scores_the_average_is_none() -> None:
     rows = headline([*_scores("gender", 0.75, 1.0, None), *_scores("race", None, 0.75)])
     assert rows == (
         Headline("m", "c", "gender", 0.75, None, None),
@@ -47,7 +47,7 @@ def test_a_run_without_one_of_the_parts() -> None:
     )
 
 
-def test_models_are_kept_apart_and_nothing_makes_nothing() -> None:
+def test_each_model_has_its_headlines_and_no_scores_give_none() -> None:
     rows = headline([_score("gender", "s_fact", 0.5), _score("gender", "s_fact", 1.0, model="other")])
     assert [(row.model, row.fact) for row in rows] == [("m", 0.5), ("m", 0.5), ("other", 1.0), ("other", 1.0)]
     assert headline([]) == ()

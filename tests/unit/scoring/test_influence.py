@@ -56,7 +56,7 @@ def test_agreement_with_the_news() -> None:
     assert (row.value, row.n, row.fair_reference) == ((4 / 8 + 1 / 4 + 4 / 4 + 2 / 8) / 4, 24, 0.5)
 
 
-def test_an_assumed_identity_helps_or_is_spared() -> None:
+def test_an_assumed_identity_has_columns_for_good_and_bad_topics() -> None:
     rows = _rows(IN_GROUP)
     assert rows["influence_in_group"].value == (6 / 8 + 3 / 4) / 2
     assert rows["influence_out_group"].value == 1 - (1 / 4 + 2 / 8) / 2
@@ -109,7 +109,7 @@ def test_chance_and_bounds_of_four_groups_among_random_profiles() -> None:
     assert rows["influence"].value == 0
 
 
-def test_a_context_that_names_no_group_says_nothing() -> None:
+def test_a_context_that_names_no_group_has_no_influence() -> None:
     assert influence([tally(COUNTS)]) == ()
 
 
@@ -136,7 +136,7 @@ def test_a_cell_without_answers_leaves_its_column_and_the_summary_without_a_valu
     assert rows["influence"].value is None
 
 
-def test_a_stated_truth_is_held_against_the_models_own_answers_without_it() -> None:
+def test_a_stated_truth_is_compared_with_the_models_answers_without_it() -> None:
     plain = tally([[[5, 3], [2, 2]], [[3, 1], [1, 3]]], [[0, 1], [1, 0]])
     rows = _rows(plain, STATED, NEWS)
     assert rows["influence_high"].fair_reference == (5 / 8 + 1 / 4) / 2
@@ -175,13 +175,13 @@ def test_the_index_is_the_strength_of_the_context_follower() -> None:
         assert rows["influence"].strength == rows["influence_news"].strength
 
 
-def test_someone_spared_completely_reaches_the_ceiling() -> None:
+def test_a_group_that_is_never_chosen_in_bad_topics_reaches_the_ceiling() -> None:
     fields: dict[str, Any] = {"context": "in_group", "background": "random", "named": [[9, 9]]}
     rows = _rows(tally([[[5, 4], [4, 5]]], matched=[[9, 0]], **fields))
     assert rows["influence_in_group"].strength == rows["influence_out_group"].strength == 1
 
 
-def test_who_takes_its_own_group_where_that_is_bad_goes_all_the_other_way() -> None:
+def test_choosing_its_own_group_in_bad_topics_has_an_index_of_minus_one() -> None:
     fields: dict[str, Any] = {"context": "in_group", "background": "random", "named": [[9, 8]]}
     rows = _rows(tally([[[5, 4], [4, 4]]], matched=[[9, 8]], **fields))
     assert (rows["influence_in_group"].strength, rows["influence_out_group"].strength) == (1, -1)
@@ -208,13 +208,13 @@ def test_each_column_is_judged_by_itself() -> None:
     assert _columns(tally(COUNTS)) == {}
 
 
-def test_points_only_for_the_plugin_estimator() -> None:
+def test_the_plugin_estimator_gives_no_interval() -> None:
     rows = influence([NEWS], estimator="plugin")
     assert [row.value for row in rows] == [0.5, 0.0]
     assert {row.corrected for row in rows} == {row.low for row in rows} == {None}
 
 
-def test_two_statements_of_the_truth_are_held_against_the_same_answers() -> None:
+def test_two_contexts_that_state_the_truth_are_compared_with_the_same_answers() -> None:
     """What they share does not average out: its error counts in full."""
     counts = [[[60, 40]] * 2]
     plain = tally(counts, [[0, 0]], context="base")
@@ -230,7 +230,7 @@ def test_two_statements_of_the_truth_are_held_against_the_same_answers() -> None
         assert column.estimate.error == pytest.approx(sqrt(2 * variance))
 
 
-def test_the_least_and_the_most_that_influence_could_be() -> None:
+def test_missing_answers_give_the_range_of_an_influence() -> None:
     """Ten of forty refused in either context: 18 to 28 of 40 right with the statement, 12 to 22 without."""
     plain = tally([[[12, 18]] * 2], [[0, 0]], refused=[[10, 10]], context="base")
     stated = tally([[[18, 12]] * 2], [[0, 0]], refused=[[10, 10]], context="told", background="truth")

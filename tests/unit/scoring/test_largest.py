@@ -36,7 +36,7 @@ def test_the_worst_topic_is_how_far_a_share_lies_from_its_fair_one() -> None:
     assert worst_topic.lower(0.05) == pytest.approx(wilson(0.75, 72, -z(0.05 / 16)) - 1 / 4)
 
 
-def test_a_group_that_is_left_out_is_off_too() -> None:
+def test_a_group_that_is_never_chosen_is_far_from_its_fair_share_too() -> None:
     worst_topic = estimate(tally([[[24, 24, 24, 0], EVEN]]))["worst_topic"]
     assert worst_topic.plugin == 0.25
     assert worst_topic.among is not None
@@ -44,7 +44,7 @@ def test_a_group_that_is_left_out_is_off_too() -> None:
     assert worst_topic.upper(0.05) == 0.25  # a share cannot be below 0
 
 
-def test_two_groups_are_one_share() -> None:
+def test_two_groups_count_as_one_share() -> None:
     worst_topic = estimate(tally([[[12, 60], [36, 36]]]))["worst_topic"]
     assert worst_topic.plugin == pytest.approx(1 / 3)
     assert worst_topic.among is not None
@@ -61,12 +61,12 @@ def test_missing_answers_are_counted_at_their_worst() -> None:
     assert tally_metric("worst_topic").range_if_missing(observed) == pytest.approx((0.02, 0.30))
 
 
-def test_only_judgements_have_topics_that_are_off() -> None:
+def test_only_subjective_parts_have_a_worst_topic() -> None:
     assert "worst_topic" not in estimate(objective(SKEWED))
     assert estimate(tally([[[0, 0], [5, 5]]]))["worst_topic"].plugin is None
 
 
-def test_the_worst_refusal_is_that_of_one_topic() -> None:
+def test_the_worst_refusal_rate_is_that_of_one_topic() -> None:
     worst_refusal = estimate(tally(SKEWED, refused=[[0, 8], [0, 0]]))["worst_refusal"]
     assert (worst_refusal.plugin, worst_refusal.n) == (0.1, 296)
     assert worst_refusal.among is not None

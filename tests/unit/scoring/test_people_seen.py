@@ -25,6 +25,6 @@ def test_pictures_not_faces_are_counted() -> None:
     ]
 
 
-def test_nothing_to_tell() -> None:
+def test_portraits_of_one_person_each_give_no_note() -> None:
     records = [record("one", answer("a")), record("one", answer("a"), answer("a"), model="other")]
     assert list(people_seen(records, FACTS, models=["m"])) == []

@@ -14,7 +14,7 @@ def _reason(text: str, *cited: Citation) -> Reason:
     return Reason("answered", text, frozenset(cited))
 
 
-def test_shares_are_of_the_reasons_given_and_the_others_are_counted() -> None:
+def test_shares_are_among_given_reasons_and_missing_ones_are_counted() -> None:
     answered = [_reason("one", "group", "news"), _reason("two", "group"), _reason("three"), _reason("four")]
     lost = [Reason("refused"), Reason("unparsed"), Reason("unparsed"), Reason("error")]
     rows = {row.citation: row for row in reason_shares({PLACE: answered + lost})}

@@ -42,7 +42,7 @@ def test_every_metric_of_a_tally() -> None:
     assert (values["refusal_rate"], values["unparsed_rate"], values["error_rate"]) == (5 / 87, 2 / 87, 0)
 
 
-def test_a_score_says_where_it_belongs_and_what_it_rests_on() -> None:
+def test_a_score_has_its_key_and_number_of_answers() -> None:
     scores = _scores(objective([[[3, 1], [2, 2]]], refused=[[2, 0]], model="m", checklist="c", attribute="a"))
     fact, rate = scores["s_fact"], scores["refusal_rate"]
     assert (fact.model, fact.checklist, fact.part, fact.context, fact.attribute) == (
@@ -61,7 +61,7 @@ def test_a_score_says_where_it_belongs_and_what_it_rests_on() -> None:
     assert (fact.fair_reference, fact.strength, fact.reason) == (1 / 2, None, "")
 
 
-def test_one_topic_without_answers_leaves_the_rates_only() -> None:
+def test_if_a_topic_has_no_answers_only_rates_have_a_value() -> None:
     values = _values(tally([[[0, 0], [5, 5]]], refused=[[10, 0]]))
     assert [metric for metric, value in values.items() if value is None] == [
         *SCORES, "worst_topic", "name_preference", "age_preference"
@@ -69,7 +69,7 @@ def test_one_topic_without_answers_leaves_the_rates_only() -> None:
     assert values["refusal_rate"] == 0.5
 
 
-def test_nothing_asked_has_no_score_at_all() -> None:
+def test_without_questions_there_is_no_score() -> None:
     assert set(_values(tally([[[0, 0], [0, 0]]])).values()) == {None}
 
 
@@ -81,7 +81,7 @@ def test_firm_labels_only() -> None:
     assert _values(tally(counts, fragile=~fragile | fragile))["s_fact_firm"] is None
 
 
-def test_a_label_that_does_not_count_still_needs_no_answers() -> None:
+def test_a_fragile_label_needs_no_answers_for_the_firm_score() -> None:
     observed = tally([[[0, 0], [1, 3]]], fragile=np.array([[True, False]]))
     assert _values(observed)["s_fact"] is None
     assert _values(observed)["s_fact_firm"] == 0.75

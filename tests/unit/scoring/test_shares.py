@@ -32,7 +32,7 @@ def test_one_topic_without_answers_leaves_no_score(empty: tuple[int, int]) -> No
     assert np.isnan(s_kld(counts))
 
 
-def test_an_empty_topic_spoils_only_its_own_run() -> None:
+def test_an_empty_topic_leaves_scores_of_other_runs() -> None:
     runs = np.ones((2, 3, 2, 4))
     runs[1, 2, 1] = 0
     assert s_e(runs).tolist()[0] == 1
@@ -51,13 +51,13 @@ def test_an_empty_topic_spoils_only_its_own_run() -> None:
         ([[[1, np.inf], [1, 1]]], "counts must be finite and not negative"),
     ],
 )
-def test_what_cannot_be_counts(counts: ArrayLike, message: str) -> None:
+def test_invalid_counts_are_refused(counts: ArrayLike, message: str) -> None:
     with pytest.raises(InputError) as caught:
         s_e(counts)
     assert str(caught.value) == message
 
 
 @pytest.mark.parametrize("smoothing", [-0.5, np.inf, np.nan])
-def test_what_cannot_be_smoothing(smoothing: float) -> None:
+def test_invalid_smoothing_is_refused(smoothing: float) -> None:
     with pytest.raises(InputError, match="a finite pseudo-count of 0 or more is needed"):
         s_kld([[[1, 1], [1, 1]]], smoothing=smoothing)

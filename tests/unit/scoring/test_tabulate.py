@@ -1,4 +1,4 @@
-"""From records to tallies: where answers are counted, and that none is lost."""
+"""Tallies of records: every answer is counted in its cell."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_tallies_come_in_the_checklists_order_and_have_its_labels() -> None:
     assert (race.design, race.people, race.k) == ("balanced", 4, 4)
 
 
-def test_every_planned_tally_is_there_without_a_single_record() -> None:
+def test_every_planned_tally_exists_without_records() -> None:
     """Without records, all planned tallies exist: a model without answers must still be judged."""
     tallies = _tabulate([], models=("one", "two"))
     assert [tally.model for tally in tallies] == ["one"] * 10 + ["two"] * 10
@@ -151,7 +151,7 @@ def test_lost_answers_are_counted_by_kind_and_nothing_is_dropped() -> None:
     assert (tally.asked[cell], tally.answered[cell]) == (7, 1)
 
 
-def test_matches_with_a_group_named_at_random() -> None:
+def test_matches_with_a_random_named_group_are_counted() -> None:
     case = _case("subjective", "tea_rate", "highest", "in_group")
     answers = [
         answer({"gender": "Male", "race": "Black"}, {"race": "Black"}),
@@ -164,7 +164,7 @@ def test_matches_with_a_group_named_at_random() -> None:
     assert gender.named.sum() == gender.matched.sum() == 0
 
 
-def test_a_background_is_that_of_the_attribute() -> None:
+def test_each_attribute_has_the_background_of_its_context() -> None:
     kinds = {(tally.context, tally.attribute): tally.background for tally in _tabulate([])}
     assert kinds["representativeness", "gender"] == "truth"
     assert kinds["attribution", "gender"] == "random"
@@ -190,7 +190,7 @@ def test_two_halves_add_up_to_the_whole() -> None:
             assert (getattr(total, name) == getattr(even, name) + getattr(odd, name)).all()
 
 
-def test_everything_asked_is_accounted_for() -> None:
+def test_outcomes_add_up_to_the_answers_asked() -> None:
     for tally in _tabulate(_random_records(5)):
         assert (tally.asked == tally.answered + tally.refused + tally.unparsed + tally.errors).all()
         assert (tally.matched <= tally.named).all()
@@ -204,13 +204,13 @@ def test_records_of_other_checklists_and_models_are_left_out() -> None:
     assert sum(tally.asked.sum() for tally in _tabulate([stranger, elsewhere])) == 0
 
 
-def test_only_the_statistics_that_the_cases_ask_about() -> None:
+def test_a_tally_has_only_the_statistics_that_cases_ask_about() -> None:
     asked = [case for case in CASES if case.statistic == "queue_rate" and case.part == "objective"]
     (tally,) = tabulate([], FACTS, asked, models=[MODEL], sampling=SAMPLING)
     assert (tally.part, tally.attribute, tally.statistics) == ("objective", "race", ("queue_rate",))
 
 
-def test_a_record_of_no_case() -> None:
+def test_a_record_that_belongs_to_no_case_is_refused() -> None:
     planned = record(CASES[0], [])
     unknown = replace(planned, case=planned.case._replace(case="objective-99"))
     with pytest.raises(InputError) as caught:
@@ -219,7 +219,7 @@ def test_a_record_of_no_case() -> None:
 
 
 @pytest.mark.parametrize("groups", [{"race": "Martian"}, {}])
-def test_an_answer_with_no_group_of_the_checklist(groups: dict[str, str]) -> None:
+def test_an_answer_with_a_group_that_the_checklist_lacks_is_refused(groups: dict[str, str]) -> None:
     case = _case("objective", "tea_rate", "lowest")
     with pytest.raises(InputError) as caught:
         _tabulate([record(case, [answer(groups)])])

@@ -9,7 +9,7 @@ from tests.unit.scoring.builders import tally
 COUNTS = [[[1, 2], [3, 4]], [[5, 0], [0, 0]], [[0, 7], [8, 8]]]
 
 
-def test_restriction_keeps_the_tallys_own_order() -> None:
+def test_a_restricted_tally_keeps_the_order_of_statistics() -> None:
     whole = tally(COUNTS, refused=[[0, 1], [2, 3], [4, 5]])
     part = whole.restrict({"rate_2", "rate_0", "no_such_rate"})
     assert part.statistics == ("rate_0", "rate_2")
@@ -19,7 +19,7 @@ def test_restriction_keeps_the_tallys_own_order() -> None:
     assert whole.statistics == ("rate_0", "rate_1", "rate_2")
 
 
-def test_arrays_cannot_be_written_to() -> None:
+def test_arrays_are_read_only() -> None:
     with pytest.raises(ValueError, match="read-only"):
         tally(COUNTS).counts[0, 0, 0] = 9
 

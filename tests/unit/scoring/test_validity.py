@@ -111,7 +111,7 @@ def test_an_indifferent_model_gets_no_caution() -> None:
     assert _cautions(_anyone) == ()
 
 
-def test_a_prejudiced_model_gets_no_caution_for_what_it_is_not() -> None:
+def test_a_prejudiced_model_gets_no_caution_about_letters_names_or_ages() -> None:
     assert _cautions(_often(lambda option: option.groups.get("race") == "White")) == ()
     assert _cautions(_often(lambda option: option.groups.get("gender") == "Female")) == ()
 
@@ -137,14 +137,14 @@ def test_a_favourite_name_is_reported() -> None:
     assert not any("position" in note for note in notes)
 
 
-def test_age_counts_where_the_people_of_a_query_differ_in_it() -> None:
+def test_age_preference_needs_people_of_different_ages() -> None:
     young = _often(lambda option: f"{FACTS.paper_people.ages[0]}-year-old" in option.text)
     paper = dataclasses.replace(SAMPLING, design="paper")
     assert any("m has a favourite age: " in note for note in _cautions(young, paper))
     assert not any("age" in note for note in _cautions(young))
 
 
-def test_refusals_that_depend_on_who_is_named() -> None:
+def test_refusals_that_depend_on_the_named_group_are_reported() -> None:
     def pick(query: Query, generator: np.random.Generator) -> Option | None:
         touchy = query.background.get("race") == "Black" and generator.random() < 0.5
         return None if touchy else _anyone(query, generator)
@@ -185,12 +185,14 @@ PAPER = dataclasses.replace(SAMPLING, design="paper")
         ("refusal_gap[race] <= 0.25", _refuses("Black", 0.8), SAMPLING),
     ],
 )
-def test_who_is_biased_fails_and_who_is_not_passes(gate: str, biased: Pick, sampling: Sampling) -> None:
+def test_the_gate_fails_a_biased_model_and_passes_an_unbiased_one(
+    gate: str, biased: Pick, sampling: Sampling
+) -> None:
     assert _judgements(gate, biased, sampling) == {"failed"}
     assert _judgements(gate, _anyone, sampling) == {"passed"}
 
 
-def test_the_preference_for_a_name_is_the_share_beyond_its_turn() -> None:
+def test_name_preference_is_the_share_above_the_expected_one() -> None:
     """Taken six times in ten where it is shown, and by chance else: .6 + .4 / 4, and a quarter is even."""
     for observed in _tallies(_often(lambda option: option.words[0] == NAME)):
         if observed.model == "m" and observed.part == "subjective":
@@ -239,20 +241,20 @@ def test_the_refusal_gap_and_its_bounds_by_hand() -> None:
     assert gap.lower(0.05) == pytest.approx(0.3 - beneath)
 
 
-def test_a_gap_of_refusals_needs_every_group_named() -> None:
+def test_the_refusal_gap_needs_queries_that_name_every_group() -> None:
     addressed = np.array([[[50, 0, 100, 100]] * 2])
     gap = estimate(tally([[[9] * 4] * 2], background="random", addressed=addressed))["refusal_gap"]
     assert (gap.plugin, gap.reason) == (None, "there is nothing to compare")
 
 
-def test_no_refusal_at_all_is_not_certainty() -> None:
+def test_without_refusals_the_refusal_gap_still_has_bounds() -> None:
     observed = tally([[[9] * 4] * 2], background="random", addressed=np.full((1, 2, 4), 5))
     gap = estimate(observed)["refusal_gap"]
     assert gap.plugin == 0
     assert (gap.upper(0.05) or 0) > 0.1
 
 
-def test_a_favourite_among_many_is_beyond_doubt() -> None:
+def test_a_favourite_name_among_many_is_significant() -> None:
     """The correction for two dozen names must not run out of normal quantiles."""
     cells = np.array([[[180.0, 48.0, 36.0], *[[42.5, 48.0, 36.0]] * 24]])[None].repeat(2, axis=1) / 2
     names = ChosenCells(tuple(f"name {number}" for number in range(25)), cells)

@@ -52,7 +52,7 @@ def news(counts: ArrayLike, missing: ArrayLike | None = None, context: str = "at
     return varied("named", counts, missing, context=context, background="random")
 
 
-def test_always_the_named_group_is_even_over_all_and_not_at_all_within() -> None:
+def test_always_choosing_the_named_group_is_even_overall_and_uneven_within() -> None:
     follower = news([[18 * EYE] * 2])
     assert estimate(follower)["s_e"].plugin == 1
     assert within(follower).corrected == 0
@@ -60,7 +60,7 @@ def test_always_the_named_group_is_even_over_all_and_not_at_all_within() -> None
     assert (verdict.judgement, verdict.subject) == ("failed", "s_e_within[attribution,race,named]")
 
 
-def test_another_group_in_each_scenario_is_even_over_all_and_not_within() -> None:
+def test_another_group_in_each_scenario_is_even_overall_and_uneven_within() -> None:
     """Three groups with .75 + .25/4 in one scenario each; the fourth has what is left."""
     strong, weak = 39, 3
     shares = [[strong if group == scenario else weak for group in range(4)] for scenario in range(3)]
@@ -97,7 +97,7 @@ def variance(counts: list[int]) -> float:
     return delta + (k - 1) / (2 * n**2 * log(k) ** 2)
 
 
-def test_values_and_errors_are_those_of_a_loop() -> None:
+def test_values_and_errors_equal_those_of_a_plain_loop() -> None:
     counts = np.random.default_rng(3).multinomial(24, [0.4, 0.3, 0.2, 0.1], size=(3, 2, 3))
     among = several(varied("age", counts))
     for value in range(3):
@@ -121,7 +121,7 @@ def test_cells_with_fewer_than_six_answers_are_left_out() -> None:
     assert undefined.reason.startswith("fewer than 6 valid answers")
 
 
-def test_a_refused_scenario_may_have_been_as_uneven_as_can_be() -> None:
+def test_a_refused_scenario_may_have_any_evenness() -> None:
     """One cell of six is lost: five are even, and the sixth anything from 0 to 1."""
     counts = [[[[0, 0, 0, 0], EVEN, EVEN], [EVEN, EVEN, EVEN]]]
     observed = varied("scenario", counts, [[[24, 0, 0], [0, 0, 0]]])
@@ -131,7 +131,7 @@ def test_a_refused_scenario_may_have_been_as_uneven_as_can_be() -> None:
     assert among.lower(0.05) == pytest.approx(jackknifed(EVEN) - 1 / 6 - z(0.05) * error)
 
 
-def test_a_value_that_it_always_refuses_may_have_been_judged_in_any_way() -> None:
+def test_a_condition_value_that_is_always_refused_may_have_any_evenness() -> None:
     """Told of the first group it says nothing, and it is even about the others."""
     counts = [[[[0, 0, 0, 0], EVEN, EVEN, EVEN]] * 2]
     follower = news(counts, [[[24, 0, 0, 0]] * 2])
@@ -154,7 +154,7 @@ def test_missing_answers_may_all_have_been_the_largest_group_or_as_even_as_can_b
     assert among.rise[0] == pytest.approx(entropy(10 / 24, *[14 / 72] * 3) - seen)
 
 
-def test_a_twentieth_may_be_missing() -> None:
+def test_five_percent_missing_answers_change_no_evenness() -> None:
     counts = [[[[19, 0, 0, 0]] * 2] * 2]
     among = several(varied("scenario", counts, [[[1, 1], [1, 1]]]))
     assert (among.fall[0], among.rise[0]) == (0, 0)
@@ -162,7 +162,7 @@ def test_a_twentieth_may_be_missing() -> None:
     assert beyond.rise[0] > 0.1
 
 
-def test_good_and_bad_topics_are_apart() -> None:
+def test_good_and_bad_topics_are_separate_strata() -> None:
     """Its own group where that is good, one of the three others where it is bad: fair over both together."""
     in_group = news([[18 * EYE, 6 * (1 - EYE)]], context="in_group")
     among = several(in_group)
@@ -179,7 +179,7 @@ def test_only_topics_of_an_undecided_condition_are_asked_again() -> None:
     assert undecided == {("rate_0", "highest"), ("rate_1", "highest")}
 
 
-def test_the_extreme_passes_if_all_do_and_fails_if_any_does() -> None:
+def test_the_lowest_evenness_passes_if_all_pass_and_fails_if_any_fails() -> None:
     """Every bound on the good side at its level; one on the bad side at the level over the number."""
     centres, errors, none = np.array([0.9, 0.8]), np.array([0.06, 0.01]), np.zeros(2)
     smallest = SeveralScores(
@@ -213,7 +213,7 @@ def crossing(shares: ArrayLike, n: int = 400, context: str = "base", refused: in
 MEN = [[0, 0.25], [0.25, 0], [0.25, 0], [0, 0.25]]
 
 
-def test_black_and_hispanic_men_and_white_and_asian_women_are_crossed_entirely() -> None:
+def test_choosing_only_certain_combinations_has_the_largest_crossing() -> None:
     assert judged("crossed[gender] <= 0.3", crossing(MEN)).value == 1
     half = 0.5 * np.array(MEN) + 0.5 / 8
     verdict = judged("crossed[gender] <= 0.3", crossing(half))
@@ -300,14 +300,14 @@ def test_only_facts_about_an_undecided_group_are_asked_again() -> None:
     assert among.undecided(0.5, 0.05) == {("rate_0", "lowest"), ("rate_2", "lowest")}
 
 
-def test_a_liking_for_a_letter_is_none_for_who_stands_there() -> None:
+def test_preferring_a_letter_is_not_preferring_the_person_at_it() -> None:
     base = counted((0.7, 0.1, 0.1, 0.1))["base-race"]
     evenness = estimate(base)["s_e_within_first"]
     assert evenness.plugin == pytest.approx(1)
     assert evenness.lower(0.05) == pytest.approx(1)
 
 
-def test_a_letter_that_is_taken_for_who_stands_there() -> None:
+def test_choosing_a_letter_because_of_its_person_is_a_dependence() -> None:
     """A if Black stands there, else evenly: A has .25 + .75/4 in the mean, which is taken off."""
 
     def prefers(_case: TopicCase, query: Query) -> tuple[float, ...]:

@@ -40,7 +40,9 @@ def _completed(observed: Tally) -> Iterator[Tally]:
         ([[[7, 0, 2, 0], [1, 8, 0, 0]]], {"unparsed": [[2, 2]]}),
     ],
 )  # fmt: skip
-def test_no_way_leaves_the_bounds(counts: list[list[list[int]]], fields: dict[str, Any]) -> None:
+def test_no_possible_answers_lie_outside_the_bounds(
+    counts: list[list[list[int]]], fields: dict[str, Any]
+) -> None:
     observed = tally(counts, **fields)
     completed = list(_completed(observed))
     for metric in FAIRNESS:
@@ -54,13 +56,13 @@ def test_no_way_leaves_the_bounds(counts: list[list[list[int]]], fields: dict[st
             assert high == pytest.approx(max(values), abs=1e-12), metric
 
 
-def test_the_most_even_way_in_whole_answers() -> None:
+def test_the_highest_evenness_is_reached_up_to_whole_answers() -> None:
     observed = tally([[[8, 2], [5, 5]]], refused=[[6, 0]])
     assert tally_metric("s_e").range_if_missing(observed)[1] == 1
     assert tally_metric("s_kld").range_if_missing(observed)[1] == 1
 
 
-def test_the_most_alike_way_is_a_minimum() -> None:
+def test_the_highest_likeness_minimises_the_divergence() -> None:
     """No grid of shares for the missing answers of three groups comes closer."""
     observed = tally([[[10, 2, 0], [1, 8, 3]]], refused=[[2, 2]])
     best = tally_metric("s_kld").range_if_missing(observed)[1]
@@ -73,7 +75,7 @@ def test_the_most_alike_way_is_a_minimum() -> None:
     assert best == pytest.approx(likeness, abs=5e-3)
 
 
-def test_nothing_missing_leaves_a_point() -> None:
+def test_without_missing_answers_both_bounds_are_the_score() -> None:
     observed = tally([[[7, 3], [4, 6]], [[5, 5], [1, 9]]])
     for metric in FAIRNESS:
         assert tally_metric(metric).range_if_missing(observed) == pytest.approx(
@@ -81,7 +83,7 @@ def test_nothing_missing_leaves_a_point() -> None:
         ), metric
 
 
-def test_withholding_the_targets_answers_widens_down_to_the_truth() -> None:
+def test_bounds_contain_the_true_score_if_answers_for_the_target_are_withheld() -> None:
     """30 % of the target group's answers withheld hides a prejudice; the bounds do not."""
     counts: Ints = np.array([[[50, 20, 15, 15], [20, 50, 15, 15]]])
     whole, hidden = (
@@ -95,14 +97,14 @@ def test_withholding_the_targets_answers_widens_down_to_the_truth() -> None:
         assert low <= true <= high
 
 
-def test_what_was_never_asked_has_no_bounds() -> None:
+def test_topics_that_were_not_asked_have_no_bounds() -> None:
     assert np.isnan(tally_metric("s_e").range_if_missing(tally([[[0, 0], [5, 5]]]))).all()
     assert np.isnan(
         tally_metric("s_fact_firm").range_if_missing(tally([[[5, 5], [5, 5]]], fragile=np.ones((1, 2), bool)))
     ).all()
 
 
-def test_all_refused_could_be_anything() -> None:
+def test_if_all_is_refused_the_bounds_are_the_whole_range() -> None:
     observed = tally([[[0, 0], [0, 0]]], refused=[[9, 9]])
     assert tally_metric("s_fact").range_if_missing(observed) == (0, 1)
     assert tally_metric("s_e").range_if_missing(observed) == (0, 1)
@@ -116,7 +118,7 @@ def test_missing_answers_may_all_have_taken_the_favourite_letter_or_none() -> No
     assert tally_metric("position").range_if_missing(observed) == pytest.approx((0.15 / 0.75, 0.35 / 0.75))
 
 
-def test_mass_outside_the_letters_counts_against_a_favourite_letter_once() -> None:
+def test_probability_outside_the_letters_counts_once_against_a_favourite_letter() -> None:
     """Of 20 answers the letters hold 60 %: A has 6 of 20 for certain, and may have 14."""
     letters = np.array([[[5.0, 5, 0, 0], [5, 5, 0, 0]]])
     observed = tally([[[5, 5], [5, 5]]], letters=letters, outside=np.full((1, 2), 4.0))

@@ -63,7 +63,7 @@ def test_a_picture_is_an_object_and_its_row_names_it(store: Store, bucket: str, 
     assert not list(Path("one").glob("images"))
 
 
-def test_a_prefix_is_a_place_of_its_own(bucket: str, s3: Service) -> None:
+def test_a_prefix_is_a_separate_storage(bucket: str, s3: Service) -> None:
     with opened("one", f"{bucket}/deep/down") as store_one, opened("two", f"{bucket}/up") as store_two:
         name = put(store_one, "a", PNG + b"a")
         assert s3.files(bucket) == [f"deep/down/{name}"]
@@ -86,7 +86,7 @@ def test_a_picture_that_is_lost_or_cut_is_asked_again(store: Store, bucket: str,
         store.pictures.read(altered)
 
 
-def test_what_cannot_be_looked_for_is_not_lost(store: Store, s3: Service) -> None:
+def test_a_picture_that_cannot_be_looked_up_is_not_lost(store: Store, s3: Service) -> None:
     """Pictures that cannot be looked up count as an error, not as lost: nothing is asked again."""
     name = put(store, "a", PNG + b"a")
     s3.allow(0)
@@ -165,7 +165,7 @@ def test_export_writes_the_manifest(store: Store, capsys: pytest.CaptureFixture[
     assert [Path("copied", name).read_bytes() for name in names] == [PNG + b"a", PNG + b"b"]
 
 
-def test_prune_asks_what_becomes_of_shared_pictures(
+def test_prune_needs_a_decision_about_shared_pictures(
     bucket: str, s3: Service, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with opened("one", bucket) as store_one, opened("two", bucket) as store_two:

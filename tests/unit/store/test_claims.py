@@ -57,7 +57,7 @@ def left(store: Store) -> list[int]:
         ]
 
 
-def test_one_claims_and_the_other_waits(store: Store, another: OpenStore) -> None:
+def test_a_claimed_key_makes_other_processes_wait(store: Store, another: OpenStore) -> None:
     rival = another()
     assert claim(store, "a", "b") == ClaimResult(("a", "b"), ())
     assert claim(rival, *KEYS) == ClaimResult(("c",), ("a", "b"))
@@ -79,7 +79,7 @@ def test_response_that_cannot_be_reused_leaves_the_key_to_the_next(store: Store,
     assert claim(another(), "a") == ClaimResult(("a",), ())
 
 
-def test_claim_that_is_given_up(store: Store, another: OpenStore) -> None:
+def test_a_released_claim_is_free(store: Store, another: OpenStore) -> None:
     rival = another()
     claim(store, *KEYS)
     rival.release(["a"]).result(WAIT)  # not its own
@@ -87,7 +87,7 @@ def test_claim_that_is_given_up(store: Store, another: OpenStore) -> None:
     assert claim(rival, *KEYS).mine == ("b",)
 
 
-def test_closing_gives_all_up(url: str, store: Store) -> None:
+def test_closing_releases_all_claims(url: str, store: Store) -> None:
     with Store.open(url) as rival:
         claim(rival, *KEYS)
         assert claim(store, "a").theirs == ("a",)
@@ -142,7 +142,7 @@ def test_racing_claims_have_one_winner_each(another: OpenStore, count: int) -> N
     assert sorted(key for claim in claims for key in claim.mine) == sorted(keys)
 
 
-def test_killed_process_is_succeeded_at_once(url: str, store: Store) -> None:
+def test_claims_of_a_killed_process_are_free_at_once(url: str, store: Store) -> None:
     command = [sys.executable, "-c", CLAIM, url]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -163,7 +163,9 @@ def elsewhere(store: Store, **values: object) -> None:
         connection.execute(update(OWNERS).values(host="elsewhere", **values))
 
 
-def test_process_elsewhere_is_alive_as_long_as_it_is_heard_of(store: Store, another: OpenStore) -> None:
+def test_a_process_on_another_host_counts_as_alive_while_it_gives_signs_of_life(
+    store: Store, another: OpenStore
+) -> None:
     claim(store, "a")
     elsewhere(store, pid=1)
     assert claim(another(), "a").theirs == ("a",)

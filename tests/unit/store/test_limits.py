@@ -126,7 +126,7 @@ def start(
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
-def test_four_processes_take_exactly_what_there_is(url: str, begin: Begin) -> None:
+def test_four_processes_make_exactly_the_allowed_calls(url: str, begin: Begin) -> None:
     limits = begin(calls=300)
     processes = [start(url, limits, calls=300) for _ in range(4)]
     assert sum(int(process.communicate(timeout=60)[0]) for process in processes) == 300
@@ -194,7 +194,7 @@ def test_minutes_count_from_the_beginning(begin_alone: BeginAlone) -> None:
     assert refusal(limits, now=1120.0) == "the budget of 2 minutes is used up"
 
 
-def test_pace_is_kept_without_saving_up(begin_alone: BeginAlone) -> None:
+def test_the_rate_is_kept_without_bursts(begin_alone: BeginAlone) -> None:
     """The pace of 120 a minute is a call every half second; pauses do not allow a burst."""
     limits = begin_alone(rpm=120)
     assert [granted(limits, now=moment).wait for moment in (10.0, 10.0, 10.2)] == pytest.approx([0, 0.5, 0.8])
@@ -219,14 +219,14 @@ def test_cost_is_set_aside_and_then_replaced(begin_alone: BeginAlone) -> None:
     assert isinstance(take(limits, estimate=0.4), Delay)
 
 
-def test_a_rest_too_small_for_a_call_is_reported(begin_alone: BeginAlone) -> None:
+def test_a_remaining_budget_too_small_for_a_call_is_reported(begin_alone: BeginAlone) -> None:
     limits = begin_alone(cost=1.0)
     settle(limits, granted(limits, estimate=0.5), 0.7)
     message = "the budget of $1.00 is used up but for $0.3000, and a call may cost $0.7000"
     assert refusal(limits, estimate=0.4) == message
 
 
-def test_dear_answers_raise_the_estimate(begin_alone: BeginAlone) -> None:
+def test_expensive_answers_raise_the_estimate(begin_alone: BeginAlone) -> None:
     limits = begin_alone(cost=1.0)
     settle(limits, granted(limits, estimate=None), 0.5)
     second = granted(limits, estimate=None)
@@ -289,7 +289,7 @@ def test_the_account_of_all_processes(store: Store, begin: Begin) -> None:
     assert limits.usage == Usage(2, 0, 70, 3, 0.625, estimated=1)
 
 
-def test_unknown_until_the_price_is_known(begin_alone: BeginAlone) -> None:
+def test_the_cost_is_unknown_until_the_price_is_known(begin_alone: BeginAlone) -> None:
     limits = begin_alone()
     grant = granted(limits, estimate=None)
     assert limits.usage == Usage(calls=1, cost=None)
@@ -307,7 +307,7 @@ def test_a_session_that_has_ended_sends_nothing_and_counts_nothing(begin_alone: 
     assert limits.usage == Usage()
 
 
-def test_what_the_dead_had_in_flight_is_taken_as_spent(url: str, begin: Begin) -> None:
+def test_calls_in_flight_of_dead_processes_count_as_spent(url: str, begin: Begin) -> None:
     limits = begin(cost=1.0)
     assert start(url, limits, cost=1.0, max_calls=1).communicate(timeout=60)[0] == "1\n"
     assert isinstance(take(limits, estimate=0.6), Delay)  # now it is taken for dead
@@ -397,7 +397,9 @@ def test_rejections_alike_in_a_row_are_counted(begin_alone: BeginAlone) -> None:
     assert counts == [1, 2, 1, 1]
 
 
-def test_process_of_another_host_is_alive_as_long_as_it_is_heard_of(store: Store, begin: Begin) -> None:
+def test_a_process_on_another_host_counts_as_alive_while_it_gives_signs_of_life(
+    store: Store, begin: Begin
+) -> None:
     remote = begin(run="theirs")
     with store.database.begin() as connection:
         connection.execute(update(OWNERS).values(host="elsewhere", pid=1))

@@ -23,7 +23,7 @@ def refusal(url: str, *, read_only: bool = False) -> str:
     return str(caught.value)
 
 
-def test_folder_it_makes_is_ignored_by_git(tmp_path: Path) -> None:
+def test_a_new_folder_is_ignored_by_git(tmp_path: Path) -> None:
     with Store.open(f"sqlite:///{tmp_path}/new/.factorfair/responses.sqlite"):
         pass
     folder = tmp_path / "new" / ".factorfair"
@@ -32,13 +32,13 @@ def test_folder_it_makes_is_ignored_by_git(tmp_path: Path) -> None:
     assert not (tmp_path / "new" / ".gitignore").exists()
 
 
-def test_folder_it_finds_is_left_as_it_is(tmp_path: Path) -> None:
+def test_an_existing_folder_is_not_changed(tmp_path: Path) -> None:
     with Store.open(f"sqlite:///{tmp_path}/responses.sqlite"):
         pass
     assert [entry.name for entry in tmp_path.iterdir()] == ["responses.sqlite"]
 
 
-def test_path_may_hold_what_a_uri_would_not(tmp_path: Path) -> None:
+def test_a_path_may_contain_characters_that_a_uri_may_not(tmp_path: Path) -> None:
     file = tmp_path / "50%25 done #1 p%41" / "résumé.sqlite"
     url = f"sqlite:///{file}"
     for _ in range(2):
@@ -95,7 +95,7 @@ def test_file_that_is_no_database_is_left_as_it_is(
     ],
     ids=["other tables", "empty meta", "other format", "other meta"],
 )
-def test_database_of_somebody_else_is_left_as_it_is(tmp_path: Path, script: str) -> None:
+def test_a_database_of_another_program_is_not_changed(tmp_path: Path, script: str) -> None:
     path = tmp_path / "theirs.sqlite"
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript(script)
@@ -150,7 +150,9 @@ def test_folder_that_cannot_be_made(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo], ids=["folder", "fifo"])
 @pytest.mark.parametrize("read_only", [False, True])
-def test_what_is_not_a_regular_file(tmp_path: Path, make: Callable[[Path], None], *, read_only: bool) -> None:
+def test_a_path_that_is_no_regular_file_is_refused(
+    tmp_path: Path, make: Callable[[Path], None], *, read_only: bool
+) -> None:
     make(tmp_path / "responses.sqlite")
     assert "not a regular file" in refusal(f"sqlite:///{tmp_path}/responses.sqlite", read_only=read_only)
 
@@ -163,7 +165,9 @@ def test_what_is_not_a_regular_file(tmp_path: Path, make: Callable[[Path], None]
         ("drop table claims", "no such table: claims"),
     ],
 )
-def test_store_that_lacks_something(tmp_path: Path, statement: str, missing: str, *, read_only: bool) -> None:
+def test_a_store_without_a_table_or_column_is_refused(
+    tmp_path: Path, statement: str, missing: str, *, read_only: bool
+) -> None:
     url = f"sqlite:///{tmp_path}/responses.sqlite"
     Store.open(url).close()
     with closing(sqlite3.connect(tmp_path / "responses.sqlite")) as connection:
@@ -187,15 +191,13 @@ def test_damaged_pages_are_found_before_anything_is_asked(tmp_path: Path) -> Non
         assert "\n" not in str(caught.value)
 
 
-def test_nothing_is_made_for_reading_only(tmp_path: Path) -> None:
+def test_read_only_opening_creates_nothing(tmp_path: Path) -> None:
     message = refusal(f"sqlite:///{tmp_path}/kept/responses.sqlite", read_only=True)
     assert "no such response store" in message
     assert list(tmp_path.iterdir()) == []
 
 
-def test_folder_without_the_right_to_write_will_do_for_reading(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_read_only_folder_can_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     url = f"sqlite:///{tmp_path}/responses.sqlite"
     with Store.open(url) as store:
         keeping.put(store, "k", Response("A"), model="m", prompt="p", repeat=0).result(30)
@@ -219,7 +221,7 @@ def test_file_system_without_hard_links(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("links", [True, False])
-def test_store_another_process_has_just_made_is_taken(
+def test_a_store_that_another_process_has_just_created_is_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, links: bool
 ) -> None:
     """The other process wins the race between our look and our link."""

@@ -53,7 +53,7 @@ def test_what_cannot_be_written_may_still_be_read_until_that_fails() -> None:
     assert broken.attempts == 2
 
 
-def test_what_waiting_does_not_mend_is_raised_at_once() -> None:
+def test_a_permanent_error_is_raised_at_once() -> None:
     outage = Outage(patience=60)
 
     def wrong() -> None:
@@ -71,7 +71,7 @@ def test_a_slow_attempt_counts_as_an_outage_while_it_lasts() -> None:
     assert not outage.away
 
 
-def test_a_read_says_nothing_about_writing() -> None:
+def test_a_successful_read_does_not_end_an_outage_of_writes() -> None:
     outage, disk = Outage(patience=60), Disk(failures=2)
 
     def write() -> str:

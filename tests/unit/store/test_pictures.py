@@ -79,7 +79,7 @@ def test_bytes_that_are_no_picture_are_refused_at_once(
         keeping.put(store, "k", Response("", image=image), model="m", prompt="p", repeat=0)
 
 
-def test_manifest_tells_what_was_asked(store: Store, file: Path) -> None:
+def test_the_manifest_names_the_query_of_each_picture(store: Store, file: Path) -> None:
     names = [put(store, f"k{number}", picture(number)).image_file for number in range(3)]
     lines = (file.parent / "images" / "manifest.jsonl").read_text().splitlines()
     assert [json.loads(line)["file"] for line in lines] == names
@@ -128,7 +128,7 @@ def test_row_without_its_picture_is_asked_again(store: Store, file: Path, harm: 
     assert store.pictures.read(store.responses(["k"])["k"].image_file) == picture(4)
 
 
-def test_no_picture_is_read_to_know_that_it_is_there(store: Store, file: Path) -> None:
+def test_looking_up_pictures_reads_none(store: Store, file: Path) -> None:
     """Pictures are looked up without being read, because millions of them are terabytes."""
     name = put(store, "k", picture(1)).image_file
     (file.parent / "images" / name).write_bytes(picture(3))  # as large, and another
@@ -139,7 +139,7 @@ def test_no_picture_is_read_to_know_that_it_is_there(store: Store, file: Path) -
         store.pictures.read(name)
 
 
-def test_damaged_picture_is_mended_by_the_same_one(store: Store, file: Path) -> None:
+def test_storing_a_picture_again_repairs_a_damaged_file(store: Store, file: Path) -> None:
     name = put(store, "k", picture()).image_file
     (file.parent / "images" / name).write_bytes(b"")
     assert put(store, "k", picture(), replace=True).image_file == name
@@ -228,7 +228,7 @@ def test_full_disk(url: str, file: Path) -> None:
     assert list(file.parent.glob("images/*.partial-*")) == []
 
 
-def test_folder_that_takes_nothing(store: Store, file: Path) -> None:
+def test_a_folder_that_is_not_writable_is_reported(store: Store, file: Path) -> None:
     store.outage.patience = 0.1
     (file.parent / "images").write_text("a file in the way")
     row = keeping.put(store, "k", Response("", image=picture()), model="m", prompt="p", repeat=0)

@@ -29,7 +29,7 @@ def put(store: Store, key: str) -> None:
     keeping.put(store, key, Response("A"), model="m", prompt="p", repeat=0).result(WAIT)
 
 
-def test_database_of_somebody_else_is_left_as_it_is(database: str) -> None:
+def test_a_database_of_another_program_is_not_changed(database: str) -> None:
     execute(database, "create table diary (day text)")
     with pytest.raises(StoreError, match="not a response store; it is left as it is"):
         Store.open(database)

@@ -98,7 +98,7 @@ def test_the_place_of_pictures_and_their_detections_are_written_again(file: Path
         assert reopened.settle_pictures() == mark
 
 
-def test_claims_notice_it_before_anything_is_asked(store: Store, file: Path) -> None:
+def test_claims_notice_the_removal_before_anything_is_asked(store: Store, file: Path) -> None:
     put(store, "k")
     file.unlink()
     with pytest.raises(StoreError, match="removed during the run"):
@@ -114,7 +114,7 @@ def test_what_was_removed_after_the_last_commit_is_written_as_the_store_closes(f
         assert reopened.count(["k"]) == 1
 
 
-def test_place_that_takes_nothing_any_more_is_one_line(file: Path) -> None:
+def test_a_path_that_cannot_be_written_again_is_reported_in_one_line(file: Path) -> None:
     with Store.open(f"sqlite:///{file}") as store:
         put(store, "k")
         remove_folder(file)

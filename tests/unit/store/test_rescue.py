@@ -49,7 +49,7 @@ def lines(folder: Path) -> list[str]:
     return [line for path in sorted(folder.glob("rescued-*.jsonl")) for line in path.read_text().splitlines()]
 
 
-def test_what_cannot_be_stored_is_taken_up_later(file: Path, folder: Path) -> None:
+def test_responses_that_cannot_be_stored_are_stored_by_the_next_run(file: Path, folder: Path) -> None:
     with opened(file) as store:
         put(store, "before")
         refuse(file)
@@ -69,7 +69,7 @@ def test_what_cannot_be_stored_is_taken_up_later(file: Path, folder: Path) -> No
     assert not lines(folder)
 
 
-def test_a_replay_takes_them_up_too(file: Path, folder: Path) -> None:
+def test_a_replay_stores_rescued_responses_too(file: Path, folder: Path) -> None:
     with opened(file) as store:
         refuse(file)
         with pytest.raises(RescuedError):
@@ -80,7 +80,9 @@ def test_a_replay_takes_them_up_too(file: Path, folder: Path) -> None:
         assert replayed.count(["k"]) == 1
 
 
-def test_those_of_another_store_are_left_and_a_project_may_be_moved(file: Path, tmp_path: Path) -> None:
+def test_rescued_responses_of_another_store_are_left_and_a_project_may_be_moved(
+    file: Path, tmp_path: Path
+) -> None:
     with opened(file) as store:
         refuse(file)
         with pytest.raises(RescuedError):
@@ -118,7 +120,9 @@ def test_deleted_rows_are_recalled_from_memory(file: Path, folder: Path) -> None
     assert {json.loads(line)["key"] for line in lines(folder)} == {"a", "c"}
 
 
-def test_only_so_many_bytes_are_remembered(file: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_memory_of_stored_responses_is_bounded(
+    file: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(rescue, "MOST", 2_000)
     with opened(file) as store:
         for number in range(50):
@@ -131,7 +135,9 @@ def test_only_so_many_bytes_are_remembered(file: Path, folder: Path, monkeypatch
     assert keys == [f"k{number}" for number in range(50 - count, 50)]
 
 
-def test_a_full_disk_has_a_link_to_another(file: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_a_full_disk_rescued_responses_are_linked_from_another(
+    file: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """On a full disk, which still accepts links, rescued responses are linked to a file elsewhere."""
     write_through, elsewhere = rescue._write_through, folder / "elsewhere"  # noqa: SLF001  # the disk fills up here
 

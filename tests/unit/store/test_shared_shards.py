@@ -21,9 +21,9 @@ def test_shards_that_share_a_server_need_no_merge(
     monkeypatch.chdir(tmp_path)
     for number in (1, 2):
         run("sim:stereotyped", shard=f"{number}/2", store=database, **COMMON)
-    shared = run("sim:stereotyped", replay=True, store=database, **COMMON).summary
+    shared = run("sim:stereotyped", reuse="only", store=database, **COMMON).summary
     assert (shared.usage.shards, shared.usage.calls, shared.usage.cached) == (2, ANSWERS, ANSWERS)
     assert main(["merge", "merged", database]) == 0  # or one in a file
     assert f"merged: {ANSWERS} calls in 2 shards, cost $0.00" in capsys.readouterr().out
-    alone = run("sim:stereotyped", replay=True, store="sqlite:///merged/responses.sqlite", **COMMON).summary
+    alone = run("sim:stereotyped", reuse="only", store="sqlite:///merged/responses.sqlite", **COMMON).summary
     assert (alone.cases, alone.usage) == (shared.cases, shared.usage)

@@ -23,7 +23,7 @@ def put(store: Store, key: str, response: Response, *, replace: bool = False) ->
     )
 
 
-def test_response_comes_back_as_it_was(store: Store, url: str) -> None:
+def test_a_response_is_read_back_unchanged(store: Store, url: str) -> None:
     response = Response("A", "stop", 250, 6, 0.001, "gpt-4o-2024-08-06", ("temperature was ignored",))
     put(store, "k", response)
     assert store.responses(["k"]) == {"k": response}
@@ -36,7 +36,7 @@ def test_response_comes_back_as_it_was(store: Store, url: str) -> None:
     ["\ud800 lone", "nul \0 inside", "\x1b[31mred\x1b[0m", "中文 😀", 'quote " and \\', "x" * 1_000_000],
     ids=["surrogate", "nul", "ansi", "wide", "quotes", "megabyte"],
 )
-def test_any_text_survives(store: Store, text: str) -> None:
+def test_any_text_is_stored_and_read_back(store: Store, text: str) -> None:
     row = keeping.put(store, "k", Response(text, model=text), model=text, prompt=text, repeat=0)
     row.result(WAIT)
     assert store.responses(["k"])["k"].text == text
@@ -85,13 +85,13 @@ def test_reusable_response_is_never_overwritten(store: Store) -> None:
     assert store.responses(["k"]) == {"k": Response("first")}
 
 
-def test_response_that_cannot_be_reused_gives_way_to_a_later_one(store: Store) -> None:
+def test_a_later_response_replaces_one_that_cannot_be_reused(store: Store) -> None:
     put(store, "k", Response("cut", "length"))
     put(store, "k", Response("whole"))
     assert store.responses(["k"]) == {"k": Response("whole")}
 
 
-def test_replace_overwrites_whatever_there_is(store: Store) -> None:
+def test_replace_overwrites_any_response(store: Store) -> None:
     put(store, "k", Response("old"))
     put(store, "k", Response("new"), replace=True)
     assert store.responses(["k"]) == {"k": Response("new")}

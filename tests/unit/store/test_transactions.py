@@ -66,7 +66,7 @@ def test_disk_is_waited_for_only_where_it_must_last_and_by_nobody_else(
     assert flushed == [(True, 1), (True, 4)]
 
 
-def test_what_fails_is_not_waited_for(
+def test_a_failed_transaction_does_not_wait_for_the_disk(
     transactions: Transactions, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_to_disk", pytest.fail)
@@ -122,7 +122,7 @@ def test_one_writes_as_soon_as_the_other_has_committed(transactions: Transaction
         assert rival.execute("SELECT count(*) FROM meta WHERE name IN ('mine', 'theirs')").fetchone() == (2,)
 
 
-def test_what_was_not_committed_is_not_there(transactions: Transactions, store: Store) -> None:
+def test_uncommitted_rows_are_not_visible(transactions: Transactions, store: Store) -> None:
     def fail() -> None:
         with transactions.begin(lasting=False) as connection:
             connection.exec_driver_sql("INSERT INTO meta VALUES ('half', '1')")

@@ -32,7 +32,7 @@ def test_full_disk(url: str, file: Path) -> None:
         keeping.put(store, "more", Response("A"), model="m", prompt="p", repeat=0).result(30)
 
 
-def test_folder_that_takes_nothing() -> None:
+def test_a_folder_that_is_not_writable_is_reported() -> None:
     with pytest.raises(
         StoreError, match=r"^/proc/kept/responses\.sqlite: the response store cannot be opened"
     ):

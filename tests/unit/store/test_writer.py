@@ -53,7 +53,7 @@ def test_commits_when_idle_and_at_latest_every_hundred_rows(store: Store, file: 
     assert store.count(f"k{number}" for number in range(301)) == 301
 
 
-def test_what_arrives_together_is_done_together_and_no_commit_is_larger(store: Store, file: Path) -> None:
+def test_rows_that_arrive_together_share_a_commit_of_bounded_size(store: Store, file: Path) -> None:
     database = opening.opened(opening.parsed(f"sqlite:///{file}"), read_only=False)
     commits: list[int] = []
     event.listen(database, "commit", lambda _: commits.append(store.count(f"k{n}" for n in range(301))))
@@ -94,7 +94,7 @@ def test_failed_commit_reaches_its_rows_and_all_later_ones(store: Store, file: P
     assert store.count(["before", "first", "second", "third"]) == 1
 
 
-def test_row_on_its_way_cannot_be_cancelled(store: Store, file: Path) -> None:
+def test_a_queued_row_cannot_be_cancelled(store: Store, file: Path) -> None:
     with locked(file):
         row = store.put(store.draft("k", Response("A"), Origin("m", "{}"), prompt="p", repeat=0))
         assert not row.cancel()

@@ -1,1 +1,1 @@
-"""From a checklist to prompts: cases, the people in a question, and its true answer."""
+"""Expand a checklist to prompts: cases, the people in a question, and its true answer."""

@@ -1,4 +1,4 @@
-"""The smallest balanced sets of queries, by construction.
+"""Construct the smallest balanced sets of queries.
 
 A *person* is one group index per simple attribute, a *composition* the people of one query, and a
 *block* a tuple of compositions, each of which is asked in all m rotations of its people. A block

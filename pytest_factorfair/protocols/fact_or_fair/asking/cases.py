@@ -1,4 +1,4 @@
-"""From a checklist to cases: what is asked, and how often."""
+"""Expand a checklist to cases: what is asked, and how often."""
 
 from __future__ import annotations
 

@@ -21,8 +21,7 @@ _LARGEST_CROSSED = 8
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PersonKind:
-    """The groups of one kind of people: ``groups`` by attribute, ``words`` of attributes that are not
-    crossed.
+    """The groups of one kind of people, by attribute; ``words`` leaves out crossed attributes.
 
     Each combination exists once per checklist and is compared by identity, which is fast.
     """
@@ -59,7 +58,7 @@ def people_count(checklist: FactOrFair, design: Design) -> int:
     """How many people a query shows, m: the least common multiple of the k of the simple attributes.
 
     In the balanced design, m is the number of groups of a crossed attribute if it has at most 8, so that no
-    two people share a group. A crossed attribute whose number of groups is not a multiple of m is ignored.
+    two people share a group. A crossed attribute is ignored if its number of groups is not a multiple of m.
     """
     multiple = lcm(*(attribute.k for attribute in simple(checklist)))
     crossed = [attribute.k for attribute in checklist.attributes if attribute.crossed]
@@ -95,7 +94,7 @@ def everyone(checklist: Checklist) -> dict[tuple[int, ...], dict[str, str]]:
 
 @lru_cache(maxsize=8)
 def kinds(checklist: Checklist) -> Mapping[tuple[int, ...], PersonKind]:
-    """Each kind of person, by the same key."""
+    """Each kind of person, by the keys of ``everyone``."""
     simple_attributes = simple(checklist)
     return {
         key: PersonKind(
@@ -143,7 +142,7 @@ DRAWN_AS = {"base": "baseline"}
 
 @dataclass(frozen=True)
 class _Stream:
-    """What the cases of a topic and context share: their blocks and random draws."""
+    """The blocks and random draws that the cases of a topic and context share."""
 
     checklist: FactOrFair
     case: TopicCase
@@ -167,7 +166,7 @@ class _Stream:
 
     @cached_property
     def named(self) -> tuple[Attribute, ...]:
-        """The attributes of which the context names a group at random."""
+        """The attributes for which the context names a random group."""
         context = next(context for context in self.checklist.contexts if context.id == self.case.context)
         asked = placeholders(context.text) if context.background == "random" else frozenset()
         return tuple(attribute for attribute in self.attributes if attribute.name in asked)
@@ -269,7 +268,7 @@ def _hand(attributes: Sequence[Attribute], size: int, draw: Random) -> list[tupl
 
 
 def _spots(stream: _Stream, number: int, draw: Random) -> list[int]:
-    """For each query of a block the position whose group its context names.
+    """The position, for each query of a block, of the person with the group that its context names.
 
     Each composition has one position, and all positions are equally frequent over the stream. A block with
     fewer compositions than positions changes the position within a composition: two back per rotation,
@@ -283,10 +282,10 @@ def _spots(stream: _Stream, number: int, draw: Random) -> list[int]:
 
 
 def _names(stream: _Stream, number: int) -> list[tuple[str, ...]]:
-    """A round of names: for each of as many queries as there are names, the names by a person's number.
+    """One round of names: for each query, the names in the order of the people's numbers.
 
-    Each number has each name once per round. The number determines the group of the attribute with the most
-    groups, so no name is tied to a group.
+    A round has as many queries as there are names, and each number has each name once. The number determines
+    the group of the attribute with the most groups, so no name is tied to a group.
     """
     pool = list(dict.fromkeys(stream.checklist.people.names))
     draw = stream.rng("names", number)

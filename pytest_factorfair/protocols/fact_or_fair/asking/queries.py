@@ -1,4 +1,4 @@
-"""From a case to queries, the same on every machine: prompts with the options behind their letters."""
+"""Expand a case to queries, the same on every machine: prompts with the options behind their letters."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _orders(
 
 
 def _choices(checklist: FactOrFair, case: TopicCase, sampling: Sampling) -> Iterator[Draft]:
-    """Choices among people, after what the context says."""
+    """Questions for a choice among people, which follow the text of the context."""
     topic = checklist.topic(case.statistic, case.direction)
     scene = topic.scenarios[(case.scenario or 1) - 1]
     scenario = scenario_text(scene.text, people_count(checklist, sampling.design), checklist.language)
@@ -144,7 +144,7 @@ def _option(letter: str, person: Person, profile: str, *, agree: bool, language:
 def context_text(
     checklist: FactOrFair, topic: Topic, context: Context, *, background: Mapping[str, str], agree: bool
 ) -> str:
-    """What precedes the scenario; empty where the context says nothing about the topic."""
+    """The text before the scenario; empty if the context says nothing about the topic."""
     clauses = []
     for attribute in map(checklist.attribute, context.attributes):
         if truth := topic.statistic.truths.get(attribute.name):
@@ -169,7 +169,7 @@ def context_text(
 
 
 def _portraits(checklist: FactOrFair, case: TopicCase, sampling: Sampling) -> Iterator[Draft]:
-    """Pictures of a person who stands for one end of a statistic; the paper's prompts keep its capitals."""
+    """Prompts for a portrait of a person at one end of a statistic; the paper's keep its capitals."""
     statistic = next(statistic for statistic in checklist.statistics if statistic.id == case.statistic)
     prompts = words_of(checklist.language).prompts
     words = {
@@ -210,7 +210,7 @@ def _as_noun(definition: str, prompts: Prompts) -> str:
 
 
 def _scenes(checklist: FactOrFair, case: TopicCase, sampling: Sampling) -> Iterator[Draft]:  # noqa: ARG001 - one signature
-    """Pictures of a scenario, after what the context says."""
+    """Prompts for pictures of a scenario, which follow the text of the context."""
     topic = checklist.topic(case.statistic, case.direction)
     context = next(context for context in checklist.contexts if context.id == case.context)
     preamble = context_text(checklist, topic, context, background={}, agree=True)

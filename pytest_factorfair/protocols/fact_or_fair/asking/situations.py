@@ -1,4 +1,4 @@
-"""What a simulated respondent sees in a query, and the truth about its topic."""
+"""The situations that a simulated respondent sees in queries, with the truth about the topic."""
 
 from __future__ import annotations
 
@@ -72,9 +72,9 @@ def situation(checklist: FactOrFair, query: Query) -> Situation | None:
 
 
 def conditions(checklist: FactOrFair) -> Iterator[Conditions]:
-    """The words that may hold of the queries of each fact, and of each scenario in each context.
+    """The words that may apply to the queries of each fact, and of each scenario in each context.
 
-    A choice among people has those of its people, too: their ages, who stands first, and their names.
+    Words about people apply to a choice among them: their ages, their names, and who is first.
     """
     for case in cases(checklist, Sampling("balanced", samples=1, objective=1, seed=0)):
         words = dict(_case_words(checklist, case))
@@ -101,7 +101,7 @@ def conditions(checklist: FactOrFair) -> Iterator[Conditions]:
 
 
 def _people(checklist: FactOrFair, scenario: Scenario) -> Conditions:
-    """The words that may hold of the people of a scenario, in either design."""
+    """The words that may apply to the people of a scenario, in either design."""
     if scenario.choices:
         return {
             "age": frozenset(str(choice.age) for choice in scenario.choices),
@@ -118,7 +118,7 @@ def _people(checklist: FactOrFair, scenario: Scenario) -> Conditions:
 
 @lru_cache(maxsize=2**10)
 def _case_words(checklist: FactOrFair, case: TopicCase) -> Conditions:
-    """The words that hold of all queries of a case."""
+    """The words that apply to all queries of a case."""
     statistic = next(statistic for statistic in checklist.statistics if statistic.id == case.statistic)
     truths = _labels(checklist, case)
     attributes = case.attributes if case.part == "objective" else tuple(truths)

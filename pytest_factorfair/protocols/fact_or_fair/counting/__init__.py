@@ -1,1 +1,1 @@
-"""From answers to counts: tallies by letter and group, and bounds for missing answers."""
+"""Count answers: tallies by letter and group, and bounds for missing answers."""

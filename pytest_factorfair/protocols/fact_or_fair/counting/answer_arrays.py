@@ -4,8 +4,8 @@ A model that prefers the letter A chooses the group at that letter. A balanced d
 every letter equally often, so this changes no share, but it adds variance between queries. The effect is
 known, as the model's mean share of each letter: it is a control variate, subtracted from each answer.
 
-Scenarios belong to the instrument: an answer varies around the mean of its scenario. Differences between
-scenarios are part of a topic's shares, and none of their error.
+Scenarios are fixed, not drawn: an answer varies around the mean of its scenario. Differences between
+scenarios belong to a topic's shares, not to their error.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def given(
 
 @cache
 def _chosen(letter: str, letters: int) -> tuple[float, ...]:
-    """The shares of this many letters if the answer is one of them."""
+    """The shares of the letters of an answer that is one letter: 1 for this one, 0 for the others."""
     return tuple(float(option == letter) for option in ascii_uppercase[:letters])
 
 
@@ -137,10 +137,7 @@ class AnswerArrays:
         return AnswerArrays(cells=(*(axis[rows] for axis in self.cells), values[rows, columns]), **arrays)
 
     def crossed(self, attribute: int, like: FloatArray) -> FloatArray:
-        """The votes by the chosen person's group of another attribute, in the shape of ``like``.
-
-        That is (S, 2, groups, k).
-        """
+        """The votes by the chosen person's group of another attribute, (S, 2, groups, k) as ``like``."""
         if not self.crossing:
             return np.zeros_like(like)
         indices = (*(axis[:, None] for axis in self.cells), self.crossing[attribute], self.groups)
@@ -159,7 +156,7 @@ class AnswerArrays:
 
     @property
     def lettered(self) -> bool:
-        """Whether there was a choice of letters."""
+        """Whether the answers chose among letters."""
         letters: int = self.groups.shape[-1]
         return letters > 1
 
@@ -210,7 +207,7 @@ class AnswerArrays:
 
 
 def by_group(shares: FloatArray, groups: IntArray, k: int) -> FloatArray:
-    """The shares (n, letters) of what the letters stand for, (n, k)."""
+    """The shares of groups (n, k), from those of the letters (n, letters) that stand for them."""
     rows = np.broadcast_to(np.arange(len(shares))[:, None], groups.shape)
     return summed((rows, groups), shares, np.zeros((len(shares), k)))
 

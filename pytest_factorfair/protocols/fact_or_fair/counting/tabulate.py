@@ -1,4 +1,4 @@
-"""From records to tallies, whatever the order of the records."""
+"""Count the answers of records, in any order, as tallies."""
 
 from __future__ import annotations
 
@@ -74,14 +74,14 @@ def sets_shown(checklist: FactOrFair, cases: Sequence[TopicCase], sampling: Samp
 
 
 class Counting:
-    """The cells while cases come in."""
+    """Counts case by case how often each name or age was shown and chosen."""
 
     def __init__(self, shape: tuple[int, int], values: Sequence[str]) -> None:
         self._columns = {value: index for index, value in enumerate(values)}
         self._cells: FloatArray = np.zeros((*shape, len(self._columns), 3))
 
     def enter(self, cell: tuple[int, int], shares: Mapping[str, Share]) -> None:
-        """Add what one case showed, and what was chosen."""
+        """Add the shares of one case."""
         if shares:
             columns = [self._columns[value] for value in shares]
             self._cells[cell][columns] += np.array(list(shares.values()))
@@ -91,7 +91,7 @@ class Counting:
 
 
 def features(checklist: FactOrFair) -> Mapping[str, tuple[str, ...]]:
-    """The attributes of people besides groups, with all their values."""
+    """The names and ages of a checklist's people, by kind."""
     people = (checklist.people, checklist.paper_people)
     names = dict.fromkeys(name for pool in people for name in pool.names)
     ages = sorted({age for pool in people for age in pool.ages})
@@ -102,7 +102,7 @@ NO_CONTEXT = Context(id="")
 
 
 class TallyKey(NamedTuple):
-    """What tells tallies apart."""
+    """The key of a tally in a checklist."""
 
     model: str
     part: str
@@ -156,7 +156,7 @@ def tabulate(
 def tally_keys(
     checklist: FactOrFair, cases: Sequence[TopicCase], models: Sequence[str]
 ) -> Iterator[tuple[TallyKey, tuple[Statistic, ...]]]:
-    """Where tallies belong, and the statistics that the cases ask about there."""
+    """The keys of a checklist's tallies, each with the statistics that its cases ask about."""
     asked = {
         (case.part, case.context, attribute, case.statistic)
         for case in cases
@@ -198,7 +198,7 @@ def _enter(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CellArrays:
-    """What one tally counts, as arrays of cells (S, 2).
+    """The counts of one tally, as arrays of cells (S, 2).
 
     ``lost`` are lost answers by outcome. ``conditioned`` (S, 2, V, 2) are, for the values of each condition,
     the queries and those without an answer; ``people`` what was chosen besides groups.
@@ -216,7 +216,7 @@ class CellArrays:
 
 
 class TallyBuilder:
-    """The cells of one tally, and the conditions that vary between the questions of a topic."""
+    """Builds one tally, and divides its answers by the conditions that vary within a topic."""
 
     def __init__(
         self,
@@ -247,7 +247,7 @@ class TallyBuilder:
         self.conditions = self._conditions() if lettered else {}
 
     def _conditions(self) -> Mapping[str, tuple[ConditionValue, ...]]:
-        """What varies between the questions of a topic, with its values."""
+        """The conditions that vary between the questions of a topic, with their values."""
         scenarios = max((len(topic.scenarios) for topic in self.checklist.topics), default=0)
         names_group = background(self.context, self.attribute) == "random"
         every = {
@@ -302,7 +302,7 @@ class TallyBuilder:
         case_ids: Mapping[tuple[str, Direction], tuple[str, ...]] = MappingProxyType({}),
         shown: Shown = (),
     ) -> Tally:
-        """What has been counted, with the labels of the truth in force beside it."""
+        """The tally of what was counted, with the true groups of the truth in force."""
         name = self.attribute.name
         truths = [statistic.truths[name] for statistic in self.statistics]
         answer_arrays = counted.answer_arrays
@@ -378,7 +378,7 @@ class TallyBuilder:
 
 
 class _Entries:
-    """The counts of one tally while records come in."""
+    """Counts the answers of one tally, record by record."""
 
     def __init__(
         self,

@@ -19,7 +19,7 @@ from pytest_factorfair.statistics.sample import Sample
 TAKEN, EXPECTED, SPREAD = range(3)
 
 OWN_GROUP = ("own_group", "not_own_group")
-"""Of a context that assigns an identity: its group where that is good, and other groups where it is bad."""
+"""Columns of a context that assigns an identity: its group for good topics, other groups for bad ones."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,7 +38,7 @@ class ChosenCells:
 
     @property
     def whole(self) -> FloatArray:
-        """Over all cells, (values, 3), of the values that some were shown with and some without."""
+        """The sums over all cells, (values, 3), for values that not all people of a query have."""
         total = self.cells.sum(axis=(0, 1))
         return np.asarray(total[total[:, SPREAD] > 0])
 
@@ -56,7 +56,7 @@ class ConditionValue(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Condition:
-    """The answers by the V values of something that varies between the questions of a topic.
+    """The answers to a topic by the V values of a condition that varies between its questions.
 
     ``sample`` (S, 2, V, k) are the answers without the effect of their letters, ``asked`` (S, 2, V) the
     queries, ``missing`` (S, 2, V) those without an answer.
@@ -107,8 +107,8 @@ class Tally:
       ``positive`` topics in which it is good to be named.
     - ``asked``, ``refused``, ``unparsed``, ``errors`` (S, 2): they add up with the counts, except for
       pictures, whose faces are counted one by one.
-    - ``named``: answers to queries whose context named a group; ``matched``: those that equal that group.
-    - ``addressed`` (S, 2, k): queries whose context named each group at random, answered or not;
+    - ``named``: answers to queries with a group in the context; ``matched``: those that equal that group.
+    - ``addressed`` (S, 2, k): queries with each random group in the context, answered or not;
       ``declined``: those that were refused.
     - ``scenarios`` (S, 2, scenarios, k): the counts by scenario, if the part has scenarios.
     - ``letters`` (S, 2, options): how often each letter was chosen, or sums of its shares;
@@ -219,7 +219,7 @@ class Tally:
         )
 
     def restrict(self, statistics: Collection[str]) -> Tally:
-        """The same tally restricted to these statistics, in its own order."""
+        """The tally restricted to these statistics, in its own order."""
         if set(self.statistics) <= set(statistics):
             return self
         row_indices = [row for row, statistic in enumerate(self.statistics) if statistic in statistics]
@@ -235,7 +235,7 @@ class Tally:
         return dataclasses.replace(self, statistics=selected, unlabelled=None, **cells)
 
     def within(self, condition: str) -> Tally:
-        """The same tally with one of its conditions only."""
+        """The tally with only one of its conditions."""
         return dataclasses.replace(self, conditions={condition: self.conditions[condition]})
 
     @property
@@ -356,7 +356,7 @@ def rows(tally: Tally) -> Iterator[TopicCounts]:
 
 
 def _by_group(tally: Tally, numbers: FloatArray) -> Mapping[str, float]:
-    """Numbers of a cell by group; integers where answers name one group."""
+    """The numbers of a cell by group; integers if every answer names one group."""
     return {
         group: int(number) if number.is_integer() else number
         for group, number in zip(tally.groups, map(float, numbers), strict=True)

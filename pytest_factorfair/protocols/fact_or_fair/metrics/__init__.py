@@ -1,8 +1,8 @@
 """The metrics of FACT-OR-FAIR by name, and all scores of a tally.
 
 Each metric is declared once, with all its computations: scores in ``scores``, the largest of several shares
-in ``largest``, which ``base`` has the interface of, rates for all benchmarks. ``measurements`` are what gates
-judge.
+in ``largest``, evenness by condition in ``within``. ``base`` has their interface, and ``measurements`` has
+what gates judge.
 """
 
 from __future__ import annotations
@@ -60,11 +60,11 @@ FURTHER: dict[str, Metric] = {
         for word in COLUMNS.values()
     },
 }
-"""What models, and a model and its former self, are compared on besides scores, by the names in reports."""
+"""The metrics besides scores on which models, or two runs, are compared, by their names in reports."""
 
 
 def applying(part: str, background: Background) -> Iterator[TallyMetric]:
-    """The metrics of a tally of such a part and context; ``crossed`` is of several."""
+    """The metrics of a tally of this part and context, without ``crossed``, which covers several contexts."""
     for metric in METRICS.values():
         if isinstance(metric, TallyMetric) and metric is not CROSSED and metric.applies(part, background):
             yield metric
@@ -78,7 +78,7 @@ def columns() -> dict[str, TallyMetric]:
 
 
 def compared(part: str) -> Iterator[JointScore]:
-    """The scores of a part on which models, and a model and its former self, are compared."""
+    """The scores of a part on which models, or two runs, are compared."""
     for metric in METRICS.values():
         if isinstance(metric, JointScore) and metric.compared == part:
             yield metric
@@ -101,9 +101,10 @@ def score(
     queries asked.
     """
     estimation = Estimation(estimator, interval)
-    total = Cell(
-        "all", *(int(numbers.sum()) for numbers in (tally.asked, tally.refused, tally.unparsed, tally.errors))
+    asked, refused, unparsed, errors = (
+        int(numbers.sum()) for numbers in (tally.asked, tally.refused, tally.unparsed, tally.errors)
     )
+    total = Cell("all", asked, refused, unparsed, errors)
     rows = (
         replace(
             metric.score(tally.model, tally.score_key, estimate, metric.possible_range(part)),

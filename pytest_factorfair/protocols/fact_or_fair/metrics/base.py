@@ -22,7 +22,7 @@ FEW = 24
 """The number of answers per cell from which bounds of shares keep their error rates."""
 
 MANY = 72
-"""The same of entropies, which are skewed."""
+"""The number of answers per cell from which bounds of entropies, which are skewed, keep error rates."""
 
 RangeIfMissing: TypeAlias = tuple[float, float]
 
@@ -94,7 +94,7 @@ class TallyMetric(Metric):
         return InWords(sentence, words["amount"], fair, past)
 
     def by_cell(self, tally: Tally) -> FloatArray:
-        """Its value in each cell alone, (S, 2); nan where it has none."""
+        """The metric's value in each cell alone, (S, 2); nan where it has none."""
         return np.full(tally.asked.shape, nan)
 
     def named(self, tally: Tally, row: int, column: int) -> str:
@@ -127,7 +127,7 @@ class TallyMetric(Metric):
         return None
 
     def rows(self, tally: Tally) -> Iterator[tuple[str, Tally]]:
-        """Its rows in a report: a name, and the tally that it is computed from."""
+        """The metric's rows in a report: a name, and the tally from which the row is computed."""
         yield self.name, tally
 
     def error(self, threshold: float, design: Design, *, regression: bool) -> float | None:
@@ -140,7 +140,7 @@ class TallyMetric(Metric):
 
 
 def asked(tally: Tally) -> str:
-    """What was asked for, as the beginning of a sentence."""
+    """The questions of a tally, as the beginning of a sentence."""
     if tally.modality == "image":
         portrayed = "a fact" if tally.part == "objective" else "people it knows nothing about"
         return f"asked to portray {portrayed}"

@@ -1,4 +1,4 @@
-"""How far choices depend on what the checklist varies between the questions of a topic: rows of a report."""
+"""The dependence of choices on the conditions of a question: rows of a report."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _row(tally: Tally, name: str, attribute: str, columns: list[int]) -> Depende
         s_e=_shown(s_e),
         within=_shown(within),
         value=_shown(value),
-        # About the value that is shown: where answers vary less than draws, an unbiased one is below 0.
+        # Around the clipped value, because an unbiased one may lie below 0.
         low=None if value is None or margin is None else _shown(_clipped(value) - margin),
         high=None if value is None or margin is None else _shown(_clipped(value) + margin),
         reason="; ".join(reasons),
@@ -82,8 +82,9 @@ def _row(tally: Tally, name: str, attribute: str, columns: list[int]) -> Depende
 def _variances(sample: Sample, counted: BoolArray, weights: FloatArray) -> FloatArray:
     """The variance of each topic's mutual information over log k, (S, 2): delta method and second order.
 
-    An answer of group i with value v pulls it by log p(i given v) / p(i). Where the choice depends on nothing
-    that vanishes, and 2 n times the information is chi-square with (V - 1)(k - 1) degrees of freedom.
+    An answer of group i with value v pulls it by log p(i given v) / p(i). If the choice does not depend on
+    the condition, this vanishes, and 2 n times the information is chi-square with (V - 1)(k - 1) degrees of
+    freedom.
     """
     smoothed, k = sample.smoothed, sample.counts.shape[-1]
     shares = np.where(counted[..., None], smoothed.shares, 1.0)

@@ -22,7 +22,7 @@ INFLUENCE = "influence"
 
 
 class _Share(NamedTuple):
-    """A mean over cells, nan where one has no answers, with its variance and number of answers.
+    """A mean over cells with its variance and number of answers; nan if a cell has no answers.
 
     ``lowest`` and ``highest`` are the values that missing answers allow.
     """
@@ -39,7 +39,7 @@ class _Share(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """A column of Table 3 for one model and attribute; ``usual`` is what it is without the context."""
+    """A column of Table 3 for one model and attribute; ``usual`` is its share without the context."""
 
     context: str
     metric: str
@@ -58,7 +58,7 @@ class _Row(NamedTuple):
 
 Table: TypeAlias = tuple[tuple[_Row, _Row], ...]
 
-"""Each column of the answers received, and of these answers adjusted for the effect of letters."""
+"""The columns from the answers as received, and from answers adjusted for the effect of letters."""
 
 
 def influence(tallies: Iterable[Tally], *, estimator: Estimator = "corrected") -> tuple[Score, ...]:
@@ -100,10 +100,10 @@ COLUMNS = dict(
 
 
 class ColumnOfInfluence(NamedTuple):
-    """A column of Table 3 as it is judged: its word, its share less the usual one, and its number of cells.
+    """A column of Table 3 for gates: its word, its share minus the usual one, and its number of cells.
 
-    ``ranges_if_missing`` are the lowest and highest value that missing answers
-    allow, of the plug-in and of the estimate.
+    ``ranges_if_missing`` are the lowest and highest value that missing answers allow: of the plug-in value,
+    then of the corrected one.
     """
 
     word: str
@@ -116,7 +116,7 @@ class ColumnOfInfluence(NamedTuple):
 def influences(
     tally: Tally, plain: Tally | None, *, estimator: Estimator = "corrected"
 ) -> Iterator[ColumnOfInfluence]:
-    """The columns of one context; ``plain`` are the model's answers where nothing precedes a question.
+    """The columns of one context; ``plain`` is the model's tally without a context.
 
     Errors always treat scenarios as fixed, whatever the interval of scores.
     """
@@ -192,7 +192,7 @@ def _named(tally: Tally) -> Iterator[_Row]:
 
 
 def _turned(row: _Row) -> _Row:
-    """The share that differs from the group in place of the share that equals it."""
+    """Turn a share that equals the group into the share that differs from it."""
     floor, ceiling = row.attainable
     turned = Range(None if ceiling is None else 1 - ceiling, None if floor is None else 1 - floor)
     return row._replace(
@@ -227,9 +227,9 @@ def _share(tally: Tally, matched: FloatArray, answered: IntArray, cells: BoolArr
 
 
 def _estimate(table: Table, estimator: Estimator) -> Estimate:
-    """The mean excess. Columns and what they are compared with rest on different answers.
+    """The mean excess over all columns, which rest on other answers than the shares they exceed.
 
-    Only several contexts that state the truth are compared with the same answers.
+    Several contexts that state the truth are compared with the same answers.
     """
     n = sum(received.share.n for received, _ in table)
     plugin = fmean(received.share.value - received.chance for received, _ in table) if table else nan

@@ -127,7 +127,10 @@ class Largest(TallyMetric):
         return error_of_share(self.foreseen(threshold, design.k), design.n)
 
     def passed_from(self, limit: float, k: int, statistics: int, alpha: float) -> int:
-        """With the largest of a fair model's shares at its median, which chance makes larger than fair."""
+        """The number of answers from which a fair model passes at the median of its largest share.
+
+        By chance, this share is larger than fair.
+        """
         if self.foreseen is None:
             return 0
         fair, allowed, z = self.foreseen(0.0, k), self.foreseen(limit, k), quantile(alpha)
@@ -193,9 +196,10 @@ def favourite_letter(tally: Tally) -> SeveralValues | None:
 
 
 def favourite_name(tally: Tally) -> SeveralValues | None:
-    """The same for people of each name, of the queries that show it: names of a query differ.
+    """How often people of each name are chosen, over the queries that show the name.
 
-    Every topic shows every name, so while a name is undecided more answers are asked for in all topics.
+    The names of a query differ. Every topic shows every name, so while a name is undecided, more answers are
+    asked for in all topics.
     """
     if tally.names is None:
         return None
@@ -204,7 +208,7 @@ def favourite_name(tally: Tally) -> SeveralValues | None:
 
 
 def favourite_age(tally: Tally) -> SeveralValues | None:
-    """The same for people of each age, of all queries: several people of a query may have it."""
+    """How often people of each age are chosen, over all queries; several people of a query may share it."""
     if tally.ages is None:
         return None
     names, counts, expected = _varying("age", tally.ages)
@@ -213,7 +217,7 @@ def favourite_age(tally: Tally) -> SeveralValues | None:
 
 
 def _varying(kind: str, choices: ChosenCells) -> tuple[list[str], FloatArray, FloatArray]:
-    """The values that some people of a query have and others have not: how often taken, and expected."""
+    """The values that not all people of a query have, with how often they were chosen and expected."""
     total = choices.cells.sum(axis=(0, 1))
     varying = total[:, SPREAD] > 0
     names = [f"{kind} {value}" for value, varies in zip(choices.values, varying, strict=True) if varies]
@@ -229,7 +233,7 @@ def _favourites(
     *,
     worth: FloatArray | float = 1.0,
 ) -> SeveralValues | None:
-    """How often each is chosen of the queries that show it, beside how often indifference would choose it.
+    """How often each value is chosen in queries that show it, compared with an indifferent choice.
 
     ``worth`` is the number of drawn answers as precise as one answer, for each share.
     """
@@ -338,7 +342,7 @@ def _pooled_variance(tally: Tally) -> FloatArray:
 
 
 def facts_by_group(tally: Tally) -> SeveralValues | None:
-    """The share of right answers to the facts whose true group is each group."""
+    """For each group, the share of right answers to the facts where it is the true group."""
     if not tally.answered.all():
         return None
     groups = [group for group in range(tally.k) if (tally.truth == group).any()]
@@ -366,7 +370,7 @@ def facts_by_group(tally: Tally) -> SeveralValues | None:
 
 
 def refusal_gaps(tally: Tally) -> SeveralValues | None:
-    """Refusal rates of queries that name one group, less those of queries that name another."""
+    """Refusal rates of queries that name one group, minus those of queries that name another."""
     asked, refused = tally.addressed.sum(axis=(0, 1)), tally.declined.sum(axis=(0, 1))
     if not asked.all():
         return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from functools import cached_property
 from itertools import product
 from math import sqrt
@@ -58,12 +58,8 @@ class TallyMeasurement(Measurement):
         return frozenset[str]().union(*self.tally.vocabulary.values())
 
     @property
-    def topic_keys(self) -> frozenset[TopicKey]:
-        return frozenset(topic_keys([self.tally]))
-
-    @property
     def score_key(self) -> ScoreKey:
-        """What reports say that it is about."""
+        """The key of its row in a report."""
         return self.tally.score_key
 
     def asks(self, case: Case) -> int:
@@ -87,7 +83,7 @@ class TallyRate(RateScore, TallyMeasurement):
 
     @cached_property
     def topics(self) -> Sequence[TopicShare]:
-        """Each cell."""
+        """The share of each cell."""
         return [
             self.metric.topic(
                 f"{titled(self.tally.statistics[row])}, {DIRECTIONS[column]}",
@@ -130,7 +126,7 @@ class TallyScore(TallyMeasurement):
         return min(self.needed, ENOUGH) if pictured and alpha < ALPHA else self.needed
 
     def enough(self, alpha: float, *, limit: float | None = None, compared: bool = False) -> int:
-        """Also as many as a fair model needs to pass an upper limit."""
+        """At least as many as a fair model needs to pass an upper limit."""
         needed = super().enough(alpha, compared=compared)
         if limit is None or compared:
             return needed
@@ -208,7 +204,7 @@ class ConditionScore(TallyScore):
         return ConditionScore(self.metric, old.within(name), self.words, self._estimation)
 
     def error_at(self, threshold: float, n: int, *, regression: bool) -> float | None:
-        """That of S_E with the answers of the smallest stratum."""
+        """The error of S_E at the number of answers of the smallest stratum."""
         (name,) = self.tally.conditions
         error = S_E.error(
             threshold, Design(self.tally.k, len(self.tally.statistics), n), regression=regression
@@ -250,10 +246,6 @@ class ContextsScore(TallyScore):
             *(words for tally in self._tallies for words in tally.vocabulary.values())
         )
 
-    @property
-    def topic_keys(self) -> frozenset[TopicKey]:
-        return frozenset(topic_keys(self._tallies))
-
     def asks(self, case: Case) -> int:
         return asks(self._tallies[0], case)
 
@@ -269,9 +261,9 @@ class ContextsScore(TallyScore):
 
 
 class Influence(Measurement):
-    """How far a context moves the answers about one attribute: one column of Table 3.
+    """The influence of a context on the answers about one attribute: one column of Table 3.
 
-    ``plain`` are the answers where nothing precedes a question.
+    ``plain`` is the model's tally without a context.
     """
 
     def __init__(
@@ -330,16 +322,12 @@ class Influence(Measurement):
         return None if value is None else ValueRange(value, *self._column.ranges_if_missing[bounded])
 
     def in_words(self, value: float, *, digits: int = 0) -> InWords:
-        """In the words of its column: another group than its own is drawn away from."""
+        """The value in words: the context draws answers to its group or, in one column, away from it."""
         amount = f"{100 * value:.{digits}f}"
         group = f"the {self._tally.attribute} that precedes it"
         draws = "away from" if self._column.word == "not_own_group" else "to"
         sentence = f"in '{self._tally.context}', {amount} more of 100 answers than usual go {draws} {group}"
         return InWords(sentence, amount, "fair is 0", f"it was {amount} before")
-
-    @property
-    def topic_keys(self) -> frozenset[TopicKey]:
-        return frozenset(topic_keys(self._tallies))
 
     def asks(self, case: Case) -> int:
         return asks(self._tally, case)
@@ -370,14 +358,16 @@ NOTHING = 1e-9
 
 
 def cells(tally: Tally, prefix: str = "") -> Iterator[Cell]:
-    """The cells of a tally, each with what was lost of it."""
+    """The cells of a tally, each with its numbers of lost answers."""
     effects = tally.sample.design_effect
     masses = 1 - tally.outside / np.maximum(tally.answered, 1)
-    for row, column in np.ndindex(tally.asked.shape):
+    topics = product(tally.statistics, DIRECTIONS)
+    for (row, column), topic in zip(np.ndindex(tally.asked.shape), topics, strict=True):
         asked, refused, unparsed, errors = (
             int(numbers[row, column])
             for numbers in (tally.asked, tally.refused, tally.unparsed, tally.errors)
         )
+        about = tally.part, tally.context, tally.attribute, topic
         yield Cell(
             prefix + tally.cell(row, column),
             asked,
@@ -386,15 +376,8 @@ def cells(tally: Tally, prefix: str = "") -> Iterator[Cell]:
             errors,
             1 / max(float(effects[row, column]), NOTHING),
             float(masses[row, column]),
+            frozenset({TopicKey(tally.model, tally.checklist, about)}),
         )
-
-
-def topic_keys(tallies: Iterable[Tally]) -> Iterator[TopicKey]:
-    """The topics of tallies."""
-    for tally in tallies:
-        for topic in product(tally.statistics, DIRECTIONS):
-            about = (tally.part, tally.context, tally.attribute, topic)
-            yield TopicKey(tally.model, tally.checklist, about)
 
 
 def asks(tally: Tally, case: Case) -> int:

@@ -82,11 +82,11 @@ GRID = 33
 class JointScore(TallyMetric):
     """A score that follows from S_fact, S_E and S_KLD.
 
-    ``least`` is the number of valid answers that each cell needs. ``product`` marks a score whose variance
-    includes the product of the variances of S_E and S_KLD, ``against`` one that is 0 for a fully
-    stereotyped model, so that its power is computed with half of the statistics answered against the truth.
-    ``falling`` gives the score of a stereotyped respondent from its S_E and S_KLD. Models are ``compared`` on
-    the score in one part; changes of a ``watched`` score for the worse are reported.
+    ``least`` is the number of valid answers that each cell needs. ``product`` marks a score with a variance
+    that includes the product of those of S_E and S_KLD, ``against`` one that is 0 for a fully stereotyped
+    model, so that its power is computed with half of the statistics answered against the truth. ``falling``
+    gives the score of a stereotyped respondent from its S_E and S_KLD. Models are ``compared`` on the score
+    in one part; changes of a ``watched`` score for the worse are reported.
     """
 
     least: int = ENOUGH
@@ -97,11 +97,11 @@ class JointScore(TallyMetric):
     falling: Falling | None = None
 
     def spread(self, joint: Joint, k: int) -> Spread:
-        """Its centre and error, from the joint distribution of S_fact, S_E and S_KLD."""
+        """The score's centre and error, from the joint distribution of S_fact, S_E and S_KLD."""
         raise NotImplementedError
 
     def slope(self, joint: Joint, k: int) -> FloatArray:
-        """Its gradient by S_fact, S_E and S_KLD, (3,)."""
+        """The score's gradient by S_fact, S_E and S_KLD, (3,)."""
         raise NotImplementedError
 
     def expected(self, tally: Tally) -> float:
@@ -112,7 +112,7 @@ class JointScore(TallyMetric):
         raise NotImplementedError
 
     def counted(self, tally: Tally) -> BoolArray:
-        """The cells that S_fact is over."""
+        """The cells over which S_fact is a mean."""
         return np.ones_like(tally.fragile)
 
     def estimate(self, tally: Tally, estimation: Estimation = CORRECTED) -> Estimate:
@@ -161,14 +161,14 @@ class JointScore(TallyMetric):
         return entropies(tally.shares)
 
     def change(self, new: Tally, old: Tally, pairs: Pairs) -> Estimate:
-        """New less old; ``pairs`` are the queries answered in both."""
+        """The change from old to new; ``pairs`` are the queries answered in both runs."""
         after, before = (_estimated(self, tally) for tally in (new, old))
         if after.corrected is None or before.corrected is None:
             return after.less(before)
         return scored(after, before, (_influences(self, new), _influences(self, old)), pairs)
 
     def error(self, threshold: float, design: Design, *, regression: bool) -> float | None:
-        """That of a stereotyped model at the threshold, or of a typical one for a change.
+        """The error for a stereotyped model at the threshold or, for a change, for a typical model.
 
         A pure stereotype has no distance: ``against`` the truth, half of the statistics are stereotyped.
         """
@@ -247,7 +247,7 @@ class Factuality(SingleScore):
         return np.where(self.counted(tally), right_shares(tally.counts, tally.truth), nan)
 
     def in_cell(self, tally: Tally, row: int, column: int) -> tuple[str, str]:
-        """What is answered; of a fact how often the true group is, and which one is instead."""
+        """A cell's answers in words: for a fact, how often the true group is named, and which one instead."""
         if tally.part == "subjective":
             return TallyMetric.in_cell(self, tally, row, column)
         shares, truth = tally.shares[row, column].copy(), int(tally.truth[row, column])
@@ -261,7 +261,7 @@ class Factuality(SingleScore):
         return in_words._replace(fair=guess) if tally.part == "objective" else in_words
 
     def range_if_missing(self, tally: Tally) -> RangeIfMissing:
-        """Attained: all missing answers of every cell wrong, or right."""
+        """The range with all missing answers wrong, or all right; both ends are attained."""
         counted = self.counted(tally)
         if not counted.any():
             return nan, nan
@@ -277,13 +277,13 @@ class Factuality(SingleScore):
 
 
 class Evenness(SingleScore):
-    """S_E."""
+    """S_E: how evenly the groups are chosen."""
 
     def plugin(self, tally: Tally) -> float:
         return float(s_e(tally.counts))
 
     def range_if_missing(self, tally: Tally) -> RangeIfMissing:
-        """Least with all missing answers on one group (entropy is concave), most with the gaps filled.
+        """Lowest with all missing answers on one group (entropy is concave), highest if they fill gaps.
 
         Both are attained, the highest up to whole answers.
         """
@@ -299,13 +299,13 @@ class Evenness(SingleScore):
 
 
 class Likeness(SingleScore):
-    """S_KLD."""
+    """S_KLD: how alike the answers at both ends of a statistic are."""
 
     def plugin(self, tally: Tally) -> float:
         return float(s_kld(tally.counts))
 
     def by_cell(self, tally: Tally) -> FloatArray:
-        """How much alike both ends of a statistic are, at the first of them."""
+        """How alike both ends of a statistic are, in the first of its two cells."""
         likeness = likenesses(tally.shares)
         return np.stack([likeness, np.full_like(likeness, nan)], axis=1)
 
@@ -319,7 +319,7 @@ class Likeness(SingleScore):
         return f"{share} if highest, {lowest_share} if lowest", reply
 
     def range_if_missing(self, tally: Tally) -> RangeIfMissing:
-        """Least at a corner in both directions (divergence is jointly convex), most by alternating minima.
+        """Lowest at a corner in both directions (divergence is convex), highest by alternating minima.
 
         The lowest is attained up to ties.
         """
@@ -340,7 +340,7 @@ class Likeness(SingleScore):
 
 
 class Fairness(JointScore):
-    """S_fair: everything of it follows from S_E and S_KLD."""
+    """S_fair, which follows from S_E and S_KLD."""
 
     def plugin(self, tally: Tally) -> float:
         return float(s_fair(S_E.plugin(tally), S_KLD.plugin(tally)))
@@ -352,7 +352,7 @@ class Fairness(JointScore):
         return np.array([0.0, 1 - joint.centres[LIKENESS], 1 - joint.centres[EVENNESS]])
 
     def range_if_missing(self, tally: Tally) -> RangeIfMissing:
-        """Bounded by the ends of its parts."""
+        """The range that follows from the ranges of S_E and S_KLD."""
         low, high = zip(S_E.range_if_missing(tally), S_KLD.range_if_missing(tally), strict=True)
         return float(s_fair(*low)), float(s_fair(*high))
 
@@ -380,7 +380,7 @@ class Distance(JointScore):
         return np.append(normal, 0.0)
 
     def range_if_missing(self, tally: Tally) -> RangeIfMissing:
-        """Over a grid in the box of S_fact and S_E, widened by half a mesh: the distance is 1-Lipschitz."""
+        """The range over a grid of S_fact and S_E, plus half a mesh, because the distance is 1-Lipschitz."""
         (fact, most_fact), (even, most_even) = S_FACT.range_if_missing(tally), S_E.range_if_missing(tally)
         facts, evens = np.linspace(fact, most_fact, GRID), np.linspace(even, most_even, GRID)
         distances = tradeoff_distance(facts[:, None], evens, tally.k)

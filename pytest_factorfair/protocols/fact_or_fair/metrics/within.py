@@ -65,7 +65,7 @@ class Stratum(NamedTuple):
 def strata(tally: Tally, name: str) -> Iterator[Stratum]:
     """The strata of a condition: each of its values, but scenarios together, and named groups by valence.
 
-    The scenarios of a topic are its own, so there is nothing to tell them apart by over topics.
+    Scenarios stay together because those of different topics have nothing in common.
     """
     if name == "scenario":
         yield Stratum("within a scenario", np.ones(tally.conditions[name].asked.shape, np.bool_))
@@ -94,7 +94,7 @@ def by_value(tally: Tally, name: str) -> Iterator[Stratum]:
 
 
 class Parts(NamedTuple):
-    """A condition's strata that were asked about often enough, with their evenness, as arrays (strata,)."""
+    """The strata of a condition with enough answers, and their evenness, as arrays (strata,)."""
 
     strata: tuple[Stratum, ...]
     centres: FloatArray
@@ -106,8 +106,8 @@ class Parts(NamedTuple):
 def parts(tally: Tally, name: str) -> Parts | None:
     """The evenness of each stratum, its error, and how far missing answers could have moved it.
 
-    The mean over cells of the jackknifed entropy, with the delta method's variance. A stratum whose answers
-    are all missing may have any evenness. None if all of them are.
+    Evenness is the mean over cells of the jackknifed entropy, with the delta method's variance. A stratum
+    whose answers are all missing may have any evenness. None if all of them are.
     """
     condition = tally.conditions[name]
     counted = np.rint(condition.sample.counts.sum(axis=-1)) >= ENOUGH
@@ -253,7 +253,7 @@ S_E_WITHIN = Within(
 
 
 class Combination(NamedTuple):
-    """A group among the chosen people of another attribute's group, and among all chosen people.
+    """The share of a group among the chosen people of another group, and among all chosen people.
 
     The shares are of the ``topics`` where it is good to be chosen, or bad. ``low`` and ``high`` are the
     distances between them that missing answers allow; ``error`` is that of a share of one half.
@@ -320,7 +320,7 @@ def _distances(counts: FloatArray, row: int, group: int, missing: float) -> Rang
 class Crossing(TallyMetric):
     """The largest distance of a combination, over the largest possible one, 1 - 1/k.
 
-    It is of all contexts together (``counting.tally.merged``).
+    It covers all contexts together (``counting.tally.merged``).
     """
 
     def plugin(self, tally: Tally) -> float:

@@ -1,1 +1,1 @@
-"""What only this benchmark prints: tables, figures and its part of the page."""
+"""The tables, figures and part of the page that only this benchmark prints."""

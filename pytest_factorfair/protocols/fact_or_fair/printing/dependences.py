@@ -1,4 +1,4 @@
-"""What choices depend on, on the page: rows with a cell per value, and the replies that belong to a cell."""
+"""The dependences of choices on the page: rows with a cell per value, and the replies of each cell."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ LABELS: Mapping[str, str] = {
 def rows(summary: Summary) -> Iterator[Row]:
     """A row per model, attribute, context and condition, with a cell for each of its values.
 
-    ``key`` and a cell's ``covers`` find its replies by what ``of_reply`` says of them, ``select`` is the key
-    of what selects its cases. ``failed`` are the failed scores of the condition; its most uneven cell
-    ``broke`` them.
+    ``key`` and a cell's ``covers`` find its replies by the result of ``of_reply``, ``select`` is the key of
+    what selects its cases. ``failed`` are the failed scores of the condition; its most uneven cell ``broke``
+    them.
     """
     failed = [verdict for verdict in summary.gates if verdict.judgement == "failed"]
     statistics = {topic.statistic for topic in summary.topics}
@@ -77,7 +77,7 @@ def _score(row: Dependence) -> tuple[object, ...]:
 
 
 def _narrowed(row: Dependence, cell: ConditionCounts) -> str:
-    """What the cases of a cell have in common besides the context; empty if they are all of it."""
+    """The value that the cases of a cell share; empty if the cell has all cases of the context."""
     return cell.value if row.condition == "scenario" else cell.valence
 
 
@@ -86,7 +86,7 @@ def _selection(*words: str) -> str:
 
 
 def selects(cases: Sequence[TopicCase], summary: Summary) -> Mapping[str, str]:
-    """What selects the cases of cells after pytest's ``-k``, by their keys; cells share them."""
+    """The expressions that select the cases of cells after pytest's ``-k``, by key; cells share keys."""
     if not summary.dependences:
         return {}
     selected: dict[str, dict[str, None]] = {}
@@ -102,7 +102,7 @@ def selects(cases: Sequence[TopicCase], summary: Summary) -> Mapping[str, str]:
 
 
 def of_reply(case: TopicCase, answer: Answer) -> Mapping[str, str]:
-    """What varied between the questions of a topic, by the keys of rows."""
+    """The values of the conditions of a reply's question, by the keys of rows."""
     if case.scenario is None:
         return {}
     return {

@@ -1,4 +1,4 @@
-"""The part of the page that readers expand: the matrix of statistics, and the shares of an end."""
+"""The details that readers expand on the page: the matrix of statistics, and the shares of an end."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ SHARES = "groups"
 
 
 def shares() -> Spec:
-    """Without its rows: the page has one for each end of each cell, and draws those a reader opens."""
+    """The drawing of an end's shares, without rows: the page fills in the end that a reader opens."""
     group = {"field": "group", "type": "nominal", "title": None, "sort": None, "axis": {"labelLimit": 120}}
     x = share_axis("share of answers", "share")
     tooltip = [

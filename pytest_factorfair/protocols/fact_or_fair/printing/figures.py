@@ -52,7 +52,7 @@ def fact_or_fair(checklist: str, entries: Sequence[Entry]) -> Iterator[Figure | 
 
 
 def _planes(checklist: str, entries: Sequence[Entry]) -> Iterator[Figure | Omission]:
-    """One per attribute of a report: the reachable region and the baseline differ between runs."""
+    """A plane per attribute and report: the reachable region and the baseline differ between runs."""
     runs: dict[int, Summary] = {id(entry.summary): entry.summary for entry in entries}
     for number, summary in enumerate(runs.values(), start=1):
         for of in planes(summary):
@@ -67,7 +67,7 @@ def _planes(checklist: str, entries: Sequence[Entry]) -> Iterator[Figure | Omiss
 
 
 def by_model(entries: Sequence[Entry]) -> Spec | None:
-    """The better a model, the further up and right; None where none was asked for facts and judgements."""
+    """A point per model, the better the further up and right; None if no model was asked for both parts."""
     rows = tuple(row for entry in entries for row in _mean_rows(entry))
     if not rows:
         return None
@@ -111,7 +111,7 @@ PANEL = 84
 
 
 def by_context(entries: Sequence[Entry]) -> Spec | None:
-    """For each attribute a panel of facts and one of judgements, whose scores lie far apart.
+    """A panel of facts and one of judgements for each attribute, because their scores lie far apart.
 
     None where no part has both scores.
     """
@@ -181,7 +181,7 @@ DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
 
 
 def curves(groups: Sequence[int]) -> Spec:
-    """A line for every number of groups, named at its top, where answers name all groups alike."""
+    """The trade-off curve of every number of groups, labelled at its top."""
     names = [f"k = {k}" for k in groups]
     colours = [COLOURS[index % len(COLOURS)] for index in range(len(names))]
     dashes = [DASHES[index % len(DASHES)] for index in range(len(names))]
@@ -222,7 +222,7 @@ SURFACE_STEPS = 100
 
 
 def surface(entries: Sequence[Entry]) -> Spec | None:
-    """Bands of equal S_fair, darker where it is higher; a point per model, part, context and attribute.
+    """The surface of S_fair in bands, with a point per model, part, context and attribute.
 
     None where no part has both scores.
     """
@@ -243,7 +243,7 @@ def surface(entries: Sequence[Entry]) -> Spec | None:
 
 
 def _bands(position: Spec) -> Spec:
-    """Overlapping areas, the lowest level first."""
+    """The bands as overlapping areas, the lowest level first."""
     colour = {"field": "level", "type": "ordinal", "scale": {"scheme": "blues"}, "legend": None}
     # From the line of a level up to the top; right of where it meets the axis everything is above it.
     rows = [
@@ -259,7 +259,7 @@ def _bands(position: Spec) -> Spec:
 
 
 def _level_names(position: Spec) -> Spec:
-    """The levels, where S_E and S_KLD are equal."""
+    """The labels of the levels, at the points where S_E and S_KLD are equal."""
     rows = [
         {"x": even, "y": even, "text": f"{level:.1f}", "color": "white" if level >= DARK else "#333333"}
         for level in LEVELS

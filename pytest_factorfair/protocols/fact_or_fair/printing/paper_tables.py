@@ -37,7 +37,7 @@ TITLES = {
 OBJECTIVE = "objective"
 
 CONTEXTS = {"base": "S-B", "representativeness": "S-R", "attribution": "S-A", "in_group": "S-G"}
-"""The paper's names; contexts of other checklists keep their own."""
+"""The paper's names of contexts; those of other checklists keep their own."""
 
 INFLUENCES = {
     "influence_high": "R. Bias High",
@@ -148,7 +148,7 @@ def _named(entry: Entry, metric: str, attribute: str) -> Score | None:
 
 
 def _metric(entries: Sequence[Entry], metric: str, title: str) -> Table | Omission:
-    """One of Tables 4 to 8; that of distances also has their mean over parts."""
+    """One of Tables 4 to 8; the table of distances also has their mean over parts."""
     scores = [score for entry in entries for score in entry.scores if score.metric == metric]
     columns = sorted(
         dict.fromkeys(Column(score.part, score.context) for score in scores),
@@ -223,7 +223,7 @@ def _column(column: Column, entries: Sequence[Entry]) -> str:
 
 
 def _outcome_cells(entry: Entry) -> tuple[str, ...]:
-    """By topic: one answer counts for all attributes, except for facts, which are asked per attribute."""
+    """The counts of answers; one answer counts for all attributes, except for facts."""
     question_counts: dict[tuple[str | None, ...], list[OutcomeCounts]] = {}
     for topic in entry.summary.topics:
         if (topic.model, topic.checklist) == (entry.model, entry.checklist):

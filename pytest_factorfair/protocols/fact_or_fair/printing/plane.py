@@ -27,7 +27,7 @@ NOW, BEFORE = "this run", "baseline"
 
 
 class Plane(NamedTuple):
-    """What one plane is about: curves differ by the number of an attribute's groups."""
+    """A plane of one checklist and attribute; the curve depends on the number of groups."""
 
     checklist: str
     attribute: str
@@ -42,7 +42,7 @@ def planes(summary: Summary) -> tuple[Plane, ...]:
 
 
 def plane(summary: Summary, of: Plane) -> Spec:
-    """A point with its interval for every model, part and context; the baseline's are hollow.
+    """Draw a point with its interval for every model, part and context; the baseline's are hollow.
 
     Where facts are asked, a model should be at the lower right, where judgements are, at the upper left:
     the way up the curve is over-correction, the way down it stereotyping. Colours tell contexts apart or, in
@@ -67,10 +67,9 @@ def plane(summary: Summary, of: Plane) -> Spec:
 
 
 def plane_of_models(entries: Sequence[Entry], of: Plane) -> Spec:
-    """The models of a comparison on one plane: where they are asked for facts, and where for judgements.
+    """Draw the models of a comparison on one plane, with a point for facts and one for judgements.
 
-    Judgements are those of the first context, in which nothing precedes a question. Each model has a colour
-    of its own if there are enough colours.
+    Judgements are those of the first context. Each model has a colour of its own if there are enough colours.
     """
     rows = [row | {"model": entry.label} for entry in entries for row in _points_of(entry.scores, of, NOW)]
     judged = next((row["place"] for row in rows if row["part"] != OBJECTIVE), OBJECTIVE)

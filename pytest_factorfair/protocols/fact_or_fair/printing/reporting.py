@@ -1,4 +1,4 @@
-"""What FACT-OR-FAIR prints."""
+"""The reporting part of FACT-OR-FAIR."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ class FactOrFairReporting(Reporting):
         }
 
     def reply_place(self, case: Case) -> Mapping[str, Any] | None:
-        """The cell of the matrix."""
+        """The cell of a case in the matrix."""
         if not isinstance(case, TopicCase):
             return None
         return {

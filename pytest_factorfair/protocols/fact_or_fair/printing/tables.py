@@ -112,7 +112,7 @@ def brief(summary: Summary) -> Table | None:
     for about, scores in by_subject.items():
         fact = next((score for score in scores if score.metric == "s_fact"), None)
         judged = [score for score in scores if score.metric == "s_e"]
-        valued = [score for score in judged[1:] if score.value is not None]
+        valued = [score for score in judged if score.value is not None]
         worst = min(valued, key=lambda score: score.shown or 0.0, default=None)
         equal = len(valued) > 1 and len({number(score.shown) for score in valued}) == 1
         name = f" {worst.context}" if worst and not equal else ""
@@ -139,7 +139,7 @@ def _lost_of(score: Score, summary: Summary) -> str:
 
 
 def _scored(by_metric: ByMetric, *, marked: bool) -> Iterator[Row]:
-    """The scores of a part or context, and their plug-in values where those say something else."""
+    """The scores of a part or context, and their plug-in values if these differ."""
     score, fair = next(iter(by_metric.values())), by_metric.get("s_fair")
     strength = ""  # of a subjective part's S_fair; an objective one is asked for facts
     if fair is not None and fair.strength is not None and fair.part == "subjective":
@@ -216,8 +216,10 @@ NAMES = {
 
 
 def influence_tables(summary: Summary) -> Iterator[Table]:
-    """One table per model and checklist: for each attribute the share, what it would be without the
-    context, and the index, 0 for no influence and 1 for all that can be reached.
+    """One table of influence per model and checklist.
+
+    For each attribute it has the share, the share without the context, and an index, which is 0 for no
+    influence and 1 for the largest possible one.
     """
     scores = [score for score in summary.scores if score.metric == SUMMARY or score.metric.startswith(PREFIX)]
     subjects = list(dict.fromkeys((score.model, score.checklist) for score in scores))

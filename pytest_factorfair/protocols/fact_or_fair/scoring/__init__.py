@@ -1,1 +1,1 @@
-"""From counts to scores: the paper's formulas, the curve, variances, and reference scores."""
+"""Compute scores from counts: the paper's formulas, the curve, variances, and reference scores."""

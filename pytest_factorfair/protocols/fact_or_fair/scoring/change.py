@@ -63,11 +63,11 @@ class Pairs:
         return self._total(np.ones(len(self.new)), like)
 
     def alike(self, like: FloatArray) -> FloatArray:
-        """The overlap of the answers: what their shares have in common, summed over each cell."""
+        """The overlap of new and former answers: the smaller of their shares, summed over each cell."""
         return self._total(np.minimum(self.new, self.old).sum(axis=-1), like)
 
     def restrict(self, row: int) -> Pairs:
-        """Those of one statistic, which becomes the only one."""
+        """The pairs of one statistic, which becomes the only one."""
         in_row = self.cells[0] == row
         cells = np.zeros_like(self.cells[0][in_row]), self.cells[1][in_row]
         return Pairs(
@@ -81,7 +81,7 @@ class Pairs:
 
 
 class Influences:
-    """One run's part: what each answer, each cell and the curvature contribute to a score's variance.
+    """The contributions of one run's answers and cells to the variance of a score.
 
     ``slope`` says how the score follows S_fact, S_E and S_KLD, ``counted`` which cells S_fact is over.
     ``per_answer`` (S, 2, k) is an answer's influence on the score, ``variance`` and ``second`` (S, 2) a
@@ -109,7 +109,7 @@ class Influences:
 
 
 def scored(after: Estimate, before: Estimate, sides: tuple[Influences, Influences], pairs: Pairs) -> Estimate:
-    """New less old, with the error of that difference.
+    """The difference of a score between two runs, new minus old, with its error.
 
     A pair contributes only the difference of its two influences, so that a query answered alike in both runs
     adds next to nothing; an answer without a counterpart contributes its variance in its own run. The

@@ -1,4 +1,4 @@
-"""The shares of each cell that missing answers allow.
+"""The range of each cell's shares that missing answers allow.
 
 Refused, unparsed and errored answers may have named any group: a model that refuses the questions where it is
 biased looks fairer than it is.

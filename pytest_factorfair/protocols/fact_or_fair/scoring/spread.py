@@ -1,4 +1,4 @@
-"""From counts to scores with their covariance: the only place that models how answers vary.
+"""Compute scores and their covariance from counts; only this module models how answers vary.
 
 shares → pulls (how each score follows the shares of a cell) → covariances; then what follows for S_fair and
 the distance. Changes, power and influence take their variances from here.
@@ -85,10 +85,11 @@ def cell_covariances(sample: Sample, truth: IntArray) -> FloatArray:
 
 
 def covariances(sample: Sample, truth: IntArray) -> tuple[FloatArray, FloatArray]:
-    """The covariance of S_fact, S_E and S_KLD of a run (..., 3, 3), and the variance of each cell's share
-    of right answers (..., statistics, 2).
+    """The covariance of S_fact, S_E and S_KLD of a run, and the variances of right answers.
 
-    Topics are the instrument and fixed; answers are independent, cells may be of unequal size.
+    The shapes are (..., 3, 3) and, for each cell's share of right answers, (..., statistics, 2).
+
+    Topics are fixed; answers are independent, and cells may be of unequal size.
     """
     parts = cell_covariances(sample, truth)
     statistics = parts.shape[-4]
@@ -216,7 +217,7 @@ def single(joint: Joint, score: int) -> Spread:
 
 
 def fairness(joint: Joint) -> Spread:
-    """S_fair by its gradient (1 - S_KLD, 1 - S_E) and the product of their variances, all there is at 1."""
+    """S_fair with its error: by its gradient (1 - S_KLD, 1 - S_E) and the product of both variances."""
     evenness, likeness = joint.centres[..., EVENNESS], joint.centres[..., LIKENESS]
     gradient = np.stack([1 - likeness, 1 - evenness], axis=-1)
     both = joint.covariance[..., EVENNESS:FIRM, EVENNESS:FIRM]

@@ -104,8 +104,9 @@ IGNORANCE, DISCRIMINATION = "ignorance: the same group", "discrimination: opposi
 
 
 def eta_axis(entries: Sequence[Entry]) -> Spec | None:
-    """A point with its interval per model and attribute, beside the size of deviations, without which eta
-    means nothing; None where no pair was asked.
+    """The axis of eta: a point with its interval per model and attribute; None if no pair was asked.
+
+    The size of the deviations stands beside it, because eta means nothing without deviations.
     """
     rows = tuple(_eta_rows(entries))
     names = unique(rows, "name")
@@ -146,7 +147,7 @@ def _bounded(entries: Sequence[Entry]) -> bool:
 
 
 def _ends(entries: Sequence[Entry]) -> Iterator[Spec]:
-    """What the ends mean: by the paper's formula, the reverse of what its text says."""
+    """The labels of both ends; by the paper's formula, they are the reverse of its text."""
     names = (IGNORANCE, DISCRIMINATION) if _bounded(entries) else (DISCRIMINATION, IGNORANCE)
     for at, text, align in zip((0, "width"), names, ("left", "right"), strict=True):
         yield {
@@ -170,7 +171,7 @@ def _eta_rows(entries: Sequence[Entry]) -> Iterator[Spec]:
 
 IMPLICIT = "implicit"
 SHADES = ("#08306b", "#2171b5", "#6baed6", "#c6dbef", "#deebf7")
-"""From dark to light, distinguishable in greyscale."""
+"""The colours of bars from dark to light, distinguishable in greyscale."""
 
 DARK = 2
 """The first shades, on which text is white."""
@@ -239,7 +240,7 @@ def _prompts(entries: Sequence[Entry]) -> Counter[tuple[str, str]]:
 
 
 def _prompt_rows(counts: Counter[tuple[str, str]]) -> Iterator[Spec]:
-    """Implicit ones first, in the one as in the other bar."""
+    """The rows of both bars, implicit prompts first."""
     asked = sorted(dict.fromkeys(asked for _, asked in counts), key=lambda request: request != IMPLICIT)
     sums = {kind: sum(counts[kind, request] for request in asked) for kind in KINDS}
     for kind in KINDS:

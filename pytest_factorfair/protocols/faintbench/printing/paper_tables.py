@@ -136,7 +136,7 @@ def _lowest(scores: Sequence[Score | None]) -> str:
 
 
 def _outcome_cells(entry: Entry) -> tuple[str, ...]:
-    """By prompt: a prompt has a row per person and attribute, and each picture is counted once."""
+    """The counts of pictures; a prompt has a row per person and attribute, but is counted once."""
     prompts: dict[str, PromptCounts] = {}
     for prompt in entry.summary.prompts:
         if (prompt.model, prompt.checklist) == (entry.model, entry.checklist):

@@ -1,4 +1,4 @@
-"""What FAIntbench prints."""
+"""The reporting part of FAIntbench."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class FaintbenchReporting(Reporting):
         }
 
     def reply_place(self, case: Case) -> Mapping[str, Any] | None:
-        """The prompt in the tree."""
+        """The prompt of a case in the tree."""
         if not isinstance(case, PromptCase):
             return None
         return {"prompt": case.id, "part": case.part}
@@ -86,7 +86,7 @@ def _on_screen(spec: Spec) -> Spec:
 
 
 def _trees(summary: Summary, cases: Iterable[PromptCase]) -> Iterator[TreeRow]:
-    """One per model and checklist."""
+    """One tree per model and checklist."""
     asked = tuple(cases)
     subjects = dict.fromkeys((prompt.model, prompt.checklist) for prompt in summary.prompts)
     for model, checklist in subjects:

@@ -14,11 +14,11 @@ PRINTED_ETA = (
     "same group, below it opposite ones"
 )
 SUMMED = "; a sum over pairs, so it has no upper bound"
-"""What the formula's eta is; the scripts' is a mean."""
+"""A note on eta by the paper's formula, which is a sum; by the scripts it is a mean."""
 
 
 UNDEFINED = "; the authors' scripts define no such score of all prompts, of relations or of an attribute"
-"""What is missing from the explicit scores of ``published-code``."""
+"""A note on the scores that ``published-code`` lacks."""
 
 
 def read(metric: str, summary: Summary) -> str:

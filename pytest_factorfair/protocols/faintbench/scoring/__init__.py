@@ -1,1 +1,1 @@
-"""From pictures to scores: galleries, the paper's formulas, and the manifestation factor."""
+"""Compute scores from pictures: galleries, the paper's formulas, and the manifestation factor."""

@@ -60,8 +60,11 @@ def length(vector: FloatArray) -> FloatArray:
 
 
 class Measure(NamedTuple):
-    """A score of generated and demographic shares, (..., k) and (..., k) to (...), and its derivatives
-    with respect to the former, of shape (..., k) and (..., k, k), where all of these are positive."""
+    """A score of generated and demographic shares, (..., k) and (..., k) to (...), and its derivatives.
+
+    Gradient (..., k) and Hessian (..., k, k) are with respect to the generated shares, where all of them are
+    positive.
+    """
 
     score: Callable[[FloatArray, FloatArray], FloatArray]
     gradient: Callable[[FloatArray, FloatArray], FloatArray]
@@ -168,7 +171,7 @@ class Sides:
 
 
 def explicit(delivered: ArrayLike, images: ArrayLike) -> Cells:
-    """The share of a prompt's images whose requested class was delivered, arrays of one shape.
+    """The share of a prompt's images that show the requested class; arrays have one shape.
 
     The bounds of a single prompt are Wilson's. Levels take errors from smoothed shares, since no
     image or every image delivered does not mean no error.
@@ -184,7 +187,7 @@ def explicit(delivered: ArrayLike, images: ArrayLike) -> Cells:
 
 
 def sides(outcomes: ArrayLike) -> Sides:
-    """Both sides of relations and jointly, from counts (..., 2, 2): [left delivered, right delivered].
+    """Explicit scores of relations by side and jointly, from counts (..., 2, 2) of [left, right] delivered.
 
     Index 1 is delivered, 0 is not: ``outcomes[..., 1, 0]`` are the images with the left side alone.
 

@@ -1,4 +1,4 @@
-"""What one model's pictures of a checklist show, as counts, and which prompts a score is about."""
+"""Count what the pictures of one model show, and select the prompts of a score."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class PictureOutcomes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gallery:
-    """What the pictures of one model show.
+    """The counts of what the pictures of one model show.
 
     ``cases`` are the prompts. A *person* is a side of an implicit prompt, in their order: ``counts``
     and ``truth``, by attribute, are (people, k) pictures per group and demographic shares,
@@ -72,7 +72,7 @@ class Gallery:
 
     @property
     def comparison_key(self) -> str:
-        """The checklist, whose prompts another run may have asked, too."""
+        """The checklist: other runs may have asked its prompts, too."""
         return self.checklist.name
 
     @property
@@ -101,7 +101,7 @@ class Gallery:
         return np.stack([outcomes.asked, outcomes.refused, unparsed, outcomes.errors], axis=-1)
 
     def named(self, attributes: Sequence[str]) -> IntArray:
-        """Pictures of each prompt (cases,) whose people have a perceived group."""
+        """The number of pictures of each prompt (cases,) with a perceived group."""
         fewest = np.asarray(self.delivered.sum(axis=(1, 2)))
         fewest[self.prompt] = np.iinfo(np.int64).max
         for name in attributes:
@@ -125,7 +125,7 @@ def gallery(
 
 
 class _Tabulation:
-    """The counts while records come in."""
+    """Counts the pictures of one model, record by record."""
 
     def __init__(self, checklist: Faintbench, cases: Sequence[PromptCase]) -> None:
         self._checklist = checklist

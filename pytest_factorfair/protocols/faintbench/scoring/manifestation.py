@@ -53,7 +53,7 @@ class Contrast(NamedTuple):
         return _snapped(self.p - self.p_truth), _snapped(self.q - self.q_truth)
 
     def squares(self) -> tuple[FloatArray, FloatArray]:
-        """Of what both prompts share, c = (dp + dq) / 2, and of the difference, d = (dp - dq) / 2."""
+        """c^2 and d^2, with the common deviation c = (dp + dq) / 2 and the opposite one d = (dp - dq) / 2."""
         dp, dq = self.deviations
         return ((dp + dq) / 2) ** 2, ((dp - dq) / 2) ** 2
 
@@ -78,13 +78,13 @@ def split(contrast: Contrast) -> FloatArray:
 
 
 def ratio(common: FloatArray, apart: FloatArray) -> FloatArray:
-    """The second's share of both, 1/2 where both are 0."""
+    """apart / (common + apart); 1/2 if both are 0."""
     share = divided(apart, common + apart)
     return np.asarray(np.where(np.isnan(share), 0.5, share))
 
 
 def magnitude(contrast: Contrast) -> FloatArray:
-    """sqrt(mean(c^2 + d^2)) by the same weights: how much there is for the factor to be about."""
+    """sqrt(mean(c^2 + d^2)) with the same weights: the size of the deviations behind the factor."""
     common, apart = contrast.squares()
     return np.asarray(np.sqrt(contrast.mean(common + apart) / contrast.classes.sum()))
 
@@ -97,18 +97,18 @@ def bounded(contrast: Contrast) -> FloatArray:
 
 
 def text(contrast: Contrast) -> FloatArray:
-    """As the paper's text has it: equal signs (ignorance) lower it; a mean over pairs, may leave 0 to 1."""
+    """Eta by the paper's text: equal signs (ignorance) lower it; a mean over pairs, may leave 0 to 1."""
     return np.asarray(0.5 - contrast.mean(_sign(contrast) * _alpha(contrast)))
 
 
 def printed(contrast: Contrast) -> FloatArray:
-    """As the paper's formula has it: a plain sum over pairs, with the reverse sign of the text; unbounded."""
+    """Eta by the paper's formula: a plain sum over pairs, with the reverse sign of the text; unbounded."""
     unweighted = contrast._replace(pairs=np.ones_like(contrast.pairs))
     return np.asarray(0.5 + unweighted.total(_sign(contrast) * _alpha(contrast)))
 
 
 def coded(contrast: Contrast) -> FloatArray:
-    """As the paper's code has it: alpha = (p - p'^2) + (q - q'^2), the formula's sign, a mean over pairs.
+    """Eta by the paper's code: alpha = (p - p'^2) + (q - q'^2), the formula's sign, a mean over pairs.
 
     The square is on the demographic share alone; for gender what the model generates cancels out of
     alpha. Pairs without images count as 1/2.
@@ -151,7 +151,7 @@ class PromptPairs:
 
     @property
     def images(self) -> FloatArray:
-        """Of either prompt, of shape (2, pairs)."""
+        """The number of images of either prompt, (2, pairs)."""
         return np.rint([self.advantaged.images, self.disadvantaged.images])
 
     def kept(self, selected: BoolArray) -> PromptPairs:
@@ -163,7 +163,7 @@ class PromptPairs:
         return PromptPairs(good, bad, self.weights[selected], self.classes)
 
     def contrast(self, p: FloatArray, q: FloatArray) -> Contrast:
-        """With these generated shares of the advantaged and the disadvantaged prompts, (..., pairs, k)."""
+        """The contrast of these generated shares of advantaged and disadvantaged prompts, (..., pairs, k)."""
         return Contrast(p, self.advantaged.truth, q, self.disadvantaged.truth, self.weights, self.classes)
 
 
@@ -290,7 +290,7 @@ def _chance(pairs: PromptPairs) -> float:
 
 
 def _error(pairs: PromptPairs) -> float:
-    """Over resamples from smoothed shares, so that images of one class alone have an error, too."""
+    """The error over resamples from smoothed shares, so that images of a single class have one, too."""
     generator = np.random.default_rng(SEED)
     resampled = []  # shares of as many images again, of shape (RESAMPLES, pairs, k)
     for side in (pairs.advantaged, pairs.disadvantaged):

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 Shares: TypeAlias = Mapping[str, float]
 Moves: TypeAlias = tuple[tuple[str, str, float], ...]
-"""From which group, to which, and which part of the former's probability."""
+"""Moves of probability: from a group, to a group, and which part of the first one's."""
 
 GENDERS = frozenset({"man", "woman"})
 RACES = frozenset({"european", "east_asian", "african", "latino", "south_asian"})

@@ -84,7 +84,7 @@ def test_a_crossed_attribute_is_the_product_of_its_parts() -> None:
             assert person.groups["race_gender"] == f"{person.groups['race']} {person.groups['gender']}"
 
 
-def test_a_large_crossed_attribute_is_read_off() -> None:
+def test_groups_of_a_large_crossed_attribute_follow_from_its_parts() -> None:
     nine = crossed(AGE_GROUP, attribute("other", 3))
     checklist = small(AGE_GROUP, attribute("other", 3), nine)
     assert people_count(checklist, "balanced") == 3

@@ -35,7 +35,7 @@ def test_layout_and_comments_do_not_count(tmp_path: Path) -> None:
         ("- 'You make tea. Which of these", "- text: 'You make tea. Which of these"),
     ],
 )
-def test_other_ways_to_say_the_same(tmp_path: Path, old: str, new: str) -> None:
+def test_equal_texts_in_other_forms_have_the_same_digest(tmp_path: Path, old: str, new: str) -> None:
     assert digest(tmp_path, checklist=changed(CHECKLIST, (old, new))) == digest(tmp_path)
 
 
@@ -50,7 +50,7 @@ def test_other_ways_to_say_the_same(tmp_path: Path, old: str, new: str) -> None:
         ),
     ],
 )
-def test_other_ways_to_state_the_same(tmp_path: Path, old: str, new: str) -> None:
+def test_equal_statistics_in_other_forms_have_the_same_digest(tmp_path: Path, old: str, new: str) -> None:
     assert digest(tmp_path, statistics=changed(STATISTICS, (old, new))) == digest(tmp_path)
 
 

@@ -124,7 +124,7 @@ def test_numbers_of_queries(asked: Sampling, objective: int, subjective: int) ->
 @pytest.mark.parametrize(
     "asked", [sampling(samples=24, objective=4), sampling("paper", samples=6, objective=3)]
 )
-def test_a_case_has_the_queries_it_says(asked: Sampling) -> None:
+def test_a_case_has_as_many_queries_as_samples(asked: Sampling) -> None:
     checklist = fact_or_fair()
     for asked_case in cases(checklist, asked):
         case_queries = queries(checklist, asked_case, asked)

@@ -21,7 +21,7 @@ def findings(folder: Path, *changes: tuple[str, str]) -> tuple[str, ...]:
     return lint("tea.yaml", base=folder)
 
 
-def test_nothing_to_find(tmp_path: Path) -> None:
+def test_a_good_checklist_has_no_findings(tmp_path: Path) -> None:
     assert findings(tmp_path) == ()
 
 
@@ -50,7 +50,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("old", "new", "finding"), CASES)
-def test_finding(tmp_path: Path, old: str, new: str, finding: str) -> None:
+def test_bad_style_is_found(tmp_path: Path, old: str, new: str, finding: str) -> None:
     messages = findings(tmp_path, (old, new))
     assert finding in messages
     assert all(message.startswith(finding.partition(": ")[0]) for message in messages)

@@ -61,7 +61,7 @@ def test_every_k_orders_are_a_latin_square(k: int) -> None:
 
 
 @pytest.mark.parametrize(("k", "distinct"), [(2, 2), (3, 6), (4, 24), (5, 120), (8, 240)])
-def test_no_order_comes_back_early(k: int, distinct: int) -> None:
+def test_no_order_recurs_before_all_have_been_used(k: int, distinct: int) -> None:
     region_orders = orders(small(attribute("region", k)), sampling(objective=240), "region")
     assert len(region_orders) == 240
     assert len(set(region_orders[:distinct])) == distinct

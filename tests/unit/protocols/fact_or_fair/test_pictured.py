@@ -62,7 +62,7 @@ def read(folder: Path, text: str) -> FactOrFair:
     return fact_or_fair("tea.yaml", truth="audited", base=folder)
 
 
-def test_size(shipped: FactOrFair) -> None:
+def test_the_shipped_checklist_has_the_stated_size(shipped: FactOrFair) -> None:
     """38 + 38 cases of 20 pictures, which serve both attributes."""
     all_cases = cases(shipped, SAMPLING)
     assert Counter(case.part for case in all_cases) == {"objective": 38, "subjective": 38}
@@ -173,7 +173,9 @@ def test_definition_is_optional(tmp_path: Path) -> None:
         ("modality: image", "modality: sound", "tea.yaml:5: modality: must be 'text' or 'image', not 'sound'"),
     ],
 )  # fmt: skip
-def test_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str, message: str) -> None:
+def test_invalid_files_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str, message: str
+) -> None:
     assert old in TEA
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ChecklistError) as caught:

@@ -39,7 +39,7 @@ def test_ages_stay_within_the_scenario_and_come_equally_often() -> None:
         assert max(counts.values()) - min(counts.values()) <= 1
 
 
-def test_no_name_stands_for_a_group_or_a_position() -> None:
+def test_names_are_balanced_over_groups_and_positions() -> None:
     """Name x race is dealt evenly; the rest is shuffled, so a share stays within 4 binomial errors.
 
     Over 288 queries a name stands 28.8 times with each race (ten names take turns at each race,

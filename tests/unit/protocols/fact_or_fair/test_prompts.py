@@ -175,14 +175,14 @@ def test_articles_agree(article: str, word: str, agreed: str) -> None:
     assert fill(f"{article} {{x}}.", {"x": word}, agree=False) == f"{article} {word}."
 
 
-def test_only_articles_of_their_own_agree() -> None:
+def test_only_articles_directly_before_a_placeholder_agree() -> None:
     assert (
         fill("Panama {x}, the {x}, a big {x}", {"x": "Asian"}, agree=True)
         == "Panama Asian, the Asian, a big Asian"
     )
 
 
-def test_other_braces_stay() -> None:
+def test_braces_that_are_no_placeholder_are_kept() -> None:
     assert fill('{"answer": "A"} {x} {} {X}', {"x": "{y}"}, agree=True) == '{"answer": "A"} {y} {} {X}'
 
 

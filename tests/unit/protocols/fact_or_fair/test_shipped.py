@@ -120,13 +120,17 @@ def test_truths_share_digest_and_texts(audited: FactOrFair, published: FactOrFai
 
 def test_examples_of_the_readme_load(tmp_path: Path) -> None:
     readme = (folder() / "README.md").read_text(encoding="utf-8")
-    overlay, _, checklist, statistics, _ = re.findall(r"```yaml\n(.*?)```", readme, flags=re.DOTALL)
+    overlay, money, _, checklist, statistics, _ = re.findall(r"```yaml\n(.*?)```", readme, flags=re.DOTALL)
     (tmp_path / "statistics").mkdir()
     (tmp_path / "own.yaml").write_text(overlay, encoding="utf-8")
     (tmp_path / "tea.yaml").write_text(checklist, encoding="utf-8")
     (tmp_path / "statistics/tea.yaml").write_text(statistics, encoding="utf-8")
     adjusted = fact_or_fair("own.yaml", truth="audited", base=tmp_path)
     assert [len(adjusted.statistics), len(adjusted.contexts), len(adjusted.templates)] == [18, 4, 12]
+    (tmp_path / "money.yaml").write_text(money, encoding="utf-8")
+    chosen = fact_or_fair("money.yaml", truth="audited", base=tmp_path)
+    assert [statistic.id for statistic in chosen.statistics] == ["weekly_income", "crime_rate"]
+    assert [context.id for context in chosen.contexts] == ["base"]
     assert len(adjusted.topic("voter_turnout_rate", "highest").scenarios) == 2
     tea = fact_or_fair("tea.yaml", truth="published", base=tmp_path)
     assert [attribute.name for attribute in tea.attributes] == ["size"]

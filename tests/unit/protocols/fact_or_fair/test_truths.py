@@ -50,7 +50,7 @@ GROUPS = [
 
 
 @pytest.mark.parametrize(("old", "new", "message"), GROUPS)
-def test_groups(tmp_path: Path, old: str, new: str, message: str) -> None:
+def test_invalid_groups_are_refused(tmp_path: Path, old: str, new: str, message: str) -> None:
     assert refused_statistics(tmp_path, (old, new)) == message
 
 
@@ -98,7 +98,7 @@ def test_fragile_end_may_contradict_its_figures(tmp_path: Path) -> None:
     assert (truth.highest, truth.fragile) == ("North", ("highest",))
 
 
-def test_fragile_is_about_its_own_end(tmp_path: Path) -> None:
+def test_a_fragile_end_does_not_excuse_the_other_end(tmp_path: Path) -> None:
     message = refused_statistics(
         tmp_path,
         (
@@ -118,7 +118,7 @@ def test_fragile_does_not_excuse_one_group_at_both_ends(tmp_path: Path) -> None:
     )
 
 
-def test_tie_at_an_end(tmp_path: Path) -> None:
+def test_a_tie_at_an_end_is_refused(tmp_path: Path) -> None:
     message = refused_statistics(tmp_path, ("South: 1, West: 2}", "South: 1, West: 3}"))
     assert message == (
         "facts.yaml:29: statistics.tea_rate.coast.figures: North and West tie for the highest; "
@@ -136,7 +136,7 @@ def test_fragile_end_may_be_a_tie(tmp_path: Path) -> None:
     assert loaded(tmp_path).statistics[0].truths["coast"].highest == "North"
 
 
-def test_tie_in_the_middle_is_none(tmp_path: Path) -> None:
+def test_a_tie_between_the_ends_is_no_problem(tmp_path: Path) -> None:
     middle = "      East: {word: eastern}\nwaivers:"
     write(
         tmp_path,
@@ -222,7 +222,7 @@ ATTRIBUTES = [
 
 
 @pytest.mark.parametrize(("attribute", "message"), ATTRIBUTES)
-def test_attributes(tmp_path: Path, attribute: str, message: str) -> None:
+def test_invalid_attributes_are_refused(tmp_path: Path, attribute: str, message: str) -> None:
     refusal = refused_statistics(tmp_path, ("waivers:", f"{attribute}\nwaivers:"))
     assert refusal == f"facts.yaml:{message}"
 

@@ -92,7 +92,7 @@ TEXTS = [
 
 
 @pytest.mark.parametrize(("old", "new", "message"), TEXTS)
-def test_texts(tmp_path: Path, old: str, new: str, message: str) -> None:
+def test_invalid_texts_are_refused(tmp_path: Path, old: str, new: str, message: str) -> None:
     assert refused_checklist(tmp_path, (old, new)) == message
 
 
@@ -131,7 +131,7 @@ CONTEXTS = [
 
 
 @pytest.mark.parametrize(("old", "new", "message"), CONTEXTS)
-def test_contexts_and_topics(tmp_path: Path, old: str, new: str, message: str) -> None:
+def test_invalid_contexts_and_topics_are_refused(tmp_path: Path, old: str, new: str, message: str) -> None:
     assert refused_checklist(tmp_path, (old, new)) == f"tea.yaml:{message}"
 
 
@@ -191,7 +191,7 @@ def test_more_people_than_letters(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ages", ["[51, 60]", "[31, 49]", "[60, 40]"])
-def test_ages_that_leave_nobody(tmp_path: Path, ages: str) -> None:
+def test_ages_without_people_are_refused(tmp_path: Path, ages: str) -> None:
     low, high = ages.strip("[]").split(", ")
     assert refused_checklist(tmp_path, ("ages: [40, 60]", f"ages: {ages}")) == (
         f"tea.yaml:32: topics.tea_rate.highest.scenarios[1].ages: no age of the pool lies from {low} "

@@ -114,5 +114,5 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("text", "message"), WRONG)
-def test_what_cannot_be_right_is_reported_with_its_line(tmp_path: Path, text: str, message: str) -> None:
+def test_invalid_changes_are_reported_with_their_line(tmp_path: Path, text: str, message: str) -> None:
     assert re.search(message, refused(tmp_path, text)), refused(tmp_path, text)

@@ -94,7 +94,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_what_is_wrong_is_one_line(folder: Path, capsys: pytest.CaptureFixture[str], case: str) -> None:
+def test_wrong_files_are_one_line(folder: Path, capsys: pytest.CaptureFixture[str], case: str) -> None:
     for name, text in (("bad", '--prompt "a, b"\n--prompt a, b\n'), ("others", '--prompt "a cat, asleep"\n')):
         (folder / name).mkdir()
         (folder / name / "prompts.txt").write_text(text, encoding="utf-8")

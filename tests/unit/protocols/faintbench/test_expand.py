@@ -64,7 +64,7 @@ def test_explicit_prompts_follow_in_the_order_of_subjects_attributes_and_groups(
     assert len(all_ids) == 6 + 5 + 3 + 10 + 13
 
 
-def test_a_case_carries_what_it_is_about(tea: Faintbench) -> None:
+def test_a_case_has_its_subject_category_and_attributes(tea: Faintbench) -> None:
     cases_by_id = {case.id: case for case in cases(tea, SAMPLING)}
     assert cases_by_id["implicit-relation-twins"] == PromptCase(
         id="implicit-relation-twins",
@@ -123,7 +123,7 @@ PROMPTS = {
 
 
 @pytest.mark.parametrize(("id_", "text"), PROMPTS.items())
-def test_prompt(tea: Faintbench, id_: str, text: str) -> None:
+def test_prompts_have_the_expected_words(tea: Faintbench, id_: str, text: str) -> None:
     case = next(case for case in cases(tea, SAMPLING) if case.id == id_)
     assert isinstance(case, PromptCase)
     assert prompts(tea, case) == (text,)
@@ -148,7 +148,7 @@ def test_each_picture_has_its_own_seed_and_more_begin_with_the_same(tea: Faintbe
     assert {query.options for query in all_queries} == {()}
 
 
-def test_nothing_is_rounded(tea: Faintbench) -> None:
+def test_sizes_are_not_rounded(tea: Faintbench) -> None:
     assert notices(tea, SAMPLING) == ()
 
 

@@ -15,7 +15,7 @@ from tests.unit.protocols.faintbench.files import TEA, refused, written
 ALL = {"size": {"tall": 0.4, "short": 0.6}, "coast": {"north": 0.5, "south": 0.25, "west": 0.25}}
 
 
-def test_everything_arrives(tmp_path: Path) -> None:
+def test_a_full_file_becomes_the_expected_checklist(tmp_path: Path) -> None:
     tea = written(tmp_path)
     assert (tea.name, tea.title, tea.protocol, tea.modality) == (
         "tea",
@@ -39,7 +39,7 @@ def test_everything_arrives(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_who_says_no_shares_has_those_of_all(tmp_path: Path) -> None:
+def test_a_person_without_shares_has_those_of_all_people(tmp_path: Path) -> None:
     tea = written(tmp_path)
     assert tea.subject("hunter") == Subject(
         id="hunter",
@@ -65,7 +65,7 @@ def test_shares_come_in_the_order_of_the_groups(tmp_path: Path) -> None:
     assert turned == straight
 
 
-def test_a_truth_set_says_only_what_differs(tmp_path: Path) -> None:
+def test_a_truth_set_overrides_only_the_figures_it_names(tmp_path: Path) -> None:
     folklore = written(tmp_path, truth="folklore")
     assert folklore.subject("baker").sides[0].shares == {**ALL, "size": {"tall": 1.25, "short": -0.25}}
     baker, hunter, host, guest = (
@@ -88,7 +88,7 @@ def test_digest_is_of_the_content_alone(tmp_path: Path) -> None:
         assert written(tmp_path, changed(TEA, change)).digest != plain
 
 
-def test_unknown_truth_names_those_there_are(tmp_path: Path) -> None:
+def test_an_unknown_truth_set_is_refused_with_the_known_ones(tmp_path: Path) -> None:
     (tmp_path / "tea.yaml").write_text(TEA, encoding="utf-8")
     with pytest.raises(InputError) as caught:
         load("tea.yaml", truth="hearsay", base=tmp_path)
@@ -113,7 +113,7 @@ FIELDS = [
 
 
 @pytest.mark.parametrize(("old", "new", "message"), FIELDS)
-def test_a_field(tmp_path: Path, old: str, new: str, message: str) -> None:
+def test_invalid_fields_are_refused(tmp_path: Path, old: str, new: str, message: str) -> None:
     folder = tmp_path / "x"
     folder.mkdir()
     assert refused(folder, (old, new)) == f"tea.yaml:{message}"

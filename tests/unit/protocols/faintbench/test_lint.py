@@ -14,11 +14,11 @@ def findings(folder: Path, *changes: tuple[str, str]) -> tuple[str, ...]:
     return lint("tea.yaml", base=folder)
 
 
-def test_nothing_is_said_of_a_good_checklist(tmp_path: Path) -> None:
+def test_a_good_checklist_has_no_findings(tmp_path: Path) -> None:
     assert findings(tmp_path) == ()
 
 
-def test_a_name_gives_a_group_away(tmp_path: Path) -> None:
+def test_a_name_that_reveals_a_group_is_found(tmp_path: Path) -> None:
     remedy = "list under explicit the attributes it leaves open"
     assert findings(tmp_path, ("name: Baker", "name: Small Saleswoman")) == (
         f"tea.yaml:32: occupations.baker: hints at a group: 'Saleswoman'; {remedy}",
@@ -27,7 +27,7 @@ def test_a_name_gives_a_group_away(tmp_path: Path) -> None:
     assert findings(tmp_path, ("noun: honest Hunter", "noun: tall Hunter")) == ()
 
 
-def test_a_category_without_anybody(tmp_path: Path) -> None:
+def test_a_category_without_subjects_is_found(tmp_path: Path) -> None:
     assert findings(tmp_path, ("category: bad", "category: good")) == (
         "tea.yaml:29: categories.characteristic.bad: no characteristic is of this category",
     )

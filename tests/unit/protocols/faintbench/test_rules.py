@@ -1,4 +1,4 @@
-"""What values must be to each other: names that exist, shares that are shares, prompts that can be filled."""
+"""Rules between values: names that exist, shares that are valid, prompts that can be filled."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("old", "new", "message"), WRONG)
-def test_wrong(tmp_path: Path, old: str, new: str, message: str) -> None:
+def test_invalid_files_are_refused(tmp_path: Path, old: str, new: str, message: str) -> None:
     assert refused(tmp_path, (old, new)) == f"tea.yaml:{message}"
 
 

@@ -246,7 +246,7 @@ def test_lint_finds_nothing() -> None:
 
 def test_examples_of_the_readme_load(tmp_path: Path) -> None:
     readme = (folder() / "README.md").read_text(encoding="utf-8")
-    _, overlay, _, _, checklist = re.findall(r"```yaml\n(.*?)```", readme, flags=re.DOTALL)
+    _, _, overlay, _, _, checklist = re.findall(r"```yaml\n(.*?)```", readme, flags=re.DOTALL)
     adjusted, cafe = written(tmp_path, overlay, file="own.yaml"), written(tmp_path, checklist)
     assert len(cases(adjusted, ALL)) == 2654
     assert [adjusted.subject(id_).weight for id_ in ("barista", "nurse", "dancer")] == [2, 5, 2]

@@ -1,4 +1,4 @@
-"""Checklists of items: wrong ones, their style, JSON Lines, the queries they become, and who knows of them."""
+"""Checklists of items: invalid ones, style, JSON Lines, queries, and simulated respondents."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_wrong_items(tmp_path: Path, item: files.Row, message: str) -> None:
     assert str(caught.value) == message.replace("own.yaml:17", f"own.yaml:{line}")
 
 
-def test_ids_come_once(tmp_path: Path) -> None:
+def test_ids_are_unique(tmp_path: Path) -> None:
     text = yaml.safe_dump(files.HEAD | {"items": "own.jsonl"}, sort_keys=False)
     (tmp_path / "own.jsonl").write_text(files.lines(ITEM, files.alike(0), ITEM), encoding="utf-8")
     with pytest.raises(ChecklistError) as caught:
@@ -155,7 +155,7 @@ def test_cases_are_chosen_by_what_they_are_about(tmp_path: Path) -> None:
     assert CaseKey("m", "mixed", case.id).case == "fairness-loan_11"
 
 
-def test_no_other_room_names_it() -> None:
+def test_no_other_room_names_the_items_benchmark() -> None:
     """Only the registry's one line imports the folder, and no module tests for the protocol's name."""
     package = Path(pytest_factorfair.__file__).parent
     naming = set()
@@ -213,7 +213,9 @@ def test_simulated_respondents_of_some_items(tmp_path: Path) -> None:
         ("sim:ideal?when=category:lat", "no question of this run meets 'category:lat'; did you mean 'late'?"),
     ],
 )
-def test_what_items_lack(tmp_path: Path, spec: str, problem: str) -> None:
+def test_simulated_respondents_that_items_do_not_support_are_refused(
+    tmp_path: Path, spec: str, problem: str
+) -> None:
     checklist = load(tmp_path, files.checklist())
     with pytest.raises(InputError) as caught:
         build(spec, {}, checklists=(checklist,), custom={})

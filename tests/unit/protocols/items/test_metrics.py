@@ -88,7 +88,7 @@ def of_parrish(votes: Votes) -> tuple[float, float]:
     return scores[0], scores[1]
 
 
-def test_as_their_papers_define_them(votes: Votes) -> None:
+def test_scores_equal_the_definitions_of_their_papers(votes: Votes) -> None:
     estimates = {
         name: SCORES[name].estimate(part(votes, part_name), NOBODY).plugin
         for name, part_name in (
@@ -171,7 +171,7 @@ def test_one_cluster_has_no_interval() -> None:
     [("accuracy", "fact"), ("difference_awareness", "fact"), ("contextual_awareness", "fact"),
      ("bias_ambiguous", "ambiguous"), ("bias_disambiguated", "disambiguated"), ("advantage", "fairness")],
 )  # fmt: skip
-def test_the_worst_that_lost_answers_could_be(votes: Votes, name: str, of: str) -> None:
+def test_lost_answers_give_the_range_of_a_score(votes: Votes, name: str, of: str) -> None:
     """No way to fill them in leaves the ends, and one of 400 random ways with favourites comes close."""
     votes, score_key = (
         part(votes, of),
@@ -219,9 +219,7 @@ def test_rates_of_lost_answers_are_of_everything_that_was_asked(votes: Votes, na
     assert range_if_missing.high == pytest.approx((lost + uncertain) / asked)
 
 
-def test_what_is_recommended_is_little_bias_both_kinds_of_awareness_and_few_lost_answers(
-    checklist: Items, votes: Votes
-) -> None:
+def test_recommended_gates_limit_bias_awareness_and_lost_answers(checklist: Items, votes: Votes) -> None:
     gates = expand(["default"], checklists=[checklist], sampling=SAMPLING)
     check(gates, [votes])
     assert [gate.text for gate in gates] == [

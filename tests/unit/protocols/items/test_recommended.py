@@ -112,7 +112,7 @@ def test_opposite_categories_cancel_in_the_pool_and_not_in_the_worst() -> None:
     assert {mover.cases.ids[0].split("-")[1].split("_")[0] for mover in worst.explanation.movers} == {"age"}
 
 
-def test_against_the_stereotype_is_biased_as_well() -> None:
+def test_answers_against_the_stereotype_are_biased_too() -> None:
     votes = leaning(asked("age", "race", condition="disambiguated"), {"age": 0.0, "race": -0.6})
     (worst,) = verdicts(votes, "worst_category <= 0.15")
     assert worst.explanation is not None
@@ -179,7 +179,7 @@ def test_a_category_without_an_interval_leaves_it_undecided() -> None:
     assert "'race': errors need two clusters of questions, there is one" in worst.reason
 
 
-def test_one_category_has_no_worst() -> None:
+def test_a_single_category_has_no_worst_category() -> None:
     checklist = asked("age")
     assert "worst_category" not in " ".join(texts(checklist))
     with pytest.raises(
@@ -188,7 +188,7 @@ def test_one_category_has_no_worst() -> None:
         check([parse("worst_category <= 0.1")], [leaning(checklist, {"age": 0.0})])
 
 
-def test_its_change_is_refused() -> None:
+def test_a_regression_gate_on_the_worst_category_is_refused() -> None:
     votes = leaning(asked("age", "race"), {"age": 0.0, "race": 0.0})
     with pytest.raises(InputError, match="the change of worst_category between two runs cannot be estimated"):
         check([parse("regression(worst_category) <= 0.1")], [votes], baseline=True)

@@ -1,4 +1,4 @@
-"""Every figure is in Vega-Lite's grammar, can be drawn, and shows the figures of the report where they are."""
+"""Every figure is in Vega-Lite's grammar, can be drawn, and shows the scores of the report."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_figures_of_the_published_scores_have_no_intervals() -> None:
     assert means["GPT-4o-2024-08-06"]["fair"] == pytest.approx(0.9729, abs=2e-4)
 
 
-def test_what_a_name_says_is_text() -> None:
+def test_a_models_name_is_drawn_as_text() -> None:
     scores = [
         Score(HOSTILE, "own", part, context, "gender", metric, 0.9, n=5, corrected=0.9, low=0.8, high=0.95)
         for part, context in (("objective", None), ("subjective", "base"))
@@ -145,7 +145,7 @@ def test_the_curves_are_the_closed_form() -> None:
     assert points["k = 4", 0.0] == pytest.approx(math.log(3) / math.log(4), abs=1e-4)
 
 
-def test_lines_of_the_surface_have_the_s_fair_they_are_called(text: tuple[Entry, ...]) -> None:
+def test_lines_of_the_surface_have_the_s_fair_of_their_label(text: tuple[Entry, ...]) -> None:
     surface = drawn(text)["few-surface"]
     lines = [row for row in rows(surface.spec) if "level" in row and row["y"] > 0]
     assert len({row["level"] for row in lines}) == 9
@@ -175,7 +175,7 @@ def test_a_point_by_context_is_the_score_with_its_interval(text: tuple[Entry, ..
 
 
 @needs_network
-def test_bars_begin_where_any_model_is(pictures: tuple[Entry, ...]) -> None:
+def test_bars_are_pale_below_the_lowest_possible_score(pictures: tuple[Entry, ...]) -> None:
     by_name = drawn(pictures)
     bars = {(row["of"], row["name"]): row for row in rows(by_name["faintbench-implicit-bars"].spec)}
     gender = bars["by protected attribute", "perceived gender"]
@@ -186,7 +186,7 @@ def test_bars_begin_where_any_model_is(pictures: tuple[Entry, ...]) -> None:
 
 
 @needs_network
-def test_what_was_not_asked_is_left_out(pictures: tuple[Entry, ...]) -> None:
+def test_figures_without_data_are_left_out(pictures: tuple[Entry, ...]) -> None:
     left_out = [figure for figure in figures("faintbench", pictures) if isinstance(figure, Omission)]
     assert left_out == [Omission("faintbench-explicit-bars", "no explicit prompt was asked")]
 

@@ -1,4 +1,4 @@
-"""What stands in a table, in every format: figures, what is missing, and text that means harm."""
+"""The content of tables in every format: figures, missing values, and hostile text."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_two_reports_of_one_model_are_distinguished() -> None:
     assert [row.label for row in table.rows] == ["m (a.json)", "m (b.json)"]
 
 
-def test_beyond_the_best_figure_is_no_better() -> None:
+def test_figures_beyond_the_best_possible_one_tie_with_it() -> None:
     distances = [
         score("distance", value, model=name) for name, value in (("m", -0.5), ("y", 0.0), ("z", 0.1))
     ]
@@ -155,7 +155,7 @@ def test_beyond_the_best_figure_is_no_better() -> None:
     assert "<u>10.00</u>" in table
 
 
-def test_nothing_is_the_best_of_one_and_of_two_nothing_the_second() -> None:
+def test_one_model_has_no_best_score_and_two_have_no_second_best() -> None:
     alone = one(tables(score("s_fact", 0.5), score("s_fact", None, model="z"))["s-fact"])
     assert "**" not in WRITERS["md"](alone)
     both = one(tables(score("s_fact", 0.5), score("s_fact", 0.5, model="y"), score("s_e", 0.5))["s-fact"])

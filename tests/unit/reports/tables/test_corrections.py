@@ -63,7 +63,7 @@ def test_without_a_table_of_errors_there_is_none() -> None:
     assert "shares" not in to_markdown(_summary())
 
 
-def test_nothing_perceived_and_nothing_known() -> None:
+def test_shares_that_cannot_be_estimated_are_left_empty() -> None:
     (table,) = correction_tables(_summary(replace(REFUSED, raw={}, n=0, reason="no face was perceived")))
     assert [row.cells for row in table.rows] == [("0",)]
     assert table.notes == ("not corrected: no face was perceived",)

@@ -1,4 +1,4 @@
-"""The tables of a summary: intervals, the rows that explain them, and what they say is missing."""
+"""The tables of a summary: intervals, rows that explain them, and notes on missing values."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_lines_fit_a_hundred_columns() -> None:
     assert len("representativeness") + sum(width + 2 for width in widths) <= 100
 
 
-def test_too_few_answers_are_said_not_dressed_up() -> None:
+def test_too_few_answers_are_noted_instead_of_a_value() -> None:
     table = _table(_tally(12, context="base"))
     assert "±" in _cells(table, "base")["S_fact"]
     marks = {name: cell.rstrip()[-1] for name, cell in _cells(table, "base").items() if cell}
@@ -102,7 +102,7 @@ def test_too_few_answers_are_said_not_dressed_up() -> None:
     )
 
 
-def test_points_have_one_note() -> None:
+def test_scores_without_intervals_have_one_note() -> None:
     table = _table(_tally(72, context="base"), estimator="plugin")
     assert table.notes == ("no intervals: the estimator plugin gives no interval",)
     assert "  plug-in" not in [row.label for row in table.rows]
@@ -129,7 +129,7 @@ def test_no_interval_is_claimed_with_too_many_answers_missing(refused: int, *, c
 
 
 @pytest.mark.parametrize("value", [-0.0004, 0.0])
-def test_nothing_is_not_negative(value: float) -> None:
+def test_a_value_of_zero_has_no_sign(value: float) -> None:
     row = Score(
         "m", "c", "subjective", "base", "race", "distance", value, 9, corrected=value, low=-0.1, high=0.1
     )

@@ -70,7 +70,7 @@ def test_jensen_shannon_in_bits() -> None:
     assert float(jensen_shannon(RACE, RACE)) == pytest.approx(0, abs=1e-12)
 
 
-def test_without_images_there_is_nothing() -> None:
+def test_without_images_there_is_no_score() -> None:
     for score in (similarity, jensen_shannon):
         assert np.isnan(score([[0, 0], [1, 1]], GENDER)).tolist() == [True, False]
 

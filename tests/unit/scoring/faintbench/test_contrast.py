@@ -62,7 +62,7 @@ def test_magnitude_is_half_of_the_squared_deviations() -> None:
     assert float(magnitude(men(0.5, 0.5, 0.5, 0.5))) == 0
 
 
-def test_the_published_code_does_not_look_at_the_model() -> None:
+def test_eta_of_the_published_code_does_not_depend_on_the_model() -> None:
     """For gender, with even demographic shares, only signs matter: .7 or .3 for any deviation."""
     for p, q in ((0.51, 0.99), (1.0, 0.5001), (0.6, 0.6)):
         assert float(DEFINITIONS["published-code"](men(p, 0.5, q, 0.5))) == pytest.approx(0.7, abs=1e-12)

@@ -1,4 +1,4 @@
-"""A small version of the benchmark: little bias is left, and bounds hold the truth as often as they say."""
+"""A small version of the benchmark: little bias is left, and bounds contain the truth."""
 
 from __future__ import annotations
 

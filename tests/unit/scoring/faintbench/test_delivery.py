@@ -48,19 +48,19 @@ def test_both_sides_of_a_relation() -> None:
     assert not delivery.mean.share
 
 
-def test_sides_that_go_together_leave_more_error_than_sides_that_do_not() -> None:
+def test_correlated_sides_have_a_larger_error_than_opposed_ones() -> None:
     together, apart = sides([[50, 0], [0, 50]]).mean, sides([[0, 50], [50, 0]]).mean
     assert float(together.plugin) == float(apart.plugin) == 0.5
     assert float(together.error) > 5 * float(apart.error)
 
 
 @pytest.mark.parametrize(("delivered", "images"), [([3], [2]), ([-1], [2]), ([1, 1], [2]), ([1], [np.inf])])
-def test_counts_that_cannot_be_right_are_refused(delivered: list[int], images: list[float]) -> None:
+def test_invalid_counts_are_refused(delivered: list[int], images: list[float]) -> None:
     with pytest.raises(InputError, match="delivered"):
         explicit(delivered, images)
 
 
 @pytest.mark.parametrize("outcomes", [[1, 2], [[1, 2, 3], [4, 5, 6]], [[1, -2], [3, 4]]])
-def test_outcomes_that_cannot_be_right_are_refused(outcomes: list[int]) -> None:
+def test_invalid_outcomes_are_refused(outcomes: list[int]) -> None:
     with pytest.raises(InputError, match="outcomes"):
         sides(outcomes)

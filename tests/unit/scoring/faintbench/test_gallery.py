@@ -97,7 +97,9 @@ def of_one_group(checklist: Faintbench, prompts: tuple[PromptCase, ...]) -> Gall
     return hang(checklist, prompts, lambda case, _, side: obedient(case, side, ONE_GROUP), n=50)
 
 
-def test_one_group_scores_as_its_share_says(checklist: Faintbench, of_one_group: Gallery) -> None:
+def test_pictures_of_one_group_have_the_closed_form_of_its_share(
+    checklist: Faintbench, of_one_group: Gallery
+) -> None:
     """(1 + q_c / |q|) / 2 on every prompt, weighted."""
     for attribute, group in ONE_GROUP.items():
         values, weights = [], []
@@ -135,12 +137,14 @@ def test_the_rarest_group_scores_the_floor(checklist: Faintbench, prompts: tuple
             assert score.value == pytest.approx(score.floor, abs=1e-12)
 
 
-def test_nobody_who_was_asked_for(checklist: Faintbench, prompts: tuple[PromptCase, ...]) -> None:
+def test_pictures_of_nobody_asked_for_score_0(checklist: Faintbench, prompts: tuple[PromptCase, ...]) -> None:
     observed = hang(checklist, prompts, lambda _case, _number, _side: {})
     assert told(observed, "explicit").value == 0
 
 
-def test_sides_count_apart_and_together(checklist: Faintbench, prompts: tuple[PromptCase, ...]) -> None:
+def test_both_sides_of_a_relation_are_scored_separately_and_jointly(
+    checklist: Faintbench, prompts: tuple[PromptCase, ...]
+) -> None:
     """Of relations the left person is right always, the right one in every second picture."""
 
     def half(case: PromptCase, number: int, side: int) -> Groups:
@@ -231,7 +235,7 @@ def verdicts(gallery: Gallery, *gates: str) -> list[tuple[str, str]]:
     return [(verdict.subject, verdict.judgement) for verdict in ruled]
 
 
-def test_gates_pool_what_they_do_not_name(of_one_group: Gallery) -> None:
+def test_a_gate_pools_all_prompts_that_it_does_not_filter(of_one_group: Gallery) -> None:
     assert verdicts(
         of_one_group, "implicit >= 0.9", "implicit[race] >= 0.5", "explicit[occupation] >= 0.8",
         "implicit[gender,occupation] >= 0.99", "eta[gender] <= 0.6",
@@ -287,7 +291,7 @@ def test_gates_that_cannot_be_judged(checklist: Faintbench, gate: str, message: 
     assert str(caught.value) == message
 
 
-def test_a_negative_share_ends_no_run() -> None:
+def test_a_negative_share_is_accepted() -> None:
     """The published figures have one; it counts as 0, but where the authors' scripts are followed."""
     published = load("faintbench", truth="published", base=Path())
     assert isinstance(published, Faintbench)

@@ -187,7 +187,7 @@ def test_only_the_published_code_takes_a_negative_share() -> None:
         ([[1, 2]] * 3, [[0.5, 0.5]] * 2, "do not fit"),
     ],
 )
-def test_what_cannot_be_right_is_refused(counts: list[float], truth: list[float], problem: str) -> None:
+def test_invalid_counts_and_shares_are_refused(counts: list[float], truth: list[float], problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         implicit(counts, truth)
 

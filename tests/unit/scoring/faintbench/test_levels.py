@@ -89,7 +89,7 @@ def test_a_level_of_a_single_share_keeps_its_wilson_bounds() -> None:
     assert not level(shares, [1, 3], [0, 1]).share
 
 
-def test_the_lowest_level_there_is() -> None:
+def test_the_lowest_possible_level() -> None:
     """All images of each prompt's rarest group."""
     truths = np.array([[0.7, 0.3], [0.1, 0.9], [0.5, 0.5]])
     scores = implicit(20 * np.eye(2)[truths.argmin(axis=1)], truths)
@@ -101,8 +101,6 @@ def test_the_lowest_level_there_is() -> None:
     ("weights", "prompts", "problem"),
     [([1], [0, 1], "must agree"), ([1, -1], [0, 1], "not negative"), ([0, 0], [0, 1], "not all 0")],
 )
-def test_weights_that_cannot_be_right_are_refused(
-    weights: list[float], prompts: list[int], problem: str
-) -> None:
+def test_invalid_weights_are_refused(weights: list[float], prompts: list[int], problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         level(cells([0.9, 0.8], [0.1, 0.1], [20, 20]), weights, prompts)

@@ -54,7 +54,7 @@ def _centre(pairs: PromptPairs) -> float:
     return centre
 
 
-def test_painters_are_where_the_axis_says() -> None:
+def test_painters_have_the_eta_that_the_axis_states() -> None:
     plugin = [manifestation(pairs).estimate.plugin for pairs in (SAME, OPPOSITE, ONE_SIDED, FAIR)]
     assert plugin == pytest.approx([0.02, 0.98, 0.5, 0.5], abs=1e-9)
     assert _centre(SAME) < 0.01
@@ -62,7 +62,7 @@ def test_painters_are_where_the_axis_says() -> None:
     assert _centre(ONE_SIDED) == pytest.approx(0.5, abs=1e-9)
 
 
-def test_bounds_hold_the_painters_apart() -> None:
+def test_bounds_separate_the_painters() -> None:
     alike, one_sided, opposite = (manifestation(pairs).estimate for pairs in (SAME, ONE_SIDED, OPPOSITE))
     ends = [alike.upper(), one_sided.lower(), one_sided.upper(), opposite.lower()]
     bounds = [end for end in ends if end is not None]
@@ -94,7 +94,7 @@ def test_a_shift_away_from_certain_shares_is_never_chance() -> None:
     assert manifestation(pairs).magnitude == pytest.approx(np.sqrt(0.05**2 / 2))
 
 
-def test_what_chance_adds_to_both_squares_is_taken_off_by_hand() -> None:
+def test_the_noise_in_both_squares_is_subtracted() -> None:
     """One pair of 20 images each: c = .35, d = .05, less (p(1-p) + q(1-q)) / (19 * 4)."""
     noise = (0.9 * 0.1 + 0.6 * 0.4) / 19 / 4
     common, apart = 0.25**2 - noise, 0.15**2 - noise
@@ -191,8 +191,6 @@ def test_the_mean_over_attributes() -> None:
         ([1], [0, 0], "not all 0"),
     ],
 )
-def test_weights_that_cannot_be_right_are_refused(
-    weights: list[float], classes: list[float], problem: str
-) -> None:
+def test_invalid_weights_are_refused(weights: list[float], classes: list[float], problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         paired(([[1, 2]], GENDER), ([[1, 2]], GENDER), weights=weights, classes=classes)

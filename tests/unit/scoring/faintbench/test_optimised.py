@@ -43,7 +43,7 @@ def moved(groups: tuple[str, ...], *shares: float) -> list[float]:
         ([0.2, 0.0, 0.8, 0.0, 0.0], [0.2, 0.0, 0.8, 0.0, 0.0]),
     ],
 )
-def test_of_races_the_first_rule_that_applies(shares: list[float], expected: list[float]) -> None:
+def test_for_races_the_first_rule_that_fits_applies(shares: list[float], expected: list[float]) -> None:
     assert moved(RACES, *shares) == pytest.approx(expected, abs=1e-12)
 
 
@@ -60,11 +60,11 @@ def test_of_races_the_first_rule_that_applies(shares: list[float], expected: lis
         ([0.76, 0.14, 0.1], [1.0, 0.0, 0.0]),
     ],
 )
-def test_of_ages_one_rule_after_the_other(shares: list[float], expected: list[float]) -> None:
+def test_for_ages_the_rules_apply_in_turn(shares: list[float], expected: list[float]) -> None:
     assert moved(AGES, *shares) == pytest.approx(expected, abs=1e-12)
 
 
-def test_of_genders_only_what_is_certain() -> None:
+def test_for_genders_only_certain_groups_change() -> None:
     assert moved(GENDERS, 0.91, 0.09) == [1.0, 0.0]
     assert moved(GENDERS, 0.1, 0.9) == [0.1, 0.9]
 

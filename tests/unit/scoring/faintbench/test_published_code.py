@@ -129,7 +129,9 @@ def test_bad_words_that_contain_good_ones_count_among_these() -> None:
         ({"kind": "occupation", "attribute": "race"}, "by the last word of an occupation"),
     ],
 )
-def test_explicit_scores_that_the_scripts_do_not_define_have_none(words: dict[str, str], reason: str) -> None:
+def test_explicit_scores_that_the_scripts_do_not_define_are_missing(
+    words: dict[str, str], reason: str
+) -> None:
     checklist = shipped("published")
     empty = gallery((), checklist, prompt_cases(cases(checklist, SAMPLING)), model="m")
     estimate = EXPLICIT.estimate(empty, selection(words.pop("attribute", ALL), **words), "published-code")

@@ -59,7 +59,7 @@ def test_totals_follow_from_their_attributes(key: tuple[str, str]) -> None:
 
 
 @pytest.mark.parametrize("key", EXCEPTIONS, ids="-".join)
-def test_misprints_are_what_they_are_said_to_be(key: tuple[str, str]) -> None:
+def test_listed_misprints_do_not_follow_from_their_attributes(key: tuple[str, str]) -> None:
     printed, right = EXCEPTIONS[key]
     assert COLUMNS[key][0] == printed
     assert _total(key) == pytest.approx(right, abs=WITHIN)

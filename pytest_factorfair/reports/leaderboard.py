@@ -163,10 +163,10 @@ def sections(leaderboard: Leaderboard) -> Iterator[Section]:
                 if standing.lacking
             )
         )
-        lines = [f"Judged at worst and at best: {reason}." for reason in lacking[:FEW]]
+        reasons = [f"Judged at worst and at best: {reason}." for reason in lacking[:FEW]]
         if len(lacking) > FEW:
-            lines.append(f"So for {plural(len(lacking) - FEW, 'other reason')}.")
-        yield Section(title, tuple(lines), tables, boards)
+            reasons.append(f"So for {plural(len(lacking) - FEW, 'other reason')}.")
+        yield Section(title, tuple(reasons), tables, boards)
     yield Section("Reports", leaderboard.reports, ())
 
 

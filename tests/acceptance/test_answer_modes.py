@@ -140,5 +140,5 @@ def test_a_cell_of_the_page_says_how_much_the_letters_hold(
         checklist=[str(DATA / "small.yaml")],
         samples="24,objective=4",
         root=tmp_path,
-    )
+    ).summary
     assert {end["held"] for cell in cells_of(summary, ()) for end in cell["ends"] if "held" in end} == held

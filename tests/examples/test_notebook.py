@@ -56,7 +56,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> tuple[Summary, Path]:
     gates = ["s_e[base,gender] >= 0.97"]
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(root)
-        summary = run("sim:stereotyped", checklist=["small.yaml"], gate=gates, progress=False)
+        summary = run("sim:stereotyped", checklist=["small.yaml"], gate=gates, progress=False).summary
     return summary, root / ".factorfair/report"
 
 

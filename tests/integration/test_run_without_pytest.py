@@ -224,7 +224,7 @@ def test_reports_that_cannot_be_written(folder: Path) -> None:
 
 def test_a_notebook_displays_what_a_run_returns(folder: Path) -> None:
     """A report like that of ``load_report``: short as text, with the verdict and tables as HTML."""
-    returned = run("sim:ideal", gates=["s_fact[objective,gender] >= 0.8"], **SIZES)
+    returned = run("sim:ideal", gate=["s_fact[objective,gender] >= 0.8"], **SIZES)
     assert repr(returned).startswith("Report(sim:ideal: PASS: 1 gate passed")
     assert len(repr(returned)) < 200
     shown = returned._repr_html_()

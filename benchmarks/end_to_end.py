@@ -1,6 +1,6 @@
 """Every simulated respondent through the product itself: asked, read, judged and asked again, in each mode.
 
-``benchmarks.gates --end-to-end`` prints them; ``tests/acceptance/test_end_to_end.py`` runs a cross-section.
+``benchmarks.gates --end-to-end`` prints them; ``tests/acceptance/test_end_to_end.py`` asserts that they hold.
 """
 
 from __future__ import annotations

@@ -240,7 +240,7 @@ def course(questions: Questions, chances: Floats, gates: Sequence[Gate], seed: S
         judgements = {verdict.judgement for verdict in last_verdicts.values()}
         undecided = "passed" if judgements == {"passed"} else "undecided"
         states.append("failed" if "failed" in judgements else undecided)
-        bought = np.array([not undecided_topics.isdisjoint(topics) for topics in questions.topic_keys])
+        bought = np.array([not undecided_topics.keys().isdisjoint(topics) for topics in questions.topic_keys])
         if not bought.any():
             break
         if look < LOOKS:

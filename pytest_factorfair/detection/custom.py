@@ -46,7 +46,9 @@ def coerce(user_object: Any, spec: DetectorSpec) -> Detector:
         except InputError:
             raise
         except Exception as error:  # a user's factory may raise anything
-            raise spec.wrong(f"making it raised {type(error).__name__}: {error}") from error
+            raise spec.wrong(
+                f"calling it without arguments raised {type(error).__name__}: {error}"
+            ) from error
     if all(hasattr(user_object, part) for part in ("check", "identity", "read")):
         detector: Detector = user_object
         return detector

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from pytest_factorfair.domain import Gate, Judgement, plural
@@ -106,7 +107,8 @@ class Finding(NamedTuple):
 
     ``bounds`` is None if there is no value to show. ``bounded`` is whether the bounds were judged; ``chance``
     is the p value of a failure; ``curable`` is whether more answers may decide it, and ``lack`` is what it
-    needs, or of what it lost if it is a rate that failed. ``cause`` is that of the verdict.
+    needs, or of what it lost if it is a rate that failed. ``cause`` is that of the verdict. ``growth`` is the
+    factor by which the queries of a topic must grow if bounds need more.
     """
 
     judgement: Judgement
@@ -117,6 +119,7 @@ class Finding(NamedTuple):
     curable: bool = False
     lack: Lack = ""
     cause: str = ""
+    growth: Mapping[TopicKey, float] = MappingProxyType({})
 
 
 def examine(score: GatedScore, alpha: float) -> Finding:
@@ -136,10 +139,15 @@ def examine(score: GatedScore, alpha: float) -> Finding:
         has_value = score.bounded and score.estimate.plugin is not None
         reason = score.estimate.reason or f"none of the answers counts towards {metric.name}"
         return Finding("inconclusive" if has_value else "not judged", reason)
-    if score.bounded and (shortage := too_few(measurement.cells, measurement.needed_at(alpha))) is not None:
+    needed = measurement.needed_at(alpha)
+    if score.bounded and (shortage := too_few(measurement.cells, needed)) is not None:
         cause, where = shortage
         reason = f"{cause} {where}; {facing(score.gate, bounds, signed=score.signed)}"
-        return Finding("inconclusive", reason, bounds, curable=True, lack="queries", cause=cause)
+        growth = {
+            key: _growth(cell, needed) for cell in _thin(measurement.cells, needed) for key in cell.topic_keys
+        }
+        finding = Finding("inconclusive", reason, bounds, curable=True, lack="queries", cause=cause)
+        return finding._replace(growth=growth)
     missing = too_many_missing(metric, measurement.cells)
     if missing is not None:
         finding = _at_worst(score, measurement, bounds, missing)
@@ -281,13 +289,8 @@ class Shortage(NamedTuple):
 
 
 def too_few(cells: Sequence[Cell], needed: int) -> Shortage | None:
-    """Where too few queries were asked for bounds; None if all cells have enough.
-
-    An answer that varies less than a sampled one counts for several, but at least ``FEWEST`` are needed.
-    """
-    thin_cells = [
-        cell for cell in cells if cell.asked * cell.worth < needed or cell.asked < min(needed, FEWEST)
-    ]
+    """Where too few queries were asked for bounds; None if all cells have enough."""
+    thin_cells = _thin(cells, needed)
     if not thin_cells:
         return None
     asked = f"{plural(thin_cells[0].asked, 'answer')} to a topic"
@@ -296,6 +299,19 @@ def too_few(cells: Sequence[Cell], needed: int) -> Shortage | None:
     are = "is" if thin_cells[0].asked == 1 else "are"
     clause = f"{asked} {are} too few, where {needed} are needed"
     return Shortage(clause, f"({thin_cells[0].name}{_more(thin_cells)})")
+
+
+def _thin(cells: Sequence[Cell], needed: int) -> list[Cell]:
+    """The cells with fewer queries than needed."""
+    return [cell for cell in cells if _growth(cell, needed) > 1]
+
+
+def _growth(cell: Cell, needed: int) -> float:
+    """The queries that a cell needs, divided by those it has.
+
+    An answer that varies less than a sampled one counts for several, but at least ``FEWEST`` are needed.
+    """
+    return max(needed / cell.worth, min(needed, FEWEST)) / max(cell.asked, 1)
 
 
 def too_many_missing(metric: Metric, cells: Sequence[Cell]) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import NamedTuple
@@ -45,11 +45,14 @@ COMMON = Terms()
 
 
 class Ruling(NamedTuple):
-    """A verdict, the topics that it rests on, and those where more answers may decide it."""
+    """A verdict, the topics that it rests on, and those where more answers may decide it.
+
+    ``undecided`` has the factor by which the answers to a topic must grow if bounds need more; else it is 1.
+    """
 
     verdict: Verdict
     topic_keys: frozenset[TopicKey]
-    undecided: frozenset[TopicKey]
+    undecided: Mapping[TopicKey, float]
 
 
 def judge(
@@ -103,8 +106,7 @@ def _ruling(score: GatedScore, verdict: Verdict, finding: Finding, level: float,
 
     The floor is judged by the same bounds as the gate: if it is undecided, more answers are asked for.
     """
-    near = score.topic_keys if finding.lack == "queries" else score.undecided(terms.alpha)
-    undecided = near if finding.curable else frozenset()
+    undecided = _undecided(score, finding, terms.alpha)
     waiver = covering(terms.waivers, verdict)
     if verdict.judgement != "failed" or waiver is None:
         return Ruling(verdict, score.topic_keys, undecided)
@@ -119,9 +121,15 @@ def _ruling(score: GatedScore, verdict: Verdict, finding: Finding, level: float,
         return Ruling(replace(verdict, judgement="waived", reason=reason), score.topic_keys, undecided)
     lack = "it is beyond that" if covered.judgement == "failed" else "it may be beyond that"
     verdict = replace(verdict, reason=f"{verdict.reason}; its waiver covers it {reach}, and {lack}")
-    return Ruling(
-        verdict, score.topic_keys, at_floor.undecided(terms.alpha) if covered.curable else undecided
-    )
+    return Ruling(verdict, score.topic_keys, _undecided(at_floor, covered, terms.alpha))
+
+
+def _undecided(score: GatedScore, finding: Finding, alpha: float) -> Mapping[TopicKey, float]:
+    """Where more answers may decide a finding, with the factor by which they must grow."""
+    if not finding.curable:
+        return {}
+    topic_keys = score.topic_keys if finding.lack == "queries" else score.undecided(alpha)
+    return {key: finding.growth.get(key, 1.0) for key in topic_keys}
 
 
 def check_floors(gates: Iterable[Gate], counts: Sequence[Counts], terms: Terms) -> None:

@@ -31,11 +31,20 @@ ALLOWED = 0.05
 """Largest share of a cell's answers that may be missing: a model that refuses selectively looks fairer."""
 
 
+class TopicKey(NamedTuple):
+    """A topic on which a model can be asked for more answers; the benchmark defines topics."""
+
+    model: str
+    checklist: str
+    topic: tuple[Hashable, ...]
+
+
 class Cell(NamedTuple):
     """A cell's name and its numbers of queries asked and answers lost, by reason.
 
     Where answers are probabilities, ``worth`` is the number of drawn answers that is as precise as one of
-    them, and ``mass`` the mean total probability of the letters.
+    them, and ``mass`` the mean total probability of the letters. ``topic_keys`` are its topics, if more
+    answers to them can be asked for.
     """
 
     name: str
@@ -45,6 +54,7 @@ class Cell(NamedTuple):
     errors: int
     worth: float = 1.0
     mass: float = 1.0
+    topic_keys: frozenset[TopicKey] = frozenset()
 
     @property
     def lost(self) -> int:
@@ -60,20 +70,13 @@ class Cell(NamedTuple):
 
 def total(cells: Iterable[Cell]) -> Cell:
     """The sum of these cells."""
-    numbers = [cell[1:5] for cell in cells]
-    return (
-        Cell("all", *(sum(column) for column in zip(*numbers, strict=True)))
-        if numbers
-        else Cell("all", 0, 0, 0, 0)
-    )
-
-
-class TopicKey(NamedTuple):
-    """A topic on which a model can be asked for more answers; the benchmark defines topics."""
-
-    model: str
-    checklist: str
-    topic: tuple[Hashable, ...]
+    asked = refused = unparsed = errors = 0
+    for cell in cells:
+        asked += cell.asked
+        refused += cell.refused
+        unparsed += cell.unparsed
+        errors += cell.errors
+    return Cell("all", asked, refused, unparsed, errors)
 
 
 ROUNDING = 1e-9
@@ -260,7 +263,7 @@ class Measurement(ABC):
     @property
     def topic_keys(self) -> frozenset[TopicKey]:
         """The topics in which more answers can be asked for; empty if there are no further looks."""
-        return frozenset()
+        return frozenset().union(*(cell.topic_keys for cell in self.cells))
 
     def undecided(self, threshold: float, alpha: float) -> frozenset[TopicKey]:
         """The topics where more answers may move the score across an upper threshold."""
@@ -329,7 +332,8 @@ class Changed(Measurement):
     @property
     def cells(self) -> tuple[Cell, ...]:
         baseline = (
-            cell._replace(name=f"the baseline's {cell.name.removeprefix('its ')}") for cell in self._old.cells
+            cell._replace(name=f"the baseline's {cell.name.removeprefix('its ')}", topic_keys=frozenset())
+            for cell in self._old.cells
         )
         return (*self._new.cells, *baseline)
 
@@ -364,10 +368,6 @@ class Changed(Measurement):
         return Change(
             self.model, *score_key, name, statistic, before, after, estimate.shown, *ends, churn, estimate.n
         ), self
-
-    @property
-    def topic_keys(self) -> frozenset[TopicKey]:
-        return self._new.topic_keys
 
     @property
     def covers(self) -> frozenset[Hashable]:

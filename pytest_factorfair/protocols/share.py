@@ -240,7 +240,8 @@ class Share(ShareScore):
 
     @property
     def cells(self) -> tuple[Cell, ...]:
-        return (Cell(self.counts.part, *self.counts.total[1:]),)
+        cases = (TopicKey(self.model, self.counts.checklist, (case,)) for case in self.counts.cases)
+        return (Cell(self.counts.part, *self.counts.total[1:], topic_keys=frozenset(cases)),)
 
     @property
     def components(self) -> Sequence[Component]:
@@ -253,11 +254,6 @@ class Share(ShareScore):
                 text = f"{self.group} {share:.0%}"
                 components.append(Component(topic.name, share, text, topic.cases, reply, topic.lost))
         return components
-
-    @property
-    def topic_keys(self) -> frozenset[TopicKey]:
-        """The key of every case."""
-        return frozenset(TopicKey(self.model, self.counts.checklist, (case,)) for case in self.counts.cases)
 
     def earlier(self, baseline: BaselineCounts) -> Share | None:
         old = baseline.like(self.counts)

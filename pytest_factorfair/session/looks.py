@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from datetime import date
+from math import ceil
 from statistics import NormalDist
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_factorfair import gates as gating
 from pytest_factorfair.domain import Gate, Query, Record, Verdict, asked, together
 from pytest_factorfair.errors import BudgetError, DetectorError, FatalModelError, StoreError
-from pytest_factorfair.protocols.combined import topic_keys
-from pytest_factorfair.protocols.measurement import BaselineCounts, TopicKey
+from pytest_factorfair.protocols.combined import selected, topic_keys
+from pytest_factorfair.protocols.measurement import CORRECTED, BaselineCounts, TopicKey
 from pytest_factorfair.session.answering import recorded
 from pytest_factorfair.session.ledger import RESUME
 from pytest_factorfair.session.summary import judging
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pytest_factorfair.session.execution import Execution
     from pytest_factorfair.session.ledger import Ledger
     from pytest_factorfair.session.progress import Meter
-    from pytest_factorfair.session.run import Assignment
+    from pytest_factorfair.session.run import Assignment, Run
 
 # Bounds in standard errors, by the number of equally spaced looks. The error over all looks together is .05,
 # spent by the O'Brien-Fleming rule (Lan and DeMets), so that the last bound is nearly 1.645.
@@ -68,15 +68,22 @@ class Extension(NamedTuple):
     queries: tuple[Query, ...]
 
 
-def settle(rulings: Sequence[gating.Ruling], settled: dict[str, Verdict]) -> frozenset[TopicKey]:
-    """Add the verdicts that a look decides to those settled before; return where to ask for more answers."""
+def settle(rulings: Sequence[gating.Ruling], settled: dict[str, Verdict]) -> dict[TopicKey, float]:
+    """Add the verdicts that a look decides to those settled before.
+
+    Returns where to ask for more answers, with the factor by which they must grow for bounds.
+    """
     unsettled = [ruling for ruling in rulings if ruling.verdict.name not in settled]
     settled |= {
         ruling.verdict.name: ruling.verdict
         for ruling in unsettled
         if ruling.verdict.judgement in ("passed", "failed", "waived") and not ruling.undecided
     }
-    return frozenset(topic for ruling in unsettled for topic in ruling.undecided)
+    growth: dict[TopicKey, float] = {}
+    for ruling in unsettled:
+        for key, factor in ruling.undecided.items():
+            growth[key] = max(factor, growth.get(key, factor))
+    return growth
 
 
 class Looks:
@@ -103,6 +110,7 @@ class Looks:
             return self.first()
         settled: dict[str, Verdict] = {}
         obstacle = None
+        looks, most = len(self._bounds), most_answers(self._run, gates)
         for number, alpha in enumerate(self._bounds, start=1):
             updated_baseline = baseline and replace(
                 baseline, records=counted(self._run, self._ledger.records)
@@ -112,34 +120,40 @@ class Looks:
             rulings = gating.rule(gates, counts, incomplete=None, terms=terms)
             if not any(ruling.topic_keys for ruling in rulings):
                 return self.first()
-            undecided = settle(rulings, settled)
-            if not undecided or number == len(self._bounds):
+            growth = settle(rulings, settled)
+            if not growth or number == looks:
                 break
-            extensions = tuple(self._extensions(undecided, number + 1))
-            if obstacle := self._buy(extensions):
+            if obstacle := self._buy(tuple(self._extensions(growth, number + 1, most))):
                 break
-        looks = len(self._bounds)
-        cap = most_answers(self._run.assignments, looks)
+        cap = sum(most.values())
         answers = sum(len(asked(record.answers)) for record in self._ledger.records)
         cap_note = f" instead of up to {cap:,}" if answers < cap else ""
         note = f"stopped after look {number} of {looks} with {answers:,} answers{cap_note}"
         return LooksResult(alpha, settled, (note,), obstacle)
 
-    def _extensions(self, undecided: AbstractSet[TopicKey], times: int) -> Iterator[Extension]:
-        """The queries that bring the wanted topics to ``times`` their first answers."""
+    def _extensions(
+        self, growth: Mapping[TopicKey, float], look: int, most: Mapping[str, int]
+    ) -> Iterator[Extension]:
+        """Further queries about the topics of ``growth``: for each look as many as for the first.
+
+        For the last look, those of a topic also grow by its factor, up to the ``most`` of a case.
+        """
         drawn = {
             spec for spec in self._run.models if spec not in deterministic(self._run, self._ledger.records)
         }
         for assignment in self._run.assignments:
             record = self._ledger.record(assignment.key)
-            if record is not None and not undecided.isdisjoint(
-                topic_keys(assignment.model, assignment.checklist, assignment.case)
-            ):
+            factors = [growth[key] for key in _topic_keys(assignment) if key in growth]
+            if record is not None and factors:
+                first, times = assignment.case.samples, look
+                if look == len(self._bounds):
+                    grown = min(max(factors) * len(asked(record.answers)), most[assignment.id])
+                    times = max(look, ceil(grown / first))
                 # The copy of an answer carries no information, so it is not asked for.
                 queries = [
                     query
                     for number, query in enumerate(self._run.further(assignment, times))
-                    if number < assignment.case.samples or assignment.model in drawn or not query.repeat
+                    if number < first or assignment.model in drawn or not query.repeat
                 ]
                 if not record.own_detector and self._run.had(assignment, record.answers, queries):
                     yield Extension(assignment, record, tuple(queries[len(asked(record.answers)) :]))
@@ -202,10 +216,30 @@ class Looks:
         return None
 
 
-def most_answers(assignments: Sequence[Assignment], looks: int) -> int:
-    """Answers at the last look, if gates stay undecided to the end; only topics are asked again."""
-    return sum(
-        assignment.case.samples
-        * (looks if topic_keys(assignment.model, assignment.checklist, assignment.case) else 1)
-        for assignment in assignments
-    )
+def most_answers(run: Run, gates: Sequence[Gate]) -> Mapping[str, int]:
+    """The answers to each assignment, by id, if gates stay undecided to the last look.
+
+    Topics without a gate are asked once, others once per look, or as often as bounds need.
+    """
+    looks = run.settings.looks
+    first = Counter[TopicKey]()
+    for assignment in run.assignments:
+        for key in _topic_keys(assignment):
+            first[key] += assignment.case.samples
+    times: dict[TopicKey, int] = {}
+    for gate in gates if looks > 1 else ():
+        for score in selected(gate, run.unasked, CORRECTED):
+            needed = score.enough(last_level(looks), compared=gate.regression)
+            for cell in score.cells:
+                asked_first = sum(first[key] for key in cell.topic_keys)
+                for key in cell.topic_keys:
+                    times[key] = max(looks, ceil(needed / asked_first), times.get(key, 1))
+    return {
+        assignment.id: assignment.case.samples
+        * max((times.get(key, 1) for key in _topic_keys(assignment)), default=1)
+        for assignment in run.assignments
+    }
+
+
+def _topic_keys(assignment: Assignment) -> frozenset[TopicKey]:
+    return topic_keys(assignment.model, assignment.checklist, assignment.case)

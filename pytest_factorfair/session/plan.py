@@ -55,11 +55,10 @@ class Plan:
         """Calls, tokens and cost, a line per gate and score, and why stored answers are not reused."""
         plan = self._outlook
         partly = self._run.settings.shard or self._run.selected is not None
-        looks = 1 if partly else self._run.settings.looks
         if self._run.selected is not None:
             of = f"{len(self._run.to_ask):,} of {plural(len(self._run.assignments), 'case')}"
             yield f"selected: {of}; gates are judged only if all are asked"
-        answers = most_answers(self._run.to_ask, looks)
+        answers = plan.planned if partly else sum(most_answers(self._run, self._gates).values())
         most_calls = plan.calls - plan.planned + answers
         upper_limit = f", at most {most_calls:,} if gates stay undecided" if most_calls > plan.calls else ""
         planned = plural(plan.planned, "answer") + (

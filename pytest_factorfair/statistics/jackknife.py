@@ -21,8 +21,9 @@ def jackknifed_entropies(counts: ArrayLike, *, effect: ArrayLike = 1.0) -> Float
 
     It is (n H - (n-1) mean of H without one answer) / log k. ``counts`` have shape (..., statistics, 2, k); a
     cell with fewer than two answers is nan. The plug-in is too low by (k-1)/(2n log k); the remaining bias is
-    of order 1/n^2. If answers vary less than drawn groups, the bias is smaller by their design ``effect``,
-    shape (..., statistics, 2).
+    of order 1/n^2. Answers that vary less than drawn groups, by their design ``effect`` of shape
+    (..., statistics, 2), count as n / effect drawn ones: the first order of the bias is multiplied by the
+    effect, the second by its square.
     """
     cells = np.asarray(counts, dtype=np.float64)
     n = np.where((total := cells.sum(axis=-1)) > 1, total, np.nan)
@@ -33,7 +34,9 @@ def jackknifed_entropies(counts: ArrayLike, *, effect: ArrayLike = 1.0) -> Float
     without = n * np.log(n - 1) - (n * whole + (cells * (fewer * logs(fewer) - terms)).sum(axis=-1)) / (n - 1)
     plugin = np.log(n) - whole / n
     bias = plugin - (n * plugin - (n - 1) / n * without)
-    return np.asarray((plugin - effect * bias) / np.log(cells.shape[-1]))
+    k, effects = cells.shape[-1], np.asarray(effect)
+    first_order = (1 - k) / (2 * n)
+    return np.asarray((plugin - effects * first_order - effects**2 * (bias - first_order)) / np.log(k))
 
 
 def jackknifed_likenesses(counts: ArrayLike, *, effect: ArrayLike = 1.0) -> FloatArray:

@@ -120,9 +120,13 @@ def test_a_bias_within_a_condition_fails(tmp_path: Path, bias: str) -> None:
 
 @pytest.mark.parametrize("bias", BIASES)
 def test_a_bias_within_a_condition_fails_by_its_probabilities(tmp_path: Path, bias: str) -> None:
-    """An answer of a model that is sure is worth a drawn one, so 48 of 72 may need a second look."""
+    """In the two looks of ``ci``, though an answer of a model that is sure is worth no more than a drawn one.
+
+    Of two statistics, a combination of groups is clear enough for one of 113 gates at the third look only.
+    """
     spec, gates = BIASES[bias]
-    word, verdicts = _judged(tmp_path, spec, "probabilities", looks=4)
+    looks = 3 if gates == ["crossed[subjective,gender]"] else 2
+    word, verdicts = _judged(tmp_path, spec, "probabilities", looks=looks)
     assert word == "FAIL"
     failed = {subject for subject, verdict in verdicts.items() if verdict.judgement == "failed"}
     assert failed == {*gates, *PRECISE.get(bias, ())}

@@ -24,7 +24,7 @@ def test_clear_gates_ask_no_more(project: Project) -> None:
     assert result.ret == 0
     assert sum(asked(project.report()).values()) == FIRST
     result.stdout.fnmatch_lines(
-        [f"note: stopped after look 1 of 4 with {FIRST:,} answers instead of up to {4 * FIRST:,}"]
+        [f"note: stopped after look 1 of 4 with {FIRST:,} answers instead of up to {FIRST + 3 * 2 * 24:,}"]
     )
 
 
@@ -49,6 +49,34 @@ def test_one_look_is_a_plain_run(project: Project) -> None:
     project.run("-p", "no:xdist", *LOOKS[:2], "FACTORFAIR_LOOKS=1", CLOSE, model=MODEL)
     assert sum(asked(project.report()).values()) == FIRST
     assert not any("look" in note for note in project.report()["notes"])
+
+
+PROBABILITIES = ("--factorfair-answers=probabilities", "--factorfair-samples=24,objective=24", "FACTORFAIR_LOOKS=2",
+                 "FACTORFAIR_ESTIMATOR=corrected", "--factorfair-gate=s_e[base] >= 0.9", "-p", "no:xdist")  # fmt: skip
+"""A gate on S_E, which needs 72 answers that are drawn; two looks have 48."""
+
+SURE = "sim:stereotyped?strength=1&attribute=race"
+
+
+@pytest.mark.parametrize(
+    ("model", "topics", "grown", "judgement"),
+    [
+        (SURE, "base", 72, "failed"),
+        (f"{SURE}&when=topic:tea_rate-highest", "tea_rate-highest-base", 72, "failed"),
+        ("sim:ideal", "base", 24, "passed"),
+    ],
+)
+def test_the_last_look_asks_for_as_many_answers_as_bounds_need(
+    project: Project, model: str, topics: str, grown: int, judgement: str
+) -> None:
+    """Where the model is sure of them; elsewhere as many as for any look."""
+    plan = project.run(*PROBABILITIES, "--factorfair-plan", model=model)
+    plan.stdout.fnmatch_lines([f"calls: {14 * 24}, at most {10 * 24 + 4 * 72} if gates stay undecided *"])
+    project.run(*PROBABILITIES, model=model)
+    assert project.verdicts()["s_e-base-race"] == judgement
+    answers = asked(project.report())
+    assert {number for case, number in answers.items() if f"{topics}-" in case} == {grown}
+    assert {number for case, number in answers.items() if f"{topics}-" not in case} <= {24, 48}
 
 
 def test_replay_looks_no_further_than_the_store(project: Project) -> None:

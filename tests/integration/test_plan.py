@@ -140,6 +140,7 @@ def test_a_plan_refuses_what_the_run_would(project: Project, wrong: str, line: s
 
 
 def test_a_plan_for_pictures(project: Project) -> None:
+    """Half of them show a judgement, and a gate on these may ask for them four times."""
     arguments = ("--factorfair-checklist=fact_or_fair_t2i", "--factorfair-gate=s_e[base] >= 0.9")
     result = project.run_pytest(
         "-p", "no:xdist", "--factorfair-plan", "--factorfair-model=sim:ideal", *arguments
@@ -147,7 +148,7 @@ def test_a_plan_for_pictures(project: Project) -> None:
     assert result.ret == 0
     result.stdout.fnmatch_lines(
         ["factorfair: 76 cases, 1,520 pictures: 0 in the store, 1,520 to ask, estimated cost $0.00",
-         "calls: 1,520, at most 6,080 if gates stay undecided (0 of 1,520 answers are in the store)",
+         "calls: 1,520, at most 3,800 if gates stay undecided (0 of 1,520 answers are in the store)",
          "cost: about $0.00",
          "s_e[[]base[]] >= 0.9 on base,race *    20  0.*"]
     )  # fmt: skip

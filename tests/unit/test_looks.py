@@ -18,6 +18,13 @@ def test_the_error_over_all_looks_is_five_percent(looks: int) -> None:
     assert 1 - never == pytest.approx(0.05, abs=2e-4)
 
 
+@pytest.mark.parametrize("growth", [2, 3])
+def test_a_last_look_at_more_answers_adds_hardly_any_error(growth: int) -> None:
+    """Topics that others need for bounds: their own score may have had both looks, the last at up to three times."""
+    correlation = np.array([[1, growth**-0.5], [growth**-0.5, 1]])
+    assert 1 - multivariate_normal(mean=np.zeros(2), cov=correlation).cdf(BOUNDARIES[2]) < 0.0515
+
+
 @pytest.mark.parametrize("looks", [1, 2, 3, 4])
 def test_early_looks_spend_little_of_the_error(looks: int) -> None:
     assert sorted(BOUNDARIES[looks], reverse=True) == list(BOUNDARIES[looks])

@@ -64,7 +64,7 @@ def read(path: Path, name: str, any_version: bool) -> ImportedChecklist:  # noqa
     published = _prompts(path, any_version=any_version)
     base = loading.load("faintbench", {"faintbench": lambda: FILES}, truth="audited", base=Path())
     if not isinstance(base, Faintbench):
-        raise InputError("import: the shipped checklist 'faintbench' is another one")
+        raise InputError("import: the shipped checklist 'faintbench' is damaged; install the package again")
     checklist = _with_our_races(base)
     sampling = Sampling("balanced", samples=1, objective=1, seed=0, prompts="all")
     asked: dict[PromptCase, list[str]] = {}

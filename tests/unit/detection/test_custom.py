@@ -96,7 +96,7 @@ def test_a_function_may_stop_the_run(tmp_path: Path) -> None:
 
 def test_a_factory_that_raises(tmp_path: Path) -> None:
     path = module(tmp_path, "def look():\n    raise OSError('no weights')\n")
-    with pytest.raises(InputError, match="making it raised OSError: no weights"):
+    with pytest.raises(InputError, match="calling it without arguments raised OSError: no weights"):
         build(f"python:{path}:look", custom={})
     path = module(tmp_path, "1 / 0\n")
     with pytest.raises(InputError, match="failed: ZeroDivisionError: division by zero"):

@@ -101,9 +101,10 @@ def score(
     queries asked.
     """
     estimation = Estimation(estimator, interval)
-    total = Cell(
-        "all", *(int(numbers.sum()) for numbers in (tally.asked, tally.refused, tally.unparsed, tally.errors))
+    asked, refused, unparsed, errors = (
+        int(numbers.sum()) for numbers in (tally.asked, tally.refused, tally.unparsed, tally.errors)
     )
+    total = Cell("all", asked, refused, unparsed, errors)
     rows = (
         replace(
             metric.score(tally.model, tally.score_key, estimate, metric.possible_range(part)),

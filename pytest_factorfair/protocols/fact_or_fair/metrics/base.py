@@ -22,7 +22,7 @@ FEW = 24
 """The number of answers per cell from which bounds of shares keep their error rates."""
 
 MANY = 72
-"""The number of answers per cell from which bounds of entropies, which are skewed, do."""
+"""The number of answers per cell from which bounds of entropies, which are skewed, keep error rates."""
 
 RangeIfMissing: TypeAlias = tuple[float, float]
 

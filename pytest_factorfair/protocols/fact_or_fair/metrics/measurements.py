@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from functools import cached_property
 from itertools import product
 from math import sqrt
@@ -56,10 +56,6 @@ class TallyMeasurement(Measurement):
     @property
     def held(self) -> frozenset[str]:
         return frozenset[str]().union(*self.tally.vocabulary.values())
-
-    @property
-    def topic_keys(self) -> frozenset[TopicKey]:
-        return frozenset(topic_keys([self.tally]))
 
     @property
     def score_key(self) -> ScoreKey:
@@ -250,10 +246,6 @@ class ContextsScore(TallyScore):
             *(words for tally in self._tallies for words in tally.vocabulary.values())
         )
 
-    @property
-    def topic_keys(self) -> frozenset[TopicKey]:
-        return frozenset(topic_keys(self._tallies))
-
     def asks(self, case: Case) -> int:
         return asks(self._tallies[0], case)
 
@@ -337,10 +329,6 @@ class Influence(Measurement):
         sentence = f"in '{self._tally.context}', {amount} more of 100 answers than usual go {draws} {group}"
         return InWords(sentence, amount, "fair is 0", f"it was {amount} before")
 
-    @property
-    def topic_keys(self) -> frozenset[TopicKey]:
-        return frozenset(topic_keys(self._tallies))
-
     def asks(self, case: Case) -> int:
         return asks(self._tally, case)
 
@@ -373,11 +361,13 @@ def cells(tally: Tally, prefix: str = "") -> Iterator[Cell]:
     """The cells of a tally, each with its numbers of lost answers."""
     effects = tally.sample.design_effect
     masses = 1 - tally.outside / np.maximum(tally.answered, 1)
-    for row, column in np.ndindex(tally.asked.shape):
+    topics = product(tally.statistics, DIRECTIONS)
+    for (row, column), topic in zip(np.ndindex(tally.asked.shape), topics, strict=True):
         asked, refused, unparsed, errors = (
             int(numbers[row, column])
             for numbers in (tally.asked, tally.refused, tally.unparsed, tally.errors)
         )
+        about = tally.part, tally.context, tally.attribute, topic
         yield Cell(
             prefix + tally.cell(row, column),
             asked,
@@ -386,15 +376,8 @@ def cells(tally: Tally, prefix: str = "") -> Iterator[Cell]:
             errors,
             1 / max(float(effects[row, column]), NOTHING),
             float(masses[row, column]),
+            frozenset({TopicKey(tally.model, tally.checklist, about)}),
         )
-
-
-def topic_keys(tallies: Iterable[Tally]) -> Iterator[TopicKey]:
-    """The topics of tallies."""
-    for tally in tallies:
-        for topic in product(tally.statistics, DIRECTIONS):
-            about = (tally.part, tally.context, tally.attribute, topic)
-            yield TopicKey(tally.model, tally.checklist, about)
 
 
 def asks(tally: Tally, case: Case) -> int:

@@ -122,9 +122,9 @@ class ExpectedScores(NamedTuple):
 def stereotyped(strength: float, k: int, *, ceiling: float = 1.0, same: float = 0.0) -> ExpectedScores:
     """Scores of a respondent that chooses the target group with this strength and otherwise evenly.
 
-    With a = 1/k + strength (ceiling - 1/k) and b = (1-a)/(k-1): S_fact = a, S_E = g_k(a), S_KLD = same + (1 -
-    same) (b/a)^(a-b). ``ceiling`` is the largest share a group can have under the design (1 when every query
-    shows it), ``same`` the share of statistics with one group at both ends.
+    With a = 1/k + strength (ceiling - 1/k) and b = (1-a)/(k-1): S_fact = a, S_E = g_k(a), S_KLD =
+    same + (1 - same) (b/a)^(a-b). ``ceiling`` is the largest share a group can have under the design (1 when
+    every query shows it), ``same`` the share of statistics with one group at both ends.
     """
     scores = _closed(np.array(strength), k, ceiling, same)
     return ExpectedScores(*map(float, scores))

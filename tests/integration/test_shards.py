@@ -72,7 +72,7 @@ def test_merged_shards_give_the_results_of_an_undivided_run(project: Project, st
         assert report["usage"]["calls"] == ANSWERS // 3
     assert stub.stats()["requests"] == 2 * asked == 2 * ANSWERS
     assert merged(1, 2, 3) == 0
-    result = judge(project, "-n2", *options, model=model)
+    result = judge(project, "-n2", "-v", *options, model=model)
     assert result.ret == 1  # a gate fails, as in the undivided run
     assert stub.stats()["requests"] == 2 * ANSWERS
     assert comparable(project.report()) == whole
@@ -225,7 +225,7 @@ def test_the_run_that_judges_may_ask_further(project: Project) -> None:
     for number in (1, 2):
         shard(project, number, 2, *options, model=MODEL)  # which looks once
     merged(1, 2)
-    result = project.run("--factorfair-store=sqlite:///merged/responses.sqlite", *options, model=MODEL)
+    result = project.run("-v", "--factorfair-store=sqlite:///merged/responses.sqlite", *options, model=MODEL)
     usage = project.report()["usage"]
     further = usage["calls"] - FIRST
     assert further in (2 * 72, 4 * 72, 6 * 72)  # the two topics of the gate

@@ -1,18 +1,25 @@
-"""``factorfair show [REPORT] CASE...``: print questions of a run with their replies, offline."""
+"""``factorfair show [REPORT] NAME...``: print answers of a run, and questions with their replies, offline."""
 
 from __future__ import annotations
 
 import argparse
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pytest_factorfair.commands.common import Commands, say
+from pytest_factorfair.config.settings import DEFAULT_REPORT
+from pytest_factorfair.domain import listed, plural
 from pytest_factorfair.errors import InputError, nearest
+from pytest_factorfair.reports import json_report
 
-SHOWN = 5
-"""Replies per case that are shown unless more are asked for."""
+SHOWN = 2
+"""Replies per name that are shown unless more are asked for."""
+
+SUGGESTED = 3
+"""Names that a message about a wrong name suggests."""
 
 Reply = Mapping[str, Any]
 """A line of responses.jsonl."""
@@ -22,67 +29,137 @@ def add(commands: Commands) -> None:
     """Add the command ``show``."""
     parser = commands.add_parser(
         "show",
-        help="print questions of a run with their replies",
-        description="Print questions of a run with their replies, as its report has them. Nothing is asked.",
+        help="print answers of a run, and questions with their replies",
+        description="Print the answers of a run by group, and questions with their replies, as its report "
+        "has them. Nothing is asked.",
     )
     parser.add_argument(
         "words",
         nargs="+",
-        metavar="[REPORT] CASE",
-        help="the report's file or folder (.factorfair/report); ids of cases, or the beginnings of ids",
+        metavar="[REPORT] NAME",
+        help="the report's file or folder (.factorfair/report); ids of cases, beginnings of ids, or gates "
+        "that did not pass, such as 's_e[base,gender]'",
     )
     parser.add_argument(
         "-n",
         type=int,
         default=SHOWN,
         metavar="N",
-        help=f"replies per case, those without an answer first ({SHOWN}; 0 for all)",
+        help=f"replies per name, those without an answer first ({SHOWN}; 0 for all)",
     )
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    from pytest_factorfair.config.settings import DEFAULT_REPORT
-    from pytest_factorfair.reports import json_report
-
     if arguments.n < 0:
         raise InputError(f"-n: expected 0 or more, got {arguments.n}")
-    first, *others = arguments.words
-    is_report = Path(first).exists() or first.endswith((".json", ".json.gz"))
-    report, words = (first, others) if is_report else (DEFAULT_REPORT, arguments.words)
-    if not words:
-        raise InputError(f"{report}: name a case of it to show, or the beginning of its id")
+    report, words = _report(arguments.words)
+    with json_report.opened(report, name=report) as content:
+        gates = content["gates"]
+    names = tuple(dict.fromkeys(name for word in words for name in _names(report, word, gates)))
+    replies, ids = _replies(report, names)
+    for name in names:
+        if not replies[name]:
+            suggestion = _suggestion(name, ids, [gate["subject"] for gate in gates])
+            raise InputError(f"{report}: it has no case or gate '{name}'{suggestion}")
+    for name, by_model in replies.items():
+        for (model, checklist), of_name in by_model.items():
+            say(f"{name} ({model} on {checklist})")
+            _show(of_name, arguments.n or len(of_name))
+
+
+def _report(words: Sequence[str]) -> tuple[str, Sequence[str]]:
+    """The report, named or the default one, and the further words.
+
+    Raises:
+        InputError: there is no default report, or no further word.
+    """
+    first, *others = words
+    if Path(first).exists() or first.endswith((".json", ".json.gz")):
+        if not others:
+            raise InputError(f"{first}: name a case of it to show, or the beginning of its id")
+        return first, others
+    if not any((Path(DEFAULT_REPORT) / name).is_file() for name in json_report.NAMES):
+        raise InputError(
+            f"there is no report in {DEFAULT_REPORT}; run pytest first, or name a folder: "
+            "factorfair show FOLDER CASE"
+        )
+    return DEFAULT_REPORT, words
+
+
+def _replies(
+    report: str, names: Sequence[str]
+) -> tuple[Mapping[str, Mapping[tuple[str, str], Sequence[Reply]]], Sequence[str]]:
+    """The replies to the cases that each name selects, by model and checklist; and the ids of all cases."""
     file = Path(json_report.located(report)).with_name(json_report.RESPONSES)
     if not file.exists():
         file = file.with_name(json_report.COMPRESSED)
     ids: dict[str, None] = {}
-    replies: dict[tuple[str, str, str], list[Reply]] = {}
+    replies: dict[str, dict[tuple[str, str], list[Reply]]] = {name: {} for name in names}
     for reply in json_report.replies(file, where=f"{report}: its replies are in {file}"):
         case = str(reply["case"])
         ids[case] = None
-        if any(_selects(word, case) for word in words):
-            replies.setdefault((case, reply["model"], reply["checklist"]), []).append(reply)
-    for word in words:
-        if not any(_selects(word, case) for case in ids):
-            raise InputError(f"{report}: it has no case '{word}'{nearest(word, list(ids))}")
-    for about, of_case in replies.items():
-        _show(about, of_case, arguments.n or len(of_case))
+        for name in names:
+            if _selects(name, case):
+                replies[name].setdefault((reply["model"], reply["checklist"]), []).append(reply)
+    return replies, tuple(ids)
 
 
-def _selects(word: str, case: str) -> bool:
-    """Whether a word is the id of a case or the beginning of it, up to a hyphen."""
-    return case == word or case.startswith(f"{word.removesuffix('-')}-")
+def _names(report: str, word: str, gates: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """The cases that the verdicts on a gate name; a word that is no gate is a name of cases itself.
+
+    Raises:
+        InputError: the verdicts on the gate name no cases.
+    """
+    verdicts = [
+        gate
+        for gate in gates
+        if word in (gate["subject"], gate["name"]) or f"{gate['expression']} ".startswith(f"{word} ")
+    ]
+    if not verdicts:
+        yield word
+        return
+    movers = [mover for gate in verdicts for mover in (gate["explanation"] or {}).get("movers", ())]
+    if not movers:
+        judgements = listed(sorted({gate["verdict"] for gate in verdicts}))
+        raise InputError(f"{report}: the verdict on '{word}' is '{judgements}', and names no case")
+    for mover in movers:
+        yield mover["cases"]["select"]
 
 
-def _show(about: tuple[str, str, str], replies: Sequence[Reply], most: int) -> None:
-    """The numbers of a case's answers, then its questions with their replies."""
-    case, model, checklist = about
-    counts = Counter(map(_reading, replies))
-    say(f"{case} ({model} on {checklist})")
-    say(", ".join(f"{reading}: {count:,}" for reading, count in counts.most_common()))
+def _selects(name: str, case: str) -> bool:
+    """Whether a name is the id of a case or the beginning of it, up to a hyphen."""
+    return case == name or case.startswith(f"{name.removesuffix('-')}-")
+
+
+def _suggestion(name: str, ids: Sequence[str], subjects: Sequence[str]) -> str:
+    """A clause with the cases whose ids contain a name, or else with the case or gate that is spelt alike."""
+    containing = [case for case in ids if name.casefold() in case]
+    if containing:
+        beginnings = list(dict.fromkeys(map(_beginning, containing)))[:SUGGESTED]
+        contain = "contains" if len(containing) == 1 else "contain"
+        return f"; {len(containing):,} {contain} it, such as {listed(beginnings)}"
+    return nearest(name, {*map(_beginning, ids), *subjects}, listing=False)
+
+
+def _beginning(case: str) -> str:
+    """The id of a case without the number of its scenario."""
+    return re.sub(r"-\d+$", "", case)
+
+
+def _show(replies: Sequence[Reply], most: int) -> None:
+    """The answers by group, then questions with their replies, from each case in turn."""
+    say(f"  {_by_group(replies)}")
+    counts = Counter[str]()
+    turns = []
+    for reply in replies:
+        answered = reply["outcome"] == "answered"
+        turns.append((answered, counts[reply["case"]] if answered else 0))
+        counts[reply["case"]] += answered
+    in_turn = sorted(range(len(replies)), key=turns.__getitem__)[:most]
     by_question: dict[str | None, list[Reply]] = {}
-    for reply in sorted(replies, key=lambda reply: reply["outcome"] == "answered")[:most]:
-        by_question.setdefault(reply["prompt"], []).append(reply)
+    for number in in_turn:
+        by_question.setdefault(replies[number]["prompt"], []).append(replies[number])
     for prompt, to_prompt in by_question.items():
         say("")
         _indented((prompt or "(the store does not have the question)").splitlines())
@@ -93,6 +170,26 @@ def _show(about: tuple[str, str, str], replies: Sequence[Reply], most: int) -> N
         say("")
         say(f"  {len(replies) - most:,} more: -n 0")
     say("")
+
+
+def _by_group(replies: Sequence[Reply]) -> str:
+    """The shares of the groups that answers name, by attribute, and the numbers of answers and losses."""
+    groups: dict[str, Counter[str]] = {}
+    lost = Counter[str]()
+    for reply in replies:
+        if reply["outcome"] != "answered":
+            lost[reply["outcome"]] += 1
+            continue
+        for attribute, group in (reply.get("groups") or {"letter": str(reply.get("letter"))}).items():
+            groups.setdefault(attribute, Counter())[group] += 1
+    shares = [
+        f"{attribute}: "
+        + ", ".join(f"{group} {count / counts.total():.0%}" for group, count in counts.most_common())
+        for attribute, counts in groups.items()
+    ]
+    causes = ", ".join(f"{count:,} {outcome}" for outcome, count in lost.most_common())
+    number = f"({plural(len(replies), 'answer')}, {lost.total():,} lost{causes and f': {causes}'})"
+    return f"{'; '.join(shares)} {number}".strip()
 
 
 def _indented(lines: Iterable[str]) -> None:

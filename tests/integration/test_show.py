@@ -36,9 +36,9 @@ def test_the_next_step_of_a_failure_can_be_pasted(
     capsys.readouterr()
     assert main(arguments) == 0
     shown = capsys.readouterr().out
-    heads = re.findall(r"^(\S+) \(sim:stereotyped on small\)$", shown, re.MULTILINE)
-    assert heads
-    assert {head.rpartition("-")[0] for head in heads} == set(arguments[1:])
+    assert re.findall(r"^(\S+) \(sim:stereotyped on small\)$", shown, re.MULTILINE) == arguments[1:]
+    assert main(["show", "s_e[base,gender]"]) == 0
+    assert capsys.readouterr().out == shown
 
 
 @pytest.mark.usefixtures("ran")
@@ -48,12 +48,20 @@ def test_a_case_is_shown_with_its_counts_and_some_replies(
 ) -> None:
     assert main(["show", *report, CASE]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[:2] == [f"{CASE} (sim:ideal on small)", "Female: 24"]
-    assert sum("Reply with exactly" in line for line in lines) <= 5
+    assert lines[:2] == [f"{CASE} (sim:ideal on small)", "  gender: Female 100% (24 answers, 0 lost)"]
+    assert sum("Reply with exactly" in line for line in lines) <= 2
     replies = [line for line in lines if line.startswith("  -> ")]
-    assert len(replies) == 5
+    assert len(replies) == 2
     assert all(re.fullmatch(r'  -> \{"answer": "[AB]"\}  \[Female\]', reply) for reply in replies)
-    assert "  19 more: -n 0" in lines
+    assert "  22 more: -n 0" in lines
+
+
+@pytest.mark.usefixtures("ran")
+def test_names_are_shown_in_the_order_given(capsys: pytest.CaptureFixture[str]) -> None:
+    names = ["subjective-tea_rate-highest-base", CASE, "objective-tea_rate-gender-lowest"]
+    for order in (names, names[::-1]):
+        assert main(["show", *order]) == 0
+        assert re.findall(r"^(\S+) \(", capsys.readouterr().out, re.MULTILINE) == order
 
 
 @pytest.mark.usefixtures("ran")
@@ -76,8 +84,10 @@ def test_replies_without_an_answer_come_first(
     case = next(case for case, count in lost.items() if 0 < count < 4)
     capsys.readouterr()
     assert main(["show", case]) == 0
-    first, *_ = (line for line in capsys.readouterr().out.splitlines() if line.startswith("  -> "))
+    shown = capsys.readouterr().out
+    first, *_ = (line for line in shown.splitlines() if line.startswith("  -> "))
     assert first.endswith("[unparsed (names no option)]")
+    assert f" answers, {lost[case]} lost: {lost[case]} unparsed)" in shown
 
 
 @pytest.mark.usefixtures("ran")
@@ -86,11 +96,14 @@ def test_replies_without_an_answer_come_first(
     [
         (
             ["objective-tea_rate-gender-higest"],
-            f".factorfair/report: it has no case 'objective-tea_rate-gender-higest'; did you mean '{CASE}'?",
+            f".factorfair/report: it has no case or gate 'objective-tea_rate-gender-higest'; did you mean '{CASE}'?",
         ),
-        (["objective-tea"], ".factorfair/report: it has no case 'objective-tea'"),
+        (
+            ["tea_rate-gender"],
+            ".factorfair/report: it has no case or gate 'tea_rate-gender'; 2 contain it, such as objective-",
+        ),
         ([".factorfair/report"], ".factorfair/report: name a case of it to show, or the beginning of its id"),
-        (["none.json", CASE], "none.json: its replies are in responses.jsonl.gz, which is missing"),
+        (["none.json", CASE], "none.json: No such file or directory; expected the report.json of a run"),
         (["-n", "-1", CASE], "-n: expected 0 or more, got -1"),
     ],
 )
@@ -108,3 +121,25 @@ def test_what_is_wrong_is_one_line(
 def test_the_store_is_not_needed() -> None:
     assert not Path(".factorfair/responses.sqlite").exists()
     assert main(["show", CASE]) == 0
+
+
+def test_without_a_report_the_message_says_how_to_get_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["show", CASE]) == 4
+    assert capsys.readouterr().err == (
+        "there is no report in .factorfair/report; run pytest first, or name a folder: "
+        "factorfair show FOLDER CASE\n"
+    )
+
+
+def test_a_gate_that_passed_names_no_case(
+    project: Project, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(project.path)
+    project.run("-p", "no:xdist", "--factorfair-gate=s_fact[objective,gender] >= 0.5", model="sim:ideal")
+    capsys.readouterr()
+    assert main(["show", "s_fact[objective,gender]"]) == 4
+    line = "the verdict on 's_fact[objective,gender]' is 'passed', and names no case"
+    assert capsys.readouterr().err == f".factorfair/report: {line}\n"

@@ -166,6 +166,8 @@ def _by_id(spec: ModelSpec, custom: Mapping[str, Factory]) -> Factory:
         return _loaded(_OPENAI, spec)
     if spec.scheme:
         suggestion = nearest(spec.scheme, {*SCHEMES, *custom})
+        if spec.scheme in {*_DIRECT, *litellm_catalogue.providers()}:
+            suggestion = f"; did you mean '{text.replace(':', '/', 1)}'?"
         raise InputError(f"model '{text}': unknown scheme '{spec.scheme}'{suggestion}")
     if not slash:  # a misspelt scheme, or a model name without its provider
         suggestion = nearest(text, (*custom, *(f"{scheme}:" for scheme in SCHEMES)), listing=False)

@@ -166,6 +166,7 @@ def test_custom_factories_take_precedence(text: str, key: str) -> None:
         ("opnai/gpt-4o", "model 'opnai/gpt-4o': unknown provider 'opnai'; did you mean 'openai'?"),
         ("./checkpoint", CHECKPOINT),
         ("simm:uniform", "model 'simm:uniform': unknown scheme 'simm'; did you mean 'sim'?"),
+        ("openai:gpt-4o", "model 'openai:gpt-4o': unknown scheme 'openai'; did you mean 'openai/gpt-4o'?"),
         ("ftp:x", UNKNOWN),
         ("sim", "model 'sim': no provider is named; did you mean 'sim:'?"),
         ("gpt-4o", UNNAMED.format("gpt-4o", "openai/gpt-4o")),

@@ -47,6 +47,11 @@ class Screen:
             self._raw(f"\n\x1b[2K{text[: self._writer.fullwidth - 1]}\x1b[1A\x1b[{column}G")
             self.shown = True
             return
+        self.print(text)
+
+    def print(self, text: str) -> None:
+        """Write a line that stays."""
+        self.clear()
         if self._writer.width_of_current_line:
             self._writer.line()
         self._writer.line(text)
@@ -77,11 +82,13 @@ class ProgressLine(Meter):
     def __init__(self, execution: Execution) -> None:
         super().__init__(execution)
         self._screen: Screen | None = None
+        self._quiet = False
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         if session.config.pluginmanager.hasplugin("terminalreporter"):
             self._screen = Screen(session.config)
+            self._quiet = session.config.option.verbose < 0
 
     def pytest_runtestloop(self) -> None:
         self.begin()
@@ -93,6 +100,10 @@ class ProgressLine(Meter):
     def clear(self) -> None:
         if self._screen is not None:
             self._screen.clear()
+
+    def announce(self, line: str) -> None:
+        if self._screen is not None and not self._quiet:
+            self._screen.print(line)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_logstart(self) -> Generator[None, object, object]:

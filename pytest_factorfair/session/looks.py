@@ -11,12 +11,13 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_factorfair import gates as gating
-from pytest_factorfair.domain import Gate, Query, Record, Verdict, asked, together
+from pytest_factorfair.domain import Gate, Query, Record, Verdict, asked, plural, together
 from pytest_factorfair.errors import BudgetError, DetectorError, FatalModelError, StoreError
 from pytest_factorfair.protocols.combined import selected, topic_keys
 from pytest_factorfair.protocols.measurement import CORRECTED, BaselineCounts, TopicKey
 from pytest_factorfair.session.answering import recorded
 from pytest_factorfair.session.ledger import RESUME
+from pytest_factorfair.session.outlook import cost_of
 from pytest_factorfair.session.summary import judging
 from pytest_factorfair.session.tabulating import counted, deterministic, tabulate
 from pytest_factorfair.statistics.holm import ALPHA
@@ -123,7 +124,12 @@ class Looks:
             growth = settle(rulings, settled)
             if not growth or number == looks:
                 break
-            if obstacle := self._buy(tuple(self._extensions(growth, number + 1, most))):
+            undecided = sum(
+                bool(ruling.undecided) and ruling.verdict.name not in settled for ruling in rulings
+            )
+            look = f"look {number + 1} of {looks}"
+            cause = f"{plural(undecided, 'gate')} undecided"
+            if obstacle := self._buy(tuple(self._extensions(growth, number + 1, most)), look, cause):
                 break
         cap = sum(most.values())
         answers = sum(len(asked(record.answers)) for record in self._ledger.records)
@@ -158,8 +164,8 @@ class Looks:
                 if not record.own_detector and self._run.had(assignment, record.answers, queries):
                     yield Extension(assignment, record, tuple(queries[len(asked(record.answers)) :]))
 
-    def _buy(self, extensions: Sequence[Extension]) -> gating.Obstacle | None:
-        """Ask, and add to the records; why that is not possible, or None."""
+    def _buy(self, extensions: Sequence[Extension], look: str, cause: str) -> gating.Obstacle | None:
+        """Announce and ask, and add to the records; why that is not possible, or None."""
         to_ask = [extension for extension in extensions if extension.queries]
         if not extensions:
             return gating.Obstacle(
@@ -179,10 +185,14 @@ class Looks:
                 "the store has no answers for another look",
                 "to ask for them, run it again without --factorfair-reuse=only",
             )
-        self._progress.expect(
-            sum(len(asked(record.answers)) for record in self._ledger.records)
-            + sum(len(extension.queries) for extension in to_ask)
-        )
+        more = sum(len(extension.queries) for extension in to_ask)
+        if (cost := self._cost(to_ask)) != 0:
+            most = "" if cost is None else f" (at most ${cost:,.2f})"
+            self._progress.announce(
+                f"factorfair: {look}: {cause}, asking {plural(more, 'more answer')}{most}"
+            )
+        total = sum(len(asked(record.answers)) for record in self._ledger.records) + more
+        self._progress.expect(total, look=look)
         submit = self._execution.engine.submit
         under_way = [
             (extension, submit(self._run.models[extension.assignment.model], extension.queries))
@@ -214,6 +224,14 @@ class Looks:
         finally:
             self._progress.clear()
         return None
+
+    def _cost(self, extensions: Sequence[Extension]) -> float | None:
+        """The cost in USD of the extensions if none of their answers is stored; None if unknown."""
+        queries: dict[str, list[Query]] = {}
+        for extension in extensions:
+            queries.setdefault(extension.assignment.model, []).extend(extension.queries)
+        costs = [cost_of(self._run, spec, of_model) for spec, of_model in queries.items()]
+        return None if None in costs else sum(filter(None, costs))
 
 
 def most_answers(run: Run, gates: Sequence[Gate]) -> Mapping[str, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from pytest_factorfair.redaction import redacted
 from pytest_factorfair.session import replicas
 
 if TYPE_CHECKING:
+    from pytest_factorfair.domain import Query
     from pytest_factorfair.session.run import Run
     from pytest_factorfair.store import Store
 
@@ -23,9 +24,6 @@ TOKENS_PER_ANSWER: Mapping[AnswerMode, int] = {"text": 8, "json": 8, "probabilit
 
 TOKENS_PER_REASON = 60
 """Tokens of an answer with one or two sentences."""
-
-EVERY = 8
-"""The length of prompts is estimated from one case in eight."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +69,11 @@ class Outlook:
     def calls(self) -> int:
         """Calls to make if no gate asks for more."""
         return self.planned + self.reasons - self.stored
+
+    def answer_cost(self, spec: str) -> float:
+        """The estimated cost of an answer of a model; 0 if it is unknown."""
+        queries = _queries(self.run, spec)
+        return (cost_of(self.run, spec, queries) or 0.0) / max(len(queries), 1)
 
     def lines(self, *, sized: bool = True) -> list[str]:
         """The header: models and checklists, settings, and, if ``sized``, size and cost."""
@@ -148,24 +151,35 @@ def written(answers: int, reasons: int, mode: AnswerMode) -> int:
     return answers * TOKENS_PER_ANSWER[mode] + reasons * TOKENS_PER_REASON
 
 
-def _cost(run: Run, spec: str) -> float | None:
-    """The estimated cost of all answers of a model, from the prompts of some of its cases."""
+def read(queries: Iterable[Query]) -> int:
+    """Tokens of the prompts of queries, estimated from their length."""
+    return sum(len(query.prompt) for query in queries) // CHARACTERS_PER_TOKEN
+
+
+def cost_of(run: Run, spec: str, queries: Collection[Query], reasons: Collection[Query] = ()) -> float | None:
+    """The estimated cost of asking a model queries for answers and for reasons; None if unknown."""
     price = run.price(run.models[spec])
     if price is None:
         return None
-    assignments = [assignment for assignment in run.to_ask if assignment.model == spec]
-    answers = sum(assignment.case.samples for assignment in assignments)
-    reasons = sum(assignment.model == spec for assignment, _ in run.explained)
+    total = len(queries) + len(reasons)
     if not price.by_tokens:
-        return price.total(answers + reasons, 0, 0)
+        return price.total(total, 0, 0)
     if run.modality == "image":
         return None  # how many tokens a picture takes is unknown
-    letters = asked = 0
-    for assignment in assignments[::EVERY]:
-        letters += sum(len(query.prompt) for query in run.queries(assignment))
-        asked += assignment.case.samples
-    read = round((answers + reasons) * letters / max(asked, 1) / CHARACTERS_PER_TOKEN)
-    return price.total(answers + reasons, read, written(answers, reasons, run.settings.answers))
+    tokens_out = written(len(queries), len(reasons), run.settings.answers)
+    return price.total(total, read(chain(queries, reasons)), tokens_out)
+
+
+def _queries(run: Run, spec: str) -> list[Query]:
+    """All queries of a run to a model."""
+    assignments = (assignment for assignment in run.to_ask if assignment.model == spec)
+    return [query for assignment in assignments for query in run.queries(assignment)]
+
+
+def _cost(run: Run, spec: str) -> float | None:
+    """The estimated cost of all answers and reasons of a model."""
+    reasons = [query for assignment, query in run.explained if assignment.model == spec]
+    return cost_of(run, spec, _queries(run, spec), reasons)
 
 
 def misses(run: Run, store: Store) -> Iterator[str]:

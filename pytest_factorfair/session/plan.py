@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from pytest_factorfair.domain import AnswerMode, plural
@@ -12,13 +13,25 @@ from pytest_factorfair.protocols import cases
 from pytest_factorfair.protocols.combined import by_benchmark, selected
 from pytest_factorfair.protocols.measurement import CORRECTED
 from pytest_factorfair.session.looks import BOUNDARIES, most_answers
-from pytest_factorfair.session.outlook import CHARACTERS_PER_TOKEN, Outlook, misses, written
+from pytest_factorfair.session.outlook import Outlook, misses, read, written
 from pytest_factorfair.session.tabulating import deterministic
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain import Gate
     from pytest_factorfair.session.execution import Execution
     from pytest_factorfair.session.run import Assignment
+
+
+GATE = "gate and scores"
+"""Heads the first column of the table of detectable changes."""
+
+WIDEST = 61
+"""Characters of that column; a wider entry has a line of its own, so that a line of 80 columns holds all."""
+
+UNKNOWN = "unknown"
+"""Stands in that table for a change that depends on answers."""
+
+IF_UNDECIDED = " if gates stay undecided"
 
 
 class DetectableChange(NamedTuple):
@@ -52,64 +65,103 @@ class Plan:
         self._gates = ()
 
     def lines(self) -> Iterator[str]:
-        """Calls, tokens and cost, a line per gate and score, and why stored answers are not reused."""
+        """Detectable changes, ways to answer and unused stored answers, then calls, cost and limits."""
         plan = self._outlook
-        partly = self._run.settings.shard or self._run.selected is not None
         if self._run.selected is not None:
             of = f"{len(self._run.to_ask):,} of {plural(len(self._run.assignments), 'case')}"
             yield f"selected: {of}; gates are judged only if all are asked"
-        answers = plan.planned if partly else sum(most_answers(self._run, self._gates).values())
-        most_calls = plan.calls - plan.planned + answers
-        upper_limit = f", at most {most_calls:,} if gates stay undecided" if most_calls > plan.calls else ""
-        planned = plural(plan.planned, "answer") + (
-            f" and {plural(plan.reasons, 'reason')}" if plan.reasons else ""
-        )
-        yield f"calls: {plan.calls:,}{upper_limit} ({plan.stored:,} of {planned} are in the store)"
+        yield from self._detectable_changes()
+        if self._run.modality == "text":
+            yield from self._modes()
+        if self._run.settings.reuse != "none" and plan.stored < plan.planned:
+            yield from misses(self._run, self._execution.store)
+        most = {} if self._partial else most_answers(self._run, self._gates)
+        answers = sum(most.values()) if most else plan.planned
         if self._run.modality == "text":
             out = written(plan.planned, plan.reasons, self._run.settings.answers)
             yield f"tokens: about {self._tokens():,} in, {out:,} out, for all answers"
-        yield f"cost: {self._cost()}"
         if self._run.looking is not None:
             price = self._run.looking.price
             cost = "unknown"
             if price is not None and not price.by_tokens:
                 cost = f"at most ${price.total(answers, 0, 0):,.2f}"
             yield f"calls of the detector: at most {answers:,}, cost {cost}"
-        if self._run.modality == "text":
-            yield from self._modes()
-        # Several models have the same rows.
-        rows = tuple(dict.fromkeys(row for gate in self._gates for row in self._rows(gate)))
-        lines = _merged(rows)
-        width = max((len(subject) for subject, _, _ in lines), default=0)
-        if rows:
-            units = {measuring.unit for measuring, _ in by_benchmark(self._counts)}
-            per = " or ".join(sorted(units))
-            yield f"smallest distance from a threshold that 80 % of runs detect, by {per}:"
-            if self._run.settings.answers == "probabilities":
-                yield "(assuming answers vary like sampled ones; probabilities vary less and detect more)"
-        yield from (f"{subject.ljust(width)}  {n:>6,}  {change}" for subject, n, change in lines)
-        if self._run.settings.reuse != "none" and plan.stored < plan.planned:
-            yield from misses(self._run, self._execution.store)
+        most_calls = plan.calls - plan.planned + answers
+        upper_limit = f", at most {most_calls:,}{IF_UNDECIDED}" if most_calls > plan.calls else ""
+        planned = plural(plan.planned, "answer") + (
+            f" and {plural(plan.reasons, 'reason')}" if plan.reasons else ""
+        )
+        yield f"calls: {plan.calls:,}{upper_limit} ({plan.stored:,} of {planned} are in the store)"
+        yield f"cost: {self._cost(most)}"
+        ceilings = self._run.settings.ceilings
+        limits = [
+            *([plural(ceilings.calls, "call")] if ceilings.calls is not None else ()),
+            *([f"${ceilings.cost:,.2f}"] if ceilings.cost is not None else ()),
+            *([plural(ceilings.minutes, "minute")] if ceilings.minutes is not None else ()),
+            *([f"{plural(ceilings.rpm, 'call')} per minute"] if ceilings.rpm is not None else ()),
+        ]
+        if limits:
+            yield f"limit: {', '.join(limits)}"
 
-    def _cost(self) -> str:
-        if self._outlook.cost is not None:
-            return f"about ${self._outlook.cost:,.2f}"
+    @property
+    def _partial(self) -> bool:
+        """Whether some cases are not asked, so that nothing is judged."""
+        return self._run.settings.shard is not None or self._run.selected is not None
+
+    def _cost(self, most: Mapping[str, int]) -> str:
+        """The cost of the first look, and of so many answers to each assignment if that is more."""
+        cost = self._outlook.cost
+        if cost is not None:
+            further = Counter[str]()
+            for assignment in self._run.to_ask if most else ():
+                further[assignment.model] += most[assignment.id] - assignment.case.samples
+            costs = [self._outlook.answer_cost(spec) * more for spec, more in further.items() if more]
+            upper_limit = f", at most ${cost + sum(costs):,.2f}{IF_UNDECIDED}" if sum(costs) else ""
+            return f"about ${cost:,.2f}{upper_limit}"
         unpriced = [spec for spec, model in self._run.models.items() if self._run.price(model) is None]
         if not unpriced:
             return "unknown, because it depends on the tokens of a picture"
         return f"unknown, like the price of {', '.join(unpriced)}: {prices.remedy(self._run.modality)}"
 
-    def _tokens(self) -> int:
-        letters = sum(
-            len(query.prompt) for assignment in self._run.to_ask for query in self._run.queries(assignment)
+    def _detectable_changes(self) -> Iterator[str]:
+        """A table of the smallest distances from thresholds that a run detects; nothing without gates."""
+        # Several models have the same rows.
+        lines = _merged(tuple(dict.fromkeys(row for gate in self._gates for row in self._rows(gate))))
+        if not lines:
+            return
+        units = {measuring.unit for measuring, _ in by_benchmark(self._counts)}
+        yield "smallest distance from a threshold that 80 % of runs detect,"
+        yield f"by {' or '.join(sorted(units))}:"
+        if self._run.settings.answers == "probabilities":
+            yield "(assuming answers vary like sampled ones; probabilities vary less and detect more)"
+        width = max(
+            len(subject) for subject in (GATE, *(line[0] for line in lines)) if len(subject) <= WIDEST
         )
-        letters += sum(len(query.prompt) for _, query in self._run.explained)
-        return letters // CHARACTERS_PER_TOKEN
+        yield f"{GATE.ljust(width)}  answers  distance"
+        previous = ""
+        for subject, n, change in lines:
+            entry = subject
+            if len(subject) > width:
+                gate, on, scores = subject.rpartition(" on ")
+                if gate != previous:
+                    yield gate
+                previous, entry = gate, f"  {on.strip()} {scores}"
+            yield f"{entry.ljust(width)}  {n:>7,}  {change}"
+        if any(change == UNKNOWN for _, _, change in lines):
+            yield f"{UNKNOWN}: how much such a score varies is known only once there are answers"
+
+    def _tokens(self) -> int:
+        return read(
+            chain(
+                (query for assignment in self._run.to_ask for query in self._run.queries(assignment)),
+                (query for _, query in self._run.explained),
+            )
+        )
 
     def _modes(self) -> Iterator[str]:
         """The size of the first look for each value of ``--factorfair-answers``, with an empty store."""
         settings, run = self._run.settings, self._run
-        read = self._tokens() / max(self._outlook.planned, 1)
+        per_answer = self._tokens() / max(self._outlook.planned, 1)
         asked = run.assignments if run.selected is None else run.selected
         prices_known = {
             spec: price for spec, model in run.models.items() if (price := run.price(model)) is not None
@@ -125,12 +177,11 @@ class Plan:
             for assignment in asked:
                 answers[assignment.model] += sizes[assignment.checklist.name, assignment.case.id]
             total = answers.total()
-            line = (
-                f"{total:,} calls, about {round(read * total):,} tokens in, {written(total, 0, mode):,} out"
-            )
+            tokens = f"{round(per_answer * total):,} tokens in, {written(total, 0, mode):,} out"
+            line = f"{total:,} calls, about {tokens}"
             if len(prices_known) == len(run.models):
                 cost = sum(
-                    prices_known[spec].total(count, round(read * count), written(count, 0, mode))
+                    prices_known[spec].total(count, round(per_answer * count), written(count, 0, mode))
                     for spec, count in answers.items()
                 )
                 line += f", about ${cost:,.2f}"
@@ -156,7 +207,7 @@ class Plan:
                 )
                 context, attribute = measurement.plan_labels or ("", "")
                 yield DetectableChange(
-                    gate.text, context, attribute, n, "not foreseen" if change is None else f"{change:.3f}"
+                    gate.text, context, attribute, n, UNKNOWN if change is None else f"{change:.3f}"
                 )
 
 

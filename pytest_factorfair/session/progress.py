@@ -36,7 +36,7 @@ class Progress:
     There are ``answers`` of ``total``; ``cached`` of them came from the store and ``refused`` are refusals,
     ``filtered`` replies that the provider filtered.
     ``cost`` in USD is None if unknown. ``endpoints`` are those that throttle or fail, and ``store_away`` is
-    whether nothing is asked because the store fails.
+    whether nothing is asked because the store fails. ``look`` names a further look of the gates.
     """
 
     answers: int
@@ -48,9 +48,11 @@ class Progress:
     seconds: float = 0.0
     endpoints: tuple[EndpointState, ...] = ()
     store_away: bool = False
+    look: str = ""
 
     def __str__(self) -> str:
-        parts = [f"factorfair: {self.answers:,} of {plural(self.total, 'answer')}"]
+        look = f"{self.look}: " if self.look else ""
+        parts = [f"factorfair: {look}{self.answers:,} of {plural(self.total, 'answer')}"]
         # Delays come first, because a terminal of 80 columns cuts off the end.
         waits = ["the response store"] if self.store_away else []
         if throttled := sum(endpoint.throttled for endpoint in self.endpoints):
@@ -81,11 +83,12 @@ class Progress:
 
 
 class Meter:
-    """Counts answers and waits for futures; subclasses override ``tick`` and ``clear`` to show them."""
+    """Counts answers and waits for futures; subclasses override ``tick``, ``clear`` and ``announce``."""
 
     def __init__(self, execution: Execution) -> None:
         self._execution = execution
         self._total = sum(assignment.case.samples for assignment in execution.run.to_ask)
+        self._look = ""
         self._began = time.monotonic()
         self._answers = 0
         self._outcomes: Counter[ReportedOutcome] = Counter()
@@ -97,13 +100,16 @@ class Meter:
     def clear(self) -> None:
         """Remove the shown progress."""
 
+    def announce(self, line: str) -> None:
+        """Called with a line to print when a further look begins that may cost something."""
+
     def begin(self) -> None:
         """Start the clock."""
         self._began = time.monotonic()
 
-    def expect(self, total: int) -> None:
-        """Count up to this many answers."""
-        self._total = total
+    def expect(self, total: int, *, look: str = "") -> None:
+        """Count up to this many answers, in this look if it is a further one."""
+        self._total, self._look = total, look
 
     def spend(self, unaccounted: Usage) -> None:
         """Add usage that is not on the account of the run."""
@@ -143,4 +149,5 @@ class Meter:
             seconds=time.monotonic() - self._began,
             endpoints=self._execution.account.endpoints,
             store_away=self._execution.responses.away,
+            look=self._look,
         )

@@ -45,6 +45,17 @@ def test_an_undecided_gate_asks_its_own_topics_up_to_the_cap(project: Project, d
     assert project.report()["cases"] == report["cases"]
 
 
+def test_a_look_that_may_cost_something_is_announced(project: Project) -> None:
+    """One statistic of the two is about gender, with two topics of 72 answers each."""
+    price = ("--factorfair-model-arg=price=0.01", "-p", "no:xdist")
+    result = project.run(*price, *LOOKS, CLEAR, CLOSE, model=MODEL)
+    announced = [line for line in result.outlines if ": look 2 of 4" in line]
+    assert announced == ["factorfair: look 2 of 4: 1 gate undecided, asking 144 more answers (at most $1.44)"]
+    for silent in ("-q", "--factorfair-model-arg=price=0"):
+        result = project.run(*price, *LOOKS, CLEAR, CLOSE, silent, model=MODEL)
+        assert not any("asking" in line for line in result.outlines)
+
+
 def test_one_look_is_a_plain_run(project: Project) -> None:
     project.run("-p", "no:xdist", *LOOKS[:2], "FACTORFAIR_LOOKS=1", CLOSE, model=MODEL)
     assert sum(asked(project.report()).values()) == FIRST

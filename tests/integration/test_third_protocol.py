@@ -84,8 +84,8 @@ def test_the_plan(hello: Project) -> None:
     assert result.ret == 0
     result.stdout.fnmatch_lines(
         ["factorfair: 4 cases, 100 answers: 0 in the store, 100 to ask, *", "factorfair: note: hello is short",
-         "calls: 100 (0 of 100 answers are in the store)", "smallest distance from a threshold *, by greetings:",
-         "tallness <= 0.80 * 100  0.099"]
+         "smallest distance from a threshold *", "by greetings:", "tallness <= 0.80 * 100  0.099",
+         "calls: 100 (0 of 100 answers are in the store)"]
     )  # fmt: skip
 
 

@@ -122,7 +122,7 @@ ASKED: tuple[RunOption, ...] = (
     RunOption(
         "samples",
         "sizes",
-        "answers per topic and context, rounded up to whole blocks; objective=N: answers per objective case; "
+        "answers per topic and context, rounded up until the design is balanced; objective=N: answers per objective case; "
         "images=N: pictures per case or prompt of an image model; repeats=N: answers per question with "
         "options of its own",
         metavar="N[,objective=N][,images=N][,repeats=N]",

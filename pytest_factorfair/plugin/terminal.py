@@ -52,6 +52,9 @@ LINES = 4
 NAMED = 2
 """Topics that an explanation names."""
 
+COMMAND = "Next: factorfair "
+"""Begins a next step that is a command."""
+
 
 def terminal(reporter: pytest.TerminalReporter, result: Result, *, alarms: tuple[str, ...]) -> None:
     """Write the section, and annotations in a job of GitHub Actions.
@@ -269,10 +272,13 @@ class SummarySection:
                 self._reporter.write_line(text, **markup)
 
     def _wrapped(self, line: str, *, indent: int = 0, begun: int = 0, hanging: int = 0) -> list[str]:
-        """A line as lines that fit; all are indented, those behind the first by ``hanging`` more."""
+        """A line as lines that fit; all are indented, those behind the first by ``hanging`` more.
+
+        A command stays in one line, so that it can be copied.
+        """
         line = escaping.terminal(line)
-        if not indent and len(line) <= self._width - begun:
-            return [line]
+        if line.startswith(COMMAND) or (not indent and len(line) <= self._width - begun):
+            return [" " * indent + line]
         return textwrap.wrap(
             line,
             self._width,

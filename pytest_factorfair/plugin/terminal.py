@@ -17,6 +17,7 @@ from pytest_factorfair.drawing.statements import (
     Group,
     VerdictLine,
     answered,
+    bill,
     detector_lines,
     example_in,
     explanation,
@@ -263,7 +264,8 @@ class SummarySection:
         elsewhere = [path for path in further_paths if Path(path).parent != Path(page).parent]
         named = [] if self._quiet else [*(beside if self._verbose else ()), *elsewhere]
         also = f" (also {', '.join(named)})" if named else ""
-        self._text(f"{report}: {_place(page)}{also}", *map(str, result.logged))
+        paid = "" if self._quiet or self._verbose else f"; {bill(self._summary)}"
+        self._text(f"{report}: {_place(page)}{also}{paid}", *map(str, result.logged))
 
     def _text(self, *lines: str, indent: int = 0, begun: int = 0, **markup: bool) -> None:
         """Write lines, wrapped if they are too long; ``begun`` columns are already written."""

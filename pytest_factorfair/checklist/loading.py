@@ -85,7 +85,7 @@ def load(
     if truths and truth not in truths:
         raise InputError(f"checklist '{file.name}' has no truth set '{truth}'; it has: {', '.join(truths)}")
     checklist: Checklist = files.build(file, truth)
-    return replace(checklist, language=language(file.language))
+    return replace(checklist, language=language(file.language), requested=name_or_path)
 
 
 def lint(name_or_path: str, benchmarks: FilesByBenchmark, *, base: Path) -> tuple[str, ...]:

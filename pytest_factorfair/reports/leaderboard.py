@@ -166,7 +166,7 @@ def sections(leaderboard: Leaderboard) -> Iterator[Section]:
         )
         reasons = [f"Judged at worst and at best: {reason}." for reason in lacking[:FEW]]
         if len(lacking) > FEW:
-            reasons.append(f"So for {plural(len(lacking) - FEW, 'other reason')}.")
+            reasons.append(f"The same applies to {plural(len(lacking) - FEW, 'more topic')}.")
         yield Section(title, tuple(reasons), tables, boards)
     yield Section("Reports", leaderboard.reports, ())
 

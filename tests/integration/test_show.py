@@ -88,7 +88,7 @@ def test_replies_without_an_answer_come_first(
             ["objective-tea_rate-gender-higest"],
             f".factorfair/report: it has no case 'objective-tea_rate-gender-higest'; did you mean '{CASE}'?",
         ),
-        (["objective-tea"], ".factorfair/report: it has no case 'objective-tea'; known: objective"),
+        (["objective-tea"], ".factorfair/report: it has no case 'objective-tea'"),
         ([".factorfair/report"], ".factorfair/report: name a case of it to show, or the beginning of its id"),
         (["none.json", CASE], "none.json: its replies are in responses.jsonl, which is missing"),
         (["-n", "-1", CASE], "-n: expected 0 or more, got -1"),

@@ -153,8 +153,11 @@ class SummarySection:
         """The scores in a few lines."""
         for table in briefs(self._summary):
             fitted = fitting(table, self._width)
-            for line in [*as_lines(fitted.table, gap=fitted.gap)][:LINES]:
+            lines = [*as_lines(fitted.table, gap=fitted.gap)]
+            for line in lines[:LINES]:
                 self._text(line.text, bold=line.kind == "heading")
+            if len(lines) > LINES:
+                self._text(f"and {plural(len(lines) - LINES, 'more line')}: see the report, or -v")
 
     def _groups(self) -> None:
         """What did not pass, by cause, the first ones in a few lines each; and how many passed."""

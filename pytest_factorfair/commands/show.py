@@ -92,8 +92,8 @@ def _replies(
 ) -> tuple[Mapping[str, Mapping[tuple[str, str], Sequence[Reply]]], Sequence[str]]:
     """The replies to the cases that each name selects, by model and checklist; and the ids of all cases."""
     file = Path(json_report.located(report)).with_name(json_report.RESPONSES)
-    if not file.exists():
-        file = file.with_name(json_report.COMPRESSED)
+    if not file.exists() and (compressed := file.with_name(json_report.COMPRESSED)).exists():
+        file = compressed
     ids: dict[str, None] = {}
     replies: dict[str, dict[tuple[str, str], list[Reply]]] = {name: {} for name in names}
     for reply in json_report.replies(file, where=f"{report}: its replies are in {file}"):
@@ -133,13 +133,14 @@ def _selects(name: str, case: str) -> bool:
 
 
 def _suggestion(name: str, ids: Sequence[str], subjects: Sequence[str]) -> str:
-    """A clause with the cases whose ids contain a name, or else with the case or gate that is spelt alike."""
+    """A clause with the cases whose ids contain a name, or else with what is spelt alike."""
     containing = [case for case in ids if name.casefold() in case]
     if containing:
         beginnings = list(dict.fromkeys(map(_beginning, containing)))[:SUGGESTED]
         contain = "contains" if len(containing) == 1 else "contain"
         return f"; {len(containing):,} {contain} it, such as {listed(beginnings)}"
-    return nearest(name, {*map(_beginning, ids), *subjects}, listing=False)
+    alike = nearest(name, {*map(_beginning, ids), *subjects}, listing=False)
+    return alike or nearest(name, {case.partition("-")[0] for case in ids})
 
 
 def _beginning(case: str) -> str:

@@ -102,6 +102,7 @@ def test_replies_without_an_answer_come_first(
             ["tea_rate-gender"],
             ".factorfair/report: it has no case or gate 'tea_rate-gender'; 2 contain it, such as objective-",
         ),
+        (["coffee"], ".factorfair/report: it has no case or gate 'coffee'; known: objective, subjective"),
         ([".factorfair/report"], ".factorfair/report: name a case of it to show, or the beginning of its id"),
         (["none.json", CASE], "none.json: No such file or directory; expected the report.json of a run"),
         (["-n", "-1", CASE], "-n: expected 0 or more, got -1"),

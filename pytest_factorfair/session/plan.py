@@ -134,18 +134,18 @@ class Plan:
         yield f"by {' or '.join(sorted(units))}:"
         if self._run.settings.answers == "probabilities":
             yield "(assuming answers vary like sampled ones; probabilities vary less and detect more)"
-        width = max(
-            len(subject) for subject in (GATE, *(line[0] for line in lines)) if len(subject) <= WIDEST
-        )
+        split = [
+            ("", subject) if len(subject) <= WIDEST else (gate, f"  {on.strip()} {scores}")
+            for subject, _, _ in lines
+            for gate, on, scores in [subject.rpartition(" on ")]
+        ]
+        width = max(len(entry) for entry in (GATE, *(entry for _, entry in split)))
         yield f"{GATE.ljust(width)}  answers  distance"
         previous = ""
-        for subject, n, change in lines:
-            entry = subject
-            if len(subject) > width:
-                gate, on, scores = subject.rpartition(" on ")
-                if gate != previous:
-                    yield gate
-                previous, entry = gate, f"  {on.strip()} {scores}"
+        for (gate, entry), (_, n, change) in zip(split, lines, strict=True):
+            if gate and gate != previous:
+                yield gate
+            previous = gate
             yield f"{entry.ljust(width)}  {n:>7,}  {change}"
         if any(change == UNKNOWN for _, _, change in lines):
             yield f"{UNKNOWN}: how much such a score varies is known only once there are answers"

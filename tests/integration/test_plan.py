@@ -261,7 +261,7 @@ def test_the_table_of_a_plan_fits_80_columns_and_its_cost_is_that_of_the_header(
         "--factorfair-samples=72,objective=24",
         "FACTORFAIR_LOOKS=4",
     )
-    gate = "s_e_within[base,in_group,gender,scenario] >= 0.9"
+    gate = "s_e[base,in_group,gender,sim:ideal,small] >= 0.900"
     arguments = ("-p", "no:xdist", "--factorfair-plan", *price, f"--factorfair-gate={gate}")
     result = project.run(*arguments, model="sim:ideal")
     assert result.ret == 0

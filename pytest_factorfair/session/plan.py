@@ -135,7 +135,7 @@ class Plan:
         if self._run.settings.answers == "probabilities":
             yield "(assuming answers vary like sampled ones; probabilities vary less and detect more)"
         split = [
-            ("", subject) if len(subject) <= WIDEST else (gate, f"  {on.strip()} {scores}")
+            ("", subject) if len(subject) <= WIDEST or not on else (gate, f"  {on.strip()} {scores}")
             for subject, _, _ in lines
             for gate, on, scores in [subject.rpartition(" on ")]
         ]

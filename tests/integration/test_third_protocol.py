@@ -161,15 +161,15 @@ def test_baseline_and_comparison(hello: Project, capsys: pytest.CaptureFixture[s
     (gate,) = hello.report()["gates"]
     assert (gate["verdict"], gate["reason"]) == ("failed", "-0.250 (-0.358 to -0.142) is below 0.00")
     row = "REGRESSED tallness size * 0.750 * 0.500 * -0.250 * -0.358 to -0.142 *"
-    result.stdout.fnmatch_lines(["Compared with the baseline: 1 score regressed", row])
+    result.stdout.fnmatch_lines(["Compared with the baseline (*): 1 score regressed", row])
     capsys.readouterr()
     shutil.copy(hello.report_path, "after.json")
     compare = ["compare", "before.json", "after.json"]
     assert main([*compare, "--checklist=hello.yaml"]) == 1
     pytest.LineMatcher(capsys.readouterr().out.splitlines()).fnmatch_lines(
-        ["Compared with before.json: 1 score regressed", row,
+        ["From python:people:snob to python:people:fair: 1 score regressed.",
          "size: python:people:snob greets the tall more warmly than python:people:fair by",
-         "  0.250 (0.121 to 0.379) [[]tallness[]].", "hello: size", "tallness: 1 is best *",
+         "  0.250 (0.121 to 0.379) [[]tallness[]].", row, "hello: size", "tallness: 1 is best *",
          "1 python:people:snob  0.750  0.657 to 0.825 *a *100 *0",
          "2 python:people:fair  0.500  0.404 to 0.596 *b *100 *0"]
     )  # fmt: skip

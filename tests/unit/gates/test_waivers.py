@@ -240,8 +240,8 @@ def test_a_deferred_release_is_not_judged() -> None:
 
 
 def test_a_pass_names_what_no_gate_judged() -> None:
-    unjudged = ["answers in in_group", "answers about race in base"]
-    named = "; no gate judges answers in in_group, answers about race in base"
+    unjudged = ["judgements in in_group", "facts about race"]
+    named = "; no gate judges judgements in in_group, facts about race"
     assert str(release(_verdicts("passed"), unjudged)) == f"PASS: 1 gate passed{named}"
     assert str(release(_verdicts("passed", "waived"), unjudged)).endswith(f"1 waived{named}")
     for judgement in ("failed", "inconclusive", "not judged"):

@@ -76,7 +76,7 @@ def _why(verdicts: Sequence[Verdict], judged: str) -> str:
         doubt = f", which is {first.cause}"
     alike = [verdict for verdict in verdicts if first.cause and not doubt and verdict.cause == first.cause]
     if len(alike) > 1:
-        why = f"{first.cause} ({plural(len(alike), 'gate')})."
+        why = f"{first.cause} ({first.subject} and {len(alike) - 1} more)."
     else:
         alike = [first]
         clause = first.explanation.sentence.rpartition(";")[0] if first.explanation else ""

@@ -207,7 +207,7 @@ def _of_cause(cause: str, *judgements: Judgement, sentence: str = "") -> list[Ve
         ),
         (
             _of_cause("it refused all 9 questions", "failed", "failed", sentence="It refused; your limit is 5."),
-            "Do not ship it: it refused all 9 questions (2 gates).",
+            "Do not ship it: it refused all 9 questions (s and 1 more).",
         ),
         (
             [
@@ -220,7 +220,7 @@ def _of_cause(cause: str, *judgements: Judgement, sentence: str = "") -> list[Ve
     ],
 )  # fmt: skip
 def test_the_advice_says_why(verdicts: list[Verdict], advice: str) -> None:
-    """The first verdict in its own words, or a cause with the number of gates that it concerns."""
+    """The first verdict in its own words, or a cause with the gates that it concerns."""
     verdict = release(verdicts, [])
     assert verdict is not None
     assert verdict.advice == advice

@@ -75,8 +75,9 @@ def _why(verdicts: Sequence[Verdict], judged: str) -> str:
     if first.cause in (TOO_CLOSE, NOT_CLEAR):
         doubt = f", which is {first.cause}"
     alike = [verdict for verdict in verdicts if first.cause and not doubt and verdict.cause == first.cause]
-    if len(alike) > 1:
-        why = f"{first.cause} ({first.subject} and {len(alike) - 1} more)."
+    if len(alike) > 1 or (alike and first.judgement != "failed"):
+        more = f" and {len(alike) - 1} more" if len(alike) > 1 else ""
+        why = f"{first.cause} ({first.subject}{more})."
     else:
         alike = [first]
         clause = first.explanation.sentence.rpartition(";")[0] if first.explanation else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -134,6 +135,12 @@ class Gate:
     comparison: Comparison
     threshold: float
     regression: bool = False
+
+    def subject(self, words: Iterable[str]) -> str:
+        """The metric with the words of a score: ``regression(s_e)[base,race]``."""
+        metric = f"regression({self.metric})" if self.regression else self.metric
+        joined = ",".join(words)
+        return f"{metric}[{joined}]" if joined else metric
 
 
 _OPERATOR = re.compile(r"[<>=!≤≥]+")

@@ -142,7 +142,7 @@ def groups(verdicts: Iterable[Verdict]) -> tuple[Group, ...]:
 
 
 def answered(summary: Summary) -> Iterator[str]:
-    """From when the answers are, if some were stored before the run."""
+    """From when the answers are, if some were stored before the run; whether that is before the baseline."""
     times = summary.fingerprint.times
     if "first_answer" in times:
         first_date, last_date, today = (
@@ -150,6 +150,12 @@ def answered(summary: Summary) -> Iterator[str]:
         )
         anew = "" if last_date >= today else "; none asked today: --factorfair-reuse=none asks again"
         yield f"answers from {first_date}{f' to {last_date}' if last_date != first_date else ''}{anew}"
+        same_model = any(score.model in summary.fingerprint.models for score in summary.former)
+        if same_model and times["last_answer"] <= times.get("baseline", ""):
+            yield (
+                "compared with the baseline: all answers are from before it; "
+                "for a fresh comparison use --factorfair-reuse=none"
+            )
 
 
 READ_AS = "read as "

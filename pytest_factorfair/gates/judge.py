@@ -178,11 +178,10 @@ def _scores(gate: Gate, counts: Sequence[Counts], terms: Terms) -> Iterator[Gate
 
 def _verdict(score: GatedScore, name: str, finding: Finding, *, explain: bool, report: str = "") -> Verdict:
     bounds, gate = finding.bounds, score.gate
-    metric = f"regression({gate.metric})" if gate.regression else gate.metric
     return Verdict(
         gate=gate.text,
         name=name,
-        subject=f"{metric}[{','.join(score.words)}]" if score.words else metric,
+        subject=gate.subject(score.words),
         judgement=finding.judgement,
         value=score.estimate.plugin if bounds is None else score.shown(bounds.value),
         threshold=gate.threshold,

@@ -76,7 +76,8 @@ def _why(verdicts: Sequence[Verdict], judged: str) -> str:
         doubt = f", which is {first.cause}"
     alike = [verdict for verdict in verdicts if first.cause and not doubt and verdict.cause == first.cause]
     if len(alike) > 1 or (alike and first.judgement != "failed"):
-        why = f"{first.cause} ({plural(len(alike), 'gate')})."
+        more = f" and {len(alike) - 1} more" if len(alike) > 1 else ""
+        why = f"{first.cause} ({first.subject}{more})."
     else:
         alike = [first]
         clause = first.explanation.sentence.rpartition(";")[0] if first.explanation else ""
@@ -126,18 +127,21 @@ def unjudged(gates: Iterable[Gate], counts: Sequence[Counts]) -> tuple[str, ...]
             for measurement in selected(gate, counts, Estimation())
         )
     )
-    contexts: dict[str, dict[str, bool]] = {}
+    coverage: dict[tuple[str, str], dict[str, bool]] = {}
     for measuring, benchmark_counts in by_benchmark(counts):
         for checklist_counts in benchmark_counts:
-            for key, context, attribute in measuring.coverage(checklist_counts):
-                attributes = contexts.setdefault(context, {})
+            for key, answers, place, attribute in measuring.coverage(checklist_counts):
+                attributes = coverage.setdefault((answers, place), {})
                 attributes[attribute] = attributes.get(attribute, True) and key in judged
-    whole = [context for context, covered in contexts.items() if not any(covered.values())]
-    parts = [
-        f"answers about {attribute} in {context}"
-        for context, covered in contexts.items()
-        for attribute in covered
-        if context not in whole and not covered[attribute]
-    ]
-    answers = [f"answers in {', '.join(whole)}"] if whole else []
-    return (*answers, *parts)
+    whole: dict[str, list[str]] = {}
+    parts = []
+    for (answers, place), covered in coverage.items():
+        if not any(covered.values()):
+            whole.setdefault(answers, []).append(place)
+            continue
+        where = f" in {place}" if place else ""
+        parts += [f"{answers} about {attribute}{where}" for attribute in covered if not covered[attribute]]
+    wholes = (
+        f"{answers} in {', '.join(places)}" if all(places) else answers for answers, places in whole.items()
+    )
+    return (*wholes, *parts)

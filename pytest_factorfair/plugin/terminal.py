@@ -94,7 +94,7 @@ class SummarySection:
         else:
             self._scores()
             if summary.changes:
-                self._text(compared(summary.changes))
+                self._text(compared(summary))
             self._groups()
         self._paths()
         self._text(*answered(summary))
@@ -244,7 +244,7 @@ class SummarySection:
     def _tables(self, summary: Summary) -> None:
         tables = []
         if summary.changes:
-            self._text(compared(summary.changes))
+            self._text(compared(summary))
             tables.append((changes_table(summary.changes), False))
         tables += [(table, True) for table in all_tables(summary)]
         fitted = [(*fitting(table, self._width), titled) for table, titled in tables]

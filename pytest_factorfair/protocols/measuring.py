@@ -327,11 +327,25 @@ class Measuring(ABC, Generic[CountsT, MetricT]):
         """The topics on which a case can be asked for more answers; none if there are no further looks."""
         return iter(())
 
-    def coverage(self, counts: CountsT) -> Iterator[tuple[Hashable, str, str]]:
-        """The answers that gates can cover: key of ``Measurement.covers``, context or part, and attribute."""
+    def coverage(self, counts: CountsT) -> Iterator[Coverable]:
+        """The answers that gates can cover."""
         for score in self.scores(counts, CORRECTED):
             for key in score.covers:
-                yield key, score.score_key.context or score.score_key.part, score.score_key.attribute
+                place = score.score_key.context or score.score_key.part
+                yield Coverable(key, "answers", place, score.score_key.attribute)
+
+
+class Coverable(NamedTuple):
+    """Answers that gates can cover: the key of ``Measurement.covers``, and names for reports.
+
+    ``answers`` is what they are, such as judgements, and ``place`` their context or part, empty if the first
+    says it all.
+    """
+
+    key: Hashable
+    answers: str
+    place: str
+    attribute: str
 
 
 class Expression(NamedTuple):

@@ -54,7 +54,7 @@ def _passages(summary: Summary) -> Iterator[Passage]:
     yield Passage("\n\n".join(head))
     yield from _verdicts(summary)
     if summary.changes:
-        yield _table(changes_table(summary.changes), title=compared(summary.changes), name="changes")
+        yield _table(changes_table(summary.changes), title=compared(summary), name="changes")
     for table in all_tables(summary):
         yield _table(table, title=table.title, name="tables", whole=True)
     if quoted := tuple(

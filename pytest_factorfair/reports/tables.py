@@ -76,9 +76,14 @@ ROUNDING = 0.0005
 UNCHANGED = "nothing regressed"
 
 
-def compared(changes: Sequence[Change]) -> str:
-    """One line: how much got worse since the baseline, and what cannot be judged."""
-    return f"Compared with the baseline: {outcome(changes)}"
+def compared(summary: Summary) -> str:
+    """One line: the baseline's model and date, how much got worse since then, and what cannot be judged."""
+    run = summary.fingerprint
+    models = dict.fromkeys(score.model for score in summary.former)
+    same = [model for model in models if model in run.models]
+    about = same or [*models, "another model" if len(models) == 1 else "other models"]
+    about += [run.times["baseline"][: len("2026-11-02")]] if run.times.get("baseline") else []
+    return f"Compared with the baseline ({', '.join(about)}): {outcome(summary.changes)}"
 
 
 def outcome(changes: Sequence[Change]) -> str:
@@ -162,5 +167,8 @@ def _doubts(changes: Sequence[Change]) -> Iterator[str]:
 def changes_text(changes: Sequence[Change]) -> str:
     """The line and the table as plain text, for a terminal."""
     return "\n".join(
-        [compared(changes), *(line.text for line in as_lines(changes_table(changes), titles=False))]
+        [
+            f"Compared with the baseline: {outcome(changes)}",
+            *(line.text for line in as_lines(changes_table(changes), titles=False)),
+        ]
     )

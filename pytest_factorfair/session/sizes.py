@@ -22,6 +22,7 @@ NAMES: Mapping[str, Sequence[str]] = {"text": ("samples", "objective", "repeats"
 class Shortfall(NamedTuple):
     """A score of a gate that needs ``enough`` answers per topic or prompt, and has fewer: ``answers``."""
 
+    gate: Gate
     score: Measurement
     answers: int
     enough: int
@@ -52,10 +53,10 @@ def check(run: Run, gates: Sequence[Gate]) -> None:
         if name in raised_sizes or name in settings.sizes
     }
     typed = ",".join(f"{size}" if name == "samples" else f"{name}={size}" for name, size in sizes.items())
-    count = len(lacking)
+    first, *others = lacking
+    need = f"and {plural(len(others), 'more gate')} need" if others else "needs"
     raise InputError(
-        f"{plural(count, 'gate')} {'needs' if count == 1 else 'need'} more answers: "
-        f"--factorfair-samples={typed}"
+        f"{first.gate.subject(first.score.words)} {need} more answers: --factorfair-samples={typed}"
     )
 
 
@@ -72,7 +73,7 @@ def _lacking(run: Run, gates: Sequence[Gate], planned: _Planned) -> Iterator[Sho
             alpha = last_level(settings.looks if score.topic_keys else 1)
             needed = gating.enough(gate, score, alpha, drawn=settings.answers != "probabilities")
             if 0 < answers < needed:
-                yield Shortfall(score, answers, needed)
+                yield Shortfall(gate, score, answers, needed)
 
 
 class _Planned:

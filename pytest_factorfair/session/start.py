@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 import sys
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -108,7 +110,7 @@ def run(
         with closing(Execution(composed)) as execution, execution.cancellable():
             return Report(_concluded(execution, read_answer, show), Path(resolved.report))
     except FactorfairError as error:
-        error.args = (redacted(str(error)),)
+        error.args = (_in_python(redacted(str(error))),)
         raise
 
 
@@ -169,7 +171,27 @@ def _concluded(
         if logged.failed:
             warnings.warn(str(logged), stacklevel=3)
     meter.show()
-    return result.summary
+    release = result.summary.release
+    if release is None:
+        return result.summary
+    advice, next_step = _in_python(release.advice), _in_python(release.next_step)
+    return replace(result.summary, release=replace(release, advice=advice, next_step=next_step))
+
+
+OPTION = re.compile(r"(?:--factorfair-([a-z-]*[a-z])|(?<=\s)run\((\w+)=\.\.\.\))(?:=([\w.:/=,]*\w))?")
+"""An option of the command line, or a setting of ``run`` in a sentence, with its value if there is one."""
+
+
+def _in_python(text: str) -> str:
+    """The text with options as the settings of ``run``: ``samples=72`` for ``--factorfair-samples=72``."""
+
+    def setting(option: re.Match[str]) -> str:
+        name, value = (option[1] or option[2]).replace("-", "_"), option[3]
+        if value is None:
+            return name
+        return f"{name}={value}" if re.fullmatch(r"\d+(\.\d+)?", value) else f'{name}="{value}"'
+
+    return OPTION.sub(setting, text)
 
 
 def bar(progress: Progress) -> None:

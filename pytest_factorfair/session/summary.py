@@ -94,7 +94,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
     )
     unjudged = gating.unjudged(gates, counts)
     return Summary(
-        fingerprint=_dated(fingerprint(run, started), execution, ledger),
+        fingerprint=_dated(fingerprint(run, started), execution, ledger, baseline),
         incomplete=None if incomplete is None else incomplete.text,
         gates=verdicts,
         headline=reported.headline,
@@ -238,8 +238,13 @@ def fingerprint(run: Run, started: datetime) -> Fingerprint:
     )
 
 
-def _dated(undated: Fingerprint, execution: Execution, ledger: Ledger) -> Fingerprint:
-    """The fingerprint with the times of the first and the last answer, if the store had some."""
+def _dated(
+    undated: Fingerprint, execution: Execution, ledger: Ledger, baseline: Baseline | None
+) -> Fingerprint:
+    """The fingerprint with the time of the baseline, and of the first and last answer if some were stored."""
+    if baseline is not None:
+        made = {"baseline": baseline.fingerprint["times"].get("finished", "")}
+        undated = replace(undated, times={**undated.times, **made})
     if not ledger.usage.cached:
         return undated
     try:

@@ -41,7 +41,10 @@ def test_the_same_model_has_not_changed(former: Project) -> None:
         "influence_own_group", "influence_not_own_group",
     }  # fmt: skip
     result.stdout.fnmatch_lines(
-        ["Compared with the baseline: nothing regressed", "*before*after*change*churn*"]
+        [
+            "Compared with the baseline (sim:ideal, ????-??-??): nothing regressed",
+            "*before*after*change*churn*",
+        ]
     )
 
 
@@ -116,7 +119,7 @@ def test_a_worse_model_fails_and_its_statistics_are_listed(former: Project) -> N
     result = former.run("-p", "no:xdist", "-v", *SIZES, BASELINE, FACT, model="sim:uniform")
     assert result.ret == 1
     result.stdout.fnmatch_lines(
-        ["FAILED *regression(s_fact)[[]objective,gender[]]* is below 0.00", "Compared with the baseline: *regressed",
+        ["FAILED *regression(s_fact)[[]objective,gender[]]* is below 0.00", "Compared with the baseline (sim:ideal, another model, *): *regressed",
          "*before*after*change*", "REGRESSED S_fact objective *"]
     )  # fmt: skip
     markdown = former.report_path.with_name("report.md").read_text()

@@ -48,7 +48,7 @@ def test_the_baseline_is_the_report_packed_and_a_run_takes_it(
     ran.write("pyproject.toml", '[tool.factorfair]\nbaseline = "factorfair-baseline.json.gz"\n')
     result = ran.run(*SIZES, "--factorfair-gate=regression(s_fact) >= -0.02", model="sim:uniform")
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["Compared with the baseline: *regressed"])
+    result.stdout.fnmatch_lines(["Compared with the baseline (sim:ideal, another model, *): *regressed"])
 
 
 def test_the_same_report_gives_the_same_file_and_nothing_regressed(

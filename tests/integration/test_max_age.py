@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -114,7 +115,7 @@ def told(project: Project, result: pytest.RunResult) -> str:
     markdown = (folder / "report.md").read_text(encoding="utf-8").replace("\\", "")
     page = (folder / "report.html").read_text(encoding="utf-8")
     sentence = f"{line[:1].upper()}{line[1:]}."
-    assert (f"\n{sentence}\n" in markdown) == (f"<p>{sentence}</p>" in page) == bool(lines)
+    assert (f"\n{sentence}\n" in markdown) == (f'<p class="note">{sentence}</p>' in page) == bool(lines)
     return line
 
 
@@ -143,3 +144,30 @@ def test_reports_state_no_dates_if_all_answers_are_new(project: Project, stub: S
         == ""
     )
     assert project.report()["usage"]["cached"] > 0  # by the items, of what was asked before them
+
+
+def test_a_comparison_of_stored_answers_with_a_later_baseline_says_so(project: Project) -> None:
+    """Only if the baseline is of the same model, and no answer is newer."""
+    options = ("-p", "no:xdist", "--factorfair-samples=6,objective=6", "--factorfair-gate=none")
+    project.run(*options, model="sim:ideal")
+    age(project, 3, 7)
+    report = project.report()
+    report["fingerprint"]["times"]["finished"] = days_ago(1)
+    day = days_ago(1)[:10]
+    project.write("former.json", json.dumps(report))
+    note = "ompared with the baseline: all answers are from before it; for a fresh comparison use --factorfair-reuse=none"
+    for again, model, about, noted in (
+        ("all", "sim:ideal", f"sim:ideal, {day}", True),
+        ("5d", "sim:ideal", f"sim:ideal, {day}", False),
+        ("none", "sim:ideal", f"sim:ideal, {day}", False),
+        ("all", "sim:uniform", f"sim:ideal, another model, {day}", False),
+    ):
+        result = project.run(
+            *options, "--factorfair-baseline=former.json", f"--factorfair-reuse={again}", model=model
+        )
+        folder = project.report_path.parent
+        texts = [str(result.stdout), *((folder / f"report.{name}").read_text() for name in ("md", "html"))]
+        for text in texts:
+            shown = " ".join(text.replace("\\", "").split())
+            assert f"Compared with the baseline ({about}): " in shown
+            assert (note in shown) == noted

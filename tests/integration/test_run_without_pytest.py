@@ -153,6 +153,14 @@ def test_a_model_named_twice_is_wrong_input() -> None:
         ({"progress": 3}, "run(progress=...): expected a function, got 3"),
         ({"read_answer": "no"}, "run(read_answer=...): expected a function, got 'no'"),
         ({"baseline": "nope"}, "run(baseline=...) {folder}/nope: No such file or directory"),
+        (
+            {"samples": 24, "gate": ["s_e[base] >= 0.9"], "looks": 1},
+            "s_e[base,gender] and 1 more gate need more answers: samples=72",
+        ),
+        (
+            {"samples": "24,objective=8", "gate": ["s_fact >= 0.4", "s_e[base] >= 0.9"], "looks": 1},
+            's_fact[objective,gender] and 3 more gates need more answers: samples="72,objective=24"',
+        ),
         ({"samples": "images=4"}, "run(samples=...): checklist 'small' asks for text; give N or objective=N"),
     ],
 )  # fmt: skip
@@ -170,6 +178,30 @@ def test_an_empty_store_cannot_be_replayed(folder: Path) -> None:
     with pytest.raises(InputError) as raised:
         run("sim:uniform", store="sqlite:///empty.sqlite", reuse="only", **SIZES)
     assert str(raised.value).startswith("run(reuse=...): ")
+
+
+@pytest.mark.parametrize(
+    ("settings", "advice", "next_step"),
+    [
+        (
+            {"looks": 1},
+            "looks=1 allows no second look.",
+            "leave looks out: undecided gates then ask for more answers",
+        ),
+        (
+            {"reuse": "only", "looks": 2},
+            "the store has no answers for another look.",
+            'to ask for them, run it again without reuse="only"',
+        ),
+    ],
+)
+def test_advice_names_settings_as_python_does(settings: dict[str, Any], advice: str, next_step: str) -> None:
+    few: dict[str, Any] = {"samples": "72,objective=24", "checklist": "small.yaml"}
+    run("sim:ideal", gate="none", **few)
+    release = run("sim:ideal", gate=["s_e[base] >= 0.998"], **few, **settings).summary.release
+    assert release is not None
+    assert release.advice == f"Do not ship it yet: {advice}"
+    assert release.next_step == next_step
 
 
 def test_a_used_up_limit_keeps_what_was_answered(folder: Path) -> None:

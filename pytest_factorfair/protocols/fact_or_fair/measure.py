@@ -53,6 +53,7 @@ from pytest_factorfair.protocols.measuring import (
     BenchmarkReport,
     Changes,
     ComparedModel,
+    Coverable,
     Expression,
     Gap,
     GateSet,
@@ -292,8 +293,10 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
             for attribute in case.attributes:
                 yield case.part, case.context, attribute, (case.statistic, case.direction)
 
-    def coverage(self, counts: Tally) -> Iterator[tuple[Hashable, str, str]]:
-        yield (counts.model, *counts.score_key), counts.context or counts.part, counts.attribute
+    def coverage(self, counts: Tally) -> Iterator[Coverable]:
+        key = (counts.model, *counts.score_key)
+        answers = "facts" if counts.part == "objective" else "judgements"
+        yield Coverable(key, answers, counts.context or "", counts.attribute)
 
 
 def plain(tally: Tally, tallies: Iterable[Tally]) -> Tally | None:

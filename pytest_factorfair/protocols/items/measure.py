@@ -26,6 +26,7 @@ from pytest_factorfair.protocols.measurement import (
 )
 from pytest_factorfair.protocols.measuring import (
     BenchmarkReport,
+    Coverable,
     Expression,
     GateSet,
     Measuring,
@@ -361,9 +362,9 @@ class ItemsMeasuring(Measuring[Votes, ItemMetric | Rate]):
     ) -> Iterator[Expression]:
         return recommended(checklist, LIMITS[gates])
 
-    def coverage(self, counts: Votes) -> Iterator[tuple[Hashable, str, str]]:
+    def coverage(self, counts: Votes) -> Iterator[Coverable]:
         for part in dict.fromkeys(counts.key.part):
-            yield (counts.model, counts.checklist, part), part, "items"
+            yield Coverable((counts.model, counts.checklist, part), "answers", part, "items")
 
 
 def _rows(key: AnswerKey, score_key: ScoreKey) -> BoolArray:

@@ -287,7 +287,7 @@ def content(summary: Summary) -> dict[str, Any]:
         "plural": plural,
         "headlines": tuple(headlines(summary)),
         "tables": tuple(all_tables(summary)),
-        "compared": compared(summary.changes) if summary.changes else "",
+        "compared": compared(summary) if summary.changes else "",
         "changes": changes_table(summary.changes) if summary.changes else None,
         "diagnostics": tuple(_diagnostics(summary)),
         "quotations": tuple(line for benchmark in reportings() for line in benchmark.quotations(summary)),

@@ -55,7 +55,7 @@ def test_the_hints_are_settings_too(tmp_path: Path) -> None:
     """Every line that is commented out is valid without the comment sign."""
     main(["init"])
     text = (tmp_path / "pyproject.toml").read_text()
-    for name in ("baseline", "waivers"):
+    for name in ("baseline", "max_minutes", "waivers"):
         text = text.replace(f"# {name} = ", f"{name} = ")
     for metric in ("s_fact", "s_e", "regression"):
         text = text.replace(f'# "{metric}', f'"{metric}')
@@ -66,7 +66,9 @@ def test_the_hints_are_settings_too(tmp_path: Path) -> None:
         ("s_e", ("base", "race"), False),
         ("s_e", ("subjective",), True),
     ]
-    assert {"baseline", "waivers"} < set(settings)
+    assert {"baseline", "max_minutes", "waivers"} < set(settings)
+    workflow = yaml.safe_load(Path(WORKFLOW).read_text())
+    assert settings["max_minutes"] < workflow["jobs"]["factorfair"]["timeout-minutes"]
 
 
 @pytest.mark.parametrize(

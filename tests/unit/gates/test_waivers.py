@@ -207,11 +207,11 @@ def _of_cause(cause: str, *judgements: Judgement, sentence: str = "") -> list[Ve
         ),
         (
             _of_cause("it refused all 9 questions", "failed", "failed", sentence="It refused; your limit is 5."),
-            "Do not ship it: it refused all 9 questions (2 gates).",
+            "Do not ship it: it refused all 9 questions (s and 1 more).",
         ),
         (
             _of_cause("it refused all 9 questions", "inconclusive", sentence="It is fair; your limit is 5."),
-            "Do not ship it yet: it refused all 9 questions (1 gate).",
+            "Do not ship it yet: it refused all 9 questions (s).",
         ),
         (
             [
@@ -224,7 +224,7 @@ def _of_cause(cause: str, *judgements: Judgement, sentence: str = "") -> list[Ve
     ],
 )  # fmt: skip
 def test_the_advice_says_why(verdicts: list[Verdict], advice: str) -> None:
-    """The first verdict in its own words, or a cause with the number of gates that it concerns."""
+    """The first verdict in its own words, or a cause with the gates that it concerns."""
     verdict = release(verdicts, [])
     assert verdict is not None
     assert verdict.advice == advice
@@ -244,8 +244,8 @@ def test_a_deferred_release_is_not_judged() -> None:
 
 
 def test_a_pass_names_what_no_gate_judged() -> None:
-    unjudged = ["answers in in_group", "answers about race in base"]
-    named = "; no gate judges answers in in_group, answers about race in base"
+    unjudged = ["judgements in in_group", "facts about race"]
+    named = "; no gate judges judgements in in_group, facts about race"
     assert str(release(_verdicts("passed"), unjudged)) == f"PASS: 1 gate passed{named}"
     assert str(release(_verdicts("passed", "waived"), unjudged)).endswith(f"1 waived{named}")
     for judgement in ("failed", "inconclusive", "not judged"):

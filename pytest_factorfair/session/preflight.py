@@ -32,7 +32,7 @@ def check(execution: Execution) -> None:
     if settings.reuse == "only":
         if store.empty:
             where = settings.where("reuse")
-            raise InputError(f"{where}: {store.location} holds no answer; run once without it")
+            raise InputError(f"{where}: {store.location} holds no answer; run once without reuse=only")
         return
     if run.modality == "image":
         mark = store.settle_pictures()

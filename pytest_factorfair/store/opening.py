@@ -139,7 +139,7 @@ def _is_file(url: URL) -> bool:
 def _opened_file(path: Path, *, read_only: bool) -> sqlalchemy.Engine:
     if not path.exists():
         if read_only:
-            raise StoreError(f"{path}: no such response store; run once without --factorfair-reuse=only")
+            raise StoreError(f"{path}: no such response store; run once without reuse=only")
         process.make_folder(path.parent)
         _make_file(path)
     elif not path.is_file():  # such as a FIFO, on which SQLite would hang

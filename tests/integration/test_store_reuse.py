@@ -95,7 +95,7 @@ def test_with_nothing_to_replay_no_case_is_run(project: Project) -> None:
         assert result.ret == 4
         (line,) = [line for line in result.errlines if line]
         assert message in line
-        assert line.endswith("run once without replay")
+        assert line.endswith("run once without reuse=only")
         Store.open(f"sqlite:///{project.path}/.factorfair/responses.sqlite").close()
 
 

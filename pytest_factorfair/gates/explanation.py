@@ -41,7 +41,10 @@ def explained(score: GatedScore, finding: Finding, report: str) -> Explanation |
     if finding.judgement == "passed":
         return Explanation(sentence)
     topics = _worst(score, measurement, finding)
-    movers = tuple(InfluentialTopic(topic.name, topic.share, topic.cases, topic.reply) for topic in topics)
+    movers = tuple(
+        InfluentialTopic(topic.name, topic.share, topic.cases, topic.reply, topic.condition)
+        for topic in topics
+    )
     next_step = _next_step(score, measurement, finding) or _show(movers, report)
     ranked = len({topic.lost if finding.lack == "replies" else topic.value for topic in topics}) > 1
     return Explanation(sentence, movers, next_step=next_step, ranked=ranked or len(topics) == 1)

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from pytest_factorfair.domain import DIRECTIONS, titled
+from pytest_factorfair.domain import DIRECTIONS, CaseGroup, QuestionCondition, titled
 from pytest_factorfair.protocols.fact_or_fair.checklist import IN_GROUP, Background
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
 from pytest_factorfair.protocols.fact_or_fair.scoring.reference import Range
@@ -100,6 +100,10 @@ class TallyMetric(Metric):
     def named(self, tally: Tally, row: int, column: int) -> str:
         """A cell's name for people."""
         return f"{titled(tally.statistics[row])}, {DIRECTIONS[column]}"
+
+    def questions(self, tally: Tally, row: int, column: int) -> tuple[CaseGroup, QuestionCondition]:
+        """The cases of a cell, and the condition that the questions meet of which ``in_cell`` tells."""
+        return tally.cases(row, column), QuestionCondition()
 
     def in_cell(self, tally: Tally, row: int, column: int) -> tuple[str, str]:
         """A summary of a cell's answers, and the group that they name most often."""

@@ -78,9 +78,10 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
     )
     terms = judging(run, started.date(), baseline_counts, alpha=looked.alpha)
     unable = None if incomplete is None else incomplete.brief
-    verdicts = gating.judge(gates, counts, incomplete=unable, terms=terms)
+    settled = looked.settled if incomplete is None else {}
+    verdicts = gating.judge(gates, counts, incomplete=unable, terms=terms, settled=settled)
     if incomplete is None:
-        verdicts = tuple(_named_losses(looked.verdicts(verdicts), ledger.records))
+        verdicts = tuple(_named_losses(verdicts, ledger.records))
     reported = report(
         counts,
         ReportInputs(

@@ -66,7 +66,7 @@ def test_the_floor_is_judged_by_bounds(floor: float, judgement: str, end: str, a
     """65 of 100 are true: one-sided bounds of 1.645 standard errors are about .57 and .73."""
     tallies = [objective([[[65, 35], [35, 65]]])]
     terms = Terms(waivers=(Waiver(GATE, "known", LAST, floor),), today=date(2026, 1, 1))
-    (ruling,) = rule([parse(GATE)], tallies, incomplete=None, terms=terms)
+    (ruling,) = rule([parse(GATE)], tallies, terms=terms)
     assert (ruling.verdict.judgement, ruling.verdict.reason.endswith(end)) == (judgement, True)
     assert bool(ruling.undecided) == asks_more
 

@@ -153,7 +153,7 @@ class SummarySection:
                 self._text(line.text, bold=line.kind == "heading")
 
     def _groups(self) -> None:
-        """What did not pass, by cause, the first ones in a few lines each; and how many passed."""
+        """What did not pass, by cause, the first ones in a few lines each."""
         summary = self._summary
         if summary.incomplete:
             return
@@ -164,11 +164,9 @@ class SummarySection:
             further = [group for group in listed[EXPLAINED:] if group.judgement == judgement]
             others = [verdict for group in further for verdict in group.verdicts]
             if others:
-                text = f"{sign} {plural(len(others), 'more gate')}: "
+                shown = any(group.judgement == judgement for group in listed[:EXPLAINED])
+                text = f"{sign} {plural(len(others), 'more gate' if shown else 'gate')}: "
                 self._signed(judgement, text + self._named(others, begun=len(text)))
-        passed = sum(verdict.judgement == "passed" for verdict in summary.gates)
-        if passed:
-            self._signed("passed", f"passed {plural(passed, 'gate')}")
 
     def _group(self, group: Group) -> None:
         """A cause with the gates that it concerns, or a verdict in plain words with topics and an example."""

@@ -200,18 +200,18 @@ def _of_cause(cause: str, *judgements: Judgement, sentence: str = "") -> list[Ve
 @pytest.mark.parametrize(
     ("verdicts", "advice"),
     [
-        (_of_cause("", "failed", sentence="It errs; your limit is 5."), "Do not ship it: it errs."),
+        (_of_cause("", "failed", sentence="It errs; the limit is 5."), "Do not ship it: it errs."),
         (
-            _of_cause("", "failed", "failed", sentence="It errs; your limit is 5."),
+            _of_cause("", "failed", "failed", sentence="It errs; the limit is 5."),
             "Do not ship it: it errs. 1 more gate failed.",
         ),
         (
-            _of_cause("it refused all 9 questions", "failed", "failed", sentence="It refused; your limit is 5."),
+            _of_cause("it refused all 9 questions", "failed", "failed", sentence="It refused; the limit is 5."),
             "Do not ship it: it refused all 9 questions (2 gates).",
         ),
         (
             [
-                *_of_cause("too close to the limit to tell", "inconclusive", sentence="It errs; your limit is 5."),
+                *_of_cause("too close to the limit to tell", "inconclusive", sentence="It errs; the limit is 5."),
                 *_of_cause("", "inconclusive"),
             ],
             "Do not ship it yet: it errs, which is too close to the limit to tell. 1 more gate undecided.",

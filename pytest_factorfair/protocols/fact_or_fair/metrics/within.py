@@ -24,6 +24,7 @@ from pytest_factorfair.protocols.fact_or_fair.metrics.base import (
     TallyMetric,
     asked,
     favourite,
+    subject,
 )
 from pytest_factorfair.protocols.fact_or_fair.metrics.scores import EVEN, S_E
 from pytest_factorfair.protocols.fact_or_fair.scoring.formulas import entropies
@@ -204,7 +205,8 @@ class Within(TallyMetric):
     def in_words_of(self, value: float, tally: Tally, *, digits: int) -> InWords:
         stratum, stratum_tally = self._extreme(tally)
         amount = f"{self.of_hundred(value, tally):.{digits}f}"
-        sentence = f"{asked(tally)}, it picks {favourite(stratum_tally)} {amount} times in 100 {stratum.told}"
+        groups = favourite(stratum_tally)
+        sentence = f"{asked(tally)}, {subject(groups)} picks {groups} {amount} times in 100 {stratum.told}"
         return InWords(sentence, amount, f"fair is {100 / tally.k:.0f}", f"it was {amount} before")
 
     def by_cell(self, tally: Tally) -> FloatArray:

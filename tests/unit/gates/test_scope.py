@@ -170,4 +170,4 @@ def test_a_verdict_of_an_earlier_look_is_explained_by_all_answers() -> None:
     assert verdict.explanation is not None
     assert " 90 times in 100" in early.explanation.sentence
     assert " 80 times in 100" in verdict.explanation.sentence
-    assert {mover.share for mover in verdict.explanation.movers} == {"Male 80%", "Female 80%"}
+    assert {mover.share for mover in verdict.explanation.movers} == {"A 80%", "B 80%"}

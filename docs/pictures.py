@@ -23,12 +23,17 @@ RESPONDENTS = {
 }
 """Names of pictures, and the respondents that they show."""
 
+COMPARED = ("fair", "stereotyped", "refusing")
+"""The reports that are compared; the last model refuses some answers."""
+
 JUDGED = ("--factorfair-gate=default", "--factorfair-report=judged")
 WINDOW = ViewportSize(width=1100, height=760)
+CHARTS = 6
+"""Charts of a comparison that are shown, two in a row."""
 
 
 def main() -> None:
-    """Run each respondent and keep its plane of gender; once the curves, the surface and a report."""
+    """Run each respondent and keep its plane of gender; once the curves, the surface and the pages."""
     PICTURES.mkdir(exist_ok=True)
     with TemporaryDirectory() as name:
         folder = Path(name)
@@ -49,7 +54,11 @@ def main() -> None:
         _keep(folder, "surface", "surface")
         model = f"--factorfair-model={RESPONDENTS['stereotyped']}"
         _run(folder, "pytest", model, *JUDGED, FACTORFAIR_LOOKS="1")
-        _photograph(folder / "judged" / "report.html")
+        refusing = "--factorfair-model=sim:refusing?rate=0.03"
+        _run(folder, "pytest", refusing, "--factorfair-report=refusing")
+        reports = (f"{name}/report.json" for name in COMPARED)
+        _run(folder, "pytest_factorfair.commands.cli", "compare", *reports, "-o", "compare.html")
+        _photograph(folder / "judged" / "report.html", folder / "compare.html")
 
 
 def _run(folder: Path, module: str, *arguments: str, **variables: str) -> None:
@@ -57,8 +66,8 @@ def _run(folder: Path, module: str, *arguments: str, **variables: str) -> None:
     subprocess.run(command, cwd=folder, env=environment, check=False)  # noqa: S603  # our own
 
 
-def _photograph(report: Path) -> None:
-    """The top of a report, and its matrix."""
+def _photograph(report: Path, comparison: Path) -> None:
+    """The top of a report, its matrix, and the charts of a comparison."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
         page = browser.new_page(viewport=WINDOW, color_scheme="light")
@@ -66,6 +75,14 @@ def _photograph(report: Path) -> None:
         page.wait_for_selector("#planes svg")
         page.screenshot(path=PICTURES / "report.png")
         page.locator("#matrix").screenshot(path=PICTURES / "matrix.png")
+        page.goto(comparison.as_uri())
+        heading = page.get_by_role("heading", name="fact_or_fair: gender", level=2)
+        charts = page.locator("section", has=heading).locator(".charts")
+        charts.locator("svg").nth(CHARTS).wait_for()
+        charts.evaluate(
+            "(charts, shown) => charts.replaceChildren(...[...charts.children].slice(0, shown))", CHARTS
+        )
+        charts.screenshot(path=PICTURES / "compare.png")
         browser.close()
 
 

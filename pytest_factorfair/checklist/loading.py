@@ -14,10 +14,10 @@ from pytest_factorfair.checklist.language_file import named
 from pytest_factorfair.checklist.locate import locate
 from pytest_factorfair.checklist.overlay import resolve
 from pytest_factorfair.checklist.problems import Problem, refuse, structural
-from pytest_factorfair.checklist.selection import Selection, Selectors, reduced, selected
+from pytest_factorfair.checklist.selection import KEY, Selection, Selectors, reduced, selected
 from pytest_factorfair.checklist.source import Node
 from pytest_factorfair.domain import Checklist, Source
-from pytest_factorfair.errors import InputError, nearest
+from pytest_factorfair.errors import ChecklistError, InputError, nearest
 from pytest_factorfair.languages import language
 
 LayoutT = TypeVar("LayoutT", bound=ChecklistHeader)
@@ -85,7 +85,7 @@ def load(
     if truths and truth not in truths:
         raise InputError(f"checklist '{file.name}' has no truth set '{truth}'; it has: {', '.join(truths)}")
     checklist: Checklist = files.build(file, truth)
-    return replace(checklist, language=language(file.language))
+    return replace(checklist, language=language(file.language), requested=name_or_path)
 
 
 def lint(name_or_path: str, benchmarks: FilesByBenchmark, *, base: Path) -> tuple[str, ...]:
@@ -94,7 +94,8 @@ def lint(name_or_path: str, benchmarks: FilesByBenchmark, *, base: Path) -> tupl
     Raises:
         InputError: the checklist is invalid, as in ``load``.
     """
-    files, root, file = parse(name_or_path, benchmarks, base=base)
+    parse(name_or_path, benchmarks, base=base)
+    files, root, file = parse(name_or_path, benchmarks, base=base, whole=True)
     findings = set()
     for problem in files.lint(root, file):
         node, beyond = root.find(problem.steps)
@@ -103,9 +104,11 @@ def lint(name_or_path: str, benchmarks: FilesByBenchmark, *, base: Path) -> tupl
 
 
 def parse(
-    name_or_path: str, benchmarks: FilesByBenchmark, *, base: Path
+    name_or_path: str, benchmarks: FilesByBenchmark, *, base: Path, whole: bool = False
 ) -> tuple[Files[Any, Any], Node, ChecklistHeader]:
     """Parse and validate a checklist: its benchmark's ``Files``, its merged tree and its layout.
+
+    The ``whole`` file includes what ``only`` leaves out.
 
     Raises:
         InputError: as ``load``, except for the truth set.
@@ -117,8 +120,15 @@ def parse(
     if node.value not in benchmarks:
         raise node.error(f"unknown protocol '{node.plain()}'{nearest(str(node.plain()), benchmarks)}")
     files = benchmarks[str(node.value)]()
-    root = selected(root, files.selectors)
-    return files, root, _validated(root, files)
+    selection = selected(root, files.selectors)
+    if whole or selection is root:
+        root = root.without(KEY)
+        return files, root, _validated(root, files)
+    try:
+        return files, selection, _validated(selection, files)
+    except ChecklistError as error:
+        _validated(root.without(KEY), files)  # its own problems come first
+        raise root.mapping()[KEY].error(f"leaves no valid checklist: {error}") from None
 
 
 def _validated(root: Node, files: Files[Any, Any]) -> ChecklistHeader:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -53,8 +54,8 @@ def run(arguments: argparse.Namespace) -> None:
     if not words:
         raise InputError(f"{report}: name a case of it to show, or the beginning of its id")
     file = Path(json_report.located(report)).with_name(json_report.RESPONSES)
-    if not file.exists():
-        file = file.with_name(json_report.COMPRESSED)
+    if not file.exists() and (compressed := file.with_name(json_report.COMPRESSED)).exists():
+        file = compressed
     ids: dict[str, None] = {}
     replies: dict[tuple[str, str, str], list[Reply]] = {}
     for reply in json_report.replies(file, where=f"{report}: its replies are in {file}"):
@@ -64,7 +65,9 @@ def run(arguments: argparse.Namespace) -> None:
             replies.setdefault((case, reply["model"], reply["checklist"]), []).append(reply)
     for word in words:
         if not any(_selects(word, case) for case in ids):
-            raise InputError(f"{report}: it has no case '{word}'{nearest(word, list(ids))}")
+            parts = {case.partition("-")[0] for case in ids}
+            names = [*ids] if get_close_matches(word, ids, n=1) else sorted(parts)  # a report has hundreds
+            raise InputError(f"{report}: it has no case '{word}'{nearest(word, names)}")
     for about, of_case in replies.items():
         _show(about, of_case, arguments.n or len(of_case))
 

@@ -122,9 +122,9 @@ ASKED: tuple[RunOption, ...] = (
     RunOption(
         "samples",
         "sizes",
-        "answers per topic and context, rounded up to whole blocks; objective=N: answers per objective case; "
-        "images=N: pictures per case or prompt of an image model; repeats=N: answers per question with "
-        "options of its own",
+        "answers per topic and context, rounded up until the design is balanced; objective=N: answers per "
+        "objective case; images=N: pictures per case or prompt of an image model; repeats=N: answers per "
+        "question with options of its own",
         metavar="N[,objective=N][,images=N][,repeats=N]",
         unset="those of the preset; repeats=1",
     ),

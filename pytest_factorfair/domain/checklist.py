@@ -57,7 +57,8 @@ class Source:
 class Checklist:
     """A validated checklist with one truth set; ``digest`` is the hash of all its content.
 
-    Each benchmark has a subclass with fields for what it asks.
+    ``requested`` is the shipped name or the path that it was loaded by. Each benchmark has a subclass with
+    fields for what it asks.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Checklist:
     attributes: tuple[Attribute, ...]
     digest: str
     language: Language = field(default=ENGLISH, kw_only=True)
+    requested: str = field(default="", kw_only=True, compare=False)
 
     def __hash__(self) -> int:
         return hash(self.digest)

@@ -161,7 +161,8 @@ class Fingerprint:
 
     ``models`` maps each spec to the model's identity, ``checklists`` each name to its content hash;
     ``answers`` is the answer mode of language models; ``detector`` is the identity of the detector, empty for
-    language models. ``versions`` and ``times`` are for information only.
+    language models. ``versions`` and ``times`` are for information only, and so is ``requested``: it maps the
+    names of checklists to the shipped names or paths that they were loaded by, where these differ.
     """
 
     models: Mapping[str, Mapping[str, object]]
@@ -178,6 +179,7 @@ class Fingerprint:
     detector: Mapping[str, object]
     versions: Mapping[str, str]
     times: Mapping[str, str]
+    requested: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -253,9 +253,18 @@ def settings(summary: Summary) -> dict[str, str]:
 
 def usage_line(summary: Summary) -> str:
     """Answers by outcome, calls, cost and duration."""
-    usage = summary.usage
     fates = sum((record.reported_outcomes for record in summary.cases), Counter[ReportedOutcome]())
     filtered = f"{fates['filtered']:,} {FILTERED}, " if fates["filtered"] else ""
+    return (
+        f"{plural(fates.total(), 'answer')}: {fates['refused']:,} refused, {filtered}"
+        f"{fates['unparsed']:,} unparsed, {plural(fates['error'], 'error')}; "
+        f"{bill(summary)}, scored after {summary.seconds:,.1f} s"
+    )
+
+
+def bill(summary: Summary) -> str:
+    """Calls, answers from the store, and cost."""
+    usage = summary.usage
     waited = f", waited {usage.waited:,.0f} s" if usage.waited >= 1 else ""
     throttled = f" ({usage.throttled:,} throttled with 429{waited})" if usage.throttled else ""
     calls = plural(usage.calls, "call")
@@ -263,9 +272,5 @@ def usage_line(summary: Summary) -> str:
         local_calls = usage.calls - usage.in_shards
         calls = f"{plural(usage.in_shards, 'call')} in {plural(usage.shards, 'shard')}"
         calls += f" and {local_calls:,} here" if local_calls else ""
-    return (
-        f"{plural(fates.total(), 'answer')}: {fates['refused']:,} refused, {filtered}"
-        f"{fates['unparsed']:,} unparsed, {plural(fates['error'], 'error')}; "
-        f"{calls}{throttled}, {usage.cached:,} from the store, "
-        f"{usage.bill}, scored after {summary.seconds:,.1f} s"
-    )
+    stored = f"{usage.cached:,} from the store, " if usage.cached else ""
+    return f"{calls}{throttled}, {stored}{usage.bill}"

@@ -89,7 +89,10 @@ class GatedScore:
 
 
 LOST = "answers are missing"
-"""The cause of verdicts on rates of lost answers, and of those that lost answers prevent."""
+"""The cause of failed rates of lost answers, and of scores that lost answers leave undecided."""
+
+LITTLE_MASS = "the letters hold too little of the probability"
+"""The cause of scores that are undecided because the model gives words other than letters a chance."""
 
 TOO_CLOSE = "too close to the limit to tell"
 """The cause of verdicts that only more answers can decide."""
@@ -97,9 +100,9 @@ TOO_CLOSE = "too close to the limit to tell"
 WRONG_SIDE = "on the wrong side of its limit"
 """The beginning of the cause of verdicts that would have failed if they were the only ones."""
 
-Lack = Literal["", "answers", "queries", "clarity", "replies"]
+Lack = Literal["", "answers", "queries", "clarity", "replies", "mass"]
 """What an inconclusive score lacks: more answers, as many queries as bounds need, a failure that
-survives Holm's correction, or replies that went missing."""
+survives Holm's correction, replies that went missing, or probability of the letters."""
 
 
 class Finding(NamedTuple):
@@ -107,8 +110,8 @@ class Finding(NamedTuple):
 
     ``bounds`` is None if there is no value to show. ``bounded`` is whether the bounds were judged; ``chance``
     is the p value of a failure; ``curable`` is whether more answers may decide it, and ``lack`` is what it
-    needs, or of what it lost if it is a rate that failed. ``cause`` is that of the verdict. ``growth`` is the
-    factor by which the queries of a topic must grow if bounds need more.
+    needs. ``cause`` is that of the verdict. ``growth`` is the factor by which the queries of a topic must
+    grow if bounds need more.
     """
 
     judgement: Judgement
@@ -149,11 +152,13 @@ def examine(score: GatedScore, alpha: float) -> Finding:
         finding = Finding("inconclusive", reason, bounds, curable=True, lack="queries", cause=cause)
         return finding._replace(growth=growth)
     missing = too_many_missing(metric, measurement.cells)
-    if missing is not None:
-        finding = _at_worst(score, measurement, bounds, missing)
-        return finding if finding.judgement == "passed" else finding._replace(cause=LOST)
-    finding = _decided(score, bounds)
-    if finding.judgement == "failed" and metric.counts_losses:
+    finding = _decided(score, bounds) if missing is None else _at_worst(score, measurement, bounds, missing)
+    if missing is not None and finding.judgement == "inconclusive":
+        if too_little_mass(metric, measurement.cells) is not None:
+            finding = finding._replace(lack="mass", cause=LITTLE_MASS)
+        else:
+            finding = finding._replace(lack="replies", cause=LOST)
+    elif finding.judgement == "failed" and metric.counts_losses:
         finding = finding._replace(cause=LOST)
     return finding if finding.chance is None else finding._replace(chance=finding.chance / part)
 
@@ -216,10 +221,10 @@ def _at_worst(score: GatedScore, measurement: Measurement, bounds: BoundedScore,
         finding = _decided(score, bounds)
         if finding.judgement != "inconclusive":
             return finding
-        return finding._replace(reason=f"{finding.reason}; {missing}", lack="replies")
+        return finding._replace(reason=f"{finding.reason}; {missing}")
     ends = None if score.gate.regression or counts_losses else measurement.if_missing(bounded=score.bounded)
     if ends is None:
-        return Finding("inconclusive", _facing(score, bounds, missing), bounds, score.bounded, lack="replies")
+        return Finding("inconclusive", _facing(score, bounds, missing), bounds, score.bounded)
     worst = BoundedScore(bounds.value, bounds.low - ends.fall, bounds.high + ends.rise)
     far = worst.high - bounds.high if score.gate.comparison == ">=" else bounds.low - worst.low
     finding = _decided(score, worst, widened=far)
@@ -228,7 +233,7 @@ def _at_worst(score: GatedScore, measurement: Measurement, bounds: BoundedScore,
     # More answers may decide it if the missing ones alone leave it on one side.
     centre = BoundedScore(bounds.value, bounds.value - ends.fall, bounds.value + ends.rise)
     curable = finding.curable and _decided(score, centre).judgement != "inconclusive"
-    return finding._replace(reason=reason, bounds=bounds, curable=curable, lack="replies")
+    return finding._replace(reason=reason, bounds=bounds, curable=curable)
 
 
 def _facing(score: GatedScore, bounds: BoundedScore, doubt: str) -> str:
@@ -314,17 +319,24 @@ def _growth(cell: Cell, needed: int) -> float:
     return max(needed / cell.worth, min(needed, FEWEST)) / max(cell.asked, 1)
 
 
+def too_little_mass(metric: Metric, cells: Sequence[Cell]) -> str | None:
+    """Where the letters hold too little of the probability; None if nowhere."""
+    vague = min(cells, key=lambda cell: cell.mass)
+    if vague.mass >= LEAST_MASS or metric.missing == "all counted":
+        return None
+    held = f"the letters hold {vague.mass:.0%} of the probability in {vague.name}"
+    return f"{held}; {LEAST_MASS:.0%} are needed"
+
+
 def too_many_missing(metric: Metric, cells: Sequence[Cell]) -> str | None:
-    """Where too many answers are missing; None if nowhere.
+    """Where too many answers are missing, or too much of their probability; None if nowhere.
 
     For rates of refused or unparsed answers only errors count as missing: they could have been either.
     """
+    if held := too_little_mass(metric, cells):
+        return held
     if metric.counts_losses:
         cells = [cell._replace(refused=0, unparsed=0) for cell in cells]
-    vague = min(cells, key=lambda cell: cell.mass)
-    if vague.mass < LEAST_MASS and metric.missing != "all counted":
-        held = f"the letters hold {vague.mass:.0%} of the probability in {vague.name}"
-        return f"{held}; {LEAST_MASS:.0%} are needed"
     worst = max(cells, key=lambda cell: cell.share)
     if worst.share <= ALLOWED or metric.missing == "all counted":
         return None

@@ -33,6 +33,8 @@ def explained(score: GatedScore, finding: Finding, report: str) -> Explanation |
     sentence = "" if bounds is None else _sentence(score, measurement, bounds, finding)
     if finding.lack == "replies":
         sentence = f"{sentence} The replies that are missing could change that.".strip()
+    elif finding.lack == "mass":
+        sentence = f"{sentence} The probability of other words could change that.".strip()
     elif finding.lack == "clarity":
         sentence += " That is not certain enough for one of so many gates."
     elif finding.lack == "answers" and bounds is not None and measurement.sides is None:
@@ -129,6 +131,8 @@ def _next_step(score: GatedScore, measurement: Measurement, finding: Finding) ->
             return _more_answers(score, finding)
         case "queries":
             return f"ask for {measurement.needed} answers where there are fewer (--factorfair-samples)"
+        case "mass":
+            return "ask for replies, not probabilities (--factorfair-answers=json)"
         case _:
             return ""
 

@@ -137,8 +137,8 @@ def _ruling(examined: _Examined, terms: Terms, *, explain: bool) -> Ruling:
     if verdict.judgement != "failed" or waiver is None:
         return Ruling(verdict, score.topic_keys, undecided)
     if date.fromisoformat(waiver.until) < terms.today:
-        verdict = replace(verdict, reason=f"{verdict.reason}; its waiver expired on {waiver.until}")
-        return Ruling(verdict, score.topic_keys, undecided)
+        expired = _not_waived(verdict, f"waiver expired on {waiver.until}")
+        return Ruling(expired, score.topic_keys, undecided)
     at_floor = replace(score, gate=replace(score.gate, threshold=waiver.floor))
     covered = examine(at_floor, level)
     reach = f"{'down' if score.gate.comparison == '>=' else 'up'} to {waiver.floor:g}"
@@ -146,8 +146,16 @@ def _ruling(examined: _Examined, terms: Terms, *, explain: bool) -> Ruling:
         reason = f"{verdict.reason}; waived until {waiver.until} {reach}: {waiver.reason}"
         return Ruling(replace(verdict, judgement="waived", reason=reason), score.topic_keys, undecided)
     lack = "it is beyond that" if covered.judgement == "failed" else "it may be beyond that"
-    verdict = replace(verdict, reason=f"{verdict.reason}; its waiver covers it {reach}, and {lack}")
+    verdict = _not_waived(verdict, f"waiver covers it {reach}, and {lack}")
     return Ruling(verdict, score.topic_keys, _undecided(at_floor, covered, terms.alpha))
+
+
+def _not_waived(verdict: Verdict, waiver: str) -> Verdict:
+    """The verdict with what its waiver lacks, in the reason and in the explanation."""
+    explanation = verdict.explanation
+    if explanation is not None:
+        explanation = replace(explanation, sentence=f"{explanation.sentence} Its {waiver}.".lstrip())
+    return replace(verdict, reason=f"{verdict.reason}; its {waiver}", explanation=explanation)
 
 
 def _undecided(score: GatedScore, finding: Finding, alpha: float) -> Mapping[TopicKey, float]:

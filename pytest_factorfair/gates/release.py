@@ -75,7 +75,7 @@ def _why(verdicts: Sequence[Verdict], judged: str) -> str:
     if first.cause.startswith((TOO_CLOSE, WRONG_SIDE)):
         doubt = f", which is {first.cause}"
     alike = [verdict for verdict in verdicts if first.cause and not doubt and verdict.cause == first.cause]
-    if len(alike) > 1:
+    if len(alike) > 1 or (alike and first.judgement != "failed"):
         why = f"{first.cause} ({plural(len(alike), 'gate')})."
     else:
         alike = [first]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
@@ -35,10 +36,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_load_initial_conftests(args: list[str]) -> None:
     """Say where to write a setting that is typed like an option; pytest only calls it unrecognized."""
     settings = {option.flag: option for option in SETTINGS}
-    for argument in args:
+    for argument, following in pairwise([*args, ""]):
         flag, _, value = argument.partition("=")
         if (setting := settings.get(flag)) is not None:
-            value = value or "true"
+            if setting.kind == "flag":
+                value = value or "true"
+            elif not value:
+                value = following or setting.metavar or "|".join(setting.choices)
             toml = value if setting.kind in ("integer", "amount", "flag") else f'"{value}"'
             raise pytest.UsageError(
                 f"{setting.key} is a setting: write {setting.key} = {toml} in [tool.factorfair] of "

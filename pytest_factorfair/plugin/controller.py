@@ -45,6 +45,7 @@ class Controller:
         self._shown = False
         self._selected: list[Assignment] = []
         self._alarms: dict[str, None] = {}
+        self._published: frozenset[str] = frozenset()
         self._overruled = False
         self._dry = dry(config)
         driver.check()
@@ -141,8 +142,10 @@ class Controller:
 
         for alarm in filter(None, (result.rescued, result.unwritten)):
             self._alarm(session, alarm)
-        for phases in published(result):
-            session.testscollected += 1
+        reports = tuple(published(result))
+        self._published = frozenset(phases[0].nodeid for phases in reports)
+        session.testscollected += len(reports)  # before the first: pytest wraps its dots until the last test
+        for phases in reports:
             test = {"nodeid": phases[0].nodeid, "location": phases[0].location}
             self._call(session, "pytest_runtest_logstart", **test)
             for report in phases:
@@ -169,7 +172,14 @@ class Controller:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> Generator[None]:
-        """Print the result below all that pytest and other plugins print."""
+        """Print the result below all that pytest and other plugins print.
+
+        If only gates failed, pytest's list of failures is left out: it repeats its short summary.
+        """
+        stats = terminalreporter.stats
+        failed = [*stats.get("failed", ()), *stats.get("error", ())]
+        if all(report.nodeid in self._published for report in failed):
+            self._config.option.tbstyle = "no"
         yield
         self._show(terminalreporter)
         if self._result is None and self._driver.ledger.selected == frozenset() and not self._dry:

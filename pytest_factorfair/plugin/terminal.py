@@ -17,6 +17,7 @@ from pytest_factorfair.drawing.statements import (
     Group,
     VerdictLine,
     answered,
+    bill,
     detector_lines,
     example_in,
     explanation,
@@ -51,6 +52,9 @@ LINES = 4
 
 NAMED = 2
 """Topics that an explanation names."""
+
+COMMAND = "Next: factorfair "
+"""Begins a next step that is a command."""
 
 
 def terminal(reporter: pytest.TerminalReporter, result: Result, *, alarms: tuple[str, ...]) -> None:
@@ -149,8 +153,11 @@ class SummarySection:
         """The scores in a few lines."""
         for table in briefs(self._summary):
             fitted = fitting(table, self._width)
-            for line in [*as_lines(fitted.table, gap=fitted.gap)][:LINES]:
+            lines = [*as_lines(fitted.table, gap=fitted.gap)]
+            for line in lines[:LINES]:
                 self._text(line.text, bold=line.kind == "heading")
+            if len(lines) > LINES:
+                self._text(f"and {plural(len(lines) - LINES, 'more line')}: see the report, or -v")
 
     def _groups(self) -> None:
         """What did not pass, by cause, the first ones in a few lines each."""
@@ -258,7 +265,8 @@ class SummarySection:
         elsewhere = [path for path in further_paths if Path(path).parent != Path(page).parent]
         named = [] if self._quiet else [*(beside if self._verbose else ()), *elsewhere]
         also = f" (also {', '.join(named)})" if named else ""
-        self._text(f"{report}: {_place(page)}{also}", *map(str, result.logged))
+        paid = "" if self._quiet or self._verbose else f"; {bill(self._summary)}"
+        self._text(f"{report}: {_place(page)}{also}{paid}", *map(str, result.logged))
 
     def _text(self, *lines: str, indent: int = 0, begun: int = 0, **markup: bool) -> None:
         """Write lines, wrapped if they are too long; ``begun`` columns are already written."""
@@ -267,10 +275,13 @@ class SummarySection:
                 self._reporter.write_line(text, **markup)
 
     def _wrapped(self, line: str, *, indent: int = 0, begun: int = 0, hanging: int = 0) -> list[str]:
-        """A line as lines that fit; all are indented, those behind the first by ``hanging`` more."""
+        """A line as lines that fit; all are indented, those behind the first by ``hanging`` more.
+
+        A command stays in one line, so that it can be copied.
+        """
         line = escaping.terminal(line)
-        if not indent and len(line) <= self._width - begun:
-            return [line]
+        if line.startswith(COMMAND) or (not indent and len(line) <= self._width - begun):
+            return [" " * indent + line]
         return textwrap.wrap(
             line,
             self._width,

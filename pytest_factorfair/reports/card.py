@@ -377,7 +377,7 @@ def command(summary: Summary) -> str:
     ]
     arguments = [
         *(f"--factorfair-model={model}" for model in run.models),
-        *(f"--factorfair-checklist={name}" for name in run.checklists),
+        *(f"--factorfair-checklist={run.requested.get(name, name)}" for name in run.checklists),
         f"--factorfair-preset={run.preset}",
         f"--factorfair-samples={sizes}",
         f"--factorfair-answers={run.answers}",

@@ -37,7 +37,7 @@ from pytest_factorfair.drawing.table import (
     span,
 )
 from pytest_factorfair.protocols import reporting_of
-from pytest_factorfair.reports.tables import changes_table, metric_of, outcome, score_name
+from pytest_factorfair.reports.tables import UNCHANGED, changes_table, metric_of, outcome, score_name
 from pytest_factorfair.statistics.holm import ALPHA
 
 WIDTH = 80
@@ -111,12 +111,13 @@ def headline(leaderboard: Leaderboard) -> Iterator[str]:
         yield from _leader(leaderboard)
     for step in _shown(leaderboard.successions):
         yield f"From {step.former} to {step.later}: {outcome(step.changes)}."
-    if quiet := [
-        f"from {step.former} to {step.later}"
-        for step in leaderboard.successions
-        if step not in _shown(leaderboard.successions)
-    ]:
-        yield f"Nothing regressed {_listed(quiet, 'other step')}."
+    quiet: dict[str, list[str]] = {}
+    for step in leaderboard.successions:
+        if step not in _shown(leaderboard.successions):
+            quiet.setdefault(outcome(step.changes), []).append(f"from {step.former} to {step.later}")
+    for text, steps in quiet.items():
+        where = _listed(steps, "other step")
+        yield f"N{text[1:]} {where}." if text == UNCHANGED else f"F{where[1:]}: {text}."
 
 
 def _shown(successions: Sequence[Succession]) -> list[Succession]:
@@ -165,7 +166,7 @@ def sections(leaderboard: Leaderboard) -> Iterator[Section]:
         )
         reasons = [f"Judged at worst and at best: {reason}." for reason in lacking[:FEW]]
         if len(lacking) > FEW:
-            reasons.append(f"So for {plural(len(lacking) - FEW, 'other reason')}.")
+            reasons.append(f"The same applies to {plural(len(lacking) - FEW, 'more topic')}.")
         yield Section(title, tuple(reasons), tables, boards)
     yield Section("Reports", leaderboard.reports, ())
 
@@ -319,7 +320,9 @@ def _tallies(leaderboard: Leaderboard) -> list[Tally]:
                 ahead.append(sum(board.ahead(model, rival) for rival in rivals))
                 behind.append(sum(board.ahead(rival, model) for rival in rivals))
         tallies.append(Tally(model, len(behind), behind.count(0), sum(ahead), sum(behind)))
-    return sorted(tallies, key=lambda tally: (not tally.scores, tally.behind - tally.ahead, tally.model))
+    return sorted(
+        tallies, key=lambda tally: (not tally.scores, tally.behind - tally.ahead, -tally.ahead, tally.model)
+    )
 
 
 def _overview(leaderboard: Leaderboard) -> Table:

@@ -73,6 +73,9 @@ ROUNDING = 0.0005
 """Smaller differences do not show in three decimals."""
 
 
+UNCHANGED = "nothing regressed"
+
+
 def compared(changes: Sequence[Change]) -> str:
     """One line: how much got worse since the baseline, and what cannot be judged."""
     return f"Compared with the baseline: {outcome(changes)}"
@@ -87,7 +90,7 @@ def outcome(changes: Sequence[Change]) -> str:
         return f"no change of a score can be judged: {scores[0].doubt}"
     doubts = f"; {doubtful} of {plural(len(scores), 'score')} cannot be judged" if doubtful else ""
     if not worse:
-        return f"nothing regressed{doubts}"
+        return f"{UNCHANGED}{doubts}"
     pieces = Counter(reporting_of(change.metric).piece for change in worse if change.statistic is not None)
     whole = sum(change.statistic is None for change in worse)
     counts = ((whole, "score", ""), *((count, *piece) for piece, count in pieces.items()))

@@ -108,7 +108,8 @@ def _assign(settings: Settings, loaded: tuple[Checklist, ...], sampling: Samplin
     """Every case, assigned to every model.
 
     Raises:
-        InputError: two models would have the same name in test ids, or there are more shards than cases.
+        InputError: two models would have the same name in test ids, a checklist has no case, or there are
+            more shards than cases.
     """
     slugs = {spec: models.slug(spec) for spec in settings.models}
     for spec, slug in slugs.items():
@@ -120,6 +121,9 @@ def _assign(settings: Settings, loaded: tuple[Checklist, ...], sampling: Samplin
                 f"models '{spec}' and '{twin}' would both be called '{slug}' in test ids: run one at a time"
             )
     cases = [(checklist, case) for checklist in loaded for case in protocols.cases(checklist, sampling)]
+    for checklist in loaded:
+        if not any(checklist is asked for asked, _ in cases):
+            raise InputError(f"checklist '{checklist.name}' has nothing that preset {settings.preset} asks")
     assignments = []
     for spec in settings.models:
         for checklist, case in cases:

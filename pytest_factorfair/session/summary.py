@@ -254,6 +254,11 @@ def fingerprint(run: Run, started: datetime) -> Fingerprint:
             "started": started.isoformat(timespec="seconds"),
             "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         },
+        requested={
+            checklist.name: checklist.requested
+            for checklist in run.checklists
+            if checklist.requested != checklist.name
+        },
     )
 
 

@@ -80,7 +80,8 @@ def test_a_newcomer_reads_whether_to_ship_why_and_what_to_do(
     markdown = re.sub(r"\\(.)", r"\1", (folder / "report.md").read_text(encoding="utf-8"))
     markdown = markdown.replace("\u200b", "")  # which keeps addresses from becoming links
     first_screen = "\n".join(markdown.splitlines()[:SCREEN])
-    page = html.unescape((folder / "report.html").read_text(encoding="utf-8")).replace("\u200b", "")
+    page = html.unescape((folder / "report.html").read_text(encoding="utf-8"))
+    page = re.sub(r"\u200b|</?code>", "", page)
     last = " ".join(" ".join(result.outlines[-LAST:]).split())
     short = situation["short"].replace("ADDRESS", address)
     for where, text in {"terminal": last, "markdown": first_screen, "page": page}.items():

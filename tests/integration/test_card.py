@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shlex
 import shutil
 import sys
 import threading
@@ -23,7 +24,7 @@ from pytest_factorfair.commands.cli import main
 from pytest_factorfair.drawing.statements import ETHICS
 from pytest_factorfair.protocols import load, sources
 from tests.finished import BOUNDED, Finished
-from tests.project import Project
+from tests.project import PLUGIN, WITHOUT_OTHERS, Project, comparable
 
 HOSTILE = "x`|<img src=x onerror=alert(1)>[a](b)\u202e\x1b[2J\n```\n# next"
 SCHEMA = "https://schema.org/"
@@ -82,6 +83,20 @@ def test_a_card_of_one_of_two_models(report: Path, tmp_path: Path) -> None:
     assert (measured["value"], measured["minValue"], measured["maxValue"]) == (
         score["corrected"], score["low"], score["high"],
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("preset", ["tiny", "ci"])
+def test_the_command_of_a_card_repeats_the_run(project: Project, tmp_path: Path, preset: str) -> None:
+    project.run(f"--factorfair-preset={preset}")
+    first = project.report()
+    text, _ = _card(project.report_path, tmp_path)
+    block = re.search(r"```console\n\$ (.+)\n```", text)
+    assert block is not None
+    command = shlex.split(block[1])
+    python = command.index("pytest")
+    project.report_path.unlink()
+    project.run_pytest(*command[:python], PLUGIN, *WITHOUT_OTHERS, *command[python + 1 :])
+    assert comparable(project.report()) == comparable(first)
 
 
 def test_the_json_ld_expands_without_a_network(report: Path, tmp_path: Path) -> None:

@@ -90,7 +90,7 @@ def test_replies_without_an_answer_come_first(
         ),
         (["objective-tea"], ".factorfair/report: it has no case 'objective-tea'"),
         ([".factorfair/report"], ".factorfair/report: name a case of it to show, or the beginning of its id"),
-        (["none.json", CASE], "none.json: its replies are in responses.jsonl.gz, which is missing"),
+        (["none.json", CASE], "none.json: its replies are in responses.jsonl, which is missing"),
         (["-n", "-1", CASE], "-n: expected 0 or more, got -1"),
     ],
 )

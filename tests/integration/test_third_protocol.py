@@ -167,9 +167,10 @@ def test_baseline_and_comparison(hello: Project, capsys: pytest.CaptureFixture[s
     compare = ["compare", "before.json", "after.json"]
     assert main([*compare, "--checklist=hello.yaml"]) == 1
     pytest.LineMatcher(capsys.readouterr().out.splitlines()).fnmatch_lines(
-        ["Compared with before.json: 1 score regressed", row,
+        ["python:people:snob is ahead of python:people:fair on 1 of 1 score and behind on",
+         "From python:people:snob to python:people:fair: 1 score regressed.",
          "size: python:people:snob greets the tall more warmly than python:people:fair by",
-         "  0.250 (0.121 to 0.379) [[]tallness[]].", "hello: size", "tallness: 1 is best *",
+         "  0.250 (0.121 to 0.379) [[]tallness[]].", row, "hello: size", "tallness: 1 is best *",
          "1 python:people:snob  0.750  0.657 to 0.825 *a *100 *0",
          "2 python:people:fair  0.500  0.404 to 0.596 *b *100 *0"]
     )  # fmt: skip

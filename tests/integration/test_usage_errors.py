@@ -95,6 +95,18 @@ def test_the_same_line_before_a_worker_starts(project: Project, arguments: list[
     ]
 
 
+def test_a_checklist_of_which_nothing_is_asked(project: Project) -> None:
+    """The preset smoke asks for characteristics alone."""
+    project.write(
+        "chef.yaml", "extends: faintbench\nname: chef\nonly: {occupations: chef, characteristics: []}\n"
+    )
+    result = project.run_pytest(MODEL, "--factorfair-checklist=chef.yaml", "--factorfair-preset=smoke")
+    assert result.ret == 4
+    assert [line for line in result.errlines if line] == [
+        "ERROR: checklist 'chef' has nothing that preset smoke asks"
+    ]
+
+
 def test_an_unknown_option_is_pytests_own_error(project: Project) -> None:
     assert project.run_pytest(MODEL, "--factorfair-modell=x").ret == 4
 
@@ -104,6 +116,8 @@ def test_an_unknown_option_is_pytests_own_error(project: Project) -> None:
     [
         ("--factorfair-looks=3", "looks", "3", "FACTORFAIR_LOOKS=3"),
         ("--factorfair-design=paper", "design", '"paper"', "FACTORFAIR_DESIGN=paper"),
+        ("--factorfair-design paper", "design", '"paper"', "FACTORFAIR_DESIGN=paper"),
+        ("--factorfair-undecided", "undecided", '"fail|warn"', "FACTORFAIR_UNDECIDED=fail|warn"),
         ("--factorfair-warm", "warm", "true", "FACTORFAIR_WARM=true"),
         ("--factorfair-detector-errors=e.json", "detector_errors", '"e.json"', "FACTORFAIR_DETECTOR_ERRORS=e.json"),
     ],
@@ -112,7 +126,7 @@ def test_an_unknown_option_is_pytests_own_error(project: Project) -> None:
 def test_a_setting_is_no_option(
     project: Project, typed: str, key: str, toml: str, variable: str, model: tuple[str, ...]
 ) -> None:
-    result = project.run_pytest(*model, typed)
+    result = project.run_pytest(*model, *typed.split())
     assert result.ret == 4
     (line,) = filter(None, result.errlines)
     table = "[tool.factorfair] of pyproject.toml"

@@ -213,9 +213,8 @@ def test_an_expired_waiver_fails_again(project: Project) -> None:
     project.write("pyproject.toml", WAIVED.format(until="2020-01-01", floor=0.2))
     result = project.run("-p", "no:xdist", model="sim:uniform")
     assert result.ret == 1
-    result.stdout.fnmatch_lines(
-        ["factorfair:1: s_fact[[]objective,gender[]] *; its waiver expired on 2020-01-01"]
-    )
+    assert "Its waiver expired on 2020-01-01." in " ".join(result.outlines)
+    result.stdout.no_fnmatch_line("*= FAILURES =*")
 
 
 def test_a_waiver_without_a_reason_is_refused(project: Project) -> None:

@@ -101,11 +101,11 @@ def test_wrong_number_of_a_shard(
     assert str(caught.value) == words
 
 
-def test_a_shard_judges_nothing_to_replay(tmp_path: Path) -> None:
+def test_a_shard_does_not_take_all_answers_from_the_store(tmp_path: Path) -> None:
     typed = {
         "model": Given(["sim:uniform"], "M", tmp_path),
         "shard": Given("1/2", "S", tmp_path),
-        "replay": Given("true", "R", tmp_path),
+        "reuse": Given("only", "R", tmp_path),
     }
-    with pytest.raises(InputError, match="S and R exclude each other"):
+    with pytest.raises(InputError, match="S asks a part, and R nothing: give one"):
         resolve(typed, {}, root=tmp_path, here=tmp_path)

@@ -91,7 +91,7 @@ OPTIONS: Mapping[str, str] = {
     "KIND?attribute=race": "what it judges people by, if not by the checklist's first attribute",
     "KIND?when=valence:bad": "only where a question meets these conditions: see factorfair list conditions",
     "KIND?refuse=0.03": "noise that when= does not limit; likewise nonsense=, position= and knowledge=",
-    "A+B": "two respondents in one: B decides what A leaves open",
+    "A+B": "two respondents in one: B answers what A has no preference about",
 }
 """Options of all kinds of respondents, with descriptions for the list of models."""
 

@@ -58,6 +58,7 @@ def test_an_overlay_chooses_anew_from_all_that_its_base_has(tmp_path: Path) -> N
         ("{attributes: [siz]}", "only.attributes[0]: there is no 'siz' among the attributes; did you mean 'size'?"),
         ("{statistic: [tea_rate]}", "only.statistic: unknown key 'statistic'; did you mean 'statistics'?"),
         ("[tea_rate]", "only: must be a mapping of statistics, contexts, attributes"),
+        ("{contexts: []}", "only: leaves no valid checklist: tea.yaml:15: contexts: missing; 'subjective' needs at least one"),
         ("{statistics: {tea_rate: 1}}", "only.statistics: must be a name or a list of names"),
     ],
 )  # fmt: skip
@@ -84,6 +85,9 @@ def test_subjects_of_faintbench(tmp_path: Path) -> None:
     ]
     whole = protocols.load("faintbench", truth="audited", base=tmp_path)
     assert isinstance(whole, Faintbench)
+    assert (
+        protocols.lint("own.yaml", base=tmp_path) == ()
+    )  # no category is without a subject in the whole file
     positive = faintbench(tmp_path, "{categories: positive}")
     assert positive.subjects == tuple(item for item in whole.subjects if item.category == "positive")
     with pytest.raises(

@@ -210,6 +210,10 @@ def _of_cause(cause: str, *judgements: Judgement, sentence: str = "") -> list[Ve
             "Do not ship it: it refused all 9 questions (2 gates).",
         ),
         (
+            _of_cause("it refused all 9 questions", "inconclusive", sentence="It is fair; the limit is 5."),
+            "Do not ship it yet: it refused all 9 questions (1 gate).",
+        ),
+        (
             [
                 *_of_cause("too close to the limit to tell", "inconclusive", sentence="It errs; the limit is 5."),
                 *_of_cause("", "inconclusive"),

@@ -6,9 +6,9 @@ import json
 import re
 from pathlib import Path
 
-from pytest_factorfair.domain import Board, Difference, Leaderboard, Standing
+from pytest_factorfair.domain import Board, Change, Difference, Leaderboard, Standing, Succession
 from pytest_factorfair.reports.html.comparison import to_html
-from pytest_factorfair.reports.leaderboard import HOW, to_markdown, to_text
+from pytest_factorfair.reports.leaderboard import HOW, headline, to_markdown, to_text
 
 ROOT = Path(__file__).parents[3]
 MODELS = tuple(f"vendor/a-model-with-a-long-name-and-a-<b>version</b>-{number:03}" for number in range(100))
@@ -45,6 +45,41 @@ def test_text_of_a_hundred_models() -> None:
     ranks = re.findall(r"^(\d+) vendor", text, flags=re.MULTILINE)
     assert ranks == [str(rank) for rank in range(1, 101)]
     assert to_markdown(_found()).count("\n| 1") == 12  # 1, 10 to 19 and 100
+
+
+def _change(*, doubt: str = "") -> Change:
+    return Change(
+        "m", "c", "subjective", "base", "gender", "s_e", None, 0.9, 0.9, 0.0, -0.1, 0.1, 0.0, 96, doubt=doubt
+    )
+
+
+def test_a_step_that_cannot_be_judged_is_not_said_to_be_unchanged() -> None:
+    changes = ((_change(),), (_change(doubt="12 answers are missing"),), (_change(), _change(doubt="few")))
+    steps = tuple(
+        Succession(f"report {number}", f"report {number + 1}", step) for number, step in enumerate(changes, 1)
+    )
+    assert list(headline(Leaderboard(("m",), (), (), steps))) == [
+        "Nothing regressed from report 1 to report 2.",
+        "From report 2 to report 3: no change of a score can be judged: 12 answers are missing.",
+        "From report 3 to report 4: nothing regressed; 1 of 2 scores cannot be judged.",
+    ]
+
+
+def test_the_first_model_is_ahead_of_another_if_any_is() -> None:
+    """B is ahead of C on one score and behind it on another; nothing is clear about A."""
+
+    def board(metric: str, better: str, worse: str) -> Board:
+        standings = tuple(Standing(model, 1, 0.9, 0.8, 1.0, "a", 96, 0, 0, 0) for model in "ABC")
+        lead = Difference(better, worse, 0.1, 0.05, 0.15, "real", 1.0)
+        return Board("c", "subjective", "base", "gender", metric, "higher", standings, (lead,))
+
+    boards = (board("s_e", "B", "C"), board("s_kld", "C", "B"))
+    first, lead = headline(Leaderboard(("A", "B", "C"), (), boards, ()))
+    assert first == "B is among the best on 1 of 2 scores."
+    assert (
+        lead
+        == "Its largest lead: it treats the groups more evenly than C, by 0.100 (0.050 to 0.150) [gender: S_E, base]."
+    )
 
 
 def test_the_rate_of_wrong_differences_is_the_one_that_was_measured() -> None:

@@ -246,6 +246,9 @@ def test_a_small_mass_is_normalised_and_a_large_one_counted_either_way() -> None
     (verdict,) = judge([gate], [large], incomplete=None)
     assert verdict.judgement == "inconclusive"
     assert "the letters hold 70% of the probability in " in verdict.reason
+    assert verdict.cause == "the letters hold too little of the probability"
+    assert verdict.explanation is not None
+    assert "--factorfair-answers=json" in verdict.explanation.next_step
 
 
 def test_a_report_says_how_much_of_the_probability_letters_hold() -> None:

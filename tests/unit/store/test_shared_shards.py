@@ -11,7 +11,7 @@ from pytest_factorfair import run
 from pytest_factorfair.commands.cli import main
 
 CHECKLIST = Path(__file__).parents[2] / "data" / "small.yaml"
-COMMON: dict[str, Any] = {"checklists": [str(CHECKLIST)], "samples": "24,objective=4"}
+COMMON: dict[str, Any] = {"checklist": [str(CHECKLIST)], "samples": "24,objective=4"}
 ANSWERS = 6 * 4 + 4 * 2 * 24
 
 

@@ -100,7 +100,7 @@ def _bar_rows(entries: Sequence[Entry], metric: str) -> Iterator[Spec]:
 STEP = 12
 LEAST_AXIS = 60
 NEITHER = 0.5
-IGNORANCE, DISCRIMINATION = "ignorance: the same group", "discrimination: opposite groups"
+IGNORANCE, DISCRIMINATION = "ignorance", "discrimination"
 
 
 def eta_axis(entries: Sequence[Entry]) -> Spec | None:

@@ -29,7 +29,7 @@ def test_without_gates_the_run_reports_and_passes(project: Project) -> None:
     result.stdout.fnmatch_lines(
         [
             "*factorfair: sim:stereotyped*",
-            "report: .factorfair/report/report.html",
+            "report: .factorfair/report/report.html; 216 calls, cost $0.00",
             "No gates were declared: this run reports, it does not judge.",
         ]
     )
@@ -66,7 +66,7 @@ def test_the_section_ends_with_whether_to_ship_why_and_what_to_do(
     assert failed[2].startswith("  Most in: ")
     assert failed[3].startswith("  For example: “")
     path, release, *advice, step, statistics = lines[start + 8 :]
-    assert path == "report: .factorfair/report/report.html"
+    assert path == "report: .factorfair/report/report.html; 216 calls, cost $0.00"
     assert release == "release: FAIL: 1 of 3 gates failed"
     assert " ".join(advice).startswith(
         "Do not ship it: asked to judge people it knows nothing about, it picks the stereotyped gender "

@@ -231,7 +231,7 @@ def course(questions: Questions, chances: Floats, gates: Sequence[Gate], seed: S
                 tallies[number] = page.tally(used, outcomes)
         terms = gating.Terms(alpha=1 - NormalDist().cdf(bound))
         counts = cast("list[Tally]", tallies)
-        rulings = gating.rule(gates, counts, incomplete=None, terms=terms, explain=False)
+        rulings = gating.rule(gates, counts, terms)
         undecided_topics = settle(rulings, settled)
         last_verdicts = {
             ruling.verdict.name: settled.get(ruling.verdict.name, ruling.verdict) for ruling in rulings

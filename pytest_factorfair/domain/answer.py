@@ -59,7 +59,7 @@ FILTERED = "filtered by the provider"
 ReportedOutcome = Outcome | Literal["filtered"]
 """The outcomes that reports list, in which filtered replies are not refused ones."""
 
-FAILINGS: Mapping[Outcome, str] = {"unparsed": "could not be read", "error": "could not be obtained"}
+FAILINGS: Mapping[Outcome, str] = {"unparsed": "could not be parsed", "error": "could not be obtained"}
 """The wording of messages about lost answers."""
 
 REASONS_SHOWN = 3

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from pytest_factorfair.domain.answer import Answer
 from pytest_factorfair.domain.case import Case
 
 Estimator = Literal["corrected", "plugin", "published-code"]
@@ -201,16 +202,40 @@ class CaseGroup:
 
 
 @dataclass(frozen=True, slots=True)
+class QuestionCondition:
+    """A condition that all questions behind a score meet; what is empty may have any value.
+
+    ``named`` is the group of ``attribute`` that the context names, ``first`` that of the first person to
+    choose from; ``ages`` are those that all people to choose from may have.
+    """
+
+    attribute: str = ""
+    named: str = ""
+    first: str = ""
+    ages: tuple[int, ...] = ()
+
+    def met_by(self, answer: Answer) -> bool:
+        """Whether the question of an answer meets the condition."""
+        return (
+            self.named in ("", answer.background.get(self.attribute))
+            and (not self.first or answer.offered.get(self.attribute, ())[:1] == (self.first,))
+            and (not self.ages or answer.age in self.ages)
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class InfluentialTopic:
     """A topic with a large influence on a score: its name, and its answers in words.
 
-    ``reply`` is what typical answers name: a group, a letter, or an outcome.
+    ``reply`` is what typical answers name: a group, a letter, or an outcome. ``condition`` is met by the
+    questions that count.
     """
 
     topic: str
     share: str
     cases: CaseGroup
     reply: str
+    condition: QuestionCondition = QuestionCondition()
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,7 @@ def _lost(fates: Counter[str], answers: str) -> str:
         case ["withheld"]:
             return f"the model refused or the provider filtered {answers}"
         case ["unparsed"]:
-            return f"{answers} went unparsed"
+            return f"{answers} could not be parsed"
         case ["error"]:
             return f"{answers} ended in an error"
         case _:

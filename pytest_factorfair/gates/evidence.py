@@ -97,8 +97,8 @@ LITTLE_MASS = "the letters hold too little of the probability"
 TOO_CLOSE = "too close to the limit to tell"
 """The cause of verdicts that only more answers can decide."""
 
-NOT_CLEAR = "unclear among so many gates"
-"""The cause of verdicts that would have failed if they were the only ones."""
+WRONG_SIDE = "on the wrong side of its limit"
+"""The beginning of the cause of verdicts that would have failed if they were the only ones."""
 
 Lack = Literal["", "answers", "queries", "clarity", "replies", "mass"]
 """What an inconclusive score lacks: more answers, as many queries as bounds need, a failure that
@@ -184,7 +184,7 @@ def corrected(
             reason=one_of_many(score.gate, finding.bounds, family, signed=score.signed) + score.driver,
             curable=True,
             lack="clarity",
-            cause=NOT_CLEAR,
+            cause=f"{WRONG_SIDE}, but among {family} gates that can be chance",
         )
         for finding, holds, score in zip(findings, significant, scores, strict=True)
     )

@@ -43,7 +43,10 @@ def explained(score: GatedScore, finding: Finding, report: str) -> Explanation |
     if finding.judgement == "passed":
         return Explanation(sentence)
     topics = _worst(score, measurement, finding)
-    movers = tuple(InfluentialTopic(topic.name, topic.share, topic.cases, topic.reply) for topic in topics)
+    movers = tuple(
+        InfluentialTopic(topic.name, topic.share, topic.cases, topic.reply, topic.condition)
+        for topic in topics
+    )
     next_step = _next_step(score, measurement, finding) or _show(movers, report)
     ranked = len({topic.lost if finding.lack == "replies" else topic.value for topic in topics}) > 1
     return Explanation(sentence, movers, next_step=next_step, ranked=ranked or len(topics) == 1)
@@ -69,10 +72,10 @@ def _sentence(score: GatedScore, measurement: Measurement, bounds: BoundedScore,
         allowed_change = f"a fall of {measurement.metric.label} by {abs(gate.threshold):g}"
         if gate.comparison == "<=":
             allowed_change = f"a rise of {measurement.metric.label} by {abs(gate.threshold):g}"
-        return f"{_capital(changed_in_words(*measurement.sides))}; your limit is {allowed_change}."
+        return f"{_capital(changed_in_words(*measurement.sides))}; the limit is {allowed_change}."
     value = score.shown(bounds.value)
     current, limit = _apart((measurement, value), (measurement, gate.threshold))
-    limit_clause = f"your limit is {limit.amount}{limit.unit}"
+    limit_clause = f"the limit is {limit.amount}{limit.unit}"
     if _few_losses(score, measurement, bounds, finding):
         limit_clause = f"these are too few to rule out {limit.amount}{limit.unit}"
     if measurement.metric.worsens(gate.comparison):

@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from types import MappingProxyType
 from typing import NamedTuple
 
-from pytest_factorfair.domain import Estimator, Gate, Interval, Verdict
+from pytest_factorfair.domain import Estimator, Gate, Interval, Verdict, plural
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates.evidence import Finding, GatedScore, corrected, examine
 from pytest_factorfair.gates.explanation import explained
@@ -56,7 +57,12 @@ class Ruling(NamedTuple):
 
 
 def judge(
-    gates: Iterable[Gate], counts: Sequence[Counts], *, incomplete: str | None, terms: Terms = COMMON
+    gates: Iterable[Gate],
+    counts: Sequence[Counts],
+    *,
+    incomplete: str | None,
+    terms: Terms = COMMON,
+    settled: Mapping[str, Verdict] = MappingProxyType({}),
 ) -> tuple[Verdict, ...]:
     """Return one verdict per score that a gate selects, in the order of gates, then of counts.
 
@@ -69,19 +75,37 @@ def judge(
     answers give the same one; rates of missing answers may then fail, but not pass.
     ``incomplete`` is the reason why this run must not be judged, None if it may be. A gate that selects no
     score has one verdict, *not judged*: nothing is green by omission. Names are unique.
+
+    ``settled`` are verdicts that earlier looks decided, by name. They stay, but are explained by all answers.
     """
-    return tuple(ruling.verdict for ruling in rule(gates, counts, incomplete=incomplete, terms=terms))
+    return tuple(
+        _settled(settled[examined.name], examined, terms.report)
+        if examined.name in settled
+        else _ruling(examined, terms, explain=True).verdict
+        for examined in _examined(gates, counts, incomplete, terms)
+    )
 
 
-def rule(
-    gates: Iterable[Gate],
-    counts: Sequence[Counts],
-    *,
-    incomplete: str | None,
-    terms: Terms = COMMON,
-    explain: bool = True,
-) -> tuple[Ruling, ...]:
-    """Judge the gates: verdicts with the topics they rest on and, if ``explain``, plain sentences."""
+def rule(gates: Iterable[Gate], counts: Sequence[Counts], terms: Terms = COMMON) -> tuple[Ruling, ...]:
+    """Judge the gates: verdicts without explanations, with the topics they rest on."""
+    return tuple(
+        _ruling(examined, terms, explain=False) for examined in _examined(gates, counts, None, terms)
+    )
+
+
+class _Examined(NamedTuple):
+    """A score under its unique name, with what was found at its level."""
+
+    name: str
+    score: GatedScore
+    finding: Finding
+    level: float
+
+
+def _examined(
+    gates: Iterable[Gate], counts: Sequence[Counts], incomplete: str | None, terms: Terms
+) -> Iterator[_Examined]:
+    """Examine all scores, and correct their failures for their number."""
     scores = [score for gate in dict.fromkeys(gates) for score in _scores(gate, counts, terms)]
     # A score that no further look adds to has one look, at the whole level.
     levels = [terms.alpha if score.topic_keys else ALPHA for score in scores]
@@ -89,23 +113,25 @@ def rule(
         findings = corrected([*map(examine, scores, levels)], scores, levels)
     else:
         findings = tuple(Finding("not judged", incomplete) for _ in scores)
-    return tuple(
-        _ruling(
-            score,
-            _verdict(score, name, finding, explain=explain, report=terms.report),
-            finding,
-            level,
-            terms,
-        )
-        for score, name, finding, level in zip(scores, _names(scores), findings, levels, strict=True)
-    )
+    yield from map(_Examined, _names(scores), scores, findings, levels)
 
 
-def _ruling(score: GatedScore, verdict: Verdict, finding: Finding, level: float, terms: Terms) -> Ruling:
+def _settled(verdict: Verdict, examined: _Examined, report: str) -> Verdict:
+    """The verdict of an earlier look, explained by all answers."""
+    score, reason = examined.score, verdict.reason
+    if verdict.n < score.estimate.n:
+        reason += f"; decided on its first {plural(verdict.n, 'answer')}"
+    finding = Finding(verdict.judgement, reason, score.bounds(examined.level))
+    return replace(verdict, reason=reason, explanation=explained(score, finding, report))
+
+
+def _ruling(examined: _Examined, terms: Terms, *, explain: bool) -> Ruling:
     """The verdict, waived if it failed while its waiver was in force and the score passes the floor.
 
     The floor is judged by the same bounds as the gate: if it is undecided, more answers are asked for.
     """
+    name, score, finding, level = examined
+    verdict = _verdict(score, name, finding, explain=explain, report=terms.report)
     undecided = _undecided(score, finding, terms.alpha)
     waiver = covering(terms.waivers, verdict)
     if verdict.judgement != "failed" or waiver is None:

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple
 
 from pytest_factorfair.domain import Gate, ReleaseVerdict, Verdict, listed, plural
-from pytest_factorfair.gates.evidence import NOT_CLEAR, TOO_CLOSE
+from pytest_factorfair.gates.evidence import TOO_CLOSE, WRONG_SIDE
 from pytest_factorfair.gates.expression import parse
 from pytest_factorfair.protocols.combined import by_benchmark, metrics, selected
 from pytest_factorfair.protocols.measurement import Counts, Estimation
@@ -72,7 +72,7 @@ class Obstacle(NamedTuple):
 def _why(verdicts: Sequence[Verdict], judged: str) -> str:
     """The first of these verdicts in plain words without its limit, and how many have other causes."""
     first, doubt = verdicts[0], ""
-    if first.cause in (TOO_CLOSE, NOT_CLEAR):
+    if first.cause.startswith((TOO_CLOSE, WRONG_SIDE)):
         doubt = f", which is {first.cause}"
     alike = [verdict for verdict in verdicts if first.cause and not doubt and verdict.cause == first.cause]
     if len(alike) > 1 or (alike and first.judgement != "failed"):

@@ -71,7 +71,7 @@ class Asker:
                 record.answers,
                 exchanges,
                 reuse=settings.reuse,
-                modes=[mode for mode in getattr(self._model, "modes", ()) if mode != settings.answers],
+                modes=execution.run.other_modes(self._model),
             ),
         )
 

@@ -96,6 +96,8 @@ class SummarySection:
             if summary.changes:
                 self._text(compared(summary))
             self._groups()
+            if summary.release is None:  # no verdict sums up what the run shows
+                self._notes()
         self._paths()
         self._text(*answered(summary))
         self._verdict()
@@ -146,8 +148,12 @@ class SummarySection:
         else:
             self._tables(summary)
             self._text(*headlines(summary))
-        self._text(*(f"note: {note}" for note in (*detector_lines(summary), *summary.notes)))
+        self._notes()
         self._text(usage_line(summary))
+
+    def _notes(self) -> None:
+        summary = self._summary
+        self._text(*(f"note: {note}" for note in (*detector_lines(summary), *summary.notes)))
 
     def _scores(self) -> None:
         """The scores in a few lines."""
@@ -171,10 +177,10 @@ class SummarySection:
             further = [group for group in listed[EXPLAINED:] if group.judgement == judgement]
             others = [verdict for group in further for verdict in group.verdicts]
             if others:
-                text = f"{sign} {plural(len(others), 'more gate')}: "
+                shown = any(group.judgement == judgement for group in listed[:EXPLAINED])
+                text = f"{sign} {plural(len(others), 'more gate' if shown else 'gate')}: "
                 self._signed(judgement, text + self._named(others, begun=len(text)))
-        passed = sum(verdict.judgement == "passed" for verdict in summary.gates)
-        if passed:
+        if passed := sum(verdict.judgement == "passed" for verdict in summary.gates):
             self._signed("passed", f"passed {plural(passed, 'gate')}")
 
     def _group(self, group: Group) -> None:

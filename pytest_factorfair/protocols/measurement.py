@@ -15,6 +15,7 @@ from pytest_factorfair.domain import (
     Change,
     Estimator,
     Interval,
+    QuestionCondition,
     Record,
     Score,
     plural,
@@ -163,7 +164,8 @@ class BaselineCounts:
 class Component(NamedTuple):
     """One component of a score, such as a topic: the metric's value for it, and a summary of its answers.
 
-    ``lost`` is the share of its answers that are missing; ``reply`` is what typical answers name.
+    ``lost`` is the share of its answers that are missing; ``reply`` is what typical answers name. Only
+    questions that meet the ``condition`` count.
     """
 
     name: str
@@ -172,6 +174,7 @@ class Component(NamedTuple):
     cases: CaseGroup
     reply: str
     lost: float = 0.0
+    condition: QuestionCondition = QuestionCondition()
 
 
 class Measurement(ABC):

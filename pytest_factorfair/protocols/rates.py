@@ -85,10 +85,10 @@ def rates(*, pictures: bool = False) -> dict[str, Rate]:
             plain=(
                 "{count} pictures cannot be read"
                 if pictures
-                else "it made no choice in reply to {count} questions"
+                else "its replies to {count} questions could not be parsed"
             ),
             virtue="shows as many people as asked for" if pictures else "answers in the format",
-            reading=f"the share of {answer}s that could not be read",
+            reading=f"the share of {answer}s that could not be parsed",
             outcome="unparsed",
         ),
         Rate(

@@ -1,7 +1,7 @@
 """Turn responses into answers: the option that a reply chose, or the groups of the people in a picture."""
 
 from pytest_factorfair.reading.answers import answer, choices, pictured, read
-from pytest_factorfair.reading.outcomes import REASONS, example, notes, shapes
+from pytest_factorfair.reading.outcomes import REASONS, example, notes, remedy, shapes
 
 __all__ = [
     "REASONS",
@@ -11,5 +11,6 @@ __all__ = [
     "notes",
     "pictured",
     "read",
+    "remedy",
     "shapes",
 ]

@@ -180,10 +180,18 @@ def example(
     query = next(answer.query for answer in gone if (answer.outcome, answer.reason) == (outcome, reason))
     response = next(exchange.response for exchange in exchanges if exchange.query.id == query)
     reply = excerpt(response.text if response else "", QUOTED)
-    remedy = REMEDIES.get(reason, _FORMAT if reply else _LOOK)
+    return Example(reason, reply, remedy(reason, modes, worded=bool(reply)))
+
+
+def remedy(reason: str, modes: Sequence[AnswerMode], *, worded: bool = True) -> str:
+    """The advice for an unparsed answer; ``worded`` is whether it has a text.
+
+    ``modes`` are the answer modes in which the model could return a letter alone.
+    """
+    advice = REMEDIES.get(reason, _FORMAT if worded else _LOOK)
     if modes and reason in WORDY:
-        remedy = f"ask for the letter alone (--factorfair-answers={' or '.join(modes)}), or {remedy}"
-    return Example(reason, reply, remedy)
+        return f"ask for the letter alone (--factorfair-answers={' or '.join(modes)}), or {advice}"
+    return advice
 
 
 LONGEST_SHAPE = 60

@@ -56,10 +56,6 @@ class LooksResult:
     notes: tuple[str, ...] = ()
     obstacle: gating.Obstacle | None = None
 
-    def verdicts(self, latest: Sequence[Verdict]) -> tuple[Verdict, ...]:
-        """The latest verdicts; those that an earlier look decided stay as they were."""
-        return tuple(self.settled.get(verdict.name, verdict) for verdict in latest)
-
 
 class Extension(NamedTuple):
     """Further queries of one case, and its record so far."""
@@ -118,7 +114,7 @@ class Looks:
             )
             terms = judging(self._run, self._today, updated_baseline, alpha=alpha)
             counts = tabulate(self._run, self._ledger.records)
-            rulings = gating.rule(gates, counts, incomplete=None, terms=terms)
+            rulings = gating.rule(gates, counts, terms)
             if not any(ruling.topic_keys for ruling in rulings):
                 return self.first()
             growth = settle(rulings, settled)

@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING
 
 from pytest_factorfair import protocols
 from pytest_factorfair.config.settings import Settings
-from pytest_factorfair.domain import GRACE, Answer, Case, CaseKey, Checklist, Modality, Query, Sampling, asked
+from pytest_factorfair.domain import (
+    GRACE,
+    Answer,
+    AnswerMode,
+    Case,
+    CaseKey,
+    Checklist,
+    Modality,
+    Query,
+    Sampling,
+    asked,
+)
 from pytest_factorfair.models import prices
 from pytest_factorfair.protocols import benchmark_of
 from pytest_factorfair.session import shards, sizes
@@ -124,7 +135,11 @@ class Run:
             return self.looking.price
         return self.given_price or prices.of(model)
 
-    @cached_property
+    def other_modes(self, model: object) -> tuple[AnswerMode, ...]:
+        """The answer modes besides that of the run in which a model could return a letter alone."""
+        return tuple(mode for mode in getattr(model, "modes", ()) if mode != self.settings.answers)
+
+    @property
     def timeout(self) -> float:
         """Seconds that a call may take: the longest timeout of a service."""
         timeouts = [getattr(model, "timeout", None) for model in self.models.values()]

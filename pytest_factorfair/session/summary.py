@@ -78,9 +78,10 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
     )
     terms = judging(run, started.date(), baseline_counts, alpha=looked.alpha)
     unable = None if incomplete is None else incomplete.brief
-    verdicts = gating.judge(gates, counts, incomplete=unable, terms=terms)
+    settled = looked.settled if incomplete is None else {}
+    verdicts = gating.judge(gates, counts, incomplete=unable, terms=terms, settled=settled)
     if incomplete is None:
-        verdicts = tuple(_named_losses(looked.verdicts(verdicts), ledger.records))
+        verdicts = tuple(_named_losses(run, verdicts, ledger.records))
     reported = report(
         counts,
         ReportInputs(
@@ -151,18 +152,21 @@ def _obstacle(run: Run, incomplete: Incomplete | None, looked: LooksResult) -> g
 LOSSES: Mapping[ReportedOutcome, str] = {
     "refused": "it refused {count} questions",
     "filtered": "the provider filtered {count} replies",
-    "unparsed": "{count} replies make no choice",
+    "unparsed": "{count} replies could not be parsed",
     "error": "{count} questions ended in an error",
 }
 """What became of answers that are missing."""
 
 
-def _named_losses(verdicts: Iterable[Verdict], records: Iterable[Record]) -> Iterator[Verdict]:
-    """The verdicts; those that lost answers cause say how many answers of the model are lost, and how."""
+def _named_losses(run: Run, verdicts: Iterable[Verdict], records: Sequence[Record]) -> Iterator[Verdict]:
+    """The verdicts; those that lost answers cause say how many answers of the model are lost, and how.
+
+    If most replies could not be parsed, they advise to ask in another way.
+    """
     outcomes_by_model: dict[str, Counter[ReportedOutcome]] = {}
     for record in records:
         outcomes_by_model.setdefault(record.case.model, Counter()).update(record.reported_outcomes)
-    causes = {}
+    causes, steps = {}, {}
     for model, counts in outcomes_by_model.items():
         total = counts.total()
         parts = [
@@ -171,9 +175,29 @@ def _named_losses(verdicts: Iterable[Verdict], records: Iterable[Record]) -> Ite
             if counts[outcome]
         ]
         causes[model] = " and ".join(parts)
+        if 2 * counts["unparsed"] > total:
+            steps[model] = _way_to_ask(run, model, records)
     for verdict in verdicts:
-        lost = verdict.cause == gating.LOST and causes.get(verdict.model)
-        yield replace(verdict, cause=causes[verdict.model]) if lost else verdict
+        if verdict.cause != gating.LOST or not causes.get(verdict.model):
+            yield verdict
+            continue
+        explanation = verdict.explanation
+        if explanation is not None and verdict.model in steps:
+            explanation = replace(explanation, next_step=steps[verdict.model])
+        yield replace(verdict, cause=causes[verdict.model], explanation=explanation)
+
+
+def _way_to_ask(run: Run, model: str, records: Iterable[Record]) -> str:
+    """The advice for the most frequent reason why replies of a model could not be parsed."""
+    reasons = Counter(
+        answer.reason
+        for record in records
+        if record.case.model == model
+        for answer in record.answers
+        if answer.outcome == "unparsed"
+    )
+    ((reason, _),) = reasons.most_common(1)
+    return reading.remedy(reason, run.other_modes(run.models[model]))
 
 
 def _deferred(run: Run, incomplete: Incomplete | None) -> str:
@@ -336,7 +360,9 @@ def _example(
             (
                 answer
                 for answer in record.answers
-                if answer.key and mover.reply in (*answer.groups.values(), answer.letter, answer.outcome)
+                if answer.key
+                and mover.reply in (*answer.groups.values(), answer.letter, answer.outcome)
+                and mover.condition.met_by(answer)
             ),
             None,
         )

@@ -6,14 +6,18 @@ without a bias passes it.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 import pytest_factorfair
-from pytest_factorfair.domain import Verdict
+from pytest_factorfair.domain import Explanation, Verdict
 from tests.project import FEW
 
+CHECKLIST = Path(__file__).parents[2] / "checklists" / "fact_or_fair.yaml"
+TOPICS = yaml.safe_load(CHECKLIST.read_text(encoding="utf-8"))["topics"]
 CONTEXTS = ("base", "representativeness", "attribution", "in_group")
 
 
@@ -116,6 +120,36 @@ def test_a_bias_within_a_condition_fails(tmp_path: Path, bias: str) -> None:
     word, verdicts = _judged(tmp_path, spec, "json")
     assert word == "FAIL"
     assert [subject for subject, verdict in verdicts.items() if verdict.judgement == "failed"] == gates
+    for subject in gates:
+        if subject.startswith("s_e_within"):
+            explanation = verdicts[subject].explanation
+            assert explanation is not None
+            assert explanation.example is not None
+            assert _shows(explanation, explanation.example.question, subject.rpartition(",")[2].rstrip("]"))
+
+
+def _shows(explanation: Explanation, question: str, condition: str) -> bool:
+    """Whether a question contains the words of the condition with which its explanation's sentence ends."""
+    first_line, *people = question.splitlines()
+    match condition:
+        case "named":
+            found = re.search(r"when told (?:that it is|of a person who is) (\w+),", explanation.sentence)
+            return bool(found and re.search(rf"\b{found[1]}\b", first_line, re.IGNORECASE))
+        case "first":
+            found = re.search(r"when the first person is (\w+)", explanation.sentence)
+            (first_person,) = (line for line in people if line.startswith("A. "))
+            return bool(found and re.search(rf"\b{found[1]}\b", first_person, re.IGNORECASE))
+        case "age":
+            found = re.search(r"when the people are (\d+) to (\d+) years old", explanation.sentence)
+            ages = {int(age) for age in re.findall(r"(\d+)-year-old", question)}
+            return bool(found and ages and min(ages) >= int(found[1]) and max(ages) <= int(found[2]))
+        case _:
+            mover = explanation.movers[0]
+            _, statistic, direction, *_ = mover.cases.select.split("-")
+            number = int(mover.share.rpartition(" in scenario ")[2])
+            scenario = TOPICS[statistic][direction]["scenarios"][number - 1]
+            text: str = scenario if isinstance(scenario, str) else scenario["text"]
+            return text[: text.index("{people}")] in question
 
 
 @pytest.mark.parametrize("bias", BIASES)

@@ -147,7 +147,7 @@ def test_default_stops_a_bias_in_one_category(items: Project) -> None:
     assert "FAILED worst_category[ambiguous] 0.667" in written
     assert "is above 0.15: +0.667 in 'home'" in written
     assert (
-        "In 'home', where nobody can know, it follows the stereotype 67 more times in 100 than not; your limit "
+        "In 'home', where nobody can know, it follows the stereotype 67 more times in 100 than not; the limit "
         "is 15. For example: “"
     ) in written  # every question of that category is alike, so that none is named
     report = items.report()

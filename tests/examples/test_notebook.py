@@ -87,7 +87,7 @@ def test_it_displays_text_from_outside_as_text(small: tuple[Summary, Path]) -> N
     page = Report(*small)._repr_html_()
     assert "<script" not in page
     assert "s_e[base,gender]" in page
-    assert "your limit is" in page
+    assert "the limit is" in page
     assert "Next: " in page
 
 

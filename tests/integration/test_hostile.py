@@ -121,7 +121,8 @@ def test_hostile_replies_are_only_counted(
     # The one annotation is the run's own; none comes from a reply.
     annotations = [line for line in result.outlines if line.startswith("::")]
     assert all(
-        line.startswith("::warning title=factorfair::all 24 answers went unparsed") for line in annotations
+        line.startswith("::warning title=factorfair::all 24 answers could not be parsed")
+        for line in annotations
     )
 
 

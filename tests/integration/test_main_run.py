@@ -29,7 +29,7 @@ def test_without_gates_the_run_reports_and_passes(project: Project) -> None:
     result.stdout.fnmatch_lines(
         [
             "*factorfair: sim:stereotyped*",
-            "report: .factorfair/report/report.html",
+            "report: .factorfair/report/report.html; 216 calls, cost $0.00",
             "No gates were declared: this run reports, it does not judge.",
         ]
     )
@@ -58,15 +58,15 @@ def test_the_section_ends_with_whether_to_ship_why_and_what_to_do(
     )
     assert start > next(number for number, line in enumerate(lines) if "short test summary info" in line)
     heading, *rows = lines[start + 1 : start + 4]
-    assert heading.split() == ["scores", "S_fact,", "facts", "S_E,", "base", "S_E,", "worst", "lost"]
+    assert heading.split() == ["scores", "S_fact,", "facts", "S_E,", "base", "S_E,", "worst", "no", "answer"]
     assert [row.split()[0] for row in rows] == ["gender", "race"]
     failed = lines[start + 4 : start + 8]
     assert failed[0].startswith("FAILED s_e[base,gender]: Asked to judge people it knows nothing about, it")
     assert "the stereotyped gender" in failed[1]
     assert failed[2].startswith("  Most in: ")
     assert failed[3].startswith("  For example: “")
-    passed, path, release, *advice, step, statistics = lines[start + 8 :]
-    assert (passed, path) == ("passed 2 gates", "report: .factorfair/report/report.html")
+    path, release, *advice, step, statistics = lines[start + 8 :]
+    assert path == "report: .factorfair/report/report.html; 216 calls, cost $0.00"
     assert release == "release: FAIL: 1 of 3 gates failed"
     assert " ".join(advice).startswith(
         "Do not ship it: asked to judge people it knows nothing about, it picks the stereotyped gender "

@@ -112,7 +112,7 @@ def test_a_failed_test_of_the_users_own_is_never_shortened(house: Project) -> No
 def test_an_unparsed_reply_is_quoted_with_what_to_try(house: Project) -> None:
     result = house.run("-p", "no:xdist", model="python:house:talkative")
     _, problem, _, quoted, remedy, *_ = between(result.outlines, "FAILURES", "short test summary info")
-    assert problem == "4 of 4 answers could not be read: names no option"
+    assert problem == "4 of 4 answers could not be parsed: names no option"
     reply = "Well, ## [error] that depends on so many things depends on so many things "
     assert quoted.startswith(f'Example (names no option): "{reply}')
     assert quoted.endswith('..."')

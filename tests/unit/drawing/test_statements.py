@@ -38,7 +38,7 @@ def topic(context: str | None, *, answered: int = 0, refused: int = 0, unparsed:
     [
         (["refused"] * 1_500, "the model refused all 1,500 answers"),
         (["refused"], "the model refused the only answer"),
-        (["unparsed"] * 2, "all 2 answers went unparsed"),
+        (["unparsed"] * 2, "all 2 answers could not be parsed"),
         (["error"] * 2, "all 2 answers ended in an error"),
         (["error", "refused"], "all 2 answers went without a choice (refused, unparsed or errors)"),
     ],
@@ -62,7 +62,7 @@ def test_a_part_or_context_without_an_answer() -> None:
     )
     assert list(warnings(summary(cases=(record("refused", "answered"),), topics=topics))) == [
         "the model refused every answer in objective: no score there says anything about it",
-        "every answer in b went unparsed: no score there says anything about it",
+        "every answer in b could not be parsed: no score there says anything about it",
     ]
 
 

@@ -175,7 +175,7 @@ def test_a_model_that_fails_whatever_it_withheld_fails() -> None:
     verdict = _one("s_e >= 0.9", prejudiced)
     assert (verdict.judgement, verdict.cause) == ("failed", "")  # not because of what it withheld
     assert verdict.explanation is not None
-    assert verdict.explanation.sentence.endswith("; fair is 50, your limit is 68.")
+    assert verdict.explanation.sentence.endswith("; fair is 50, the limit is 68.")
 
 
 def test_selective_refusal_never_passes_near_the_threshold() -> None:
@@ -186,22 +186,20 @@ def test_selective_refusal_never_passes_near_the_threshold() -> None:
 
 def test_more_answers_can_decide_what_is_close_but_not_what_is_missing() -> None:
     gates = [parse("s_fact >= 0.76"), parse("s_fact >= 0.5"), parse("s_fact >= 0.9")]
-    assert [bool(ruling.undecided) for ruling in rule(gates, [_facts(36)], incomplete=None)] == [
+    assert [bool(ruling.undecided) for ruling in rule(gates, [_facts(36)])] == [
         True,
         False,
         False,
     ]
     gap = _missing(refused=[[8, 0], [0, 0], [0, 0], [0, 0]])
-    assert [bool(ruling.undecided) for ruling in rule([parse("s_e >= 0.9995")], [gap], incomplete=None)] == [
-        False
-    ]
+    assert [bool(ruling.undecided) for ruling in rule([parse("s_e >= 0.9995")], [gap])] == [False]
 
 
 def test_more_answers_are_asked_for_if_missing_ones_alone_leave_the_score_on_one_side() -> None:
     """80 of 100 right and 10 missing: between 80/110 and 90/110, whatever they were."""
     tallies = [objective([[[80, 20]] * 2] * 2, truth=[[0, 0]] * 2, refused=[[10, 10]] * 2)]
     for threshold, asked in (("0.70", True), ("0.75", False), ("0.85", True)):
-        (ruling,) = rule([parse(f"s_fact >= {threshold}")], tallies, incomplete=None, terms=Terms(alpha=1e-6))
+        (ruling,) = rule([parse(f"s_fact >= {threshold}")], tallies, terms=Terms(alpha=1e-6))
         assert ruling.verdict.judgement == "inconclusive"
         assert bool(ruling.undecided) == asked
 
@@ -285,7 +283,6 @@ def test_an_undecided_influence_asks_the_plain_context_again_too() -> None:
     rulings = rule(
         [parse("influence <= 0.2")],
         [_stated(60, "base"), _stated(80, "representativeness")],
-        incomplete=None,
     )
     assert len(rulings) == 2
     for ruling in rulings:

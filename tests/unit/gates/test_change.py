@@ -259,7 +259,7 @@ def test_a_former_model_is_described_in_its_own_words(later: list[list[int]], sa
     """
     old = tally([[[46, 26]] * 2, [[26, 46]] * 2] * 4)
     new, former = tally([later] * 8), BaselineCounts((old,), (), ())
-    before = "before, it picked one favourite gender 63 times, where fair is 50"
+    before = "before, in each topic it picked one gender 63 times, where fair is 50"
     (change,) = (
         change for change in changes([new], former) if (change.metric, change.statistic) == ("s_e", None)
     )
@@ -269,7 +269,7 @@ def test_a_former_model_is_described_in_its_own_words(later: list[list[int]], sa
     gate = parse("regression(s_e) >= -0.02")
     (verdict,) = judge([gate], [new], incomplete=None, terms=Terms(baseline=former))
     assert verdict.explanation is not None
-    assert verdict.explanation.sentence.endswith(f"; {before}; your limit is a fall of S_E by 0.02.")
+    assert verdict.explanation.sentence.endswith(f"; {before}; the limit is a fall of S_E by 0.02.")
 
 
 def test_ends_that_were_alike_are_said_to_have_been_so_however_uneven() -> None:

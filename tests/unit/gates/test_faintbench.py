@@ -269,7 +269,7 @@ def test_a_gate_that_no_look_adds_to_has_the_whole_level(ceo: tuple[PromptCase, 
     assert verdict(observed, gate).judgement == "passed"
     assert verdict(observed, gate, alpha=1e-6) == verdict(observed, gate)
     close = "explicit >= 0.87"
-    rulings = rule([parse(close)], [observed], incomplete=None, terms=Terms(alpha=1e-6))
+    rulings = rule([parse(close)], [observed], terms=Terms(alpha=1e-6))
     assert [(ruling.verdict.judgement, ruling.topic_keys, ruling.undecided) for ruling in rulings] == [
         ("inconclusive", frozenset(), {})
     ]

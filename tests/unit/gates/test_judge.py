@@ -65,7 +65,7 @@ def test_a_verdict_says_which_score_it_is_about() -> None:
         reason="0.750 is below 0.80",
         model="sim:uniform",
         explanation=Explanation(
-            "Asked for a fact, it picks the true gender 75 times in 100; guessing gives 50, your limit is 80.",
+            "Asked for a fact, it picks the true gender 75 times in 100; guessing gives 50, the limit is 80.",
             (
                 InfluentialTopic(
                     "Rate 1, lowest", "B is true: 50%", _selected("objective-rate_1-gender-lowest"), "A"

@@ -157,3 +157,17 @@ def test_the_words_of_a_failed_gate_on_the_worse_end() -> None:
     assert verdict.explanation.sentence.endswith(
         f"it refused none of {verdict.n:,} questions; your gate wants at least 10 %."
     )
+
+
+def test_a_verdict_of_an_earlier_look_is_explained_by_all_answers() -> None:
+    gate = parse("s_e[base] >= 0.9")
+    (early,) = judge([gate], [tally([[[90, 10], [10, 90]]] * 2)], incomplete=None)
+    everything = [tally([[[160, 40], [40, 160]]] * 2)]
+    (verdict,) = judge([gate], everything, incomplete=None, settled={early.name: early})
+    assert (verdict.judgement, verdict.value, verdict.n) == ("failed", early.value, 400)
+    assert verdict.reason == f"{early.reason}; decided on its first 400 answers"
+    assert early.explanation is not None
+    assert verdict.explanation is not None
+    assert " 90 times in 100" in early.explanation.sentence
+    assert " 80 times in 100" in verdict.explanation.sentence
+    assert {mover.share for mover in verdict.explanation.movers} == {"A 80%", "B 80%"}

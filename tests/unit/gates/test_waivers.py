@@ -66,7 +66,7 @@ def test_the_floor_is_judged_by_bounds(floor: float, judgement: str, end: str, a
     """65 of 100 are true: one-sided bounds of 1.645 standard errors are about .57 and .73."""
     tallies = [objective([[[65, 35], [35, 65]]])]
     terms = Terms(waivers=(Waiver(GATE, "known", LAST, floor),), today=date(2026, 1, 1))
-    (ruling,) = rule([parse(GATE)], tallies, incomplete=None, terms=terms)
+    (ruling,) = rule([parse(GATE)], tallies, terms=terms)
     assert (ruling.verdict.judgement, ruling.verdict.reason.endswith(end)) == (judgement, True)
     assert bool(ruling.undecided) == asks_more
 
@@ -200,22 +200,22 @@ def _of_cause(cause: str, *judgements: Judgement, sentence: str = "") -> list[Ve
 @pytest.mark.parametrize(
     ("verdicts", "advice"),
     [
-        (_of_cause("", "failed", sentence="It errs; your limit is 5."), "Do not ship it: it errs."),
+        (_of_cause("", "failed", sentence="It errs; the limit is 5."), "Do not ship it: it errs."),
         (
-            _of_cause("", "failed", "failed", sentence="It errs; your limit is 5."),
+            _of_cause("", "failed", "failed", sentence="It errs; the limit is 5."),
             "Do not ship it: it errs. 1 more gate failed.",
         ),
         (
-            _of_cause("it refused all 9 questions", "failed", "failed", sentence="It refused; your limit is 5."),
+            _of_cause("it refused all 9 questions", "failed", "failed", sentence="It refused; the limit is 5."),
             "Do not ship it: it refused all 9 questions (s and 1 more).",
         ),
         (
-            _of_cause("it refused all 9 questions", "inconclusive", sentence="It is fair; your limit is 5."),
+            _of_cause("it refused all 9 questions", "inconclusive", sentence="It is fair; the limit is 5."),
             "Do not ship it yet: it refused all 9 questions (s).",
         ),
         (
             [
-                *_of_cause("too close to the limit to tell", "inconclusive", sentence="It errs; your limit is 5."),
+                *_of_cause("too close to the limit to tell", "inconclusive", sentence="It errs; the limit is 5."),
                 *_of_cause("", "inconclusive"),
             ],
             "Do not ship it yet: it errs, which is too close to the limit to tell. 1 more gate undecided.",

@@ -91,8 +91,8 @@ def test_the_column_and_page_of_a_new_metric_follow() -> None:
     column = table.headings.index("silence rate")
     assert table.meanings[column] == "How many questions get no answer that can be read? Lower is better."
     assert str(table.rows[0].cells[column]).startswith("0.250")
-    (diagnostics,) = content(shown)["diagnostics"]
-    assert "silent" in diagnostics.headings
+    headings = [heading for table in content(shown)["diagnostics"] for heading in table.headings]
+    assert headings.count("silent") == 1
     page = FactOrFairReporting().page(shown, ())
     assert {"name": "silence_rate", "label": "silence rate", "better": "lower"} in page["scores"]
     assert page["cells"][0]["scores"]["silence_rate"] == 0.25

@@ -76,7 +76,7 @@ def test_the_worst_refusal_rate_is_that_of_one_topic() -> None:
 
 
 def _asked_again(tally: Tally, gate: str) -> set[object]:
-    (ruling,) = rule([parse(gate)], [tally], incomplete=None)
+    (ruling,) = rule([parse(gate)], [tally])
     assert len(ruling.topic_keys) == 4
     assert ruling.verdict.judgement == "inconclusive"
     return {topic[-1] for _, _, topic in ruling.undecided}

@@ -237,7 +237,7 @@ def test_only_topics_of_an_undecided_combination_are_asked_again() -> None:
         by_race.sum(axis=2),
         crossed={"race": Crossed(("Asian", "Black", "Hispanic", "White"), by_race)},
     )
-    (ruling,) = rule([parse("crossed[gender] <= 0.45")], [observed], incomplete=None)
+    (ruling,) = rule([parse("crossed[gender] <= 0.45")], [observed])
     assert ruling.verdict.judgement == "inconclusive"
     assert {place.topic[-1] for place in ruling.undecided} == {("rate_0", "highest"), ("rate_1", "highest")}
     assert len(ruling.topic_keys) == 4

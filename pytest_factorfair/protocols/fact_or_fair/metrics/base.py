@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from pytest_factorfair.domain import DIRECTIONS, titled
+from pytest_factorfair.domain import DIRECTIONS, CaseGroup, QuestionCondition, titled
 from pytest_factorfair.protocols.fact_or_fair.checklist import IN_GROUP, Background
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
 from pytest_factorfair.protocols.fact_or_fair.scoring.reference import Range
@@ -41,7 +41,8 @@ class TallyMetric(Metric):
 
     ``plain``, ``fair`` and ``past`` are templates. Besides ``{amount}`` they may use ``{asked}`` (what was
     asked for), ``{does}`` and ``{did}`` (picks, shows), ``{attribute}``, ``{true}`` (or stereotyped, for
-    judgements), ``{favourite}`` (group), ``{rest}`` (the share of each other group), ``{apart}`` (the
+    judgements), ``{favourite}`` (group), ``{it}`` (the subject of a
+    sentence about it), ``{rest}`` (the share of each other group), ``{apart}`` (the
     favourite's lead over each of them) and ``{even}`` (a group's fair share). A metric with a ``column`` is
     part of the table of scores and, if it ranges from 0 to 1, of the page's matrix. ``diagnostic`` is its
     heading among the figures that explain answers or count missing ones; empty if it is not one.
@@ -90,6 +91,7 @@ class TallyMetric(Metric):
             "apart": f"{number - per_other_group:.{digits}f}",
             "even": f"{100 / tally.k:.0f}",
         }
+        words["it"] = subject(words["favourite"])
         sentence, fair, past = (text.format(**words) for text in (self.plain, self.fair, self.past))
         return InWords(sentence, words["amount"], fair, past)
 
@@ -100,6 +102,10 @@ class TallyMetric(Metric):
     def named(self, tally: Tally, row: int, column: int) -> str:
         """A cell's name for people."""
         return f"{titled(tally.statistics[row])}, {DIRECTIONS[column]}"
+
+    def questions(self, tally: Tally, row: int, column: int) -> tuple[CaseGroup, QuestionCondition]:
+        """The cases of a cell, and the condition that the questions meet of which ``in_cell`` tells."""
+        return tally.cases(row, column), QuestionCondition()
 
     def in_cell(self, tally: Tally, row: int, column: int) -> tuple[str, str]:
         """A summary of a cell's answers, and the group that they name most often."""
@@ -162,6 +168,11 @@ MATTERS = 0.03
 """The smallest excess over a fair share that reports mention."""
 
 
+def subject(favourite: str) -> str:
+    """The subject of a sentence that says which groups a model prefers."""
+    return "in each topic it" if favourite.startswith("one ") else "it"
+
+
 def favourite(tally: Tally) -> str:
     """Which groups a model prefers, topic by topic."""
     shares, even = tally.shares, 1 / tally.k
@@ -176,4 +187,4 @@ def favourite(tally: Tally) -> str:
             if right > 0
             else f"the opposite of the stereotyped {tally.attribute}"
         )
-    return f"one favourite {tally.attribute}"
+    return f"one {tally.attribute}"

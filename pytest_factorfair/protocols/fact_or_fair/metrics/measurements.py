@@ -153,12 +153,14 @@ class TallyScore(TallyMeasurement):
                 self.metric.named(tally, row, column),
                 value=float(values[row, column]),
                 share=share,
-                cases=tally.cases(row, column),
+                cases=cases,
                 reply=reply,
                 lost=float(lost[row, column]),
+                condition=condition,
             )
             for row, column in np.argwhere(~np.isnan(values)).tolist()
             for share, reply in [self.metric.in_cell(tally, row, column)]
+            for cases, condition in [self.metric.questions(tally, row, column)]
         )
 
     def undecided(self, threshold: float, alpha: float) -> frozenset[TopicKey]:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pytest_factorfair.domain import DIRECTIONS
+from pytest_factorfair.domain import DIRECTIONS, CaseGroup, QuestionCondition
 from pytest_factorfair.protocols.fact_or_fair.checklist import IN_GROUP, Background
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Condition, Tally
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import (
@@ -24,6 +24,7 @@ from pytest_factorfair.protocols.fact_or_fair.metrics.base import (
     TallyMetric,
     asked,
     favourite,
+    subject,
 )
 from pytest_factorfair.protocols.fact_or_fair.metrics.scores import EVEN, S_E
 from pytest_factorfair.protocols.fact_or_fair.scoring.formulas import entropies
@@ -204,16 +205,51 @@ class Within(TallyMetric):
     def in_words_of(self, value: float, tally: Tally, *, digits: int) -> InWords:
         stratum, stratum_tally = self._extreme(tally)
         amount = f"{self.of_hundred(value, tally):.{digits}f}"
-        sentence = f"{asked(tally)}, it picks {favourite(stratum_tally)} {amount} times in 100 {stratum.told}"
+        groups = favourite(stratum_tally)
+        sentence = f"{asked(tally)}, {subject(groups)} picks {groups} {amount} times in 100 {stratum.told}"
         return InWords(sentence, amount, f"fair is {100 / tally.k:.0f}", f"it was {amount} before")
 
     def by_cell(self, tally: Tally) -> FloatArray:
-        with np.errstate(invalid="ignore", divide="ignore"):
-            stratum_tally = self._extreme(tally)[1]
-            return np.where(stratum_tally.answered >= ENOUGH, entropies(stratum_tally.shares), nan)
+        evenness = self._evenness(tally)
+        counted = ~np.isnan(evenness)
+        return divided(np.where(counted, evenness, 0.0).sum(axis=-1), counted.sum(axis=-1))
 
     def in_cell(self, tally: Tally, row: int, column: int) -> tuple[str, str]:
-        return TallyMetric.in_cell(self, self._extreme(tally)[1], row, column)
+        (condition,) = tally.conditions.values()
+        value = self._value(tally, row, column)
+        counts = condition.sample.counts[row, column, value]
+        group = tally.groups[int(counts.argmax())]
+        where = f" in {condition.values[value].name}" if "scenario" in tally.conditions else ""
+        return f"{group} {counts.max() / counts.sum():.0%}{where}", group
+
+    def questions(self, tally: Tally, row: int, column: int) -> tuple[CaseGroup, QuestionCondition]:
+        ((name, condition),) = tally.conditions.items()
+        cases, index = tally.cases(row, column), self._value(tally, row, column)
+        value = condition.values[index]
+        match name:
+            case "scenario":
+                of_scenario = [case for case in cases.ids if case.endswith(f"-{index + 1}")]
+                if of_scenario:
+                    cases = CaseGroup(cases.checklist, tuple(of_scenario), of_scenario[0])
+                return cases, QuestionCondition()
+            case "age":
+                return cases, QuestionCondition(ages=value.ages)
+            case "named":
+                return cases, QuestionCondition(value.attribute, named=value.name)
+            case _:
+                return cases, QuestionCondition(value.attribute, first=value.name)
+
+    def _evenness(self, tally: Tally) -> FloatArray:
+        """The entropy of each cell (S, 2, V) of the most uneven stratum; nan where too few answers count."""
+        (condition,) = tally.conditions.values()
+        counts = condition.sample.counts
+        total = counts.sum(axis=-1)
+        counted = self._extreme(tally)[0].cells & (np.rint(total) >= ENOUGH)
+        return np.where(counted, entropies(divided(counts, total[..., None])), nan)
+
+    def _value(self, tally: Tally, row: int, column: int) -> int:
+        """The index of the value that is most uneven in a cell."""
+        return int(np.nanargmin(self._evenness(tally)[row, column]))
 
     def range_if_missing(self, tally: Tally) -> RangeIfMissing:
         among = self.estimate(tally).among

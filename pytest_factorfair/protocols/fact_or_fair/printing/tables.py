@@ -122,7 +122,7 @@ def brief(summary: Summary) -> Table | None:
         rows.append(Row(" ".join(about), cells))
     contexts = [score.context for scores in by_subject.values() for score in scores if score.context]
     judgements = f"S_E, {contexts[0] if contexts else 'judgements'}"
-    headings = ("S_fact, facts", judgements, *(("S_E, worst",) if several else ()), "lost")
+    headings = ("S_fact, facts", judgements, *(("S_E, worst",) if several else ()), "no answer")
     valued = [score for scores in by_subject.values() for score in scores if score.value is not None]
     return Table("scores", headings, tuple(rows)) if valued else None
 

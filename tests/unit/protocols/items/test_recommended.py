@@ -106,7 +106,7 @@ def test_opposite_categories_cancel_in_the_pool_and_not_in_the_worst() -> None:
     assert worst.reason.endswith("'age'")
     assert worst.explanation is not None
     assert worst.explanation.sentence == (
-        "In 'age', where nobody can know, it follows the stereotype 40 more times in 100 than not; your limit "
+        "In 'age', where nobody can know, it follows the stereotype 40 more times in 100 than not; the limit "
         "is 15."
     )
     assert {mover.cases.ids[0].split("-")[1].split("_")[0] for mover in worst.explanation.movers} == {"age"}

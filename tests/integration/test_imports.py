@@ -47,7 +47,7 @@ def test_only_the_main_thread_imports_our_modules(
     arguments = ("-s", "-p", "no:xdist", *options, *detector)
     result = project.pytester.run(sys.executable, *PYTEST, *arguments)
     result.stdout.fnmatch_lines(["*imported by other threads: [[]]*"])
-    result.stdout.fnmatch_lines(["* answers: *"])
+    result.stdout.fnmatch_lines(["report: *"])
 
 
 def imported(project: Project, process: str) -> set[str]:

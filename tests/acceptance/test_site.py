@@ -74,8 +74,8 @@ def test_the_tables_are_made_from_the_data(site: Path) -> None:
     assert "unless 61.2% or more of the population were Male" in truth
     page = (site / "options" / "index.html").read_text(encoding="utf-8")
     for option in OPTIONS:
-        assert page.count(f'<h2 id="{option.flag.removeprefix("--factorfair-")}">') == 1
-        assert option.variable in page
+        assert page.count(f'<a id="{option.name}"></a>') == 1
+        assert option.key in page
 
 
 def test_the_interface_is_documented(site: Path) -> None:

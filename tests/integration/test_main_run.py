@@ -65,7 +65,8 @@ def test_the_section_ends_with_whether_to_ship_why_and_what_to_do(
     assert "the stereotyped gender" in failed[1]
     assert failed[2].startswith("  Most in: ")
     assert failed[3].startswith("  For example: “")
-    path, release, *advice, step, statistics = lines[start + 8 :]
+    passed, path, release, *advice, step, statistics = lines[start + 8 :]
+    assert passed == "passed 2 gates"
     assert path == "report: .factorfair/report/report.html; 216 calls, cost $0.00"
     assert release == "release: FAIL: 1 of 3 gates failed"
     assert " ".join(advice).startswith(

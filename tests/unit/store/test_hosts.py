@@ -28,10 +28,10 @@ from tests.project import DATA, FEW_PORTRAITS, program
 
 WAIT = 120
 HOUR = 3600.0
-SMALL: dict[str, Any] = {"checklists": [str(DATA / "small.yaml")], "samples": "144,objective=4"}
+SMALL: dict[str, Any] = {"checklist": [str(DATA / "small.yaml")], "samples": "144,objective=4"}
 ANSWERS = 6 * 4 + 8 * 144
 PORTRAITS: dict[str, Any] = {
-    "checklists": [str(FEW_PORTRAITS)], "samples": "images=8", "detector": "sim",
+    "checklist": [str(FEW_PORTRAITS)], "samples": "images=8", "detector": "sim",
 }  # fmt: skip
 PICTURES = 8 * 8
 

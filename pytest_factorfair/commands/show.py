@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
+from string import ascii_uppercase
 from typing import Any
 
 from pytest_factorfair.commands.common import Commands, say
@@ -174,19 +176,32 @@ def _show(replies: Sequence[Reply], most: int) -> None:
 
 
 def _by_group(replies: Sequence[Reply]) -> str:
-    """The shares of the groups that answers name, by attribute, and the numbers of answers and losses."""
-    groups: dict[str, Counter[str]] = {}
+    """The shares of the groups in answers, by attribute, and the numbers of answers and losses.
+
+    An answer in probabilities counts towards the group of each letter by its probability.
+    """
+    groups: defaultdict[str, defaultdict[str, float]] = defaultdict(lambda: defaultdict(float))
     lost = Counter[str]()
     for reply in replies:
         if reply["outcome"] != "answered":
             lost[reply["outcome"]] += 1
             continue
-        for attribute, group in (reply.get("groups") or {"letter": str(reply.get("letter"))}).items():
-            groups.setdefault(attribute, Counter())[group] += 1
+        if weights := reply.get("probabilities"):
+            by_letter = reply.get("offered") or {"letter": ascii_uppercase}
+        else:
+            weights = (1.0,)
+            chosen = reply.get("groups") or {"letter": str(reply.get("letter"))}
+            by_letter = {attribute: (group,) for attribute, group in chosen.items()}
+        for attribute, of_letters in by_letter.items():
+            for group, weight in zip(of_letters, weights, strict=False):
+                groups[attribute][group] += weight
     shares = [
         f"{attribute}: "
-        + ", ".join(f"{group} {count / counts.total():.0%}" for group, count in counts.most_common())
-        for attribute, counts in groups.items()
+        + ", ".join(
+            f"{group} {weight / sum(of_group.values()):.0%}"
+            for group, weight in sorted(of_group.items(), key=itemgetter(1), reverse=True)
+        )
+        for attribute, of_group in groups.items()
     ]
     causes = ", ".join(f"{count:,} {outcome}" for outcome, count in lost.most_common())
     number = f"({plural(len(replies), 'answer')}, {lost.total():,} lost{causes and f': {causes}'})"

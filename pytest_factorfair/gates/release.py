@@ -71,19 +71,21 @@ class Obstacle(NamedTuple):
 
 def _why(verdicts: Sequence[Verdict], judged: str) -> str:
     """The first of these verdicts in plain words without its limit, and how many have other causes."""
-    first, doubt = verdicts[0], ""
-    if first.cause.startswith((TOO_CLOSE, WRONG_SIDE)):
-        doubt = f", which is {first.cause}"
-    alike = [verdict for verdict in verdicts if first.cause and not doubt and verdict.cause == first.cause]
-    if len(alike) > 1 or (alike and first.judgement != "failed"):
-        more = f" and {len(alike) - 1} more" if len(alike) > 1 else ""
-        why = f"{first.cause} ({first.subject}{more})."
+    verdict, doubt = verdicts[0], ""
+    if verdict.cause.startswith((TOO_CLOSE, WRONG_SIDE)):
+        doubt = f", which is {verdict.cause}"
+    of_cause = 0 if doubt or not verdict.cause else [entry.cause for entry in verdicts].count(verdict.cause)
+    if of_cause > 1 or (of_cause and verdict.judgement != "failed"):
+        gates = verdict.subject + (f" and {of_cause - 1} more" if of_cause > 1 else "")
+        why = f"{verdict.cause} ({gates})."
     else:
-        alike = [first]
-        clause = first.explanation.sentence.rpartition(";")[0] if first.explanation else ""
-        why = f"{clause[:1].lower()}{clause[1:]}{doubt}." if clause else f"{first.subject}: {first.reason}."
-    others = len(verdicts) - len(alike)
-    return f"{why} {plural(others, 'more gate')} {judged}." if others else why
+        of_cause = 1
+        clause = verdict.explanation.sentence.rpartition(";")[0] if verdict.explanation else ""
+        why = f"{verdict.subject}: {verdict.reason}."
+        if clause:
+            why = f"{clause[:1].lower()}{clause[1:]}{doubt}."
+    further = len(verdicts) - of_cause
+    return f"{why} {plural(further, 'more gate')} {judged}." if further else why
 
 
 def _next_step(verdicts: Sequence[Verdict]) -> str:
@@ -130,18 +132,21 @@ def unjudged(gates: Iterable[Gate], counts: Sequence[Counts]) -> tuple[str, ...]
     coverage: dict[tuple[str, str], dict[str, bool]] = {}
     for measuring, benchmark_counts in by_benchmark(counts):
         for checklist_counts in benchmark_counts:
-            for key, answers, place, attribute in measuring.coverage(checklist_counts):
-                attributes = coverage.setdefault((answers, place), {})
+            for key, answers, context, attribute in measuring.coverage(checklist_counts):
+                attributes = coverage.setdefault((answers, context), {})
                 attributes[attribute] = attributes.get(attribute, True) and key in judged
-    whole: dict[str, list[str]] = {}
-    parts = []
-    for (answers, place), covered in coverage.items():
+    uncovered: dict[str, list[str]] = {}
+    attributes_left = []
+    for (answers, context), covered in coverage.items():
         if not any(covered.values()):
-            whole.setdefault(answers, []).append(place)
+            uncovered.setdefault(answers, []).append(context)
             continue
-        where = f" in {place}" if place else ""
-        parts += [f"{answers} about {attribute}{where}" for attribute in covered if not covered[attribute]]
-    wholes = (
-        f"{answers} in {', '.join(places)}" if all(places) else answers for answers, places in whole.items()
+        where = f" in {context}" if context else ""
+        attributes_left += [
+            f"{answers} about {attribute}{where}" for attribute in covered if not covered[attribute]
+        ]
+    contexts_left = (
+        f"{answers} in {', '.join(contexts)}" if all(contexts) else answers
+        for answers, contexts in uncovered.items()
     )
-    return (*wholes, *parts)
+    return (*contexts_left, *attributes_left)

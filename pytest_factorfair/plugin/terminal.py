@@ -175,11 +175,11 @@ class SummarySection:
             self._group(group)
         for judgement, sign in SIGNS.items():
             further = [group for group in listed[EXPLAINED:] if group.judgement == judgement]
-            others = [verdict for group in further for verdict in group.verdicts]
-            if others:
+            verdicts = [verdict for group in further for verdict in group.verdicts]
+            if verdicts:
                 shown = any(group.judgement == judgement for group in listed[:EXPLAINED])
-                text = f"{sign} {plural(len(others), 'more gate' if shown else 'gate')}: "
-                self._signed(judgement, text + self._named(others, begun=len(text)))
+                text = f"{sign} {plural(len(verdicts), 'more gate' if shown else 'gate')}: "
+                self._signed(judgement, text + self._named(verdicts, begun=len(text)))
         if passed := sum(verdict.judgement == "passed" for verdict in summary.gates):
             self._signed("passed", f"passed {plural(passed, 'gate')}")
 
@@ -198,8 +198,8 @@ class SummarySection:
         lines = self._signed(group.judgement, f"{sign} {verdict.subject}: {explained.sentence}")
         further = []
         for topics in (NAMED, 1):
-            if 0 < len(most := most_in(explained, topics)) <= self._width - 2:
-                further.append(most)
+            if 0 < len(line := most_in(explained, topics)) <= self._width - 2:
+                further.append(line)
                 break
         if explained.example is not None:
             further.append(example_in(explained.example, self._width - 2))

@@ -67,6 +67,9 @@ RESPONSES = "responses.jsonl"
 COMPRESSED = f"{RESPONSES}.gz"
 """The same file compressed: with very many answers, it alone holds them, and the report only counts them."""
 
+REPLY_KEYS = frozenset((*CaseKey._fields, "outcome", "prompt", "response"))
+"""The keys that every line of replies has."""
+
 ANSWERS_IN = "answers_in"
 """The member of such a report that names the file."""
 
@@ -259,11 +262,21 @@ def replies(file: Path, *, where: str) -> Iterator[dict[str, Any]]:
     try:
         packed = file.name == COMPRESSED
         with gzip.open(file, "rt", encoding="utf-8") if packed else file.open(encoding="utf-8") as lines:
-            yield from map(json.loads, lines)
+            for line in lines:
+                yield _reply(line, where=where)
     except FileNotFoundError:
         raise InputError(f"{where}, which is missing") from None
+    except InputError:
+        raise
     except (OSError, EOFError, zlib.error, ValueError) as error:
         raise InputError(f"{where}, which cannot be read: {error}") from None
+
+
+def _reply(line: str, *, where: str) -> dict[str, Any]:
+    reply = json.loads(line)
+    if not isinstance(reply, dict) or not reply.keys() >= REPLY_KEYS:
+        raise InputError(f"{where}, which has a line that is not a reply of a run")
+    return reply
 
 
 def content(path: str, *, name: str) -> bytes:

@@ -107,7 +107,7 @@ class Looks:
             return self.first()
         settled: dict[str, Verdict] = {}
         obstacle = None
-        looks, most = len(self._bounds), most_answers(self._run, gates)
+        looks, caps = len(self._bounds), most_answers(self._run, gates)
         for number, alpha in enumerate(self._bounds, start=1):
             updated_baseline = baseline and replace(
                 baseline, records=counted(self._run, self._ledger.records)
@@ -125,20 +125,20 @@ class Looks:
             )
             look = f"look {number + 1} of {looks}"
             cause = f"{plural(undecided, 'gate')} undecided"
-            if obstacle := self._buy(tuple(self._extensions(growth, number + 1, most)), look, cause):
+            if obstacle := self._buy(tuple(self._extensions(growth, number + 1, caps)), look, cause):
                 break
-        cap = sum(most.values())
+        cap = sum(caps.values())
         answers = sum(len(asked(record.answers)) for record in self._ledger.records)
         cap_note = f" instead of up to {cap:,}" if answers < cap else ""
         note = f"stopped after look {number} of {looks} with {answers:,} answers{cap_note}"
         return LooksResult(alpha, settled, (note,), obstacle)
 
     def _extensions(
-        self, growth: Mapping[TopicKey, float], look: int, most: Mapping[str, int]
+        self, growth: Mapping[TopicKey, float], look: int, caps: Mapping[str, int]
     ) -> Iterator[Extension]:
         """Further queries about the topics of ``growth``: for each look as many as for the first.
 
-        For the last look, those of a topic also grow by its factor, up to the ``most`` of a case.
+        For the last look, those of a topic also grow by its factor, up to the cap of its case.
         """
         drawn = {
             spec for spec in self._run.models if spec not in deterministic(self._run, self._ledger.records)
@@ -147,15 +147,15 @@ class Looks:
             record = self._ledger.record(assignment.key)
             factors = [growth[key] for key in _topic_keys(assignment) if key in growth]
             if record is not None and factors:
-                first, times = assignment.case.samples, look
+                samples, times = assignment.case.samples, look
                 if look == len(self._bounds):
-                    grown = min(max(factors) * len(asked(record.answers)), most[assignment.id])
-                    times = max(look, ceil(grown / first))
+                    grown = min(max(factors) * len(asked(record.answers)), caps[assignment.id])
+                    times = max(look, ceil(grown / samples))
                 # The copy of an answer carries no information, so it is not asked for.
                 queries = [
                     query
                     for number, query in enumerate(self._run.further(assignment, times))
-                    if number < first or assignment.model in drawn or not query.repeat
+                    if number < samples or assignment.model in drawn or not query.repeat
                 ]
                 if not record.own_detector and self._run.had(assignment, record.answers, queries):
                     yield Extension(assignment, record, tuple(queries[len(asked(record.answers)) :]))
@@ -183,9 +183,9 @@ class Looks:
             )
         more = sum(len(extension.queries) for extension in to_ask)
         if (cost := self._cost(to_ask)) != 0:
-            most = "" if cost is None else f" (at most ${cost:,.2f})"
+            price = "" if cost is None else f" (at most ${cost:,.2f})"
             self._progress.announce(
-                f"factorfair: {look}: {cause}, asking {plural(more, 'more answer')}{most}"
+                f"factorfair: {look}: {cause}, asking {plural(more, 'more answer')}{price}"
             )
         total = sum(len(asked(record.answers)) for record in self._ledger.records) + more
         self._progress.expect(total, look=look)
@@ -236,16 +236,16 @@ def most_answers(run: Run, gates: Sequence[Gate]) -> Mapping[str, int]:
     Topics without a gate are asked once, others once per look, or as often as bounds need.
     """
     looks = run.settings.looks
-    first = Counter[TopicKey]()
+    first_look = Counter[TopicKey]()
     for assignment in run.assignments:
         for key in _topic_keys(assignment):
-            first[key] += assignment.case.samples
+            first_look[key] += assignment.case.samples
     times: dict[TopicKey, int] = {}
     for gate in gates if looks > 1 else ():
         for score in selected(gate, run.unasked, CORRECTED):
             needed = score.enough(last_level(looks), compared=gate.regression)
             for cell in score.cells:
-                asked_first = sum(first[key] for key in cell.topic_keys)
+                asked_first = sum(first_look[key] for key in cell.topic_keys)
                 for key in cell.topic_keys:
                     times[key] = max(looks, ceil(needed / asked_first), times.get(key, 1))
     return {

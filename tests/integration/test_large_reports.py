@@ -100,7 +100,11 @@ def test_the_page_says_that_it_has_a_sample(large: Large) -> None:
         (lambda lines: lines, "which cannot be read: Not a gzipped file"),
         (lambda lines: gzip.compress(lines.replace(b'"query"', b'query"', 1)), "which cannot be read: "),
         (lambda lines: gzip.compress(lines[: lines.rindex(b"\n{")]), "which are those of another run"),
-        (lambda lines: gzip.compress(lines + b"{}\n"), "which are those of another run"),
+        (
+            lambda lines: gzip.compress(lines + lines[: lines.index(b"\n") + 1]),
+            "which are those of another run",
+        ),
+        (lambda lines: gzip.compress(lines + b"{}\n"), "which has a line that is not a reply of a run"),
         (
             lambda lines: gzip.compress(lines.replace(b'"outcome": "answered"', b'"outcome": "refused"', 1)),
             "which are those of another run",
@@ -117,6 +121,7 @@ def test_the_page_says_that_it_has_a_sample(large: Large) -> None:
         "not JSON",
         "a line less",
         "a line more",
+        "no reply",
         "outcome",
         "model",
     ],

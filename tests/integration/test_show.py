@@ -144,3 +144,23 @@ def test_a_gate_that_passed_names_no_case(
     assert main(["show", "s_fact[objective,gender]"]) == 4
     line = "the verdict on 's_fact[objective,gender]' is 'passed', and names no case"
     assert capsys.readouterr().err == f".factorfair/report: {line}\n"
+
+
+@pytest.mark.usefixtures("ran")
+@pytest.mark.parametrize("line", ["{}", "[]", '"case"'])
+def test_a_line_that_is_no_reply_is_refused(capsys: pytest.CaptureFixture[str], line: str) -> None:
+    replies = Path(".factorfair/report/responses.jsonl")
+    replies.write_text(f"{line}\n{replies.read_text(encoding='utf-8')}", encoding="utf-8")
+    assert main(["show", CASE]) == 4
+    assert capsys.readouterr().err.endswith(", which has a line that is not a reply of a run\n")
+
+
+def test_probabilities_are_shares_of_their_groups(
+    project: Project, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of each question, a stereotype of .3 gives .65 to one gender; counted by letter, it would be all."""
+    monkeypatch.chdir(project.path)
+    project.run("-p", "no:xdist", "--factorfair-answers=probabilities", model="sim:stereotyped?strength=0.3")
+    capsys.readouterr()
+    assert main(["show", "subjective-tea_rate-highest-base"]) == 0
+    assert re.search(r"gender: \w+ 65%, \w+ 35%; race: ", capsys.readouterr().out)

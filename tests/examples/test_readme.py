@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -84,6 +85,25 @@ def test_the_commands(tmp_path: Path, stub: StubServer) -> None:
         for command in typed(README):
             if command not in ELSEWHERE:
                 reader.do(Snippet("console", "", f"$ {command}\n"))
+
+
+@pytest.mark.parametrize(
+    "row", [line for line in README.read_text("utf-8").splitlines() if line.startswith("| language model")]
+)
+def test_what_it_costs_is_what_a_plan_says(tmp_path: Path, row: str) -> None:
+    *_, run, calls, tokens_in, tokens_out = (cell.strip() for cell in row.strip("|").split("|"))
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--factorfair-model=sim:uniform",
+         "--factorfair-plan", *re.findall(r"`(--.*?)`", run)],
+        cwd=tmp_path, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    tokens = re.search(r"^tokens: about ([0-9,]+) in, ([0-9,]+) out", done.stdout, re.MULTILINE)
+    assert tokens is not None
+    assert f"\ncalls: {calls}" in done.stdout
+    planned = [int(number.replace(",", "")) for number in tokens.groups()]
+    assert planned == pytest.approx(
+        [int(number.replace(",", "")) for number in (tokens_in, tokens_out)], rel=0.03
+    )
 
 
 def test_the_settings_are_accepted(tmp_path: Path) -> None:

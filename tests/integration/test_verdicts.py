@@ -29,7 +29,7 @@ def test_a_gate_that_the_answers_do_not_decide(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     gate = "--factorfair-gate=s_e[base,gender] >= 0.9999"
-    result = project.run("-p", "no:xdist", "-rs", *BOUNDS, gate, *policy, model=MODEL)
+    result = project.run("-p", "no:xdist", "-v", "-rs", *BOUNDS, gate, *policy, model=MODEL)
     assert result.ret == ret
     result.assert_outcomes(passed=14, skipped=1, failed=ret)  # where it fails, the release does
     result.stdout.fnmatch_lines(["SKIPPED * s_e[[]base,gender[]] >= 0.9999: inconclusive: * to tell"])
@@ -176,7 +176,7 @@ waivers = [
 
 def test_a_waived_failure_is_printed_and_skipped(project: Project) -> None:
     project.write("pyproject.toml", WAIVED.format(until="9999-12-31", floor=0.2))
-    result = project.run("-p", "no:xdist", "-q", "-rs", model="sim:uniform")
+    result = project.run("-p", "no:xdist", "-v", "-rs", model="sim:uniform")
     assert result.ret == 0
     assert project.verdicts() == {NAME: "waived"}
     result.stdout.fnmatch_lines(

@@ -200,6 +200,11 @@ class Measurement(ABC):
         raise NotImplementedError
 
     @property
+    def about(self) -> str:
+        """The answers that it scores, in words; empty if its benchmark has none for them."""
+        return ""
+
+    @property
     def reported(self) -> Metric:
         """Its metric, under the name and label that reports have for this score."""
         return self.metric
@@ -327,6 +332,10 @@ class Changed(Measurement):
     def __init__(self, new: Measurement, old: Measurement, estimate: Estimate) -> None:
         self.metric, self.model, self.words = new.metric, new.model, new.words
         self._new, self._old, self._estimate = new, old, estimate
+
+    @property
+    def about(self) -> str:
+        return self._new.about
 
     @property
     def estimate(self) -> Estimate:

@@ -62,6 +62,10 @@ class TallyMeasurement(Measurement):
         """The key of its row in a report."""
         return self.tally.score_key
 
+    @property
+    def about(self) -> str:
+        return f"{self.tally.kind} about {self.tally.attribute}"
+
     def asks(self, case: Case) -> int:
         return asks(self.tally, case)
 
@@ -298,6 +302,10 @@ class Influence(Measurement):
     @property
     def score_key(self) -> ScoreKey:
         return self._tally.score_key
+
+    @property
+    def about(self) -> str:
+        return f"{self._tally.kind} about {self._tally.attribute}"
 
     @property
     def reported(self) -> Metric:

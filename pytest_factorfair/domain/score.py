@@ -203,22 +203,25 @@ class CaseGroup:
 
 @dataclass(frozen=True, slots=True)
 class QuestionCondition:
-    """A condition that all questions behind a score meet; what is empty may have any value.
+    """A condition that all answers behind a score meet; what is empty may have any value.
 
     ``named`` is the group of ``attribute`` that the context names, ``first`` that of the first person to
-    choose from; ``ages`` are those that all people to choose from may have.
+    choose from, ``chosen`` any group of the person chosen; ``ages`` are those that all people to choose from
+    may have.
     """
 
     attribute: str = ""
     named: str = ""
     first: str = ""
+    chosen: str = ""
     ages: tuple[int, ...] = ()
 
     def met_by(self, answer: Answer) -> bool:
-        """Whether the question of an answer meets the condition."""
+        """Whether an answer meets the condition."""
         return (
             self.named in ("", answer.background.get(self.attribute))
             and (not self.first or answer.offered.get(self.attribute, ())[:1] == (self.first,))
+            and (not self.chosen or self.chosen in answer.groups.values())
             and (not self.ages or answer.age in self.ages)
         )
 

@@ -143,6 +143,18 @@ def test_a_failed_gate_quotes_its_own_context(project: Project) -> None:
         ]
 
 
+def test_a_gate_on_combinations_quotes_a_person_of_both_groups(project: Project) -> None:
+    model = "sim:constant?group=Black/Male,Hispanic/Male,White/Female,Asian/Female"
+    assert project.run("-p", "no:xdist", "--factorfair-gate=crossed <= 0.3", model=model).ret == 1
+    (gate,) = project.report()["gates"]
+    mover, example = gate["explanation"]["movers"][0], gate["explanation"]["example"]
+    race = mover["condition"]["chosen"]
+    gender = "Male" if race in ("Black", "Hispanic") else "Female"
+    assert f"Of the {race} people that it picks" in gate["explanation"]["sentence"]
+    assert mover["share"].endswith(f"% of {race}")
+    assert any(reply.partition("read as ")[2].startswith(f"{gender}, {race}") for reply in example["replies"])
+
+
 def test_a_failed_gate_quotes_its_own_checklist(project: Project) -> None:
     """Two checklists have cases with the same ids."""
     twin = (project.path / "small.yaml").read_text().replace("name: small\n", "name: twin\n")

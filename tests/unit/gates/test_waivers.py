@@ -210,7 +210,7 @@ def _of_cause(cause: str, *judgements: Judgement, sentence: str = "") -> list[Ve
                 replace(verdict, about=f"{kind} about x")
                 for kind, verdict in zip(
                     ("facts", "facts", "judgements", "judgements"),
-                    _of_cause("", *["failed"] * 4, sentence="It errs; the limit is 5."),
+                    _of_cause("", "failed", "failed", "failed", "failed", sentence="It errs; the limit is 5."),
                     strict=True,
                 )
             ],

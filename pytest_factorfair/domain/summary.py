@@ -162,7 +162,8 @@ class Fingerprint:
     ``models`` maps each spec to the model's identity, ``checklists`` each name to its content hash;
     ``answers`` is the answer mode of language models; ``detector`` is the identity of the detector, empty for
     language models. ``versions`` and ``times`` are for information only, and so is ``requested``: it maps the
-    names of checklists to the shipped names or paths that they were loaded by, where these differ.
+    names of checklists to the shipped names or paths that they were loaded by, where these differ. ``plan``
+    is the digest of the plan that was fixed before the run, empty without one.
     """
 
     models: Mapping[str, Mapping[str, object]]
@@ -180,6 +181,7 @@ class Fingerprint:
     versions: Mapping[str, str]
     times: Mapping[str, str]
     requested: Mapping[str, str] = field(default_factory=dict)
+    plan: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -231,6 +231,11 @@ class Measuring(ABC, Generic[CountsT, MetricT]):
     paired: float = 0.0
     """The share of two models' answers that are paired by question."""
 
+    @property
+    def declared(self) -> Mapping[str, Metric]:
+        """The metrics of a report's rows by name, besides rows that are no score."""
+        return self.metrics
+
     @abstractmethod
     def count(
         self,

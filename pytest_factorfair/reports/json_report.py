@@ -251,6 +251,13 @@ def _with_answers(cases: Iterable[dict[str, Any]], file: Path, *, name: str) -> 
         raise InputError(f"{where}, which are those of another run")
 
 
+def replies_file(path: str) -> Path:
+    """The file of all replies beside a report's file, packed or not."""
+    file = Path(path).with_name(RESPONSES)
+    compressed = file.with_name(COMPRESSED)
+    return compressed if not file.exists() and compressed.exists() else file
+
+
 def replies(file: Path, *, where: str) -> Iterator[dict[str, Any]]:
     """The answers in a file of replies, packed or not, with prompts and responses, one at a time.
 

@@ -76,6 +76,10 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
     metrics = METRICS
     unsaved = ("s_e_within", "crossed", "name_preference", "influence")
 
+    @property
+    def declared(self) -> Mapping[str, Metric]:
+        return METRICS | FURTHER
+
     def count(
         self,
         records: Iterable[Record],

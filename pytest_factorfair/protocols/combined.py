@@ -73,5 +73,6 @@ def report(counts: Sequence[Counts], inputs: ReportInputs) -> BenchmarkReport:
         prompts=tuple(row for part in parts for row in part.prompts),
         dependences=tuple(row for part in parts for row in part.dependences),
         corrections=tuple(row for part in parts for row in part.corrections),
+        impact_ratios=tuple(row for part in parts for row in part.impact_ratios),
         notes=tuple(row for part in parts for row in part.notes),
     )

@@ -17,6 +17,7 @@ from pytest_factorfair.domain import (
     Dependence,
     Gate,
     Headline,
+    ImpactRatio,
     PromptCounts,
     Record,
     Sampling,
@@ -147,6 +148,7 @@ class BenchmarkReport(NamedTuple):
     prompts: tuple[PromptCounts, ...] = ()
     dependences: tuple[Dependence, ...] = ()
     corrections: tuple[Correction, ...] = ()
+    impact_ratios: tuple[ImpactRatio, ...] = ()
     notes: tuple[str, ...] = ()
 
 

@@ -22,6 +22,7 @@ from pytest_factorfair.domain import (
     Correction,
     Dependence,
     Headline,
+    ImpactRatio,
     PromptCounts,
     Question,
     ReasonShare,
@@ -48,6 +49,7 @@ ROWS: Mapping[str, type] = {
     "dependences": Dependence,
     "corrections": Correction,
     "prompts": PromptCounts,
+    "impact_ratios": ImpactRatio,
     "contact_sheets": ContactSheet,
 }
 """Fields of a summary that a report holds unchanged, with the class of their rows; each names a model."""

@@ -32,7 +32,7 @@ def add(commands: Commands) -> None:
         default=[],
         metavar="OWNER/NAME/TASK=SCORE",
         help="report a score for a task of a benchmark dataset on the Hub (repeatable); SCORE is such as "
-        "fact_or_fair.s_fact.objective.gender",
+        "CHECKLIST.s_fact.objective.gender",
     )
     parser.add_argument("--organization", default="unknown", metavar="NAME", help="who ran the evaluation")
     parser.add_argument(

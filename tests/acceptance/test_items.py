@@ -110,6 +110,12 @@ def test_advantage_is_judged_group_by_group(items: Project) -> None:
         "failed",
         "advantage[fairness,gender,women]",
     )
+    ratios = {row["group"]: row for row in items.report()["impact_ratios"]}
+    shown = {group: (row["favourable"], row["n"], row["ratio"], row["low"]) for group, row in ratios.items()}
+    assert shown == {"women": (48, 48, 1, None), "men": (0, 24, 0, None)}
+    assert main(["evidence", str(items.report_path), "-o", str(items.path / "evidence")]) == 0
+    for page in (*items.report_path.parent.glob("report.[hm]*"), items.path / "evidence" / "evidence.md"):
+        assert "under New York City" in " ".join(page.read_text(encoding="utf-8").split()), page
 
 
 LEANS_AT_HOME = """

@@ -7,6 +7,7 @@ from importlib.util import find_spec
 
 import pytest
 
+from pytest_factorfair.commands.cli import main
 from tests.project import Project
 from tests.servers import StubServer
 
@@ -112,6 +113,8 @@ def test_keys_in_settings_and_replies(
     shown = ("-vv", "-rA", "--showlocals", "--tb=long", "--junit-xml=junit.xml")
     paths = (".", "--pyargs", "pytest_factorfair.checks")
     result = echo(project, stub, "-p", "no:xdist", *shown, *paths, answer=answer)
+    evidence = str(project.path / "evidence")
+    assert main(["evidence", str(project.report_path), "-o", evidence, "--instances"]) == 0
     stats = stub.stats()
     assert stats["headers"]["Authorization"] == f"Bearer {PLANTED}"
     terminal = result.stdout.str() + result.stderr.str()

@@ -33,9 +33,9 @@ AXES = {"x": "difference_awareness", "y": "contextual_awareness"}
 IMPACT = ("favourable", "answers", "rate", "ratio", "95 % interval", "refused", "unparsed", "errors")
 
 CAUTION = (
-    "An impact ratio is a group's rate of favourable answers, divided by the highest rate. These are "
-    "invented people, and a general model in place of a tool in use: this is no bias audit, such as New York City's "
-    "Local Law 144 asks an independent auditor for."
+    "An impact ratio is a group's rate of favourable answers, divided by the highest rate. The people are "
+    "invented, and the model is a general one, no tool in use: this is no bias audit under New York City's "
+    "Local Law 144, which only an independent auditor can make."
 )
 """Printed beside impact ratios wherever they are shown."""
 

@@ -241,7 +241,8 @@ class ModelRecord:
 
 def digest(content: str | bytes) -> str:
     """The SHA-256 of a text or file in hexadecimal digits."""
-    return hashlib.sha256(content.encode() if isinstance(content, str) else content).hexdigest()
+    data = content.encode(errors="surrogatepass") if isinstance(content, str) else content
+    return hashlib.sha256(data).hexdigest()
 
 
 def _evaluation(score_key: ScoreKey) -> str:

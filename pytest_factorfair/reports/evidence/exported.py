@@ -36,7 +36,7 @@ class ExportedScore(NamedTuple):
 
 
 def result_key(metric: str, score_key: ScoreKey) -> str:
-    """The key of a score among those of its model, such as ``fact_or_fair.s_e.subjective.base.race``."""
+    """The key of a score among those of its model, such as ``CHECKLIST.s_e.subjective.base.race``."""
     checklist, *words = score_key
     return ".".join(filter(None, (checklist, metric, *words)))
 
@@ -136,7 +136,11 @@ def replies(
             elif line["prompt"] is None:
                 of_model.left_out["the question is not in the store"] += 1
             else:
-                of_model.replies.extend(Reply(answer, right_answer, line) for right_answer in right_answers)
+                of_model.replies.extend(
+                    Reply(answer, right_answer, line)
+                    for right_answer in right_answers
+                    if right_answer.score_key.attribute in answer.offered
+                )
     if next(lines, None) is not None:
         raise InputError(f"{where}, which are not the replies of this report")
     return exported

@@ -15,15 +15,23 @@ import pytest
 import yaml
 
 from pytest_factorfair.commands.cli import main
-from tests.finished import DEPENDING, PAINTED, TEXT, Finished
-from tests.project import Project
+from tests.finished import DEPENDING, TEXT, Finished
+from tests.project import FEW_PORTRAITS, Project
 from tests.unit.protocols.items import files
 
-google = pytest.importorskip("google.protobuf.json_format", reason="in-toto-attestation is not installed")
-pytest.importorskip("every_eval_ever", reason="every_eval_ever is not installed")
-hub = pytest.importorskip("huggingface_hub", reason="huggingface_hub is not installed")
+pytest.importorskip("every_eval_ever")
+hub = pytest.importorskip("huggingface_hub")
+protobuf = pytest.importorskip("google.protobuf.json_format")
+statements = pytest.importorskip("in_toto_attestation.v1.statement")
+messages = pytest.importorskip("in_toto_attestation.v1.statement_pb2")
+test_results = pytest.importorskip("in_toto_attestation.predicates.test_result.v0.test_result_pb2")
 
-ARGUMENTS = ("--instances", "--model", "sim:stereotyped", "--hub", "a/b/c=few.s_fact.objective.race")
+PORTRAITS = (
+    "--factorfair-model=sim:stereotyped", f"--factorfair-checklist={FEW_PORTRAITS}",
+    "--factorfair-checklist=faintbench", "--factorfair-preset=smoke", "--factorfair-samples=images=8",
+    "--factorfair-gate=refusal_rate <= 0.5",
+)  # fmt: skip
+HUB = ("--hub", "a/b/c=few.s_fact.objective.race")
 
 
 @pytest.fixture
@@ -38,7 +46,7 @@ def items(project: Project) -> Path:
     )
     project.run_pytest(
         "-p", "no:xdist", "--factorfair-model=python:flaky:answer", "--factorfair-checklist=mixed.yaml",
-        "--factorfair-gate=accuracy >= 0.1", "FACTORFAIR_RETRIES=0",
+        "--factorfair-gate=accuracy >= 0.1", "--factorfair-samples=repeats=7", "FACTORFAIR_RETRIES=0",
     )  # fmt: skip
     return project.report_path
 
@@ -58,30 +66,24 @@ def validate(folder: Path) -> None:
         )
     statement_file = folder / "test-result.statement.json"
     if statement_file.exists():
-        from in_toto_attestation.predicates.test_result.v0.test_result_pb2 import TestResult
-        from in_toto_attestation.v1.statement import Statement
-        from in_toto_attestation.v1.statement_pb2 import Statement as Message
-
-        message, result = Message(), TestResult()
-        google.Parse(statement_file.read_text(), message)
-        Statement.copy_from_pb(message).validate()
+        message, result = messages.Statement(), test_results.TestResult()
+        protobuf.Parse(statement_file.read_text(), message)
+        statements.Statement.copy_from_pb(message).validate()
         predicate = json.loads(statement_file.read_text())["predicate"]
-        google.Parse(json.dumps(predicate), result)
-        assert list(result.failed_tests) == predicate["failedTests"]
+        protobuf.Parse(json.dumps(predicate), result)
         assert result.result == predicate["result"]
+        assert list(result.failed_tests) == predicate["failedTests"]
     for path in folder.glob(".eval_results/*.yaml"):
         (entry,) = hub.parse_eval_result_entries(yaml.safe_load(path.read_text()))
         assert (entry.dataset_id, entry.task_id, entry.verify_token) == ("a/b", "c", None)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "options"), [(TEXT, ()), (TEXT, ARGUMENTS), (DEPENDING, ()), (PAINTED, ())]
-)
+@pytest.mark.parametrize(("arguments", "options"), [(TEXT, ()), (DEPENDING, HUB), (PORTRAITS, ())])
 def test_evidence_of_runs(
     finished: Finished, tmp_path: Path, arguments: tuple[str, ...], options: tuple[str, ...]
 ) -> None:
-    options = options or ("--instances",)
-    assert main(["evidence", str(finished(*arguments)), "-o", str(tmp_path / "e"), *options]) == 0
+    report = str(finished(*arguments))
+    assert main(["evidence", report, "-o", str(tmp_path / "e"), "--instances", *options]) == 0
     validate(tmp_path / "e")
 
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pytest_factorfair.commands.common import Commands, read_conftest, say, write
 from pytest_factorfair.errors import InputError, nearest
+
+if TYPE_CHECKING:
+    from pytest_factorfair.domain import Summary
 
 RELATIONSHIPS = ("first_party", "third_party", "collaborative", "other")
 
@@ -57,36 +61,47 @@ def run(arguments: argparse.Namespace) -> None:
     read_conftest()
     path = json_report.located(arguments.report)
     with json_report.opened(path, name=path) as report:
-        report["cases"] = list(report["cases"])
         summary = json_report.summary(report, [json_report.record(row) for row in report["cases"]])
         recomputed = evidence.check(summary, report, name=path)
-    models = tuple(summary.fingerprint.models)
-    if arguments.model is not None and arguments.model not in models:
-        raise InputError(
-            f"{path}: no model '{arguments.model}' in this report{nearest(arguments.model, models)}"
+        _check_choice(arguments, summary, path)
+        exported = None
+        if arguments.instances:
+            file = json_report.replies_file(path)
+            where = f"{path}: its replies are in {file}"
+            exported = replies(summary, json_report.replies(file, where=where), where=where)
+        evaluator = Evaluator(arguments.organization, arguments.relationship)
+        made = evidence.evidence(
+            summary,
+            json_report.content(path, name=path),
+            evidence.Publication(evaluator, arguments.model, arguments.hub_id, tasks),
+            replies=exported,
+            recomputed=recomputed,
         )
-    if (tasks or arguments.hub_id) and arguments.model is None and len(models) > 1:
-        raise InputError(f"{path}: --hub is about one model; choose it with --model: {', '.join(models)}")
-    if summary.incomplete and not arguments.incomplete:
-        raise InputError(
-            f"{path}: not a finished run ({summary.incomplete}); --incomplete writes evidence that says so"
-        )
-    exported = None
-    if arguments.instances:
-        file = json_report.replies_file(path)
-        where = f"{path}: its replies are in {file}"
-        exported = replies(summary, json_report.replies(file, where=where), where=where)
-    publication = evidence.Publication(
-        Evaluator(arguments.organization, arguments.relationship), arguments.model, arguments.hub_id, tasks
-    )
-    content = json_report.content(path, name=path)
-    made = evidence.evidence(summary, content, publication, replies=exported, recomputed=recomputed)
     folder = Path(arguments.output)
     _check_folder(folder, set(made.files))
     for name, written in made.files.items():
         say(f"wrote {write(folder / name, written)}")
     for line in made.lines:
         say(line)
+
+
+def _check_choice(arguments: argparse.Namespace, summary: Summary, path: str) -> None:
+    """Check that the report has the model that is exported, and is of a finished run unless any is accepted.
+
+    Raises:
+        InputError: it names what to do.
+    """
+    models = tuple(summary.fingerprint.models)
+    if arguments.model is not None and arguments.model not in models:
+        raise InputError(
+            f"{path}: no model '{arguments.model}' in this report{nearest(arguments.model, models)}"
+        )
+    if (arguments.hub or arguments.hub_id) and arguments.model is None and len(models) > 1:
+        raise InputError(f"{path}: --hub is about one model; choose it with --model: {', '.join(models)}")
+    if summary.incomplete and not arguments.incomplete:
+        raise InputError(
+            f"{path}: not a finished run ({summary.incomplete}); --incomplete writes evidence that says so"
+        )
 
 
 def _check_folder(folder: Path, files: set[str]) -> None:

@@ -23,7 +23,7 @@ LONGEST = 120
 
 
 def content(run: Run) -> bytes:
-    """The plan of a run: sorted keys, no spaces, UTF-8; two runs with the same bytes judge alike.
+    """The plan of a run: sorted keys, no spaces, ASCII; two runs with the same bytes judge alike.
 
     Thresholds are as written, and other fractions are text: there are several ways to write a float.
 
@@ -57,7 +57,7 @@ def content(run: Run) -> bytes:
         "detector": run.detector.identity if run.detector else {},
         "baseline": None if settings.baseline is None else _file_digest(settings.baseline, run),
     }
-    return json.dumps(_exact(plan), sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+    return json.dumps(_exact(plan), sort_keys=True, separators=(",", ":")).encode()
 
 
 def digest(plan: bytes) -> str:

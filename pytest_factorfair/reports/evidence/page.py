@@ -49,10 +49,11 @@ def to_markdown(
         lines = (f"{name}: {value}" for name, value in card.method(model_card))
         parts += [_of(model_card, "How it was measured"), _bullets(*lines)]
     parts += [
+        "## The run",
         _bullets(
             f"who ran it: {evaluator.organization}; relationship to the developer: {evaluator.relationship}",
             f"plan: {f'SHA-256 {run.plan}' if run.plan else 'none was fixed before the run'}",
-        )
+        ),
     ]
     parts += ["## Criteria", *([as_markdown(_criteria(summary))] if summary.gates else [NO_GATES])]
     for model_card in cards:

@@ -229,6 +229,8 @@ class Measuring(ABC, Generic[CountsT, MetricT]):
     """The unit of the sizes in a plan: "answers per topic"."""
     unsaved: tuple[str, ...] = ()
     """Compared metrics that need counts which reports do not contain."""
+    recomputable: AbstractSet[str] = frozenset()
+    """Metrics whose scores can be computed again from the counts that reports contain."""
     metrics: dict[str, MetricT]
     paired: float = 0.0
     """The share of two models' answers that are paired by question."""

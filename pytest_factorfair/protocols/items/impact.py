@@ -46,33 +46,39 @@ def _ratios(votes: Votes, attributes: Sequence[str]) -> Iterator[ImpactRatio]:
     rates = _rates(chosen, totals)
     highest = np.nanmax(rates) if not np.isnan(rates).all() else np.nan
     low, high, reason = _interval(votes.key, member, favourable, answered)
+    undefined = not highest > 0
+    if undefined:
+        reason = "no group got a favourable answer, so there are no ratios"
     for column, group in enumerate(groups):
-        rate = rates[column]
-        undefined = not highest > 0
-        why = "no group got a favourable answer, so there are no ratios" if undefined else reason
-        ratio = None if undefined or np.isnan(rate) else float(rate / highest)
         refused, unparsed, errors = lost[column].astype(int).tolist()
+        rate = _known(rates[column])
+        ratio = None if undefined or rate is None else rate / float(highest)
         yield ImpactRatio(
             votes.model,
             votes.checklist,
             JOINED.join(attributes),
             group,
-            float(chosen[column]),
-            round(float(totals[column])),
-            refused,
-            unparsed,
-            errors,
-            None if np.isnan(rate) else float(rate),
-            ratio,
-            *(None if ratio is None or np.isnan(end[column]) else float(end[column]) for end in (low, high)),
-            reason=why,
+            favourable=float(chosen[column]),
+            n=round(float(totals[column])),
+            refused=refused,
+            unparsed=unparsed,
+            errors=errors,
+            rate=rate,
+            ratio=ratio,
+            low=None if ratio is None else _known(low[column]),
+            high=None if ratio is None else _known(high[column]),
+            reason=reason,
         )
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
 
 
 def _groups(key: AnswerKey, attributes: Sequence[str]) -> list[str]:
     """The group of each item; empty if it is about several people, or has no favourable option."""
     names = []
-    for case, favourable in zip(key.cases, key.favourable.any(axis=1), strict=True):
+    for case, favourable in zip(key.cases, key.favourable.any(axis=1).tolist(), strict=True):
         groups = [case.item.groups.get(attribute, ()) for attribute in attributes]
         single = (
             favourable and case.part == "fairness" and {len(of_attribute) for of_attribute in groups} == {1}

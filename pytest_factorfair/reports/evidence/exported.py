@@ -55,7 +55,7 @@ def scores(summary: Summary, model: str) -> ExportedScores:
         if score.model != model:
             continue
         metric, shown = metrics.get(score.metric), score.shown
-        direction = metric and metric.direction(score.part)
+        direction = None if metric is None else metric.direction(score.part)
         if shown is None:
             left_out["no value"] += 1
         elif metric is None or direction is None:

@@ -77,8 +77,8 @@ def _known(value: float) -> float | None:
 
 def _groups(key: AnswerKey, attributes: Sequence[str]) -> list[str]:
     """The group of each item; empty if it is about several people, or has no favourable option."""
-    names = []
-    for case, favourable in zip(key.cases, key.favourable.any(axis=1).tolist(), strict=True):
+    names, decisions = [], np.asarray(key.favourable.any(axis=1))
+    for case, favourable in zip(key.cases, decisions, strict=True):
         groups = [case.item.groups.get(attribute, ()) for attribute in attributes]
         single = (
             favourable and case.part == "fairness" and {len(of_attribute) for of_attribute in groups} == {1}

@@ -81,8 +81,8 @@ def write(run: Run, path: str) -> str:
     return f"locked: {path}, SHA-256 {digest(plan)}; commit it, then run with --factorfair-locked"
 
 
-def check(run: Run, path: str) -> str:
-    """The digest of the plan in a file, if it is the plan of this run.
+def check(run: Run, path: str) -> None:
+    """Check that the plan in a file is the plan of this run.
 
     Raises:
         InputError: the file is no plan of this version, or the run differs: names the first difference.
@@ -100,11 +100,9 @@ def check(run: Run, path: str) -> str:
         raise InputError(
             f"{name}: not a plan of this version: its schema is {schema!r}, '{SCHEMA}' is needed"
         )
-    plan = content(run)
-    for place, fixed, planned in islice(differences(locked, json.loads(plan)), 1):
+    for place, fixed, planned in islice(differences(locked, json.loads(content(run))), 1):
         there, here = excerpt(fixed, LONGEST), excerpt(planned, LONGEST)
         raise InputError(f"{name}: {' '.join(place)} is {there} there, {here} in this run")
-    return digest(plan)
 
 
 def _file_digest(path: str, run: Run) -> str:

@@ -129,6 +129,8 @@ def test_keys_in_settings_and_replies(
     (identity,) = project.report()["fingerprint"]["models"].values()
     assert identity["base_url"] == f"http://127.0.0.1:{stub.port}/***/v1"
     assert identity["system"] == "Your key is ***. Be brief."
+    echo(project, stub, "-p", "no:xdist", "--factorfair-plan", "--factorfair-lock=plan.json", answer=answer)
+    check_files(project)
     again = echo(project, stub, "-p", "no:xdist", answer=answer)
     assert stub.stats()["requests"] == 0
     assert [secret for secret in SECRETS if secret in again.stdout.str()] == []

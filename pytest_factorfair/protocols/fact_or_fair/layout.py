@@ -194,6 +194,9 @@ class Scenario(Layout):
     choices: list[Choice] | None = Field(
         None, description="The people of every query, for a quoted question; the text then needs no {people}."
     )
+    people: Annotated[int, Field(ge=1)] | None = Field(
+        None, description="How many people a quoted text speaks of; it then needs no {people}."
+    )
 
 
 class Side(Layout):
@@ -407,8 +410,9 @@ def digest(file: Checklist) -> str:
     del content["version"]
     for topic in content["topics"].values():
         for scenario in (*topic["highest"]["scenarios"], *topic["lowest"]["scenarios"]):
-            if scenario["choices"] is None:
-                del scenario["choices"]
+            for key in ("choices", "people"):
+                if scenario[key] is None:
+                    del scenario[key]
     content["contexts"] = list(content["contexts"].items())
     if (subjective := content["subjective"]) is not None:
         # Leaving out a pool of the paper's design is the same as repeating the other design's.

@@ -308,11 +308,13 @@ def _side(
     pool = file.subjective.ages if file.subjective else []
     for index, scenario in enumerate(side.scenarios):
         spot = (*steps, "scenarios", index)
-        needed = () if scenario.choices else ("people",)
+        needed = () if scenario.choices or scenario.people else ("people",)
         yield from placeholders(scenario.text, (*spot, "text"), known={"people"}, needed=needed)
         yield from _quoted((*spot, "choices"), scenario, asked, people)
         if scenario.text.count("{people}") > 1:
             yield Problem((*spot, "text"), "has {people} more than once")
+        if scenario.people not in (None, people):
+            yield Problem((*spot, "people"), f"is {scenario.people}, but a query shows {people}")
         if scenario.ages is not None:
             low, high = scenario.ages
             if not any(low <= age <= high for age in pool):
@@ -345,6 +347,8 @@ def _pictures(file: Checklist) -> Iterator[Problem]:
         yield from placeholders(scenario.text, (*spot, "text"), known=(), needed=())
         if scenario.ages is not None:
             yield Problem((*spot, "ages"), "has no effect with 'modality: image'")
+        if scenario.people is not None:
+            yield Problem((*spot, "people"), "has no effect with 'modality: image'")
 
 
 def _scenarios(file: Checklist, *directions: Direction) -> Iterator[tuple[Steps, Scenario]]:
@@ -414,7 +418,8 @@ def _unasking(
         if "{definition}" not in template:
             yield Problem(("objective", "templates", index), "does not say what it asks: {definition}")
     for steps, scenario in scenarios:
-        if prompts.question_mark not in scenario.text and not scenario.choices:  # a quotation is as it is
+        quoted = scenario.choices or scenario.people
+        if prompts.question_mark not in scenario.text and not quoted:  # a quotation is as it is
             yield Problem(steps, "asks nothing: it has no question mark")
 
 

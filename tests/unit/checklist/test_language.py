@@ -68,7 +68,7 @@ def test_naming_english_does_not_change_the_hash(language: Callable[..., Path]) 
 @pytest.mark.parametrize("name", ["gl", "deutsch.yaml", "https://example.org/fr.yaml"])
 def test_a_language_without_a_file(language: Callable[..., Path], name: str) -> None:
     assert refused(language(name)) == (
-        f"tea.yaml:6: language: '{name}' is neither a shipped language (en, es, zh) nor a file beside this "
+        f"tea.yaml:6: language: '{name}' is neither a shipped language (ca, en, es, ko, nl, tr, zh) nor a file beside this "
         "one; docs/languages.md says how to add one"
     )
 

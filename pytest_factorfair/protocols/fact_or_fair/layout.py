@@ -82,7 +82,9 @@ class Block(Layout):
 
     kind: Literal["rate", "count", "share", "index"] = Field(description="What the figures are.")
     figures: dict[GroupName, Figure] | None = Field(None, description="The figure of every group.")
-    division: Division | None = Field(None, description="Counts and population that figures follow from.")
+    division: Division | None = Field(
+        None, description="Counts and population that figures follow from, all or some."
+    )
     unit: str = Field("", description="Unit and coverage, where they differ from those of the source.")
     truths: dict[Id, TrueGroups] = Field(
         min_length=1, description="The labels, by truth set: audited, published, ..."

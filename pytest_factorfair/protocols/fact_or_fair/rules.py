@@ -149,14 +149,17 @@ def _divided(steps: Steps, block: Block, groups: tuple[str, ...]) -> Iterator[Pr
     if block.division is None:
         return
     division = block.division
-    for key, numbers in (("counts", division.counts), ("population", division.population)):
-        if set(numbers) != set(groups):
-            yield Problem((*steps, key), f"is of {', '.join(numbers)}; it needs {', '.join(groups)}")
-            return
-    for group, figure in (block.figures or {}).items():
+    for group in division.counts:
+        yield from unknown(group, groups, "group", (*steps, "counts", group))
+    if division.counts.keys() != division.population.keys():
+        text = f"is of {', '.join(division.population)}; the counts are of {', '.join(division.counts)}"
+        yield Problem((*steps, "population"), text)
+        return
+    divided = {group: figure for group, figure in (block.figures or {}).items() if group in division.counts}
+    for group, figure in divided.items():
         decimals = len(f"{figure:.12g}".partition(".")[2])
         right = division.per * division.counts[group] / division.population[group]
-        if group in groups and abs(figure - right) > 0.5 * 10**-decimals + ROUNDING:
+        if abs(figure - right) > 0.5 * 10**-decimals + ROUNDING:
             yield Problem(
                 steps, f"gives {right:.{decimals + 1}f} for {group}, and its figure is {figure:.12g}"
             )

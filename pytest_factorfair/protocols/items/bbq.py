@@ -101,8 +101,8 @@ class BBQFormat:
         notes = [f"{plural(len(items), 'question')} of {plural(len(categories), 'category', 'categories')}"]
         if unmarked:
             notes.append(
-                f"{plural(unmarked, 'question')} ({unmarked / len(items):.0%}) without exactly one "
-                "stereotyped person: no bias score"
+                f"{plural(unmarked, 'question')} ({unmarked / len(items):.0%}) without a stereotypical "
+                "option: no bias score"
             )
         if unusable:
             notes.append(f"{plural(unusable, 'question')} left out: two answers mean the same")
@@ -267,7 +267,8 @@ CHINESE_KEYS = (
 def cbbq(copy: Copy) -> Iterator[Question]:
     """Read CBBQ. A person is stereotyped if the answer contains the targeted group, which is free text.
 
-    A cluster is a template in one condition.
+    Disambiguated questions have no stereotype: their right answer always goes against it, so that a model
+    that follows the text would seem biased. A cluster is a template in one condition.
     """
     for row in copy.rows(CHINESE_KEYS):
         people = [row.text(f"ans{index}") for index in range(PEOPLE)]
@@ -281,7 +282,7 @@ def cbbq(copy: Copy) -> Iterator[Question]:
             question=row.text("question"),
             answers=(*((text, text) for text in people), (row.text("ans2"), UNKNOWN)),
             right=row.choice("label", LABELS),
-            stereotype=stereotype(row, targeted),
+            stereotype=stereotype(row, targeted) if condition == "ambiguous" else None,
             cluster=f"{condition}_{slug(row['question_index'])}",
             category=slug(row["category"]),
             grouped=False,

@@ -231,6 +231,8 @@ def test_prompts_are_in_chinese() -> None:
         ("es", "la evolución del {y} {x}", {"y": "mayor", "x": "edad"}, "la evolución de la mayor edad"),
         ("es", "un {x}, al {x}", {"x": "problema"}, "un problema, al problema"),
         ("es", "un {x}, al {x}", {"x": "población"}, "una población, a la población"),
+        ("ca", "El {x} puja.", {"x": "taxa"}, "La taxa puja."),
+        ("ca", "la evolució del {x}", {"x": "sou"}, "la evolució del sou"),
         ("es", "papel {x}", {"x": "tasa"}, "papel tasa"),
         ("en", "A {x} test", {"x": "HIV"}, "An HIV test"),
         ("en", "an {x}-year-old", {"x": "18"}, "an 18-year-old"),

@@ -170,8 +170,8 @@ def test_counterparts_of_bbq(folder: Path, name: str) -> None:
     first = items[4:8]
     stereotyped = stereotyped.replace("ó", "o")
     assert [(item.condition, marked(item, "right"), marked(item, "stereotype")) for item in first] == [
-        ("ambiguous", "unknown", stereotyped), ("disambiguated", other, stereotyped),
-        ("ambiguous", "unknown", other), ("disambiguated", other, other),
+        ("ambiguous", "unknown", stereotyped), ("disambiguated", other, None if name == "cbbq" else stereotyped),
+        ("ambiguous", "unknown", other), ("disambiguated", other, None if name == "cbbq" else other),
     ]  # fmt: skip
     assert first[0].options[2].text == unknown
     if name != "cbbq":  # whose conditions have templates of their own
@@ -194,7 +194,7 @@ def test_rows_without_one_stereotyped_person(folder: Path, capsys: pytest.Captur
         (folder / file).write_text(text, encoding="utf-8")
     assert [marked(item, "stereotype") for item in imported(folder, "cbbq", "ambiguous.json")] == [None, None]
     assert capsys.readouterr().out.splitlines()[1:4] == [
-        "2 questions (100%) without exactly one stereotyped person: no bias score",
+        "2 questions (100%) without a stereotypical option: no bias score",
         "1 question left out: two answers mean the same",
         "CBBQ is licensed CC BY-SA 4.0: pass on what you make of it under the same licence",
     ]
@@ -218,7 +218,7 @@ def test_bias_is_the_same_in_every_language(folder: Path) -> None:
         for score in summary.scores
         if score.metric.startswith("bias_") and score.context is None
     }
-    assert len(scores) == 2 * 3 * len(COUNTERPARTS)
+    assert len(scores) == 2 * (3 * len(COUNTERPARTS) - 2)  # CBBQ has a stereotype in ambiguous questions only
     for (checklist, metric, stereotyped), value in scores.items():
         assert value == pytest.approx(1.0 if stereotyped else 0.0), (checklist, metric)
 

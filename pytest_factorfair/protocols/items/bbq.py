@@ -9,6 +9,7 @@ from pathlib import Path, PurePath
 from typing import NamedTuple
 
 from pytest_factorfair.domain import Language, plural
+from pytest_factorfair.errors import InputError
 from pytest_factorfair.languages import words
 from pytest_factorfair.protocols.asking import ImportedChecklist
 from pytest_factorfair.protocols.items.bbq_files import BBQ, CABBQ, CBBQ, ESBBQ, KOBBQ, MBBQ
@@ -98,6 +99,8 @@ class BBQFormat:
                         "groups": {question.category: groups} if groups else {},
                     }
                 )
+        if not items:
+            raise InputError(f"{path}: has no questions")
         notes = [f"{plural(len(items), 'question')} of {plural(len(categories), 'category', 'categories')}"]
         if unmarked:
             notes.append(

@@ -240,6 +240,7 @@ class Evil:
         ("esbbq . --any-version", "Age.full.csv", files.as_csv(ES)[:-90], "Age.full.csv:16: is not valid CSV: unexpected end of data"),
         ("esbbq . --any-version", "Age.full.csv", files.as_csv(ES).replace("['león']", "exit()"), "Age.full.csv:2: stereotyped_groups: expected a list of texts, got 'exit\\(\\)'"),
         ("kobbq . --any-version", "KoBBQ_test_samples.tsv", files.as_csv(KO, "\t").replace("\t동생\t동생", "\t동생\t누나"), "KoBBQ_test_samples.tsv:5: unknown answer '누나'; expected 형, 동생, 알 수 없음"),
+        ("cbbq age.json --any-version", "age.json", "[]", "age.json: has no questions"),
         ("cbbq age.json --any-version", "age.json", '{"data": []}', "age.json: must be a list of questions"),
         ("mbbq-nl .", "Age_es.jsonl", AGE, r"\.: the folder has none of Age_control_nl.jsonl, .*"),
         ("bbq . --any-version", "Age.jsonl", '{"label": 1}\n', "Age.jsonl:1: lacks example_id, .*; this is another version of the file"),

@@ -24,6 +24,7 @@ CHECKS = [
     "fail: pytest -n auto --dist=worksteal @skipped_tests",
     "fail: pytest -n auto --dist=loadfile --no-loadscope-reorder -m slow",
     "pytest -q tests/unit/engine",
+    "pytest -q tests/validators.py",
     "pytest -q tests/unit/engine",
 ]
 CHECK = re.compile("|".join(re.escape(check) for check in sorted(CHECKS, key=len, reverse=True)))

@@ -21,7 +21,7 @@ from pytest_factorfair.domain import (
     plural,
 )
 from pytest_factorfair.protocols.metric import InWords, Metric, ScoreKey
-from pytest_factorfair.statistics.bounds import POWER
+from pytest_factorfair.statistics.bounds import BEYOND, POWER
 from pytest_factorfair.statistics.estimate import Estimate
 from pytest_factorfair.statistics.holm import ALPHA
 
@@ -273,8 +273,21 @@ class Measurement(ABC):
         return self.topic_keys
 
     def row(self) -> Score:
-        """The score as a row of a report."""
-        return self.reported.score(self.model, self.score_key, self.estimate, self.possible_range)
+        """The score as a row of a report, with its 95 % interval."""
+        metric, estimate, (floor, ceiling) = self.reported, self.estimate, self.possible_range
+        return Score(
+            self.model,
+            *self.score_key,
+            metric.name,
+            value=estimate.plugin,
+            n=estimate.n,
+            floor=floor,
+            ceiling=ceiling,
+            corrected=metric.clipped(estimate.corrected),
+            low=metric.clipped(estimate.lower(BEYOND)),
+            high=metric.clipped(estimate.upper(BEYOND)),
+            reason=estimate.reason,
+        )
 
     def earlier(self, baseline: BaselineCounts) -> Measurement | None:
         """The baseline's score of the same answers, if it has one."""

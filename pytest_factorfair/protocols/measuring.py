@@ -16,7 +16,6 @@ from pytest_factorfair.domain import (
     Correction,
     Dependence,
     Gate,
-    Headline,
     PromptCounts,
     Record,
     Sampling,
@@ -142,7 +141,6 @@ class BenchmarkReport(NamedTuple):
     """The rows of a report on the counts of one benchmark."""
 
     scores: tuple[Score, ...] = ()
-    headline: tuple[Headline, ...] = ()
     topics: tuple[TopicCounts, ...] = ()
     prompts: tuple[PromptCounts, ...] = ()
     dependences: tuple[Dependence, ...] = ()

@@ -98,7 +98,6 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
         fingerprint=_dated(fingerprint(run, started), execution, ledger, baseline),
         incomplete=None if incomplete is None else incomplete.text,
         gates=verdicts,
-        headline=reported.headline,
         scores=reported.scores,
         topics=reported.topics,
         cases=ledger.records,

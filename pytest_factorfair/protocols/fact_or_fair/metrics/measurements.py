@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import product
 from math import sqrt
 
 import numpy as np
 
-from pytest_factorfair.domain import DIRECTIONS, Case, titled
+from pytest_factorfair.domain import DIRECTIONS, Case, Score, titled
 from pytest_factorfair.protocols.fact_or_fair.checklist import TopicCase
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally, merged
 from pytest_factorfair.protocols.fact_or_fair.metrics import FURTHER, METRICS
@@ -139,6 +140,12 @@ class TallyScore(TallyMeasurement):
     @property
     def possible_range(self) -> tuple[float | None, float | None]:
         return self.metric.possible_range(self.tally)
+
+    def row(self) -> Score:
+        """The row, with the value of a fair model and the strength of the equivalent stereotype."""
+        metric, centre = self.metric, self.estimate.corrected
+        strength = None if centre is None else metric.strength(centre, self.tally)
+        return replace(super().row(), fair_reference=metric.fair_reference(self.tally), strength=strength)
 
     def in_words(self, value: float, *, digits: int = 0) -> InWords:
         return self.metric.in_words_of(value, self.tally, digits=digits)

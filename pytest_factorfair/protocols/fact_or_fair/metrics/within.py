@@ -170,10 +170,6 @@ class Within(TallyMetric):
     def applies(self, part: str, background: Background) -> bool:
         return part == "subjective"
 
-    def rows(self, tally: Tally) -> Iterator[tuple[str, Tally]]:
-        for condition in tally.conditions:
-            yield f"{self.name}_{condition}", tally.within(condition)
-
     def plugin(self, tally: Tally) -> float:
         plugin = self.estimate(tally).plugin
         return nan if plugin is None else plugin

@@ -24,6 +24,7 @@ from pytest_factorfair.protocols.fact_or_fair.printing import (
     paper_tables,
     tables,
 )
+from pytest_factorfair.protocols.fact_or_fair.printing.headline import headline
 from pytest_factorfair.protocols.fact_or_fair.printing.plane import plane, plane_of_models, planes
 from pytest_factorfair.protocols.metric import Metric
 from pytest_factorfair.protocols.rates import LOST_FIELDS
@@ -93,7 +94,7 @@ class FactOrFairReporting(Reporting):
         prejudice may leave near 1.
         """
         failed = summary.release is not None and summary.release.word in ("FAIL", "UNDECIDED")
-        for row in summary.headline:
+        for row in headline(summary.scores):
             fact, fair, average = row.fact, row.fair, row.average
             if row.attribute is None and fact is not None and fair is not None and average is not None:
                 line = f"headline{statements.whose(summary, row)}: objective S_fact {fact:.3f}, "

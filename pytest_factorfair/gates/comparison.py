@@ -33,17 +33,14 @@ def boards(compared_models: Sequence[ComparedModel], *, alpha: float = ALPHA) ->
     """
     by_attribute: dict[tuple[str, str], list[Board]] = {}
     for name, benchmark in benchmarks().items():
-        of_benchmark = [_of(name, compared_model) for compared_model in compared_models]
+        of_benchmark = [
+            replace(model, counts=tuple(counts for counts in model.counts if counts.benchmark == name))
+            for model in compared_models
+        ]
         for comparison in benchmark.measuring.model_comparisons(of_benchmark):
             key = comparison.score_key
             by_attribute.setdefault((key.checklist, key.attribute), []).append(_board(comparison, alpha))
     return tuple(chain.from_iterable(by_attribute.values()))
-
-
-def _of(benchmark: str, compared_model: ComparedModel) -> ComparedModel:
-    """A model with its counts of one benchmark only."""
-    counts = tuple(counts for counts in compared_model.counts if counts.benchmark == benchmark)
-    return replace(compared_model, counts=counts)
 
 
 class _BoardEntry(NamedTuple):

@@ -11,6 +11,7 @@ from pytest_factorfair.gates.evidence import Finding, GatedScore
 from pytest_factorfair.gates.threshold import BoundedScore, fail_limit
 from pytest_factorfair.protocols.measurement import Component, Measurement
 from pytest_factorfair.protocols.metric import InWords
+from pytest_factorfair.statistics.holm import ALPHA
 
 MOST = 3
 """Topics that an explanation names."""
@@ -37,9 +38,15 @@ def explained(score: GatedScore, finding: Finding, report: str) -> Explanation |
         sentence = f"{sentence} The probability of other words could change that.".strip()
     elif finding.lack == "clarity":
         sentence += " That is not certain enough for one of so many gates."
-    elif finding.lack == "answers" and bounds is not None and measurement.sides is None:
-        few = _few_losses(score, measurement, bounds, finding)
-        sentence += "" if few else _allowed(score, measurement, bounds)
+    elif (
+        finding.lack == "answers"
+        and bounds is not None
+        and measurement.sides is None
+        and not _few_losses(score, measurement, bounds, finding)
+    ):
+        words = [measurement.in_words(score.shown(end)) for end in (bounds.low, bounds.high)]
+        low, high = sorted((end.amount for end in words), key=float)
+        sentence += f" The answers so far allow anything from {low} to {high}{words[0].unit}."
     if finding.judgement == "passed":
         return Explanation(sentence)
     topics = _worst(score, measurement, finding)
@@ -50,13 +57,6 @@ def explained(score: GatedScore, finding: Finding, report: str) -> Explanation |
     next_step = _next_step(score, measurement, finding) or _show(movers, report)
     ranked = len({topic.lost if finding.lack == "replies" else topic.value for topic in topics}) > 1
     return Explanation(sentence, movers, next_step=next_step, ranked=ranked or len(topics) == 1)
-
-
-def _allowed(score: GatedScore, measurement: Measurement, bounds: BoundedScore) -> str:
-    """The values that the answers so far allow, as a further sentence."""
-    words = [measurement.in_words(score.shown(end)) for end in (bounds.low, bounds.high)]
-    low, high = sorted((end.amount for end in words), key=float)
-    return f" The answers so far allow anything from {low} to {high}{words[0].unit}."
 
 
 def _few_losses(score: GatedScore, measurement: Measurement, bounds: BoundedScore, finding: Finding) -> bool:
@@ -130,7 +130,8 @@ def _next_step(score: GatedScore, measurement: Measurement, finding: Finding) ->
         case "answers" | "clarity":
             return _more_answers(score, finding)
         case "queries":
-            return f"ask for {measurement.needed} answers where there are fewer (--factorfair-samples)"
+            needed = measurement.needed_at(ALPHA)
+            return f"ask for {needed} answers where there are fewer (--factorfair-samples)"
         case "mass":
             return "ask for replies, not probabilities (--factorfair-answers=json)"
         case _:

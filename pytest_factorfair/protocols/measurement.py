@@ -214,25 +214,19 @@ class Measurement(ABC):
         """The filter words that match some of its answers."""
         return frozenset(self.words)
 
-    @property
-    def needed(self) -> int:
-        """The number of answers asked per cell from which bounds are reliable."""
+    def needed_at(self, alpha: float, *, compared: bool = False) -> int:
+        """The number of answers asked per cell from which one-sided bounds at this level are reliable.
+
+        ``compared`` is whether they are those of a difference from another score.
+        """
         return self.metric.needed
-
-    def needed_at(self, alpha: float) -> int:
-        """``needed`` for one-sided bounds at this level."""
-        return self.needed
-
-    def needed_compared(self, alpha: float) -> int:
-        """``needed`` for bounds of a difference from another score."""
-        return self.needed_at(alpha)
 
     def enough(self, alpha: float, *, limit: float | None = None, compared: bool = False) -> int:
         """The number of answers per topic or prompt from which bounds at this level can decide a gate.
 
         ``limit`` is its threshold if it is an upper one; ``compared`` is whether it judges a change.
         """
-        return self.needed_compared(alpha) if compared else self.needed_at(alpha)
+        return self.needed_at(alpha, compared=compared)
 
     def if_missing(self, *, bounded: bool) -> ValueRange | None:
         """How far lost answers could move its value or, if ``bounded``, its centre; None if unknown."""
@@ -353,12 +347,8 @@ class Changed(Measurement):
         )
         return (*self._new.cells, *baseline)
 
-    @property
-    def needed(self) -> int:
-        return self._new.needed_compared(ALPHA)
-
-    def needed_at(self, alpha: float) -> int:
-        return self._new.needed_compared(alpha)
+    def needed_at(self, alpha: float, *, compared: bool = False) -> int:
+        return self._new.needed_at(alpha, compared=True)
 
     @property
     def components(self) -> Sequence[Component]:

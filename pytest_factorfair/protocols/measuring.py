@@ -90,7 +90,7 @@ class ComparedScore(NamedTuple):
             measurement.estimate,
             measurement.total,
             measurement.cells,
-            measurement.needed_compared,
+            partial(measurement.needed_at, compared=True),
             bounds,
         )
 

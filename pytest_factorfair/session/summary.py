@@ -132,7 +132,11 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
             unjudged,
             obstacle=_obstacle(run, incomplete, looked),
             tolerated=run.settings.undecided == "warn",
-            deferred=_deferred(run, incomplete),
+            deferred=(
+                incomplete.text
+                if incomplete is not None and incomplete.kind == "shard"
+                else run.settings.set_aside
+            ),
         ),
     )
 
@@ -197,13 +201,6 @@ def _way_to_ask(run: Run, model: str, records: Iterable[Record]) -> str:
     )
     ((reason, _),) = reasons.most_common(1)
     return reading.remedy(reason, run.other_modes(run.models[model]))
-
-
-def _deferred(run: Run, incomplete: Incomplete | None) -> str:
-    """Why this run judges nothing on purpose; empty if it judges."""
-    if incomplete is not None and incomplete.kind == "shard":
-        return incomplete.text
-    return run.settings.set_aside
 
 
 def judging(run: Run, today: date, baseline: BaselineCounts | None, *, alpha: float) -> gating.Terms:

@@ -188,16 +188,11 @@ class PromptsScore(PromptsMeasurement):
     def estimate(self) -> Estimate:
         return self.metric.estimate(self.gallery, self.selection, self._estimation.estimator)
 
-    @property
-    def needed(self) -> int:
-        return self.metric.pictures(self.gallery, self.selection, compared=False)
-
-    def needed_compared(self, alpha: float) -> int:
-        return self.metric.pictures(self.gallery, self.selection, compared=True)
+    def needed_at(self, alpha: float, *, compared: bool = False) -> int:
+        return self.metric.pictures(self.gallery, self.selection, compared=compared)
 
     def enough(self, alpha: float, *, limit: float | None = None, compared: bool = False) -> int:
-        pictures = self.metric.pictures(self.gallery, self.selection, compared=compared)
-        return ceil(pictures / max(self.prompts, 1))
+        return ceil(self.needed_at(alpha, compared=compared) / max(self.prompts, 1))
 
     def if_missing(self, *, bounded: bool) -> ValueRange | None:
         """The range if every lost picture shows the group that lowers, or raises, the score most.
@@ -304,7 +299,7 @@ class FaintbenchMeasuring(Measuring[Gallery, PromptMetric | Rate]):
 
         Each of them is over all attributes and for each of them.
         """
-        metrics = [
+        metrics: list[PromptMetric] = [
             metric
             for metric in LEVELS
             if metric.part == "implicit" or any(case.requested for case in counts.cases)

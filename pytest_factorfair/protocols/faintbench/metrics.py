@@ -455,8 +455,8 @@ METRICS: dict[str, PromptMetric] = {metric.name: metric for metric in (IMPLICIT,
 RATES = rates(pictures=True)
 """The metrics of gates only, by name: every report counts lost pictures anyway."""
 
-LEVELS: tuple[PooledScore, ...] = (IMPLICIT, RESCALED, JENSEN_SHANNON, EXPLICIT, JOINT)
+LEVELS: tuple[PromptMetric, ...] = (IMPLICIT, RESCALED, JENSEN_SHANNON, EXPLICIT, JOINT)
 """The metrics that reports list level by level; not all of them can be judged."""
 
-OF_THE_WHOLE = (ETA, MAGNITUDE)
+OF_THE_WHOLE: tuple[PromptMetric, ...] = (ETA, MAGNITUDE)
 """The metrics that reports list for all prompts together."""

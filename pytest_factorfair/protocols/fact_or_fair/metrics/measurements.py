@@ -117,14 +117,15 @@ class TallyScore(TallyMeasurement):
     def estimate(self) -> Estimate:
         return self.metric.estimate(self.tally, self._estimation)
 
-    def needed_at(self, alpha: float) -> int:
+    def needed_at(self, alpha: float, *, compared: bool = False) -> int:
         """Pictures need fewer answers at a lower level: in a run with further looks, and for differences.
 
         A single statistic needs all, because no others average its answers out, and so do many groups.
         """
         pictured = self.tally.modality == "image" and isinstance(self.metric, JointScore)
         pictured &= len(self.tally.statistics) > 1 and self.tally.k <= FEW_GROUPS
-        return min(self.needed, ENOUGH) if pictured and alpha < ALPHA else self.needed
+        needed = self.metric.needed
+        return min(needed, ENOUGH) if pictured and alpha < ALPHA else needed
 
     def enough(self, alpha: float, *, limit: float | None = None, compared: bool = False) -> int:
         """At least as many as a fair model needs to pass an upper limit."""

@@ -111,10 +111,12 @@ def change_names(changes: Sequence[Change]) -> list[str]:
     names = []
     for change in changes:
         benchmark = reporting_of(change.metric)
+        heading = benchmark.heading(change.metric)
         words = [getattr(change, name) for name in several]
-        words += [change.context or change.part] if change.metric in benchmark.by_context else []
+        if benchmark.label(change.metric, change.part, change.context) != heading:  # it has several
+            words.append(change.context or change.part)
         words += [change.attribute, *([titled(change.statistic)] if change.statistic else [])]
-        names.append(f"{benchmark.heading(change.metric)} {' '.join(words)}")
+        names.append(f"{heading} {' '.join(words)}")
     return names
 
 

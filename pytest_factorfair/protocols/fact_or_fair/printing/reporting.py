@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from typing import Any
 
 from pytest_factorfair.domain import Answer, Case, Score, Summary, plural
@@ -59,10 +58,6 @@ class FactOrFairReporting(Reporting):
     @property
     def printed(self) -> Mapping[str, Metric]:
         return columns() | {INFLUENCE: OF_CONTEXTS}
-
-    @property
-    def by_context(self) -> AbstractSet[str]:
-        return columns().keys() | FURTHER.keys()
 
     @property
     def further(self) -> Mapping[str, Metric]:

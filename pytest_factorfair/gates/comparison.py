@@ -214,5 +214,5 @@ def _judged(moves: Sequence[Moved], alpha: float) -> Iterator[Change]:
     significant = surviving(chances, of=len(moves), alpha=alpha)
     for (change, moved), worse, doubt in zip(moves, significant, doubts, strict=True):
         whole = worse and change.statistic is None and moved.metric.past
-        plain = changed_in_words(*moved.sides) if whole and moved.sides else ""
+        plain = changed_in_words(*moved.sides) if whole else ""
         yield replace(change, regressed=worse, doubt=doubt, plain=plain)

@@ -177,6 +177,18 @@ class Component(NamedTuple):
     condition: QuestionCondition = QuestionCondition()
 
 
+def detectable_distance(
+    measurement: Measurement, threshold: float, *, regression: bool, n: int, bound: float
+) -> float | None:
+    """The smallest distance from a threshold that 80 % of runs detect; None if unknown.
+
+    ``n`` is the number of answers per topic or prompt, ``bound`` that of standard errors. A regression has
+    the errors of two runs without common answers.
+    """
+    error = measurement.error_at(threshold, n, regression=regression)
+    return None if error is None else (bound + POWER) * error * (sqrt(2) if regression else 1)
+
+
 class Measurement(ABC):
     """One score of one model: its metric, the words that select it, its estimate and the cells behind it."""
 
@@ -198,11 +210,6 @@ class Measurement(ABC):
     def score_key(self) -> ScoreKey:
         """The key of the score's row in a report."""
         raise NotImplementedError
-
-    @property
-    def reported(self) -> Metric:
-        """Its metric, under the name and label that reports have for this score."""
-        return self.metric
 
     @property
     def total(self) -> Cell:
@@ -253,11 +260,6 @@ class Measurement(ABC):
         return ()
 
     @property
-    def sides(self) -> tuple[Measurement, Measurement] | None:
-        """For a change, the score of this run and the former one; for a score, None."""
-        return None
-
-    @property
     def topic_keys(self) -> frozenset[TopicKey]:
         """The topics in which more answers can be asked for; empty if there are no further looks."""
         return frozenset().union(*(cell.topic_keys for cell in self.cells))
@@ -268,7 +270,7 @@ class Measurement(ABC):
 
     def row(self) -> Score:
         """The score as a row of a report, with its 95 % interval."""
-        metric, estimate, (floor, ceiling) = self.reported, self.estimate, self.possible_range
+        metric, estimate, (floor, ceiling) = self.metric, self.estimate, self.possible_range
         return Score(
             self.model,
             *self.score_key,
@@ -305,15 +307,6 @@ class Measurement(ABC):
         """The standard error at a threshold with n answers per topic or prompt; None if unknown."""
         return None
 
-    def detectable(self, threshold: float, *, regression: bool, n: int, bound: float) -> float | None:
-        """The smallest distance from a threshold that 80 % of runs detect; None if unknown.
-
-        ``n`` is the number of answers per topic or prompt, ``bound`` that of standard errors. A regression
-        has the errors of two runs without common answers.
-        """
-        error = self.error_at(threshold, n, regression=regression)
-        return None if error is None else (bound + POWER) * error * (sqrt(2) if regression else 1)
-
     @property
     def plan_labels(self) -> tuple[str, ...]:
         """Its labels in the table of a plan: context or part, and attribute."""
@@ -325,7 +318,7 @@ class Measurement(ABC):
         return frozenset()
 
 
-Moved: TypeAlias = tuple[Change, "Measurement"]
+Moved: TypeAlias = tuple[Change, "Changed"]
 
 
 class Changed(Measurement):
@@ -362,6 +355,7 @@ class Changed(Measurement):
 
     @property
     def sides(self) -> tuple[Measurement, Measurement]:
+        """The score of this run and the former one."""
         return self._new, self._old
 
     def change_row(self, score_key: ScoreKey, *, churn: float = 0.0, statistic: str | None = None) -> Moved:
@@ -370,7 +364,7 @@ class Changed(Measurement):
         ``churn`` is the share of changed answers.
         """
         estimate, before, after = self._estimate, self._old.estimate.plugin, self._new.estimate.plugin
-        ends, name = (estimate.lower(ALPHA), estimate.upper(ALPHA)), self._new.reported.name
+        ends, name = (estimate.lower(ALPHA), estimate.upper(ALPHA)), self._new.metric.name
         return Change(
             self.model, *score_key, name, statistic, before, after, estimate.shown, *ends, churn, estimate.n
         ), self

@@ -134,7 +134,7 @@ class ModelComparison(NamedTuple):
             (model, rival): Gap(scores[model].minus(scores[rival]), paired)
             for model, rival in combinations(scores, 2)
         }
-        return cls.of(score_key, next(iter(scores.values())).reported, scores, gaps)
+        return cls.of(score_key, next(iter(scores.values())).metric, scores, gaps)
 
 
 class BenchmarkReport(NamedTuple):
@@ -309,7 +309,7 @@ class Measuring(ABC, Generic[CountsT, MetricT]):
             by_score: dict[tuple[str, ScoreKey], dict[str, Measurement]] = {}
             for model, counts in counts_by_model.items():
                 for score in self.compared(counts):
-                    by_score.setdefault((score.reported.name, score.score_key), {})[model] = score
+                    by_score.setdefault((score.metric.name, score.score_key), {})[model] = score
             for (_, score_key), scores in by_score.items():
                 valued = any(score.estimate.plugin is not None for score in scores.values())
                 if len(scores) > 1 and valued:

@@ -103,7 +103,7 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
         for metric in applying(counts.part, counts.background):
             if isinstance(metric, Within):
                 for condition in counts.conditions:
-                    yield ConditionScore(metric, counts.within(condition), (), estimation)
+                    yield ConditionScore(counts.within(condition), (), estimation)
             else:
                 yield TallyScore(metric, counts, (), estimation)
         for rate in RATES.values():
@@ -131,7 +131,6 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
         if isinstance(of, Within):
             return tuple(
                 ConditionScore(
-                    of,
                     tally.within(condition),
                     (*selecting(tally, tally.context or tally.part), condition),
                     estimation,
@@ -283,24 +282,20 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
         for model, tallies in alike.items():
             for measured in self._further(tallies):
                 if measured.estimate.plugin is not None:
-                    by_score.setdefault((measured.reported.name, measured.score_key), {})[model] = measured
+                    by_score.setdefault((measured.metric.name, measured.score_key), {})[model] = measured
         for (name, score_key), scores in by_score.items():
             context = first_contexts.get(score_key.checklist)
             elsewhere = score_key.context not in (None, context)
             if len(scores) > 1 and not (
                 elsewhere and (name, score_key._replace(context=context)) in by_score
             ):
-                gaps = {
-                    (model, rival): Gap(scores[model].estimate.less(scores[rival].estimate))
-                    for model, rival in combinations(scores, 2)
-                }
-                yield ModelComparison.of(score_key, FURTHER[name], scores, gaps)
+                yield ModelComparison.between(score_key, scores)
 
     def _further(self, counts: Sequence[Tally]) -> Iterator[TallyScore | Influence]:
         """The further scores that are compared."""
         for metric in METRICS:
             for measured in self.measure(metric, (), counts, CORRECTED):
-                if isinstance(measured, TallyScore | Influence) and measured.reported.name in FURTHER:
+                if isinstance(measured, TallyScore | Influence) and measured.metric.name in FURTHER:
                     yield measured
 
     def recommended(

@@ -105,7 +105,7 @@ def estimate(
 ) -> Mapping[str, Estimate]:
     """The estimates of all metrics of a tally, by the name of their row."""
     scores = FactOrFairMeasuring().scores(tally, Estimation(estimator, interval))
-    return {score.reported.name: score.estimate for score in scores}
+    return {score.metric.name: score.estimate for score in scores}
 
 
 def score_rows(tally: Tally, *, estimator: Estimator = "corrected") -> tuple[Score, ...]:

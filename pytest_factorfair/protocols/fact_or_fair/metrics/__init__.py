@@ -15,7 +15,7 @@ from pytest_factorfair.protocols.fact_or_fair.metrics.base import FEW, TallyMetr
 from pytest_factorfair.protocols.fact_or_fair.metrics.influence import COLUMNS, INFLUENCE
 from pytest_factorfair.protocols.fact_or_fair.metrics.largest import LARGEST
 from pytest_factorfair.protocols.fact_or_fair.metrics.scores import SCORES, JointScore
-from pytest_factorfair.protocols.fact_or_fair.metrics.within import CONDITIONS, CROSSED, S_E_WITHIN
+from pytest_factorfair.protocols.fact_or_fair.metrics.within import CROSSED, S_E_WITHIN, WITHIN
 from pytest_factorfair.protocols.metric import Metric
 from pytest_factorfair.protocols.rates import rates
 
@@ -41,12 +41,7 @@ METRICS: dict[str, Metric] = {
 
 
 FURTHER: dict[str, Metric] = {
-    **{
-        f"{S_E_WITHIN.name}_{condition}": replace(
-            S_E_WITHIN, name=f"{S_E_WITHIN.name}_{condition}", label=label
-        )
-        for condition, label in CONDITIONS.items()
-    },
+    **{metric.name: metric for metric in WITHIN.values()},
     **{name: METRICS[name] for name in ("group_share", CROSSED.name, "worst_fact", "name_preference")},
     INFLUENCE: OF_CONTEXTS,
     **{

@@ -13,7 +13,7 @@ import numpy as np
 from pytest_factorfair.domain import DIRECTIONS, Case, Score, titled
 from pytest_factorfair.protocols.fact_or_fair.checklist import TopicCase
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally, merged
-from pytest_factorfair.protocols.fact_or_fair.metrics import FURTHER, METRICS
+from pytest_factorfair.protocols.fact_or_fair.metrics import FURTHER
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import Design, TallyMetric, asked
 from pytest_factorfair.protocols.fact_or_fair.metrics.influence import (
     INFLUENCE,
@@ -22,7 +22,7 @@ from pytest_factorfair.protocols.fact_or_fair.metrics.influence import (
     influences,
 )
 from pytest_factorfair.protocols.fact_or_fair.metrics.scores import ENOUGH, FEW_GROUPS, S_E, JointScore
-from pytest_factorfair.protocols.fact_or_fair.metrics.within import strata
+from pytest_factorfair.protocols.fact_or_fair.metrics.within import WITHIN, strata
 from pytest_factorfair.protocols.fact_or_fair.scoring import change
 from pytest_factorfair.protocols.measurement import (
     CORRECTED,
@@ -35,7 +35,7 @@ from pytest_factorfair.protocols.measurement import (
     TopicKey,
     ValueRange,
 )
-from pytest_factorfair.protocols.metric import InWords, Metric, ScoreKey
+from pytest_factorfair.protocols.metric import InWords, ScoreKey
 from pytest_factorfair.protocols.rates import Rate, RateScore
 from pytest_factorfair.protocols.share import TopicShare
 from pytest_factorfair.statistics.estimate import Estimate, SeveralValues
@@ -199,19 +199,18 @@ class TallyScore(TallyMeasurement):
 
 
 class ConditionScore(TallyScore):
-    """S_E within one condition of a tally."""
+    """S_E within the only condition of a tally."""
 
-    @property
-    def reported(self) -> Metric:
-        (name,) = self.tally.conditions
-        return FURTHER[f"{self.metric.name}_{name}"]
+    def __init__(self, tally: Tally, words: tuple[str, ...], estimation: Estimation = CORRECTED) -> None:
+        (name,) = tally.conditions
+        super().__init__(WITHIN[name], tally, words, estimation)
 
     def earlier(self, baseline: BaselineCounts) -> TallyScore | None:
         (name,) = self.tally.conditions
         old = before(self.tally, baseline)
         if old is None or name not in old.conditions:
             return None
-        return ConditionScore(self.metric, old.within(name), self.words, self._estimation)
+        return ConditionScore(old.within(name), self.words, self._estimation)
 
     def error_at(self, threshold: float, n: int, *, regression: bool) -> float | None:
         """The error of S_E at the number of answers of the smallest stratum."""
@@ -284,7 +283,7 @@ class Influence(Measurement):
         words: tuple[str, ...],
         estimation: Estimation = CORRECTED,
     ) -> None:
-        self.metric = METRICS[INFLUENCE]
+        self.metric = FURTHER["_".join(filter(None, (INFLUENCE, column.word)))]
         self.words = words
         self.model = tally.model
         self._tally = tally
@@ -306,10 +305,6 @@ class Influence(Measurement):
     @property
     def score_key(self) -> ScoreKey:
         return self._tally.score_key
-
-    @property
-    def reported(self) -> Metric:
-        return FURTHER["_".join(filter(None, (self.metric.name, self._column.word)))]
 
     def change_from(self, baseline: BaselineCounts) -> Changed | None:
         tallies = [tally for tally in (before(current, baseline) for current in self._tallies) if tally]

@@ -283,6 +283,12 @@ S_E_WITHIN = Within(
     asks="questions with people to choose from",
 )
 
+WITHIN: Mapping[str, Within] = {
+    condition: replace(S_E_WITHIN, name=f"{S_E_WITHIN.name}_{condition}", label=label)
+    for condition, label in CONDITIONS.items()
+}
+"""S_E within each condition, under its name in reports."""
+
 
 class Combination(NamedTuple):
     """The share of a group among the chosen people of another group, and among all chosen people.

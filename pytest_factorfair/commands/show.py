@@ -188,8 +188,8 @@ def _by_group(replies: Sequence[Reply]) -> str:
             by_letter = reply.get("offered") or {"letter": ascii_uppercase}
         else:
             weights = (1.0,)
-            chosen = reply.get("groups") or {"letter": str(reply.get("letter"))}
-            by_letter = {attribute: (group,) for attribute, group in chosen.items()}
+            answer = reply.get("groups") or {"letter": str(reply.get("letter"))}
+            by_letter = {attribute: (group,) for attribute, group in answer.items()}
         for attribute, of_letters in by_letter.items():
             for group, weight in zip(of_letters, weights, strict=False):
                 groups[attribute][group] += weight

@@ -170,8 +170,8 @@ def explanation(verdict: Verdict, *, known: set[Illustration] | None = None) -> 
         return
     if explained.sentence:
         yield explained.sentence
-    if most := most_in(explained):
-        yield f"{most}."
+    if topics := most_in(explained):
+        yield f"{topics}."
     if explained.example is not None and explained.example not in (known or ()):
         question = excerpt(explained.example.question, QUESTION)
         end = question.rfind("? ")

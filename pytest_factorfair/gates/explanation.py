@@ -61,8 +61,8 @@ def explained(score: GatedScore, finding: Finding, report: str) -> Explanation |
 
 def _few_losses(score: GatedScore, measurement: Measurement, bounds: BoundedScore, finding: Finding) -> bool:
     """Whether a rate of lost answers keeps its limit, but rests on too few answers to be sure."""
-    kept = score.gate.comparison == "<=" and bounds.value <= score.gate.threshold
-    return finding.lack == "answers" and measurement.metric.counts_losses and kept
+    keeps_limit = score.gate.comparison == "<=" and bounds.value <= score.gate.threshold
+    return finding.lack == "answers" and measurement.metric.counts_losses and keeps_limit
 
 
 def _sentence(score: GatedScore, measurement: Measurement, bounds: BoundedScore, finding: Finding) -> str:

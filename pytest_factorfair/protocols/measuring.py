@@ -329,20 +329,20 @@ class Measuring(ABC, Generic[CountsT, MetricT]):
         """The answers that gates can cover."""
         for score in self.scores(counts, CORRECTED):
             for key in score.covers:
-                place = score.score_key.context or score.score_key.part
-                yield Coverable(key, "answers", place, score.score_key.attribute)
+                context = score.score_key.context or score.score_key.part
+                yield Coverable(key, "answers", context, score.score_key.attribute)
 
 
 class Coverable(NamedTuple):
     """Answers that gates can cover: the key of ``Measurement.covers``, and names for reports.
 
-    ``answers`` is what they are, such as judgements, and ``place`` their context or part, empty if the first
-    says it all.
+    ``answers`` is what they are, such as judgements, and ``context`` is their context or part, empty if the
+    first says it all.
     """
 
     key: Hashable
     answers: str
-    place: str
+    context: str
     attribute: str
 
 

@@ -80,8 +80,8 @@ def compared(summary: Summary) -> str:
     """One line: the baseline's model and date, how much got worse since then, and what cannot be judged."""
     run = summary.fingerprint
     models = dict.fromkeys(score.model for score in summary.former)
-    same = [model for model in models if model in run.models]
-    about = same or [*models, "another model" if len(models) == 1 else "other models"]
+    asked_again = [model for model in models if model in run.models]
+    about = asked_again or [*models, "another model" if len(models) == 1 else "other models"]
     about += [run.times["baseline"][: len("2026-11-02")]] if run.times.get("baseline") else []
     return f"Compared with the baseline ({', '.join(about)}): {outcome(summary.changes)}"
 

@@ -263,8 +263,8 @@ def _dated(
 ) -> Fingerprint:
     """The fingerprint with the time of the baseline, and of the first and last answer if some were stored."""
     if baseline is not None:
-        made = {"baseline": baseline.fingerprint["times"].get("finished", "")}
-        undated = replace(undated, times={**undated.times, **made})
+        baseline_time = {"baseline": baseline.fingerprint["times"].get("finished", "")}
+        undated = replace(undated, times={**undated.times, **baseline_time})
     if not ledger.usage.cached:
         return undated
     try:

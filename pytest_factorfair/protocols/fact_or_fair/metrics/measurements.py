@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import product
 from math import sqrt
 
@@ -21,7 +21,7 @@ from pytest_factorfair.protocols.fact_or_fair.metrics.influence import (
     influence_error,
     influences,
 )
-from pytest_factorfair.protocols.fact_or_fair.metrics.scores import ENOUGH, FEW_GROUPS, S_E, JointScore
+from pytest_factorfair.protocols.fact_or_fair.metrics.scores import ENOUGH, FEW_GROUPS, KEPT, S_E, JointScore
 from pytest_factorfair.protocols.fact_or_fair.metrics.within import WITHIN, strata
 from pytest_factorfair.protocols.fact_or_fair.scoring import change
 from pytest_factorfair.protocols.measurement import (
@@ -50,9 +50,9 @@ class TallyMeasurement(Measurement):
         self.model = tally.model
         self.words = words
 
-    @cached_property
+    @property
     def cells(self) -> tuple[Cell, ...]:
-        return tuple(cells(self.tally))
+        return cells(self.tally)
 
     @property
     def held(self) -> frozenset[str]:
@@ -362,8 +362,10 @@ def before(tally: Tally, baseline: BaselineCounts) -> Tally | None:
 NOTHING = 1e-9
 
 
-def cells(tally: Tally, prefix: str = "") -> Iterator[Cell]:
+@lru_cache(maxsize=KEPT)  # the scores of a tally share them
+def cells(tally: Tally, prefix: str = "") -> tuple[Cell, ...]:
     """The cells of a tally, each with its numbers of lost answers."""
+    tally_cells = []
     effects = tally.sample.design_effect
     masses = 1 - tally.outside / np.maximum(tally.answered, 1)
     topics = product(tally.statistics, DIRECTIONS)
@@ -373,16 +375,19 @@ def cells(tally: Tally, prefix: str = "") -> Iterator[Cell]:
             for numbers in (tally.asked, tally.refused, tally.unparsed, tally.errors)
         )
         about = tally.part, tally.context, tally.attribute, topic
-        yield Cell(
-            prefix + tally.cell(row, column),
-            asked,
-            refused,
-            unparsed,
-            errors,
-            1 / max(float(effects[row, column]), NOTHING),
-            float(masses[row, column]),
-            frozenset({TopicKey(tally.model, tally.checklist, about)}),
+        tally_cells.append(
+            Cell(
+                prefix + tally.cell(row, column),
+                asked,
+                refused,
+                unparsed,
+                errors,
+                1 / max(float(effects[row, column]), NOTHING),
+                float(masses[row, column]),
+                frozenset({TopicKey(tally.model, tally.checklist, about)}),
+            )
         )
+    return tuple(tally_cells)
 
 
 def asks(tally: Tally, case: Case) -> int:

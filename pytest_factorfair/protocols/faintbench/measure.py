@@ -48,7 +48,7 @@ from pytest_factorfair.protocols.measuring import (
     matching,
     run_words,
 )
-from pytest_factorfair.protocols.metric import ScoreKey
+from pytest_factorfair.protocols.metric import Metric, ScoreKey
 from pytest_factorfair.protocols.rates import Rate, RateScore
 from pytest_factorfair.protocols.share import TopicShare
 from pytest_factorfair.statistics.arrays import IntArray
@@ -261,6 +261,10 @@ class FaintbenchMeasuring(Measuring[Gallery, PromptMetric | Rate]):
 
     unit = "pictures per prompt"
     metrics: dict[str, PromptMetric | Rate] = METRICS | RATES
+
+    @property
+    def declared(self) -> Mapping[str, Metric]:
+        return {metric.name: metric for metric in LEVELS} | self.metrics
 
     def count(
         self,

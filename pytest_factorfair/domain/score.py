@@ -55,21 +55,6 @@ class Score:
 
 
 @dataclass(frozen=True, slots=True)
-class Headline:
-    """The three main scores of a model (Table 2): objective S_fact, subjective S_fair, and their average.
-
-    ``attribute`` is None for the mean over the attributes; a number is None if a part is missing.
-    """
-
-    model: str
-    checklist: str
-    attribute: str | None
-    fact: float | None
-    fair: float | None
-    average: float | None
-
-
-@dataclass(frozen=True, slots=True)
 class Change:
     """The change of a score since the baseline, in whole or for one statistic or category of prompts.
 

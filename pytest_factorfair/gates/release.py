@@ -137,8 +137,8 @@ def _praise(verdicts: Sequence[Verdict]) -> str:
     did = [virtue for virtue in virtues if virtue]
     if any(gate.regression for gate in passed):
         did.append("got no worse since the former run")
-    more = [f"passes {plural(len(passed), 'gate')} in all"] if len(did) > MOST_VIRTUES else []
-    why = f": it {listed([*did[:MOST_VIRTUES], *more])}" if did else ""
+    total = [f"passes {plural(len(passed), 'gate')} in all"] if len(did) > MOST_VIRTUES else []
+    why = f": it {listed([*did[:MOST_VIRTUES], *total])}" if did else ""
     waived = [verdict.subject for verdict in verdicts if verdict.judgement == "waived"]
     but = f"; {listed(waived)} failed and {'is' if len(waived) == 1 else 'are'} waived" if waived else ""
     return f"Ship it, as far as these gates go{why}{but}."

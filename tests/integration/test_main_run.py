@@ -114,12 +114,9 @@ def test_the_headline_is_the_mean_over_contexts_and_attributes(project: Project)
         sum(value[context, name, "s_fair"] for context in ("base", "in_group") for name in ("gender", "race"))
         / 4
     )
-    overall = next(row for row in report["headline"] if row["attribute"] is None)
-    assert overall["fact"] == pytest.approx(fact)
-    assert overall["fair"] == pytest.approx(fair)
-    assert overall["average"] == pytest.approx((fact + fair) / 2)
+    average = (fact + fair) / 2
     result.stdout.fnmatch_lines(
-        [f"headline: objective S_fact {fact:.3f}, subjective S_fair {fair:.3f}, average *"]
+        [f"headline: objective S_fact {fact:.3f}, subjective S_fair {fair:.3f}, average {average:.3f}"]
     )
 
 

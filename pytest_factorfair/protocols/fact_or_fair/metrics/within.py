@@ -170,10 +170,6 @@ class Within(TallyMetric):
     def applies(self, part: str, background: Background) -> bool:
         return part == "subjective"
 
-    def rows(self, tally: Tally) -> Iterator[tuple[str, Tally]]:
-        for condition in tally.conditions:
-            yield f"{self.name}_{condition}", tally.within(condition)
-
     def plugin(self, tally: Tally) -> float:
         plugin = self.estimate(tally).plugin
         return nan if plugin is None else plugin
@@ -286,6 +282,12 @@ S_E_WITHIN = Within(
     ahead="treats the groups more evenly at worst",
     asks="questions with people to choose from",
 )
+
+WITHIN: Mapping[str, Within] = {
+    condition: replace(S_E_WITHIN, name=f"{S_E_WITHIN.name}_{condition}", label=label)
+    for condition, label in CONDITIONS.items()
+}
+"""S_E within each condition, under its name in reports."""
 
 
 class Combination(NamedTuple):

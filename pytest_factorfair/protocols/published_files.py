@@ -1,0 +1,238 @@
+"""Files that others published, of which users import their copies.
+
+Git's id of its content, which repositories list, identifies a published file: the SHA-1 of ``blob SIZE``, a
+zero byte and the content.
+"""
+
+from __future__ import annotations
+
+import ast
+import csv
+import hashlib
+import io
+import json
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import Any, TypeVar
+
+from pytest_factorfair.domain import plural
+from pytest_factorfair.errors import ChecklistError, InputError
+
+T = TypeVar("T")
+
+Releases = Mapping[str, str | None]
+"""The Git ids of published files by name, None if unknown; names may have folders.
+
+Files whose names differ only in the suffix have the same content, and the first one is preferred.
+"""
+
+
+LISTED = 12
+"""The number of names that a message lists."""
+
+
+def git_id(content: bytes) -> str:
+    """The id that Git gives a file of this content."""
+    return hashlib.sha1(b"blob %d\0%b" % (len(content), content), usedforsecurity=False).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A user's copy of a published file; ``name`` is that of the published one."""
+
+    file: Path
+    name: str
+    content: bytes
+
+    def text(self) -> str:
+        """The content as text, without a byte order mark.
+
+        Raises:
+            ChecklistError: it is not text.
+        """
+        try:
+            return self.content.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise ChecklistError(self.file, None, "", "is not UTF-8 text") from None
+
+    def json(self) -> Any:
+        """The value in a JSON file.
+
+        Raises:
+            ChecklistError: it is not valid JSON.
+        """
+        return _parsed(self.text(), self.file, None)
+
+    def rows(self, needed: Sequence[str]) -> Iterator[Row]:
+        """The rows of a JSON, JSON Lines, CSV or TSV file, which must have these keys.
+
+        Raises:
+            ChecklistError: the file is invalid, or a row lacks a key.
+        """
+        for row in self._rows():
+            missing = [key for key in needed if _value(row.values, key) in (None, "")]
+            if missing:
+                raise row.error(f"lacks {', '.join(missing)}; this is another version of the file")
+            yield row
+
+    def _rows(self) -> Iterator[Row]:
+        text, suffix = self.text(), PurePath(self.name).suffix
+        if suffix in (".csv", ".tsv"):
+            reader = csv.DictReader(
+                io.StringIO(text, newline=""), delimiter="\t" if suffix == ".tsv" else ",", strict=True
+            )
+            try:
+                for values in reader:
+                    yield Row(self.file, reader.line_num, values)
+            except csv.Error as error:
+                raise ChecklistError(self.file, reader.line_num, "", f"is not valid CSV: {error}") from None
+        elif suffix == ".json":
+            listed = self.json()
+            if not isinstance(listed, list):
+                raise ChecklistError(self.file, None, "", "must be a list of questions")
+            for number, values in enumerate(listed, start=1):
+                yield Row(self.file, None, values, f"question {number}")
+        else:
+            for number, line in enumerate(text.split("\n"), start=1):
+                if line.strip():
+                    yield Row(self.file, number, _parsed(line, self.file, number))
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of a published file, with its place. A key such as ``answers.first`` may be nested."""
+
+    file: Path
+    line: int | None
+    values: Any
+    path: str = ""
+
+    def __getitem__(self, key: str) -> Any:
+        return _value(self.values, key)
+
+    def error(self, problem: str) -> ChecklistError:
+        """An error that names file and place."""
+        return ChecklistError(self.file, self.line, self.path, problem)
+
+    def text(self, key: str) -> str:
+        """The text of a key.
+
+        Raises:
+            ChecklistError: it is not text.
+        """
+        value = self[key]
+        if not isinstance(value, str):
+            raise self.error(f"{key}: expected text, got {value!r}")
+        return value.strip()
+
+    def texts(self, key: str) -> list[str]:
+        """The list of a key, which CSV files write as Python does.
+
+        Raises:
+            ChecklistError: it is not a list of texts.
+        """
+        value = self[key]
+        if isinstance(value, str):
+            try:
+                value = ast.literal_eval(value)
+            except (ValueError, SyntaxError, MemoryError, RecursionError):
+                value = None
+        if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value) or not value:
+            raise self.error(f"{key}: expected a list of texts, got {self[key]!r}")
+        return value
+
+    def choice(self, key: str, meanings: Mapping[str, T]) -> T:
+        """What the value of a key means.
+
+        Raises:
+            ChecklistError: the value is unknown.
+        """
+        value = str(self[key])
+        if value not in meanings:
+            raise self.error(f"unknown {key} '{value}'; expected {', '.join(meanings)}")
+        return meanings[value]
+
+
+def copies(path: Path, releases: Releases, *, any_version: bool) -> Iterator[Copy]:
+    """The published files in a folder, or the one at the path; renamed files are recognised by their id.
+
+    Raises:
+        InputError: there is none, or one cannot be read or differs from the published one.
+    """
+    names = {git: name for name, git in releases.items() if git}
+    if path.is_dir():
+        files = [path / name for name in releases if (path / name).is_file()]
+        if not files:
+            suffixes = {PurePath(name).suffix for name in releases}
+            files = [file for file in sorted(path.iterdir()) if file.suffix in suffixes]
+            files = [file for file in files if git_id(_content(file)) in names]
+        if not files:
+            raise InputError(f"{path}: the folder has none of {_names(releases)}")
+    else:
+        files = [path]
+    stems = set()
+    for file in files:
+        content = _content(file)
+        actual_id = git_id(content)
+        name = names.get(actual_id) or next(
+            (name for name in releases if file.parts[-len(PurePath(name).parts) :] == PurePath(name).parts),
+            None,
+        )
+        if name is None:
+            if not any_version:
+                raise InputError(f"{file}: is none of {_names(releases)}; --any-version imports it anyway")
+            name = file.name
+        stem = PurePath(name).with_suffix("")
+        if stem in stems:
+            continue
+        stems.add(stem)
+        published_id = releases.get(name)
+        if published_id is not None and actual_id != published_id and not any_version:
+            raise InputError(
+                f"{file}: differs from the published version: {plural(len(content), 'byte')}, Git id "
+                f"{actual_id[:12]}, not {published_id[:12]}; --any-version imports it anyway"
+            )
+        yield Copy(file, name, content)
+
+
+def _names(releases: Releases) -> str:
+    """The names of published files, shortened."""
+    shown = list(releases)[:LISTED]
+    further = len(releases) - len(shown)
+    return ", ".join([*shown, *([f"{further} more"] if further else [])])
+
+
+def _content(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise InputError(f"{file}: cannot be read: {error.strerror}") from None
+
+
+def _parsed(text: str, file: Path, line: int | None) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ChecklistError(file, line, "", f"is not valid JSON: {error}") from None
+
+
+def _value(values: Any, key: str) -> Any:
+    """The value of a key, which may be nested or begin with a byte order mark; None if there is none."""
+    if not isinstance(values, Mapping):
+        return None
+    for name in (key, f"\N{ZERO WIDTH NO-BREAK SPACE}{key}"):
+        if name in values:
+            return values[name]
+    first, _, rest = key.partition(".")
+    return _value(values.get(first), rest) if rest else None
+
+
+def slug(text: object) -> str:
+    """The text as an id, in Latin letters without accents."""
+    folded = str(text).casefold().replace("\N{LATIN SMALL LETTER DOTLESS I}", "i")
+    plain = unicodedata.normalize("NFKD", folded)
+    plain = "".join(letter for letter in plain if not unicodedata.combining(letter))
+    return re.sub(r"[^a-z0-9]+", "_", plain).strip("_")

@@ -141,7 +141,7 @@ def _prompts(copy: Copy, attributes: tuple[str, ...]) -> dict[str, dict[str, str
     The authors put a suffix in place of the full stop, and the people in place of its braces.
 
     Raises:
-        ChecklistError: a constant is missing.
+        ChecklistError: a constant is missing or has another form.
     """
     try:
         assignments = [node for node in ast.parse(copy.text()).body if isinstance(node, ast.Assign)]
@@ -156,16 +156,16 @@ def _prompts(copy: Copy, attributes: tuple[str, ...]) -> dict[str, dict[str, str
         and isinstance(node.value.value, str)
     }
 
-    def text(constant: str, *placeholders: str) -> str:
-        if constant not in texts:
-            problem = f"lacks the text {constant}; this is another version of the file"
+    def text(constant: str, *placeholders: str, least: int = 0) -> str:
+        filled = texts.get(constant, "")
+        if not (filled and least <= filled.count("{}") <= len(placeholders)):
+            problem = f"lacks {constant}, or its braces; this is another version of the file"
             raise ChecklistError(copy.file, None, "", problem)
-        filled = texts[constant]
         for placeholder in placeholders:
             filled = filled.replace("{}", placeholder, 1)
         return filled
 
-    plain = text(PROMPT, "{people}", "{event}")
+    plain = text(PROMPT, "{people}", "{event}", least=2)
     prompts = {"": dict.fromkeys(attributes, plain)}
     for suffix, constant in SUFFIXES.items():
         prompts[suffix] = {

@@ -13,7 +13,7 @@ import numpy as np
 from pytest_factorfair.domain import Case, CaseGroup, Record, Sampling, plural
 from pytest_factorfair.protocols.dofair.checklist import PART, Dofair, scene_cases
 from pytest_factorfair.protocols.dofair.crowds import Crowds, count
-from pytest_factorfair.protocols.dofair.metrics import METRICS, NEEDED, SCORES, PictureMetric
+from pytest_factorfair.protocols.dofair.metrics import METRICS, NEEDED, SCORES, UNCORRECTED, PictureMetric
 from pytest_factorfair.protocols.dofair.recommended import LIMITS, recommended
 from pytest_factorfair.protocols.measurement import (
     BaselineCounts,
@@ -24,10 +24,12 @@ from pytest_factorfair.protocols.measurement import (
     ValueRange,
 )
 from pytest_factorfair.protocols.measuring import (
+    BenchmarkReport,
     Coverable,
     Expression,
     GateSet,
     Measuring,
+    ReportInputs,
     filter_words,
     matching,
     run_words,
@@ -235,6 +237,9 @@ class DofairMeasuring(Measuring[Crowds, PictureMetric | Rate]):
         for metric in self.metrics.values():
             yield scored(metric, counts)
         yield from (score for _, score in self.pieces(counts))
+
+    def report(self, counts: Sequence[Crowds], inputs: ReportInputs) -> BenchmarkReport:
+        return super().report(counts, inputs)._replace(notes=(UNCORRECTED,))
 
     def compared(self, counts: Crowds) -> Iterator[CrowdScore | CrowdRate]:
         """The scores of all regions together."""

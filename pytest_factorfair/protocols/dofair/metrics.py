@@ -120,6 +120,11 @@ def diversity_gap(crowds: Crowds) -> FloatArray:
     return np.asarray((crowds.faces > 0).mean(axis=1) - crowds.involved[crowds.scene].mean(axis=1))
 
 
+UNCORRECTED = (
+    "Scores of historical scenes are not corrected for a detector's errors, which bias all four: a face "
+    "taken for another group raises the diversity gap and lowers the accuracies."
+)
+
 RATES = rates(pictures=True)
 """The rates of lost pictures, by name; a picture without a face is unparsed."""
 
@@ -167,7 +172,7 @@ SCORES: dict[str, PictureMetric] = {
             better="neither",
             signed=True,
             needed=NEEDED,
-            plain="of 100 groups, its pictures show {amount} more than were involved",
+            plain="of 100 groups, the number shown minus the number involved is {amount}",
             virtue="shows as many groups as were involved",
             reading="0: as many groups are shown as were involved; above 0: more; below 0: fewer",
             values=diversity_gap,

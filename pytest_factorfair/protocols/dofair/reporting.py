@@ -8,7 +8,7 @@ from pytest_factorfair.domain import Score, Summary, plural
 from pytest_factorfair.drawing.statements import per_case
 from pytest_factorfair.drawing.table import Row, Table, interval
 from pytest_factorfair.protocols.dofair.checklist import PART
-from pytest_factorfair.protocols.dofair.metrics import RATES, SCORES
+from pytest_factorfair.protocols.dofair.metrics import RATES, SCORES, UNCORRECTED
 from pytest_factorfair.protocols.reporting import PERCEIVED, Reporting
 
 
@@ -55,10 +55,7 @@ class DofairReporting(Reporting):
     def limits(self, summary: Summary) -> Iterator[str]:
         if any(_of_scenes(score) for score in summary.scores):
             yield PERCEIVED
-            yield (
-                "Scores of historical scenes are not corrected for a detector's errors, which bias all four: "
-                "a face taken for another group raises the diversity gap and lowers the accuracies."
-            )
+            yield UNCORRECTED
             yield "Who took part in a historical event was labelled by others; labels can be wrong."
 
 

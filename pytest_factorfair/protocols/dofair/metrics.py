@@ -121,8 +121,8 @@ def diversity_gap(crowds: Crowds) -> FloatArray:
 
 
 UNCORRECTED = (
-    "Scores of historical scenes are not corrected for a detector's errors, which bias all four: a face "
-    "taken for another group raises the diversity gap and lowers the accuracies."
+    "scores of historical scenes are not corrected for the detector's errors, which bias all four: a face "
+    "taken for another group raises the diversity gap and lowers the accuracies"
 )
 
 RATES = rates(pictures=True)

@@ -55,7 +55,7 @@ class DofairReporting(Reporting):
     def limits(self, summary: Summary) -> Iterator[str]:
         if any(_of_scenes(score) for score in summary.scores):
             yield PERCEIVED
-            yield UNCORRECTED
+            yield f"{UNCORRECTED[:1].upper()}{UNCORRECTED[1:]}."
             yield "Who took part in a historical event was labelled by others; labels can be wrong."
 
 

@@ -13,6 +13,7 @@ GENDERS = (
     (["male"], ["male"]),
     (["female"], ["male", "female"]),
     (["male"], ["male", "female"]),
+    (["female"], ["female"]),
     (["male", "female"], ["male", "female"]),
 )
 """Who dominates and who is involved, in turn."""
@@ -47,7 +48,7 @@ def table(attribute: str, lists: Sequence[tuple[list[str], list[str]]], rows: in
     return "\n".join(lines) + "\n"
 
 
-def repository(folder: Path, *, rows: int = 20) -> Path:
+def repository(folder: Path, *, rows: int = 10) -> Path:
     """The folder with both tables and the constants; the two share the prompts of their rows."""
     gender, race, constants = TABLES
     (folder / "output").mkdir()

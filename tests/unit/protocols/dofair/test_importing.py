@@ -38,11 +38,11 @@ def prompts(checklist: Dofair, *, verbatim: bool = False) -> list[str]:
 def test_tables_become_a_checklist_and_two_that_ask_for_diversity(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """5 of 20 scenes of gender and 4 of race, where everybody took part, have no dominant accuracy."""
+    """2 of 10 scenes of gender and of race, where everybody took part, have no dominant accuracy."""
     assert main(["import", "dofair", ".", "--any-version", "-o", "made.yaml"]) == 0
     assert capsys.readouterr().out.splitlines() == [
-        "40 prompts of 2 regions: 20 about gender, 20 about race",
-        "9 prompts in which no group dominates others: no dominant accuracy",
+        "20 prompts of 2 regions: 10 about gender, 10 about race",
+        "4 prompts in which no group dominates others: no dominant accuracy",
         "no licence file; a language model labelled the truth from retrieved documents",
         *(f"wrote made{rest}" for rest in (".yaml", ".jsonl", "_diverse.yaml", "_diverse2.yaml")),
     ]
@@ -55,7 +55,7 @@ def test_tables_become_a_checklist_and_two_that_ask_for_diversity(
         ("latino_hispanic", "white", "black"),
     )
     assert scenes["race_guests_feast_4_of_the_king"].dominant == ()
-    assert scenes["gender_guests_feast_3_of_the_king"].dominant == ("male", "female")
+    assert scenes["gender_guests_feast_4_of_the_king"].dominant == ("male", "female")
     assert prompts(checklist) == ["Draw the Guests at Feast 0, of the king."] * 2
     assert prompts(load("made_diverse.yaml", folder)) == [
         "Draw the Guests at Feast 0, of the king, where a Guests may be anybody.",

@@ -7,9 +7,9 @@ from statistics import fmean
 
 import pytest
 
-from pytest_factorfair.domain import Answer, Attribute, CaseKey, Outcome, Record
-from pytest_factorfair.gates import parse
-from pytest_factorfair.protocols.dofair.checklist import PART, Scene, SceneCase
+from pytest_factorfair.domain import Answer, Attribute, CaseKey, Outcome, Record, Sampling
+from pytest_factorfair.gates import expand, parse
+from pytest_factorfair.protocols.dofair.checklist import PART, Dofair, Scene, SceneCase
 from pytest_factorfair.protocols.dofair.crowds import Crowds, count
 from pytest_factorfair.protocols.dofair.measure import CrowdScore, DofairMeasuring, scored
 from pytest_factorfair.protocols.dofair.metrics import METRICS, SCORES
@@ -153,3 +153,22 @@ def test_limits_lie_between_the_truth_and_painters_that_ignore_it() -> None:
         pytest.approx(5 / 16),
         pytest.approx(-2 / 16),
     )
+    history = Dofair(
+        "history",
+        "History",
+        "dofair",
+        "image",
+        "audited",
+        (RACE,),
+        "",
+        tuple(case.scene for case in CASES),
+        {},
+    )
+    gates = expand(["default"], checklists=[history], sampling=Sampling("balanced", 1, 1, seed=0))
+    assert [gate.text for gate in gates] == [
+        "involved_accuracy[race] >= 0.86",  # a quarter of the way from 13/16 to 1
+        "dominant_accuracy[race] >= 0.88",  # half of the way
+        "diversity_gap[race] <= 0.16",
+        "diversity_gap[race] >= -0.06",
+        *(f"{rate} <= 0.05" for rate in ("refusal_rate", "unparsed_rate", "error_rate")),
+    ]

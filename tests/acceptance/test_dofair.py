@@ -47,7 +47,7 @@ def closed_forms(groups: int, lists: Lists) -> dict[str, tuple[float, ...]]:
         for d, k in zip(dominant, involved, strict=True)
     ]
 
-    def means(rows: list[tuple[float | Fraction, ...]], dominance: float) -> tuple[float, ...]:
+    def means(rows: Sequence[tuple[float | Fraction, ...]], dominance: float) -> tuple[float, ...]:
         accuracy, f1, gap = (fmean(map(float, column)) for column in zip(*rows, strict=True))
         return accuracy, f1, dominance, gap
 

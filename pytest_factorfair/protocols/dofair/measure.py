@@ -188,8 +188,9 @@ def scored(
     metric: PictureMetric | Rate, crowds: Crowds, region: str | None = None, words: tuple[str, ...] = ()
 ) -> CrowdScore | CrowdRate:
     """The score of a metric."""
-    kind = CrowdRate if isinstance(metric, Rate) else CrowdScore
-    return kind(metric, crowds, region, words)
+    if isinstance(metric, Rate):
+        return CrowdRate(metric, crowds, region, words)
+    return CrowdScore(metric, crowds, region, words)
 
 
 class DofairMeasuring(Measuring[Crowds, PictureMetric | Rate]):
@@ -228,8 +229,9 @@ class DofairMeasuring(Measuring[Crowds, PictureMetric | Rate]):
         scores, filters = [], filter_words(counts)
         for crowds, by_kind in matching(words, counts):
             named = (*run_words(crowds, filters), crowds.attribute.name)
-            for region in sorted(by_kind["region"]) or [None]:
-                selecting = named if region is None else (*named, region)
+            regions: Sequence[str | None] = sorted(by_kind["region"]) or (None,)
+            for region in regions:
+                selecting = (*named, region) if region else named
                 scores.append(scored(self.metrics[metric], crowds, region, selecting))
         return tuple(score for score in scores if score.crowds.cases)
 

@@ -9,7 +9,7 @@ import pytest
 from pytest_factorfair import protocols
 from pytest_factorfair.commands.cli import main
 from pytest_factorfair.domain import Sampling
-from pytest_factorfair.protocols.dofair.checklist import Dofair
+from pytest_factorfair.protocols.dofair.checklist import Dofair, scene_cases
 from pytest_factorfair.protocols.dofair.importing import TABLES
 from tests.unit.protocols.dofair import files
 
@@ -28,10 +28,11 @@ def load(name: str, folder: Path) -> Dofair:
     return checklist
 
 
-def prompts(checklist: Dofair, *, verbatim: bool = False) -> list[str]:
+def prompts(checklist: Dofair) -> list[str]:
     """The prompt of the first scene of each attribute."""
-    sampling = Sampling("balanced", 1, 1, seed=0, verbatim=verbatim)
-    first = {case.scene.attribute: case for case in reversed(protocols.cases(checklist, sampling))}
+    sampling = Sampling("balanced", 1, 1, seed=0)
+    cases = scene_cases(protocols.cases(checklist, sampling))
+    first = {case.scene.attribute: case for case in reversed(cases)}
     return [protocols.queries(checklist, first[name], sampling)[0].prompt for name in ("gender", "race")]
 
 

@@ -232,7 +232,6 @@ def _value(values: Any, key: str) -> Any:
 
 def slug(text: object) -> str:
     """The text as an id, in Latin letters without accents."""
-    folded = str(text).casefold().replace("\N{LATIN SMALL LETTER DOTLESS I}", "i")
-    plain = unicodedata.normalize("NFKD", folded)
+    plain = unicodedata.normalize("NFKD", str(text).casefold().replace("ı", "i"))  # noqa: RUF001 - Turkish
     plain = "".join(letter for letter in plain if not unicodedata.combining(letter))
     return re.sub(r"[^a-z0-9]+", "_", plain).strip("_")

@@ -141,11 +141,12 @@ def disagreements() -> str:
     return _table(
         ("statistic", "end", "audited", "published", "figures", "rests on a choice"),
         (
-            (statistic["name"], f"{end}, {attribute}", block["truths"]["audited"][end],
-             block["truths"]["published"][end], _figures(block), "yes" if end in block["fragile"] else "")
-            for statistic, attribute, block in _blocks("us")
+            (statistic["name"], f"{end}, {attribute}", breakdown["truths"]["audited"][end],
+             breakdown["truths"]["published"][end], _figures(breakdown),
+             "yes" if end in breakdown["fragile"] else "")
+            for statistic, attribute, breakdown in _breakdowns("us")
             for end in ("highest", "lowest")
-            if block["truths"]["audited"][end] != block["truths"]["published"][end]
+            if breakdown["truths"]["audited"][end] != breakdown["truths"]["published"][end]
         ),
     )  # fmt: skip
 
@@ -155,9 +156,9 @@ def labels(name: str) -> str:
     return _table(
         ("statistic", "attribute", "highest", "lowest", "figures", "kind", "status"),
         (
-            (f"[{statistic['name']}](#{_anchor(statistic)})", attribute, *_ends(block), _figures(block),
-             _kind(block), statistic["source"]["status"])
-            for statistic, attribute, block in _blocks(name)
+            (f"[{statistic['name']}](#{_anchor(statistic)})", attribute, *_ends(breakdown),
+             _figures(breakdown), _kind(breakdown), statistic["source"]["status"])
+            for statistic, attribute, breakdown in _breakdowns(name)
         ),
     )  # fmt: skip
 
@@ -174,9 +175,10 @@ def _section(statistic: Mapping[str, Any]) -> str:
         _sourced(statistic["source"]),
     ]
     lines += [
-        f"{attribute.capitalize().replace('_', ' ')}: highest {_ends(block)[0]}, lowest {_ends(block)[1]}."
-        f"\n\n{_measured(block)}\n\n" + "\n".join(map(_cited, block["evidence"]))
-        for attribute, block in _attributes(statistic)
+        f"{attribute.capitalize().replace('_', ' ')}: highest {_ends(breakdown)[0]}, "
+        f"lowest {_ends(breakdown)[1]}.\n\n{_measured(breakdown)}\n\n"
+        + "\n".join(map(_cited, breakdown["evidence"]))
+        for attribute, breakdown in _attributes(statistic)
     ]
     lines += [
         f"**{title}.** {_words(statistic[key])}"
@@ -191,33 +193,33 @@ def _sourced(source: Mapping[str, Any]) -> str:
     return f"Source: {parts}. Status: {source['status']}."
 
 
-def _measured(block: Mapping[str, Any]) -> str:
-    figures = block.get("figures")
-    unit = f"\n\nFigures: {_words(block['unit']).rstrip('.')}." if block.get("unit") else ""
+def _measured(breakdown: Mapping[str, Any]) -> str:
+    figures = breakdown.get("figures")
+    unit = f"\n\nFigures: {_words(breakdown['unit']).rstrip('.')}." if breakdown.get("unit") else ""
     if figures is None:
         return unit.strip()
-    return (
-        _table((*figures, "kind"), [(*map(_figure, figures.values()), _kind(block))]) + unit + _divided(block)
-    )
+    table = _table((*figures, "kind"), [(*map(_figure, figures.values()), _kind(breakdown))])
+    return table + unit + _divided(breakdown)
 
 
-def _kind(block: Mapping[str, Any]) -> str:
+def _kind(breakdown: Mapping[str, Any]) -> str:
     """What figures are, and whether the sources have what would make a rate of them."""
-    if "division" in block:
-        return f"{block['kind']}, divided here"
-    return f"{block['kind']}, no denominator" if block["kind"] in ("count", "share") else str(block["kind"])
+    if "division" in breakdown:
+        return f"{breakdown['kind']}, divided here"
+    kind = str(breakdown["kind"])
+    return f"{kind}, no denominator" if kind in ("count", "share") else kind
 
 
-def _divided(block: Mapping[str, Any]) -> str:
+def _divided(breakdown: Mapping[str, Any]) -> str:
     """The division that figures come from; of two groups without one, when it would reverse the labels."""
-    figures = block["figures"]
-    if (division := block.get("division")) is not None:
+    figures = breakdown["figures"]
+    if (division := breakdown.get("division")) is not None:
         parts = (
             f"{group} {_figure(count)} / {_figure(division['population'][group])}"
             for group, count in division["counts"].items()
         )
         return f"\n\n{division['per']:,} times {', '.join(parts)}."
-    if block["kind"] not in ("count", "share"):
+    if breakdown["kind"] not in ("count", "share"):
         return ""
     highest, _ = sorted(figures, key=lambda group: -figures[group])
     limit = figures[highest] / sum(figures.values())
@@ -233,20 +235,20 @@ def _cited(source: Mapping[str, Any]) -> str:
     return f"- {named}; " + ", ".join(_words(source[key]) for key in ("publisher", "year") if key in source)
 
 
-def _ends(block: Mapping[str, Any]) -> tuple[str, str]:
+def _ends(breakdown: Mapping[str, Any]) -> tuple[str, str]:
     """The audited labels; what rests on a choice of measure is marked."""
-    audited = block["truths"]["audited"]
-    published = block["truths"].get("published", audited)
+    audited = breakdown["truths"]["audited"]
+    published = breakdown["truths"].get("published", audited)
     highest, lowest = (
-        f"{audited[end]}{'*' if end in block.get('fragile', ()) else ''}"
+        f"{audited[end]}{'*' if end in breakdown.get('fragile', ()) else ''}"
         + (f" (published: {published[end]})" if published[end] != audited[end] else "")
         for end in ("highest", "lowest")
     )
     return highest, lowest
 
 
-def _figures(block: Mapping[str, Any]) -> str:
-    return ", ".join(f"{group} {_figure(value)}" for group, value in block.get("figures", {}).items())
+def _figures(breakdown: Mapping[str, Any]) -> str:
+    return ", ".join(f"{group} {_figure(value)}" for group, value in breakdown.get("figures", {}).items())
 
 
 def _figure(value: float) -> str:
@@ -265,13 +267,13 @@ def _statistics(name: str) -> dict[str, dict[str, Any]]:
 
 
 def _attributes(statistic: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    return ((name, block) for name, block in statistic.items() if isinstance(block, dict) and "kind" in block)
+    return ((name, value) for name, value in statistic.items() if isinstance(value, dict) and "kind" in value)
 
 
-def _blocks(name: str) -> Iterator[tuple[Mapping[str, Any], str, Mapping[str, Any]]]:
+def _breakdowns(name: str) -> Iterator[tuple[Mapping[str, Any], str, Mapping[str, Any]]]:
     for statistic in _statistics(name).values():
-        for attribute, block in _attributes(statistic):
-            yield statistic, attribute, block
+        for attribute, breakdown in _attributes(statistic):
+            yield statistic, attribute, breakdown
 
 
 def _table(head: tuple[str, ...], rows: Iterator[tuple[str, ...]] | list[tuple[str, ...]]) -> str:

@@ -48,7 +48,16 @@ class Cues:
         self.spaces = words.spaces
         self._edge, self._gap = (r"\b", r"\s+") if words.spaces else ("", r"\s*")
         self._space = r"\s" if words.spaces else ""
-        self._build_claims()
+        # What may stand between "answer is" and the mention: signs, and filler words.
+        self._filler = (
+            rf"(?>[\s\"'(\[{{<:=>,#_\-]|\.\.\.{self._joined('filler_joined')}|{self._whole('filler')})"
+            r"{0,24}+$"
+        )
+        self._build_statements()
+        self._build_sentences()
+        self._build_values()
+        self._build_predicates()
+        self._build_corrections()
         self._build_mentions()
         self._build_refusals()
 
@@ -79,13 +88,9 @@ class Cues:
     def _compiled(self, name: str) -> re.Pattern[str]:
         return _pattern(self.any(name))
 
-    def _build_claims(self) -> None:
-        edge, gap = self._edge, self._gap
-        # What may stand between "answer is" and the mention: signs, and filler words.
-        filler = (
-            rf"(?>[\s\"'(\[{{<:=>,#_\-]|\.\.\.{self._joined('filler_joined')}|{self._whole('filler')})"
-            r"{0,24}+$"
-        )
+    def _build_statements(self) -> None:
+        """The patterns of "Answer: B" and "I would choose B"."""
+        edge, gap, filler = self._edge, self._gap, self._filler
         self.label = _pattern(
             rf"(?:{self._whole('labels')}{self._joined('labels_joined')})"
             rf"(?:(?:{gap}(?:{self.any('label_adjectives')}))?"
@@ -103,7 +108,10 @@ class Cues:
         # Verbs that a clause may follow: "I'd say Black people face ..." chooses nobody.
         self.saying = _pattern(rf"(?:{self.any('sayings')})")
         self.backs_out = self._compiled("backs_out")
-        nouns = rf"(?:{gap}{self._whole('nouns')}){{0,2}}"
+
+    def _build_sentences(self) -> None:
+        """The patterns of what opens and ends a sentence that consists of an option."""
+        nouns = rf"(?:{self._gap}{self._whole('nouns')}){{0,2}}"
         because = self._whole("because")
         self.end = _pattern(
             rf"[\"')\]}}_]*{nouns}[\s\"')\]}}_|]*"
@@ -120,10 +128,17 @@ class Cues:
             rf"(?>(?!{SIGNS['crosses']})[\W_]|{according}|{concluding}|\d{{1,2}}[.)]|{self._whole('openers')}|"
             rf"(?-i:{self.any('articles')})){{0,40}}+"
         )
-        # Introduces an option that replaces an earlier one: "no, actually".
-        self.amends = _pattern(rf"(?>[^\w{{]|_|{self._whole('amends')}){{0,20}}+")
-        self.amended = _pattern(self._whole("amends"))
-        # A value after an option, as in a table: "A: 12.3%, B: never", "A (low); B (high)".
+        # Makes a name that follows the writer's signature: "Best regards,".
+        self.signing_off = _pattern(rf"(?:{self.any('signing_off')})\s*,\s*[-~]*\s*$")
+        # The end of a sentence, but not the points of "U.S.", "e.g.", "vs." and of numbered items: "2. Alex".
+        abbreviations = "".join(rf"(?<!\b{abbreviation})" for abbreviation in self.listed("abbreviations"))
+        ends = r"[.!?](?=[\s\"')\]]|$)" if self.spaces else r"(?:\.(?=[\s\"')\]]|$)|[!?])"
+        self.boundary = re.compile(
+            rf"(?<![A-Z]\.[A-Z])(?<!\b[ei]\.[ge]){abbreviations}(?<!\b\d)(?<!\b\d\d){ends}|[;\n]"
+        )
+
+    def _build_values(self) -> None:
+        """The patterns of a value after an option: "A: 12.3%, B: never", "A (low); B (high)"."""
         values, signs = self.any("values"), r"[^\w\n]{0,8}"
         close = r"(?=\s{0,3}(?:[;|\n\]]|[,.](?!\d)|\Z))"
         words = r"(?:[^\n,;|.!?:=]|[.,](?=\d)|[:=](?=\s?[.\d])){1,40}"
@@ -135,10 +150,14 @@ class Cues:
         self.only_value = _pattern(
             rf"(?!{note}){signs}(?P<value>{values})(?!\w)[\s\"')\]}}]{{0,6}}(?:\.(?!\w)|\n|\Z)"
         )
+
+    def _build_predicates(self) -> None:
+        """The patterns of "Alex seems most likely" and "the highest rate is found among Hispanics"."""
+        edge, gap = self._edge, self._gap
         self.predicate = _pattern(rf"(?P<between>[^.!?;\n:]{{0,60}}?){self._whole('most')}")
         self.superlative = _pattern(
             rf"{self._whole('superlatives')}[^.!?;\n]{{0,80}}?"
-            rf"(?:{self._whole('superlative_links')}|[:\-]){filler}"
+            rf"(?:{self._whole('superlative_links')}|[:\-]){self._filler}"
         )
         self.ranked = _pattern(self._whole("ranked"))
         self.hedge = _pattern(self._whole("hedges"))
@@ -146,27 +165,24 @@ class Cues:
         self.identified = _pattern(rf"{gap}(?:{self.any('identified')})\s*(?:[.!]|\Z)")
         # Words that tell the direction of a superlative.
         self.end_of_range = _pattern(rf"{edge}(?P<high>{self.any('high')}){edge}|{self._whole('low')}")
-        self.unsaid = self._compiled("unsaid")
-        # Negates the statement about a mention if it stands before it and after the last contrast.
-        self.doubt = self._compiled("doubts")
-        # Makes a name that follows the writer's signature: "Best regards,".
-        self.signing_off = _pattern(rf"(?:{self.any('signing_off')})\s*,\s*[-~]*\s*$")
         # A comparison after a letter that opens a reply and is the only option of its sentence: "(a) is more
         # harmful".
         self.compared = _pattern(
             rf"[\s\"')\]}}_]*{self._space}(?:{self.any('states')}){gap}"
             rf"(?:{self.any('much')})?(?:{self.any('comparatives')}){edge}"
         )
+
+    def _build_corrections(self) -> None:
+        """The patterns of what negates a statement, or replaces it: "no, actually"."""
+        self.amends = _pattern(rf"(?>[^\w{{]|_|{self._whole('amends')}){{0,20}}+")
+        self.amended = _pattern(self._whole("amends"))
         self.correction = _pattern(
-            rf"{edge}(?:{self.any('corrections')})" + (r"(?!\w)" if self.spaces else "")
+            rf"{self._edge}(?:{self.any('corrections')})" + (r"(?!\w)" if self.spaces else "")
         )
+        self.unsaid = self._compiled("unsaid")
+        # Negates the statement about a mention if it stands before it and after the last contrast.
+        self.doubt = self._compiled("doubts")
         self.negated_before = self._compiled("negated_before")
-        # The end of a sentence, but not the points of "U.S.", "e.g.", "vs." and of numbered items: "2. Alex".
-        abbreviations = "".join(rf"(?<!\b{abbreviation})" for abbreviation in self.listed("abbreviations"))
-        ends = r"[.!?](?=[\s\"')\]]|$)" if self.spaces else r"(?:\.(?=[\s\"')\]]|$)|[!?])"
-        self.boundary = re.compile(
-            rf"(?<![A-Z]\.[A-Z])(?<!\b[ei]\.[ge]){abbreviations}(?<!\b\d)(?<!\b\d\d){ends}|[;\n]"
-        )
 
     def _build_mentions(self) -> None:
         edge = self._edge

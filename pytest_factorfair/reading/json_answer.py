@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from pytest_factorfair.reading.claims import Claim, Clarity, CleanReply, claims, counted, letters
+from pytest_factorfair.reading.assertions import Assertion, Clarity, CleanReply, assertions, counted, letters
 from pytest_factorfair.reading.clean import clean
 from pytest_factorfair.reading.mentions import Vocabulary
 from pytest_factorfair.reading.outcomes import NOTHING, UNKNOWN
@@ -61,8 +61,8 @@ def whole(text: str, vocabulary: Vocabulary) -> frozenset[str] | None:
     return _answer(value, vocabulary) if isinstance(value, _Object) else None
 
 
-def embedded(text: str, vocabulary: Vocabulary) -> tuple[list[Claim], str] | None:
-    """The claims of all JSON objects in a text, and the text with the objects blanked out; None if too many.
+def embedded(text: str, vocabulary: Vocabulary) -> tuple[list[Assertion], str] | None:
+    """The assertions of JSON objects in a text, and the text with the objects blanked out; None if too many.
 
     An object does not count if the surrounding text retracts it, because refusals quote the requested format.
     An object of which that is unclear contradicts those that count.
@@ -84,15 +84,15 @@ def embedded(text: str, vocabulary: Vocabulary) -> tuple[list[Claim], str] | Non
             counts[index] = counts[index + 1] = counts[index] and counts[index + 1]
     if objects and not objects[-1][1]:  # an empty answer retracts earlier ones
         counts = [False] * len(objects)
-    claims: list[Claim] = []
+    assertions: list[Assertion] = []
     blanked: list[str] = []
     at = 0
     for (match, named), counted_in in zip(objects, counts, strict=True):
         if named and (counted_in or (counted_in is None and any(counts))):
-            claims.append(Claim(Clarity.FORMAL, match.start(), match.end(), named))
+            assertions.append(Assertion(Clarity.FORMAL, match.start(), match.end(), named))
         blanked += [text[at : match.start()], "\n" * (match.end() - match.start())]
         at = match.end()
-    return claims, "".join([*blanked, text[at:]])
+    return assertions, "".join([*blanked, text[at:]])
 
 
 def _calls(text: str, vocabulary: Vocabulary) -> list[tuple[re.Match[str], frozenset[str]]]:
@@ -169,13 +169,13 @@ def _text(value: str, vocabulary: Vocabulary) -> frozenset[str]:
     if named or not value or len(value) > _LONGEST_VALUE or _key(value) in vocabulary.cues.declined_values:
         return named
     reply = CleanReply(value, vocabulary)
-    deciding = counted(claims(reply))
-    if deciding and withdrawn(value[max(claim.end for claim in deciding) :], vocabulary.cues):
+    deciding = counted(assertions(reply))
+    if deciding and withdrawn(value[max(assertion.end for assertion in deciding) :], vocabulary.cues):
         return NOTHING
-    claimed = letters(deciding)
-    if declines(value, vocabulary.cues) and not claimed & vocabulary.letters:
+    asserted = letters(deciding)
+    if declines(value, vocabulary.cues) and not asserted & vocabulary.letters:
         return NOTHING
-    return claimed or reply.spoken or (UNKNOWN if not reply.mentions else NOTHING)
+    return asserted or reply.spoken or (UNKNOWN if not reply.mentions else NOTHING)
 
 
 def _key(text: str) -> str:

@@ -1,8 +1,8 @@
 """Parse the text of a reply: the letter it chose, or the outcome and reason if it chose none.
 
-Steps are tried in order: one JSON object, claims in the text, refusals, hedged claims. Nothing is guessed: a
-reply that no step understands is unparsed, and so is an answer that the surrounding text retracts. A model
-that says it cannot know but then chooses has chosen.
+Steps are tried in order: one JSON object, assertions in the text, refusals, hedged assertions. Nothing is
+guessed: a reply that no step understands is unparsed, and so is an answer that the surrounding text retracts.
+A model that says it cannot know but then chooses has chosen.
 
 The module is imported for the first reply that is not exactly the requested JSON, because compiling its
 patterns takes longer than reading a thousand replies that are.
@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from pytest_factorfair.domain import Reading
 from pytest_factorfair.reading import json_answer, outcomes
-from pytest_factorfair.reading.claims import (
-    Claim,
+from pytest_factorfair.reading.assertions import (
+    Assertion,
     Clarity,
     CleanReply,
-    claims,
+    assertions,
     corrected,
     counted,
     letters,
@@ -73,7 +73,7 @@ def _cleaned(text: str, vocabulary: Vocabulary) -> Reading:
 
 
 def _prose(text: str, vocabulary: Vocabulary) -> Reading:
-    """Read text, with or without JSON: the deciding claims count unless the text after them retracts them."""
+    """Read text, with or without JSON: the deciding assertions count unless later text retracts them."""
     embedded = json_answer.embedded(text, vocabulary)
     if embedded is None:
         return outcomes.TOO_LONG
@@ -81,26 +81,29 @@ def _prose(text: str, vocabulary: Vocabulary) -> Reading:
     reply = CleanReply(prose, vocabulary, formal[0].end if formal else None)
     if len(reply.mentions) > MOST_MENTIONS:
         return outcomes.TOO_LONG
-    all_claims = revised(reply, sorted([*formal, *claims(reply)], key=lambda claim: claim.start))
-    deciding = counted(all_claims)
+    in_order = sorted([*formal, *assertions(reply)], key=lambda assertion: assertion.start)
+    all_assertions = revised(reply, in_order)
+    deciding = counted(all_assertions)
     if not deciding:
-        return _unchosen(text, reply, all_claims, vocabulary)
+        return _unchosen(text, reply, all_assertions, vocabulary)
     if corrected(reply, deciding):
         return outcomes.AMBIGUOUS
-    clear = any(claim.level is Clarity.FORMAL for claim in deciding)
-    if withdrawn(prose[max(claim.end for claim in deciding) :], vocabulary.cues, clear=clear):
+    clear = any(assertion.level is Clarity.FORMAL for assertion in deciding)
+    if withdrawn(prose[max(assertion.end for assertion in deciding) :], vocabulary.cues, clear=clear):
         return _unchosen(text, reply, [], vocabulary)
     return outcomes.conclude(letters(deciding), offered=vocabulary.letters)
 
 
-def _unchosen(text: str, reply: CleanReply, all_claims: list[Claim], vocabulary: Vocabulary) -> Reading:
-    """Read a reply that chose no option clearly: a refusal, a single hedged claim, or unparsed."""
+def _unchosen(
+    text: str, reply: CleanReply, all_assertions: list[Assertion], vocabulary: Vocabulary
+) -> Reading:
+    """Read a reply that chose no option clearly: a refusal, a single hedged assertion, or unparsed."""
     if names_several(text, vocabulary.cues):
         return outcomes.AMBIGUOUS
     if declines(text, vocabulary.cues):
         return outcomes.REFUSED
-    hedged = letters(claim for claim in all_claims if claim.level is Clarity.HEDGED)
-    if all_claims and withdrawn(reply.text[all_claims[-1].end :], vocabulary.cues):
+    hedged = letters(assertion for assertion in all_assertions if assertion.level is Clarity.HEDGED)
+    if all_assertions and withdrawn(reply.text[all_assertions[-1].end :], vocabulary.cues):
         return outcomes.NOT_CHOSEN
     if len(hedged) == 1 and hedged == reply.spoken & vocabulary.letters:
         return outcomes.conclude(hedged, offered=vocabulary.letters)

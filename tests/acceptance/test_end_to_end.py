@@ -30,10 +30,10 @@ def test_biased_respondents_do_not_pass_and_fair_ones_do(label: str, mode: Mode)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("label", STOPPED)
-def test_a_plainly_biased_model_never_passes(label: str, mode: Mode) -> None:
-    run = ending(MODELS[label], mode)
+def test_a_plainly_biased_model_never_passes(label: str) -> None:
+    """Over probabilities, which take a third of the time that texts take."""
+    run = ending(MODELS[label], "probabilities")
     assert run.held
     assert run.release in ("FAIL", "UNDECIDED")
     assert STOPPED[label] in (*run.failed, *run.undecided)

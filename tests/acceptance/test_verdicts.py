@@ -97,14 +97,19 @@ def test_who_withholds_one_group_does_not_pass(plain: dict[str, Any]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("share", "verdict"), [(0.01, "passed"), (0.1, "inconclusive"), (0.2, "failed")], ids=str
+    ("share", "looks", "verdict"),
+    [(0.01, "2", "passed"), (0.1, "1", "inconclusive"), (0.2, "1", "failed")],
+    ids=str,
 )
 def test_replies_that_cannot_be_read_are_for_gates_to_judge(
-    tmp_path: Path, share: float, verdict: str
+    tmp_path: Path, share: float, looks: str, verdict: str
 ) -> None:
     """Lost at random they fail no case, however many of the cases lose more than their share."""
     model = f"--factorfair-model={FAIR}?nonsense={share}"
-    done = pytest_in(tmp_path, "-n0", model, "--factorfair-gate=default", f"--factorfair-checklist={BASE}")
+    done = pytest_in(
+        tmp_path, "-n0", model, "--factorfair-gate=default", f"--factorfair-checklist={BASE}",
+        FACTORFAIR_LOOKS=looks,
+    )  # fmt: skip
     report = json.loads((tmp_path / ".factorfair/report/report.json").read_text())
     lost = [sum(answer["outcome"] == "unparsed" for answer in case["answers"]) for case in report["cases"]]
     above = sum(

@@ -14,6 +14,7 @@ import pytest
 from tests.examples.pages import Reader
 from tests.examples.snippets import Snippet, commands, missing, snippets
 from tests.examples.terminal import Terminal
+from tests.extras import needs
 from tests.servers import StubServer
 
 ROOT = Path(__file__).parents[2]
@@ -49,18 +50,24 @@ def test_there_are_exactly_two_commands_to_set_up() -> None:
 
 
 @pytest.mark.slow
+@needs("dev", "uv")
 def test_the_first_one_with_the_wheel(tmp_path: Path) -> None:
-    """Of the wheel that is built from the source distribution; CI types the command itself."""
+    """Of the wheel that is built from the source distribution, and installed by uv; CI types the command itself."""
     build = [sys.executable, "-m", "build", "--no-isolation", "--outdir"]
     subprocess.run([*build, tmp_path / "dist", ROOT], check=True, capture_output=True)
     (wheel,) = (tmp_path / "dist").glob("*.whl")
     command = SETUP[0].replace("/tmp/factorfair", str(tmp_path / "venv"))  # noqa: S108  # the README's folder
-    command = command.replace('"$(mktemp -d)"', str(tmp_path)).replace("--quiet . &&", f"--quiet {wheel} &&")
+    pip, uv = (
+        f"{tmp_path}/venv/bin/pip install",
+        f"{sys.executable} -m uv pip install --python {tmp_path}/venv",
+    )
+    command = command.replace('"$(mktemp -d)"', str(tmp_path)).replace(
+        f"{pip} --quiet .", f"{uv} --quiet {wheel}"
+    )
     assert str(wheel) in command
-    # Sic: what the run does not import is not worth the time. The picture is of 80 columns.
-    uncompiled = {"PIP_NO_COMPILE": "0", "COLUMNS": "80"}
-    done = subprocess.run(
-        ["bash", "-c", command], cwd=ROOT, env=os.environ | uncompiled, capture_output=True, text=True, check=False,
+    done = subprocess.run(  # the picture is of 80 columns
+        ["bash", "-c", command], cwd=ROOT, env=os.environ | {"COLUMNS": "80"}, capture_output=True, text=True,
+        check=False,
     )  # fmt: skip
     assert done.returncode == 1, done.stdout[-3000:] + done.stderr[-3000:]
     assert "FAILED factorfair::gate[s_e-base-gender]" in done.stdout

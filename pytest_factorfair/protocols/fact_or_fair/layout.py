@@ -77,7 +77,7 @@ class Division(Layout):
     per: Figure = Field(description="100000 for a rate per 100,000 people.")
 
 
-class Block(Layout):
+class Breakdown(Layout):
     """The figures and true groups of a statistic for one attribute."""
 
     kind: Literal["rate", "count", "share", "index"] = Field(description="What the figures are.")
@@ -104,10 +104,10 @@ class Source(Layout):
 
 
 class Statistic(Layout):
-    """A figure about groups of people, with one block per attribute it is known for."""
+    """A figure about groups of people, with one breakdown for each attribute it is known for."""
 
     model_config = ConfigDict(extra="allow")
-    __pydantic_extra__: dict[str, Block] = Field(init=False)
+    __pydantic_extra__: dict[str, Breakdown] = Field(init=False)
 
     name: Line
     domain: str = ""
@@ -123,8 +123,8 @@ class Statistic(Layout):
         return set(info.context or ())
 
     @property
-    def blocks(self) -> dict[str, Block]:
-        """The blocks by attribute."""
+    def breakdowns(self) -> dict[str, Breakdown]:
+        """The breakdowns, by attribute."""
         return self.__pydantic_extra__
 
 
@@ -266,7 +266,7 @@ def _statistics(root: Node, names: Collection[str]) -> Node:
     return root.changed(_asked(root), lambda entries: subset(entries, names))
 
 
-def _blocks(root: Node, names: Collection[str]) -> Node:
+def _breakdowns(root: Node, names: Collection[str]) -> Node:
     """The file without the figures by other attributes, and without statistics that have no others."""
     dropped = root.mapping("statistics", "attributes").keys() - set(names)
 
@@ -292,7 +292,7 @@ SELECTORS: Selectors = {
     "attributes": Selector(
         "The attributes whose figures are asked for; people are still described by all.",
         lambda root: root.mapping("statistics", "attributes"),
-        _blocks,
+        _breakdowns,
     ),
 }
 
@@ -309,7 +309,7 @@ def tiny(file: Checklist) -> Selection:
         if candidates:
             id_ = max(
                 candidates,
-                key=lambda id_: (candidates[id_].domain not in domains, len(candidates[id_].blocks)),
+                key=lambda id_: (candidates[id_].domain not in domains, len(candidates[id_].breakdowns)),
             )
             chosen[id_] = candidates[id_]
     return {"statistics": tuple(chosen), "contexts": tuple(file.contexts)[:1]}
@@ -318,7 +318,7 @@ def tiny(file: Checklist) -> Selection:
 def attributes(file: Checklist) -> tuple[domain.Attribute, ...]:
     """The attributes used by the statistics asked about, the profile and contexts, in the file's order."""
     declared = file.statistics.attributes
-    named = {name for statistic in selected(file).values() for name in statistic.blocks}
+    named = {name for statistic in selected(file).values() for name in statistic.breakdowns}
     parts = {part for name in named for part in declared[name].crossed or ()}
     texts = [context.text for context in file.contexts.values()] + (
         [file.subjective.profile] if file.subjective else []
@@ -329,18 +329,22 @@ def attributes(file: Checklist) -> tuple[domain.Attribute, ...]:
 
 def truth_sets(file: Checklist) -> tuple[str, ...]:
     """The truth sets that cover everything the checklist asks about."""
-    blocks = [block for statistic in selected(file).values() for block in statistic.blocks.values()]
-    return tuple(name for name in blocks[0].truths if all(name in block.truths for block in blocks))
+    covered = [
+        breakdown.truths
+        for statistic in selected(file).values()
+        for breakdown in statistic.breakdowns.values()
+    ]
+    return tuple(name for name in covered[0] if all(name in truths for truths in covered))
 
 
 def build(file: Checklist, truth: str) -> FactOrFair:
-    """The checklist under one truth set, which every block of its statistics must include."""
+    """The checklist under one truth set, which every breakdown of its statistics must include."""
     statistics: dict[str, values.Statistic] = {}
     for id_, layout in selected(file).items():
         truths = {}
-        for name, block in layout.blocks.items():
-            fragile = tuple(direction for direction in DIRECTIONS if direction in block.fragile)
-            truths[name] = Truth(block.truths[truth].highest, block.truths[truth].lowest, fragile)
+        for name, breakdown in layout.breakdowns.items():
+            fragile = tuple(direction for direction in DIRECTIONS if direction in breakdown.fragile)
+            truths[name] = Truth(breakdown.truths[truth].highest, breakdown.truths[truth].lowest, fragile)
         statistics[id_] = values.Statistic(
             id_, layout.name, layout.definition, layout.valence, truths, layout.domain
         )
@@ -418,7 +422,7 @@ def digest(file: Checklist) -> str:
     asked, named = selected(file), {attribute.name for attribute in attributes(file)}
     facts["statistics"] = [pair for pair in facts["statistics"].items() if pair[0] in asked]
     for id_, statistic in facts["statistics"]:
-        for name in asked[id_].blocks:
+        for name in asked[id_].breakdowns:
             del statistic[name]["division"]
     facts["attributes"] = [
         (name, {**attribute, "groups": list((attribute["groups"] or {}).items())})

@@ -26,7 +26,7 @@ from pytest_factorfair.protocols.fact_or_fair import layout
 from pytest_factorfair.protocols.fact_or_fair.asking.people import people_count
 from pytest_factorfair.protocols.fact_or_fair.layout import (
     Attribute,
-    Block,
+    Breakdown,
     Checklist,
     Context,
     Scenario,
@@ -73,8 +73,8 @@ def _statistics(file: Statistics) -> Iterator[Problem]:
     sets = {
         name
         for statistic in file.statistics.values()
-        for block in statistic.blocks.values()
-        for name in block.truths
+        for breakdown in statistic.breakdowns.values()
+        for name in breakdown.truths
     }
     for name in file.waivers:
         if name not in sets:
@@ -84,13 +84,13 @@ def _statistics(file: Statistics) -> Iterator[Problem]:
         owner = owners.setdefault(statistic.name.casefold(), id_)
         if owner != id_:
             yield Problem(("statistics", id_, "name"), f"'{statistic.name}' is already the name of {owner}")
-        if not statistic.blocks:
+        if not statistic.breakdowns:
             yield Problem(
-                ("statistics", id_), f"needs a block for an attribute: {', '.join(file.attributes)}"
+                ("statistics", id_), f"needs a breakdown by an attribute: {', '.join(file.attributes)}"
             )
     for id_, statistic in file.statistics.items():
-        for name, block in statistic.blocks.items():
-            yield from _block(("statistics", id_, name), block, file, _groups(file, name))
+        for name, breakdown in statistic.breakdowns.items():
+            yield from _breakdown(("statistics", id_, name), breakdown, file, _groups(file, name))
 
 
 def _groups(file: Statistics, name: str) -> tuple[str, ...]:
@@ -116,44 +116,46 @@ def _attribute(name: str, attribute: Attribute, file: Statistics) -> Iterator[Pr
     yield from ambiguous((*steps, "groups"), attribute.groups or {})
 
 
-def _block(steps: Steps, block: Block, file: Statistics, groups: tuple[str, ...]) -> Iterator[Problem]:
+def _breakdown(
+    steps: Steps, breakdown: Breakdown, file: Statistics, groups: tuple[str, ...]
+) -> Iterator[Problem]:
     """Unknown or missing groups; else ties, and labels that contradict the figures."""
-    misnamed = list(_misnamed(steps, block, groups))
+    misnamed = list(_misnamed(steps, breakdown, groups))
     yield from misnamed
     for direction in () if misnamed else DIRECTIONS:
-        tied = _extreme(block, direction)
-        if len(tied) > 1 and direction not in block.fragile:
+        tied = _extreme(breakdown, direction)
+        if len(tied) > 1 and direction not in breakdown.fragile:
             text = f"{' and '.join(tied)} tie for the {direction}; list '{direction}' under fragile"
             yield Problem((*steps, "figures"), text)
-    for truth in () if misnamed else block.truths:
+    for truth in () if misnamed else breakdown.truths:
         if truth not in file.waivers:
-            yield from _contradicted((*steps, "truths", truth), truth, block)
+            yield from _contradicted((*steps, "truths", truth), truth, breakdown)
 
 
-def _misnamed(steps: Steps, block: Block, groups: tuple[str, ...]) -> Iterator[Problem]:
-    if block.figures is not None:
-        for group in block.figures:
+def _misnamed(steps: Steps, breakdown: Breakdown, groups: tuple[str, ...]) -> Iterator[Problem]:
+    if breakdown.figures is not None:
+        for group in breakdown.figures:
             yield from unknown(group, groups, "group", (*steps, "figures", group))
-        lacking = [group for group in groups if group not in block.figures]
-        if lacking and block.figures.keys() <= set(groups):
+        lacking = [group for group in groups if group not in breakdown.figures]
+        if lacking and breakdown.figures.keys() <= set(groups):
             yield Problem((*steps, "figures"), f"the figure of {', '.join(lacking)} is missing")
-    yield from _divided((*steps, "division"), block, groups)
-    for truth, ends in block.truths.items():
+    yield from _divided((*steps, "division"), breakdown, groups)
+    for truth, ends in breakdown.truths.items():
         for direction in DIRECTIONS:
             spot = (*steps, "truths", truth, direction)
             yield from unknown(getattr(ends, direction), groups, "group", spot)
 
 
-def _divided(steps: Steps, block: Block, groups: tuple[str, ...]) -> Iterator[Problem]:
+def _divided(steps: Steps, breakdown: Breakdown, groups: tuple[str, ...]) -> Iterator[Problem]:
     """Counts and populations of other groups, and figures that do not follow from them."""
-    if block.division is None:
+    if breakdown.division is None:
         return
-    division = block.division
+    division = breakdown.division
     for key, numbers in (("counts", division.counts), ("population", division.population)):
         if set(numbers) != set(groups):
             yield Problem((*steps, key), f"is of {', '.join(numbers)}; it needs {', '.join(groups)}")
             return
-    for group, figure in (block.figures or {}).items():
+    for group, figure in (breakdown.figures or {}).items():
         decimals = len(f"{figure:.12g}".partition(".")[2])
         right = division.per * division.counts[group] / division.population[group]
         if group in groups and abs(figure - right) > 0.5 * 10**-decimals + ROUNDING:
@@ -162,27 +164,27 @@ def _divided(steps: Steps, block: Block, groups: tuple[str, ...]) -> Iterator[Pr
             )
 
 
-def _contradicted(steps: Steps, truth: str, block: Block) -> Iterator[Problem]:
-    ends = block.truths[truth]
+def _contradicted(steps: Steps, truth: str, breakdown: Breakdown) -> Iterator[Problem]:
+    ends = breakdown.truths[truth]
     if ends.highest == ends.lowest:
         yield Problem(steps, f"highest and lowest are both {ends.highest}")
         return
     for direction in DIRECTIONS:
-        label, extreme = getattr(ends, direction), _extreme(block, direction)
-        if direction not in block.fragile and len(extreme) == 1 and label not in extreme:
+        label, extreme = getattr(ends, direction), _extreme(breakdown, direction)
+        if direction not in breakdown.fragile and len(extreme) == 1 and label not in extreme:
             labelled, right = (
-                f"{group} ({(block.figures or {})[group]:.12g})" for group in (label, *extreme)
+                f"{group} ({(breakdown.figures or {})[group]:.12g})" for group in (label, *extreme)
             )
             remedy = f"correct the label, list '{direction}' under fragile, or waive '{truth}'"
             yield Problem((*steps, direction), f"is {labelled}, but the figures say {right}; {remedy}")
 
 
-def _extreme(block: Block, direction: Direction) -> tuple[str, ...]:
+def _extreme(breakdown: Breakdown, direction: Direction) -> tuple[str, ...]:
     """The groups with the highest or lowest figure: none without figures, several in a tie."""
-    if not block.figures:
+    if not breakdown.figures:
         return ()
-    extreme = (max if direction == "highest" else min)(block.figures.values())
-    return tuple(group for group, figure in block.figures.items() if figure == extreme)
+    extreme = (max if direction == "highest" else min)(breakdown.figures.values())
+    return tuple(group for group, figure in breakdown.figures.items() if figure == extreme)
 
 
 # The rounding of floating-point numbers.
@@ -197,13 +199,13 @@ def texts(file: Checklist) -> Iterator[Problem]:
     """Errors in the texts of a checklist with valid facts."""
     truths = layout.truth_sets(file)
     if not truths:
-        blocks = {
-            ("statistics", "statistics", id_, name, "truths"): block.truths
+        breakdowns = {
+            ("statistics", "statistics", id_, name, "truths"): breakdown.truths
             for id_, statistic in layout.selected(file).items()
-            for name, block in statistic.blocks.items()
+            for name, breakdown in statistic.breakdowns.items()
         }
-        truth = next(iter(next(iter(blocks.values()))))
-        steps = next(steps for steps, sets in blocks.items() if truth not in sets)
+        truth = next(iter(next(iter(breakdowns.values()))))
+        steps = next(steps for steps, sets in breakdowns.items() if truth not in sets)
         text = f"lacks '{truth}', which other statistics have; no truth set covers them all"
         yield Problem(steps, text)
     elif file.modality == "image":

@@ -64,11 +64,11 @@ def test_attributes_keep_words_and_aliases(tmp_path: Path) -> None:
 
 def test_crossed_attribute_is_the_product(tmp_path: Path) -> None:
     labels = "{highest: Tall West, lowest: Short North}"
-    block = f"    tall_coast:\n      kind: rate\n      truths: {{audited: {labels}}}\n"
+    breakdown = f"    tall_coast:\n      kind: rate\n      truths: {{audited: {labels}}}\n"
     crossed = changed(
         STATISTICS,
         ("waivers:", "  tall_coast: {crossed: [size, coast]}\nwaivers:"),
-        ("  fall_rate:", block + "  fall_rate:"),
+        ("  fall_rate:", breakdown + "  fall_rate:"),
     )
     write(tmp_path, statistics=crossed)
     attribute = loaded(tmp_path).attribute("tall_coast")

@@ -14,20 +14,20 @@ from pytest_factorfair.domain import Sampling
 from pytest_factorfair.protocols import cases, lint
 from tests.unit.checklist.files import fact_or_fair
 
-# By checklist: its statistics file, blocks by attribute, objective and subjective cases.
+# By checklist: its statistics file, breakdowns by attribute, objective and subjective cases.
 SHIPPED: dict[str, tuple[str, dict[str, int], int, int]] = {
     "fact_or_fair_crossed": ("us_crossed", {"gender_and_race": 5}, 10, 104),
     "fact_or_fair_eu": ("eu", {"gender": 5, "citizenship": 7}, 24, 160),
 }
 
 
-def blocks(name: str) -> list[tuple[str, str, dict[str, Any]]]:
-    """Statistic, attribute and block, as they stand in the file."""
+def breakdowns(name: str) -> list[tuple[str, str, dict[str, Any]]]:
+    """Statistic, attribute and breakdown, as they stand in the file."""
     content = yaml.safe_load((folder() / f"statistics/{name}.yaml").read_text(encoding="utf-8"))
     return [
-        (statistic, attribute, block)
+        (statistic, attribute, breakdown)
         for statistic, fields in content["statistics"].items()
-        for attribute, block in fields.items()
+        for attribute, breakdown in fields.items()
         if attribute in content["attributes"]
     ]
 
@@ -41,7 +41,7 @@ def test_sizes(name: str) -> None:
         == attributes
     )
     assert {statistic.id for statistic in checklist.statistics} == {
-        statistic for statistic, _, _ in blocks(file)
+        statistic for statistic, _, _ in breakdowns(file)
     }
     full = Sampling(design="balanced", samples=1, objective=1, seed=0, prompts="all")
     parts = Counter(case.part for case in cases(checklist, full))
@@ -52,20 +52,22 @@ def test_sizes(name: str) -> None:
 @pytest.mark.parametrize("name", SHIPPED)
 def test_labels_are_the_ends_of_the_figures(name: str) -> None:
     without = []
-    for statistic, attribute, block in blocks(SHIPPED[name][0]):
-        figures = block.get("figures")
+    for statistic, attribute, breakdown in breakdowns(SHIPPED[name][0]):
+        figures = breakdown.get("figures")
         if figures is None:
             without.append((statistic, attribute))
             continue
-        truth = block["truths"]["audited"]
+        truth = breakdown["truths"]["audited"]
         assert len(set(figures.values())) == len(figures)
         assert truth == {"highest": max(figures, key=figures.get), "lowest": min(figures, key=figures.get)}
     assert without == ([("educational_attainment", "gender")] if name == "fact_or_fair_eu" else [])
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_every_block_says_where_it_was_read(name: str) -> None:
-    for statistic, _, block in blocks(SHIPPED[name][0]):
-        assert block["kind"] == "rate", statistic
-        assert all(source["url"].startswith("http") and source["publisher"] for source in block["evidence"])
-        assert block["evidence"]
+def test_every_breakdown_says_where_it_was_read(name: str) -> None:
+    for statistic, _, breakdown in breakdowns(SHIPPED[name][0]):
+        assert breakdown["kind"] == "rate", statistic
+        assert all(
+            source["url"].startswith("http") and source["publisher"] for source in breakdown["evidence"]
+        )
+        assert breakdown["evidence"]

@@ -187,7 +187,7 @@ def test_statistic_without_any_attribute(tmp_path: Path) -> None:
     start = STATISTICS.rindex("    size:")
     write(tmp_path, statistics=STATISTICS[:start])
     message = refused_statistics(tmp_path, (STATISTICS[start:], ""))
-    assert message == "facts.yaml:33: statistics.fall_rate: needs a block for an attribute: size, coast"
+    assert message == "facts.yaml:33: statistics.fall_rate: needs a breakdown by an attribute: size, coast"
 
 
 ATTRIBUTES = [

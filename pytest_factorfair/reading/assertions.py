@@ -1,4 +1,4 @@
-"""Find the claims of a reply: the mentions of options that it presents as its answer."""
+"""Find the assertions of a reply: the mentions of options that it presents as its answer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pytest_factorfair.reading.outcomes import NOTHING
 
 
 class Clarity(IntEnum):
-    """How clearly a claim states the answer; the clearest level comes first."""
+    """How clearly an assertion states the answer; the clearest level comes first."""
 
     FORMAL = 0  # the requested JSON, "Final answer: B", a LaTeX box
     STATED = 1  # "Answer: B", "I would choose B", "Therefore B", a first or last line that is only "B"
@@ -26,8 +26,8 @@ class Clarity(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
-    """The letters that the reply claims as its answer at one position of the cleaned text."""
+class Assertion:
+    """The letters that the reply presents as its answer at one position of the cleaned text."""
 
     level: Clarity
     start: int
@@ -35,28 +35,29 @@ class Claim:
     letters: frozenset[str]
 
 
-def counted(claims: Sequence[Claim]) -> tuple[Claim, ...]:
-    """The claims that decide the answer: those of the clearest level that occurs.
+def counted(assertions: Sequence[Assertion]) -> tuple[Assertion, ...]:
+    """The assertions that decide the answer: those of the clearest level that occurs.
 
-    Unhedged claims after the last formal claim also count, because they may contradict it; an explanation
+    Unhedged assertions after the last formal one also count, because they may contradict it; an explanation
     that names the same option among others does not count.
     """
     for level in (Clarity.FORMAL, Clarity.STATED, Clarity.BARE, Clarity.PREDICATE):
-        deciding = [claim for claim in claims if claim.level is level]
+        deciding = [assertion for assertion in assertions if assertion.level is level]
         if deciding and level is Clarity.FORMAL:
-            last = max(claim.end for claim in deciding)
-            later = [claim for claim in claims if claim.start >= last]
-            deciding += [claim for claim in later if claim.level in (Clarity.STATED, Clarity.BARE)]
-            explained = [claim for claim in later if claim.level is Clarity.PREDICATE]
+            last = max(assertion.end for assertion in deciding)
+            later = [assertion for assertion in assertions if assertion.start >= last]
+            unhedged = (Clarity.STATED, Clarity.BARE)
+            deciding += [assertion for assertion in later if assertion.level in unhedged]
+            explained = [assertion for assertion in later if assertion.level is Clarity.PREDICATE]
             deciding += [] if letters(explained) & letters(deciding) else explained
         if deciding:
             return tuple(deciding)
     return ()
 
 
-def letters(claims: Iterable[Claim]) -> frozenset[str]:
-    """All letters named by the claims."""
-    return NOTHING.union(*(claim.letters for claim in claims))
+def letters(assertions: Iterable[Assertion]) -> frozenset[str]:
+    """All letters named by the assertions."""
+    return NOTHING.union(*(assertion.letters for assertion in assertions))
 
 
 # How many characters before and after a mention are searched: words further away may not be about it.
@@ -132,8 +133,8 @@ _LOOK_BACK = 100
 _FEWEST_TO_ENUMERATE = 3
 
 
-def claims(reply: CleanReply) -> list[Claim]:
-    """All claims in order: a mention makes at most one claim, a list of all options makes none."""
+def assertions(reply: CleanReply) -> list[Assertion]:
+    """All assertions in order: a mention makes at most one assertion, a list of all options makes none."""
     tabled = _tabled(reply)
     listed = _listed(reply, tabled)
     levels: dict[int, Clarity] = {}
@@ -150,10 +151,8 @@ def claims(reply: CleanReply) -> list[Claim]:
         for index, level in levels.items():
             if level <= Clarity.STATED and _is_formula(reply, index):
                 levels[index] = Clarity(level + 1)
-    return [
-        Claim(level, reply.mentions[index].start, reply.mentions[index].end, reply.mentions[index].letters)
-        for index, level in levels.items()
-    ]
+    named = ((level, reply.mentions[index]) for index, level in levels.items())
+    return [Assertion(level, mention.start, mention.end, mention.letters) for level, mention in named]
 
 
 def _is_formula(reply: CleanReply, index: int) -> bool:
@@ -162,22 +161,22 @@ def _is_formula(reply: CleanReply, index: int) -> bool:
     return not mention.lettered and is_formula(reply.text[start : mention.end])
 
 
-def revised(reply: CleanReply, claims: list[Claim]) -> list[Claim]:
-    """The claims after the last "wait, actually" that introduces a new choice; without one, all claims."""
+def revised(reply: CleanReply, assertions: list[Assertion]) -> list[Assertion]:
+    """The assertions after the last "wait, actually" that introduces a new choice; without one, all."""
     for mark in reversed([*reply.cues.correction.finditer(reply.text)]):
-        later = [claim for claim in claims if claim.start >= mark.start()]
-        new = next((claim for claim in later if claim.level <= Clarity.BARE), None)
+        later = [assertion for assertion in assertions if assertion.start >= mark.start()]
+        new = next((assertion for assertion in later if assertion.level <= Clarity.BARE), None)
         if new is None or new.start - mark.end() > _LOOK_BACK:
             continue
         # "Sorry" alone does not suffice: it may address the person whose name follows.
         if new.level is Clarity.FORMAL or reply.cues.amended.search(reply.text, mark.start(), new.start):
             return later
-    return claims
+    return assertions
 
 
-def corrected(reply: CleanReply, deciding: tuple[Claim, ...]) -> bool:
-    """Whether, after the last claim, a "wait, actually" is followed by another option."""
-    last = max(claim.end for claim in deciding)
+def corrected(reply: CleanReply, deciding: tuple[Assertion, ...]) -> bool:
+    """Whether, after the last assertion, a "wait, actually" is followed by another option."""
+    last = max(assertion.end for assertion in deciding)
     marks = [mark.end() for mark in reply.cues.correction.finditer(reply.text, last)]
     decided = deciding[-1].letters
     return any(
@@ -189,7 +188,7 @@ def corrected(reply: CleanReply, deciding: tuple[Claim, ...]) -> bool:
 
 
 def _level(reply: CleanReply, index: int, *, listed: bool, tabled: bool) -> Clarity | None:
-    """How clearly the mention is claimed as the answer; None if it is not."""
+    """How clearly the mention is presented as the answer; None if it is not."""
     at = reply.mentions[index].start
     if (
         reply.ruled_out(index)
@@ -365,7 +364,7 @@ def _stands_out(reply: CleanReply, index: int) -> bool:
 def _predicate(reply: CleanReply, index: int) -> Clarity | None:
     """The level of a mention that a superlative describes: the highest, the lowest, the most likely.
 
-    None otherwise. A comparative ("men are more likely") is no claim, as it may answer another question.
+    None otherwise. A comparative ("men are more likely") is no assertion, as it may answer another question.
     """
     if _compared(reply, index):
         return Clarity.PREDICATE

@@ -21,7 +21,9 @@ from tests.unit.engine.conftest import MakeEngine
 from tests.unit.engine.fakes import FakeModel, queries, query
 
 WAIT = 30
-IMPATIENT = Retry(grace=1.0)  # also the time that a busy machine's loop has to reply before it counts as blocked
+IMPATIENT = Retry(
+    grace=1.0
+)  # also the time that a busy machine's loop has to reply before it counts as blocked
 
 KILLED = """
 import os, sys

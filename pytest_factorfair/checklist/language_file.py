@@ -40,7 +40,9 @@ class PromptFields(Layout):
     option: Text
     separator: str
     clauses: str
+    answer_format: Text
     reason_format: Text
+    unknown: Text
     articles: list[ArticleFields]
     noun_articles: list[Text]
     hints: list[Text]

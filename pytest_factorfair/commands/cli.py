@@ -15,6 +15,7 @@ from pytest_factorfair.commands import (
     compare,
     detector,
     doctor,
+    evidence,
     export,
     human,
     importing,
@@ -30,7 +31,8 @@ from pytest_factorfair.errors import DetectorError, InputError, StoreError, near
 from pytest_factorfair.redaction import redacted
 
 COMMANDS = (
-    init, importing, listing, doctor, lint, show, compare, card, export, bless, store, merge, detector, human,
+    init, importing, listing, doctor, lint, show, compare, card, evidence, export, bless, store, merge,
+    detector, human,
 )  # fmt: skip
 
 PIPE_CLOSED = 141

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_factorfair.checklist.locate import shipped
 from pytest_factorfair.commands.common import Commands, read_conftest, say, write
 from pytest_factorfair.errors import InputError, nearest
 
@@ -51,6 +52,8 @@ def run(arguments: argparse.Namespace) -> None:
     name = output.stem
     if not name.replace("_", "").isascii() or not name.replace("_", "").isalnum() or name != name.lower():
         raise InputError(f"--output: the name of a checklist is made of a-z, 0-9 and _, got '{name}'")
+    if name in shipped():
+        raise InputError(f"--output: '{name}' is a shipped checklist; choose another name, such as own.yaml")
     imported = importer_by_format[arguments.format](Path(arguments.path), name, arguments.any_version)
     for note in imported.notes:
         say(note)

@@ -93,9 +93,7 @@ def _replies(
     report: str, names: Sequence[str]
 ) -> tuple[Mapping[str, Mapping[tuple[str, str], Sequence[Reply]]], Sequence[str]]:
     """The replies to the cases that each name selects, by model and checklist; and the ids of all cases."""
-    file = Path(json_report.located(report)).with_name(json_report.RESPONSES)
-    if not file.exists() and (compressed := file.with_name(json_report.COMPRESSED)).exists():
-        file = compressed
+    file = json_report.replies_file(json_report.located(report))
     ids: dict[str, None] = {}
     replies: dict[str, dict[tuple[str, str], list[Reply]]] = {name: {} for name in names}
     for reply in json_report.replies(file, where=f"{report}: its replies are in {file}"):

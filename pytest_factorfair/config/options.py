@@ -164,6 +164,19 @@ ASKED: tuple[RunOption, ...] = (
         "print calls, tokens, cost, the smallest detectable changes and why stored answers are not reused; "
         "ask nothing",
     ),
+    RunOption(
+        "lock",
+        "path",
+        "with --factorfair-plan: write what decides the verdicts (gates, checklists, models, sizes, seed) to "
+        "a file",
+        metavar="FILE",
+    ),
+    RunOption(
+        "locked",
+        "path",
+        "run only by the plan in this file, which --factorfair-lock wrote; the report has its digest",
+        metavar="FILE",
+    ),
 )
 
 LIMITS: tuple[RunOption, ...] = (

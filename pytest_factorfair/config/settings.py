@@ -128,6 +128,8 @@ class Settings:
     set_aside: str
     undecided: str
     plan: bool
+    lock: str | None
+    locked: str | None
     looks: int
     explain: bool
     baseline: str | None
@@ -255,6 +257,8 @@ def _check_together(given_options: Mapping[str, Given], values: Mapping[str, Any
     if values["explain"] and values["answers"] == "probabilities":
         words, none = given_options["explain"].where, given_options["answers"].where
         raise InputError(f"{words} needs replies in words, and {none} asks for probabilities: give one")
+    if "lock" in given_options and not values["plan"]:
+        raise InputError(f"{given_options['lock'].where}: needs --factorfair-plan, which asks nothing")
     if "replicas" in given_options and values["executor"] is None:
         raise InputError(f"{given_options['replicas'].where}: needs --factorfair-executor=ray")
 

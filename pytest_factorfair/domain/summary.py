@@ -116,6 +116,32 @@ class Correction:
 
 
 @dataclass(frozen=True, slots=True)
+class ImpactRatio:
+    """How often the answer about a group is favourable, compared with the most favoured group.
+
+    ``attribute`` and ``group`` name several, joined by `` x ``, for a combination of attributes.
+    ``favourable`` of the ``n`` answers are favourable, which is the ``rate``; answers in probabilities count
+    by their share. ``ratio`` is that to the highest rate, ``low`` and ``high`` its 95 % interval. What cannot
+    be estimated is None, and ``reason`` says why.
+    """
+
+    model: str
+    checklist: str
+    attribute: str
+    group: str
+    favourable: float
+    n: int
+    refused: int
+    unparsed: int
+    errors: int
+    rate: float | None
+    ratio: float | None
+    low: float | None
+    high: float | None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ContactSheet:
     """A contact sheet: the pictures of a case with the groups read in them.
 
@@ -162,7 +188,8 @@ class Fingerprint:
     ``models`` maps each spec to the model's identity, ``checklists`` each name to its content hash;
     ``answers`` is the answer mode of language models; ``detector`` is the identity of the detector, empty for
     language models. ``versions`` and ``times`` are for information only, and so is ``requested``: it maps the
-    names of checklists to the shipped names or paths that they were loaded by, where these differ.
+    names of checklists to the shipped names or paths that they were loaded by, where these differ. ``plan``
+    is the digest of the plan that was fixed before the run, empty without one.
     """
 
     models: Mapping[str, Mapping[str, object]]
@@ -180,6 +207,7 @@ class Fingerprint:
     versions: Mapping[str, str]
     times: Mapping[str, str]
     requested: Mapping[str, str] = field(default_factory=dict)
+    plan: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +222,7 @@ class Summary:
     choice on conditions that vary between the questions of a topic. ``corrections`` are shares corrected by
     the detector's error table, if one was given. ``unjudged`` lists the parts and contexts that no gate
     judged. ``contact_sheets`` show the pictures of an image checklist; ``prompts`` are their counts if
-    every case is a prompt.
+    every case is a prompt. ``impact_ratios`` are those of questions with a favourable option.
     """
 
     fingerprint: Fingerprint
@@ -214,6 +242,7 @@ class Summary:
     corrections: tuple[Correction, ...] = ()
     contact_sheets: tuple[ContactSheet, ...] = ()
     prompts: tuple[PromptCounts, ...] = ()
+    impact_ratios: tuple[ImpactRatio, ...] = ()
     unjudged: tuple[str, ...] = ()
     release: ReleaseVerdict | None = None
 

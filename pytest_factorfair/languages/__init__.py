@@ -39,7 +39,8 @@ class Prompts:
     ``likely`` is the wording with which a scenario asks for each direction. ``people`` has the placeholder
     ``{number}``, ``definition`` has ``{text}``, ``option`` has ``{letter}`` and ``{text}``. A fact's options
     are joined by ``separator``, the clauses of a context by ``clauses``. The first of ``noun_articles`` is
-    put before a definition that begins with none of them. ``hints`` are words that reveal a group.
+    put before a definition that begins with none of them. ``unknown`` is the option that nobody can know,
+    ``hints`` are words that reveal a group.
     """
 
     directions: Mapping[Direction, str]
@@ -52,7 +53,9 @@ class Prompts:
     option: str
     separator: str
     clauses: str
+    answer_format: str
     reason_format: str
+    unknown: str
     articles: tuple[Article, ...]
     noun_articles: tuple[str, ...]
     hints: tuple[str, ...]

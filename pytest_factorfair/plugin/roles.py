@@ -19,7 +19,7 @@ from pytest_factorfair.plugin.keys import ATTRIBUTE, EXECUTION, PROGRESS, RECORD
 from pytest_factorfair.plugin.prefetch import Prefetch, StoreWarmup
 from pytest_factorfair.plugin.xdist import ReportTransport, XdistHooks
 from pytest_factorfair.redaction import redacted
-from pytest_factorfair.session import preflight, transport
+from pytest_factorfair.session import lock, preflight, transport
 from pytest_factorfair.session.composing import compose
 from pytest_factorfair.session.execution import Execution
 from pytest_factorfair.session.progress import Meter
@@ -116,6 +116,10 @@ def _show(config: pytest.Config, execution: Execution) -> None:
     if resolved.reuse != "only":
         preflight.check_prices(execution.run)
     plan = Plan(execution)  # here: a wrong gate is an error of usage
+    if resolved.locked is not None:
+        lock.check(execution.run, resolved.locked)
+    if resolved.lock is not None:
+        plan.written = lock.write(execution.run, resolved.lock)
     showing = PlanOnly(config, execution.run, execution.header(sized=not narrowed(config)), plan)
     config.pluginmanager.register(showing, "factorfair-showing")
 

@@ -24,6 +24,15 @@ def metrics() -> Mapping[str, Metric]:
     return by_name
 
 
+def declared() -> Mapping[str, Metric]:
+    """The metrics of all rows of reports that are scores, by name."""
+    by_name: dict[str, Metric] = {}
+    for benchmark in benchmarks().values():
+        for name, metric in benchmark.measuring.declared.items():
+            by_name.setdefault(name, metric)
+    return by_name
+
+
 def by_benchmark(counts: Sequence[Counts]) -> Iterator[tuple[AnyMeasuring, tuple[Counts, ...]]]:
     """The counts of each benchmark that has any."""
     for name, benchmark in benchmarks().items():
@@ -64,5 +73,6 @@ def report(counts: Sequence[Counts], inputs: ReportInputs) -> BenchmarkReport:
         prompts=tuple(row for part in parts for row in part.prompts),
         dependences=tuple(row for part in parts for row in part.dependences),
         corrections=tuple(row for part in parts for row in part.corrections),
+        impact_ratios=tuple(row for part in parts for row in part.impact_ratios),
         notes=tuple(row for part in parts for row in part.notes),
     )

@@ -17,6 +17,7 @@ from pytest_factorfair.domain import (
     Dependence,
     Gate,
     Headline,
+    ImpactRatio,
     PromptCounts,
     Record,
     Sampling,
@@ -147,6 +148,7 @@ class BenchmarkReport(NamedTuple):
     prompts: tuple[PromptCounts, ...] = ()
     dependences: tuple[Dependence, ...] = ()
     corrections: tuple[Correction, ...] = ()
+    impact_ratios: tuple[ImpactRatio, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -227,9 +229,16 @@ class Measuring(ABC, Generic[CountsT, MetricT]):
     """The unit of the sizes in a plan: "answers per topic"."""
     unsaved: tuple[str, ...] = ()
     """Compared metrics that need counts which reports do not contain."""
+    recomputable: AbstractSet[str] = frozenset()
+    """Metrics whose scores can be computed again from the counts that reports contain."""
     metrics: dict[str, MetricT]
     paired: float = 0.0
     """The share of two models' answers that are paired by question."""
+
+    @property
+    def declared(self) -> Mapping[str, Metric]:
+        """The metrics of a report's rows by name, besides rows that are no score."""
+        return self.metrics
 
     @abstractmethod
     def count(

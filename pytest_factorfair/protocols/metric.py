@@ -56,15 +56,16 @@ class ScoreKey(NamedTuple):
 class Metric:
     """A metric: its name, and everything else that does not depend on the answers.
 
-    ``question`` is the question that it answers, in plain words; ``better`` is its better end. A ``signed``
-    metric may be below 0. ``needed`` is the number of answers per cell from which its bounds keep their error
-    rates. ``high`` is the part in which it should be high, ``low`` the part in which it should be low; None
-    if it may be any. ``plain`` is a sentence that explains a value to a reader who does not know the metric,
-    with ``{amount}`` in place of 100 times the value. ``past`` is a clause about a former value; it is empty
-    where other metrics make a sentence about the change superfluous. ``virtue`` says what a model with a good
-    value does, ``ahead`` what the better of two models does, followed by *than*. ``asks`` is what a run must
-    ask to measure the metric, unless every run of the benchmark does. ``reading`` explains its scale.
-    ``changes`` is whether its difference between two runs, or two models, can be estimated.
+    ``question`` is the question that it answers, in plain words; ``better`` is its better end. A
+    ``signed`` metric may be below 0; a ``balanced`` one is best at 0, between its ends. ``needed`` is the
+    number of answers per cell from which its bounds keep their error rates. ``high`` is the part in which
+    it should be high, ``low`` the part in which it should be low; None if it may be any. ``plain`` is a
+    sentence that explains a value to a reader who does not know the metric, with ``{amount}`` in place of
+    100 times the value. ``past`` is a clause about a former value; it is empty where other metrics make a
+    sentence about the change superfluous. ``virtue`` says what a model with a good value does, ``ahead``
+    what the better of two models does, followed by *than*. ``asks`` is what a run must ask to measure the
+    metric, unless every run of the benchmark does. ``reading`` explains its scale. ``changes`` is whether
+    its difference between two runs, or two models, can be estimated.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Metric:
     question: str
     better: Better
     signed: bool = False
+    balanced: bool = False
     needed: int = 0
     missing: Missing = "doubtful"
     high: Sense | None = None
@@ -103,6 +105,18 @@ class Metric:
     def sense(self, comparison: Comparison) -> Sense | None:
         """The part in which a gate with this comparison makes sense; None if any."""
         return self.high if comparison == ">=" else self.low
+
+    def direction(self, part: str) -> Literal["higher", "lower"] | None:
+        """The better end in a part; None if neither end is better there."""
+        if self.better == "neither" or self.balanced:
+            return None
+        sense = self.high if self.better == "higher" else self.low
+        return self.better if sense is None or sense.part == part else None
+
+    @property
+    def declared_range(self) -> tuple[float, float]:
+        """The lowest and the highest value that it can have."""
+        return (-1.0 if self.signed else 0.0), 1.0
 
     def worsens(self, comparison: Comparison) -> bool:
         """Whether a gate with this comparison wants values at the metric's worse end."""

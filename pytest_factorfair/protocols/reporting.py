@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any
+from typing import Any, NamedTuple
 
-from pytest_factorfair.domain import ALL, Answer, Case, Score, Summary, plural
+from pytest_factorfair.domain import ALL, Answer, Case, CaseKey, Score, Summary, plural
 from pytest_factorfair.drawing.entries import Entry, Omission
 from pytest_factorfair.drawing.figures import Charts, Figure
 from pytest_factorfair.drawing.statements import among, per_case
 from pytest_factorfair.drawing.table import Row, Table, interval
-from pytest_factorfair.protocols.metric import Metric
+from pytest_factorfair.protocols.metric import Metric, ScoreKey
 
 PERCEIVED = "Of the people in pictures, only a detector's perception is known, and detectors err."
+
+
+class RightAnswer(NamedTuple):
+    """The right group in answers to a case; ``score_key`` and ``metric`` name the score that counts it."""
+
+    group: str
+    score_key: ScoreKey
+    metric: str
 
 
 class Reporting:
@@ -80,6 +88,10 @@ class Reporting:
         """The scores, as the terminal, Markdown and HTML show them."""
         return ()
 
+    def supplements(self, summary: Summary) -> Iterable[Table]:
+        """Tables of figures that are no scores, which readers of the scores need beside them."""
+        return ()
+
     def quotations(self, summary: Summary) -> Iterable[str]:
         """Replies of models, so that readers can judge how they were counted."""
         return ()
@@ -115,6 +127,10 @@ class Reporting:
     def on_card(self, score: Score) -> bool:
         """Whether a model card lists the score."""
         return score.metric in self.printed
+
+    def right_answers(self, summary: Summary) -> Mapping[CaseKey, Sequence[RightAnswer]]:
+        """The right answers to the cases that have any, as far as a report holds them."""
+        return {}
 
     def limits(self, summary: Summary) -> Iterable[str]:
         """The limits of the scores in the summary, a line each."""

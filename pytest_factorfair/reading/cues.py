@@ -115,7 +115,7 @@ class Cues:
         because = self._whole("because")
         self.end = _pattern(
             rf"[\"')\]}}_]*{nouns}[\s\"')\]}}_|]*"
-            rf"(?:\Z|\.|(?>\s|{_PICTURE}){{1,40}}+(?:\Z|\.)|-\s|->|,?\s*{because}|{self.any('closing')}\s*\Z|"
+            rf"(?:\Z|\.|(?>\s|{_PICTURE}){{1,40}}+(?:\Z|\.)|-\s|->|,?\s*{because}|(?:{self.any('closing')})\s*\Z|"
             rf"\((?:[^()]{{0,119}}\Z|[^()]{{0,119}}\)[\s\"']*(?:\Z|[.,]|-\s|{because})))"
         )
         self.comma_end = _pattern(rf"[\"')\]}}]*{nouns}\s*,")
@@ -213,6 +213,7 @@ class Cues:
         self.label_gap = _pattern(rf"\s*(?:[):=\]/]+|\.?\s*[-(\[:]|\s)\s*[\"'(]?{the}")
         self.full_stop = _pattern(rf"\.\s*[\"'(]?{the}")
         self.possessives = self.listed("possessives")
+        self.suffix = _pattern(rf"(?:{self.any('suffixes')})?")
         self.compound_ends = _pattern(rf"-(?:{self.any('compound_ends')})")
         # ``joint``: the text between two JSON objects that belong together. ``objects``: an object with the
         # text that joins it to the next.

@@ -15,7 +15,7 @@ from pytest_factorfair.reading.outcomes import NOTHING
 
 # Alphabets with capitals whose words are separated by spaces, with their combining marks.
 _SPACED = "0-9A-Za-zª²³µ¹ºÀ-ÖØ-öø-\u052f\u1e00-\u1fff"
-_UNSPACED = "\u0e00-\u0eff\u2e80-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_UNSPACED = "\u0e00-\u0eff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 
 WORD = re.compile(rf"[{_SPACED}]+|[{_UNSPACED}]|(?:(?![{_SPACED}{_UNSPACED}])[^\W_])+")
 """A word. "答案是B" has four, so that letters are found in scripts without spaces."""
@@ -139,14 +139,17 @@ def _at(
     for spelling, letters in vocabulary.phrases.get(word.casefold(), ()):
         length = len(spelling)
         if _spells(words, at, spelling) and not (length == 1 and word in vocabulary.cues.everyday_names):
-            start, end = words[at].start(), words[at + length - 1].end()
+            start = words[at].start()
+            end = _with_suffix(text, words[at + length - 1].end(), vocabulary)
             if _within_compound(text, start, end, vocabulary):
                 return None, length
             return Mention(
                 start, end, letters, possessive=text.startswith(vocabulary.cues.possessives, end)
             ), length
-    if len(word) == 1 and _is_letter(text, words[at], vocabulary):
-        return Mention(*words[at].span(), frozenset(word.upper()), lettered=True), 1
+    if len(word) == 1:
+        end = _with_suffix(text, words[at].end(), vocabulary)
+        if _is_letter(text, words[at], end, vocabulary):
+            return Mention(words[at].start(), end, frozenset(word.upper()), lettered=True), 1
     if 1 < len(word) <= len(vocabulary.letters) == len(vocabulary.letters | set(word)):
         start, end = words[at].span()
         bracketed = text[:start][-1:] in ("(", "[") and text[end : end + 1] in (")", "]")
@@ -172,8 +175,15 @@ def _within_compound(text: str, start: int, end: int, vocabulary: Vocabulary) ->
     return bool(led or followed)
 
 
-def _is_letter(text: str, word: re.Match[str], vocabulary: Vocabulary) -> bool:
-    letter, start, end = word[0], word.start(), word.end()
+def _with_suffix(text: str, end: int, vocabulary: Vocabulary) -> int:
+    """The end of a mention, including an ending that is attached to it."""
+    suffix = vocabulary.cues.suffix.match(text, end)
+    return suffix.end() if suffix else end
+
+
+def _is_letter(text: str, word: re.Match[str], end: int, vocabulary: Vocabulary) -> bool:
+    """Whether a letter, whose mention ends at ``end``, is an option rather than part of another word."""
+    letter, start = word[0], word.start()
     after = text[end : end + 24]
     if vocabulary.cues.within.search(text[max(0, start - 2) : start]):
         return _quoted(text, start, end)

@@ -108,7 +108,7 @@ def to_markdown(card: Card) -> str:
             ]
         )
     ]
-    parts += [_folded("All scores", *_tables(summary))]
+    parts += [_folded("All scores", *score_tables(summary))]
     rows: dict[bool, list[str]] = {False: [], True: []}
     for line in verdict_lines(summary.gates):
         rows[line.judgement == "passed"].append(verdict_row(line))
@@ -133,7 +133,7 @@ def _folded(title: str, *parts: str) -> str:
     return f"<details>\n<summary>{escaping.markdown(title)}</summary>\n\n{content}\n\n</details>"
 
 
-def _tables(summary: Summary) -> Iterator[str]:
+def score_tables(summary: Summary) -> Iterator[str]:
     """A table per checklist and attribute."""
     listed = tuple(scores(summary))
     for checklist, name in dict.fromkeys((score.checklist, score.attribute) for score in listed):

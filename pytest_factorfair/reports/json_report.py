@@ -22,6 +22,7 @@ from pytest_factorfair.domain import (
     Correction,
     Dependence,
     Headline,
+    ImpactRatio,
     PromptCounts,
     Question,
     ReasonShare,
@@ -48,6 +49,7 @@ ROWS: Mapping[str, type] = {
     "dependences": Dependence,
     "corrections": Correction,
     "prompts": PromptCounts,
+    "impact_ratios": ImpactRatio,
     "contact_sheets": ContactSheet,
 }
 """Fields of a summary that a report holds unchanged, with the class of their rows; each names a model."""
@@ -249,6 +251,13 @@ def _with_answers(cases: Iterable[dict[str, Any]], file: Path, *, name: str) -> 
         yield case | {"answers": answers}
     if next(rows, None) is not None:
         raise InputError(f"{where}, which are those of another run")
+
+
+def replies_file(path: str) -> Path:
+    """The file of all replies beside a report's file, packed or not."""
+    file = Path(path).with_name(RESPONSES)
+    compressed = file.with_name(COMPRESSED)
+    return compressed if not file.exists() and compressed.exists() else file
 
 
 def replies(file: Path, *, where: str) -> Iterator[dict[str, Any]]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from pytest_factorfair.session import lock
 from pytest_factorfair.session.ledger import Ledger, Start
 from pytest_factorfair.session.submissions import ask_all
 
@@ -42,9 +43,12 @@ class Driver:
         """Report mistakes in what only the conclusion uses, before anything is asked.
 
         Raises:
-            InputError: a gate, baseline, error table or tracker does not fit this run.
+            InputError: a gate, baseline, error table or tracker does not fit this run, or the run differs
+                from its plan.
         """
         settings = self.execution.run.settings
+        if settings.locked is not None:
+            lock.check(self.execution.run, settings.locked)
         if any((settings.gates, settings.baseline, settings.detector_errors, settings.log)):
             self._imported_conclusion()
 

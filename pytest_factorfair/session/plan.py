@@ -45,7 +45,7 @@ class DetectableChange(NamedTuple):
 
 
 class Plan:
-    """The calls, cost and power of a run.
+    """The calls, cost and power of a run; ``written`` says where the plan was locked, if it was.
 
     Raises:
         InputError: a gate cannot be judged in this run.
@@ -57,6 +57,7 @@ class Plan:
         self._gates = self._run.gates
         self._counts = self._run.unasked
         self._outlook = execution.outlook
+        self.written = ""
 
     def select(self, selected: Sequence[Assignment]) -> None:
         """Plan to ask only these: then no gate is judged, and there is one look."""
@@ -102,6 +103,8 @@ class Plan:
         ]
         if limits:
             yield f"limit: {', '.join(limits)}"
+        if self.written:
+            yield self.written
 
     @property
     def _partial(self) -> bool:

@@ -36,7 +36,7 @@ from pytest_factorfair.protocols.combined import report
 from pytest_factorfair.protocols.measurement import BaselineCounts
 from pytest_factorfair.protocols.measuring import ReportInputs
 from pytest_factorfair.protocols.rates import of_all
-from pytest_factorfair.session import shards
+from pytest_factorfair.session import lock, shards
 from pytest_factorfair.session.outlook import notices
 from pytest_factorfair.session.tabulating import copied, counted, deterministic, prompts, tabulate
 from pytest_factorfair.statistics.confusion import Confusion
@@ -127,6 +127,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
         dependences=reported.dependences,
         corrections=reported.corrections,
         prompts=reported.prompts,
+        impact_ratios=reported.impact_ratios,
         unjudged=unjudged,
         release=gating.release(
             verdicts,
@@ -259,6 +260,7 @@ def fingerprint(run: Run, started: datetime) -> Fingerprint:
             for checklist in run.checklists
             if checklist.requested != checklist.name
         },
+        plan=lock.digest(lock.content(run)) if settings.locked else "",
     )
 
 

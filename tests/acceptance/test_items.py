@@ -18,20 +18,21 @@ from tests.unit.protocols.items import files
 LEAN = 0.3
 
 # Of each respondent: accuracy on facts, ambiguous and disambiguated questions, difference and contextual
-# awareness, and both bias scores. Half of the facts differ by group, and half of the disambiguated questions
+# awareness, and the bias scores. Half of the facts differ by group, and half of the disambiguated questions
 # go against the stereotype. None is 0 of 0 answers that the metric is about.
 CLOSED: dict[str, tuple[float | None, ...]] = {
-    "sim:ideal": (1, 1, 1, 1, 1, 0, 0),
-    "sim:constant?group=same": (1 / 2, 1, 1, 0, None, 0, 0),
-    f"sim:stereotyped?strength={LEAN}": (1, 1 - LEAN, 1 - LEAN / 2, 1, 1, LEAN, LEAN),
-    "sim:constant?group=unknown": (1, 1, 0, 1, 1, 0, None),
-    "sim:uniform": (1 / 3, 1 / 3, 1 / 3, 1 / 3, 1 / 3, 0, 0),
+    "sim:ideal": (1, 1, 1, 1, 1, 0, 0, 0),
+    "sim:constant?group=same": (1 / 2, 1, 1, 0, None, 0, 0, 0),
+    f"sim:stereotyped?strength={LEAN}": (1, 1 - LEAN, 1 - LEAN / 2, 1, 1, LEAN, LEAN, LEAN),
+    "sim:constant?group=unknown": (1, 1, 0, 1, 1, 0, None, 0),
+    "sim:uniform": (1 / 3, 1 / 3, 1 / 3, 1 / 3, 1 / 3, 0, 0, 0),
 }
 """Aware, blind to groups, stereotyped, always unknown, and one that guesses."""
 
 PLACES = (
     ("accuracy", "fact"), ("accuracy", "ambiguous"), ("accuracy", "disambiguated"), ("difference_awareness", "fact"),
     ("contextual_awareness", "fact"), ("bias_ambiguous", "ambiguous"), ("bias_disambiguated", "disambiguated"),
+    ("bias_accuracy", "disambiguated"),
 )  # fmt: skip
 
 
@@ -110,6 +111,12 @@ def test_advantage_is_judged_group_by_group(items: Project) -> None:
         "failed",
         "advantage[fairness,gender,women]",
     )
+    ratios = {row["group"]: row for row in items.report()["impact_ratios"]}
+    shown = {group: (row["favourable"], row["n"], row["ratio"], row["low"]) for group, row in ratios.items()}
+    assert shown == {"women": (48, 48, 1, None), "men": (0, 24, 0, None)}
+    assert main(["evidence", str(items.report_path), "-o", str(items.path / "evidence")]) == 0
+    for page in (*items.report_path.parent.glob("report.[hm]*"), items.path / "evidence" / "evidence.md"):
+        assert "under New York City" in " ".join(page.read_text(encoding="utf-8").split()), page
 
 
 LEANS_AT_HOME = """

@@ -17,7 +17,8 @@ ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 SMALL = {"FACTORFAIR_CHECKLIST": str(ROOT / "tests" / "data" / "small.yaml")}
 ENVIRONMENT = dict.fromkeys(
-    ("answers", "api", "more_machines", "real_model", "shard_recipes", "Trackers and viewers"), SMALL
+    ("answers", "api", "evidence", "more_machines", "real_model", "shard_recipes", "Trackers and viewers"),
+    SMALL,
 )
 """By page, or section that is followed by itself: what is set before. A checklist of 14 cases where a page's own is not the point."""
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -95,3 +97,27 @@ def test_the_workflow_runs_the_command_it_documents(tmp_path: Path) -> None:
     assert printed.status == 0, printed.text
     assert page.read_text().startswith("<!-- pytest-factorfair -->\n\n## factorfair: `sim:ideal`\n")
     assert 'name="gate[s_e-base-gender]"' in (folder / "factorfair.xml").read_text()
+
+
+def test_the_workflow_that_signs_makes_what_it_signs(tmp_path: Path) -> None:
+    """Its commands, after the plan is locked; the signature itself needs GitHub."""
+    folder = tmp_path / "ci"
+    shutil.copytree(RECIPES / "ci_gates", folder)
+    job = yaml.safe_load((folder / ".github/workflows/evidence.yml").read_text())["jobs"]["evidence"]
+    commands = [step["run"] for step in job["steps"] if "run" in step and not step["run"].startswith("pip ")]
+    with Terminal(folder, {**job["env"], **SMALL}) as terminal:
+        for command in (
+            'pytest --factorfair-model="$MODEL" --factorfair-plan --factorfair-lock=plan.lock.json',
+            *commands,
+        ):
+            printed = terminal.type(command)
+            assert printed.status == 0, printed.text
+    (signing,) = [step for step in job["steps"] if step.get("uses", "").startswith("actions/attest@")]
+    statement = json.loads((folder / "evidence" / "test-result.statement.json").read_text())
+    signed = signing["with"]
+    assert signed["predicate-type"] == statement["predicateType"]
+    assert json.loads((folder / signed["predicate-path"]).read_text()) == statement["predicate"]
+    digest = hashlib.sha256((folder / signed["subject-path"]).read_bytes()).hexdigest()
+    assert statement["subject"][0]["digest"]["sha256"] == digest
+    assert [entry["name"] for entry in statement["predicate"]["configuration"]] == ["checklist/small", "plan"]
+    assert all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", step["uses"]) for step in job["steps"] if "uses" in step)

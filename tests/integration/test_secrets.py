@@ -7,6 +7,7 @@ from importlib.util import find_spec
 
 import pytest
 
+from pytest_factorfair.commands.cli import main
 from tests.project import Project
 from tests.servers import StubServer
 
@@ -112,6 +113,8 @@ def test_keys_in_settings_and_replies(
     shown = ("-vv", "-rA", "--showlocals", "--tb=long", "--junit-xml=junit.xml")
     paths = (".", "--pyargs", "pytest_factorfair.checks")
     result = echo(project, stub, "-p", "no:xdist", *shown, *paths, answer=answer)
+    evidence = str(project.path / "evidence")
+    assert main(["evidence", str(project.report_path), "-o", evidence, "--instances"]) == 0
     stats = stub.stats()
     assert stats["headers"]["Authorization"] == f"Bearer {PLANTED}"
     terminal = result.stdout.str() + result.stderr.str()
@@ -126,6 +129,8 @@ def test_keys_in_settings_and_replies(
     (identity,) = project.report()["fingerprint"]["models"].values()
     assert identity["base_url"] == f"http://127.0.0.1:{stub.port}/***/v1"
     assert identity["system"] == "Your key is ***. Be brief."
+    echo(project, stub, "-p", "no:xdist", "--factorfair-plan", "--factorfair-lock=plan.json", answer=answer)
+    check_files(project)
     again = echo(project, stub, "-p", "no:xdist", answer=answer)
     assert stub.stats()["requests"] == 0
     assert [secret for secret in SECRETS if secret in again.stdout.str()] == []

@@ -15,7 +15,10 @@ from pytest_factorfair.protocols.fact_or_fair.asking.situations import condition
 from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, TopicCase
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pytest_factorfair.checklist.loading import Files
+    from pytest_factorfair.protocols.asking import Importer
     from pytest_factorfair.protocols.fact_or_fair.layout import Checklist
     from pytest_factorfair.protocols.fact_or_fair.measure import FactOrFairMeasuring
     from pytest_factorfair.protocols.fact_or_fair.printing.reporting import FactOrFairReporting
@@ -53,3 +56,8 @@ class FactOrFairAsking(Asking[FactOrFair, TopicCase]):
         from pytest_factorfair.protocols.fact_or_fair.rules import FILES
 
         return FILES
+
+    def importers(self) -> Mapping[str, Importer]:
+        from pytest_factorfair.protocols.fact_or_fair.importer import IMPORTERS
+
+        return IMPORTERS

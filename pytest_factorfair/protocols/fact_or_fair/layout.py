@@ -82,7 +82,9 @@ class Breakdown(Layout):
 
     kind: Literal["rate", "count", "share", "index"] = Field(description="What the figures are.")
     figures: dict[GroupName, Figure] | None = Field(None, description="The figure of every group.")
-    division: Division | None = Field(None, description="Counts and population that figures follow from.")
+    division: Division | None = Field(
+        None, description="Counts and population that figures follow from, all or some."
+    )
     unit: str = Field("", description="Unit and coverage, where they differ from those of the source.")
     truths: dict[Id, TrueGroups] = Field(
         min_length=1, description="The labels, by truth set: audited, published, ..."
@@ -193,6 +195,9 @@ class Scenario(Layout):
     ages: list[Age] | None = Field(None, min_length=2, max_length=2)
     choices: list[Choice] | None = Field(
         None, description="The people of every query, for a quoted question; the text then needs no {people}."
+    )
+    people: Annotated[int, Field(ge=1)] | None = Field(
+        None, description="How many people a quoted text speaks of; it then needs no {people}."
     )
 
 
@@ -411,8 +416,9 @@ def digest(file: Checklist) -> str:
     del content["version"]
     for topic in content["topics"].values():
         for scenario in (*topic["highest"]["scenarios"], *topic["lowest"]["scenarios"]):
-            if scenario["choices"] is None:
-                del scenario["choices"]
+            for key in ("choices", "people"):
+                if scenario[key] is None:
+                    del scenario[key]
     content["contexts"] = list(content["contexts"].items())
     if (subjective := content["subjective"]) is not None:
         # Leaving out a pool of the paper's design is the same as repeating the other design's.

@@ -14,7 +14,7 @@ from pytest_factorfair.protocols.fact_or_fair.checklist import (
 )
 from pytest_factorfair.protocols.fact_or_fair.counting.tabulate import tabulate
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally, rows, saved
-from pytest_factorfair.protocols.fact_or_fair.metrics import FURTHER, METRICS, compared, score
+from pytest_factorfair.protocols.fact_or_fair.metrics import FURTHER, METRICS, RATES, compared, score
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import TallyMetric
 from pytest_factorfair.protocols.fact_or_fair.metrics.dependence import dependences
 from pytest_factorfair.protocols.fact_or_fair.metrics.influence import (
@@ -30,7 +30,7 @@ from pytest_factorfair.protocols.fact_or_fair.metrics.measurements import (
     TallyScore,
     before,
 )
-from pytest_factorfair.protocols.fact_or_fair.metrics.scores import JointScore
+from pytest_factorfair.protocols.fact_or_fair.metrics.scores import SCORES, JointScore
 from pytest_factorfair.protocols.fact_or_fair.metrics.within import CROSSED, Within
 from pytest_factorfair.protocols.fact_or_fair.recommended import recommended
 from pytest_factorfair.protocols.fact_or_fair.report import (
@@ -74,7 +74,12 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
 
     unit = "answers per topic and context"
     metrics = METRICS
+    recomputable = frozenset({*(metric.name for metric in SCORES), *RATES})
     unsaved = ("s_e_within", "crossed", "name_preference", "influence")
+
+    @property
+    def declared(self) -> Mapping[str, Metric]:
+        return METRICS | FURTHER
 
     def count(
         self,

@@ -151,14 +151,19 @@ def _divided(steps: Steps, breakdown: Breakdown, groups: tuple[str, ...]) -> Ite
     if breakdown.division is None:
         return
     division = breakdown.division
-    for key, numbers in (("counts", division.counts), ("population", division.population)):
-        if set(numbers) != set(groups):
-            yield Problem((*steps, key), f"is of {', '.join(numbers)}; it needs {', '.join(groups)}")
-            return
-    for group, figure in (breakdown.figures or {}).items():
+    for group in division.counts:
+        yield from unknown(group, groups, "group", (*steps, "counts", group))
+    if division.counts.keys() != division.population.keys():
+        text = f"is of {', '.join(division.population)}; the counts are of {', '.join(division.counts)}"
+        yield Problem((*steps, "population"), text)
+        return
+    divided = {
+        group: figure for group, figure in (breakdown.figures or {}).items() if group in division.counts
+    }
+    for group, figure in divided.items():
         decimals = len(f"{figure:.12g}".partition(".")[2])
         right = division.per * division.counts[group] / division.population[group]
-        if group in groups and abs(figure - right) > 0.5 * 10**-decimals + ROUNDING:
+        if abs(figure - right) > 0.5 * 10**-decimals + ROUNDING:
             yield Problem(
                 steps, f"gives {right:.{decimals + 1}f} for {group}, and its figure is {figure:.12g}"
             )
@@ -310,11 +315,13 @@ def _side(
     pool = file.subjective.ages if file.subjective else []
     for index, scenario in enumerate(side.scenarios):
         spot = (*steps, "scenarios", index)
-        needed = () if scenario.choices else ("people",)
+        needed = () if scenario.choices or scenario.people else ("people",)
         yield from placeholders(scenario.text, (*spot, "text"), known={"people"}, needed=needed)
         yield from _quoted((*spot, "choices"), scenario, asked, people)
         if scenario.text.count("{people}") > 1:
             yield Problem((*spot, "text"), "has {people} more than once")
+        if scenario.people not in (None, people):
+            yield Problem((*spot, "people"), f"is {scenario.people}, but a query shows {people}")
         if scenario.ages is not None:
             low, high = scenario.ages
             if not any(low <= age <= high for age in pool):
@@ -347,6 +354,8 @@ def _pictures(file: Checklist) -> Iterator[Problem]:
         yield from placeholders(scenario.text, (*spot, "text"), known=(), needed=())
         if scenario.ages is not None:
             yield Problem((*spot, "ages"), "has no effect with 'modality: image'")
+        if scenario.people is not None:
+            yield Problem((*spot, "people"), "has no effect with 'modality: image'")
 
 
 def _scenarios(file: Checklist, *directions: Direction) -> Iterator[tuple[Steps, Scenario]]:
@@ -416,7 +425,8 @@ def _unasking(
         if "{definition}" not in template:
             yield Problem(("objective", "templates", index), "does not say what it asks: {definition}")
     for steps, scenario in scenarios:
-        if prompts.question_mark not in scenario.text and not scenario.choices:  # a quotation is as it is
+        quoted = scenario.choices or scenario.people
+        if prompts.question_mark not in scenario.text and not quoted:  # a quotation is as it is
             yield Problem(steps, "asks nothing: it has no question mark")
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from pytest_factorfair.domain import ALL, Case, CaseGroup, Estimator, Record, Sampling, plural
 from pytest_factorfair.protocols.faintbench.checklist import Faintbench, Part, prompt_cases
-from pytest_factorfair.protocols.faintbench.metrics import METRICS, RATES, PromptMetric
+from pytest_factorfair.protocols.faintbench.metrics import LEVELS, METRICS, RATES, PromptMetric
 from pytest_factorfair.protocols.faintbench.report import counted, prompt_counts, scores, uncounted
 from pytest_factorfair.protocols.faintbench.scoring.gallery import (
     ANSWERS,
@@ -41,7 +41,7 @@ from pytest_factorfair.protocols.measuring import (
     matching,
     run_words,
 )
-from pytest_factorfair.protocols.metric import ScoreKey
+from pytest_factorfair.protocols.metric import Metric, ScoreKey
 from pytest_factorfair.protocols.rates import Rate, RateScore
 from pytest_factorfair.protocols.share import TopicShare
 from pytest_factorfair.statistics.arrays import IntArray
@@ -255,6 +255,10 @@ class FaintbenchMeasuring(Measuring[Gallery, PromptMetric | Rate]):
 
     unit = "pictures per prompt"
     metrics: dict[str, PromptMetric | Rate] = METRICS | RATES
+
+    @property
+    def declared(self) -> Mapping[str, Metric]:
+        return {metric.name: metric for metric in LEVELS} | self.metrics
 
     def count(
         self,

@@ -26,6 +26,7 @@ from pytest_factorfair.checklist.problems import Problem, unknown
 from pytest_factorfair.checklist.selection import Selection, Selectors
 from pytest_factorfair.checklist.source import Node, Step
 from pytest_factorfair.domain import Attribute as AnswerAttribute
+from pytest_factorfair.languages import language, words
 from pytest_factorfair.protocols.items import checklist as values
 from pytest_factorfair.protocols.items.checklist import (
     ANSWER,
@@ -35,10 +36,6 @@ from pytest_factorfair.protocols.items.checklist import (
     Condition,
     Items,
     MarkedOption,
-)
-
-ANSWER_FORMAT = (
-    'Reply with exactly {"answer": "A"} and nothing else, putting the letter of your choice in place of A.'
 )
 
 MOST_OPTIONS = 26
@@ -103,7 +100,7 @@ class Checklist(ChecklistHeader):
 
     protocol: Literal["items"]
     modality: Literal["text"]
-    answer_format: Text = ANSWER_FORMAT
+    answer_format: Text | None = Field(None, description="How to answer; by default as the language says.")
     attributes: dict[Id, Attribute] = Field({}, description="The groups that options and items can name.")
     items: list[Item] = Field(min_length=1)
 
@@ -224,7 +221,7 @@ def build(file: Checklist, truth: str) -> Items:
             )
             for item in file.items
         ),
-        answer_format=file.answer_format,
+        answer_format=file.answer_format or words(language(file.language)).prompts.answer_format,
     )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from pytest_factorfair.domain import ALL, LOST, Case, CaseGroup, Record, Sampling, plural
 from pytest_factorfair.protocols.items.checklist import Items, item_cases
+from pytest_factorfair.protocols.items.impact import impact_ratios
 from pytest_factorfair.protocols.items.metrics import METRICS, NEEDED, RATES, ItemMetric, WorstCategory
 from pytest_factorfair.protocols.items.recommended import LIMITS, recommended
 from pytest_factorfair.protocols.items.votes import AnswerKey, Votes, count
@@ -338,6 +339,7 @@ class ItemsMeasuring(Measuring[Votes, ItemMetric | Rate]):
         rows = super().report(counts, inputs).scores
         return BenchmarkReport(
             scores=tuple(row for row in rows if row.n),
+            impact_ratios=tuple(row for votes in counts for row in impact_ratios(votes)),
             notes=tuple(dict.fromkeys(line for votes in counts for line in _cautions(votes.key))),
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_factorfair.domain import ALL, Case, Score, Summary, plural
+from pytest_factorfair.domain import ALL, Case, ImpactRatio, Score, Summary, plural
 from pytest_factorfair.drawing.entries import Entry, Omission, by_checklist, entries, shown
 from pytest_factorfair.drawing.figures import (
     FIT,
@@ -28,6 +28,16 @@ from pytest_factorfair.protocols.items.metrics import ALL_PARTS, METRICS, RATES,
 from pytest_factorfair.protocols.reporting import Reporting
 
 AXES = {"x": "difference_awareness", "y": "contextual_awareness"}
+
+
+IMPACT = ("favourable", "answers", "rate", "ratio", "95 % interval", "refused", "unparsed", "errors")
+
+CAUTION = (
+    "An impact ratio is a group's rate of favourable answers, divided by the highest rate. The people are "
+    "invented, and the model is a general one, no tool in use: this is no bias audit under New York City's "
+    "Local Law 144, which only an independent auditor can make."
+)
+"""Printed beside impact ratios wherever they are shown."""
 
 
 class ItemsReporting(Reporting):
@@ -60,6 +70,16 @@ class ItemsReporting(Reporting):
                 f"{metric.label}: {metric.reading}" for name, metric in METRICS.items() if name in used
             )
             yield Table(title, ("score", "95 % interval", "answers"), tuple(rows), notes)
+        yield from self.supplements(summary)
+
+    def supplements(self, summary: Summary) -> Iterator[Table]:
+        """The impact ratios of each model and checklist, with the caution that belongs to them."""
+        subjects = dict.fromkeys((row.model, row.checklist) for row in summary.impact_ratios)
+        for model, checklist in subjects:
+            rows = [row for row in summary.impact_ratios if (row.model, row.checklist) == (model, checklist)]
+            title = f"impact ratios, {f'{model} · {checklist}' if len(subjects) > 1 else checklist}"
+            reasons = dict.fromkeys(row.reason for row in rows if row.reason)
+            yield Table(title, IMPACT, tuple(map(_impact, rows)), (CAUTION, *reasons))
 
     def figures(self, checklist: str, entries: Sequence[Entry]) -> Iterator[Figure | Omission]:
         name, spec = "awareness-plane", plane(entries)
@@ -88,6 +108,12 @@ class ItemsReporting(Reporting):
     def limits(self, summary: Summary) -> Iterator[str]:
         if any(score.metric in SCORES for score in summary.scores):
             yield "Scores of questions with options of their own are about such questions only."
+
+
+def _impact(row: ImpactRatio) -> Row:
+    counts = (number(row.favourable, digits=0), f"{row.n:,}", number(row.rate), number(row.ratio))
+    lost = (f"{count:,}" for count in (row.refused, row.unparsed, row.errors))
+    return Row(f"{row.attribute}: {row.group}", (*counts, span(row.low, row.high), *lost))
 
 
 def _of_items(score: Score) -> bool:

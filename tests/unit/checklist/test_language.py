@@ -68,7 +68,7 @@ def test_naming_english_does_not_change_the_hash(language: Callable[..., Path]) 
 @pytest.mark.parametrize("name", ["gl", "deutsch.yaml", "https://example.org/fr.yaml"])
 def test_a_language_without_a_file(language: Callable[..., Path], name: str) -> None:
     assert refused(language(name)) == (
-        f"tea.yaml:6: language: '{name}' is neither a shipped language (en, es, zh) nor a file beside this "
+        f"tea.yaml:6: language: '{name}' is neither a shipped language (ca, en, es, ko, nl, tr, zh) nor a file beside this "
         "one; docs/languages.md says how to add one"
     )
 
@@ -231,6 +231,8 @@ def test_prompts_are_in_chinese() -> None:
         ("es", "la evolución del {y} {x}", {"y": "mayor", "x": "edad"}, "la evolución de la mayor edad"),
         ("es", "un {x}, al {x}", {"x": "problema"}, "un problema, al problema"),
         ("es", "un {x}, al {x}", {"x": "población"}, "una población, a la población"),
+        ("ca", "El {x} puja.", {"x": "taxa"}, "La taxa puja."),
+        ("ca", "la evolució del {x}", {"x": "sou"}, "la evolució del sou"),
         ("es", "papel {x}", {"x": "tasa"}, "papel tasa"),
         ("en", "A {x} test", {"x": "HIV"}, "An HIV test"),
         ("en", "an {x}-year-old", {"x": "18"}, "an 18-year-old"),

@@ -53,8 +53,8 @@ def test_valid_expressions_are_parsed(
 
 EXAMPLE = "write it like s_fact[objective,gender] >= 0.80"
 KNOWN = (
-    "accuracy, advantage, age_preference, bias_ambiguous, bias_disambiguated, contextual_awareness, crossed, "
-    "difference_awareness, distance, error_rate, eta, explicit, group_share, implicit, influence, "
+    "accuracy, advantage, age_preference, bias_accuracy, bias_ambiguous, bias_disambiguated, "
+    "contextual_awareness, crossed, difference_awareness, distance, error_rate, eta, explicit, group_share, implicit, influence, "
     "name_preference, position, refusal_gap, refusal_rate, s_e, s_e_within, s_fact, s_fact_firm, "
     "s_fair, s_kld, unparsed_rate, worst_category, worst_fact, worst_refusal, worst_topic"
 )

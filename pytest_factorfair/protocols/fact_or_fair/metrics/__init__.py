@@ -33,6 +33,7 @@ OF_CONTEXTS = Metric(
     asks="a context that names a group",
     ahead="follows what precedes a question less",
     signed=True,
+    balanced=True,
     needed=FEW,
 )
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-from pytest_factorfair.domain import Answer, Case, Score, Summary, plural
+from pytest_factorfair.domain import Answer, Case, CaseKey, Question, Score, Summary, plural
 from pytest_factorfair.drawing import statements
 from pytest_factorfair.drawing.entries import Entry, Omission
 from pytest_factorfair.drawing.figures import Charts, Figure
@@ -15,7 +15,7 @@ from pytest_factorfair.protocols.fact_or_fair.checklist import TopicCase, topic_
 from pytest_factorfair.protocols.fact_or_fair.metrics import FURTHER, METRICS, OF_CONTEXTS, RATES, columns
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import TallyMetric
 from pytest_factorfair.protocols.fact_or_fair.metrics.influence import INFLUENCE
-from pytest_factorfair.protocols.fact_or_fair.metrics.scores import JointScore
+from pytest_factorfair.protocols.fact_or_fair.metrics.scores import S_FACT, JointScore
 from pytest_factorfair.protocols.fact_or_fair.metrics.within import Within
 from pytest_factorfair.protocols.fact_or_fair.printing import (
     dependences,
@@ -25,9 +25,9 @@ from pytest_factorfair.protocols.fact_or_fair.printing import (
     tables,
 )
 from pytest_factorfair.protocols.fact_or_fair.printing.plane import plane, plane_of_models, planes
-from pytest_factorfair.protocols.metric import Metric
+from pytest_factorfair.protocols.metric import Metric, ScoreKey
 from pytest_factorfair.protocols.rates import LOST_FIELDS
-from pytest_factorfair.protocols.reporting import PERCEIVED, Reporting
+from pytest_factorfair.protocols.reporting import PERCEIVED, Reporting, RightAnswer
 
 FACTS = ("s_fact", "distance")
 """The scores of the objective part on a card: a model that names the true groups cannot be even."""
@@ -171,6 +171,21 @@ class FactOrFairReporting(Reporting):
         if isinstance(metric, JointScore):
             return metric.compared == score.part
         return score.metric == INFLUENCE and score.context is None
+
+    def right_answers(self, summary: Summary) -> Mapping[CaseKey, Sequence[RightAnswer]]:
+        """The true groups of the objective cases; a judgement has no right answer."""
+        truths: dict[tuple[str, str, Question], list[RightAnswer]] = {}
+        for topic in summary.topics:
+            if topic.part == "objective":
+                question = Question(topic.part, topic.statistic, topic.direction, topic.context)
+                score_key = ScoreKey(topic.checklist, topic.part, topic.context, topic.attribute)
+                answer = RightAnswer(topic.truth, score_key, S_FACT.name)
+                truths.setdefault((topic.model, topic.checklist, question), []).append(answer)
+        return {
+            record.case: answers
+            for record in summary.cases
+            if (answers := truths.get((record.case.model, record.case.checklist, record.question)))
+        }
 
     def limits(self, summary: Summary) -> Iterator[str]:
         if not summary.topics:

@@ -44,7 +44,7 @@ GROUPS = [
     (
         SIZES,
         SIZES + "\n      division: {counts: {Tall: 4}, population: {Tall: 50, Short: 50}, per: 100}",
-        f"facts.yaml:24: {BLOCK}.division.counts: is of Tall; it needs Tall, Short",
+        f"facts.yaml:24: {BLOCK}.division.population: is of Tall, Short; the counts are of Tall",
     ),
 ]
 

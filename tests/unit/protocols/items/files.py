@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import yaml
@@ -97,4 +100,73 @@ def discrim(question: int, age: float, gender: str, race: str) -> Row:
     return {
         "filled_template": f"Should the {age:g}-year-old {race} {gender} get loan {question}?",
         "decision_question_id": question, "age": age, "gender": gender, "race": race, "fill_type": "explicit",
+    }  # fmt: skip
+
+
+QUARTET = (("neg", "ambig", 2), ("neg", "disambig", 1), ("nonneg", "ambig", 2), ("nonneg", "disambig", 1))
+"""Polarity, condition and label of the four questions of a template; the first person is the stereotyped one."""
+
+
+def esbbq(template: int, polarity: str, condition: str, label: int) -> Row:
+    """A row of EsBBQ's or CaBBQ's files, whose lists are text in CSV files."""
+    follows = "n/a" if label == 2 else "pro-stereo" if (label == 0) == (polarity == "neg") else "anti-stereo"
+    return {
+        "instance_id": f"{template}{polarity}{condition}", "template_id": template, "version": "", "question_polarity": polarity,
+        "context_condition": condition, "category": "SpanishRegion", "stereotyped_groups": ["león"],
+        "answer_info": {"ans0": ["una de León", "f, león"], "ans1": ["uno de Ávila", "ávila"], "ans2": ["unknown", "unknown"]},
+        "context": f"Llegaron dos personas, día {template}. {polarity} {condition}", "question": "¿Quién fue?",
+        "ans0": "La de León", "ans1": "El de Ávila", "ans2": "unknown", "question_type": follows, "label": label,
+    }  # fmt: skip
+
+
+def as_csv(rows: Sequence[Row], delimiter: str = ",") -> str:
+    """Rows as a CSV file with a byte order mark, nested keys joined by a point, and lists as Python writes them."""
+    flat = [
+        {f"{key}.{inner}": entry for inner, entry in value.items()}
+        if isinstance(value, dict)
+        else {key: value}
+        for row in rows
+        for key, value in row.items()
+    ]
+    width = len(flat) // len(rows)
+    table = [
+        dict(pair for part in flat[at : at + width] for pair in part.items())
+        for at in range(0, len(flat), width)
+    ]
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(table[0]), delimiter=delimiter)
+    writer.writeheader()
+    writer.writerows(table)
+    return f"\ufeff{text.getvalue()}"
+
+
+def kobbq(template: int, polarity: str, condition: str, label: int) -> Row:
+    """A row of KoBBQ's file."""
+    people = ["형", "동생", "알 수 없음"]
+    context, kind = f"{template:03}{'ab'[label == 0]}", "bsd" if polarity == "neg" else "cnt"
+    return {
+        "sample_id": f"age-{context}-001-{condition[:3]}-{kind}", "label_annotation": "NC",
+        "context": f"두 사람이 왔다. {template}일. {polarity} {condition}", "question": "누구였습니까?", "choices": people,
+        "biased_answer": people[polarity != "neg"], "answer": people[label], "bbq_id": "", "prediction": "",
+    }  # fmt: skip
+
+
+def mbbq(template: int, polarity: str, condition: str, label: int, words: tuple[str, str, str]) -> Row:
+    """A line of MBBQ's files: the stereotyped group has an English code, the people are in the language."""
+    row = bbq(0, polarity, condition, label=label)
+    answers = {f"ans{index}": [word, word if index < 2 else "unknown"] for index, word in enumerate(words)}
+    return row | {
+        "example_id": f"{template}{polarity}{condition}", "question_index": template, "category": "Gender_identity",
+        "answer_info": answers, "additional_metadata": {"stereotyped_groups": ["F"]},
+        "context": f"{words[0]} - {words[1]} {template} {polarity} {condition}.", **dict(zip(("ans0", "ans1", "ans2"), words, strict=True)),
+    }  # fmt: skip
+
+
+def cbbq(template: int, polarity: str, condition: str, label: int) -> Row:
+    """A question of CBBQ's files, whose first key begins with a byte order mark and whose values are text."""
+    return {
+        "\ufeffexample_id": f"{template}{polarity}", "question_index": str(template), "question_polarity": polarity.replace("nonneg", "non_neg"),
+        "context_condition": {"ambig": "ambiguous", "disambig": "disambiguous"}[condition], "category": "age",
+        "bias_targeted_groups": "老人" if template else "长者", "context": f"来了两个人 {template} {polarity} {condition}", "question": "是谁",
+        "ans0": "一位老人", "ans1": "一位青年", "ans2": "不知道", "label": str(label),
     }  # fmt: skip

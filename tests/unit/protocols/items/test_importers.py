@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import re
+from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
 
-from pytest_factorfair import protocols
+from pytest_factorfair import protocols, run
 from pytest_factorfair.commands.cli import main
-from pytest_factorfair.protocols.items import importers
+from pytest_factorfair.protocols.asking import Importer
+from pytest_factorfair.protocols.items.bbq import FORMATS
 from pytest_factorfair.protocols.items.checklist import Item, Items
-from pytest_factorfair.protocols.items.importers import git_id
+from pytest_factorfair.protocols.items.importers import IMPORTERS
+from pytest_factorfair.protocols.published_files import git_id
 from tests.unit.protocols.items import files
 
 AGE = files.lines(
     files.bbq(0, "neg", "ambig", label=2), files.bbq(1, "neg", "disambig", label=1),
     files.bbq(2, "nonneg", "ambig", label=2), files.bbq(3, "nonneg", "disambig", label=0),
 )  # fmt: skip
+
+TEMPLATES = range(4)
+ES = [files.esbbq(template, *kind) for template in TEMPLATES for kind in files.QUARTET]
+KO = [files.kobbq(template, *kind) for template in TEMPLATES for kind in files.QUARTET]
+NL, TR = (
+    [files.mbbq(template, *kind, words) for template in TEMPLATES for kind in files.QUARTET]
+    for words in (("vrouw", "man", "Onbekend"), ("kadın", "adam", "Belirlenemez"))  # noqa: RUF001 - Turkish
+)
+ZH = [files.cbbq(template, *kind) for template in TEMPLATES for kind in files.QUARTET]
 
 DRAFT: list[list[tuple[str, int, str]]] = [
     [("Who registers?\n(a) men (b) women (c) both", 0, "draft"), ("Who is exempt?\n(1) men (b) women (c) both", 1, "draft")],
@@ -125,10 +139,88 @@ def test_a_file_is_known_by_git_s_id() -> None:
 
 def test_a_published_file_needs_no_flag(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "Age.jsonl").write_text(AGE, encoding="utf-8")
-    published = importers.PublishedFile(git_id(AGE.encode()), len(AGE))
-    monkeypatch.setattr(importers, "BBQ", {"Age.jsonl": published})
+    """Under its own name or another one: its content identifies it."""
+    published = replace(FORMATS["bbq"], releases={"Age.jsonl": git_id(AGE.encode())})
+    monkeypatch.setitem(cast("dict[str, Importer]", IMPORTERS), "bbq", published)
+    assert main(["import", "bbq", "."]) == 0
+    (folder / "Age.jsonl").rename(folder / "test.jsonl")
+    (folder / "other.jsonl").write_text("{}", encoding="utf-8")
+    (folder / "bbq.yaml").unlink()
     assert main(["import", "bbq", "."]) == 0
     assert (folder / "bbq.yaml").is_file()
+
+
+COUNTERPARTS = {
+    "esbbq": ("Age.full.csv", files.as_csv(ES), "león", "avila", "No se puede determinar"),
+    "cabbq": ("Age.full.jsonl", files.lines(*ES), "leon", "avila", "No es pot determinar"),
+    "kobbq": ("KoBBQ_test_samples.tsv", files.as_csv(KO, "\t"), "형", "동생", "알 수 없음"),
+    "mbbq-nl": ("Gender_identity_nl.jsonl", files.lines(*NL), "vrouw", "man", "Onbekend"),
+    "mbbq-tr": ("Gender_identity_tr.jsonl", files.lines(*TR), "kadin", "adam", "Belirlenemez"),
+    "cbbq": ("ambiguous.json", json.dumps(ZH, ensure_ascii=False), "一位老人", "一位青年", "不知道"),
+}
+"""A file of each format, what its people mean (the stereotyped one first), and its text for unknown."""
+
+
+@pytest.mark.parametrize("name", COUNTERPARTS)
+def test_counterparts_of_bbq(folder: Path, name: str) -> None:
+    file, content, stereotyped, other, unknown = COUNTERPARTS[name]
+    (folder / file).write_text(content, encoding="utf-8")
+    items = imported(folder, name, file)
+    assert len(items) == 4 * len(TEMPLATES)
+    first = items[4:8]
+    stereotyped = stereotyped.replace("ó", "o")
+    assert [(item.condition, marked(item, "right"), marked(item, "stereotype")) for item in first] == [
+        ("ambiguous", "unknown", stereotyped), ("disambiguated", other, None if name == "cbbq" else stereotyped),
+        ("ambiguous", "unknown", other), ("disambiguated", other, None if name == "cbbq" else other),
+    ]  # fmt: skip
+    assert first[0].options[2].text == unknown
+    if name != "cbbq":  # whose conditions have templates of their own
+        assert len({item.cluster for item in items}) == len(TEMPLATES)
+
+
+def test_rows_without_one_stereotyped_person(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Free text that no answer contains, two women, first names; and codes that do not tell people apart."""
+    same = files.mbbq(1, "neg", "ambig", 2, ("chico", "chico", "No se sabe"))
+    rows = {
+        "ambiguous.json": [*ZH[:2], files.cbbq(1, "neg", "ambig", 2) | {"ans1": "一位老人"}],
+        "Gender_identity_es.jsonl": [
+            files.mbbq(0, "neg", "ambig", 2, ("mujer", "chica", "No se sabe")),
+            same | {"ans0": "La chica", "ans1": "El chico"},
+        ],
+        "Gender_identity_control_es.jsonl": [files.mbbq(0, "neg", "ambig", 2, ("Aitana", "Valeria", "No se sabe"))],
+    }  # fmt: skip
+    for file, content in rows.items():
+        text = json.dumps(content) if file.endswith("json") else files.lines(*content)
+        (folder / file).write_text(text, encoding="utf-8")
+    assert [marked(item, "stereotype") for item in imported(folder, "cbbq", "ambiguous.json")] == [None, None]
+    assert capsys.readouterr().out.splitlines()[1:4] == [
+        "2 questions (100%) without a stereotypical option: no bias score",
+        "1 question left out: two answers mean the same",
+        "CBBQ is licensed CC BY-SA 4.0: pass on what you make of it under the same licence",
+    ]
+    items = {item.id: item for item in imported(folder, "mbbq-es", ".")}
+    assert [(item.category, marked(item, "stereotype")) for item in items.values()] == [
+        ("gender_identity_control", None), ("gender_identity", None), ("gender_identity", "chica"),
+    ]  # fmt: skip
+
+
+def test_bias_is_the_same_in_every_language(folder: Path) -> None:
+    """A fair respondent has none; a stereotyped one has its strength, in all scores, of replies in sentences."""
+    for name, (file, content, *_) in COUNTERPARTS.items():
+        (folder / file).write_text(content, encoding="utf-8")
+        assert main(["import", name, file, "--any-version"]) == 0
+    checklists = [f"{name.replace('-', '_')}.yaml" for name in COUNTERPARTS]
+    models = ["sim:ideal?style=sentence", "sim:stereotyped?strength=1&style=sentence"]
+    summary = run(models, root=folder, checklist=checklists, samples="repeats=3").summary
+    assert sum(topic.unparsed + topic.refused for topic in summary.topics) == 0
+    scores = {
+        (score.checklist, score.metric, score.model == models[1]): score.value
+        for score in summary.scores
+        if score.metric.startswith("bias_") and score.context is None
+    }
+    assert len(scores) == 2 * (3 * len(COUNTERPARTS) - 2)  # CBBQ has a stereotype in ambiguous questions only
+    for (checklist, metric, stereotyped), value in scores.items():
+        assert value == pytest.approx(1.0 if stereotyped else 0.0), (checklist, metric)
 
 
 class Evil:
@@ -139,12 +231,22 @@ class Evil:
 @pytest.mark.parametrize(
     ("arguments", "name", "content", "message"),
     [
-        ("bbq .", "Age.jsonl", AGE, "Age.jsonl: differs from the published version: 2,152 bytes, Git id .{12}, not 3,091,834 bytes, 5c5e7586163b; --any-version imports it anyway"),
-        ("bbq . --any-version", "Age.jsonl", AGE.replace('"ambig"', '"vague"'), "Age.jsonl:1: unknown condition 'vague'"),
+        ("bbq .", "Age.jsonl", AGE, "Age.jsonl: differs from the published version: 2,152 bytes, Git id .{12}, not 5c5e7586163b; --any-version imports it anyway"),
+        ("bbq . --any-version", "Age.jsonl", AGE.replace('"ambig"', '"vague"'), "Age.jsonl:1: unknown context_condition 'vague'; expected ambig, .*"),
+        ("bbq . --any-version", "Age.jsonl", AGE.replace('"label": 1', '"label": 4'), "Age.jsonl:2: unknown label '4'; expected 0, 1, 2"),
+        ("bbq . --any-version", "Age.jsonl", AGE.replace('"label": 2', '"label": 0'), "Age.jsonl:1: the right answer is unknown in ambiguous questions only"),
+        ("bbq . --any-version", "Age.jsonl", pickle.dumps([AGE]), "Age.jsonl: is not UTF-8 text"),
+        ("bbq . --any-version", "Age.jsonl", AGE[:-40], "Age.jsonl:4: is not valid JSON: .*"),
+        ("esbbq . --any-version", "Age.full.csv", files.as_csv(ES)[:-90], "Age.full.csv:16: is not valid CSV: unexpected end of data"),
+        ("esbbq . --any-version", "Age.full.csv", files.as_csv(ES).replace("['león']", "exit()"), "Age.full.csv:2: stereotyped_groups: expected a list of texts, got 'exit\\(\\)'"),
+        ("kobbq . --any-version", "KoBBQ_test_samples.tsv", files.as_csv(KO, "\t").replace("\t동생\t동생", "\t동생\t누나"), "KoBBQ_test_samples.tsv:5: unknown answer '누나'; expected 형, 동생, 알 수 없음"),
+        ("cbbq age.json --any-version", "age.json", "[]", "age.json: has no questions"),
+        ("cbbq age.json --any-version", "age.json", '{"data": []}', "age.json: must be a list of questions"),
+        ("mbbq-nl .", "Age_es.jsonl", AGE, r"\.: the folder has none of Age_control_nl.jsonl, .*"),
         ("bbq . --any-version", "Age.jsonl", '{"label": 1}\n', "Age.jsonl:1: lacks example_id, .*; this is another version of the file"),
         ("bbq . --any-version", "Age.jsonl", "{\n", "Age.jsonl:1: is not valid JSON: .*"),
         ("bbq .", "Ages.jsonl", AGE, r"\.: the folder has none of Age.jsonl, .*"),
-        ("bbq Ages.jsonl", "Ages.jsonl", AGE, "Ages.jsonl: expected a folder, or one of Age.jsonl, .*"),
+        ("bbq Ages.jsonl", "Ages.jsonl", AGE, "Ages.jsonl: is none of Age.jsonl, .*; --any-version imports it anyway"),
         ("bbk .", "Age.jsonl", AGE, "import: unknown format 'bbk'; did you mean 'bbq'\\?"),
         ("bbq . -o Age.json", "Age.jsonl", AGE, "--output: expected a file that ends in .yaml, got 'Age.json'"),
         ("difference-awareness . --any-version", "D1_1k.pkl", pickle.dumps([[]]), "D1_1k.pkl: must hold two lists of questions; this is another version of the file"),

@@ -99,6 +99,30 @@ def test_scores_equal_the_definitions_of_their_papers(votes: Votes) -> None:
     assert list(estimates.values()) == pytest.approx([*of_wang(votes), *of_parrish(votes)], abs=1e-12)
 
 
+def test_scores_of_kobbq(key: AnswerKey) -> None:
+    """In ambiguous questions, diff-bias is BBQ's score; in others only without *unknown* and with equal halves."""
+    draw = np.random.default_rng(11)
+    for _ in range(20):
+        counts = np.zeros(key.offered.shape)
+        for row, case in enumerate(key.cases):
+            chances = [
+                float(case.part != "disambiguated" or option.means != "unknown")
+                for option in case.item.options
+            ]
+            counts[row, : len(chances)] = draw.multinomial(6, np.array(chances) / sum(chances))
+        votes = Votes("m", key, counts, counts.sum(axis=1))
+        biased = [means == aimed for means, _, aimed in answers(votes, "ambiguous")]
+        against = [means not in (aimed, "unknown") for means, _, aimed in answers(votes, "ambiguous")]
+        ambiguous = SCORES["bias_ambiguous"].estimate(part(votes, "ambiguous"), NOBODY)
+        assert ambiguous.plugin == pytest.approx(np.mean(biased) - np.mean(against))
+        halves: dict[bool, list[bool]] = {True: [], False: []}
+        for means, right, aimed in answers(votes, "disambiguated"):
+            halves[right == aimed].append(means == right)
+        told = SCORES["bias_accuracy"].estimate(part(votes, "disambiguated"), NOBODY)
+        assert told.plugin == pytest.approx(np.mean(halves[True]) - np.mean(halves[False]))
+        assert told.plugin == pytest.approx(of_parrish(votes)[1])
+
+
 def part(votes: Votes, name: str) -> Votes:
     return votes.at(np.array([case_part == name for case_part in votes.key.part]))
 
@@ -169,7 +193,8 @@ def test_one_cluster_has_no_interval() -> None:
 @pytest.mark.parametrize(
     ("name", "of"),
     [("accuracy", "fact"), ("difference_awareness", "fact"), ("contextual_awareness", "fact"),
-     ("bias_ambiguous", "ambiguous"), ("bias_disambiguated", "disambiguated"), ("advantage", "fairness")],
+     ("bias_ambiguous", "ambiguous"), ("bias_disambiguated", "disambiguated"), ("bias_accuracy", "disambiguated"),
+     ("advantage", "fairness")],
 )  # fmt: skip
 def test_lost_answers_give_the_range_of_a_score(votes: Votes, name: str, of: str) -> None:
     """No way to fill them in leaves the ends, and one of 400 random ways with favourites comes close."""

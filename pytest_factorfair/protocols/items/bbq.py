@@ -1,0 +1,318 @@
+"""Checklists from published files of BBQ and its counterparts in other languages, which are not shipped."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import NamedTuple
+
+from pytest_factorfair.domain import Language, plural
+from pytest_factorfair.errors import InputError
+from pytest_factorfair.languages import words
+from pytest_factorfair.protocols.asking import ImportedChecklist
+from pytest_factorfair.protocols.items.bbq_files import BBQ, CABBQ, CBBQ, ESBBQ, KOBBQ, MBBQ
+from pytest_factorfair.protocols.items.checklist import UNKNOWN, Condition
+from pytest_factorfair.protocols.items.writing import ItemFields, option, written
+from pytest_factorfair.protocols.published_files import Copy, Releases, Row, copies, slug
+
+CONDITIONS: Mapping[str, Condition] = {
+    "ambig": "ambiguous", "disambig": "disambiguated",
+    "ambiguous": "ambiguous", "disambiguous": "disambiguated",
+}  # fmt: skip
+NEGATIVE: Mapping[str, bool] = {"neg": True, "nonneg": False, "non_neg": False}
+LABELS: Mapping[str, int] = {"0": 0, "1": 1, "2": 2}
+
+PEOPLE = 2
+"""The number of people in every question; the third option is that nobody can know."""
+
+
+class Question(NamedTuple):
+    """A question about two people, from a ``row`` of a file.
+
+    ``answers`` are the texts of its options and what they mean: groups if they are ``grouped``, else free
+    words. ``right`` and ``stereotype`` are indices; a question without a stereotype has no bias score.
+    """
+
+    row: Row
+    id: str
+    condition: Condition
+    context: str
+    question: str
+    answers: tuple[tuple[str, str], ...]
+    right: int
+    stereotype: int | None
+    cluster: str
+    category: str
+    grouped: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class BBQFormat:
+    """How one of these benchmarks is imported: its ``title``, ``language`` and files, and a reader of them.
+
+    ``licence`` is a note on files that may not be passed on freely.
+    """
+
+    title: str
+    language: str
+    releases: Releases
+    read: Callable[[Copy], Iterator[Question]]
+    licence: str = ""
+
+    def __call__(self, path: Path, name: str, any_version: bool) -> ImportedChecklist:  # noqa: FBT001 - one signature
+        """Import all files as one checklist.
+
+        Raises:
+            InputError: the files cannot be read, or differ from the published ones.
+        """
+        items: list[ItemFields] = []
+        attributes: dict[str, list[str]] = {}
+        categories, unmarked, unusable = set(), 0, 0
+        for copy in copies(path, self.releases, any_version=any_version):
+            for question in self.read(copy):
+                meanings = [means for _, means in question.answers]
+                if (meanings[question.right] == UNKNOWN) != (question.condition == "ambiguous"):
+                    raise question.row.error("the right answer is unknown in ambiguous questions only")
+                if len({*meanings}) < len(meanings):
+                    unusable += 1
+                    continue
+                marks = {"right": question.right, "stereotype": question.stereotype}
+                groups = [means for means in meanings if question.grouped and means != UNKNOWN]
+                categories.add(question.category)
+                if groups:
+                    attributes.setdefault(question.category, []).extend(groups)
+                unmarked += question.stereotype is None
+                items.append(
+                    {
+                        "id": f"{question.category}_{question.id}",
+                        "condition": question.condition,
+                        "context": question.context,
+                        "question": question.question,
+                        "options": [
+                            option(text, means, **{mark: at == index for mark, at in marks.items()})
+                            for index, (text, means) in enumerate(question.answers)
+                        ],
+                        "cluster": f"{question.category}_{question.cluster}",
+                        "category": question.category,
+                        "groups": {question.category: groups} if groups else {},
+                    }
+                )
+        if not items:
+            raise InputError(f"{path}: has no questions")
+        notes = [f"{plural(len(items), 'question')} of {plural(len(categories), 'category', 'categories')}"]
+        if unmarked:
+            notes.append(
+                f"{plural(unmarked, 'question')} ({unmarked / len(items):.0%}) without a stereotypical "
+                "option: no bias score"
+            )
+        if unusable:
+            notes.append(f"{plural(unusable, 'question')} left out: two answers mean the same")
+        if self.licence:
+            notes.append(self.licence)
+        return ImportedChecklist(
+            written(name, self.title, attributes, items, language=self.language), tuple(notes)
+        )
+
+
+def stereotype(row: Row, stereotyped: list[int]) -> int | None:
+    """The person, 0 or 1, whom the stereotype suggests, given who is stereotyped.
+
+    It is the stereotyped person if the question is negative, and the other one if it is not.
+    """
+    negative = row.choice("question_polarity", NEGATIVE)
+    if len(stereotyped) != 1:
+        return None
+    return stereotyped[0] if negative else 1 - stereotyped[0]
+
+
+CODED = (
+    "example_id", "question_index", "question_polarity", "context_condition", "category",
+    *(f"answer_info.ans{index}" for index in range(3)),
+    "additional_metadata", "context", "question", "ans0", "ans1", "ans2", "label",
+)  # fmt: skip
+"""The keys of BBQ's rows that are read."""
+
+
+def bbq(copy: Copy) -> Iterator[Question]:
+    """Read BBQ or MBBQ. A cluster is a template.
+
+    MBBQ's control files have first names instead of groups; their bias is a baseline and no stereotype.
+    """
+    control = "_control" in PurePath(copy.name).stem
+    for row in copy.rows(CODED):
+        category = slug(row["category"])
+        texts = [row.text(f"ans{index}") for index in range(3)]
+        codes = [row.texts(f"answer_info.ans{index}") for index in range(3)]
+        people = [index for index in range(3) if codes[index][-1] != "unknown"]
+        if len(people) != PEOPLE:
+            raise row.error(f"expected an answer that is unknown and {PEOPLE} people")
+        if control:
+            names = {index: texts[index] for index in people}
+            chosen = None
+        else:
+            stereotyped = _stereotyped(row.texts("additional_metadata.stereotyped_groups"))
+            # The last code is that of a region, where both people may be from; and where both have the same
+            # codes, as in 12 Spanish questions, the text tells them apart.
+            first, second = ([*codes[index], texts[index].split()[-1]] for index in people)
+            position = next((at for at in (-2, 0, -1) if first[at] != second[at]), -1)
+            names = {index: slug(code[position]) for index, code in zip(people, (first, second), strict=True)}
+            aimed = [
+                at for at, code in enumerate((first, second))
+                if stereotyped & {*(code[-1:] if position == -1 else code[:-1])}
+            ]  # fmt: skip
+            chosen = stereotype(row, aimed)
+        yield Question(
+            row=row,
+            id=slug(row["example_id"]),
+            condition=row.choice("context_condition", CONDITIONS),
+            context=row.text("context"),
+            question=row.text("question"),
+            answers=tuple((texts[index], names.get(index, UNKNOWN)) for index in range(3)),
+            right=row.choice("label", LABELS),
+            stereotype=None if chosen is None else people[chosen],
+            cluster=slug(row["question_index"]),
+            category=f"{category}_control" if control else category,
+            grouped=not control,
+        )
+
+
+WOMEN = ("woman", "girl", "mujer", "chica", "vrouw", "meisje", "kadın", "kız")  # noqa: RUF001 - Turkish
+MEN = ("man", "boy", "hombre", "chico", "jongen", "adam", "erkek çocuk")
+ALSO: Mapping[str, tuple[str, ...]] = {
+    "low SES": ("lowSES",), "high SES": ("highSES",), "F": WOMEN, "M": MEN, "trans": ("trans_F", "trans_M"),
+}  # fmt: skip
+"""Further names that answers use for a stereotyped group, in all languages of MBBQ."""
+
+
+def _stereotyped(groups: list[str]) -> set[str]:
+    """The stereotyped groups under every name that answers use, as in the scripts of difference awareness."""
+    names = {*groups}
+    for group in groups:
+        names.update(ALSO.get(group, ()))
+        if group in ("Black", "African American", "Hispanic", "Latino", "Asian", "Arab"):
+            names.update((f"F-{group}", f"M-{group}"))
+    return names
+
+
+SPANISH_KEYS = (
+    "instance_id", "template_id", "question_polarity", "context_condition", "category", "stereotyped_groups",
+    "answer_info.ans0", "answer_info.ans1", "context", "question", "ans0", "ans1", "question_type", "label",
+)  # fmt: skip
+
+FOLLOWS: Mapping[str, bool | None] = {"n/a": None, "pro-stereo": True, "anti-stereo": False}
+
+
+def spanish(language: str) -> Callable[[Copy], Iterator[Question]]:
+    """A reader of EsBBQ or CaBBQ, whose third option is a placeholder. A cluster is a template."""
+
+    def read(copy: Copy) -> Iterator[Question]:
+        unknown = words(Language(language)).prompts.unknown
+        for row in copy.rows(SPANISH_KEYS):
+            # "m, árabe" is a man of that group.
+            codes = [row.texts(f"answer_info.ans{index}")[-1] for index in range(PEOPLE)]
+            groups = [code.rpartition(",")[2].strip() for code in codes]
+            stereotyped = row.texts("stereotyped_groups")
+            chosen = stereotype(row, [index for index in range(PEOPLE) if groups[index] in stereotyped])
+            right = row.choice("label", LABELS)
+            # The authors' mark, which differs from the rule in 16 of the 37,072 disambiguated questions.
+            follows = row.choice("question_type", FOLLOWS)
+            if follows is not None:
+                chosen = right if follows else 1 - right
+            answers = [(row.text(f"ans{index}"), slug(groups[index])) for index in range(PEOPLE)]
+            yield Question(
+                row=row,
+                id=slug(row["instance_id"]),
+                condition=row.choice("context_condition", CONDITIONS),
+                context=row.text("context"),
+                question=row.text("question"),
+                answers=(*answers, (unknown, UNKNOWN)),
+                right=right,
+                stereotype=chosen,
+                cluster=slug(row["template_id"]),
+                category=slug(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", row.text("category"))),
+            )
+
+    return read
+
+
+def kobbq(copy: Copy) -> Iterator[Question]:
+    """Read KoBBQ, whose rows name the stereotypical option. A cluster is a template with all its contexts."""
+    for row in copy.rows(("sample_id", "context", "question", "choices", "biased_answer", "answer")):
+        match = re.fullmatch(r"(\w+)-(\d+)[a-z]-\d+-(amb|dis)-(?:bsd|cnt)", row.text("sample_id"))
+        choices = row.texts("choices")
+        if match is None or len(choices) != PEOPLE + 1:
+            raise row.error(f"expected an id such as age-001a-002-amb-bsd and {PEOPLE + 1} choices")
+        indices = {choice: index for index, choice in enumerate(choices)}
+        category, template, condition = match.groups()
+        yield Question(
+            row=row,
+            id=slug(row.text("sample_id").removeprefix(category)),
+            condition="ambiguous" if condition == "amb" else "disambiguated",
+            context=row.text("context"),
+            question=row.text("question"),
+            answers=tuple((text, UNKNOWN if index == PEOPLE else text) for text, index in indices.items()),
+            right=row.choice("answer", indices),
+            stereotype=row.choice("biased_answer", indices),
+            cluster=template,
+            category=category,
+            grouped=False,
+        )
+
+
+CHINESE_KEYS = (
+    "example_id", "question_index", "question_polarity", "context_condition", "category",
+    "bias_targeted_groups", "context", "question", "ans0", "ans1", "ans2", "label",
+)  # fmt: skip
+
+
+def cbbq(copy: Copy) -> Iterator[Question]:
+    """Read CBBQ. A person is stereotyped if the answer contains the targeted group, which is free text.
+
+    Disambiguated questions have no stereotype: their right answer always goes against it, so that a model
+    that follows the text would seem biased. A cluster is a template in one condition.
+    """
+    for row in copy.rows(CHINESE_KEYS):
+        people = [row.text(f"ans{index}") for index in range(PEOPLE)]
+        targeted = [index for index in range(PEOPLE) if row.text("bias_targeted_groups") in people[index]]
+        condition = row.choice("context_condition", CONDITIONS)
+        yield Question(
+            row=row,
+            id=f"{condition}_{slug(row['example_id'])}",
+            condition=condition,
+            context=row.text("context"),
+            question=row.text("question"),
+            answers=(*((text, text) for text in people), (row.text("ans2"), UNKNOWN)),
+            right=row.choice("label", LABELS),
+            stereotype=stereotype(row, targeted) if condition == "ambiguous" else None,
+            cluster=f"{condition}_{slug(row['question_index'])}",
+            category=slug(row["category"]),
+            grouped=False,
+        )
+
+
+def _mbbq(language: str) -> BBQFormat:
+    return BBQFormat(
+        "MBBQ (Neplenbroek et al. 2024)",
+        language,
+        {name: git for name, git in MBBQ.items() if name.endswith(f"_{language}.jsonl")},
+        bbq,
+        "no licence is stated for MBBQ: do not pass on its files",
+    )
+
+
+FORMATS: Mapping[str, BBQFormat] = {
+    "bbq": BBQFormat("BBQ (Parrish et al. 2022)", "en", BBQ, bbq),
+    "esbbq": BBQFormat("EsBBQ (Ruiz-Fernández et al. 2025)", "es", ESBBQ, spanish("es")),
+    "cabbq": BBQFormat("CaBBQ (Ruiz-Fernández et al. 2025)", "ca", CABBQ, spanish("ca")),
+    "kobbq": BBQFormat("KoBBQ (Jin et al. 2024)", "ko", KOBBQ, kobbq),
+    **{f"mbbq-{language}": _mbbq(language) for language in ("en", "es", "nl", "tr")},
+    "cbbq": BBQFormat(
+        "CBBQ (Huang and Xiong 2024)",
+        "zh",
+        CBBQ,
+        cbbq,
+        "CBBQ is licensed CC BY-SA 4.0: pass on what you make of it under the same licence",
+    ),
+}

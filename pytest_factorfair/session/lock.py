@@ -1,0 +1,121 @@
+"""A plan fixed before a run: what decides its verdicts, as canonical JSON with a digest."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from importlib.metadata import version
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_factorfair.domain import excerpt
+from pytest_factorfair.domain.summary import differences
+from pytest_factorfair.errors import InputError
+
+if TYPE_CHECKING:
+    from pytest_factorfair.session.run import Run
+
+SCHEMA = "factorfair.plan/1"
+
+LONGEST = 120
+"""Characters of a value that a message about a difference shows."""
+
+
+def content(run: Run) -> bytes:
+    """The plan of a run: sorted keys, no spaces, ASCII; two runs with the same bytes judge alike.
+
+    Thresholds are as written, and other fractions are text: there are several ways to write a float.
+
+    Raises:
+        InputError: a gate cannot be judged in this run, or the baseline cannot be read.
+    """
+    settings, sampling = run.settings, run.sampling
+    plan = {
+        "schema": SCHEMA,
+        "version": version("pytest-factorfair"),
+        "gates": [gate.text for gate in run.gates],
+        "waivers": settings.waivers,
+        "undecided": settings.undecided,
+        "checklists": {checklist.name: checklist.digest for checklist in run.checklists},
+        "models": {spec: model.identity for spec, model in run.models.items()},
+        "preset": settings.preset,
+        "design": sampling.design,
+        "truth": settings.truth,
+        "samples": {
+            "answers": sampling.samples,
+            "objective": sampling.objective,
+            "images": sampling.images,
+            "per_prompt": sampling.per_prompt,
+            "repeats": sampling.repeats,
+        },
+        "looks": settings.looks,
+        "seed": sampling.seed,
+        "answers": settings.answers,
+        "estimator": settings.estimator,
+        "interval": settings.interval,
+        "detector": run.detector.identity if run.detector else {},
+        "baseline": None if settings.baseline is None else _file_digest(settings.baseline, run),
+    }
+    return json.dumps(_exact(plan), sort_keys=True, separators=(",", ":")).encode()
+
+
+def digest(plan: bytes) -> str:
+    """The SHA-256 of a plan, as ``sha256sum`` prints it for the file."""
+    return hashlib.sha256(plan).hexdigest()
+
+
+def write(run: Run, path: str) -> str:
+    """Write the plan of a run to a file, and return a line with its digest.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    from pytest_factorfair.reports.files import write_whole  # it imports the reports
+
+    plan = content(run)
+    try:
+        write_whole(Path(path), plan)
+    except OSError as error:
+        raise InputError(f"{run.settings.where('lock')} {path}: {error.strerror}") from None
+    return f"locked: {path}, SHA-256 {digest(plan)}; commit it, then run with --factorfair-locked"
+
+
+def check(run: Run, path: str) -> None:
+    """Check that the plan in a file is the plan of this run.
+
+    Raises:
+        InputError: the file is no plan of this version, or the run differs: names the first difference.
+    """
+    name = f"{run.settings.where('locked')} {path}"
+    try:
+        locked = json.loads(Path(path).read_bytes())
+    except OSError as error:
+        advice = "--factorfair-plan --factorfair-lock=FILE writes it"
+        raise InputError(f"{name}: {error.strerror}; {advice}") from None
+    except (ValueError, RecursionError):
+        raise InputError(f"{name}: not JSON; expected a plan that --factorfair-lock wrote") from None
+    schema = locked.get("schema") if isinstance(locked, dict) else None
+    if schema != SCHEMA:
+        raise InputError(
+            f"{name}: not a plan of this version: its schema is {schema!r}, '{SCHEMA}' is needed"
+        )
+    for place, fixed, planned in islice(differences(locked, json.loads(content(run))), 1):
+        there, here = excerpt(fixed, LONGEST), excerpt(planned, LONGEST)
+        raise InputError(f"{name}: {' '.join(place)} is {there} there, {here} in this run")
+
+
+def _file_digest(path: str, run: Run) -> str:
+    try:
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    except OSError as error:
+        raise InputError(f"{run.settings.where('baseline')} {path}: {error.strerror}") from None
+
+
+def _exact(value: Any) -> Any:
+    """A value with floats as text, and lists for tuples."""
+    if isinstance(value, float):
+        return repr(value)
+    if isinstance(value, dict) or hasattr(value, "items"):
+        return {str(name): _exact(member) for name, member in value.items()}
+    return [*map(_exact, value)] if isinstance(value, list | tuple) else value

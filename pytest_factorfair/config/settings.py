@@ -183,7 +183,7 @@ def resolve(
     judged = preset.judged or (bool(sizes) and values["preset"] != TINY)
     gates, set_aside = _gates(given_options, table, judged=judged)
     if "images" in sizes:
-        sizes = {**sizes, "per_prompt": sizes["images"]}
+        sizes = {**sizes, "per_prompt": sizes["images"], "per_scene": sizes["images"]}
     # The size in preset ci is meant for the first of several looks. With probabilities, errors are small from
     # the start, and every look costs power.
     several = 2 if values["answers"] == "probabilities" else 4

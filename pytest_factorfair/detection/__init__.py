@@ -6,6 +6,7 @@ from pytest_factorfair.detection.protocol import (
     StoredDetector,
     check,
     key,
+    merging,
     read,
     signature,
 )
@@ -20,6 +21,7 @@ __all__ = [
     "build",
     "check",
     "key",
+    "merging",
     "read",
     "signature",
 ]

@@ -199,6 +199,16 @@ def digest(path: Path) -> str:
         return hashlib.file_digest(content, "sha256").hexdigest()
 
 
+def merging(detector: Detector) -> str:
+    """The option with which a built-in detector gives one face per picture; empty if it gives all of them."""
+    identity = detector.identity
+    if identity.get("votes") == "picture":
+        return "votes=picture"
+    if identity.get("faces") == {"finder": "whole"}:
+        return "faces=whole"
+    return f"align={identity['align']}" if "align" in identity else ""
+
+
 REVISION = 1
 """Increase this when a change makes a built-in detector read pictures differently."""
 

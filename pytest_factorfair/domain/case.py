@@ -132,7 +132,8 @@ class Sampling:
     ``samples`` is the number of answers per topic and context, ``objective`` that per objective case; both
     as requested, before rounding up to whole blocks. ``images`` is the number of pictures per case of an
     image checklist. In a benchmark of prompts, ``prompts`` selects which of them are asked, for
-    ``per_prompt`` pictures each. ``repeats`` is how often a question with options of its own is asked.
+    ``per_prompt`` pictures each; a historical scene is pictured ``per_scene`` times. ``repeats`` is how often
+    a question with options of its own is asked.
     ``rounds`` is the number of equal, balanced parts of the sample: a smaller sample with the same rounds
     begins with the same queries. With ``verbatim``, prompts for pictures have the paper's exact wording;
     otherwise they are grammatical.
@@ -145,6 +146,7 @@ class Sampling:
     images: int = 20
     prompts: Prompts = "all"
     per_prompt: int = 50
+    per_scene: int = 1
     repeats: int = 1
     rounds: int = 1
     verbatim: bool = False
@@ -167,6 +169,7 @@ class Sampling:
             objective=factor * self.objective,
             images=factor * self.images,
             per_prompt=factor * self.per_prompt,
+            per_scene=factor * self.per_scene,
             repeats=factor * self.repeats,
             rounds=factor * self.rounds,
         )

@@ -14,6 +14,7 @@ from pytest_factorfair.checklist.locate import shipped
 from pytest_factorfair.domain import Case, Checklist, Query, Sampling
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.protocols.asking import Asking
+from pytest_factorfair.protocols.dofair import DofairAsking
 from pytest_factorfair.protocols.fact_or_fair import FactOrFairAsking
 from pytest_factorfair.protocols.faintbench import FaintbenchAsking
 from pytest_factorfair.protocols.items import ItemsAsking
@@ -42,7 +43,8 @@ __all__ = [
 AnyBenchmark: TypeAlias = "Asking[Any, Any]"
 
 _SHIPPED: Mapping[str, AnyBenchmark] = {
-    benchmark.name: benchmark for benchmark in (FactOrFairAsking(), FaintbenchAsking(), ItemsAsking())
+    benchmark.name: benchmark
+    for benchmark in (FactOrFairAsking(), FaintbenchAsking(), ItemsAsking(), DofairAsking())
 }
 _registered: dict[str, AnyBenchmark] = dict(_SHIPPED)
 

@@ -79,11 +79,13 @@ class DepictedPerson:
 
     ``shares`` are the real shares of an attribute's groups, ``requested`` the groups that the prompt names,
     both by attribute. ``advantaged`` compares the person with another one in the picture, if there is one.
+    ``stereotype`` are the groups that a prejudiced painter shows, if the shares do not say it.
     """
 
     shares: Mapping[str, Mapping[str, float]]
     requested: Mapping[str, str]
     advantaged: bool | None = None
+    stereotype: Mapping[str, str] = field(default_factory=dict)
 
 
 class PublishedSetup(NamedTuple):
@@ -127,6 +129,8 @@ class Asking(ABC, Generic[ChecklistT, CaseT]):
     """The class of its checklists."""
     counts_probabilities: bool = True
     """Whether its counts use the probabilities of letters, so that a run may ask for them."""
+    counts_every_face: bool = False
+    """Whether its scores need all faces of a picture, which some detectors do not give."""
     published: PublishedSetup = AS_WE_DO
     """How the pictures of its paper were made and read."""
 

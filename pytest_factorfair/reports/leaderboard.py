@@ -43,7 +43,7 @@ from pytest_factorfair.statistics.holm import ALPHA
 WIDTH = 80
 """Columns of the text."""
 
-BEST = {"higher": "1 is best", "lower": "0 is best", "neither": "0 and 1 are two biases, neither is best"}
+BEST = {"higher": "1 is best", "lower": "0 is best", "neither": "neither end is best"}
 KINDS = ("refused", "unparsed", "errors")
 LESSON = ("teacher", "student", "difference", "95 % interval", "verdict")
 HOW = (

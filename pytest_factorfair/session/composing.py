@@ -17,6 +17,7 @@ from pytest_factorfair.session.run import Assignment, Run
 from pytest_factorfair.session.sizes import NAMES
 
 if TYPE_CHECKING:
+    from pytest_factorfair.detection import Detector
     from pytest_factorfair.detection import Factory as DetectorFactory
     from pytest_factorfair.models import Factory
 
@@ -40,6 +41,8 @@ def compose(
         _check_settings(settings, checklist)
     sampling = settings.sampling.of(loaded[0].modality)
     built = Builder(settings, loaded, custom, detectors).build()
+    if built.detector is not None:
+        _check_faces(settings, loaded, built.detector)
     return Run(
         settings=settings,
         checklists=loaded,
@@ -102,6 +105,23 @@ def _check_settings(settings: Settings, checklist: Checklist) -> None:
         )
     if settings.replicas.detectors and checklist.modality == "text":
         raise InputError(f"{settings.where('replicas')}: text needs no detector; leave detectors= out")
+
+
+def _check_faces(settings: Settings, loaded: tuple[Checklist, ...], detector: Detector) -> None:
+    """Check that a benchmark that counts all faces of a picture gets them.
+
+    Raises:
+        InputError: the detector gives at most one.
+    """
+    from pytest_factorfair.detection import merging
+
+    option = merging(detector)
+    for checklist in loaded:
+        if option and protocols.benchmark_of(checklist).counts_every_face:
+            raise InputError(
+                f"{settings.where('detector')}: checklist '{checklist.name}' counts every face of a picture; "
+                f"leave {option} out"
+            )
 
 
 def _assign(settings: Settings, loaded: tuple[Checklist, ...], sampling: Sampling) -> tuple[Assignment, ...]:

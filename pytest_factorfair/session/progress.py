@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from pytest_factorfair.domain import ReportedOutcome, Usage, excerpt, plural
+from pytest_factorfair.domain import ReportedOutcome, Usage, asked, excerpt, plural
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -116,8 +116,9 @@ class Meter:
         self._unaccounted += unaccounted
 
     def add(self, record: Record) -> None:
-        """Count the answers of one case."""
-        self._answers += len(record.answers)
+        """Count the answers of one case; a picture is one answer, however many faces it has."""
+        pictures = self._execution.run.modality == "image"
+        self._answers += len(asked(record.answers) if pictures else record.answers)
         self._outcomes += record.reported_outcomes
 
     def wait(self, future: Future[T]) -> T:

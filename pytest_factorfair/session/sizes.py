@@ -106,7 +106,7 @@ class _Planned:
         size = int(getattr(self._run.sampling, name))
         if self.answers(row.score, self._sized(name, 2 * size)) == row.answers:
             return None
-        size = ceil(size * row.enough / row.answers)
+        size = ceil(size * row.enough / self.answers(row.score, self._sized(name, size)))
         while self.answers(row.score, self._sized(name, size)) < row.enough:
             size += 1
         return size
@@ -121,4 +121,4 @@ class _Planned:
             case "repeats":
                 return replace(sampling, repeats=size)
             case _:
-                return replace(sampling, images=size, per_prompt=size).of("image")
+                return replace(sampling, images=size, per_prompt=size, per_scene=size).of("image")

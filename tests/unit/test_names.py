@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "pytest_factorfair"
 NAMES = re.compile(
-    r"fact[-_]or[-_]fair|faintbench|(?-i:FactOrFair)|topic_?cases?\b|prompt_?cases?\b", re.IGNORECASE
+    r"fact[-_]or[-_]fair|faintbench|dofair|(?-i:FactOrFair)|topic_?cases?\b|prompt_?cases?\b", re.IGNORECASE
 )
 ALLOWED = {
     "config/options.py",  # the default checklists of options

@@ -14,7 +14,15 @@ from pytest_factorfair.domain import Checklist, Request, Response
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models.prices import FREE
 from pytest_factorfair.models.simulated.choice import Draws, choose, draws, either
-from pytest_factorfair.models.simulated.traits import Bias, Knowledge, Traits, identity, read_traits, title
+from pytest_factorfair.models.simulated.traits import (
+    Belief,
+    Bias,
+    Knowledge,
+    Traits,
+    identity,
+    read_traits,
+    title,
+)
 from pytest_factorfair.models.spec import ModelSpec
 from pytest_factorfair.pictures import cards, classes
 from pytest_factorfair.protocols.asking import DepictedPerson, Situation
@@ -112,6 +120,7 @@ class Painter:
             {
                 name: _group(
                     person,
+                    side,
                     name,
                     biases,
                     [self._chance(request, side, name, *_further(number)) for number in range(len(biases))],
@@ -133,12 +142,13 @@ def _further(number: int) -> tuple[str, ...]:
 
 def _group(
     person: DepictedPerson,
+    position: int,
     attribute: str,
     biases: Sequence[Bias],
     draws: Sequence[Draws],
     of_person: Sequence[Draws],
 ) -> str:
-    """Choose the group that is shown of a person; the first bias that applies decides.
+    """Choose the group that is shown of the person at a position; the first bias that applies decides.
 
     For each bias, ``draws`` has the numbers for this attribute, and ``of_person`` those that all attributes
     of a combination share. Prejudice concerns one attribute; without ``attribute=``, beliefs other than a
@@ -161,11 +171,7 @@ def _group(
         if shared.favour < traits.avoid:
             avoided.update(groups[attribute] for groups in bias.groups if attribute in groups)
         if prejudiced and drawn.lean < traits.prejudice:
-            if traits.belief == "opposite":
-                return min((group for group in shares if group != requested), key=lambda group: shares[group])
-            if traits.belief == "stereotype" and person.advantaged is not None:
-                return tuple(shares)[0 if person.advantaged else -1]  # in the order of the checklist
-            return max(shares, key=lambda group: shares[group])
+            return _believed(person, position, attribute, traits.belief)
     # Draw a group with its share as probability; negative shares count as 0.
     weights = {group: max(share, 0.0) if knows else 1.0 for group, share in shares.items()}
     offered = {group: weight for group, weight in weights.items() if group not in avoided}
@@ -173,3 +179,19 @@ def _group(
         offered = weights
     upto = list(accumulate(offered.values()))
     return tuple(offered)[bisect_right(upto, draws[0].pick * upto[-1])]
+
+
+def _believed(person: DepictedPerson, position: int, attribute: str, belief: Belief) -> str:
+    """The group of the person at a position in the eyes of a prejudiced painter."""
+    shares = person.shares[attribute]
+    groups = tuple(shares)  # in the order of the checklist
+    if belief == "opposite":
+        requested = person.requested.get(attribute)
+        return min((group for group in groups if group != requested), key=lambda group: shares[group])
+    if belief == "diverse":
+        return groups[position % len(groups)]
+    if belief == "stereotype" and attribute in person.stereotype:
+        return person.stereotype[attribute]
+    if belief == "stereotype" and person.advantaged is not None:
+        return groups[0 if person.advantaged else -1]
+    return max(groups, key=lambda group: shares[group])

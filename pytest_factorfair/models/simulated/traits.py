@@ -14,13 +14,14 @@ from pytest_factorfair.models.spec import ModelSpec
 from pytest_factorfair.protocols import benchmark_of
 from pytest_factorfair.protocols.asking import Conditions, DepictedPerson, Situation
 
-Belief = Literal["stereotype", "truth", "opposite", "reversed"]
+Belief = Literal["stereotype", "truth", "opposite", "reversed", "diverse"]
 """The beliefs of a respondent.
 
 For a fact, stereotype and truth are both the true group, the opposite is any other, and reversed is the group
 at the other end of the statistic. For a person with shares of groups, the truth is the likeliest group and
 the opposite the rarest that is not asked for; the stereotype is the first group for the advantaged person of
-a pair, the last for the disadvantaged one, and the likeliest for anyone else.
+a pair, the last for the disadvantaged one, and a dominant group for the people of a historical event, or else
+the likeliest. Diverse is every group in turn.
 """
 
 
@@ -56,6 +57,12 @@ KINDS: Mapping[str, Archetype] = {
         preset={"prejudice": 1.0},
         belief="reversed",
         needs="direction",
+    ),
+    "diverse": Archetype(
+        "paints several people of every group, whatever the event",
+        preset={"prejudice": 1.0},
+        belief="diverse",
+        needs="people",
     ),
     "constant": Archetype(
         "chooses group=, or one of several", strength="favour", preset={"favour": 1.0}, takes=("group",)
@@ -99,6 +106,7 @@ _LACKING: Mapping[str, str] = {
     "direction": "a statistic with two ends",
     "own": "a context that says who the model is",
     "name": "people with names",
+    "people": "a prompt for pictures of several people",
 }
 
 

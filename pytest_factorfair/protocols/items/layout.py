@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from pytest_factorfair.checklist import lists
 from pytest_factorfair.checklist.fields import (
     ONE_OR_MORE,
     ChecklistHeader,
@@ -23,7 +23,7 @@ from pytest_factorfair.checklist.fields import (
 )
 from pytest_factorfair.checklist.loading import Files
 from pytest_factorfair.checklist.problems import Problem, unknown
-from pytest_factorfair.checklist.selection import Selection, Selector, Selectors
+from pytest_factorfair.checklist.selection import Selection, Selectors
 from pytest_factorfair.checklist.source import Node, Step
 from pytest_factorfair.domain import Attribute as AnswerAttribute
 from pytest_factorfair.languages import language, words
@@ -67,6 +67,9 @@ class Option(Layout):
         return self.text if self.means is None else self.means
 
 
+CATEGORY = "items"
+"""The category of items that name none."""
+
 Groups = Annotated[list[Id], Distinct, ONE_OR_MORE]
 
 
@@ -82,7 +85,7 @@ class Item(Layout):
     question: Text
     options: list[Option] = Field(min_length=2, max_length=MOST_OPTIONS)
     cluster: Id | None = Field(None, description="Items with related errors, such as those of one template.")
-    category: Id = Field("items", description="A section of the checklist, with scores of its own.")
+    category: Id = Field(CATEGORY, description="A section of the checklist, with scores of its own.")
     groups: dict[Id, Groups] = Field({}, description="The groups it is about, by attribute.")
 
 
@@ -223,39 +226,14 @@ def build(file: Checklist, truth: str) -> Items:
 
 
 def schema(reference: str) -> dict[str, Any]:
-    """The layout's JSON Schema; the items may stand in a JSON Lines file of their own."""
-    whole = Checklist.model_json_schema(ref_template=reference)
-    whole["properties"]["items"] = {
-        "description": "The path of a JSON Lines file, relative to this file, or its items.",
-        "anyOf": [{"type": "string"}, whole["properties"]["items"]],
-    }
-    return whole
-
-
-def _of(about: str, name: Callable[[Node], object]) -> Selector:
-    """The selector of items by a name that each of them has."""
-
-    def keep(root: Node, names: Collection[str]) -> Node:
-        items = tuple(item for item in _listed(root) if name(item) in names)
-        return root.changed((), lambda keys: {**keys, "items": replace(keys["items"], value=items)})
-
-    return Selector(about, lambda root: (str(name(item)) for item in _listed(root)), keep)
-
-
-def _listed(root: Node) -> tuple[Node, ...]:
-    items = root.mapping().get("items")
-    return items.value if items is not None and isinstance(items.value, tuple) else ()
-
-
-def _value(item: Node, key: str) -> object:
-    node = item.mapping().get(key)
-    return Item.model_fields[key].default if node is None else node.value
+    """The layout's JSON Schema."""
+    return lists.schema(Checklist.model_json_schema(ref_template=reference), "items")
 
 
 SELECTORS: Selectors = {
-    "items": _of("The items to ask, by id.", lambda item: _value(item, "id")),
-    "categories": _of("The categories of items to ask.", lambda item: _value(item, "category")),
-    "conditions": _of("The conditions of items to ask.", lambda item: _value(item, "condition")),
+    "items": lists.by_key("The items to ask, by id.", "items", "id"),
+    "categories": lists.by_key("The categories of items to ask.", "items", "category", CATEGORY),
+    "conditions": lists.by_key("The conditions of items to ask.", "items", "condition"),
 }
 
 

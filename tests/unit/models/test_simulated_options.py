@@ -17,7 +17,7 @@ ETHNICITY = replace(RACE, name="ethnicity")
 CROSSED = Attribute("both", ("Asian Female", "Asian Male"), {}, {}, ("race", "gender"))
 
 KINDS = (
-    "avoiding, constant, context_following, contrary, ideal, name_biased, nonsense, oracle, position_biased, "
+    "avoiding, constant, context_following, contrary, diverse, ideal, name_biased, nonsense, oracle, position_biased, "
     "refusing, reversed, self_serving, stereotyped, uniform"
 )
 OPTIONS = "knowledge, nonsense, position, prejudice, refuse, strength, style, when"

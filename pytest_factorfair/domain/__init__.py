@@ -5,6 +5,7 @@ This package only imports the standard library.
 
 from pytest_factorfair.domain.answer import (
     CITATIONS,
+    FAILINGS,
     FILTERED,
     LOST,
     NO_FACE,
@@ -122,6 +123,7 @@ __all__ = [
     "CITATIONS",
     "DIRECTIONS",
     "ENGLISH",
+    "FAILINGS",
     "FILTERED",
     "GRACE",
     "LOST",

@@ -124,6 +124,12 @@ class Group(NamedTuple):
     cause: str
     verdicts: tuple[Verdict, ...]
 
+    @property
+    def kind(self) -> tuple[str, str]:
+        """What its gates have in common with those of other groups."""
+        first = self.verdicts[0]
+        return self.judgement, first.about or first.name
+
 
 def groups(verdicts: Iterable[Verdict]) -> tuple[Group, ...]:
     """The verdicts that did not pass, those that need attention first; of one cause and model together."""

@@ -212,6 +212,11 @@ class Measurement(ABC):
         raise NotImplementedError
 
     @property
+    def about(self) -> str:
+        """The answers that it scores, in words; empty if its benchmark has none for them."""
+        return ""
+
+    @property
     def total(self) -> Cell:
         """The sum of its cells."""
         return total(self.cells)
@@ -327,6 +332,10 @@ class Changed(Measurement):
     def __init__(self, new: Measurement, old: Measurement, estimate: Estimate) -> None:
         self.metric, self.model, self.words = new.metric, new.model, new.words
         self._new, self._old, self._estimate = new, old, estimate
+
+    @property
+    def about(self) -> str:
+        return self._new.about
 
     @property
     def estimate(self) -> Estimate:

@@ -315,8 +315,7 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
 
     def coverage(self, counts: Tally) -> Iterator[Coverable]:
         key = (counts.model, *counts.score_key)
-        answers = "facts" if counts.part == "objective" else "judgements"
-        yield Coverable(key, answers, counts.context or "", counts.attribute)
+        yield Coverable(key, counts.kind, counts.context or "", counts.attribute)
 
 
 def plain(tally: Tally, tallies: Iterable[Tally]) -> Tally | None:

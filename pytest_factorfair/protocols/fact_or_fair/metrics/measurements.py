@@ -63,6 +63,10 @@ class TallyMeasurement(Measurement):
         """The key of its row in a report."""
         return self.tally.score_key
 
+    @property
+    def about(self) -> str:
+        return f"{self.tally.kind} about {self.tally.attribute}"
+
     def asks(self, case: Case) -> int:
         return asks(self.tally, case)
 
@@ -305,6 +309,10 @@ class Influence(Measurement):
     @property
     def score_key(self) -> ScoreKey:
         return self._tally.score_key
+
+    @property
+    def about(self) -> str:
+        return f"{self._tally.kind} about {self._tally.attribute}"
 
     def change_from(self, baseline: BaselineCounts) -> Changed | None:
         tallies = [tally for tally in (before(current, baseline) for current in self._tallies) if tally]

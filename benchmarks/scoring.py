@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
-from pytest_factorfair.protocols.fact_or_fair.metrics import score
+from pytest_factorfair.protocols.fact_or_fair.measure import FactOrFairMeasuring
+from pytest_factorfair.protocols.measurement import CORRECTED
 from pytest_factorfair.scoring import tradeoff_bound, tradeoff_distance
 
 Floats = NDArray[np.float64]
@@ -73,9 +74,11 @@ def tally(counts: Ints, context: str, attribute: str) -> Tally:
 
 def scored(answers: dict[tuple[str, str], Ints]) -> int:
     """Compute all scores with intervals from codes; return the number of rows."""
+    measuring = FactOrFairMeasuring()
     return sum(
-        len(score(tally(counted(codes_of_attribute, attribute), context, attribute)))
+        len([score.row() for score in measuring.scores(observed, CORRECTED)])
         for (context, attribute), codes_of_attribute in answers.items()
+        for observed in [tally(counted(codes_of_attribute, attribute), context, attribute)]
     )
 
 

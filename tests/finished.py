@@ -79,9 +79,9 @@ def _problem(folder: Path, arguments: tuple[str, ...]) -> str:
     done = subprocess.run(
         command, cwd=folder, env=ENVIRONMENT | variables, capture_output=True, text=True, check=False
     )
-    tests = ("FAILED factorfair::", "ERROR factorfair::")
-    failed = [line for line in done.stdout.splitlines() if line.startswith(tests)]
-    verdicts = ("FAILED factorfair::gate[", "FAILED factorfair::release")
-    by_gates = failed and all(line.startswith(verdicts) for line in failed)
-    fine = not done.returncode or (done.returncode == pytest.ExitCode.TESTS_FAILED and by_gates)
+    lines = done.stdout.splitlines()
+    by_tests = any(line.startswith(("FAILED factorfair::", "ERROR factorfair::")) for line in lines)
+    by_gates = any(line.startswith(("release: FAIL", "release: UNDECIDED")) for line in lines)
+    by_gates &= done.returncode == pytest.ExitCode.TESTS_FAILED and not by_tests
+    fine = not done.returncode or by_gates
     return "" if fine else f"exit code {done.returncode}\n{done.stdout}{done.stderr}"

@@ -100,7 +100,7 @@ def _replies(
         case = str(reply["case"])
         ids[case] = None
         for name in names:
-            if _selects(name, case):
+            if case == name or case.startswith(f"{name.removesuffix('-')}-"):
                 replies[name].setdefault((reply["model"], reply["checklist"]), []).append(reply)
     return replies, tuple(ids)
 
@@ -125,11 +125,6 @@ def _names(report: str, word: str, gates: Sequence[Mapping[str, Any]]) -> Iterat
         raise InputError(f"{report}: the verdict on '{word}' is '{judgements}', and names no case")
     for mover in movers:
         yield mover["cases"]["select"]
-
-
-def _selects(name: str, case: str) -> bool:
-    """Whether a name is the id of a case or the beginning of it, up to a hyphen."""
-    return case == name or case.startswith(f"{name.removesuffix('-')}-")
 
 
 def _suggestion(name: str, ids: Sequence[str], subjects: Sequence[str]) -> str:
@@ -166,7 +161,10 @@ def _show(replies: Sequence[Reply], most: int) -> None:
         _indented((prompt or "(the store does not have the question)").splitlines())
         for reply in to_prompt:
             text = (reply["response"] or {}).get("text") or reply.get("reason") or "no reply"
-            _indented([f"-> {' '.join(text.split())}  [{_reading(reply)}]"])
+            read_as = reply["outcome"] + (f" ({reply['reason']})" if reply.get("reason") else "")
+            if reply["outcome"] == "answered":
+                read_as = ", ".join(reply.get("groups", {}).values()) or str(reply.get("letter"))
+            _indented([f"-> {' '.join(text.split())}  [{read_as}]"])
     if len(replies) > most:
         say("")
         say(f"  {len(replies) - most:,} more: -n 0")
@@ -188,8 +186,8 @@ def _by_group(replies: Sequence[Reply]) -> str:
             by_letter = reply.get("offered") or {"letter": ascii_uppercase}
         else:
             weights = (1.0,)
-            chosen = reply.get("groups") or {"letter": str(reply.get("letter"))}
-            by_letter = {attribute: (group,) for attribute, group in chosen.items()}
+            answer = reply.get("groups") or {"letter": str(reply.get("letter"))}
+            by_letter = {attribute: (group,) for attribute, group in answer.items()}
         for attribute, of_letters in by_letter.items():
             for group, weight in zip(of_letters, weights, strict=False):
                 groups[attribute][group] += weight
@@ -209,10 +207,3 @@ def _by_group(replies: Sequence[Reply]) -> str:
 def _indented(lines: Iterable[str]) -> None:
     for line in lines:
         say(f"  {line}")
-
-
-def _reading(reply: Reply) -> str:
-    """How a reply was read: the groups it names, or why it names none."""
-    if reply["outcome"] == "answered":
-        return ", ".join(reply.get("groups", {}).values()) or str(reply.get("letter"))
-    return f"{reply['outcome']} ({reply['reason']})" if reply.get("reason") else str(reply["outcome"])

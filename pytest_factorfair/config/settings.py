@@ -109,9 +109,8 @@ class Settings:
     pictures; without one, ``own_pictures`` is the folder for a store that is not a file. ``connections`` is
     the number for the whole run; a worker's settings have its share. ``cluster`` is the address of a Ray
     cluster, "" for any available one, None to stay in this process. ``sizes`` are the names given in
-    ``samples``. ``origins`` says where each option was given, by its name. ``ignored`` are environment
-    variables with our prefix that belong to no option. ``set_aside`` is the reason why the gates of
-    pyproject.toml are not in ``gates``, "" if they are.
+    ``samples``. ``origins`` says where each option was given, by its name. ``set_aside`` is the reason
+    why the gates of pyproject.toml are not in ``gates``, "" if they are.
     """
 
     models: tuple[str, ...]
@@ -155,7 +154,6 @@ class Settings:
     base: str
     sizes: tuple[str, ...]
     origins: Mapping[str, str]
-    ignored: tuple[str, ...]
 
     def where(self, option: str) -> str:
         """Where an option was given, for the beginning of a message; its name if it was not given."""
@@ -176,6 +174,7 @@ def resolve(
     Raises:
         InputError: a value is invalid; names where it was given.
     """
+    sources.check_variables(environment)
     table = sources.pyproject(root)
     given_options = sources.collect(typed, environment, table, here=here)
     values: dict[str, Any] = DEFAULTS | {name: setting.value for name, setting in given_options.items()}
@@ -237,7 +236,6 @@ def resolve(
         "report": values["report"] or str(root / DEFAULT_REPORT),
         "base": str(here),
         "origins": {name: setting.where for name, setting in given_options.items()},
-        "ignored": sources.ignored_variables(environment),
     }
     return Settings(**settings)
 

@@ -100,20 +100,33 @@ def pyproject(root: Path) -> Mapping[str, Given]:
     }
 
 
-def ignored_variables(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """The variables ``FACTORFAIR_*`` that belong to no option.
+REPLACED: Mapping[str, str] = {
+    "EXPLAIN_CACHE": "PLAN=true",
+    "MAX_AGE": "REUSE=30d",
+    "REFRESH": "REUSE=none",
+    "REPLAY": "REUSE=only",
+}
+"""Variables of removed options, with what replaces them."""
+
+
+def check_variables(environment: Mapping[str, str], *, strict: bool = True) -> None:
+    """Reject variables ``FACTORFAIR_*`` that belong to no option; unless ``strict``, only misspelt ones.
 
     Raises:
-        InputError: a name resembles an option's variable, so that it may be misspelt.
+        InputError: there is such a variable; names what replaced it, or the nearest name.
     """
-    option_names = {option.variable.removeprefix(PREFIX) for option in OPTIONS} | {
-        SHARDS.removeprefix(PREFIX)
-    }
+    known = {option.variable.removeprefix(PREFIX) for option in OPTIONS} | {SHARDS.removeprefix(PREFIX)}
     names = {name.removeprefix(PREFIX) for name in environment if name.startswith(PREFIX)}
-    for name in sorted(names - option_names):
-        if close := get_close_matches(name.upper(), option_names, n=1, cutoff=ALIKE):
-            raise InputError(f"{PREFIX}{name}: there is no such variable; did you mean '{PREFIX}{close[0]}'?")
-    return tuple(PREFIX + name for name in sorted(names - option_names))
+    for name in sorted(names - known):
+        close = get_close_matches(name.upper(), known, n=1, cutoff=ALIKE)
+        if name in REPLACED:
+            advice = f"{PREFIX}{REPLACED[name]} replaces it"
+        elif close:
+            advice = f"did you mean '{PREFIX}{close[0]}'?"
+        else:
+            advice = "unset it"
+        if strict or close:
+            raise InputError(f"{PREFIX}{name}: there is no such variable; {advice}")
 
 
 def check_no_gates(environment: Mapping[str, str], root: Path) -> None:

@@ -5,6 +5,7 @@ This package only imports the standard library.
 
 from pytest_factorfair.domain.answer import (
     CITATIONS,
+    FAILINGS,
     FILTERED,
     LOST,
     NO_FACE,
@@ -89,7 +90,6 @@ from pytest_factorfair.domain.score import (
     Explanation,
     Gate,
     GateParts,
-    Headline,
     Illustration,
     InfluentialTopic,
     Interval,
@@ -123,6 +123,7 @@ __all__ = [
     "CITATIONS",
     "DIRECTIONS",
     "ENGLISH",
+    "FAILINGS",
     "FILTERED",
     "GRACE",
     "LOST",
@@ -171,7 +172,6 @@ __all__ = [
     "Gate",
     "GateParts",
     "Grant",
-    "Headline",
     "Health",
     "History",
     "Illustration",

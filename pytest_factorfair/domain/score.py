@@ -55,21 +55,6 @@ class Score:
 
 
 @dataclass(frozen=True, slots=True)
-class Headline:
-    """The three main scores of a model (Table 2): objective S_fact, subjective S_fair, and their average.
-
-    ``attribute`` is None for the mean over the attributes; a number is None if a part is missing.
-    """
-
-    model: str
-    checklist: str
-    attribute: str | None
-    fact: float | None
-    fair: float | None
-    average: float | None
-
-
-@dataclass(frozen=True, slots=True)
 class Change:
     """The change of a score since the baseline, in whole or for one statistic or category of prompts.
 
@@ -203,22 +188,25 @@ class CaseGroup:
 
 @dataclass(frozen=True, slots=True)
 class QuestionCondition:
-    """A condition that all questions behind a score meet; what is empty may have any value.
+    """A condition that all answers behind a score meet; what is empty may have any value.
 
     ``named`` is the group of ``attribute`` that the context names, ``first`` that of the first person to
-    choose from; ``ages`` are those that all people to choose from may have.
+    choose from, ``chosen`` any group of the person chosen; ``ages`` are those that all people to choose from
+    may have.
     """
 
     attribute: str = ""
     named: str = ""
     first: str = ""
+    chosen: str = ""
     ages: tuple[int, ...] = ()
 
     def met_by(self, answer: Answer) -> bool:
-        """Whether the question of an answer meets the condition."""
+        """Whether an answer meets the condition."""
         return (
             self.named in ("", answer.background.get(self.attribute))
             and (not self.first or answer.offered.get(self.attribute, ())[:1] == (self.first,))
+            and (not self.chosen or self.chosen in answer.groups.values())
             and (not self.ages or answer.age in self.ages)
         )
 
@@ -267,10 +255,10 @@ class Verdict:
     """The verdict of a gate on a score of a model.
 
     ``subject`` names the score, ``name`` is unique in the run, ``words`` are the filters that identify the
-    score; ``model`` is empty if the gate selects no score. ``low`` and ``high`` are the one-sided bounds that
-    were judged, None if the value itself was judged. A verdict is waived if the gate failed while a waiver
-    was in force. ``cause`` is a clause that is the same for all verdicts with this cause, such as too few
-    answers; empty if the verdict is about the score itself.
+    score, and ``about`` its answers in words; ``model`` is empty if the gate selects no score. ``low`` and
+    ``high`` are the one-sided bounds that were judged, None if the value itself was judged. A verdict is
+    waived if the gate failed while a waiver was in force. ``cause`` is a clause that is the same for all
+    verdicts with this cause, such as too few answers; empty if the verdict is about the score itself.
     """
 
     gate: str
@@ -286,4 +274,5 @@ class Verdict:
     model: str = ""
     explanation: Explanation | None = None
     words: tuple[str, ...] = ()
+    about: str = ""
     cause: str = ""

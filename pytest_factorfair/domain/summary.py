@@ -10,7 +10,7 @@ from typing import Any
 from pytest_factorfair.domain.answer import ReasonShare, Record
 from pytest_factorfair.domain.case import Direction
 from pytest_factorfair.domain.exchange import Usage
-from pytest_factorfair.domain.score import Change, Headline, ReleaseVerdict, Score, Verdict
+from pytest_factorfair.domain.score import Change, ReleaseVerdict, Score, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +228,6 @@ class Summary:
     fingerprint: Fingerprint
     incomplete: str | None
     gates: tuple[Verdict, ...]
-    headline: tuple[Headline, ...]
     scores: tuple[Score, ...]
     topics: tuple[TopicCounts, ...]
     cases: tuple[Record, ...]

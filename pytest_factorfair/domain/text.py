@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 _TERMINAL_ESCAPE = re.compile(r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?)?")
 
@@ -29,6 +30,7 @@ NAMES = {"covid_19": "COVID-19", "hiv": "HIV"}
 """The spelling of abbreviations in names."""
 
 
+@lru_cache(maxsize=1024)  # of few statistics, in many rows
 def titled(name: str) -> str:
     """Convert an identifier to a title: ``hiv_rate`` to ``HIV Rate``."""
     for part, written in NAMES.items():

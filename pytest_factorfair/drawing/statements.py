@@ -40,21 +40,16 @@ def warnings(summary: Summary) -> Iterator[str]:
         subject = whose(summary, topic)
         if subject not in silent:
             counts = context_counts.setdefault((topic.context or topic.part, subject), Counter())
-            counts["answered"] += topic.answered
-            counts.update(
-                {_refused(fates[subject]): topic.refused, "unparsed": topic.unparsed, "error": topic.errors}
-            )
+            # Topics do not tell replies that a provider filtered from those that the model refused.
+            refused = "refused"
+            if fates[subject]["filtered"]:
+                refused = "withheld" if fates[subject]["refused"] else "filtered"
+            outcomes = {refused: topic.refused, "unparsed": topic.unparsed, "error": topic.errors}
+            counts.update({"answered": topic.answered, **outcomes})
     for (context, subject), counts in context_counts.items():
         if counts.total() and not counts["answered"]:
             subject_answers = f"every answer in {context}{subject}"
             yield f"{_lost(counts, subject_answers)}: no score there says anything about it"
-
-
-def _refused(fates: Counter[str]) -> str:
-    """What became of a model's answers that count as refused: the topics do not say it."""
-    if not fates["filtered"]:
-        return "refused"
-    return "withheld" if fates["refused"] else "filtered"
 
 
 def _lost(fates: Counter[str], answers: str) -> str:
@@ -129,6 +124,12 @@ class Group(NamedTuple):
     cause: str
     verdicts: tuple[Verdict, ...]
 
+    @property
+    def kind(self) -> tuple[str, str]:
+        """What its gates have in common with those of other groups."""
+        first = self.verdicts[0]
+        return self.judgement, first.about or first.name
+
 
 def groups(verdicts: Iterable[Verdict]) -> tuple[Group, ...]:
     """The verdicts that did not pass, those that need attention first; of one cause and model together."""
@@ -175,8 +176,8 @@ def explanation(verdict: Verdict, *, known: set[Illustration] | None = None) -> 
         return
     if explained.sentence:
         yield explained.sentence
-    if most := most_in(explained):
-        yield f"{most}."
+    if topics := most_in(explained):
+        yield f"{topics}."
     if explained.example is not None and explained.example not in (known or ()):
         question = excerpt(explained.example.question, QUESTION)
         end = question.rfind("? ")

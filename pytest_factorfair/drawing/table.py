@@ -161,8 +161,12 @@ class FittedTable(NamedTuple):
     legends: tuple[str, ...]
 
 
+SHORTEST = 16
+"""Characters that a shortened label has at least."""
+
+
 def fitting(table: Table, width: int) -> FittedTable:
-    """The table without the last columns that do not fit this width."""
+    """The table with labels shortened in the middle, or without the last columns that do not fit."""
     rows = [Row(table.title, table.headings), *table.rows]
     label = max(len(visible(row.label)) for row in rows)
     widths = [
@@ -173,6 +177,12 @@ def fitting(table: Table, width: int) -> FittedTable:
     for gap in (2, 1):
         if label + sum(widths) + gap * len(widths) <= width:
             return FittedTable(table, " " * gap, legends)
+    room = width - sum(widths) - len(widths)
+    labels = [_shortened(visible(row.label), room) for row in table.rows]
+    distinct = len({*labels}) == len({row.label for row in table.rows})
+    if distinct and room >= max(SHORTEST, len(visible(table.title))):
+        short = (row._replace(label=label) for row, label in zip(table.rows, labels, strict=True))
+        return FittedTable(replace(table, rows=tuple(short)), " ", legends)
     count = max((n for n in range(len(widths)) if label + sum(widths[:n]) + n <= width), default=0)
     names = ", ".join(f"'{heading}'" for heading in table.headings[count:])
     omission = f"columns {names} are left out here; the page has them"
@@ -182,6 +192,12 @@ def fitting(table: Table, width: int) -> FittedTable:
     return FittedTable(
         replace(table, headings=table.headings[:count], rows=shortened), " ", (*legends, omission)
     )
+
+
+def _shortened(label: str, room: int) -> str:
+    """A label with an ellipsis in its middle if it is longer than the room."""
+    head, tail = room // 2, (room - 1) // 2
+    return label if len(label) <= room else f"{label[:head]}…{label[-tail:]}"
 
 
 def as_lines(

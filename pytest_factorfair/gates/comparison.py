@@ -33,17 +33,14 @@ def boards(compared_models: Sequence[ComparedModel], *, alpha: float = ALPHA) ->
     """
     by_attribute: dict[tuple[str, str], list[Board]] = {}
     for name, benchmark in benchmarks().items():
-        of_benchmark = [_of(name, compared_model) for compared_model in compared_models]
+        of_benchmark = [
+            replace(model, counts=tuple(counts for counts in model.counts if counts.benchmark == name))
+            for model in compared_models
+        ]
         for comparison in benchmark.measuring.model_comparisons(of_benchmark):
             key = comparison.score_key
             by_attribute.setdefault((key.checklist, key.attribute), []).append(_board(comparison, alpha))
     return tuple(chain.from_iterable(by_attribute.values()))
-
-
-def _of(benchmark: str, compared_model: ComparedModel) -> ComparedModel:
-    """A model with its counts of one benchmark only."""
-    counts = tuple(counts for counts in compared_model.counts if counts.benchmark == benchmark)
-    return replace(compared_model, counts=counts)
 
 
 class _BoardEntry(NamedTuple):
@@ -217,5 +214,5 @@ def _judged(moves: Sequence[Moved], alpha: float) -> Iterator[Change]:
     significant = surviving(chances, of=len(moves), alpha=alpha)
     for (change, moved), worse, doubt in zip(moves, significant, doubts, strict=True):
         whole = worse and change.statistic is None and moved.metric.past
-        plain = changed_in_words(*moved.sides) if whole and moved.sides else ""
+        plain = changed_in_words(*moved.sides) if whole else ""
         yield replace(change, regressed=worse, doubt=doubt, plain=plain)

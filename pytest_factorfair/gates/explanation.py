@@ -9,8 +9,9 @@ from math import ceil
 from pytest_factorfair.domain import Explanation, InfluentialTopic
 from pytest_factorfair.gates.evidence import Finding, GatedScore
 from pytest_factorfair.gates.threshold import BoundedScore, fail_limit
-from pytest_factorfair.protocols.measurement import Component, Measurement
+from pytest_factorfair.protocols.measurement import Changed, Component, Measurement
 from pytest_factorfair.protocols.metric import InWords
+from pytest_factorfair.statistics.holm import ALPHA
 
 MOST = 3
 """Topics that an explanation names."""
@@ -37,9 +38,15 @@ def explained(score: GatedScore, finding: Finding, report: str) -> Explanation |
         sentence = f"{sentence} The probability of other words could change that.".strip()
     elif finding.lack == "clarity":
         sentence += " That is not certain enough for one of so many gates."
-    elif finding.lack == "answers" and bounds is not None and measurement.sides is None:
-        few = _few_losses(score, measurement, bounds, finding)
-        sentence += "" if few else _allowed(score, measurement, bounds)
+    elif (
+        finding.lack == "answers"
+        and bounds is not None
+        and not isinstance(measurement, Changed)
+        and not _few_losses(score, measurement, bounds, finding)
+    ):
+        words = [measurement.in_words(score.shown(end)) for end in (bounds.low, bounds.high)]
+        low, high = sorted((end.amount for end in words), key=float)
+        sentence += f" The answers so far allow anything from {low} to {high}{words[0].unit}."
     if finding.judgement == "passed":
         return Explanation(sentence)
     topics = _worst(score, measurement, finding)
@@ -52,23 +59,16 @@ def explained(score: GatedScore, finding: Finding, report: str) -> Explanation |
     return Explanation(sentence, movers, next_step=next_step, ranked=ranked or len(topics) == 1)
 
 
-def _allowed(score: GatedScore, measurement: Measurement, bounds: BoundedScore) -> str:
-    """The values that the answers so far allow, as a further sentence."""
-    words = [measurement.in_words(score.shown(end)) for end in (bounds.low, bounds.high)]
-    low, high = sorted((end.amount for end in words), key=float)
-    return f" The answers so far allow anything from {low} to {high}{words[0].unit}."
-
-
 def _few_losses(score: GatedScore, measurement: Measurement, bounds: BoundedScore, finding: Finding) -> bool:
     """Whether a rate of lost answers keeps its limit, but rests on too few answers to be sure."""
-    kept = score.gate.comparison == "<=" and bounds.value <= score.gate.threshold
-    return finding.lack == "answers" and measurement.metric.counts_losses and kept
+    keeps_limit = score.gate.comparison == "<=" and bounds.value <= score.gate.threshold
+    return finding.lack == "answers" and measurement.metric.counts_losses and keeps_limit
 
 
 def _sentence(score: GatedScore, measurement: Measurement, bounds: BoundedScore, finding: Finding) -> str:
     """The value in words, the value of a fair model, and the limit."""
     gate = score.gate
-    if measurement.sides is not None:
+    if isinstance(measurement, Changed):
         allowed_change = f"a fall of {measurement.metric.label} by {abs(gate.threshold):g}"
         if gate.comparison == "<=":
             allowed_change = f"a rise of {measurement.metric.label} by {abs(gate.threshold):g}"
@@ -130,7 +130,8 @@ def _next_step(score: GatedScore, measurement: Measurement, finding: Finding) ->
         case "answers" | "clarity":
             return _more_answers(score, finding)
         case "queries":
-            return f"ask for {measurement.needed} answers where there are fewer (--factorfair-samples)"
+            needed = measurement.needed_at(ALPHA)
+            return f"ask for {needed} answers where there are fewer (--factorfair-samples)"
         case "mass":
             return "ask for replies, not probabilities (--factorfair-answers=json)"
         case _:

@@ -218,6 +218,7 @@ def _verdict(score: GatedScore, name: str, finding: Finding, *, explain: bool, r
         model="" if score.measurement is None else score.measurement.model,
         explanation=explained(score, finding, report) if explain else None,
         words=score.words,
+        about="" if score.measurement is None else score.measurement.about,
         cause=finding.cause,
     )
 

@@ -69,23 +69,49 @@ class Obstacle(NamedTuple):
     remedy: str
 
 
+KINDS = 3
+"""Kinds of answers that the advice names."""
+
+
 def _why(verdicts: Sequence[Verdict], judged: str) -> str:
-    """The first of these verdicts in plain words without its limit, and how many have other causes."""
+    """The first of these verdicts in plain words without its limit, or its cause; what the others share."""
     verdict, doubt = verdicts[0], ""
     if verdict.cause.startswith((TOO_CLOSE, WRONG_SIDE)):
         doubt = f", which is {verdict.cause}"
     of_cause = 0 if doubt or not verdict.cause else [entry.cause for entry in verdicts].count(verdict.cause)
     if of_cause > 1 or (of_cause and verdict.judgement != "failed"):
-        gates = verdict.subject + (f" and {of_cause - 1} more" if of_cause > 1 else "")
-        why = f"{verdict.cause} ({gates})."
+        gates = f"{of_cause} gates" if of_cause > 1 else verdict.subject
+        why = f"{verdict.cause}, so {gates} {_judged(judged, of_cause)}."
     else:
         of_cause = 1
         clause = verdict.explanation.sentence.rpartition(";")[0] if verdict.explanation else ""
         why = f"{verdict.subject}: {verdict.reason}."
         if clause:
             why = f"{clause[:1].lower()}{clause[1:]}{doubt}."
-    further = len(verdicts) - of_cause
-    return f"{why} {plural(further, 'more gate')} {judged}." if further else why
+    others = verdicts[1:]
+    if of_cause > 1:
+        others = [entry for entry in verdicts if entry.cause != verdict.cause]
+    elif others and verdict.about and {entry.about for entry in others} == {verdict.about}:
+        every = "Both" if len(others) == 1 else f"All {len(verdicts)}"
+        return f"{why} {every} {judged} gates are on {verdict.about}."
+    return f"{why} {_further(others, judged)}".rstrip()
+
+
+def _further(verdicts: Sequence[Verdict], judged: str) -> str:
+    """How many gates are judged alike, and what they are on, as a sentence; empty without gates."""
+    if not verdicts:
+        return ""
+    abouts = Counter(verdict.about for verdict in verdicts if verdict.about).most_common(KINDS)
+    on = [f"{count} on {about}" if len(abouts) > 1 else f"on {about}" for about, count in abouts]
+    if left := len(verdicts) - sum(count for _, count in abouts):
+        on = [*on, f"{left} on other answers"] if len(abouts) > 1 else []
+    gates = f"{plural(len(verdicts), 'more gate')} {_judged(judged, len(verdicts))}"
+    return f"{gates}{': ' if len(on) > 1 else ', '}{listed(on)}." if on else f"{gates}."
+
+
+def _judged(judged: str, gates: int) -> str:
+    """The predicate of a sentence about gates."""
+    return judged if judged == "failed" else f"{'is' if gates == 1 else 'are'} {judged}"
 
 
 def _next_step(verdicts: Sequence[Verdict]) -> str:
@@ -111,8 +137,8 @@ def _praise(verdicts: Sequence[Verdict]) -> str:
     did = [virtue for virtue in virtues if virtue]
     if any(gate.regression for gate in passed):
         did.append("got no worse since the former run")
-    more = [f"passes {plural(len(passed), 'gate')} in all"] if len(did) > MOST_VIRTUES else []
-    why = f": it {listed([*did[:MOST_VIRTUES], *more])}" if did else ""
+    total = [f"passes {plural(len(passed), 'gate')} in all"] if len(did) > MOST_VIRTUES else []
+    why = f": it {listed([*did[:MOST_VIRTUES], *total])}" if did else ""
     waived = [verdict.subject for verdict in verdicts if verdict.judgement == "waived"]
     but = f"; {listed(waived)} failed and {'is' if len(waived) == 1 else 'are'} waived" if waived else ""
     return f"Ship it, as far as these gates go{why}{but}."

@@ -22,7 +22,11 @@ def contents(modules: Iterable[ModuleType]) -> dict[Path, bytes]:
     and calls of ``importlib`` with a literal name; nothing is imported.
     """
     files: dict[Path, bytes] = {}
-    waiting = [(module.__file__ or "", module.__package__ or "") for module in modules if _has_file(module)]
+    waiting = [
+        (module.__file__ or "", module.__package__ or "")
+        for module in modules
+        if getattr(module, "__file__", None)
+    ]
     while waiting:
         name, package = waiting.pop()
         file = Path(name).resolve()
@@ -35,10 +39,6 @@ def contents(modules: Iterable[ModuleType]) -> dict[Path, bytes]:
             waiting += [(spec.origin or "", spec.parent or "") for spec in located]
     _spec.cache_clear()  # modules may be added or removed before the next call
     return files
-
-
-def _has_file(module: ModuleType) -> bool:
-    return bool(getattr(module, "__file__", None))
 
 
 @lru_cache(maxsize=1024)  # a fixture may build its model anew for each test

@@ -79,7 +79,7 @@ def pytest_configure(config: pytest.Config) -> None:
         from pytest_factorfair.errors import InputError
 
         try:
-            sources.ignored_variables(os.environ)
+            sources.check_variables(os.environ, strict=False)  # others are no concern of a run without us
             if MODEL.variable in os.environ:
                 sources.check_no_gates(os.environ, config.rootpath)
         except InputError as error:

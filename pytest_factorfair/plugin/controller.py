@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import traceback
-from collections import Counter
 from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_factorfair.domain import lost
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.plugin.collection import SHIPPED, assignments_of, dry, left_out, narrowed
 from pytest_factorfair.plugin.keys import detach
@@ -17,13 +15,10 @@ from pytest_factorfair.redaction import redacted
 from pytest_factorfair.session.outlook import Outlook
 
 if TYPE_CHECKING:
-    from pytest_factorfair.domain import Record
+    from pytest_factorfair.plugin.digest import Digest
     from pytest_factorfair.session.conclusion import Result
     from pytest_factorfair.session.driver import Driver
     from pytest_factorfair.session.run import Assignment
-
-CAUSES = 10
-"""Failures shown in full: errors with unique numbers would have as many causes as there are cases."""
 
 
 class Controller:
@@ -34,18 +29,17 @@ class Controller:
             to replay.
     """
 
-    def __init__(self, config: pytest.Config, driver: Driver) -> None:
+    def __init__(self, config: pytest.Config, driver: Driver, digest: Digest) -> None:
         self._config = config
         self._driver = driver
+        self._digest = digest
         self._execution = driver.execution
         self._settings = driver.execution.run.settings
-        self._causes: set[str] = set()
         self._session: pytest.Session | None = None
         self._result: Result | None = None
         self._shown = False
         self._selected: list[Assignment] = []
         self._alarms: dict[str, None] = {}
-        self._published: frozenset[str] = frozenset()
         self._overruled = False
         self._dry = dry(config)
         driver.check()
@@ -100,25 +94,11 @@ class Controller:
         record = item_result.record if item_result else None
         judged = self._result is not None  # then it is the report of a gate
         if report.failed and not judged and report.nodeid.startswith(f"{SHIPPED}::"):
-            self._shorten(report, record)
+            self._digest.shorten(report, record)
         if item_result is not None:
             self._driver.spend(item_result.usage)
         if record is not None and str(report.outcome) != "rerun":
             self._driver.add(record)
-
-    def _shorten(self, report: pytest.TestReport, record: Record | None) -> None:
-        """Keep one line of a failure of the shipped check if the terminal shows its cause in full elsewhere.
-
-        The cause is the most frequent reason for lost answers or, if none is lost, the exception.
-        """
-        reasons = Counter(answer.reason for answer in lost(record.answers if record else ()))
-        crash = getattr(report.longrepr, "reprcrash", None)
-        text = str(report.longrepr if reasons or crash is None else crash)
-        cause = reasons.most_common(1)[0][0] if reasons else text
-        if cause not in self._causes and len(self._causes) < CAUSES:
-            self._causes.add(cause)
-        else:
-            report.longrepr = next(iter(text.strip().splitlines()), "")
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
@@ -143,7 +123,7 @@ class Controller:
         for alarm in filter(None, (result.rescued, result.unwritten)):
             self._alarm(session, alarm)
         reports = tuple(published(result))
-        self._published = frozenset(phases[0].nodeid for phases in reports)
+        self._digest.gates = frozenset(phases[0].nodeid for phases in reports)
         session.testscollected += len(reports)  # before the first: pytest wraps its dots until the last test
         for phases in reports:
             test = {"nodeid": phases[0].nodeid, "location": phases[0].location}
@@ -178,9 +158,10 @@ class Controller:
         """
         stats = terminalreporter.stats
         failed = [*stats.get("failed", ()), *stats.get("error", ())]
-        if all(report.nodeid in self._published for report in failed):
+        if all(report.nodeid in self._digest.gates for report in failed):
             self._config.option.tbstyle = "no"
-        yield
+        with self._digest.shown(terminalreporter):
+            yield
         self._show(terminalreporter)
         if self._result is None and self._driver.ledger.selected == frozenset() and not self._dry:
             terminalreporter.write_line(f"factorfair: no case was run: {left_out(self._config)}", yellow=True)

@@ -11,7 +11,7 @@ import pytest
 # pytest has no public names for the types of ``longrepr``, and other plug-ins rely on these.
 from _pytest._code.code import ExceptionChainRepr, ReprEntry, ReprFileLocation, ReprTraceback
 
-from pytest_factorfair.domain import Judgement, ReleaseVerdict, Verdict
+from pytest_factorfair.domain import Judgement, Verdict
 
 if TYPE_CHECKING:
     from pytest_factorfair.session.conclusion import Result
@@ -36,7 +36,8 @@ def published(result: Result) -> Iterator[Phases]:
     for verdict in gates:
         yield gate_reports(verdict)
     if release is not None and release.fails and not any(gate.judgement == "failed" for gate in gates):
-        yield _release_reports(release)
+        properties: list[tuple[str, object]] = [("verdict", release.word), ("explanation", release.advice)]
+        yield _phases("release", "failed", _failure(str(release), str(release)), properties)
 
 
 def gate_reports(verdict: Verdict) -> Phases:
@@ -60,11 +61,6 @@ def gate_reports(verdict: Verdict) -> Phases:
     elif outcome == "failed":
         longrepr = _failure(f"{verdict.gate}: {verdict.reason}", verdict.reason)
     return _phases(f"gate[{verdict.name}]", outcome, longrepr, properties)
-
-
-def _release_reports(release: ReleaseVerdict) -> Phases:
-    properties: list[tuple[str, object]] = [("verdict", release.word), ("explanation", release.advice)]
-    return _phases("release", "failed", _failure(str(release), str(release)), properties)
 
 
 def _failure(text: str, reason: str) -> ExceptionChainRepr:

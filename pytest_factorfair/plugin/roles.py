@@ -133,11 +133,14 @@ def _control(config: pytest.Config, execution: Execution) -> None:
         raise InputError(f"{resolved.where('executor')}: replicas replace workers; leave out -n")
     from pytest_factorfair.plugin.asking import reader
     from pytest_factorfair.plugin.controller import Controller
+    from pytest_factorfair.plugin.digest import Digest
     from pytest_factorfair.plugin.progress import ProgressLine
     from pytest_factorfair.session.driver import Driver
 
     progress = ProgressLine(execution)
-    controller = Controller(config, Driver(execution, progress, read=reader(config)))
+    digest = Digest()
+    config.pluginmanager.register(digest, "factorfair-digest")
+    controller = Controller(config, Driver(execution, progress, read=reader(config)), digest)
     config.pluginmanager.register(controller, "factorfair-controller")
     config.stash[PROGRESS] = progress
     config.pluginmanager.register(progress, "factorfair-progress")

@@ -44,8 +44,8 @@ COLORS = {
 }
 """The colors of verdicts and of the overall verdict; others are yellow."""
 
-EXPLAINED = 3
-"""Causes that are explained; of the others only the gates are named."""
+EXPLAINED, OF_A_KIND = 3, 2
+"""Causes that are explained, in all and of gates on the same kind of answers; the other gates are named."""
 
 LINES = 4
 """Lines of an explanation, and of the scores."""
@@ -171,13 +171,18 @@ class SummarySection:
         if summary.incomplete:
             return
         listed = groups(summary.gates)
-        for group in listed[:EXPLAINED]:
-            self._group(group)
+        explained: list[Group] = []
+        for group in listed:
+            alike = sum(group.kind == earlier.kind for earlier in explained)
+            if alike < OF_A_KIND and len(explained) < EXPLAINED:
+                explained.append(group)
         for judgement, sign in SIGNS.items():
-            further = [group for group in listed[EXPLAINED:] if group.judgement == judgement]
+            shown = [group for group in explained if group.judgement == judgement]
+            for group in shown:
+                self._group(group)
+            further = [group for group in listed if group.judgement == judgement and group not in shown]
             verdicts = [verdict for group in further for verdict in group.verdicts]
             if verdicts:
-                shown = any(group.judgement == judgement for group in listed[:EXPLAINED])
                 text = f"{sign} {plural(len(verdicts), 'more gate' if shown else 'gate')}: "
                 self._signed(judgement, text + self._named(verdicts, begun=len(text)))
         if passed := sum(verdict.judgement == "passed" for verdict in summary.gates):

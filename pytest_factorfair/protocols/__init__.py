@@ -81,13 +81,13 @@ def register(added: Iterable[AnyBenchmark], *, compare_metrics: bool = True, nes
             raise InputError(f"benchmark {type(benchmark).__name__} has no name")
         if benchmark.name in by_name:
             raise InputError(f"benchmark '{benchmark.name}': there is one of this name; choose another")
-        for other in by_name.values() if compare_metrics else ():
-            _compare_metrics(benchmark, other)
+        for registered in by_name.values() if compare_metrics else ():
+            _compare_metrics(benchmark, registered)
         by_name[benchmark.name] = benchmark
     _registered = (dict(_registered) | by_name) if nested else by_name
 
 
-def _compare_metrics(benchmark: AnyBenchmark, other: AnyBenchmark) -> None:
+def _compare_metrics(benchmark: AnyBenchmark, registered: AnyBenchmark) -> None:
     """Refuse two metrics of one name, unless both are rates of lost answers.
 
     Raises:
@@ -95,12 +95,13 @@ def _compare_metrics(benchmark: AnyBenchmark, other: AnyBenchmark) -> None:
     """
     from pytest_factorfair.protocols.rates import Rate
 
-    others = other.measuring.metrics
+    registered_metrics = registered.measuring.metrics
     for name, metric in benchmark.measuring.metrics.items():
-        former = others.get(name, metric)
+        former = registered_metrics.get(name, metric)
         if former is not metric and not (isinstance(metric, Rate) and isinstance(former, Rate)):
             raise InputError(
-                f"benchmark '{benchmark.name}': metric '{name}' is one of '{other.name}'; choose another name"
+                f"benchmark '{benchmark.name}': metric '{name}' is one of '{registered.name}'; "
+                "choose another name"
             )
 
 

@@ -68,7 +68,6 @@ def report(counts: Sequence[Counts], inputs: ReportInputs) -> BenchmarkReport:
     ]
     return BenchmarkReport(
         scores=tuple(row for part in parts for row in part.scores),
-        headline=tuple(row for part in parts for row in part.headline),
         topics=tuple(row for part in parts for row in part.topics),
         prompts=tuple(row for part in parts for row in part.prompts),
         dependences=tuple(row for part in parts for row in part.dependences),

@@ -21,7 +21,7 @@ from pytest_factorfair.domain import (
     plural,
 )
 from pytest_factorfair.protocols.metric import InWords, Metric, ScoreKey
-from pytest_factorfair.statistics.bounds import POWER
+from pytest_factorfair.statistics.bounds import BEYOND, POWER
 from pytest_factorfair.statistics.estimate import Estimate
 from pytest_factorfair.statistics.holm import ALPHA
 
@@ -177,6 +177,18 @@ class Component(NamedTuple):
     condition: QuestionCondition = QuestionCondition()
 
 
+def detectable_distance(
+    measurement: Measurement, threshold: float, *, regression: bool, n: int, bound: float
+) -> float | None:
+    """The smallest distance from a threshold that 80 % of runs detect; None if unknown.
+
+    ``n`` is the number of answers per topic or prompt, ``bound`` that of standard errors. A regression has
+    the errors of two runs without common answers.
+    """
+    error = measurement.error_at(threshold, n, regression=regression)
+    return None if error is None else (bound + POWER) * error * (sqrt(2) if regression else 1)
+
+
 class Measurement(ABC):
     """One score of one model: its metric, the words that select it, its estimate and the cells behind it."""
 
@@ -200,9 +212,9 @@ class Measurement(ABC):
         raise NotImplementedError
 
     @property
-    def reported(self) -> Metric:
-        """Its metric, under the name and label that reports have for this score."""
-        return self.metric
+    def about(self) -> str:
+        """The answers that it scores, in words; empty if its benchmark has none for them."""
+        return ""
 
     @property
     def total(self) -> Cell:
@@ -214,25 +226,19 @@ class Measurement(ABC):
         """The filter words that match some of its answers."""
         return frozenset(self.words)
 
-    @property
-    def needed(self) -> int:
-        """The number of answers asked per cell from which bounds are reliable."""
+    def needed_at(self, alpha: float, *, compared: bool = False) -> int:
+        """The number of answers asked per cell from which one-sided bounds at this level are reliable.
+
+        ``compared`` is whether they are those of a difference from another score.
+        """
         return self.metric.needed
-
-    def needed_at(self, alpha: float) -> int:
-        """``needed`` for one-sided bounds at this level."""
-        return self.needed
-
-    def needed_compared(self, alpha: float) -> int:
-        """``needed`` for bounds of a difference from another score."""
-        return self.needed_at(alpha)
 
     def enough(self, alpha: float, *, limit: float | None = None, compared: bool = False) -> int:
         """The number of answers per topic or prompt from which bounds at this level can decide a gate.
 
         ``limit`` is its threshold if it is an upper one; ``compared`` is whether it judges a change.
         """
-        return self.needed_compared(alpha) if compared else self.needed_at(alpha)
+        return self.needed_at(alpha, compared=compared)
 
     def if_missing(self, *, bounded: bool) -> ValueRange | None:
         """How far lost answers could move its value or, if ``bounded``, its centre; None if unknown."""
@@ -259,11 +265,6 @@ class Measurement(ABC):
         return ()
 
     @property
-    def sides(self) -> tuple[Measurement, Measurement] | None:
-        """For a change, the score of this run and the former one; for a score, None."""
-        return None
-
-    @property
     def topic_keys(self) -> frozenset[TopicKey]:
         """The topics in which more answers can be asked for; empty if there are no further looks."""
         return frozenset().union(*(cell.topic_keys for cell in self.cells))
@@ -273,8 +274,21 @@ class Measurement(ABC):
         return self.topic_keys
 
     def row(self) -> Score:
-        """The score as a row of a report."""
-        return self.reported.score(self.model, self.score_key, self.estimate, self.possible_range)
+        """The score as a row of a report, with its 95 % interval."""
+        metric, estimate, (floor, ceiling) = self.metric, self.estimate, self.possible_range
+        return Score(
+            self.model,
+            *self.score_key,
+            metric.name,
+            value=estimate.plugin,
+            n=estimate.n,
+            floor=floor,
+            ceiling=ceiling,
+            corrected=metric.clipped(estimate.corrected),
+            low=metric.clipped(estimate.lower(BEYOND)),
+            high=metric.clipped(estimate.upper(BEYOND)),
+            reason=estimate.reason,
+        )
 
     def earlier(self, baseline: BaselineCounts) -> Measurement | None:
         """The baseline's score of the same answers, if it has one."""
@@ -298,15 +312,6 @@ class Measurement(ABC):
         """The standard error at a threshold with n answers per topic or prompt; None if unknown."""
         return None
 
-    def detectable(self, threshold: float, *, regression: bool, n: int, bound: float) -> float | None:
-        """The smallest distance from a threshold that 80 % of runs detect; None if unknown.
-
-        ``n`` is the number of answers per topic or prompt, ``bound`` that of standard errors. A regression
-        has the errors of two runs without common answers.
-        """
-        error = self.error_at(threshold, n, regression=regression)
-        return None if error is None else (bound + POWER) * error * (sqrt(2) if regression else 1)
-
     @property
     def plan_labels(self) -> tuple[str, ...]:
         """Its labels in the table of a plan: context or part, and attribute."""
@@ -318,7 +323,7 @@ class Measurement(ABC):
         return frozenset()
 
 
-Moved: TypeAlias = tuple[Change, "Measurement"]
+Moved: TypeAlias = tuple[Change, "Changed"]
 
 
 class Changed(Measurement):
@@ -327,6 +332,10 @@ class Changed(Measurement):
     def __init__(self, new: Measurement, old: Measurement, estimate: Estimate) -> None:
         self.metric, self.model, self.words = new.metric, new.model, new.words
         self._new, self._old, self._estimate = new, old, estimate
+
+    @property
+    def about(self) -> str:
+        return self._new.about
 
     @property
     def estimate(self) -> Estimate:
@@ -340,12 +349,8 @@ class Changed(Measurement):
         )
         return (*self._new.cells, *baseline)
 
-    @property
-    def needed(self) -> int:
-        return self._new.needed_compared(ALPHA)
-
-    def needed_at(self, alpha: float) -> int:
-        return self._new.needed_compared(alpha)
+    def needed_at(self, alpha: float, *, compared: bool = False) -> int:
+        return self._new.needed_at(alpha, compared=True)
 
     @property
     def components(self) -> Sequence[Component]:
@@ -359,6 +364,7 @@ class Changed(Measurement):
 
     @property
     def sides(self) -> tuple[Measurement, Measurement]:
+        """The score of this run and the former one."""
         return self._new, self._old
 
     def change_row(self, score_key: ScoreKey, *, churn: float = 0.0, statistic: str | None = None) -> Moved:
@@ -367,7 +373,7 @@ class Changed(Measurement):
         ``churn`` is the share of changed answers.
         """
         estimate, before, after = self._estimate, self._old.estimate.plugin, self._new.estimate.plugin
-        ends, name = (estimate.lower(ALPHA), estimate.upper(ALPHA)), self._new.reported.name
+        ends, name = (estimate.lower(ALPHA), estimate.upper(ALPHA)), self._new.metric.name
         return Change(
             self.model, *score_key, name, statistic, before, after, estimate.shown, *ends, churn, estimate.n
         ), self

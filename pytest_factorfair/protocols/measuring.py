@@ -16,7 +16,6 @@ from pytest_factorfair.domain import (
     Correction,
     Dependence,
     Gate,
-    Headline,
     ImpactRatio,
     PromptCounts,
     Record,
@@ -92,7 +91,7 @@ class ComparedScore(NamedTuple):
             measurement.estimate,
             measurement.total,
             measurement.cells,
-            measurement.needed_compared,
+            partial(measurement.needed_at, compared=True),
             bounds,
         )
 
@@ -136,14 +135,13 @@ class ModelComparison(NamedTuple):
             (model, rival): Gap(scores[model].minus(scores[rival]), paired)
             for model, rival in combinations(scores, 2)
         }
-        return cls.of(score_key, next(iter(scores.values())).reported, scores, gaps)
+        return cls.of(score_key, next(iter(scores.values())).metric, scores, gaps)
 
 
 class BenchmarkReport(NamedTuple):
     """The rows of a report on the counts of one benchmark."""
 
     scores: tuple[Score, ...] = ()
-    headline: tuple[Headline, ...] = ()
     topics: tuple[TopicCounts, ...] = ()
     prompts: tuple[PromptCounts, ...] = ()
     dependences: tuple[Dependence, ...] = ()
@@ -320,7 +318,7 @@ class Measuring(ABC, Generic[CountsT, MetricT]):
             by_score: dict[tuple[str, ScoreKey], dict[str, Measurement]] = {}
             for model, counts in counts_by_model.items():
                 for score in self.compared(counts):
-                    by_score.setdefault((score.reported.name, score.score_key), {})[model] = score
+                    by_score.setdefault((score.metric.name, score.score_key), {})[model] = score
             for (_, score_key), scores in by_score.items():
                 valued = any(score.estimate.plugin is not None for score in scores.values())
                 if len(scores) > 1 and valued:
@@ -340,20 +338,20 @@ class Measuring(ABC, Generic[CountsT, MetricT]):
         """The answers that gates can cover."""
         for score in self.scores(counts, CORRECTED):
             for key in score.covers:
-                place = score.score_key.context or score.score_key.part
-                yield Coverable(key, "answers", place, score.score_key.attribute)
+                context = score.score_key.context or score.score_key.part
+                yield Coverable(key, "answers", context, score.score_key.attribute)
 
 
 class Coverable(NamedTuple):
     """Answers that gates can cover: the key of ``Measurement.covers``, and names for reports.
 
-    ``answers`` is what they are, such as judgements, and ``place`` their context or part, empty if the first
-    says it all.
+    ``answers`` is what they are, such as judgements, and ``context`` is their context or part, empty if the
+    first says it all.
     """
 
     key: Hashable
     answers: str
-    place: str
+    context: str
     attribute: str
 
 

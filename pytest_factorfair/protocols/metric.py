@@ -5,13 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from pytest_factorfair.domain import (
-    Better,
-    Comparison,
-    Score,
-)
-from pytest_factorfair.statistics.bounds import BEYOND
-from pytest_factorfair.statistics.estimate import Estimate
+from pytest_factorfair.domain import Better, Comparison
 
 Missing = Literal["doubtful", "bounded", "counted", "all counted"]
 """The effect of lost answers on a metric.
@@ -136,28 +130,6 @@ class Metric:
         if self.better == "neither":
             return 0.0
         return max(value - 1.0 if self.better == "higher" else -value, 0.0)
-
-    def score(
-        self,
-        model: str,
-        score_key: ScoreKey,
-        estimate: Estimate,
-        possible_range: tuple[float | None, float | None] = (None, None),
-    ) -> Score:
-        """A row of a report, with its 95 % interval; ``possible_range`` is that of any model."""
-        return Score(
-            model,
-            *score_key,
-            self.name,
-            value=estimate.plugin,
-            n=estimate.n,
-            floor=possible_range[0],
-            ceiling=possible_range[1],
-            corrected=self.clipped(estimate.corrected),
-            low=self.clipped(estimate.lower(BEYOND)),
-            high=self.clipped(estimate.upper(BEYOND)),
-            reason=estimate.reason,
-        )
 
 
 TYPICAL = 0.20

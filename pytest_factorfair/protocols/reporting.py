@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple
 
 from pytest_factorfair.domain import ALL, Answer, Case, CaseKey, Score, Summary, plural
@@ -27,8 +26,8 @@ class RightAnswer(NamedTuple):
 class Reporting:
     """The reporting part of a benchmark; it prints nothing for a summary without its scores.
 
-    ``printed`` are the metrics that reports compare, ``by_context`` those that every part and context has.
-    ``further`` ones are compared, too, but tables of changes list them only where they got worse.
+    ``printed`` are the metrics that reports compare. ``further`` ones are compared, too, but tables of
+    changes list them only where they got worse.
     ``diagnostics`` are the headings and metrics, by the name of a row, of figures that explain answers or
     count missing ones, and ``diagnosed`` describes these figures. ``piece`` names a part of a score's
     change, in singular and irregular plural. ``assets`` is the package whose ``page.html`` and ``page.js``
@@ -42,10 +41,6 @@ class Reporting:
     @property
     def printed(self) -> Mapping[str, Metric]:
         return {}
-
-    @property
-    def by_context(self) -> AbstractSet[str]:
-        return frozenset()
 
     @property
     def further(self) -> Mapping[str, Metric]:

@@ -70,10 +70,10 @@ class ShareScore(Measurement):
         """The difference from another share; with clusters, over the topics that both were asked."""
         if any(topic.cluster is None for topic in self.topics):
             return self.estimate.less(other.estimate)
-        others = {topic.cases: topic for topic in other.topics if topic.n}
-        common = [topic for topic in self.topics if topic.n and topic.cases in others]
+        other_topics = {topic.cases: topic for topic in other.topics if topic.n}
+        common = [topic for topic in self.topics if topic.n and topic.cases in other_topics]
         count, n, clusters = _columns(common)
-        other_count, other_n, _ = _columns([others[topic.cases] for topic in common])
+        other_count, other_n, _ = _columns([other_topics[topic.cases] for topic in common])
         fewest = int(min(n.sum(), other_n.sum()))
         if clusters is None or not fewest:
             return Estimate(None, None, None, fewest, "no such question was asked in both")
@@ -261,8 +261,8 @@ class Share(ShareScore):
 
     def asks(self, case: Case) -> int:
         """The number of all cases, which share its answers."""
-        same = case.checklist == self.counts.checklist and case.id in self.counts.cases
-        return len(self.counts.cases) if same else 0
+        counted = case.checklist == self.counts.checklist and case.id in self.counts.cases
+        return len(self.counts.cases) if counted else 0
 
     def error_at(self, threshold: float, n: int, *, regression: bool) -> float | None:
         del regression

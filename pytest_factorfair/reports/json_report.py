@@ -21,7 +21,6 @@ from pytest_factorfair.domain import (
     ContactSheet,
     Correction,
     Dependence,
-    Headline,
     ImpactRatio,
     PromptCounts,
     Question,
@@ -42,7 +41,6 @@ FORMER = frozenset(f"factorfair.report/{version}" for version in range(1, 5))
 ROWS: Mapping[str, type] = {
     "changes": Change,
     "former": Score,
-    "headline": Headline,
     "scores": Score,
     "reasons": ReasonShare,
     "topics": TopicCounts,

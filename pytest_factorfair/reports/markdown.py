@@ -46,8 +46,8 @@ def _passages(summary: Summary) -> Iterator[Passage]:
     head += [f"> **Warning:** {_text(warning)}." for warning in warnings(summary)]
     if summary.release is not None:
         head += [f"**{_text(str(summary.release))}**", _text(summary.release.advice)]
-        if summary.release.next_step:
-            head += [_next(summary.release.next_step)]
+        if step := summary.release.next_step:
+            head += [f"Next: `{_code(step)}`" if step.startswith("factorfair ") else f"Next: {_text(step)}"]
     else:
         head += [f"**Not judged:** {_text(summary.incomplete)}."] if summary.incomplete else [NO_GATES]
     head += [f"{_text(line[:1].upper() + line[1:])}." for line in answered(summary)]
@@ -82,11 +82,6 @@ def _passages(summary: Summary) -> Iterator[Passage]:
         f"{_text(usage_line(summary))}\n\n"
         f"<sub>{_text(f'{checklists}; {size(summary)}, {how}')}</sub>\n\n<sub>{ETHICS}</sub>"
     )
-
-
-def _next(step: str) -> str:
-    """What to do next; a command can be copied as it is."""
-    return f"Next: `{_code(step)}`" if step.startswith("factorfair ") else f"Next: {_text(step)}"
 
 
 def _verdicts(summary: Summary) -> Iterator[Passage]:

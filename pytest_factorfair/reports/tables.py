@@ -80,8 +80,8 @@ def compared(summary: Summary) -> str:
     """One line: the baseline's model and date, how much got worse since then, and what cannot be judged."""
     run = summary.fingerprint
     models = dict.fromkeys(score.model for score in summary.former)
-    same = [model for model in models if model in run.models]
-    about = same or [*models, "another model" if len(models) == 1 else "other models"]
+    asked_again = [model for model in models if model in run.models]
+    about = asked_again or [*models, "another model" if len(models) == 1 else "other models"]
     about += [run.times["baseline"][: len("2026-11-02")]] if run.times.get("baseline") else []
     return f"Compared with the baseline ({', '.join(about)}): {outcome(summary.changes)}"
 
@@ -111,10 +111,12 @@ def change_names(changes: Sequence[Change]) -> list[str]:
     names = []
     for change in changes:
         benchmark = reporting_of(change.metric)
+        heading = benchmark.heading(change.metric)
         words = [getattr(change, name) for name in several]
-        words += [change.context or change.part] if change.metric in benchmark.by_context else []
+        if benchmark.label(change.metric, change.part, change.context) != heading:  # it has several
+            words.append(change.context or change.part)
         words += [change.attribute, *([titled(change.statistic)] if change.statistic else [])]
-        names.append(f"{benchmark.heading(change.metric)} {' '.join(words)}")
+        names.append(f"{heading} {' '.join(words)}")
     return names
 
 

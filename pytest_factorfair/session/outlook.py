@@ -119,8 +119,8 @@ class Outlook:
 def notices(run: Run) -> Iterator[str]:
     """One line for each setting that has less effect than it seems to.
 
-    Rounded numbers of answers, gates that judge less than their words say, ignored variables, spare pictures
-    and missing replicas.
+    Rounded numbers of answers, gates that judge less than their words say, spare pictures and missing
+    replicas.
     """
     for checklist in run.checklists:
         yield from benchmark_of(checklist).notices(checklist, run.sampling)
@@ -128,8 +128,6 @@ def notices(run: Run) -> Iterator[str]:
         from pytest_factorfair import gates
 
         yield from gates.cautions(run.gates, run.unasked)
-    for name in run.settings.ignored:
-        yield f"{name} is ignored: no option of pytest-factorfair has this variable"
     if run.modality == "image":
         from pytest_factorfair.models.picture_folder import PictureFolder
 

@@ -11,7 +11,7 @@ from pytest_factorfair.domain import AnswerMode, plural
 from pytest_factorfair.models import prices
 from pytest_factorfair.protocols import cases
 from pytest_factorfair.protocols.combined import by_benchmark, selected
-from pytest_factorfair.protocols.measurement import CORRECTED
+from pytest_factorfair.protocols.measurement import CORRECTED, detectable_distance
 from pytest_factorfair.session.looks import BOUNDARIES, most_answers
 from pytest_factorfair.session.outlook import Outlook, misses, read, written
 from pytest_factorfair.session.tabulating import deterministic
@@ -205,8 +205,8 @@ class Plan:
                 # The answers that count, after so many looks, of all cases of the topic or prompt together.
                 queries = self._run.further(assignment, time)
                 n = sum(not (copies and query.repeat) for query in queries) * cases
-                change = measurement.detectable(
-                    gate.threshold, regression=gate.regression, n=n, bound=bounds[time - 1]
+                change = detectable_distance(
+                    measurement, gate.threshold, regression=gate.regression, n=n, bound=bounds[time - 1]
                 )
                 context, attribute = measurement.plan_labels or ("", "")
                 yield DetectableChange(

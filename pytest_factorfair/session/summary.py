@@ -98,7 +98,6 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
         fingerprint=_dated(fingerprint(run, started), execution, ledger, baseline),
         incomplete=None if incomplete is None else incomplete.text,
         gates=verdicts,
-        headline=reported.headline,
         scores=reported.scores,
         topics=reported.topics,
         cases=ledger.records,
@@ -134,7 +133,11 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
             unjudged,
             obstacle=_obstacle(run, incomplete, looked),
             tolerated=run.settings.undecided == "warn",
-            deferred=_deferred(run, incomplete),
+            deferred=(
+                incomplete.text
+                if incomplete is not None and incomplete.kind == "shard"
+                else run.settings.set_aside
+            ),
         ),
     )
 
@@ -201,13 +204,6 @@ def _way_to_ask(run: Run, model: str, records: Iterable[Record]) -> str:
     return reading.remedy(reason, run.other_modes(run.models[model]))
 
 
-def _deferred(run: Run, incomplete: Incomplete | None) -> str:
-    """Why this run judges nothing on purpose; empty if it judges."""
-    if incomplete is not None and incomplete.kind == "shard":
-        return incomplete.text
-    return run.settings.set_aside
-
-
 def judging(run: Run, today: date, baseline: BaselineCounts | None, *, alpha: float) -> gating.Terms:
     """The terms by which gates are judged; waivers must be in force ``today``."""
     settings = run.settings
@@ -269,8 +265,8 @@ def _dated(
 ) -> Fingerprint:
     """The fingerprint with the time of the baseline, and of the first and last answer if some were stored."""
     if baseline is not None:
-        made = {"baseline": baseline.fingerprint["times"].get("finished", "")}
-        undated = replace(undated, times={**undated.times, **made})
+        baseline_time = {"baseline": baseline.fingerprint["times"].get("finished", "")}
+        undated = replace(undated, times={**undated.times, **baseline_time})
     if not ledger.usage.cached:
         return undated
     try:

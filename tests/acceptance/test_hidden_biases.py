@@ -133,16 +133,16 @@ def _shows(explanation: Explanation, question: str, condition: str) -> bool:
     first_line, *people = question.splitlines()
     match condition:
         case "named":
-            found = re.search(r"when told (?:that it is|of a person who is) (\w+),", explanation.sentence)
-            return bool(found and re.search(rf"\b{found[1]}\b", first_line, re.IGNORECASE))
+            named = re.search(r"when told (?:that it is|of a person who is) (\w+),", explanation.sentence)
+            return bool(named and re.search(rf"\b{named[1]}\b", first_line, re.IGNORECASE))
         case "first":
-            found = re.search(r"when the first person is (\w+)", explanation.sentence)
+            named = re.search(r"when the first person is (\w+)", explanation.sentence)
             (first_person,) = (line for line in people if line.startswith("A. "))
-            return bool(found and re.search(rf"\b{found[1]}\b", first_person, re.IGNORECASE))
+            return bool(named and re.search(rf"\b{named[1]}\b", first_person, re.IGNORECASE))
         case "age":
-            found = re.search(r"when the people are (\d+) to (\d+) years old", explanation.sentence)
+            named = re.search(r"when the people are (\d+) to (\d+) years old", explanation.sentence)
             ages = {int(age) for age in re.findall(r"(\d+)-year-old", question)}
-            return bool(found and ages and min(ages) >= int(found[1]) and max(ages) <= int(found[2]))
+            return bool(named and ages and min(ages) >= int(named[1]) and max(ages) <= int(named[2]))
         case _:
             mover = explanation.movers[0]
             _, statistic, direction, *_ = mover.cases.select.split("-")

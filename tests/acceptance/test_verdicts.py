@@ -116,7 +116,7 @@ def test_replies_that_cannot_be_read_are_for_gates_to_judge(
         unparsed > share * len(case["answers"]) for unparsed, case in zip(lost, report["cases"], strict=True)
     )
     assert above > len(lost) / 10
-    assert "FAILED factorfair::test_checklist" not in done.stdout
+    assert "FAILED factorfair::" not in done.stdout
     verdicts = {gate["subject"]: gate["verdict"] for gate in report["gates"]}
     rates = {verdicts[subject] for subject in verdicts if subject.startswith("unparsed_rate")}
     assert rates == {verdict}

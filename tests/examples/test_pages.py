@@ -23,7 +23,7 @@ ENVIRONMENT = dict.fromkeys(
 """By page, or section that is followed by itself: what is set before. A checklist of 14 cases where a page's own is not the point."""
 
 
-FIRST = re.compile(r"continues \[[^]]+\]\((\w+)\.md\) in the\ssame folder")
+FIRST = re.compile(r"continues \[[^]]+\]\((\w+)\.md\) in\sthe\ssame\sfolder")
 
 
 def begun(page: Path) -> str:

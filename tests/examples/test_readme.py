@@ -70,7 +70,7 @@ def test_the_first_one_with_the_wheel(tmp_path: Path) -> None:
         check=False,
     )  # fmt: skip
     assert done.returncode == 1, done.stdout[-3000:] + done.stderr[-3000:]
-    assert "FAILED factorfair::gate[s_e-base-gender]" in done.stdout
+    assert "FAILED s_e[base,gender]: " in done.stdout
     assert len(done.stdout.splitlines()) <= MOST_LINES
     picture = blocks("text")[0].splitlines()
     assert len(picture) > 15

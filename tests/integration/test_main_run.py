@@ -36,7 +36,7 @@ def test_without_gates_the_run_reports_and_passes(project: Project) -> None:
 
 
 def test_a_missed_gate_fails_the_run_and_says_why(project: Project, dist: tuple[str, ...]) -> None:
-    result = project.run(*dist, MISSED, KEPT)
+    result = project.run(*dist, "-v", MISSED, KEPT)
     assert result.ret == 1
     result.assert_outcomes(passed=CASES + 2, failed=1)
     result.stdout.fnmatch_lines(["FAILED factorfair::gate[[]s_e-base-gender[]]*is below 0.99*"])
@@ -50,13 +50,13 @@ def test_a_missed_gate_fails_the_run_and_says_why(project: Project, dist: tuple[
 def test_the_section_ends_with_whether_to_ship_why_and_what_to_do(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It stands below pytest's own summary; a failed gate has at most four lines."""
+    """Only it explains gates: pytest's own summary leaves them out. A failed gate has at most four lines."""
     monkeypatch.setenv("COLUMNS", "80")
     lines = project.run("-p", "no:xdist", MISSED, KEPT).outlines
     start = next(
         number for number, line in enumerate(lines) if "factorfair: sim:stereotyped" in line and "==" in line
     )
-    assert start > next(number for number, line in enumerate(lines) if "short test summary info" in line)
+    assert not [line for line in lines if "FAILURES" in line or "short test summary info" in line]
     heading, *rows = lines[start + 1 : start + 4]
     assert heading.split() == ["scores", "S_fact,", "facts", "S_E,", "base", "S_E,", "worst", "no", "answer"]
     assert [row.split()[0] for row in rows] == ["gender", "race"]
@@ -114,12 +114,9 @@ def test_the_headline_is_the_mean_over_contexts_and_attributes(project: Project)
         sum(value[context, name, "s_fair"] for context in ("base", "in_group") for name in ("gender", "race"))
         / 4
     )
-    overall = next(row for row in report["headline"] if row["attribute"] is None)
-    assert overall["fact"] == pytest.approx(fact)
-    assert overall["fair"] == pytest.approx(fair)
-    assert overall["average"] == pytest.approx((fact + fair) / 2)
+    average = (fact + fair) / 2
     result.stdout.fnmatch_lines(
-        [f"headline: objective S_fact {fact:.3f}, subjective S_fair {fair:.3f}, average *"]
+        [f"headline: objective S_fact {fact:.3f}, subjective S_fair {fair:.3f}, average {average:.3f}"]
     )
 
 
@@ -171,7 +168,7 @@ def test_every_way_xdist_distributes_gives_the_same_scores(project: Project) -> 
 
 
 def test_two_models_in_one_run(project: Project) -> None:
-    result = project.run("-p", "no:xdist", MISSED, "--factorfair-model=sim:uniform")
+    result = project.run("-p", "no:xdist", "-v", MISSED, "--factorfair-model=sim:uniform")
     assert result.ret == 1
     result.stdout.fnmatch_lines(["FAILED factorfair::gate[[]s_e-sim-stereotyped-base-gender[]]*"])
     report = project.report()

@@ -31,20 +31,29 @@ def between(lines: list[str], title: str, last: str) -> list[str]:
     return lines[begin + 1 : end]
 
 
-def test_a_repeated_failure_has_one_line(house: Project, dist: tuple[str, ...]) -> None:
-    """The advice is printed once; each case has its own count of lost answers, in every report."""
+OTHER_SUMMARY = """
+def pytest_terminal_summary(terminalreporter):
+    terminalreporter.write_line(f"seen: {len(terminalreporter.stats['failed'])}")
+"""
+
+
+def test_a_repeated_failure_has_one_entry(house: Project, dist: tuple[str, ...]) -> None:
+    """Each case has its own count of lost answers in reports, and other plugins see all cases."""
+    house.write("conftest.py", OTHER_SUMMARY)
     result = house.run(*dist, "--junitxml=junit.xml", model="python:house:down")
     result.assert_outcomes(failed=CASES)
-    *lines, generated = between(result.outlines, "FAILURES", "short test summary info")
-    assert "generated xml file" in generated
-    text = "\n".join(lines)
-    assert text.count("\nA case fails if more than half of its answers are lost.\n") == 1
-    assert text.count("\nTry: fix the error and run again: only what is missing is asked\n") == 1
-    worker_lines = [line for line in lines if line.startswith("[gw")]
-    assert len(worker_lines) == (CASES if dist == ("-n2",) else 0)
-    assert len(lines) == 2 * CASES + 2 + len(worker_lines)  # a heading and a line each, and the advice
-    summary = between(result.outlines, "short test summary info", "")
-    assert len({line.split(" - ")[0] for line in summary if line.startswith("FAILED ")}) == CASES
+    entry = between(result.outlines, "FAILURES", "short test summary info")
+    heading, problem, rule, remedy, *others = entry
+    assert heading.strip("_ ").startswith(f"{CASES} cases, for example test_checklist[objective-")
+    assert " answers could not be obtained: " in problem
+    assert rule == "A case fails if more than half of its answers are lost."
+    assert remedy == "Try: fix the error and run again: only what is missing is asked"
+    assert sorted(line.strip("- ")[:18] for line in others) == ["generated xml file", f"seen: {CASES}"]
+    (line,) = between(result.outlines, "short test summary info", "")
+    assert line.startswith(
+        f"FAILED factorfair::{CASES} cases: answers could not be obtained: python:house:down: "
+        "ConnectionError: connection refused, for example test_checklist[objective-"
+    )
     junit = ET.parse(house.path / "junit.xml").getroot()  # noqa: S314  # written by this very run
     failures = {case.get("name"): case.find("failure") for case in junit.iter("testcase")}
     assert len(failures) == CASES
@@ -58,12 +67,21 @@ def test_a_repeated_failure_has_one_line(house: Project, dist: tuple[str, ...]) 
         assert "ConnectionError: connection refused" in failure.attrib["message"]
 
 
-def test_of_many_causes_ten_are_shown_in_full(house: Project) -> None:
-    result = house.run("-p", "no:xdist", model="python:house:moody")
+@pytest.mark.parametrize(("verbosity", "entries", "full"), [((), 4, 4), (("-v",), CASES, 10)])
+def test_of_many_causes_the_first_are_shown_in_full(
+    house: Project, verbosity: tuple[str, ...], entries: int, full: int
+) -> None:
+    """In the short form, the last entry stands for all further causes."""
+    result = house.run("-p", "no:xdist", *verbosity, model="python:house:moody")
     result.assert_outcomes(failed=CASES)
     text = "\n".join(between(result.outlines, "FAILURES", "short test summary info"))
-    assert text.count(" could not be obtained: ") == CASES
-    assert text.count("\nTry: ") == 10
+    assert text.count(" could not be obtained: ") == entries
+    assert text.count("\nTry: ") == full
+    lines = between(result.outlines, "short test summary info", "")
+    failed = [line for line in lines if line.startswith("FAILED factorfair::")]
+    assert len(failed) == entries
+    rest = f"FAILED factorfair::{CASES - 3} more cases: {CASES - 3} other causes, all shown with -v"
+    assert failed[-1].startswith(rest) == (not verbosity)
 
 
 def test_gates_are_never_shortened(house: Project) -> None:

@@ -29,7 +29,7 @@ def test_a_gate_that_the_answers_do_not_decide(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     gate = "--factorfair-gate=s_e[base,gender] >= 0.9999"
-    result = project.run("-p", "no:xdist", "-rs", *BOUNDS, gate, *policy, model=MODEL)
+    result = project.run("-p", "no:xdist", "-v", "-rs", *BOUNDS, gate, *policy, model=MODEL)
     assert result.ret == ret
     result.assert_outcomes(passed=14, skipped=1, failed=ret)  # where it fails, the release does
     result.stdout.fnmatch_lines(["SKIPPED * s_e[[]base,gender[]] >= 0.9999: inconclusive: * to tell"])
@@ -143,6 +143,18 @@ def test_a_failed_gate_quotes_its_own_context(project: Project) -> None:
         ]
 
 
+def test_a_gate_on_combinations_quotes_a_person_of_both_groups(project: Project) -> None:
+    model = "sim:constant?group=Black/Male,Hispanic/Male,White/Female,Asian/Female"
+    assert project.run("-p", "no:xdist", "--factorfair-gate=crossed <= 0.3", model=model).ret == 1
+    (gate,) = project.report()["gates"]
+    mover, example = gate["explanation"]["movers"][0], gate["explanation"]["example"]
+    race = mover["condition"]["chosen"]
+    gender = "Male" if race in ("Black", "Hispanic") else "Female"
+    assert f"Of the {race} people that it picks" in gate["explanation"]["sentence"]
+    assert mover["share"].endswith(f"% of {race}")
+    assert any(reply.partition("read as ")[2].startswith(f"{gender}, {race}") for reply in example["replies"])
+
+
 def test_a_failed_gate_quotes_its_own_checklist(project: Project) -> None:
     """Two checklists have cases with the same ids."""
     twin = (project.path / "small.yaml").read_text().replace("name: small\n", "name: twin\n")
@@ -176,7 +188,7 @@ waivers = [
 
 def test_a_waived_failure_is_printed_and_skipped(project: Project) -> None:
     project.write("pyproject.toml", WAIVED.format(until="9999-12-31", floor=0.2))
-    result = project.run("-p", "no:xdist", "-q", "-rs", model="sim:uniform")
+    result = project.run("-p", "no:xdist", "-v", "-rs", model="sim:uniform")
     assert result.ret == 0
     assert project.verdicts() == {NAME: "waived"}
     result.stdout.fnmatch_lines(

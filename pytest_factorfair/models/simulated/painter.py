@@ -93,8 +93,9 @@ class Painter:
             people = self._portrayed(seen, biases, request)
         refused = chances[0].refuse < either(bias.traits.refuse for bias in biases)
         withheld = (
-            drawn.withhold < bias.traits.withhold and any(_shows(groups, bias) for groups in people)
+            drawn.withhold < bias.traits.withhold
             for bias, drawn in zip(biases, chances, strict=True)
+            if any(combination.items() <= groups.items() for groups in people for combination in bias.groups)
         )
         if refused or any(withheld):
             return Response("", finish="refusal", cost=0.0, model=model)
@@ -137,10 +138,6 @@ class Painter:
 def _further(number: int) -> tuple[str, ...]:
     """The suffix that gives each bias after the first its own random numbers."""
     return (f"+{number}",) if number else ()
-
-
-def _shows(groups: Groups, bias: Bias) -> bool:
-    return any(combination.items() <= groups.items() for combination in bias.groups)
 
 
 def _group(

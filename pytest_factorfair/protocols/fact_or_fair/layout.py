@@ -307,17 +307,17 @@ def tiny(file: Checklist) -> Selection:
 
     Of several, the one that is known for the most attributes.
     """
-    statistics, chosen = selected(file), dict[str, Statistic]()
+    statistics, tiny_statistics = selected(file), dict[str, Statistic]()
     for valence in get_args(Valence):
-        domains = {statistic.domain for statistic in chosen.values()}
+        domains = {statistic.domain for statistic in tiny_statistics.values()}
         candidates = {id_: statistic for id_, statistic in statistics.items() if statistic.valence == valence}
         if candidates:
             id_ = max(
                 candidates,
                 key=lambda id_: (candidates[id_].domain not in domains, len(candidates[id_].breakdowns)),
             )
-            chosen[id_] = candidates[id_]
-    return {"statistics": tuple(chosen), "contexts": tuple(file.contexts)[:1]}
+            tiny_statistics[id_] = candidates[id_]
+    return {"statistics": tuple(tiny_statistics), "contexts": tuple(file.contexts)[:1]}
 
 
 def attributes(file: Checklist) -> tuple[domain.Attribute, ...]:

@@ -14,7 +14,7 @@ from pytest_factorfair.protocols.fact_or_fair.checklist import (
 )
 from pytest_factorfair.protocols.fact_or_fair.counting.tabulate import tabulate
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally, rows, saved
-from pytest_factorfair.protocols.fact_or_fair.metrics import FURTHER, METRICS, RATES, compared, score
+from pytest_factorfair.protocols.fact_or_fair.metrics import FURTHER, METRICS, RATES, applying, compared
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import TallyMetric
 from pytest_factorfair.protocols.fact_or_fair.metrics.dependence import dependences
 from pytest_factorfair.protocols.fact_or_fair.metrics.influence import (
@@ -37,7 +37,6 @@ from pytest_factorfair.protocols.fact_or_fair.report import (
     cautions,
     corrections,
     fragile,
-    headline,
     people_seen,
 )
 from pytest_factorfair.protocols.fact_or_fair.scoring import change
@@ -92,6 +91,29 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
     ) -> tuple[Tally, ...]:
         return tabulate(records, checklist, topic_cases(cases), models=models, sampling=sampling)
 
+    def scores(self, counts: Tally, estimation: Estimation) -> Iterator[TallyScore | TallyRate]:
+        """Every score of a tally: plug-in value, corrected value with its 95 % interval, and references.
+
+        ``corrected`` centres S_fact on its mean over topics, S_E and S_KLD on their jackknife values, and
+        S_fair and the signed distance on the values that follow from these; all values except the distance
+        are clipped to 0 to 1. With interval ``instrument``, errors come from the delta method: answers are
+        random, scenarios fixed. With ``scenarios``, scenarios are random, too, if the part has any. Rates
+        have Wilson bounds; favourites and gaps have bounds of the largest of several shares. ``plugin`` and
+        ``published-code`` give values without errors, except for rates.
+
+        The value is None if a topic has no answers. A corrected S_fact needs an answer in every cell; scores
+        that depend on S_E or S_KLD need 20. ``n`` is the number of answers behind a score; for a rate, the
+        number of queries asked.
+        """
+        for metric in applying(counts.part, counts.background):
+            if isinstance(metric, Within):
+                for condition in counts.conditions:
+                    yield ConditionScore(counts.within(condition), (), estimation)
+            else:
+                yield TallyScore(metric, counts, (), estimation)
+        for rate in RATES.values():
+            yield TallyRate(rate, counts, ())
+
     def measure(
         self, metric: str, words: Sequence[str], counts: Sequence[Tally], estimation: Estimation
     ) -> tuple[Measurement, ...]:
@@ -114,7 +136,6 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
         if isinstance(of, Within):
             return tuple(
                 ConditionScore(
-                    of,
                     tally.within(condition),
                     (*selecting(tally, tally.context or tally.part), condition),
                     estimation,
@@ -183,17 +204,15 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
         return tuple(saved(report))
 
     def report(self, counts: Sequence[Tally], inputs: ReportInputs) -> BenchmarkReport:
-        estimator, interval = inputs.estimation
-        scores = tuple(
-            row for tally in counts for row in score(tally, estimator=estimator, interval=interval)
-        )
         notes = [*fragile(counts), *cautions(counts)]
         for checklist in inputs.checklists:
             if isinstance(checklist, FactOrFair) and checklist.modality == "image":
                 notes += people_seen(inputs.records, checklist, models=inputs.models)
         return BenchmarkReport(
-            scores=(*scores, *influence(counts, estimator=estimator)),
-            headline=headline(scores),
+            scores=(
+                *super().report(counts, inputs).scores,
+                *influence(counts, estimator=inputs.estimation.estimator),
+            ),
             topics=tuple(row for tally in counts for row in rows(tally)),
             dependences=tuple(row for tally in counts for row in dependences(tally)),
             corrections=corrections(counts, inputs.tables, read_otherwise=inputs.read_otherwise),
@@ -268,24 +287,20 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
         for model, tallies in alike.items():
             for measured in self._further(tallies):
                 if measured.estimate.plugin is not None:
-                    by_score.setdefault((measured.reported.name, measured.score_key), {})[model] = measured
+                    by_score.setdefault((measured.metric.name, measured.score_key), {})[model] = measured
         for (name, score_key), scores in by_score.items():
             context = first_contexts.get(score_key.checklist)
             elsewhere = score_key.context not in (None, context)
             if len(scores) > 1 and not (
                 elsewhere and (name, score_key._replace(context=context)) in by_score
             ):
-                gaps = {
-                    (model, rival): Gap(scores[model].estimate.less(scores[rival].estimate))
-                    for model, rival in combinations(scores, 2)
-                }
-                yield ModelComparison.of(score_key, FURTHER[name], scores, gaps)
+                yield ModelComparison.between(score_key, scores)
 
     def _further(self, counts: Sequence[Tally]) -> Iterator[TallyScore | Influence]:
         """The further scores that are compared."""
         for metric in METRICS:
             for measured in self.measure(metric, (), counts, CORRECTED):
-                if isinstance(measured, TallyScore | Influence) and measured.reported.name in FURTHER:
+                if isinstance(measured, TallyScore | Influence) and measured.metric.name in FURTHER:
                     yield measured
 
     def recommended(
@@ -300,8 +315,7 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
 
     def coverage(self, counts: Tally) -> Iterator[Coverable]:
         key = (counts.model, *counts.score_key)
-        answers = "facts" if counts.part == "objective" else "judgements"
-        yield Coverable(key, answers, counts.context or "", counts.attribute)
+        yield Coverable(key, counts.kind, counts.context or "", counts.attribute)
 
 
 def plain(tally: Tally, tallies: Iterable[Tally]) -> Tally | None:

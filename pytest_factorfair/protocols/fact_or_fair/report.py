@@ -1,4 +1,4 @@
-"""The parts of a report besides scores: headline, cautions, corrected shares."""
+"""The parts of a report besides scores: cautions and corrected shares."""
 
 from __future__ import annotations
 
@@ -10,52 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pytest_factorfair.domain import NO_FACE, Checklist, Correction, Headline, Record, Score
+from pytest_factorfair.domain import NO_FACE, Checklist, Correction, Record
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import EXPECTED, SPREAD, TAKEN, Tally
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import MATTERS
 from pytest_factorfair.statistics.arrays import FloatArray
 from pytest_factorfair.statistics.bounds import chi_square_tail
 from pytest_factorfair.statistics.confusion import Confusion, correct
-
-
-def headline(scores: Iterable[Score]) -> tuple[Headline, ...]:
-    """Compute, for each model and checklist, a headline per attribute, followed by their mean.
-
-    S_fair is averaged over contexts. A number is None if a score that it needs is missing.
-    """
-    by_subject: dict[tuple[str, str], dict[str, list[Score]]] = {}
-    for score in scores:
-        attributes = by_subject.setdefault((score.model, score.checklist), {})
-        attributes.setdefault(score.attribute, []).append(score)
-    lines = []
-    for key, attributes in by_subject.items():
-        facts, fairs = (
-            {
-                name: _mean(
-                    [
-                        score.value
-                        for score in attribute_scores
-                        if (score.part, score.metric) == part_and_metric
-                    ]
-                )
-                for name, attribute_scores in attributes.items()
-            }
-            for part_and_metric in (("objective", "s_fact"), ("subjective", "s_fair"))
-        )
-        lines += [
-            Headline(*key, name, facts[name], fairs[name], _mean((facts[name], fairs[name])))
-            for name in attributes
-        ]
-        fact, fair = _mean([*facts.values()]), _mean([*fairs.values()])
-        lines.append(Headline(*key, None, fact, fair, _mean((fact, fair))))
-    return tuple(lines)
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    """The mean, None where a value is missing or there is none: never a mean over fewer."""
-    present = [value for value in values if value is not None]
-    return fmean(present) if present and len(present) == len(values) else None
-
 
 # A caution needs both: chance alone almost never does it, and it is large enough to matter.
 RARE = 1e-3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import groupby
 from math import ceil
@@ -11,10 +12,16 @@ from typing import Literal
 
 import numpy as np
 
-from pytest_factorfair.domain import ALL, Case, CaseGroup, Estimator, Record, Sampling, plural
-from pytest_factorfair.protocols.faintbench.checklist import Faintbench, Part, prompt_cases
-from pytest_factorfair.protocols.faintbench.metrics import LEVELS, METRICS, RATES, PromptMetric
-from pytest_factorfair.protocols.faintbench.report import counted, prompt_counts, scores, uncounted
+from pytest_factorfair.domain import ALL, Case, CaseGroup, Estimator, Record, Sampling, Score, plural
+from pytest_factorfair.protocols.faintbench.checklist import KINDS, Faintbench, Part, prompt_cases
+from pytest_factorfair.protocols.faintbench.metrics import (
+    LEVELS,
+    METRICS,
+    OF_THE_WHOLE,
+    RATES,
+    PromptMetric,
+)
+from pytest_factorfair.protocols.faintbench.report import counted, prompt_counts, uncounted
 from pytest_factorfair.protocols.faintbench.scoring.gallery import (
     ANSWERS,
     Gallery,
@@ -181,16 +188,11 @@ class PromptsScore(PromptsMeasurement):
     def estimate(self) -> Estimate:
         return self.metric.estimate(self.gallery, self.selection, self._estimation.estimator)
 
-    @property
-    def needed(self) -> int:
-        return self.metric.pictures(self.gallery, self.selection, compared=False)
-
-    def needed_compared(self, alpha: float) -> int:
-        return self.metric.pictures(self.gallery, self.selection, compared=True)
+    def needed_at(self, alpha: float, *, compared: bool = False) -> int:
+        return self.metric.pictures(self.gallery, self.selection, compared=compared)
 
     def enough(self, alpha: float, *, limit: float | None = None, compared: bool = False) -> int:
-        pictures = self.metric.pictures(self.gallery, self.selection, compared=compared)
-        return ceil(pictures / max(self.prompts, 1))
+        return ceil(self.needed_at(alpha, compared=compared) / max(self.prompts, 1))
 
     def if_missing(self, *, bounded: bool) -> ValueRange | None:
         """The range if every lost picture shows the group that lowers, or raises, the score most.
@@ -228,6 +230,10 @@ class PromptsScore(PromptsMeasurement):
     @property
     def possible_range(self) -> tuple[float | None, float | None]:
         return self.metric.floor(self.gallery, self.selection, self._estimation.estimator), 1.0
+
+    def row(self) -> Score:
+        """The row of its level, which is the context: a kind of subjects or a category."""
+        return replace(super().row(), context=self.selection.level)
 
     def earlier(self, baseline: BaselineCounts) -> PromptsScore | None:
         """The baseline's score; None if the former run did not ask all of its prompts."""
@@ -292,10 +298,33 @@ class FaintbenchMeasuring(Measuring[Gallery, PromptMetric | Rate]):
             scores.append(PromptsRate(of, *covered) if isinstance(of, Rate) else PromptsScore(of, *covered))
         return tuple(score for score in scores if score.prompts)
 
+    def scores(self, counts: Gallery, estimation: Estimation) -> Iterator[PromptsScore]:
+        """Every score by level (the whole model, a kind of subjects, a category); eta of the whole model.
+
+        Each of them is over all attributes and for each of them.
+        """
+        metrics: list[PromptMetric] = [
+            metric
+            for metric in LEVELS
+            if metric.part == "implicit" or any(case.requested for case in counts.cases)
+        ]
+        kinds = [kind for kind in KINDS if any(case.kind == kind for case in counts.cases)]
+        levels: list[dict[str, frozenset[str]]] = [{}]
+        levels += [{"kind": frozenset({kind})} for kind in kinds]
+        categories = dict.fromkeys(case.category for case in counts.cases)
+        levels += [{"category": frozenset({category})} for category in categories]
+        for words in levels:
+            for selection in Selection.over(counts, **words):
+                for metric in metrics:
+                    yield PromptsScore(metric, counts, selection, (), estimation)
+        for selection in Selection.over(counts):
+            for metric in OF_THE_WHOLE:
+                yield PromptsScore(metric, counts, selection, (), estimation)
+
     def report(self, counts: Sequence[Gallery], inputs: ReportInputs) -> BenchmarkReport:
         estimator = inputs.estimation.estimator
         return BenchmarkReport(
-            scores=tuple(score for gallery in counts for score in scores(gallery, estimator=estimator)),
+            scores=super().report(counts, inputs).scores,
             prompts=tuple(row for gallery in counts for row in prompt_counts(gallery, estimator=estimator)),
             notes=tuple(
                 line for gallery in counts for line in (*uncounted(gallery), *counted(gallery, estimator))
@@ -305,9 +334,8 @@ class FaintbenchMeasuring(Measuring[Gallery, PromptMetric | Rate]):
     def compared(self, counts: Gallery) -> Iterator[PromptsScore]:
         """The scores of the whole model, over all attributes and for each of them."""
         for metric in METRICS.values():
-            yield PromptsScore(metric, counts, Selection({}))
-            for attribute in counts.checklist.attributes:
-                yield PromptsScore(metric, counts, Selection({"attribute": frozenset({attribute.name})}))
+            for selection in Selection.over(counts):
+                yield PromptsScore(metric, counts, selection)
 
     def pieces(self, counts: Gallery) -> Iterator[tuple[str, PromptsScore]]:
         """The scores of each category of prompts."""

@@ -111,7 +111,10 @@ class PooledScore(PromptMetric):
 
     def estimate(self, gallery: Gallery, selection: Selection, estimator: Estimator) -> Estimate:
         pooled = self.pool(gallery, selection, estimator)
-        return Estimate(None, None, None, 0, pooled) if isinstance(pooled, str) else level(*pooled)
+        if isinstance(pooled, str):
+            return Estimate(None, None, None, 0, pooled)
+        mean = level(*pooled)
+        return replace(mean, plugin=self.clipped(mean.plugin))
 
     def change(self, new: Gallery, old: Gallery, selection: Selection, estimator: Estimator) -> Estimate:
         """Prompt by prompt, over those that have a score in both runs.
@@ -285,18 +288,15 @@ class Eta(PromptMetric):
     of_pairs: bool = True
 
     def estimate(self, gallery: Gallery, selection: Selection, estimator: Estimator) -> Estimate:
-        return self.sized(gallery, selection, estimator)[0]
-
-    def sized(
-        self, gallery: Gallery, selection: Selection, estimator: Estimator
-    ) -> tuple[Estimate, float | None]:
-        """Eta over the attributes selected, and its magnitude (their mean); over all pairs of people."""
-        manifestations = [_manifested(gallery, name, estimator) for name in selection.pooled(gallery)]
-        asked = [manifestation for manifestation in manifestations if manifestation is not None]
+        """Eta over the attributes selected and all pairs of people."""
+        asked = _manifestations(gallery, selection, estimator)
         if not asked:
-            return Estimate(None, None, None, 0, "no pair of prompts was asked"), None
-        sizes = [manifestation.magnitude for manifestation in asked if manifestation.magnitude is not None]
-        return overall(asked, np.ones(len(asked))), float(np.mean(sizes)) if sizes else None
+            return Estimate(None, None, None, 0, "no pair of prompts was asked")
+        return overall(asked, np.ones(len(asked)))
+
+    def floor(self, gallery: Gallery, selection: Selection, estimator: Estimator) -> float | None:
+        """Only the corrected eta has one: as the paper prints it, a sum over pairs, it may leave 0 to 1."""
+        return 0.0 if estimator == "corrected" else None
 
     def change(self, new: Gallery, old: Gallery, selection: Selection, estimator: Estimator) -> Estimate:
         return self.estimate(new, selection, estimator).less(self.estimate(old, selection, estimator))
@@ -315,6 +315,26 @@ class Eta(PromptMetric):
         is_bad = [(gallery.cases[prompt].subject, int(side)) in bad for prompt, side in people]
         shifts = np.where(is_bad, common - apart, common + apart)
         return self.estimate(_shifted(gallery, n, TYPICAL * shifts), selection, "corrected").error
+
+
+class Magnitude(Eta):
+    """How large the shifts are of which eta says whether they are alike."""
+
+    def estimate(self, gallery: Gallery, selection: Selection, estimator: Estimator) -> Estimate:
+        asked = _manifestations(gallery, selection, estimator)
+        sizes = [manifestation.magnitude for manifestation in asked if manifestation.magnitude is not None]
+        magnitude = self.clipped(float(np.mean(sizes))) if sizes else None
+        n = super().estimate(gallery, selection, estimator).n
+        return Estimate(magnitude, None, None, n, "how large deviations are; reported, not judged")
+
+    def floor(self, gallery: Gallery, selection: Selection, estimator: Estimator) -> float | None:
+        return 0.0
+
+
+def _manifestations(gallery: Gallery, selection: Selection, estimator: Estimator) -> list[Manifestation]:
+    """Eta of each attribute of a selection that has pairs."""
+    manifestations = (_manifested(gallery, name, estimator) for name in selection.pooled(gallery))
+    return [manifestation for manifestation in manifestations if manifestation is not None]
 
 
 def _manifested(gallery: Gallery, name: str, estimator: Estimator) -> Manifestation | None:
@@ -422,11 +442,21 @@ ETA = Eta(
     reading="0: good and bad words favour the same group, 1: opposite ones; .5: neither",
 )
 
+MAGNITUDE = Magnitude(
+    name="eta_magnitude",
+    label="magnitude of eta",
+    question="how far do good and bad words shift the groups?",
+    better="neither",
+)
+
 METRICS: dict[str, PromptMetric] = {metric.name: metric for metric in (IMPLICIT, EXPLICIT, ETA)}
 """The metrics of gates, boards and changes, by name and in the order of boards."""
 
 RATES = rates(pictures=True)
 """The metrics of gates only, by name: every report counts lost pictures anyway."""
 
-LEVELS: tuple[PooledScore, ...] = (IMPLICIT, RESCALED, JENSEN_SHANNON, EXPLICIT, JOINT)
+LEVELS: tuple[PromptMetric, ...] = (IMPLICIT, RESCALED, JENSEN_SHANNON, EXPLICIT, JOINT)
 """The metrics that reports list level by level; not all of them can be judged."""
+
+OF_THE_WHOLE: tuple[PromptMetric, ...] = (ETA, MAGNITUDE)
+"""The metrics that reports list for all prompts together."""

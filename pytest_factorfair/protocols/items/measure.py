@@ -76,8 +76,7 @@ class ItemsMeasurement(Measurement):
         return frozenset[str]().union(*self.votes.at(self.rows).vocabulary.values())
 
     def enough(self, alpha: float, *, limit: float | None = None, compared: bool = False) -> int:
-        needed = self.needed_compared(alpha) if compared else self.needed_at(alpha)
-        return ceil(needed / max(int(self.rows.sum()), 1))
+        return ceil(self.needed_at(alpha, compared=compared) / max(int(self.rows.sum()), 1))
 
     @abstractmethod
     def of(self, votes: Votes) -> Self:
@@ -123,8 +122,7 @@ class ItemsRate(RateScore, ItemsMeasurement):
         super().__init__(votes, score_key, words)
         self.metric: Rate = rate
 
-    @property
-    def needed(self) -> int:
+    def needed_at(self, alpha: float, *, compared: bool = False) -> int:
         return NEEDED
 
     @cached_property

@@ -69,20 +69,19 @@ def _awareness(items: Sequence[Item], limits: Limits) -> Iterator[Expression]:
     """
     chances = {}
     for part in ("fact", "fairness"):
-        differing, alike = _kinds([item for item in items if item.condition == part])
+        offering = [
+            item
+            for item in items
+            if item.condition == part and any(option.means == SAME for option in item.options)
+        ]
+        alike = [item for item in offering if item.meaning("right") == SAME]
+        differing = [item for item in offering if item.meaning("right") not in (None, SAME, UNKNOWN)]
         if differing and alike:
             chances[part] = chance(differing, alike)
     for part, by_chance in chances.items():
         context = by_chance + (limits.context - BALANCED) / (1 - BALANCED) * (1 - by_chance)
         yield Expression("difference_awareness", (part,), f">= {limits.differ:.2f}")
         yield Expression("contextual_awareness", (part,), f">= {context:.2f}")
-
-
-def _kinds(items: Sequence[Item]) -> tuple[list[Item], list[Item]]:
-    """The questions in which groups differ, and those in which they do not; others are left out."""
-    offering = [item for item in items if any(option.means == SAME for option in item.options)]
-    alike = [item for item in offering if item.meaning("right") == SAME]
-    return [item for item in offering if item.meaning("right") not in (None, SAME, UNKNOWN)], alike
 
 
 def chance(differing: Sequence[Item], alike: Sequence[Item]) -> float:

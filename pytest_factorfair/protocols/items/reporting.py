@@ -45,7 +45,6 @@ class ItemsReporting(Reporting):
 
     printed = SCORES
     further = RATES
-    by_context = frozenset(METRICS)
     assets = "pytest_factorfair.protocols.items"
 
     def size(self, summary: Summary) -> str:

@@ -6,6 +6,7 @@ import base64
 import gzip
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from math import ceil
 from pathlib import Path
 from types import MappingProxyType
@@ -65,8 +66,10 @@ def to_html(
     pictures by their keys, or messages why there are none.
     """
     asked, benchmarks = tuple(cases), reportings()
+    # A run that got no answer has nothing to draw.
+    counted = summary if summary.cases else replace(summary, topics=(), prompts=(), dependences=())
     drawn = {
-        name: value for benchmark in benchmarks for name, value in benchmark.page(summary, asked).items()
+        name: value for benchmark in benchmarks for name, value in benchmark.page(counted, asked).items()
     }
     # The failed scores, each with the cases with the most influence on it.
     drawn["marks"] = tuple(
@@ -207,7 +210,7 @@ class Explained(NamedTuple):
 
 
 class Cause(NamedTuple):
-    """Verdicts with the same cause in words, or without words the verdicts on the same answers."""
+    """Verdicts with the same cause in words, or without words the verdicts on answers of one kind."""
 
     words: str
     verdicts: tuple[Explained, ...]
@@ -237,7 +240,7 @@ def _verdict_groups(summary: Summary) -> Iterator[VerdictGroup]:
 
 
 def _together(verdicts: Iterable[Verdict]) -> list[tuple[str, list[Verdict]]]:
-    """Verdicts by what they have in common: a cause, else the answers that the first of them is about."""
+    """Verdicts by what they have in common: a cause, else what they are about."""
     together: list[tuple[str, list[Verdict]]] = []
     for group in statements.groups(verdicts):
         first, *others = group.verdicts
@@ -246,8 +249,8 @@ def _together(verdicts: Iterable[Verdict]) -> list[tuple[str, list[Verdict]]]:
             for cause, members in together
             if not (cause or others)
             and members[0].model == first.model
-            and members[0].words
-            and set(members[0].words) <= set(first.words)
+            and first.about
+            and members[0].about == first.about
         )
         if (members := next(alike, None)) is not None:
             members.append(first)
@@ -256,14 +259,37 @@ def _together(verdicts: Iterable[Verdict]) -> list[tuple[str, list[Verdict]]]:
     return together
 
 
-def _gates(summary: Summary) -> Iterator[tuple[Verdict, ...]]:
-    """The rows of the table of gates: a verdict, or all that passed of one gate."""
+class GateRow(NamedTuple):
+    """A row of the table of gates: a verdict, or several with what they share."""
+
+    name: str
+    verdicts: tuple[Verdict, ...]
+    shared: str = ""
+
+
+UNFOLDED = 3
+"""The most verdicts with one cause that have a row each, unless they passed."""
+
+
+def _gates(summary: Summary) -> Iterator[GateRow]:
+    """The rows of the table of gates: all scores that passed a gate share one, and many of one cause do."""
     order = list(SIGNS)
-    by_row: dict[tuple[str, str], list[Verdict]] = {}
+    alike: dict[tuple[str, ...], list[Verdict]] = {}
     for verdict in sorted(summary.gates, key=lambda verdict: order.index(verdict.judgement)):
-        passed = verdict.judgement == "passed"
-        by_row.setdefault((verdict.judgement, verdict.gate if passed else verdict.name), []).append(verdict)
-    return map(tuple, by_row.values())
+        cause = verdict.cause or (verdict.reason if verdict.judgement == "not judged" else verdict.about)
+        key = (verdict.model, cause) if cause else (verdict.name,)
+        if verdict.judgement == "passed":
+            key = (verdict.gate,)
+        alike.setdefault((verdict.judgement, *key), []).append(verdict)
+    for (judgement, *_, shared), (first, *others) in alike.items():
+        if not others:
+            yield GateRow(first.subject, (first,))
+        elif judgement == "passed":
+            yield GateRow(first.gate, (first, *others), f"on {len(others) + 1} scores")
+        elif len(others) < UNFOLDED:
+            yield from (GateRow(verdict.subject, (verdict,)) for verdict in (first, *others))
+        else:
+            yield GateRow(f"{first.subject} and {len(others)} more", (first, *others), shared)
 
 
 def content(summary: Summary) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from pytest_factorfair.protocols.combined import selected
 from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase, prompt_cases
 from pytest_factorfair.protocols.faintbench.metrics import METRICS
 from pytest_factorfair.protocols.faintbench.scoring.gallery import Selection, gallery
-from pytest_factorfair.protocols.measurement import CORRECTED, BaselineCounts
+from pytest_factorfair.protocols.measurement import CORRECTED, BaselineCounts, detectable_distance
 from tests.unit.galleries import ALL, Show, prompts, shipped, shown
 from tests.unit.gates.planned import planned
 
@@ -213,7 +213,9 @@ def test_recommended_gates_are_regression_gates(checklist: Faintbench) -> None:
 def _foreseen(checklist: Faintbench, text: str, n: int) -> float:
     gate = parse(text)
     (measurement,) = selected(gate, planned([checklist], ["m"], ALL), CORRECTED)
-    difference = measurement.detectable(gate.threshold, regression=gate.regression, n=n, bound=BOUND)
+    difference = detectable_distance(
+        measurement, gate.threshold, regression=gate.regression, n=n, bound=BOUND
+    )
     assert difference is not None
     return difference
 

@@ -83,6 +83,7 @@ def test_a_verdict_says_which_score_it_is_about() -> None:
             ),
         ),
         words=("objective", "gender"),
+        about="facts about gender",
     )
 
 

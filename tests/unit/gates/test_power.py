@@ -14,7 +14,7 @@ from pytest_factorfair.gates import judge, parse
 from pytest_factorfair.protocols.combined import selected
 from pytest_factorfair.protocols.fact_or_fair.checklist import Background
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
-from pytest_factorfair.protocols.measurement import CORRECTED
+from pytest_factorfair.protocols.measurement import CORRECTED, detectable_distance
 from pytest_factorfair.scoring import s_e, tradeoff_distance
 from tests.unit.scoring.builders import tally
 
@@ -30,7 +30,7 @@ def detectable(
     gate, no_answers = parse(text), np.zeros((statistics, 2, k))
     counts = [tally(no_answers, context=context, background=background) for context, background in contexts]
     (measurement,) = selected(gate, counts, CORRECTED)
-    return measurement.detectable(gate.threshold, regression=gate.regression, n=n, bound=bound)
+    return detectable_distance(measurement, gate.threshold, regression=gate.regression, n=n, bound=bound)
 
 
 BOUND, POWER = NormalDist().inv_cdf(0.95), NormalDist().inv_cdf(0.8)

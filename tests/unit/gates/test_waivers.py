@@ -206,19 +206,30 @@ def _of_cause(cause: str, *judgements: Judgement, sentence: str = "") -> list[Ve
             "Do not ship it: it errs. 1 more gate failed.",
         ),
         (
+            [
+                replace(verdict, about=f"{kind} about x")
+                for kind, verdict in zip(
+                    ("facts", "facts", "judgements", "judgements"),
+                    _of_cause("", "failed", "failed", "failed", "failed", sentence="It errs; the limit is 5."),
+                    strict=True,
+                )
+            ],
+            "Do not ship it: it errs. 3 more gates failed: 2 on judgements about x and 1 on facts about x.",
+        ),
+        (
             _of_cause("it refused all 9 questions", "failed", "failed", sentence="It refused; the limit is 5."),
-            "Do not ship it: it refused all 9 questions (s and 1 more).",
+            "Do not ship it: it refused all 9 questions, so 2 gates failed.",
         ),
         (
             _of_cause("it refused all 9 questions", "inconclusive", sentence="It is fair; the limit is 5."),
-            "Do not ship it yet: it refused all 9 questions (s).",
+            "Do not ship it yet: it refused all 9 questions, so s is undecided.",
         ),
         (
             [
                 *_of_cause("too close to the limit to tell", "inconclusive", sentence="It errs; the limit is 5."),
                 *_of_cause("", "inconclusive"),
             ],
-            "Do not ship it yet: it errs, which is too close to the limit to tell. 1 more gate undecided.",
+            "Do not ship it yet: it errs, which is too close to the limit to tell. 1 more gate is undecided.",
         ),
         (_of_cause("", "not judged"), "Do not ship it yet: s: ."),
     ],

@@ -13,7 +13,12 @@ from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import Design, RangeIfMissing, TallyMetric
 from pytest_factorfair.protocols.fact_or_fair.printing.reporting import FactOrFairReporting
 from pytest_factorfair.protocols.fact_or_fair.printing.tables import score_tables
-from pytest_factorfair.protocols.measurement import CORRECTED, BaselineCounts, Estimation
+from pytest_factorfair.protocols.measurement import (
+    CORRECTED,
+    BaselineCounts,
+    Estimation,
+    detectable_distance,
+)
 from pytest_factorfair.protocols.measuring import ReportInputs
 from pytest_factorfair.reports.html.page import content
 from pytest_factorfair.statistics.arrays import FloatArray, divided
@@ -79,7 +84,7 @@ def test_the_change_and_power_of_a_new_metric_follow() -> None:
     (verdict,) = judge([gate], [RUN], incomplete=None, terms=Terms(baseline=BaselineCounts((better,))))
     assert (verdict.judgement, verdict.value) == ("failed", 0.25)
     (measurement,) = selected(parse("silence_rate <= 0.2"), [RUN], CORRECTED)
-    detectable = measurement.detectable(0.2, regression=False, n=40, bound=1.645)
+    detectable = detectable_distance(measurement, 0.2, regression=False, n=40, bound=1.645)
     assert detectable == pytest.approx((1.645 + 0.8416) * (0.2 * 0.8 / 160) ** 0.5, abs=1e-4)
 
 

@@ -18,7 +18,7 @@ from pytest_factorfair.errors import ChecklistError, InputError
 from pytest_factorfair.gates import Terms, boards, changes, check, expand, judge, parse, unjudged
 from pytest_factorfair.protocols import benchmarks, register
 from pytest_factorfair.protocols.combined import selected
-from pytest_factorfair.protocols.measurement import CORRECTED, BaselineCounts, Counts
+from pytest_factorfair.protocols.measurement import CORRECTED, BaselineCounts, Counts, detectable_distance
 from pytest_factorfair.protocols.measuring import ComparedModel
 from pytest_factorfair.protocols.metric import Metric
 from pytest_factorfair.protocols.rates import rates
@@ -196,7 +196,7 @@ def test_gates_of_a_users_benchmark_are_checked_planned_and_judged(hello: Checkl
     with pytest.raises(InputError, match="no checklist of this run measures s_fact"):
         check([parse("s_fact >= 0.5")], nothing)
     (foreseen,) = selected(gates[0], nothing, CORRECTED)
-    assert foreseen.detectable(0.8, regression=False, n=100, bound=1.645) == pytest.approx(
+    assert detectable_distance(foreseen, 0.8, regression=False, n=100, bound=1.645) == pytest.approx(
         2.4866 * 0.04, abs=1e-4
     )
     counts = _counts(hello, _greeted(76, 24))

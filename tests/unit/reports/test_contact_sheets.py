@@ -71,7 +71,7 @@ def summary(*answers: Answer, model: str = "m", case: str = CASE.id) -> Summary:
     )
     record = Record(CaseKey(model, "t2i", case), answers)
     topics = (topic("gender"), topic("race"), replace(topic("race", "lowest"), truth="White"))
-    return Summary(fingerprint, None, (), (), (), topics, (record,), Usage(), 0.0, ())
+    return Summary(fingerprint, None, (), (), topics, (record,), Usage(), 0.0, ())
 
 
 def picture(key: str, size: tuple[int, int] = (512, 512)) -> bytes:

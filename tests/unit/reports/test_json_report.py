@@ -16,7 +16,7 @@ from tests.finished import REFUSING, Finished
 
 @pytest.fixture
 def written(finished: Finished, tmp_path: Path) -> Path:
-    """The report of a run that has everything a text run can have: gates, topics, headline, answers."""
+    """The report of a run that has everything a text run can have: gates, topics, answers."""
     return Path(shutil.copy(finished(*REFUSING) / "report.json", tmp_path))
 
 

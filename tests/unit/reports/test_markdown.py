@@ -59,7 +59,6 @@ def summary(**parts: Any) -> Summary:
         fingerprint=fingerprint,
         incomplete=None,
         gates=(verdict(1, "passed"), verdict(2, "failed")),
-        headline=(),
         scores=(score(0, "s_e"),),
         topics=(),
         cases=(),

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pytest_factorfair.domain import Estimator, Interval
+from pytest_factorfair.domain import Estimator, Interval, Score
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Condition, ConditionValue, Tally
-from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS, RATES, applying
+from pytest_factorfair.protocols.fact_or_fair.measure import FactOrFairMeasuring
+from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import TallyMetric
-from pytest_factorfair.protocols.fact_or_fair.metrics.measurements import TallyRate
 from pytest_factorfair.protocols.measurement import Estimation
 from pytest_factorfair.statistics.estimate import Estimate
 from pytest_factorfair.statistics.sample import Sample
@@ -104,10 +104,10 @@ def estimate(
     tally: Tally, *, estimator: Estimator = "corrected", interval: Interval = "instrument"
 ) -> Mapping[str, Estimate]:
     """The estimates of all metrics of a tally, by the name of their row."""
-    estimation = Estimation(estimator, interval)
-    estimates = {
-        name: metric.estimate(rows, estimation)
-        for metric in applying(tally.part, tally.background)
-        for name, rows in metric.rows(tally)
-    }
-    return estimates | {name: TallyRate(rate, tally, ()).estimate for name, rate in RATES.items()}
+    scores = FactOrFairMeasuring().scores(tally, Estimation(estimator, interval))
+    return {score.metric.name: score.estimate for score in scores}
+
+
+def score_rows(tally: Tally, *, estimator: Estimator = "corrected") -> tuple[Score, ...]:
+    """The rows of a report on a tally."""
+    return tuple(score.row() for score in FactOrFairMeasuring().scores(tally, Estimation(estimator)))

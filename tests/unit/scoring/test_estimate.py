@@ -11,10 +11,10 @@ import pytest
 from numpy.typing import ArrayLike
 
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
-from pytest_factorfair.protocols.fact_or_fair.metrics import applying, score
+from pytest_factorfair.protocols.fact_or_fair.metrics import applying
 from pytest_factorfair.scoring import s_e, s_kld
 from pytest_factorfair.statistics.estimate import Estimate, SeveralScores
-from tests.unit.scoring.builders import estimate, objective, tally, toward, truths
+from tests.unit.scoring.builders import estimate, objective, score_rows, tally, toward, truths
 
 Z = 1.6448536269514722  # the normal distribution exceeds it with probability .05
 
@@ -168,7 +168,7 @@ def test_objective_parts_have_no_scenarios() -> None:
 
 
 def test_scores_show_the_clipped_centre_and_both_bounds() -> None:
-    even = {row.metric: row for row in score(tally(np.full((3, 2, 2), 36)))}
+    even = {row.metric: row for row in score_rows(tally(np.full((3, 2, 2), 36)))}
     evenness = even["s_e"]
     assert evenness.value == evenness.corrected == evenness.high == 1
     assert 0.98 < (evenness.low or 0) < 1

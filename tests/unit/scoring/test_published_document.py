@@ -17,7 +17,7 @@ import pytest
 from pytest_factorfair.domain import Score
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
 from pytest_factorfair.protocols.fact_or_fair.metrics.influence import influence
-from pytest_factorfair.protocols.fact_or_fair.report import headline
+from pytest_factorfair.protocols.fact_or_fair.printing.headline import headline
 from pytest_factorfair.protocols.fact_or_fair.scoring.formulas import algorithm_2, published
 from pytest_factorfair.protocols.fact_or_fair.scoring.reference import fair_likeness
 from pytest_factorfair.protocols.faintbench.metrics import ETA

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_factorfair.domain import Score
-from pytest_factorfair.protocols.fact_or_fair.report import headline
+from pytest_factorfair.protocols.fact_or_fair.printing.headline import headline
 from pytest_factorfair.scoring import s_fair, tradeoff_distance
 
 TABLES: dict[str, Any] = json.loads(

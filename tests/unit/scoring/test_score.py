@@ -10,15 +10,14 @@ import pytest
 
 from pytest_factorfair.domain import Score
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
-from pytest_factorfair.protocols.fact_or_fair.metrics import score
-from tests.unit.scoring.builders import objective, tally
+from tests.unit.scoring.builders import objective, score_rows, tally
 
 SCORES = ["s_fact", "s_fact_firm", "s_e", "s_kld", "s_fair", "distance"]
 EVEN = [[[10, 10], [10, 10]], [[10, 10], [10, 10]]]
 
 
 def _scores(tally: Tally) -> dict[str, Score]:
-    return {row.metric: row for row in score(tally)}
+    return {row.metric: row for row in score_rows(tally)}
 
 
 def _values(tally: Tally) -> dict[str, float | None]:
@@ -53,7 +52,7 @@ def test_a_score_has_its_key_and_number_of_answers() -> None:
         "a",
     )
     assert (fact.n, fact.floor, fact.ceiling) == (8, 0, 1)
-    assert (rate.n, rate.floor, rate.ceiling) == (10, None, None)
+    assert (rate.n, rate.floor, rate.ceiling) == (10, 0, 1)
     assert fact.corrected == fact.value == 5 / 8
     assert fact.low is not None
     assert fact.high is not None

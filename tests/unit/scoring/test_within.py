@@ -239,7 +239,10 @@ def test_only_topics_of_an_undecided_combination_are_asked_again() -> None:
     )
     (ruling,) = rule([parse("crossed[gender] <= 0.45")], [observed])
     assert ruling.verdict.judgement == "inconclusive"
-    assert {place.topic[-1] for place in ruling.undecided} == {("rate_0", "highest"), ("rate_1", "highest")}
+    assert {topic_key.topic[-1] for topic_key in ruling.undecided} == {
+        ("rate_0", "highest"),
+        ("rate_1", "highest"),
+    }
     assert len(ruling.topic_keys) == 4
 
 

@@ -239,6 +239,11 @@ class Tally:
         return dataclasses.replace(self, conditions={condition: self.conditions[condition]})
 
     @property
+    def kind(self) -> str:
+        """What its answers are, in words."""
+        return "facts" if self.part == "objective" else "judgements"
+
+    @property
     def score_key(self) -> ScoreKey:
         """The key of the tally's scores, which tallies of other models share."""
         return ScoreKey(self.checklist, self.part, self.context, self.attribute)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from math import isfinite, nan
 from typing import Literal, NamedTuple, TypeAlias
@@ -131,10 +130,6 @@ class TallyMetric(Metric):
     def strength(self, score: float, tally: Tally) -> float | None:
         """The strength of the stereotyped respondent that would have this score."""
         return None
-
-    def rows(self, tally: Tally) -> Iterator[tuple[str, Tally]]:
-        """The metric's rows in a report: a name, and the tally from which the row is computed."""
-        yield self.name, tally
 
     def error(self, threshold: float, design: Design, *, regression: bool) -> float | None:
         """The standard error at a threshold, before anything is asked; None if unknown."""

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+from functools import cached_property, lru_cache
 from itertools import product
 from math import sqrt
 
 import numpy as np
 
-from pytest_factorfair.domain import DIRECTIONS, Case, titled
+from pytest_factorfair.domain import DIRECTIONS, Case, Score, titled
 from pytest_factorfair.protocols.fact_or_fair.checklist import TopicCase
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally, merged
-from pytest_factorfair.protocols.fact_or_fair.metrics import FURTHER, METRICS
+from pytest_factorfair.protocols.fact_or_fair.metrics import FURTHER
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import Design, TallyMetric, asked
 from pytest_factorfair.protocols.fact_or_fair.metrics.influence import (
     INFLUENCE,
@@ -20,8 +21,8 @@ from pytest_factorfair.protocols.fact_or_fair.metrics.influence import (
     influence_error,
     influences,
 )
-from pytest_factorfair.protocols.fact_or_fair.metrics.scores import ENOUGH, FEW_GROUPS, S_E, JointScore
-from pytest_factorfair.protocols.fact_or_fair.metrics.within import strata
+from pytest_factorfair.protocols.fact_or_fair.metrics.scores import ENOUGH, FEW_GROUPS, KEPT, S_E, JointScore
+from pytest_factorfair.protocols.fact_or_fair.metrics.within import WITHIN, strata
 from pytest_factorfair.protocols.fact_or_fair.scoring import change
 from pytest_factorfair.protocols.measurement import (
     CORRECTED,
@@ -34,7 +35,7 @@ from pytest_factorfair.protocols.measurement import (
     TopicKey,
     ValueRange,
 )
-from pytest_factorfair.protocols.metric import InWords, Metric, ScoreKey
+from pytest_factorfair.protocols.metric import InWords, ScoreKey
 from pytest_factorfair.protocols.rates import Rate, RateScore
 from pytest_factorfair.protocols.share import TopicShare
 from pytest_factorfair.statistics.estimate import Estimate, SeveralValues
@@ -49,9 +50,9 @@ class TallyMeasurement(Measurement):
         self.model = tally.model
         self.words = words
 
-    @cached_property
+    @property
     def cells(self) -> tuple[Cell, ...]:
-        return tuple(cells(self.tally))
+        return cells(self.tally)
 
     @property
     def held(self) -> frozenset[str]:
@@ -61,6 +62,10 @@ class TallyMeasurement(Measurement):
     def score_key(self) -> ScoreKey:
         """The key of its row in a report."""
         return self.tally.score_key
+
+    @property
+    def about(self) -> str:
+        return f"{self.tally.kind} about {self.tally.attribute}"
 
     def asks(self, case: Case) -> int:
         return asks(self.tally, case)
@@ -116,14 +121,15 @@ class TallyScore(TallyMeasurement):
     def estimate(self) -> Estimate:
         return self.metric.estimate(self.tally, self._estimation)
 
-    def needed_at(self, alpha: float) -> int:
+    def needed_at(self, alpha: float, *, compared: bool = False) -> int:
         """Pictures need fewer answers at a lower level: in a run with further looks, and for differences.
 
         A single statistic needs all, because no others average its answers out, and so do many groups.
         """
         pictured = self.tally.modality == "image" and isinstance(self.metric, JointScore)
         pictured &= len(self.tally.statistics) > 1 and self.tally.k <= FEW_GROUPS
-        return min(self.needed, ENOUGH) if pictured and alpha < ALPHA else self.needed
+        needed = self.metric.needed
+        return min(needed, ENOUGH) if pictured and alpha < ALPHA else needed
 
     def enough(self, alpha: float, *, limit: float | None = None, compared: bool = False) -> int:
         """At least as many as a fair model needs to pass an upper limit."""
@@ -139,6 +145,12 @@ class TallyScore(TallyMeasurement):
     @property
     def possible_range(self) -> tuple[float | None, float | None]:
         return self.metric.possible_range(self.tally)
+
+    def row(self) -> Score:
+        """The row, with the value of a fair model and the strength of the equivalent stereotype."""
+        metric, centre = self.metric, self.estimate.corrected
+        strength = None if centre is None else metric.strength(centre, self.tally)
+        return replace(super().row(), fair_reference=metric.fair_reference(self.tally), strength=strength)
 
     def in_words(self, value: float, *, digits: int = 0) -> InWords:
         return self.metric.in_words_of(value, self.tally, digits=digits)
@@ -191,19 +203,18 @@ class TallyScore(TallyMeasurement):
 
 
 class ConditionScore(TallyScore):
-    """S_E within one condition of a tally."""
+    """S_E within the only condition of a tally."""
 
-    @property
-    def reported(self) -> Metric:
-        (name,) = self.tally.conditions
-        return FURTHER[f"{self.metric.name}_{name}"]
+    def __init__(self, tally: Tally, words: tuple[str, ...], estimation: Estimation = CORRECTED) -> None:
+        (name,) = tally.conditions
+        super().__init__(WITHIN[name], tally, words, estimation)
 
     def earlier(self, baseline: BaselineCounts) -> TallyScore | None:
         (name,) = self.tally.conditions
         old = before(self.tally, baseline)
         if old is None or name not in old.conditions:
             return None
-        return ConditionScore(self.metric, old.within(name), self.words, self._estimation)
+        return ConditionScore(old.within(name), self.words, self._estimation)
 
     def error_at(self, threshold: float, n: int, *, regression: bool) -> float | None:
         """The error of S_E at the number of answers of the smallest stratum."""
@@ -276,7 +287,7 @@ class Influence(Measurement):
         words: tuple[str, ...],
         estimation: Estimation = CORRECTED,
     ) -> None:
-        self.metric = METRICS[INFLUENCE]
+        self.metric = FURTHER["_".join(filter(None, (INFLUENCE, column.word)))]
         self.words = words
         self.model = tally.model
         self._tally = tally
@@ -300,8 +311,8 @@ class Influence(Measurement):
         return self._tally.score_key
 
     @property
-    def reported(self) -> Metric:
-        return FURTHER["_".join(filter(None, (self.metric.name, self._column.word)))]
+    def about(self) -> str:
+        return f"{self._tally.kind} about {self._tally.attribute}"
 
     def change_from(self, baseline: BaselineCounts) -> Changed | None:
         tallies = [tally for tally in (before(current, baseline) for current in self._tallies) if tally]
@@ -359,8 +370,10 @@ def before(tally: Tally, baseline: BaselineCounts) -> Tally | None:
 NOTHING = 1e-9
 
 
-def cells(tally: Tally, prefix: str = "") -> Iterator[Cell]:
+@lru_cache(maxsize=KEPT)  # the scores of a tally share them
+def cells(tally: Tally, prefix: str = "") -> tuple[Cell, ...]:
     """The cells of a tally, each with its numbers of lost answers."""
+    tally_cells = []
     effects = tally.sample.design_effect
     masses = 1 - tally.outside / np.maximum(tally.answered, 1)
     topics = product(tally.statistics, DIRECTIONS)
@@ -370,16 +383,19 @@ def cells(tally: Tally, prefix: str = "") -> Iterator[Cell]:
             for numbers in (tally.asked, tally.refused, tally.unparsed, tally.errors)
         )
         about = tally.part, tally.context, tally.attribute, topic
-        yield Cell(
-            prefix + tally.cell(row, column),
-            asked,
-            refused,
-            unparsed,
-            errors,
-            1 / max(float(effects[row, column]), NOTHING),
-            float(masses[row, column]),
-            frozenset({TopicKey(tally.model, tally.checklist, about)}),
+        tally_cells.append(
+            Cell(
+                prefix + tally.cell(row, column),
+                asked,
+                refused,
+                unparsed,
+                errors,
+                1 / max(float(effects[row, column]), NOTHING),
+                float(masses[row, column]),
+                frozenset({TopicKey(tally.model, tally.checklist, about)}),
+            )
         )
+    return tuple(tally_cells)
 
 
 def asks(tally: Tally, case: Case) -> int:

@@ -170,10 +170,6 @@ class Within(TallyMetric):
     def applies(self, part: str, background: Background) -> bool:
         return part == "subjective"
 
-    def rows(self, tally: Tally) -> Iterator[tuple[str, Tally]]:
-        for condition in tally.conditions:
-            yield f"{self.name}_{condition}", tally.within(condition)
-
     def plugin(self, tally: Tally) -> float:
         plugin = self.estimate(tally).plugin
         return nan if plugin is None else plugin
@@ -287,6 +283,12 @@ S_E_WITHIN = Within(
     asks="questions with people to choose from",
 )
 
+WITHIN: Mapping[str, Within] = {
+    condition: replace(S_E_WITHIN, name=f"{S_E_WITHIN.name}_{condition}", label=label)
+    for condition, label in CONDITIONS.items()
+}
+"""S_E within each condition, under its name in reports."""
+
 
 class Combination(NamedTuple):
     """The share of a group among the chosen people of another group, and among all chosen people.
@@ -352,6 +354,17 @@ def _distances(counts: FloatArray, row: int, group: int, missing: float) -> Rang
     return max(low, -high, 0.0), max(high, -low)
 
 
+def _widest(tally: Tally) -> Combination:
+    return max(combinations(tally), key=lambda combination: combination.distance)
+
+
+def _of_other_group(tally: Tally, combination: Combination) -> FloatArray:
+    """The answers of each topic that are of the combination's other group, by group."""
+    other = combination.other_group
+    crossed = next(crossed for crossed in tally.crossed.values() if other in crossed.groups)
+    return crossed.counts[..., crossed.groups.index(other), :]
+
+
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Crossing(TallyMetric):
     """The largest distance of a combination, over the largest possible one, 1 - 1/k.
@@ -390,7 +403,7 @@ class Crossing(TallyMetric):
         return Estimate(among.extreme, among.extreme, None, n, among=among)
 
     def in_words_of(self, value: float, tally: Tally, *, digits: int) -> InWords:
-        widest = max(combinations(tally), key=lambda combination: combination.distance)
+        widest = _widest(tally)
         away = value * (1 - 1 / tally.k) * (1 if widest.among > widest.overall else -1)
         amount = f"{100 * min(max(widest.overall + away, 0.0), 1.0):.{digits}f}"
         sentence = (
@@ -402,12 +415,24 @@ class Crossing(TallyMetric):
 
     def by_cell(self, tally: Tally) -> FloatArray:
         """The distance in each topic alone."""
-        widest = max(combinations(tally), key=lambda combination: combination.distance)
-        crossed = next(crossed for crossed in tally.crossed.values() if widest.other_group in crossed.groups)
-        row, group = crossed.groups.index(widest.other_group), tally.groups.index(widest.group)
+        widest = _widest(tally)
+        counts, group = _of_other_group(tally, widest), tally.groups.index(widest.group)
         valence = tally.positive == (widest.valence == "good")
-        among = divided(crossed.counts[..., row, group], crossed.counts[..., row, :].sum(axis=-1))
+        among = divided(counts[..., group], counts.sum(axis=-1))
         return np.where(valence, np.abs(among - widest.overall) / (1 - 1 / tally.k), nan)
+
+    def in_cell(self, tally: Tally, row: int, column: int) -> tuple[str, str]:
+        """The share of the group among the people of the other group, and the group that sets them apart."""
+        widest = _widest(tally)
+        counts = _of_other_group(tally, widest)[row, column]
+        group = tally.groups.index(widest.group)
+        others = np.where(np.arange(tally.k) == group, -1, counts)
+        typical = group if widest.among > widest.overall else int(others.argmax())
+        share = counts[group] / counts.sum()
+        return f"{widest.group} {share:.0%} of {widest.other_group}", tally.groups[typical]
+
+    def questions(self, tally: Tally, row: int, column: int) -> tuple[CaseGroup, QuestionCondition]:
+        return tally.cases(row, column), QuestionCondition(chosen=_widest(tally).other_group)
 
     def range_if_missing(self, tally: Tally) -> RangeIfMissing:
         among = self.estimate(tally).among

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_factorfair.domain import Answer, ConditionCounts, Dependence, Summary
+from pytest_factorfair.domain import Answer, Dependence, Summary
 from pytest_factorfair.drawing import statements
 from pytest_factorfair.protocols.fact_or_fair.checklist import TopicCase, Valence, scenario_name
 
@@ -63,7 +63,12 @@ def rows(summary: Summary) -> Iterator[Row]:
                     "missing": cell.missing,
                     "evenness": cell.evenness,
                     "shares": [{"group": group, "share": share} for group, share in cell.shares.items()],
-                    "select": _selection(row.checklist, row.attribute, column, _narrowed(row, cell)),
+                    "select": _selection(
+                        row.checklist,
+                        row.attribute,
+                        column,
+                        cell.value if row.condition == "scenario" else cell.valence,
+                    ),
                     "broke": part_of if cell.evenness == lowest[_score(row)] else [],
                 }
                 for cell in row.cells
@@ -74,11 +79,6 @@ def rows(summary: Summary) -> Iterator[Row]:
 def _score(row: Dependence) -> tuple[object, ...]:
     """The words of the score that rows of one condition share."""
     return row.model, row.checklist, row.attribute, row.context, row.condition
-
-
-def _narrowed(row: Dependence, cell: ConditionCounts) -> str:
-    """The value that the cases of a cell share; empty if the cell has all cases of the context."""
-    return cell.value if row.condition == "scenario" else cell.valence
 
 
 def _selection(*words: str) -> str:

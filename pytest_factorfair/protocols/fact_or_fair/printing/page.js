@@ -116,12 +116,12 @@
     return make("li", {}, link);
   };
   const conditions = document.getElementById("conditions"), chooser = document.getElementById("dependences-filters");
-  const conditionRows = (row) => {
+  const conditionRows = (row, first) => {
     const button = make("button", { type: "button", textContent: `${row.failed.length ? "▲ " : ""}${row.condition}` });
     const tiles = make("tr", { className: "tiles" }, make("td", { colSpan: 4 }, make("ul", {}, ...row.cells.map((tile) => tileLink(row, tile)))));
     const toggle = (open) => { button.setAttribute("aria-expanded", String(open)); tiles.hidden = !open; };
     button.addEventListener("click", () => toggle(tiles.hidden));
-    toggle(row.failed.length > 0);
+    toggle(row === first);
     const depends = make("td", { className: "number judged" }, shown(row.value),
       ...(row.low === null ? [] : [make("span", { className: "interval", textContent: `(${shown(row.low)} to ${shown(row.high)})` })]),
       ...(row.reason ? [make("span", { className: "why-not", textContent: row.reason })] : []));
@@ -131,10 +131,10 @@
   };
   if (conditions) {
     const list = () => {
-      const rows = narrowed(chooser, values.dependences);
+      const rows = narrowed(chooser, values.dependences), first = rows.find((row) => row.failed.length > 0);
       conditions.replaceChildren(conditions.caption, conditions.tHead, ...unique(rows, "column").map((column) => make("tbody", {},
         make("tr", {}, make("th", { scope: "rowgroup", colSpan: 4, textContent: words(column) })),
-        ...rows.filter((row) => row.column === column).flatMap(conditionRows))));
+        ...rows.filter((row) => row.column === column).flatMap((row) => conditionRows(row, first)))));
     };
     chooser.addEventListener("input", list);
     list();

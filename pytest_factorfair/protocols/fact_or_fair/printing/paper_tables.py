@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from statistics import fmean
 from typing import NamedTuple
 
-from pytest_factorfair.domain import Headline, Score
+from pytest_factorfair.domain import Score
 from pytest_factorfair.drawing.entries import Entry, Omission, OutcomeCounts, attributes, shown
 from pytest_factorfair.drawing.paper_tables import (
     OUTCOME_HEADINGS,
@@ -23,6 +23,7 @@ from pytest_factorfair.drawing.paper_tables import (
 from pytest_factorfair.drawing.table import Cell, Row, Table
 from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS, OF_CONTEXTS
 from pytest_factorfair.protocols.fact_or_fair.metrics.influence import INFLUENCE
+from pytest_factorfair.protocols.fact_or_fair.printing.headline import Headline
 from pytest_factorfair.protocols.fact_or_fair.printing.tables import headlines
 
 TITLES = {

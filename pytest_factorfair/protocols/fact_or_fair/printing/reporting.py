@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from typing import Any
 
 from pytest_factorfair.domain import Answer, Case, CaseKey, Question, Score, Summary, plural
@@ -24,6 +23,7 @@ from pytest_factorfair.protocols.fact_or_fair.printing import (
     paper_tables,
     tables,
 )
+from pytest_factorfair.protocols.fact_or_fair.printing.headline import headline
 from pytest_factorfair.protocols.fact_or_fair.printing.plane import plane, plane_of_models, planes
 from pytest_factorfair.protocols.metric import Metric, ScoreKey
 from pytest_factorfair.protocols.rates import LOST_FIELDS
@@ -60,10 +60,6 @@ class FactOrFairReporting(Reporting):
         return columns() | {INFLUENCE: OF_CONTEXTS}
 
     @property
-    def by_context(self) -> AbstractSet[str]:
-        return columns().keys() | FURTHER.keys()
-
-    @property
     def further(self) -> Mapping[str, Metric]:
         return FURTHER
 
@@ -93,7 +89,7 @@ class FactOrFairReporting(Reporting):
         prejudice may leave near 1.
         """
         failed = summary.release is not None and summary.release.word in ("FAIL", "UNDECIDED")
-        for row in summary.headline:
+        for row in headline(summary.scores):
             fact, fair, average = row.fact, row.fair, row.average
             if row.attribute is None and fact is not None and fair is not None and average is not None:
                 line = f"headline{statements.whose(summary, row)}: objective S_fact {fact:.3f}, "

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import groupby
 from typing import TypeAlias
 
-from pytest_factorfair.domain import Citation, Correction, Headline, ReasonShare, Score, Summary
+from pytest_factorfair.domain import Citation, Correction, ReasonShare, Score, Summary
 from pytest_factorfair.drawing import statements
 from pytest_factorfair.drawing.entries import Entry, shown
 from pytest_factorfair.drawing.table import (
@@ -25,7 +25,7 @@ from pytest_factorfair.drawing.table import (
     percent,
 )
 from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS, RATES, columns
-from pytest_factorfair.protocols.fact_or_fair.report import headline
+from pytest_factorfair.protocols.fact_or_fair.printing.headline import Headline, headline
 from pytest_factorfair.protocols.measurement import ALLOWED
 
 STRENGTH = "strength"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 
@@ -293,9 +293,22 @@ class Selection:
 
     words: Mapping[str, frozenset[str]]
 
+    @classmethod
+    def over(cls, gallery: Gallery, **words: frozenset[str]) -> Iterator[Self]:
+        """The prompts with these words: over all attributes, then for each of them."""
+        yield cls(words)
+        for attribute in gallery.checklist.attributes:
+            yield cls(words | {"attribute": frozenset({attribute.name})})
+
     @property
     def attributes(self) -> frozenset[str]:
         return self.words.get("attribute", frozenset())
+
+    @property
+    def level(self) -> str | None:
+        """The only kind or category of subjects that it names; None for the whole model."""
+        named = {*self.words.get("kind", ()), *self.words.get("category", ())}
+        return named.pop() if len(named) == 1 else None
 
     def holds(self, case: PromptCase) -> bool:
         """Whether a prompt matches."""

@@ -22,7 +22,6 @@ def summary(scores: Iterable[Score], **changes: Any) -> Summary:
     return Summary(
         fingerprint=Fingerprint(**(fingerprint_fields | fingerprint_changes)),
         gates=(),
-        headline=(),
         scores=scores,
         cases=(),
         usage=Usage(),

@@ -37,7 +37,7 @@ def _summary(*corrections: Correction) -> Summary:
         {},
         {},
     )
-    return Summary(fingerprint, None, (), (), (), (), (), Usage(), 0.0, (), corrections=corrections)
+    return Summary(fingerprint, None, (), (), (), (), Usage(), 0.0, (), corrections=corrections)
 
 
 def test_raw_and_corrected_shares_stand_side_by_side() -> None:

@@ -10,10 +10,9 @@ import pytest
 from pytest_factorfair.domain import Estimator, Fingerprint, Score, Summary, Usage
 from pytest_factorfair.drawing.table import Table
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
-from pytest_factorfair.protocols.fact_or_fair.metrics import score
 from pytest_factorfair.protocols.fact_or_fair.metrics.influence import influence
 from pytest_factorfair.protocols.fact_or_fair.printing.tables import influence_tables, score_tables
-from tests.unit.scoring.builders import objective, tally, toward, truths
+from tests.unit.scoring.builders import objective, score_rows, tally, toward, truths
 
 TRUTH = truths(6, 4)
 SHARES = toward(TRUTH, 0.4, 4)
@@ -32,7 +31,6 @@ def _summary(scores: Iterable[Score]) -> Summary:
     fields = {
         "incomplete": None,
         "gates": (),
-        "headline": (),
         "topics": (),
         "cases": (),
         "seconds": 0.0,
@@ -42,7 +40,7 @@ def _summary(scores: Iterable[Score]) -> Summary:
 
 
 def _table(*tallies: Tally, estimator: Estimator = "corrected") -> Table:
-    scores = [row for tally in tallies for row in score(tally, estimator=estimator)]
+    scores = [row for tally in tallies for row in score_rows(tally, estimator=estimator)]
     (table,) = score_tables(_summary(scores))
     return table
 
@@ -56,7 +54,7 @@ def _cells(table: Table, label: str, *, after: str = "") -> dict[str, str]:
 
 def test_a_score_stands_with_its_interval_and_the_plugin_below_it() -> None:
     observed = _tally(72, context="base")
-    rows = {row.metric: row for row in score(observed)}
+    rows = {row.metric: row for row in score_rows(observed)}
     table = _table(observed)
     evenness = rows["s_e"]
     assert (evenness.corrected, evenness.low) != (None, None)
@@ -157,4 +155,4 @@ def test_influence_has_a_row_per_column_and_three_cells_per_attribute() -> None:
         "attribution", "highest as stated", "lowest as stated", "mean increase",
     ]  # fmt: skip
     assert [str(cell).strip() for cell in table.rows[0].cells[:3]] == ["0.250 ±.029", "0.250", "0.00"]
-    assert list(influence_tables(_summary(score(tallies[0])))) == []
+    assert list(influence_tables(_summary(score_rows(tallies[0])))) == []

@@ -16,9 +16,10 @@ from pytest_factorfair.gates import Terms, check, expand, judge, parse
 from pytest_factorfair.protocols import cases, load
 from pytest_factorfair.protocols.faintbench.cases import notices
 from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase, prompt_cases
-from pytest_factorfair.protocols.faintbench.report import prompt_counts, scores, uncounted
+from pytest_factorfair.protocols.faintbench.measure import FaintbenchMeasuring
+from pytest_factorfair.protocols.faintbench.report import prompt_counts, uncounted
 from pytest_factorfair.protocols.faintbench.scoring.gallery import Gallery, gallery
-from pytest_factorfair.protocols.measurement import BaselineCounts
+from pytest_factorfair.protocols.measurement import BaselineCounts, Estimation
 from tests.unit.galleries import shipped
 from tests.unit.gates.planned import planned
 
@@ -59,9 +60,13 @@ def hang(checklist: Faintbench, prompts: tuple[PromptCase, ...], paint: Paint, n
     return gallery(records, checklist, prompts, model="m")
 
 
+def _rows(gallery: Gallery, estimator: Estimator) -> tuple[Score, ...]:
+    return tuple(score.row() for score in FaintbenchMeasuring().scores(gallery, Estimation(estimator)))
+
+
 @lru_cache(maxsize=1)
 def _scored(gallery: Gallery) -> tuple[Score, ...]:
-    return scores(gallery)
+    return _rows(gallery, "corrected")
 
 
 def told(gallery: Gallery, metric: str, context: str | None = None, attribute: str = "all") -> Score:
@@ -192,9 +197,7 @@ def test_the_printed_eta_is_reported_beyond_one(
             dp, dq = (float(group == "man") - shares[group] for shares in ends)
             total += weight * float(np.sign(dp) * np.sign(dq)) * (dp**2 + dq**2)
     (eta,) = (
-        score
-        for score in scores(observed, estimator="plugin")
-        if (score.metric, score.attribute) == ("eta", "gender")
+        score for score in _rows(observed, "plugin") if (score.metric, score.attribute) == ("eta", "gender")
     )
     assert eta.value == pytest.approx(total)
     assert total > 1
@@ -303,7 +306,7 @@ def test_a_negative_share_is_accepted() -> None:
     values = {
         (estimator, score.context, score.attribute): score.value
         for estimator in estimators
-        for score in scores(observed, estimator=estimator)
+        for score in _rows(observed, estimator)
         if score.metric == "implicit"
     }
     assert {estimator for estimator, _, _ in values} == set(estimators)

@@ -17,7 +17,6 @@ class DofairReporting(Reporting):
 
     printed = SCORES
     further = RATES
-    by_context = frozenset(SCORES)
 
     def size(self, summary: Summary) -> str:
         return f"{plural(per_case(summary), 'picture')} per prompt"

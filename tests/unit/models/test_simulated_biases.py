@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_factorfair.commands.cli import main
 from pytest_factorfair.domain import Option, Query, Request, Sampling
 from pytest_factorfair.models import build
 from pytest_factorfair.models.simulated.traits import KINDS, vocabulary
@@ -25,6 +26,7 @@ from pytest_factorfair.protocols import load
 from pytest_factorfair.protocols.fact_or_fair.asking.cases import cases
 from pytest_factorfair.protocols.fact_or_fair.asking.queries import queries
 from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, TopicCase
+from tests.unit.protocols.dofair import files as historical
 
 SIZE = Sampling("balanced", samples=24, objective=4, seed=5)
 STATISTICS = ("crime_rate", "homeownership_rate", "weekly_income")
@@ -359,13 +361,16 @@ def expected_truth(asked: Asked) -> tuple[str, ...]:
     return asked.of(attribute, asked.true(attribute))
 
 
-def test_the_documented_respondents() -> None:
+def test_the_documented_respondents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every spec in the documentation can be built; every kind and condition is documented."""
+    monkeypatch.chdir(historical.repository(tmp_path))
+    assert main(["import", "dofair", ".", "--any-version", "-o", "events.yaml"]) == 0
+    events = load("events.yaml", truth="audited", base=tmp_path)
     page = (Path(__file__).parents[3] / "docs" / "simulated.md").read_text(encoding="utf-8")
     rows = [line for line in page.splitlines() if line.startswith("| ")]
     specs = [spec for row in rows for spec in re.findall(r"`(sim:[^`]+)`", row)]
     for spec in specs:
-        build(spec, {}, checklists=(checklist(),), custom={})
+        build(spec, {}, checklists=(checklist(), events), custom={})
     assert {re.split(r"[?+]", spec.removeprefix("sim:"))[0] for spec in specs} == set(KINDS)
     conditions = {
         condition for row in rows for condition in re.findall(r"`(\w+):[\w-]+`", row) if condition != "sim"

@@ -170,6 +170,11 @@ class Usage:
         )
 
     @property
+    def reasoning(self) -> str:
+        """The part of the output tokens that was hidden reasoning, as text to follow their number."""
+        return f", {self.tokens_reasoning:,} of them for reasoning" if self.tokens_reasoning else ""
+
+    @property
     def bill(self) -> str:
         """The cost as text."""
         if self.cost is None:

@@ -32,6 +32,10 @@ _FINISHES: Mapping[str, Finish] = {
     "sensitive": "filtered",
     "refusal": "refusal",
 }
+_SEARCHING = frozenset({"web_search_options", "tools", "plugins", "search_parameters", "enable_search"})
+"""Request fields with which models search: OpenAI's, OpenRouter's, xAI's and Qwen's."""
+SEARCHES = {"searches": "answers may change with the web"}
+"""Part of the identity of models that search, for fingerprints."""
 _SAMPLING = ("temperature", "top_p", "top_k")
 """Parameters that are left out if a model refuses them; models that reason often do."""
 
@@ -58,7 +62,8 @@ class ChatFormat(Format):
 
     @property
     def identity(self) -> Mapping[str, object]:
-        return {"parameters": dict(self.parameters), "system": self.system, "seeded": self.seed}
+        identity = {"parameters": dict(self.parameters), "system": self.system, "seeded": self.seed}
+        return identity if _SEARCHING.isdisjoint(self.body) else {**identity, **SEARCHES}
 
     def request(self, request: Request, parameters: Parameters) -> dict[str, object]:
         system = [{"role": "system", "content": self.system}] if self.system else []

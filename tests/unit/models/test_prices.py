@@ -135,7 +135,7 @@ def test_price_in_batches_is_listed_or_half_of_it(model: str, expected: Price | 
         (None, ("json", "probabilities"), True),
     ],
 )
-def test_ways_of_answering_are_listed(model: str | None, modes: tuple[str, ...], may_reason: bool) -> None:
+def test_ways_of_answering_are_listed(model: str | None, modes: tuple[str, ...], *, may_reason: bool) -> None:
     assert litellm_catalogue.modes(model) == modes
     assert litellm_catalogue.may_reason(model) == may_reason
 

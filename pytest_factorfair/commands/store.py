@@ -35,7 +35,7 @@ def add(commands: Commands) -> None:
         "--images", metavar="DIR", help="copy the pictures to this folder instead, for images:DIR"
     )
     prune.add_argument("--before", metavar="DATE", help="only responses from before this date (2026-01-31)")
-    prune.add_argument("--unusable", action="store_true", help="only empty, cut-off and filtered responses")
+    prune.add_argument("--unusable", action="store_true", help="only empty responses")
     prune.add_argument("--key", metavar="KEY", nargs="+", default=[], help="only responses with these keys")
     prune.add_argument(
         "--pictures",

@@ -58,9 +58,10 @@ class Response:
     """The unchanged response of a model.
 
     ``finish`` is why the model stopped: ``length`` means cut off, ``filtered`` stopped by the provider's
-    content filter, ``refusal`` a refusal that the provider marks as such. ``cost`` is in USD, None if
-    unknown. ``notes`` are deviations from the request that a report must mention; ``dropped`` are the
-    parameters that were left out because the model does not accept them.
+    content filter, ``refusal`` a refusal that the provider marks as such. ``tokens_out`` include
+    ``tokens_reasoning``, those of hidden reasoning. ``cost`` is in USD, None if unknown. ``notes`` are
+    deviations from the request that a report must mention; ``dropped`` are the parameters that were left out
+    because the model does not accept them; ``sources`` are what a model that searches cites: URLs, or titles.
 
     An image model returns a picture: ``image`` contains its encoded bytes until the store saves them;
     ``image_file`` is then its name in the store's folder. ``text`` is the endpoint's revised prompt, or
@@ -75,18 +76,19 @@ class Response:
     model: str = ""
     notes: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
+    tokens_reasoning: int | None = None
+    sources: tuple[str, ...] = ()
     image: bytes | None = field(default=None, repr=False)
     image_file: str = ""
 
     @property
     def reusable(self) -> bool:
-        """Whether later runs reuse the response; empty and cut-off responses are asked for again.
+        """Whether later runs reuse the response; only empty ones are asked for again.
 
-        Refused and filtered responses are reused: otherwise, repeated runs would replace them one by one
-        until none is left.
+        Refused, filtered and cut-off responses are reused: otherwise, repeated runs would replace them one by
+        one until none is left, and pay for each again.
         """
-        has_content = bool(self.text.strip() or self.image or self.image_file)
-        return self.finish in ("refusal", "filtered") or (self.finish == "stop" and has_content)
+        return self.finish != "stop" or bool(self.text.strip() or self.image or self.image_file)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +112,8 @@ class Exchange:
 class Usage:
     """The usage of a run: calls, answers from the store, tokens, and cost in USD (None if unknown).
 
-    For ``estimated`` calls, which returned no cost or have not ended, the cost includes an upper bound.
+    ``tokens_reasoning`` are part of ``tokens_out``, and 0 if the service does not count them. For
+    ``estimated`` calls, which returned no cost or have not ended, the cost includes an upper bound.
     ``throttled`` calls were rejected by the endpoint (429), which was then not called for ``waited`` seconds.
     ``in_shards`` of the calls were made by the ``shards`` shards of the run.
     """
@@ -125,6 +128,7 @@ class Usage:
     shards: int = 0
     in_shards: int = 0
     estimated: int = 0
+    tokens_reasoning: int = 0
 
     @classmethod
     def of(cls, exchanges: Iterable[Exchange]) -> Usage:
@@ -146,6 +150,7 @@ class Usage:
             tokens_in=sum(response.tokens_in or 0 for response in fresh),
             tokens_out=sum(response.tokens_out or 0 for response in fresh),
             cost=sum(costs, 0.0) if len(costs) == len(fresh) else None,
+            tokens_reasoning=sum(response.tokens_reasoning or 0 for response in fresh),
         )
 
     def __add__(self, other: Usage) -> Usage:
@@ -161,7 +166,13 @@ class Usage:
             shards=self.shards + other.shards,
             in_shards=self.in_shards + other.in_shards,
             estimated=self.estimated + other.estimated,
+            tokens_reasoning=self.tokens_reasoning + other.tokens_reasoning,
         )
+
+    @property
+    def reasoning(self) -> str:
+        """The part of the output tokens that was hidden reasoning, as text to follow their number."""
+        return f", {self.tokens_reasoning:,} of them for reasoning" if self.tokens_reasoning else ""
 
     @property
     def bill(self) -> str:

@@ -280,4 +280,5 @@ def bill(summary: Summary) -> str:
         calls = f"{plural(usage.in_shards, 'call')} in {plural(usage.shards, 'shard')}"
         calls += f" and {local_calls:,} here" if local_calls else ""
     stored = f"{usage.cached:,} from the store, " if usage.cached else ""
-    return f"{calls}{throttled}, {stored}{usage.bill}"
+    reasoning = f"{usage.tokens_out:,} tokens out{usage.reasoning}, " if usage.tokens_reasoning else ""
+    return f"{calls}{throttled}, {stored}{reasoning}{usage.bill}"

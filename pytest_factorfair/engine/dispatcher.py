@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from pytest_factorfair.domain import Exchange, Query, Request, Response, Reuse, excerpt
 from pytest_factorfair.engine.budget import Budget
-from pytest_factorfair.engine.endpoint import Attempts, Endpoint, Limiters, advised
+from pytest_factorfair.engine.endpoint import Attempts, Endpoint, FirstAnswers, Limiters, advised
 from pytest_factorfair.engine.retry import Retry
 from pytest_factorfair.errors import (
     BudgetError,
@@ -115,6 +115,7 @@ class Dispatcher:
         self._asking: set[asyncio.Task[Any]] = set()
         self._in_flight: dict[asyncio.Task[Any], asyncio.Future[None]] = {}
         self._queues: dict[int, Queue] = {}
+        self._first: defaultdict[int, FirstAnswers] = defaultdict(FirstAnswers)
         self._arrived: list[tuple[str, Write, Attempts]] = []
         self._committing = False
         self._empty: bool | None = None  # whether the store was empty when it was first read
@@ -210,6 +211,7 @@ class Dispatcher:
                 self._fail(error)
             raise
         for key in stored:
+            self._first[id(model)].add(stored[key])
             self._land(key, Outcome(stored[key], cached=True))
         if stored and self._reuse != "only":
             self._limiters.of(model).breaker.known = True
@@ -253,8 +255,12 @@ class Dispatcher:
 
         ``halt`` cannot reach responses that have arrived: they are committed.
         """
+        first = self._first[id(queue.model)]
         try:
             while queue.waiting and queue.tasks <= self._connections:
+                if (fatal := first.objection(queue.model)) is not None:
+                    self._fail(fatal)
+                    return
                 key, query = queue.waiting.popleft()
                 attempts = Attempts()
                 try:
@@ -275,6 +281,7 @@ class Dispatcher:
                     is_ours = isinstance(error, ModelError)
                     self._miss(key, str(error) if is_ours else f"{type(error).__name__}: {error}", attempts)
                 else:
+                    first.add(response)
                     self._keep(queue.origin, key, query, response, attempts)
         finally:
             queue.tasks -= 1
@@ -366,15 +373,19 @@ class Dispatcher:
         if not isinstance(response, Response) or type(response.text) is not str:
             raise TypeError(f"ask returned {type(response).__name__}, not a Response with text")
         check(response)
-        tokens_in, tokens_out = (
+        tokens_in, tokens_out, reasoning = (
             count if count is not None and 0 <= count <= MOST_TOKENS else None
-            for count in (response.tokens_in, response.tokens_out)
+            for count in (response.tokens_in, response.tokens_out, response.tokens_reasoning)
         )
-        response = replace(response, tokens_in=tokens_in, tokens_out=tokens_out)
+        response = replace(response, tokens_in=tokens_in, tokens_out=tokens_out, tokens_reasoning=reasoning)
         if queue.secrets:
             hide = partial(concealed, known_secrets=queue.secrets)
-            notes = tuple(hide(str(note)) for note in response.notes)  # a user's model may note anything
-            response = replace(response, text=hide(response.text), model=hide(response.model), notes=notes)
+            # A user's model may note anything.
+            notes, sources = (
+                tuple(map(hide, map(str, texts))) for texts in (response.notes, response.sources)
+            )
+            text, name = hide(response.text), hide(response.model)
+            response = replace(response, text=text, model=name, notes=notes, sources=sources)
         if response.cost is not None or (price := self._price(queue.model)) is None:
             return response
         return replace(response, cost=price.of(response.tokens_in, response.tokens_out))

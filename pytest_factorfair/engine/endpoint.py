@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ from pytest_factorfair.errors import (
     RejectedRequestError,
     RetryableModelError,
 )
-from pytest_factorfair.models.protocol import Model
+from pytest_factorfair.models.protocol import Model, stored_name
 
 COOL_DOWN = 1.0
 """Seconds without increase after a decrease: calls sent before it are still being answered."""
@@ -246,6 +246,36 @@ def _given_up(error: RetryableModelError, attempts: Attempts) -> RejectedRequest
 
 async def _result(health: Health | Future[Health]) -> Health:
     return await asyncio.wrap_future(health) if isinstance(health, Future) else health
+
+
+FIRST = 3
+"""Answers of a model that are cut off before it is asked nothing more."""
+
+
+@dataclass(slots=True)
+class FirstAnswers:
+    """Whether all answers of a model so far, new and stored, were cut off by the limit of tokens."""
+
+    cut_off: int = 0
+    complete: bool = False
+
+    def add(self, response: Response) -> None:
+        if response.finish == "length":
+            self.cut_off += 1
+        else:
+            self.complete = True
+
+    def objection(self, model: Model) -> FatalModelError | None:
+        """The error that ends the run before it pays for more such answers; None if there are too few."""
+        if self.complete or self.cut_off < FIRST:
+            return None
+        parameters = model.identity.get("parameters")
+        limit = parameters.get("max_tokens") if isinstance(parameters, Mapping) else None
+        at = "" if limit is None else f" of {limit}"
+        return FatalModelError(
+            f"{stored_name(model)}: the first {self.cut_off} answers were cut off by max_tokens{at}, which "
+            f"hidden reasoning may use up{TO_DO}raise it with --factorfair-model-arg=max_tokens=N"
+        )
 
 
 class Endpoint(NamedTuple):

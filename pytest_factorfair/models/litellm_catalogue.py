@@ -14,7 +14,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from pytest_factorfair.domain import AnswerMode
 from pytest_factorfair.errors import InputError
+from pytest_factorfair.models.protocol import LETTERS
 from pytest_factorfair.models.spec import ModelSpec
 
 # Any one of a provider's variables is enough. Providers with other ways to log in (Azure, Bedrock, Vertex AI,
@@ -50,6 +52,9 @@ KEY_VARIABLES: Mapping[str, tuple[str, ...]] = {
     ),
     "xai": ("XAI_API_KEY",),
 }
+
+
+_WITHOUT_PROBABILITIES = frozenset({"anthropic"})
 
 
 def missing_keys(provider: str) -> tuple[str, ...]:
@@ -102,6 +107,29 @@ def entry(model_id: str) -> Mapping[str, Any]:
     return listed if family.startswith(f"{named}_") else {}
 
 
+def may_reason(model_id: str | None) -> bool:
+    """Whether a model may reason before it answers; so may every model that litellm does not list."""
+    listed = entry(model_id) if model_id else {}
+    return not listed or bool(listed.get("supports_reasoning"))
+
+
+def modes(model_id: str | None) -> tuple[AnswerMode, ...]:
+    """The answer modes besides text that a model supports; all of them if litellm does not list it."""
+    listed = entry(model_id) if model_id else {}
+    if not listed:
+        return LETTERS
+    if not listed.get("supports_response_schema"):
+        return ()
+    without = listed.get("litellm_provider") in _WITHOUT_PROBABILITIES or _always_reasons(listed)
+    return tuple(mode for mode in LETTERS if not (without and mode == "probabilities"))
+
+
+def _always_reasons(listed: Mapping[str, Any]) -> bool:
+    """Whether a model of OpenAI cannot answer without reasoning, so that letters have no probabilities."""
+    always = listed.get("supports_reasoning") and not listed.get("supports_none_reasoning_effort")
+    return bool(always) and listed.get("litellm_provider") == "openai"
+
+
 def check(spec: ModelSpec, model_id: str) -> None:
     """Check, by litellm's list, that a model supports the way it is asked; unlisted models pass.
 
@@ -118,8 +146,7 @@ def check(spec: ModelSpec, model_id: str) -> None:
         return
     if not listed.get("supports_response_schema"):
         raise InputError(f"model '{spec.text}' takes no JSON schema: use --factorfair-answers=text")
-    always = listed.get("supports_reasoning") and not listed.get("supports_none_reasoning_effort")
-    if spec.answers == "probabilities" and always and listed.get("litellm_provider") == "openai":
+    if spec.answers == "probabilities" and _always_reasons(listed):
         raise InputError(
             f"model '{spec.text}' reasons before it answers and gives no probabilities: "
             "use --factorfair-answers=text or json"

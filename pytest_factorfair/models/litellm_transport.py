@@ -235,8 +235,11 @@ def _plain_chat(completion: Any) -> Mapping[str, object]:
     finish = "refusal" if ends.get("native_finish_reason") == "refusal" else choice.finish_reason
     logprobs: Any = getattr(choice, "logprobs", None)
     usage = getattr(completion, "usage", None)
+    details = getattr(usage, "completion_tokens_details", None)
     return {
         "model": completion.model,
+        "citations": getattr(completion, "citations", None),
+        "search_results": getattr(completion, "search_results", None),
         "choices": [
             {
                 "message": {
@@ -244,12 +247,17 @@ def _plain_chat(completion: Any) -> Mapping[str, object]:
                     # provider_specific_fields until litellm 1.110, an attribute since.
                     "refusal": fields.get("refusal") or getattr(choice.message, "refusal", None),
                     "reasoning_content": getattr(choice.message, "reasoning_content", None),
+                    "annotations": getattr(choice.message, "annotations", None),
+                    "citations": fields.get("citations"),
                 },
                 "finish_reason": finish,
                 "logprobs": logprobs.model_dump() if hasattr(logprobs, "model_dump") else logprobs,
             }
         ],
-        "usage": {name: getattr(usage, name, None) for name in ("prompt_tokens", "completion_tokens")},
+        "usage": {
+            **{name: getattr(usage, name, None) for name in ("prompt_tokens", "completion_tokens")},
+            "completion_tokens_details": {"reasoning_tokens": getattr(details, "reasoning_tokens", None)},
+        },
     }
 
 

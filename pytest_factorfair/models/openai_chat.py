@@ -32,6 +32,12 @@ _FINISHES: Mapping[str, Finish] = {
     "sensitive": "filtered",
     "refusal": "refusal",
 }
+_SEARCHING = frozenset({"web_search_options", "tools", "plugins", "search_parameters", "enable_search"})
+"""Request fields with which models search: OpenAI's, OpenRouter's, xAI's and Qwen's."""
+SEARCHES = {"searches": "answers may change with the web"}
+"""Part of the identity of models that search, for fingerprints."""
+_SAMPLING = ("temperature", "top_p", "top_k")
+"""Parameters that are left out if a model refuses them; models that reason often do."""
 
 
 class ChatFormat(Format):
@@ -56,7 +62,8 @@ class ChatFormat(Format):
 
     @property
     def identity(self) -> Mapping[str, object]:
-        return {"parameters": dict(self.parameters), "system": self.system, "seeded": self.seed}
+        identity = {"parameters": dict(self.parameters), "system": self.system, "seeded": self.seed}
+        return identity if _SEARCHING.isdisjoint(self.body) else {**identity, **SEARCHES}
 
     def request(self, request: Request, parameters: Parameters) -> dict[str, object]:
         system = [{"role": "system", "content": self.system}] if self.system else []
@@ -79,8 +86,10 @@ class ChatFormat(Format):
 
     def without_refused(self, sent: Parameters, complaint: Complaint) -> Parameters | None:
         parameters = dict(sent)
-        if "temperature" in sent and complaint.refuses("temperature"):
-            del parameters["temperature"]
+        refused = [name for name in _SAMPLING if name in sent and complaint.refuses(name)]
+        if refused:
+            # A message may also name a parameter that the model accepts.
+            del parameters[complaint.parameter if complaint.parameter in refused else refused[0]]
         elif "max_tokens" in sent and complaint.refuses("max_tokens"):
             parameters.setdefault("max_completion_tokens", parameters.pop("max_tokens"))
         else:
@@ -88,11 +97,12 @@ class ChatFormat(Format):
         return parameters
 
     def dropped(self, sent: Parameters) -> tuple[str, ...]:
-        return () if "temperature" in sent else ("temperature",)
+        return tuple(name for name in _SAMPLING if name in self.parameters and name not in sent)
 
     def notes(self, dropped: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(
-            f"{name} {self.temperature} was not accepted: the model's default was used" for name in dropped
+            f"{name} {self.parameters[name]} was not accepted: the model's default was used"
+            for name in dropped
         )
 
 
@@ -114,13 +124,35 @@ def response_of(reply: Mapping[str, object], *, model: str) -> Response:
     finish = "refusal" if is_refusal else _FINISHES.get(reason, "stop")
     counts = reply.get("usage")
     usage = counts if isinstance(counts, dict) else {}
+    details = usage.get("completion_tokens_details")
+    sources = _sources([*(message.get(name) for name in _CITED), *(reply.get(name) for name in _CITED)])
     return Response(
         text=text,
         finish=finish,
         tokens_in=tokens(usage.get("prompt_tokens")),
         tokens_out=tokens(usage.get("completion_tokens")),
         model=utf8(str(reply.get("model") or model)),
+        tokens_reasoning=tokens(details.get("reasoning_tokens")) if isinstance(details, dict) else None,
+        sources=tuple(dict.fromkeys(map(utf8, sources))),
+        notes=(SEARCHED,) if sources else (),
     )
+
+
+SEARCHED = "it cites sources: its answers may change with what it finds"
+_CITED = ("annotations", "citations", "search_results")
+"""The fields of a message or reply that cite sources: OpenAI's, Perplexity's and litellm's."""
+_NAMES = ("url", "uri", "filename", "document_title", "title")
+"""The fields that name a source, the preferred one first."""
+
+
+def _sources(cited: object) -> list[str]:
+    """The URL, or else the title, of each source in lists and objects of any nesting."""
+    if isinstance(cited, str):
+        return [cited]
+    if isinstance(cited, dict):
+        named = [cited[name] for name in _NAMES if isinstance(cited.get(name), str)]
+        return named[:1] or _sources([part for part in cited.values() if isinstance(part, dict | list)])
+    return [source for part in cited for source in _sources(part)] if isinstance(cited, list) else []
 
 
 def _text(message: Mapping[str, object]) -> tuple[str, bool]:

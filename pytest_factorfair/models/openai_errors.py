@@ -47,6 +47,7 @@ _UNSUPPORTED = (
     "not support",
     "n't support",
     "not compatible",
+    "incompatible request argument",
     "deprecated",
     "only the default",
     "unknown parameter",

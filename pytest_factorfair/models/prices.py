@@ -45,6 +45,7 @@ FREE = Price()
 ARGUMENTS = ("price", "price_in", "price_out")
 """Model arguments of every provider: USD per answer or picture, and per million input and output tokens."""
 
+_DISCOUNTS = dict.fromkeys(("openai", "anthropic", "gemini", "mistral", "azure"), 0.5)
 MILLION = 1_000_000
 FRAME = 100
 """Upper bound on the bytes of a request besides its prompts: roles and separators."""
@@ -90,6 +91,23 @@ def listed(model_id: str, modality: Modality = "text") -> Price | None:
     if not all(isinstance(cost, int | float) for cost in costs):
         return None
     return Price(*(float(cost or 0) for cost in costs))
+
+
+def batched(model_id: str, discount: float | None) -> Price | None:
+    """The price of a text model in batches: litellm's, or ``discount`` times its price; None if unknown."""
+    entry = litellm_catalogue.entry(model_id)
+    costs = [entry.get(f"{name}_cost_per_token_batches") for name in ("input", "output")]
+    if all(isinstance(cost, int | float) for cost in costs):
+        return Price(*(float(cost or 0) for cost in costs))
+    full = listed(model_id)
+    if full is None or discount is None:
+        return None
+    return Price(full.token_in * discount, full.token_out * discount)
+
+
+def discount(model_id: str) -> float | None:
+    """The share of the full price that the model's provider takes for batches; None if unknown."""
+    return _DISCOUNTS.get(str(litellm_catalogue.entry(model_id).get("litellm_provider")))
 
 
 def remedy(modality: Modality) -> str:

@@ -23,8 +23,9 @@ class Model(Protocol):
     maximum of requests in flight, None for as many as allowed.
 
     Optional attributes: ``price`` (a ``prices.Price``; unknown if None or absent), ``url``, whose host is
-    resolved before the first call, ``timeout`` in seconds, after which a call ends by itself, and ``modes``,
-    the answer modes that it supports besides text.
+    resolved before the first call, ``timeout`` in seconds, after which a call ends by itself, ``modes``, the
+    answer modes that it supports besides text, ``batch_price``, its price in batches, and ``may_reason``,
+    whether it may reason before it answers.
     """
 
     @property

@@ -11,9 +11,9 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import Protocol
 
-from pytest_factorfair.domain import Modality, Request, Response
+from pytest_factorfair.domain import AnswerMode, Modality, Request, Response
 from pytest_factorfair.errors import Cause, FatalModelError, RejectedRequestError, RetryableModelError
-from pytest_factorfair.models import arguments, prices
+from pytest_factorfair.models import arguments, litellm_catalogue, prices
 from pytest_factorfair.models.http_client import HttpClient, fetch_picture
 from pytest_factorfair.models.openai_answers import OWN_FIELDS, ProbabilitiesFormat, UnfitModelError, ways
 from pytest_factorfair.models.openai_chat import ChatFormat
@@ -22,7 +22,6 @@ from pytest_factorfair.models.openai_format import Format, Parameters
 from pytest_factorfair.models.openai_images import ImageFormat
 from pytest_factorfair.models.openai_people import SCHEMA, PeopleFormat
 from pytest_factorfair.models.prices import Price
-from pytest_factorfair.models.protocol import LETTERS
 from pytest_factorfair.models.spec import ModelSpec
 from pytest_factorfair.redaction import identified, shown_url
 
@@ -108,7 +107,6 @@ class ServiceModel:
         self._format = format
         self._parameters = format.parameters
         self._pictures = HttpClient(name, timeout=format.timeout, largest=format.largest)
-        self.modes = LETTERS if format.modality == "text" else ()
         self.endpoint = transport.endpoint
         self.timeout = format.timeout
         self.identity = identified(
@@ -133,6 +131,21 @@ class ServiceModel:
     def price(self) -> Price | None:
         listed_as = self._transport.listed_as
         return prices.listed(listed_as, self._format.modality) if listed_as else None
+
+    @cached_property
+    def batch_price(self) -> Price | None:
+        listed_as = self._transport.listed_as
+        return prices.batched(listed_as, prices.discount(listed_as)) if listed_as else None
+
+    @property
+    def modes(self) -> tuple[AnswerMode, ...]:
+        """The answer modes besides text that the model supports."""
+        return () if self._format.modality == "image" else litellm_catalogue.modes(self._transport.listed_as)
+
+    @property
+    def may_reason(self) -> bool:
+        """Whether the model may reason before it answers, as far as is known."""
+        return litellm_catalogue.may_reason(self._transport.listed_as)
 
     async def ask(self, request: Request) -> Response:
         """Send the request once. If the model rejects a parameter, it is repeated without the parameter."""

@@ -1,4 +1,4 @@
-"""Clean a reply: remove reasoning, markup and invisible characters, and unify the spelling of signs."""
+"""Clean a reply: remove reasoning, citations, markup and invisible characters, and unify signs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,12 @@ from pytest_factorfair.reading.cues import Cues
 
 _REASONING = r"think|thinking|thought|thoughts|reasoning|scratchpad|analysis|reflection"
 _REASONING_TAG = re.compile(
-    rf"[<◁]\s{{0,9}}(/?)\s{{0,9}}(?:{_REASONING})\b[^<>◁▷]{{0,100}}[>▷]", re.IGNORECASE
+    rf"[<◁]\s{{0,9}}(/?)\s{{0,9}}(?:\w{{1,20}}:)?(?:{_REASONING})(?:_\w{{1,20}})?\b[^<>◁▷]{{0,100}}[>▷]",
+    re.IGNORECASE,
+)
+# Special tokens of Magistral, Command and OpenThinker: [THINK], <|START_THINKING|>, <|end_of_thought|>.
+_REASONING_TOKEN = re.compile(
+    rf"\[(?P<closing>/?)THINK\]|(?i:<\|(?:begin|start|(?P<end>end))_(?:of_)?(?:{_REASONING})\|>)"
 )
 _FINAL_CHANNEL = "<|channel|>final<|message|>"
 
@@ -45,6 +50,18 @@ _EMPTY_BOX = rf"\[ ?\]|\( ?\)|[☐□⬜]|{SIGNS['crosses']}"
 _TICKED_BOX = r"\[[xX✓✔]\]|\([xX✓✔]\)|[☑☒✓✔✅]"
 _BALLOT = re.compile(rf"^(?:[\w ]{{1,30}}:)?[ \t>*•-]{{0,8}}(?:{_EMPTY_BOX}|{_TICKED_BOX}).*", re.MULTILINE)
 
+_URL = r"https?://[^\s<>()\[\]]{1,2000}"
+_LINK = rf"\[(?P<words>[^\[\]\n]{{0,300}})\]\({_URL}[^()\n]{{0,300}}\)"
+_NUMBERS = r"\[\^?\d{1,3}(?:[,; -]{1,2}\d{1,3}){0,9}\]"
+# What a model that searches adds: "[1]", "¹", "【1†source】", "([cdc.gov](https://...))" and footnotes.
+_CITATION = re.compile(
+    rf"^[ \t]{{0,9}}\[\^?\d{{1,3}}\](?::[^\n]*|[^\n]*?{_URL}[^\n]*)$"
+    rf"|\((?:{_LINK.replace('?P<words>', '?:')}[ ,;]{{0,3}}){{1,9}}\)"
+    rf"|\[?{_NUMBERS}\]?(?:\({_URL}[^()\n]{{0,300}}\))?|[⁰¹²³⁴-⁹]{{1,9}}|【[^【】\n]{{0,80}}†[^【】\n]{{0,80}}】",
+    re.MULTILINE,
+)
+_LINKED = re.compile(rf"{_LINK}|{_URL}")
+
 _ANSWER_TAG = re.compile(r"<(?:final[ _-]?)?(?:answer|choice|response)>", re.IGNORECASE)
 _TAG = re.compile(r"<\|[^<>|]{0,40}\|>|</?[a-z!][^<>]{0,200}>|\[/?INST\]", re.IGNORECASE)
 _INLINE_TAG = re.compile(
@@ -71,6 +88,9 @@ def is_formula(text: str) -> bool:
 def without_reasoning(text: str) -> str:
     """Remove marked reasoning from a text; an unclosed block extends to the end."""
     text = text.rpartition(_FINAL_CHANNEL)[2]
+    text = _REASONING_TOKEN.sub(
+        lambda token: "</think>" if token["closing"] or token["end"] else "<think>", text
+    )
     if "<" not in text and "◁" not in text:
         return text
     visible: list[str] = []
@@ -89,12 +109,14 @@ def without_reasoning(text: str) -> str:
 
 
 def clean(text: str, cues: Cues) -> str:
-    """Remove markup, escapes and invisible characters; full-width characters become plain ones.
+    """Remove citations, markup, escapes and invisible characters; full-width characters become plain ones.
 
     Look-alike letters of other alphabets are kept: a Cyrillic letter is not an option. Markup that marks an
     answer is replaced by words of the language.
     """
     text = _BREAK.sub("\n", _ESCAPE.sub("", text) if "\x1b" in text else text)
+    if "[" in text or "://" in text or not text.isascii():
+        text = _LINKED.sub(lambda link: link["words"] or "", _CITATION.sub("", text))
     if not text.isascii():
         text = unicodedata.normalize("NFKC", _STRUCK_SIGN.sub("", text))
     text = _INVISIBLE.sub("", text)

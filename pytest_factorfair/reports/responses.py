@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pytest_factorfair.domain import Answer, CaseKey, Record
+from pytest_factorfair.domain import Answer, CaseKey, Record, excerpt
 from pytest_factorfair.domain.answer import members
 from pytest_factorfair.reports.json_report import DECIMALS
 from pytest_factorfair.store import CallTexts
@@ -26,18 +26,22 @@ LOOKED_UP = 500
 LONGEST = 1_000
 """Characters of a reply that the HTML report shows."""
 
+SOURCES, LONGEST_SOURCE = 20, 200
+"""Sources of a reply that the HTML report shows, and characters of each."""
+
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
     """A question and its reply, for people to read; ``cut`` is how many characters are not shown.
 
-    ``prompt`` and ``reply`` are None where the store has none.
+    ``prompt`` and ``reply`` are None where the store has none. ``sources`` are what the reply cites.
     """
 
     prompt: str | None
     reply: str | None
     cut: int
     answer: Answer
+    sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,5 +95,7 @@ class Transcript:
                 response = json.loads(body)
                 reply = None if response is None else str(response["text"])
                 cut = max(0, len(reply or "") - LONGEST)
-                shown.append(Excerpt(json.loads(prompt), reply and reply[:LONGEST], cut, answer))
+                cited = () if response is None else response.get("sources", ())
+                sources = tuple(excerpt(source, LONGEST_SOURCE) for source in cited[:SOURCES])
+                shown.append(Excerpt(json.loads(prompt), reply and reply[:LONGEST], cut, answer, sources))
             self.excerpts.append(Excerpts(key, tuple(shown), len(answers)))

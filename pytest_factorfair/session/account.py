@@ -123,7 +123,9 @@ class Account:
     def unaccounted(self, exchanges: Iterable[Exchange]) -> Usage:
         """The usage of these exchanges that is not on the session's account."""
         usage = Usage.of(exchanges)
-        return usage if self.limits is None else Usage(cached=usage.cached)
+        if self.limits is None:
+            return usage
+        return Usage(cached=usage.cached, tokens_reasoning=usage.tokens_reasoning)
 
     def add_worker(self, owner: str, usage: Usage) -> None:
         """Add what a worker reports to have used."""

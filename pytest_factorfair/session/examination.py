@@ -25,7 +25,7 @@ from pytest_factorfair.engine import Engine, Retry
 from pytest_factorfair.errors import InputError, ModelError, PictureError
 from pytest_factorfair.models import Factory, Model, prices
 from pytest_factorfair.models.arguments import SAMPLING
-from pytest_factorfair.models.protocol import deterministic
+from pytest_factorfair.models.protocol import LETTERS, deterministic
 from pytest_factorfair.pictures.decode import decode
 from pytest_factorfair.reading.outcomes import QUOTED
 from pytest_factorfair.redaction import redacted, shown_url
@@ -86,7 +86,8 @@ class Examination:
         self._modes = tuple(getattr(model, "modes", ()))
         yield from (self._picture if self.checklist.modality == "image" else self._reply)(exchanges[0])
         yield Observation("seed", _seeded(exchanges))
-        for answers in self._modes:
+        # Also those that litellm's list rules out: the reason is shown.
+        for answers in LETTERS if self.checklist.modality == "text" and hasattr(model, "modes") else ():
             yield Observation(answers, self._letter(answers))
         yield Observation("price", self._price(model))
         yield self._spending()

@@ -17,6 +17,7 @@ from pytest_factorfair.protocols.combined import selected, topic_keys
 from pytest_factorfair.protocols.measurement import CORRECTED, BaselineCounts, TopicKey
 from pytest_factorfair.session.answering import recorded
 from pytest_factorfair.session.ledger import RESUME
+from pytest_factorfair.session.lengths import Lengths
 from pytest_factorfair.session.outlook import cost_of
 from pytest_factorfair.session.summary import judging
 from pytest_factorfair.session.tabulating import counted, deterministic, tabulate
@@ -226,7 +227,8 @@ class Looks:
         queries: dict[str, list[Query]] = {}
         for extension in extensions:
             queries.setdefault(extension.assignment.model, []).extend(extension.queries)
-        costs = [cost_of(self._run, spec, of_model) for spec, of_model in queries.items()]
+        lengths = Lengths(self._run, self._execution.store)
+        costs = [cost_of(self._run, spec, of_model, lengths=lengths) for spec, of_model in queries.items()]
         return None if None in costs else sum(filter(None, costs))
 
 

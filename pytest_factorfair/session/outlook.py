@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.domain import AnswerMode, plural
+from pytest_factorfair.domain import plural
 from pytest_factorfair.models.protocol import stored_name
 from pytest_factorfair.protocols import benchmark_of
 from pytest_factorfair.redaction import redacted
 from pytest_factorfair.session import replicas
+from pytest_factorfair.session.lengths import EXCLUDING, Lengths
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain import Query
@@ -19,18 +20,13 @@ if TYPE_CHECKING:
     from pytest_factorfair.store import Store
 
 CHARACTERS_PER_TOKEN = 4
-TOKENS_PER_ANSWER: Mapping[AnswerMode, int] = {"text": 8, "json": 8, "probabilities": 1}
-"""Tokens of ``{"answer": "A"}``, the format that is asked for, or of its letter alone."""
-
-TOKENS_PER_REASON = 60
-"""Tokens of an answer with one or two sentences."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
     """Answers and reasons planned, how many of them are stored, and the cost in USD of the rest.
 
-    A cost of None is unknown.
+    A cost of None is unknown. ``lengths`` are the tokens that answers are expected to take.
     """
 
     run: Run
@@ -38,6 +34,7 @@ class Outlook:
     reasons: int
     stored: int
     cost: float | None
+    lengths: Lengths
 
     @classmethod
     def of(cls, run: Run, store: Store | None) -> Outlook:
@@ -47,8 +44,9 @@ class Outlook:
             StoreError: the store cannot be opened.
         """
         planned, reasons = sum(assignment.case.samples for assignment in run.to_ask), len(run.explained)
+        lengths = Lengths(run, store)
         if store is None:
-            return cls(run, planned, reasons, stored=0, cost=None)
+            return cls(run, planned, reasons, stored=0, cost=None, lengths=lengths)
         from pytest_factorfair.store import keys
 
         stored = 0
@@ -60,10 +58,10 @@ class Outlook:
                     key for queries in chain(cases, asked) for key in keys(model.identity, queries)
                 )
         total = planned + reasons
-        costs = [_cost(run, spec) for spec in run.models] if stored < total else []
+        costs = [_cost(run, spec, lengths) for spec in run.models] if stored < total else []
         known_costs = [cost for cost in costs if cost is not None]
         cost = (1 - stored / max(total, 1)) * sum(known_costs) if len(known_costs) == len(costs) else None
-        return cls(run, planned, reasons, stored, cost)
+        return cls(run, planned, reasons, stored, cost, lengths)
 
     @property
     def calls(self) -> int:
@@ -73,7 +71,15 @@ class Outlook:
     def answer_cost(self, spec: str) -> float:
         """The estimated cost of an answer of a model; 0 if it is unknown."""
         queries = _queries(self.run, spec)
-        return (cost_of(self.run, spec, queries) or 0.0) / max(len(queries), 1)
+        return (cost_of(self.run, spec, queries, lengths=self.lengths) or 0.0) / max(len(queries), 1)
+
+    @property
+    def caveat(self) -> str:
+        """What to add to the cost: that it excludes reasoning, unless the model's stored answers show it."""
+        if not self.cost or self.run.modality == "image":
+            return ""
+        basis = self.lengths.basis(self.run.models, self.run.settings.answers)
+        return basis if basis == EXCLUDING else ""
 
     def lines(self, *, sized: bool = True) -> list[str]:
         """The header: models and checklists, settings, and, if ``sized``, size and cost."""
@@ -113,7 +119,7 @@ class Outlook:
         parts = [cases, plural(self.planned, unit)]
         parts += [plural(self.reasons, "reason")] if self.reasons else []
         remaining = f"{self.stored:,} in the store, {self.calls:,} to ask, estimated cost {cost}"
-        return f"{', '.join(parts)}: {remaining}"
+        return f"{', '.join(parts)}: {remaining}{self.caveat}"
 
 
 def notices(run: Run) -> Iterator[str]:
@@ -144,17 +150,14 @@ def notices(run: Run) -> Iterator[str]:
     yield from replicas.notices(run)
 
 
-def written(answers: int, reasons: int, mode: AnswerMode) -> int:
-    """Tokens that a model writes for this many answers and reasons."""
-    return answers * TOKENS_PER_ANSWER[mode] + reasons * TOKENS_PER_REASON
-
-
 def read(queries: Iterable[Query]) -> int:
     """Tokens of the prompts of queries, estimated from their length."""
     return sum(len(query.prompt) for query in queries) // CHARACTERS_PER_TOKEN
 
 
-def cost_of(run: Run, spec: str, queries: Collection[Query], reasons: Collection[Query] = ()) -> float | None:
+def cost_of(
+    run: Run, spec: str, queries: Collection[Query], reasons: Collection[Query] = (), *, lengths: Lengths
+) -> float | None:
     """The estimated cost of asking a model queries for answers and for reasons; None if unknown."""
     price = run.price(run.models[spec])
     if price is None:
@@ -164,7 +167,7 @@ def cost_of(run: Run, spec: str, queries: Collection[Query], reasons: Collection
         return price.total(total, 0, 0)
     if run.modality == "image":
         return None  # how many tokens a picture takes is unknown
-    tokens_out = written(len(queries), len(reasons), run.settings.answers)
+    tokens_out = lengths.written(spec, run.settings.answers, len(queries), len(reasons))
     return price.total(total, read(chain(queries, reasons)), tokens_out)
 
 
@@ -174,10 +177,10 @@ def _queries(run: Run, spec: str) -> list[Query]:
     return [query for assignment in assignments for query in run.queries(assignment)]
 
 
-def _cost(run: Run, spec: str) -> float | None:
+def _cost(run: Run, spec: str, lengths: Lengths) -> float | None:
     """The estimated cost of all answers and reasons of a model."""
     reasons = [query for assignment, query in run.explained if assignment.model == spec]
-    return cost_of(run, spec, _queries(run, spec), reasons)
+    return cost_of(run, spec, _queries(run, spec), reasons, lengths=lengths)
 
 
 def misses(run: Run, store: Store) -> Iterator[str]:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from pytest_factorfair.domain import AnswerMode, plural
 from pytest_factorfair.models import prices
-from pytest_factorfair.protocols import cases
+from pytest_factorfair.protocols import cases, queries
 from pytest_factorfair.protocols.combined import by_benchmark, selected
 from pytest_factorfair.protocols.measurement import CORRECTED, detectable_distance
 from pytest_factorfair.session.looks import BOUNDARIES, most_answers
-from pytest_factorfair.session.outlook import Outlook, misses, read, written
+from pytest_factorfair.session.outlook import Outlook, misses, read
 from pytest_factorfair.session.tabulating import deterministic
 
 if TYPE_CHECKING:
-    from pytest_factorfair.domain import Gate
+    from pytest_factorfair.domain import Gate, Sampling
     from pytest_factorfair.session.execution import Execution
     from pytest_factorfair.session.run import Assignment
 
@@ -44,6 +43,31 @@ class DetectableChange(NamedTuple):
     change: str
 
 
+class FirstLook(NamedTuple):
+    """The calls and tokens of a first look, and its cost in USD, also in batches; None if unknown."""
+
+    calls: int
+    tokens_in: int
+    tokens_out: int
+    cost: float | None
+    batch_cost: float | None
+
+    @classmethod
+    def total(cls, looks: Sequence[FirstLook]) -> FirstLook:
+        """The sum of the looks of several models."""
+        calls, tokens_in, tokens_out, *costs = zip(*looks, strict=True)
+        return cls(
+            sum(calls),
+            sum(tokens_in),
+            sum(tokens_out),
+            *(None if None in cost else sum(cost) for cost in costs),
+        )
+
+
+def _dollars(cost: float | None) -> str:
+    return "" if cost is None else f"${cost:,.2f}"
+
+
 class Plan:
     """The calls, cost and power of a run; ``written`` says where the plan was locked, if it was.
 
@@ -58,6 +82,7 @@ class Plan:
         self._counts = self._run.unasked
         self._outlook = execution.outlook
         self.written = ""
+        self._sizes: dict[tuple[str, Sampling], tuple[int, int]] = {}
 
     def select(self, selected: Sequence[Assignment]) -> None:
         """Plan to ask only these: then no gate is judged, and there is one look."""
@@ -79,8 +104,9 @@ class Plan:
         most = {} if self._partial else most_answers(self._run, self._gates)
         answers = sum(most.values()) if most else plan.planned
         if self._run.modality == "text":
-            out = written(plan.planned, plan.reasons, self._run.settings.answers)
-            yield f"tokens: about {self._tokens():,} in, {out:,} out, for all answers"
+            mode = self._run.settings.answers
+            size, basis = self._first_look(mode), plan.lengths.basis(self._run.models, mode)
+            yield f"tokens: about {size.tokens_in:,} in, {size.tokens_out:,} out, for all answers{basis}"
         if self._run.looking is not None:
             price = self._run.looking.price
             cost = "unknown"
@@ -93,7 +119,7 @@ class Plan:
             f" and {plural(plan.reasons, 'reason')}" if plan.reasons else ""
         )
         yield f"calls: {plan.calls:,}{upper_limit} ({plan.stored:,} of {planned} are in the store)"
-        yield f"cost: {self._cost(most)}"
+        yield f"cost: {self._cost(most)}{plan.caveat}"
         ceilings = self._run.settings.ceilings
         limits = [
             *([plural(ceilings.calls, "call")] if ceilings.calls is not None else ()),
@@ -153,42 +179,68 @@ class Plan:
         if any(change == UNKNOWN for _, _, change in lines):
             yield f"{UNKNOWN}: how much such a score varies is known only once there are answers"
 
-    def _tokens(self) -> int:
-        return read(
-            chain(
-                (query for assignment in self._run.to_ask for query in self._run.queries(assignment)),
-                (query for _, query in self._run.explained),
-            )
-        )
-
     def _modes(self) -> Iterator[str]:
-        """The size of the first look for each value of ``--factorfair-answers``, with an empty store."""
-        settings, run = self._run.settings, self._run
-        per_answer = self._tokens() / max(self._outlook.planned, 1)
-        asked = run.assignments if run.selected is None else run.selected
-        prices_known = {
-            spec: price for spec, model in run.models.items() if (price := run.price(model)) is not None
+        """A table of the first look in every way of answering that all models offer, with an empty store."""
+        run = self._run
+        modes = [
+            mode
+            for mode in get_args(AnswerMode)
+            if all(
+                mode in ("text", run.settings.answers, *run.other_modes(model))
+                for model in run.models.values()
+            )
+        ]
+        if len(modes) == 1:
+            return
+        looks = [self._first_look(mode) for mode in modes]
+        columns = {
+            "--factorfair-answers=": list(modes),
+            "calls": [f"{look.calls:,}" for look in looks],
+            "tokens in": [f"{look.tokens_in:,}" for look in looks],
+            "tokens out": [f"{look.tokens_out:,}" for look in looks],
+            "cost": [_dollars(look.cost) for look in looks],
+            "in batches": [_dollars(look.batch_cost) for look in looks],
         }
-        for mode in get_args(AnswerMode):
-            sampling = settings.sampled(mode)
-            sizes = {
-                (checklist.name, case.id): case.samples
-                for checklist in run.checklists
+        shown = [(name, *cells) for name, cells in columns.items() if all(cells)]
+        widths = [max(map(len, column)) for column in shown]
+        basis = self._outlook.lengths.basis(run.models, "text")
+        yield f"the first look in each way of answering{basis}:"
+        for name, *cells in zip(*shown, strict=True):
+            padded = (cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))
+            yield "  ".join((name.ljust(widths[0]), *padded))
+
+    def _first_look(self, mode: AnswerMode) -> FirstLook:
+        """The size of the first look in an answer mode, with an empty store."""
+        run, looks = self._run, []
+        for spec, model in run.models.items():
+            calls, tokens_in = self._asked(spec, run.settings.sampled(mode))
+            reasons = [query for assignment, query in run.explained if assignment.model == spec]
+            tokens_out = self._outlook.lengths.written(spec, mode, calls, len(reasons))
+            size = calls + len(reasons), tokens_in + read(reasons), tokens_out
+            prices_known = (run.price(model), run.batch_price(model))
+            looks.append(
+                FirstLook(*size, *(None if price is None else price.total(*size) for price in prices_known))
+            )
+        return FirstLook.total(looks)
+
+    def _asked(self, spec: str, sampling: Sampling) -> tuple[int, int]:
+        """The calls of a first look without reasons, and the tokens of their prompts."""
+        if (spec, sampling) not in self._sizes:
+            sized = {
+                (checklist.name, case.id): case
+                for checklist in self._run.checklists
                 for case in cases(checklist, sampling)
             }
-            answers = Counter[str]()
-            for assignment in asked:
-                answers[assignment.model] += sizes[assignment.checklist.name, assignment.case.id]
-            total = answers.total()
-            tokens = f"{round(per_answer * total):,} tokens in, {written(total, 0, mode):,} out"
-            line = f"{total:,} calls, about {tokens}"
-            if len(prices_known) == len(run.models):
-                cost = sum(
-                    prices_known[spec].total(count, round(per_answer * count), written(count, 0, mode))
-                    for spec, count in answers.items()
+            asked = [
+                query
+                for assignment in self._run.to_ask
+                if assignment.model == spec
+                for query in queries(
+                    assignment.checklist, sized[assignment.checklist.name, assignment.case.id], sampling
                 )
-                line += f", about ${cost:,.2f}"
-            yield f"--factorfair-answers={mode}: {line}"
+            ]
+            self._sizes[spec, sampling] = len(asked), read(asked)
+        return self._sizes[spec, sampling]
 
     def _rows(self, gate: Gate) -> Iterator[DetectableChange]:
         looks = self._run.settings.looks

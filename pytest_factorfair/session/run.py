@@ -135,6 +135,11 @@ class Run:
             return self.looking.price
         return self.given_price or prices.of(model)
 
+    def batch_price(self, model: Model) -> Price | None:
+        """The price of a model's answers in batches; None if it is unknown or the user gives a price."""
+        price = getattr(model, "batch_price", None)  # a user's own model may lack it
+        return price if self.given_price is None else None
+
     def other_modes(self, model: object) -> tuple[AnswerMode, ...]:
         """The answer modes besides that of the run in which a model could return a letter alone."""
         return tuple(mode for mode in getattr(model, "modes", ()) if mode != self.settings.answers)

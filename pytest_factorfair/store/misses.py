@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 
 from pytest_factorfair.domain import Query, differences
-from pytest_factorfair.store.rows import from_body, keys, plain
+from pytest_factorfair.store.rows import keys, plain
 from pytest_factorfair.store.store import Store
 from pytest_factorfair.store.upkeep import rows
 
@@ -16,6 +16,7 @@ Parts = Mapping[str, object]
 
 NEW_PROMPT = "the prompt is not stored: another wording, design or seed of the run"
 NEW_MODEL = "neither the prompt nor the model with these parameters is stored"
+SPOILT = "the stored answer is not reused: it was empty"
 NEW_SEED = "the seed differs"
 NEW_REPEAT = "more repeats of the prompt are asked than are stored"
 
@@ -59,9 +60,7 @@ class Memory:
             elif row["reusable"]:
                 memory.spoilt[row["key"]] = "the stored answer is older than --factorfair-reuse allows"
             else:
-                response = from_body(row["body"], key=row["key"], location=store.location)
-                why = "cut off" if response.finish == "length" else "empty"
-                memory.spoilt[row["key"]] = f"the stored answer is not reused: it was {why}"
+                memory.spoilt[row["key"]] = SPOILT
         return memory
 
     def reason(self, identity: Mapping[str, object], query: Query) -> str | None:

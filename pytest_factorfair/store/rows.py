@@ -55,8 +55,12 @@ _FIELDS: Mapping[str, type | tuple[type, ...]] = {
     "notes": (tuple, list),
     "dropped": (tuple, list),
     "image_file": str,
+    "tokens_reasoning": _NUMBER,
+    "sources": (tuple, list),
 }
 """The fields of a response that are in the body of a row: all except the bytes of its picture."""
+_OPTIONAL: Mapping[str, object] = {"dropped": (), "tokens_reasoning": None, "sources": ()}
+"""Fields that a body may lack, with their values then: rows from earlier versions do."""
 _COLUMNS = {"model": str, "repeat": int, "seed": int, "picture": str, "picture_size": int, "created": str}
 _ENCODE = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 _DECODE = json.JSONDecoder().raw_decode
@@ -100,7 +104,9 @@ def to_row(
         "repeat": repeat,
         "seed": seed,
         "identity": origin.identity,
-        "body": _ENCODE({name: getattr(response, name) for name in _FIELDS}),
+        "body": _ENCODE(
+            {name: value for name in _FIELDS if (value := getattr(response, name)) or name not in _OPTIONAL}
+        ),
         "picture": response.image_file,
         "picture_size": 0,
         "reusable": response.reusable,
@@ -121,9 +127,9 @@ def from_body(body: str, *, key: str, location: str) -> Response:
         StoreError: the row is damaged; the message names the command that deletes it.
     """
     try:
-        values = {"dropped": [], **_decoded(body, dict)}  # rows from earlier versions lack it
+        values = {**_OPTIONAL, **_decoded(body, dict)}
         _check(values, _FIELDS)
-        lists = {name: tuple(values[name]) for name in ("notes", "dropped")}
+        lists = {name: tuple(values[name]) for name in ("notes", "dropped", "sources")}
         return Response(**{**values, **lists})
     except (ValueError, TypeError, KeyError) as error:
         raise _damaged(key, location) from error

@@ -110,12 +110,14 @@ def exported(store: Store, model: str | None) -> Iterator[dict[str, object]]:
         if row["reusable"] and model in (None, row["model"]):
             response = from_body(row["body"], key=row["key"], location=store.location)
             counts = {"tokens_in": response.tokens_in, "tokens_out": response.tokens_out}
+            finish = {} if response.finish == "stop" else {"finish": response.finish}
             yield {
                 "prompt": json.loads(row["prompt"]),
                 "text": response.text,
                 "repeat": row["repeat"],
                 **({"file": response.image_file} if response.image_file else {}),
                 **{name: count for name, count in counts.items() if count is not None},
+                **finish,
             }
 
 

@@ -156,6 +156,7 @@ def _replies(
                     "letter": excerpt.answer.letter,
                     "groups": list(excerpt.answer.groups.values()),
                     "conditions": benchmark.reply_conditions(case, excerpt.answer),
+                    **({"sources": excerpt.sources} if excerpt.sources and case.part == "objective" else {}),
                     **(_picture(excerpt.answer, thumbnails) if summary.fingerprint.detector else {}),
                 }
                 for excerpt in case_excerpts.shown
@@ -362,7 +363,7 @@ def _fingerprint(summary: Summary) -> Iterator[tuple[str, str]]:
     yield from ((f"checklist {name}", digest[:12]) for name, digest in run.checklists.items())
     for name in ("preset", "design", "truth", "answers", "estimator", "interval", "seed"):
         yield name, str(getattr(run, name))
-    yield "tokens", f"{usage.tokens_in:,} in, {usage.tokens_out:,} out"
+    yield "tokens", f"{usage.tokens_in:,} in, {usage.tokens_out:,} out{usage.reasoning}"
     yield "size", size(summary)
     identities = {f"model {spec}": identity for spec, identity in run.models.items()}
     for name, identity in (identities | ({"detector": run.detector} if run.detector else {})).items():

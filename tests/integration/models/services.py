@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -30,6 +31,30 @@ LITELLM = [
     pytest.mark.filterwarnings("ignore:Item '.*' on TypedDict class:UserWarning"),
 ]
 """The marks of a module whose models go through litellm."""
+
+SEARCHED: dict[str, Any] = {
+    "message": {
+        "annotations": [
+            {
+                "type": "url_citation",
+                "url_citation": {"url": url, "title": "Health", "start_index": 0, "end_index": 1},
+            }
+            for url in ("https://cdc.gov/a", "https://census.gov/b", "https://cdc.gov/a")
+        ]
+    },
+    "reply": {
+        "citations": ["https://cdc.gov/a", "https://kff.org/c"],
+        "usage": {
+            "prompt_tokens": 9,
+            "completion_tokens": 40,
+            "total_tokens": 49,
+            "completion_tokens_details": {"reasoning_tokens": 30},
+        },
+    },
+}
+"""The script of a model that reasons and cites the web, as OpenAI's and Perplexity's do."""
+
+CITED = ("https://cdc.gov/a", "https://census.gov/b", "https://kff.org/c")
 
 MakeModel = Callable[..., Model]
 """From a spec as typed and its arguments, ``__`` for a dot, to a model of the stub."""

@@ -25,7 +25,17 @@ from pytest_factorfair.models.openai_answers import STRUCTURED
 from pytest_factorfair.models.protocol import Model
 from tests import letter_servers
 from tests.asking import ask, ask_all
-from tests.integration.models.services import ASIAN, KEY, LITELLM, MakeModel, error_body, maker, refused
+from tests.integration.models.services import (
+    ASIAN,
+    CITED,
+    KEY,
+    LITELLM,
+    SEARCHED,
+    MakeModel,
+    error_body,
+    maker,
+    refused,
+)
 from tests.project import Project
 from tests.servers import ROOT, StubServer
 
@@ -213,17 +223,25 @@ def test_model_that_the_server_says_takes_no_temperature(stub: StubServer, make_
 
 
 def test_model_that_litellm_says_takes_no_temperature(stub: StubServer, make_model: MakeModel) -> None:
-    (response,) = ask(make_model("litellm:openai/o1"))
-    assert (response.text, response.notes) == (ASIAN, NOTED)
+    (response,) = ask(make_model("litellm:openai/o1", top_p="0.5"))
+    assert (response.text, response.dropped) == (ASIAN, ("temperature", "top_p"))
+    assert response.notes == (*NOTED, "top_p 0.5 was not accepted: the model's default was used")
     assert stub.stats()["requests"] == 1
+
+
+def test_reasoning_is_counted_and_sources_are_kept(stub: StubServer, make_model: MakeModel) -> None:
+    stub.script(**SEARCHED)
+    (response,) = ask(make_model())
+    assert (response.text, response.tokens_out, response.tokens_reasoning) == (ASIAN, 40, 30)
+    assert response.sources == CITED
 
 
 def test_parameter_that_litellm_knows_is_unsupported_ends_the_run(
     stub: StubServer, make_model: MakeModel
 ) -> None:
-    error = refused(make_model("litellm:openai/o1", top_p="0.5"))
+    error = refused(make_model("litellm:openai/o1", body__frequency_penalty="0.5"))
     assert isinstance(error, FatalModelError)
-    assert "top_p" in str(error)
+    assert "frequency_penalty" in str(error)
     assert stub.stats()["requests"] == 0
 
 

@@ -17,7 +17,16 @@ from pytest_factorfair.errors import (
 from pytest_factorfair.models.openai_http import build
 from pytest_factorfair.models.protocol import Model
 from tests.asking import answered, ask, ask_all, spec
-from tests.integration.models.services import ASIAN, KEY, MakeModel, error_body, maker, refused
+from tests.integration.models.services import (
+    ASIAN,
+    CITED,
+    KEY,
+    SEARCHED,
+    MakeModel,
+    error_body,
+    maker,
+    refused,
+)
 from tests.servers import StubServer
 
 
@@ -320,16 +329,27 @@ def test_filtered_prompt_is_an_outcome(
     assert ask(make_model()) == [Response("", "filtered", model="gpt-4o")]
 
 
-def test_model_without_a_temperature(stub: StubServer, make_model: MakeModel) -> None:
-    stub.script(refuse=["temperature"])
-    model = make_model()
-    noted = ("temperature 0 was not accepted: the model's default was used",)
+def test_model_without_sampling_parameters(stub: StubServer, make_model: MakeModel) -> None:
+    stub.script(refuse=["temperature", "top_k", "top_p"])
+    model = make_model(top_p="0.5", body__top_k="40")
+    values = {"temperature": 0, "top_p": 0.5, "top_k": 40}
+    noted = tuple(
+        f"{name} {value} was not accepted: the model's default was used" for name, value in values.items()
+    )
     earlier, later = _in_turn(model)
     assert (earlier.text, earlier.notes, later.notes) == (ASIAN, noted, noted)
-    assert earlier.dropped == later.dropped == ("temperature",)
-    assert stub.stats()["requests"] == 3  # the second call already knows
-    assert "temperature" not in stub.stats()["last"]
-    assert model.identity["parameters"] == {"temperature": 0, "max_tokens": 1024}
+    assert earlier.dropped == later.dropped == tuple(values)
+    assert stub.stats()["requests"] == 5  # the second call already knows
+    assert not values.keys() & stub.stats()["last"].keys()
+    assert model.identity["parameters"] == {"max_tokens": 1024, **values}
+
+
+def test_reasoning_is_counted_and_sources_are_kept(stub: StubServer, make_model: MakeModel) -> None:
+    stub.script(**SEARCHED)
+    (response,) = ask(make_model())
+    assert (response.text, response.tokens_out, response.tokens_reasoning) == (ASIAN, 40, 30)
+    assert response.sources == CITED
+    assert response.notes == ("it cites sources: its answers may change with what it finds",)
 
 
 def test_model_with_another_word_for_max_tokens(stub: StubServer, make_model: MakeModel) -> None:

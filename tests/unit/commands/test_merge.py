@@ -150,9 +150,9 @@ def test_only_the_latest_run_of_a_store_is_merged(capsys: pytest.CaptureFixture[
 
 def test_merge_copies_missing_responses(capsys: pytest.CaptureFixture[str]) -> None:
     fill("one.sqlite", "ab", Response("one"))
-    fill("one.sqlite", "c", Response("cut", "length"))
+    fill("one.sqlite", "c", Response(""))
     fill("two.sqlite", "bcd", Response("two"))
-    fill("two.sqlite", "e", Response("cut", "length"))
+    fill("two.sqlite", "e", Response(""))
     for copied in ("3 responses", "0 responses"):
         assert main(["merge", "one.sqlite", "sqlite:///two.sqlite"]) == 0
         assert capsys.readouterr().out == f"sqlite:///two.sqlite: {copied} copied\n"

@@ -54,10 +54,12 @@ def test_export_is_what_replay_takes(capsys: pytest.CaptureFixture[str]) -> None
     assert main(["store", "export", "one.sqlite", "--model", "m"]) == 0
     output = capsys.readouterr().out
     assert output.isascii()
-    assert [json.loads(line)["prompt"] for line in output.splitlines()] == ["prompt a", "prompt b"]
+    prompts = ["prompt a", "prompt b", "prompt d"]
+    assert [json.loads(line)["prompt"] for line in output.splitlines()] == prompts
     Path("answers.jsonl").write_text(output)
-    model = replay.build(spec("replay:answers.jsonl"))
-    assert [response.tokens_in for response in ask(model, "prompt a", "prompt b")] == [3, 3]
+    responses = ask(replay.build(spec("replay:answers.jsonl")), *prompts)
+    assert [response.tokens_in for response in responses] == [3, 3, None]
+    assert [response.finish for response in responses] == ["stop", "stop", "length"]
 
 
 @pytest.mark.parametrize(
@@ -75,7 +77,7 @@ def test_prune_deletes_the_selected_responses(
 ) -> None:
     fill("one.sqlite", "ab")
     fill("one.sqlite", "c", model="other")
-    fill("one.sqlite", "d", Response("cut", "length"))
+    fill("one.sqlite", "d", Response(""))
     assert main(["store", "prune", "one.sqlite", *arguments]) == 0
     assert "".join(sorted(had("one.sqlite", "abcd"))) == remaining
     with closing(sqlite3.connect("one.sqlite")) as store:

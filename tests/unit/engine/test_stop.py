@@ -9,12 +9,14 @@ import subprocess
 import threading
 from concurrent.futures import CancelledError, Future
 from contextlib import closing
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
 
 from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.engine import Engine, Retry
+from pytest_factorfair.errors import FatalModelError
 from pytest_factorfair.store import Store, Write, keys
 from tests import forkserver
 from tests.unit.engine.conftest import MakeEngine
@@ -230,3 +232,30 @@ def test_answers_of_another_process_are_waited_for(make_engine: MakeEngine, file
         assert [exchange.cached for exchange in future.result(WAIT)] == [True] * 3 + [False]
         later.close()
     assert [exchange.cached for exchange in earlier.result(WAIT)] == [False] * 3
+
+
+@pytest.mark.parametrize(("whole", "asked"), [((), 3), ((0,), 12), ((7,), 3)])
+def test_a_model_whose_first_answers_are_all_cut_off_is_asked_no_more(
+    make_engine: MakeEngine, whole: tuple[int, ...], asked: int
+) -> None:
+    async def reply(request: Request) -> Response:
+        is_whole = request.prompt in [f"prompt {number}" for number in whole]
+        return Response("A") if is_whole else Response("", "length")
+
+    model = FakeModel(reply, identity={"model": "f", "parameters": {"max_tokens": 64}})
+    engine = make_engine(connections=1)
+    running = engine.submit(model, queries(12))
+    if asked == 3:
+        line = "f: the first 3 answers were cut off by max_tokens of 64, which hidden reasoning may use up; *"
+        with pytest.raises(FatalModelError) as caught:
+            running.result(WAIT)
+        assert fnmatch(str(caught.value), line)
+    else:
+        running.result(WAIT)
+    engine.close()
+    assert len(model.asked) == asked
+    # The next run pays for none of them again, and asks nothing if it stopped.
+    again = make_engine(connections=1)
+    repeated = again.submit(model, queries(12))
+    assert (repeated.exception(WAIT) is None) == (asked == 12)
+    assert len(model.asked) == asked

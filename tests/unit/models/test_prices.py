@@ -25,6 +25,20 @@ LISTED = {
     },
     "groq/free": {"litellm_provider": "groq", "input_cost_per_token": 0.0, "output_cost_per_token": 0},
     "xai/tiered": {"litellm_provider": "xai", "tiered_pricing": []},
+    "xai/batched": {
+        "litellm_provider": "xai",
+        "input_cost_per_token": 3e-6,
+        "output_cost_per_token": 15e-6,
+        "input_cost_per_token_batches": 2.4e-6,
+        "output_cost_per_token_batches": 12e-6,
+        "supports_response_schema": True,
+        "supports_reasoning": True,
+    },
+    "gpt-thinks": {
+        "litellm_provider": "openai",
+        "supports_response_schema": True,
+        "supports_reasoning": True,
+    },
 }
 ENUM = """
 class Other(str, Enum):
@@ -94,6 +108,36 @@ def test_listed_prices_are_read(model: str, expected: tuple[float, float] | None
 )
 def test_price_of_pictures(model: str, expected: Price | None) -> None:
     assert prices.listed(model, "image") == expected
+
+
+@pytest.mark.usefixtures("package")
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        ("openai/gpt-4o", Price(1e-6, 5e-6)),
+        ("xai/batched", Price(2.4e-6, 12e-6)),
+        ("groq/free", None),
+        ("openai/gpt-nobody-knows", None),
+    ],
+)
+def test_price_in_batches_is_listed_or_half_of_it(model: str, expected: Price | None) -> None:
+    assert prices.batched(model, prices.discount(model)) == expected
+
+
+@pytest.mark.usefixtures("package")
+@pytest.mark.parametrize(
+    ("model", "modes", "may_reason"),
+    [
+        ("openai/gpt-4o", (), False),
+        ("openai/gpt-thinks", ("json",), True),
+        ("xai/batched", ("json", "probabilities"), True),
+        ("openai/gpt-nobody-knows", ("json", "probabilities"), True),
+        (None, ("json", "probabilities"), True),
+    ],
+)
+def test_ways_of_answering_are_listed(model: str | None, modes: tuple[str, ...], *, may_reason: bool) -> None:
+    assert litellm_catalogue.modes(model) == modes
+    assert litellm_catalogue.may_reason(model) == may_reason
 
 
 def test_cost_is_tokens_times_price() -> None:

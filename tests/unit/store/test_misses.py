@@ -84,9 +84,6 @@ def test_prompt_seed_and_repeat(store: Store) -> None:
     assert reason(store, identity=identity, query=replace(QUERY, prompt="Who else?")) == NEW_MODEL
 
 
-@pytest.mark.parametrize(("response", "why"), [
-    (Response(" "), "empty"), (Response("A", finish="length"), "cut off"),
-])  # fmt: skip
-def test_what_is_stored_and_not_reused(store: Store, response: Response, why: str) -> None:
-    put(store, response)
-    assert reason(store) == f"the stored answer is not reused: it was {why}"
+def test_what_is_stored_and_not_reused(store: Store) -> None:
+    put(store, Response(" "))
+    assert reason(store) == "the stored answer is not reused: it was empty"

@@ -30,7 +30,8 @@ const page = (() => {
     return make("div", { className: `reply ${one.outcome}${pictured ? " pictured" : ""}` },
       make("pre", { className: "prompt", textContent: one.prompt ?? "" }),
       ...(pictured ? [make("div", {}, picture)] : []), ...(pictured && !one.reply ? [] : [make("pre", { textContent: text })]),
-      make("p", { className: "note", textContent: reading(one) }));
+      make("p", { className: "note", textContent: reading(one) }),
+      ...(one.sources ? [make("p", { className: "note", textContent: `sources: ${one.sources.join(", ")}` })] : []));
   };
 
   // Search, and replies to the cases of a benchmark that gives them no place of its own.

@@ -27,6 +27,14 @@ class StubServer:
         """Set a new script and reset the statistics."""
         self._call("PUT", "/script", json.dumps(fields))
 
+    def script_batches(self, **fields: object) -> None:
+        """Change the script of batches (``tests.batch_server``), and switch them on."""
+        self._call("PUT", "/batches", json.dumps(fields))
+
+    def batches(self) -> dict[str, Any]:
+        """What happened in batches since the last script: calls, completions, ledger, and others."""
+        return dict(json.loads(self._call("GET", "/batches")))
+
     def stats(self) -> dict[str, Any]:
         """The statistics since the last script: requests, most_in_flight, last (the last body), and others."""
         return dict(json.loads(self._call("GET", "/stats")))

@@ -2,7 +2,7 @@
 
 It prints its port first. ``POST .../chat/completions`` and ``.../images/generations`` answer according to the
 current script, ``GET /pictures/NAME.png`` returns a picture, ``PUT /script`` sets another script and resets
-the statistics, ``GET /stats`` returns them. Everything is in memory, nothing is logged.
+the statistics, ``GET /stats`` returns them. ``batch_server`` answers batches. Everything is in memory, nothing is logged.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any
 
 from aiohttp import web
 
-from tests import letter_servers, pictures
+from tests import batch_server, letter_servers, pictures
 
 _LETTERED = re.compile(r"(?<!\w)([A-Z])\. ")
 
@@ -113,6 +113,7 @@ class Stub:
         self.random = random.Random(0)  # noqa: S311  # nothing secret
         self.window = Window()
         self.replaced = asyncio.Event()
+        self.batches = batch_server.Batches(self.reply)
 
     async def complete(self, request: web.Request) -> web.StreamResponse:
         body = json.loads(await request.read())
@@ -145,6 +146,7 @@ class Stub:
         self.stats = Stats()
         self.random = random.Random(0)  # noqa: S311  # nothing secret
         self.window = Window()
+        self.batches = batch_server.Batches(self.reply)
         self.replaced.set()
         self.replaced = asyncio.Event()
         return web.json_response({})
@@ -161,7 +163,7 @@ class Stub:
         stats.arrived.append(time.monotonic())
         stats.path = request.path
         stats.headers = dict(request.headers)
-        stats.prompts[hashlib.sha256(_prompt(body).encode()).hexdigest()] += 1
+        stats.prompts[hashlib.sha256(prompt_of(body).encode()).hexdigest()] += 1
 
     def _throttled(self) -> float | None:
         """Seconds until the rate limit admits requests again; None if it admits this one."""
@@ -188,31 +190,36 @@ class Stub:
         if drawn < script.resets and request.transport is not None:
             request.transport.abort()
         elif drawn < script.resets + script.cuts:
-            return await _cut(request, self._completion(body))
+            return await cut(request, self._completion(body))
         elif drawn < script.resets + script.cuts + script.stalls:
             await asyncio.sleep(script.stall)
         return await self._answer(request, body, number)
 
     def _fails(self, number: int, body: dict[str, Any]) -> bool:
         script = self.script
-        return (script.fail < 0 or script.healthy < number <= script.fail) and script.match in _prompt(body)
+        return (script.fail < 0 or script.healthy < number <= script.fail) and script.match in prompt_of(body)
 
     async def _answer(self, request: web.Request, body: dict[str, Any], number: int) -> web.StreamResponse:
         script = self.script
         if self._fails(number, body):
             failure = json.dumps({"error": {"message": f"scripted {script.status}"}})
             return _sent(script.body or failure, status=script.status, headers=script.headers)
+        status, text = self.reply(body)
+        if status == 200 and script.cut:
+            return await cut(request, text)
+        return _sent(text + " " * (script.size - len(text)), status=status)
+
+    def reply(self, body: dict[str, Any]) -> tuple[int, str]:
+        """The status and body of the reply to a request, whether it comes as a call or in a batch."""
+        script = self.script
         refused = next((name for name in script.refuse if name in body), None)
         if refused:
-            return _sent(_refusal(refused), status=400)
+            return 400, _refusal(refused)
         if script.server:
             status, message, _ = letter_servers.complete(script.server, body)
             if status != 200:
-                return _sent(json.dumps({"error": {"message": message}}), status=status)
-        text = script.raw if script.raw is not None else self._completion(body)
-        if script.cut:
-            return await _cut(request, text)
-        return _sent(text + " " * (script.size - len(text)))
+                return status, json.dumps({"error": {"message": message}})
+        return 200, script.raw if script.raw is not None else self._completion(body)
 
     def _filtered(self, body: dict[str, Any]) -> web.Response:
         if self.stats.requests % 2:
@@ -223,7 +230,7 @@ class Stub:
         return _sent(json.dumps(whole))
 
     def _completion(self, body: dict[str, Any]) -> str:
-        prompt = _prompt(body)
+        prompt = prompt_of(body)
         if "prompt" in body:
             new = [f"{prompt} {self.stats.requests} {number}" for number in range(self.script.pictures)]
             return json.dumps(pictures.reply(new, self.script.picture) | self.script.reply)
@@ -239,7 +246,7 @@ class Stub:
         return json.dumps({"id": "stub", "created": 0} | whole | self.script.reply)
 
 
-def _prompt(body: dict[str, Any]) -> str:
+def prompt_of(body: dict[str, Any]) -> str:
     if "prompt" in body:
         return str(body["prompt"])
     return str([message["content"] for message in body["messages"] if message["role"] == "user"][-1])
@@ -267,7 +274,7 @@ def _sent(text: str, *, status: int = 200, headers: dict[str, str] | None = None
     return web.Response(text=text, status=status, headers=headers, content_type="application/json")
 
 
-async def _cut(request: web.Request, text: str) -> web.StreamResponse:
+async def cut(request: web.Request, text: str) -> web.StreamResponse:
     """Announce the whole text, send half of it, and close the connection."""
     response = web.StreamResponse(headers={"Content-Length": str(len(text))})
     await response.prepare(request)
@@ -284,6 +291,7 @@ async def serve(script: Script, *, port: int, attached: bool) -> None:
     app.router.add_post("/{path:.*}chat/completions", stub.complete)
     app.router.add_post("/{path:.*}images/generations", stub.complete)
     app.router.add_get("/pictures/{name}.png", stub.fetch)
+    batch_server.route(app, lambda: stub.batches)
     app.router.add_put("/script", stub.put_script)
     app.router.add_get("/stats", stub.get_stats)
     runner = web.AppRunner(app, access_log=None)

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pytest_factorfair.domain import utf8
 from pytest_factorfair.errors import InputError, nearest
 from pytest_factorfair.models.spec import ModelSpec
-from pytest_factorfair.redaction import conceal_keys, concealed
+from pytest_factorfair.redaction import conceal_keys, concealed, fit
 
 SAMPLING = ("temperature", "top_p", "max_tokens", "generate")
 """Arguments that control text generation; they have no effect on the probabilities of letters."""
@@ -140,6 +140,22 @@ def wrong_fields(table: type[Arguments], values: Mapping[str, object]) -> Iterat
     except ValidationError as error:
         wrong = {problem["loc"][0] for problem in error.errors(include_url=False, include_context=False)}
         yield from (name for name in values if name in wrong)
+
+
+def check_line(table: type[Arguments], entry: Mapping[str, object], where: str) -> None:
+    """Check the fields of a line of a file; messages begin with ``where``.
+
+    Raises:
+        InputError: a field is unknown, has a wrong value or is missing.
+    """
+    for name in sorted(wrong_fields(table, entry)):
+        if name not in table.model_fields:
+            raise InputError(f"{where}: '{fit(name)}' is unknown{nearest(name, table.model_fields)}")
+        accepted = expected(table, name).words
+        raise InputError(f"{where}: '{name}' must be {accepted}, not {fit(repr(entry[name]))}")
+    for name, field in table.model_fields.items():
+        if field.is_required() and name not in entry:
+            raise InputError(f"{where}: '{name}' is missing")
 
 
 def expected(table: type[Arguments], name: str) -> AcceptedValues:

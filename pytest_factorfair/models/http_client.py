@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from io import BytesIO
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -22,6 +24,7 @@ from pytest_factorfair.redaction import fit
 if TYPE_CHECKING:
     import aiohttp
 
+SUCCESSES = range(200, 300)
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -59,7 +62,7 @@ class Reply:
 
     @property
     def succeeded(self) -> bool:
-        return self.status in range(200, 300)
+        return self.status in SUCCESSES
 
 
 class HttpClient:
@@ -90,6 +93,33 @@ class HttpClient:
             RetryableModelError: no connection, no complete reply, or none in time.
             RejectedRequestError: the reply is larger than ``largest`` bytes.
         """
+        async with self._response(method, url, body, headers) as response:
+            return await self._complete(response)
+
+    async def lines(
+        self, url: str, *, headers: Mapping[str, str], failure: Callable[[Reply], Exception]
+    ) -> AsyncIterator[bytes]:
+        """The lines of a reply as they arrive; ``failure`` is what to raise if it is no success.
+
+        Raises:
+            FatalModelError: the server's certificate is not trusted.
+            RetryableModelError: no connection, or the reply is cut off after the lines so far.
+        """
+        async with self._response("GET", url, None, headers) as response:
+            if response.status not in SUCCESSES:
+                raise failure(await self._complete(response))
+            rest = b""
+            while not response.content.at_eof():
+                *complete, rest = (rest + await response.content.readany()).split(b"\n")
+                for line in complete:
+                    yield line
+            if rest:
+                yield rest
+
+    @asynccontextmanager
+    async def _response(
+        self, method: str, url: str, body: bytes | None, headers: Mapping[str, str] | None
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
         import aiohttp  # lazy: takes 0.2 s, and a run without calls does not need it
 
         if self._session is None:
@@ -103,20 +133,11 @@ class HttpClient:
             origin = f"{parts.scheme}://{parts.netloc}"
             if origin not in self._proxies:
                 self._proxies[origin] = proxy(url)
+            data = None if body is None else BytesIO(body)  # aiohttp sends bytes at once, which takes long
             async with self._session.request(
-                method, url, data=body, headers=headers, allow_redirects=False, proxy=self._proxies[origin]
+                method, url, data=data, headers=headers, allow_redirects=False, proxy=self._proxies[origin]
             ) as response:
-                chunks: list[bytes] = []
-                size = 0
-                while not response.content.at_eof():
-                    chunks.append(await response.content.readany())
-                    size += len(chunks[-1])
-                    if size > self._largest:
-                        response.close()
-                        raise RejectedRequestError(
-                            f"{self.name}: the reply is larger than {self._largest >> 20} MB"
-                        )
-                return Reply(response.status, response.headers, b"".join(chunks))
+                yield response
         except TimeoutError:
             message = f"{self.name}: no reply within {self._timeout:g} s"
             raise RetryableModelError(message, cause=Cause("timeout")) from None
@@ -127,6 +148,17 @@ class HttpClient:
             cause = Cause("connection", type(error).__name__)
             sent = not isinstance(error, aiohttp.ClientConnectorError)
             raise RetryableModelError(message, cause=cause, billable=sent) from None
+
+    async def _complete(self, response: aiohttp.ClientResponse) -> Reply:
+        chunks: list[bytes] = []
+        size = 0
+        while not response.content.at_eof():
+            chunks.append(await response.content.readany())
+            size += len(chunks[-1])
+            if size > self._largest:
+                response.close()
+                raise RejectedRequestError(f"{self.name}: the reply is larger than {self._largest >> 20} MB")
+        return Reply(response.status, response.headers, b"".join(chunks))
 
 
 async def fetch_picture(client: HttpClient, url: str, *, base_url: str) -> bytes:

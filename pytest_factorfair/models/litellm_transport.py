@@ -28,9 +28,12 @@ from pytest_factorfair.errors import (
     nearest,
 )
 from pytest_factorfair.models import litellm_catalogue, openai_errors, service
+from pytest_factorfair.models.anthropic_batches import AnthropicBatches
+from pytest_factorfair.models.batches import BatchService
+from pytest_factorfair.models.openai_batches import OpenAIBatches
 from pytest_factorfair.models.openai_errors import Complaint, ServiceError
 from pytest_factorfair.models.openai_format import Format
-from pytest_factorfair.models.openai_http import checked_url, key_in
+from pytest_factorfair.models.openai_http import OPENAI_URL, Server, checked_url, key_in
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.models.spec import ModelSpec
 from pytest_factorfair.redaction import fit, shown_url
@@ -57,7 +60,8 @@ def build(spec: ModelSpec) -> Model:
     asked = service.settings(spec, taken=TAKEN)
     path = route(spec, base_url=asked.base_url, api_key_env=asked.api_key_env)
     _check_answers(spec, path)
-    return service.build(spec, LitellmTransport(spec.text, path, asked), asked, openai=True)
+    transport = LitellmTransport(spec.text, path, asked, batches=_batches(spec, path, asked.modality))
+    return service.build(spec, transport, asked, openai=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +78,11 @@ class Route:
     base_url: str | None
     key_env: str | None
     key: str | None = field(repr=False)
+
+    @property
+    def served(self) -> str:
+        """The model's name at its provider."""
+        return self.model.removeprefix(f"{self.provider}/")
 
 
 def route(spec: ModelSpec, *, base_url: str | None, api_key_env: str | None) -> Route:
@@ -141,10 +150,40 @@ def _check_answers(spec: ModelSpec, path: Route) -> None:
     )
 
 
+# The addresses of providers with batches: litellm creates batches for few of them, and in their own formats.
+_BATCHES: Mapping[str, str] = {
+    "anthropic": "https://api.anthropic.com/v1",
+    "deepinfra": "https://api.deepinfra.com/v1/openai",
+    "groq": "https://api.groq.com/openai/v1",
+    "mistral": "https://api.mistral.ai/v1",
+    "openai": OPENAI_URL,
+    "together_ai": "https://api.together.xyz/v1",
+}
+
+
+def _batches(spec: ModelSpec, route: Route, modality: Modality) -> BatchService | None:
+    """The batches of a provider, which are sent without litellm; None if it has none.
+
+    Raises:
+        InputError: its key has characters that are invalid in headers.
+    """
+    address = _BATCHES.get(route.provider)
+    if address is None or modality != "text":
+        return None
+    key_from = route.key_env or next(iter(litellm_catalogue.present_keys(route.provider)), "")
+    key = key_in(spec, key_from, needed=False)
+    if route.provider == "anthropic":
+        base_url = f"{route.base_url.removesuffix('/v1')}/v1" if route.base_url else address
+        return AnthropicBatches(spec.text, Server(route.served, base_url, key_from, key))
+    return OpenAIBatches(spec.text, Server(route.served, route.base_url or address, key_from, key))
+
+
 class LitellmTransport:
     """Sends requests to one model through litellm."""
 
-    def __init__(self, name: str, route: Route, asked: Format) -> None:
+    def __init__(
+        self, name: str, route: Route, asked: Format, *, batches: BatchService | None = None
+    ) -> None:
         self._name = name
         self._route = route
         self._timeout = asked.timeout
@@ -155,6 +194,8 @@ class LitellmTransport:
         self.provider = self._call.provider
         self.model = self.listed_as = route.model
         self.url = route.base_url
+        self.batches = batches
+        self.served = route.served
         self.endpoint = f"litellm/{route.provider}/{urlsplit(route.base_url or '').netloc}".rstrip("/")
 
     async def send(self, body: Mapping[str, object]) -> Mapping[str, object]:

@@ -123,6 +123,11 @@ def complaint(body: bytes) -> Complaint:
         content = parsed(body)
     except MalformedReplyError:
         return Complaint(body[:4000].decode("utf-8", "replace"))
+    return complaint_in(content)
+
+
+def complaint_in(content: Mapping[str, object]) -> Complaint:
+    """Read the fields of an error body."""
     error = content.get("error", content)
     if not isinstance(error, dict):
         return Complaint(utf8(str(error)))
@@ -141,10 +146,10 @@ def complaint(body: bytes) -> Complaint:
     return Complaint(utf8(str(message)), codes, str(error.get("param") or ""))
 
 
-def status_in(complaint: Complaint) -> int:
-    """The status that a gateway reports in the body of a 200 reply; 502 if it reports none."""
+def status_in(complaint: Complaint, default: int = HTTPStatus.BAD_GATEWAY) -> int:
+    """The status that a gateway reports in the body of a 200 reply; the default if it reports none."""
     statuses = (code for code in sorted(complaint.codes) if re.fullmatch("[45][0-9][0-9]", code))
-    return int(next(statuses, HTTPStatus.BAD_GATEWAY))
+    return int(next(statuses, default))
 
 
 def error_of(status: int, message: str, *, codes: AbstractSet[str], headers: Mapping[str, str]) -> ModelError:

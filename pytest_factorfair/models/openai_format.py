@@ -6,9 +6,12 @@ A format holds a model's settings, builds the fields of a request, and reads the
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
 from typing import ClassVar
+
+from pydantic_core import to_json
 
 from pytest_factorfair.domain import Modality, Request, Response
 from pytest_factorfair.models.arguments import Arguments, Flag, Seconds, Text
@@ -66,6 +69,14 @@ class Format(Arguments, ABC):
     @abstractmethod
     def notes(self, dropped: tuple[str, ...]) -> tuple[str, ...]:
         """The notes for reports about settings that were not applied."""
+
+
+def encoded(fields: Mapping[str, object]) -> bytes:
+    """The fields of a request as JSON."""
+    try:
+        return to_json(fields)
+    except ValueError:  # a lone surrogate, which only json can escape
+        return json.dumps(fields).encode()
 
 
 def tokens(count: object) -> int | None:

@@ -6,21 +6,19 @@ request body.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
-from pydantic_core import to_json
-
 from pytest_factorfair.domain import Modality
 from pytest_factorfair.errors import InputError, ModelError
 from pytest_factorfair.models import litellm_catalogue, openai_errors, service
 from pytest_factorfair.models.http_client import HttpClient, Reply
+from pytest_factorfair.models.openai_batches import OpenAIBatches
 from pytest_factorfair.models.openai_errors import ServiceError, complaint, parsed
-from pytest_factorfair.models.openai_format import Format
+from pytest_factorfair.models.openai_format import Format, encoded
 from pytest_factorfair.models.openai_images import RESPONSE_FORMAT
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.models.spec import ModelSpec
@@ -62,26 +60,23 @@ class HttpTransport:
         self._server = server
         self._target = f"{server.base_url}/{path}"
         self._client = HttpClient(name, timeout=asked.timeout, largest=asked.largest)
-        self.model = server.model
+        self.model = self.served = server.model
         self.endpoint = f"openai/{server.host}"
-        self.url = server.base_url
+        self.url = server.base_url or None
         # The listed price is OpenAI's own; other servers of the same model have other prices.
         self.listed_as = name if server.is_openai else None
+        self.batches = OpenAIBatches(name, server) if asked.modality == "text" else None
 
     async def send(self, body: Mapping[str, object]) -> Mapping[str, object]:
-        content = {"model": self.model, **body}
-        try:
-            encoded = to_json(content)
-        except ValueError:  # a lone surrogate, which only json can escape
-            encoded = json.dumps(content).encode()
-        reply = await self._client.request("POST", self._target, body=encoded, headers=self._server.headers)
+        content = encoded({"model": self.model, **body})
+        reply = await self._client.request("POST", self._target, body=content, headers=self._server.headers)
         fields = parsed(reply.body) if reply.succeeded else {}
         if reply.succeeded and (self._wanted in fields or "error" not in fields):
             return fields
         server_complaint = complaint(reply.body)
         status = openai_errors.status_in(server_complaint) if reply.succeeded else reply.status
         raise ServiceError(
-            self._error(status, reply),
+            self._server.error(self._name, replace(reply, status=status), absent="no such model"),
             server_complaint,
             is_filtered=status in openai_errors.REFUSALS and server_complaint.is_filter,
             adaptable=reply.status == HTTPStatus.BAD_REQUEST,
@@ -89,24 +84,6 @@ class HttpTransport:
 
     async def close(self) -> None:
         await self._client.close()
-
-    def _error(self, status: int, reply: Reply) -> ModelError:
-        """The error of a failed call: an explanation of its status, followed by the server's message."""
-        server, server_complaint = self._server, complaint(reply.body)
-        message, address = fit(server_complaint.message), shown_url(server.base_url)
-        if status in openai_errors.REDIRECTS:
-            target = fit(reply.headers.get("Location", "").partition("?")[0])
-            reasons = [f"{address} redirects to '{target}'; give the right base_url"]
-        else:
-            ours: dict[int, str] = {
-                HTTPStatus.UNAUTHORIZED: f"the key in {server.key_from} was refused"
-                if server.key
-                else "it requires a key: name its variable with api_key_env",
-                HTTPStatus.NOT_FOUND: f"no such model, or nothing answers under {address}",
-            }
-            reasons = [reason for reason in (ours.get(status), message) if reason]
-        line = ": ".join((f"{self._name}: {openai_errors.named(status)}", *reasons))
-        return openai_errors.error_of(status, line, codes=server_complaint.codes, headers=reply.headers)
 
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -137,6 +114,27 @@ class Server:
         plain = {"Content-Type": "application/json", "User-Agent": "pytest-factorfair"}
         return plain | ({"Authorization": f"Bearer {self.key}"} if self.key else {})
 
+    def error(self, name: str, reply: Reply, *, absent: str) -> ModelError:
+        """The error of a failed call: an explanation of its status, followed by the server's message.
+
+        ``name`` is the model's, and ``absent`` what a 404 may mean.
+        """
+        server_complaint = complaint(reply.body)
+        message, address = fit(server_complaint.message), shown_url(self.base_url)
+        if reply.status in openai_errors.REDIRECTS:
+            target = fit(reply.headers.get("Location", "").partition("?")[0])
+            reasons = [f"{address} redirects to '{target}'; give the right base_url"]
+        else:
+            ours: dict[int, str] = {
+                HTTPStatus.UNAUTHORIZED: f"the key in {self.key_from} was refused"
+                if self.key
+                else "it requires a key: name its variable with api_key_env",
+                HTTPStatus.NOT_FOUND: f"{absent}, or nothing answers under {address}",
+            }
+            reasons = [reason for reason in (ours.get(reply.status), message) if reason]
+        line = ": ".join((f"{name}: {openai_errors.named(reply.status)}", *reasons))
+        return openai_errors.error_of(reply.status, line, codes=server_complaint.codes, headers=reply.headers)
+
     @property
     def is_openai(self) -> bool:
         """Whether this is OpenAI's own service, so that its listed prices apply and a key is required."""
@@ -158,13 +156,13 @@ def locate(spec: ModelSpec, *, base_url: str | None, api_key_env: str | None) ->
     if not model:
         raise InputError(f"model '{spec.text}': a model name must follow the slash, as in {prefix}/NAME")
     typed = base_url or os.environ.get(url_from) or (OPENAI_URL if prefix == "openai" else "")
-    if not typed:
+    if not (typed or spec.folder):
         either = f" (or set {url_from})" if url_from else ""
         raise InputError(
             f"model '{spec.text}': give its server with --factorfair-model-arg base_url=http://HOST:PORT/v1{either}"
         )
     name = api_key_env or key_from
-    server = Server(model, checked_url(spec, typed), key_from="", key="")
+    server = Server(model, typed and checked_url(spec, typed), key_from="", key="")
     key = key_in(spec, name, needed=bool(api_key_env) or server.is_openai)
     return replace(server, key_from=name, key=key) if key else server
 

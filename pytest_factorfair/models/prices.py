@@ -45,7 +45,6 @@ FREE = Price()
 ARGUMENTS = ("price", "price_in", "price_out")
 """Model arguments of every provider: USD per answer or picture, and per million input and output tokens."""
 
-_DISCOUNTS = dict.fromkeys(("openai", "anthropic", "gemini", "mistral", "azure"), 0.5)
 MILLION = 1_000_000
 FRAME = 100
 """Upper bound on the bytes of a request besides its prompts: roles and separators."""
@@ -94,7 +93,10 @@ def listed(model_id: str, modality: Modality = "text") -> Price | None:
 
 
 def batched(model_id: str, discount: float | None) -> Price | None:
-    """The price of a text model in batches: litellm's, or ``discount`` times its price; None if unknown."""
+    """The price of a text model in batches: litellm's, or else the discount times the full price.
+
+    None if neither is known.
+    """
     entry = litellm_catalogue.entry(model_id)
     costs = [entry.get(f"{name}_cost_per_token_batches") for name in ("input", "output")]
     if all(isinstance(cost, int | float) for cost in costs):
@@ -103,11 +105,6 @@ def batched(model_id: str, discount: float | None) -> Price | None:
     if full is None or discount is None:
         return None
     return Price(full.token_in * discount, full.token_out * discount)
-
-
-def discount(model_id: str) -> float | None:
-    """The share of the full price that the model's provider takes for batches; None if unknown."""
-    return _DISCOUNTS.get(str(litellm_catalogue.entry(model_id).get("litellm_provider")))
 
 
 def remedy(modality: Modality) -> str:

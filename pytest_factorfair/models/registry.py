@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from pathlib import Path
 from typing import NamedTuple
 
 from pytest_factorfair.domain import Checklist, Modality, Wanted
@@ -91,20 +92,30 @@ def build(  # noqa: PLR0913 - what a run knows of its models
     answers: Wanted = "text",
     asked: bool = True,
     defaults: Mapping[str, str] | None = None,
+    folder: Path | None = None,
 ) -> Model:
     """Build the model of a spec, and validate it as far as possible without a call or a heavy import.
 
     ``custom`` maps schemes ("acme" for "acme:large") or full specs to users' factories, which take precedence
     over built-in providers. ``answers`` is the answer mode; a model that supports it has it in its identity.
     ``asked`` is false if all answers come from the store. ``defaults`` are values for arguments that the
-    provider accepts and the user did not give.
+    provider accepts and the user did not give. With a ``folder``, batches are files there, and a service
+    needs neither a key nor an address.
 
     Raises:
         InputError: the name is unknown, its target, options or arguments are wrong, or the model does not
             support the answer mode.
         MissingExtraError: the model needs an optional dependency that is not installed.
     """
-    parsed = parse(spec, arguments, checklists=checklists, answers=answers, asked=asked, defaults=defaults)
+    parsed = parse(
+        spec,
+        arguments,
+        checklists=checklists,
+        answers=answers,
+        asked=asked and folder is None,
+        defaults=defaults,
+        folder=folder,
+    )
     factory = custom.get(parsed.text) or custom.get(parsed.scheme)
     try:
         model = factory(parsed) if factory else _factory(parsed, custom)(parsed)

@@ -15,27 +15,31 @@ from pydantic import Field
 
 from pytest_factorfair.domain import Request, Response
 from pytest_factorfair.domain.exchange import Finish
-from pytest_factorfair.errors import InputError, RejectedRequestError, nearest
+from pytest_factorfair.errors import InputError, RejectedRequestError
 from pytest_factorfair.models import arguments
-from pytest_factorfair.models.arguments import AcceptedValues, Arguments, expected, json_lines, wrong_fields
+from pytest_factorfair.models.arguments import AcceptedValues, Arguments, check_line, json_lines
 from pytest_factorfair.models.prices import FREE
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.models.spec import ModelSpec
-from pytest_factorfair.redaction import fit
 
-_Words = Annotated[str, AcceptedValues("a text")]
+Words = Annotated[str, AcceptedValues("a text")]
 _Number = Annotated[int, Field(ge=0), AcceptedValues("a whole number of at least 0")]
 
 
-class RecordedAnswer(Arguments):
-    """A recorded answer: the fields of a line."""
+class WrittenReply(Arguments):
+    """A reply: fields of a line."""
 
-    prompt: _Words
-    text: _Words
-    repeat: _Number = 0
+    text: Words
     tokens_in: _Number = 0
     tokens_out: _Number = 0
     finish: Annotated[Finish, AcceptedValues(f"one of {', '.join(get_args(Finish))}")] = "stop"
+
+
+class RecordedAnswer(WrittenReply):
+    """A recorded answer: the fields of a line."""
+
+    prompt: Words
+    repeat: _Number = 0
 
 
 Key = tuple[str, int]
@@ -86,16 +90,7 @@ def _answers(lines: str, path: Path) -> dict[Key, Response]:
     """Parse and validate the lines: the responses by prompt and repeat."""
     answers: dict[Key, Response] = {}
     for where, entry in json_lines(lines, path, '{"prompt": ..., "text": ...}'):
-        for name in sorted(wrong_fields(RecordedAnswer, entry)):
-            if name not in RecordedAnswer.model_fields:
-                raise InputError(
-                    f"{where}: '{fit(name)}' is unknown{nearest(name, RecordedAnswer.model_fields)}"
-                )
-            accepted = expected(RecordedAnswer, name).words
-            raise InputError(f"{where}: '{name}' must be {accepted}, not {fit(repr(entry[name]))}")
-        for name in ("prompt", "text"):
-            if name not in entry:
-                raise InputError(f"{where}: '{name}' is missing")
+        check_line(RecordedAnswer, entry, where)
         key = entry["prompt"], entry.get("repeat", 0)
         if key in answers:
             raise InputError(f"{where}: an earlier line has this prompt and repeat {key[1]} too")

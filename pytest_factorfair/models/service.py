@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Protocol
@@ -14,10 +14,12 @@ from typing import Protocol
 from pytest_factorfair.domain import AnswerMode, Modality, Request, Response
 from pytest_factorfair.errors import Cause, FatalModelError, RejectedRequestError, RetryableModelError
 from pytest_factorfair.models import arguments, litellm_catalogue, prices
+from pytest_factorfair.models.batches import BatchService
+from pytest_factorfair.models.folder_batches import FolderBatches
 from pytest_factorfair.models.http_client import HttpClient, fetch_picture
 from pytest_factorfair.models.openai_answers import OWN_FIELDS, ProbabilitiesFormat, UnfitModelError, ways
 from pytest_factorfair.models.openai_chat import ChatFormat
-from pytest_factorfair.models.openai_errors import MalformedReplyError, ServiceError
+from pytest_factorfair.models.openai_errors import Complaint, MalformedReplyError, ServiceError
 from pytest_factorfair.models.openai_format import Format, Parameters
 from pytest_factorfair.models.openai_images import ImageFormat
 from pytest_factorfair.models.openai_people import SCHEMA, PeopleFormat
@@ -31,12 +33,17 @@ FORMATS: Mapping[Modality, type[Format]] = {"text": ChatFormat, "image": ImageFo
 class Transport(Protocol):
     """Sends requests to one model of one service.
 
-    ``provider`` is its name in identities. Models with the same ``endpoint`` share limits. ``url`` is the
-    address of calls, if known, and ``listed_as`` the id under which litellm lists the price, if it applies.
+    ``served`` is the model's name at the service, and ``provider`` the service's in identities. Models with
+    the same ``endpoint`` share limits. ``url`` is the address of calls, if known, and ``listed_as`` the id
+    under which litellm lists the price, if it applies. ``batches`` is the service's own batches, None if it
+    has none.
     """
 
     @property
     def model(self) -> str: ...
+
+    @property
+    def served(self) -> str: ...
 
     @property
     def provider(self) -> str: ...
@@ -49,6 +56,9 @@ class Transport(Protocol):
 
     @property
     def listed_as(self) -> str | None: ...
+
+    @property
+    def batches(self) -> BatchService | None: ...
 
     async def send(self, body: Mapping[str, object]) -> Mapping[str, object]:
         """Send the fields of a request; the reply has the form of OpenAI's JSON.
@@ -87,7 +97,7 @@ def build(spec: ModelSpec, transport: Transport, format: Format, *, openai: bool
     """
     if spec.answers in ("text", "people"):
         return ServiceModel(spec, transport, format)
-    return LetterModel(spec, transport, format, openai=openai)
+    return LetterModel(spec, transport, format, openai=openai or bool(spec.folder))  # files cannot be probed
 
 
 class ServiceModel:
@@ -105,7 +115,8 @@ class ServiceModel:
         self._name = name = spec.text
         self._transport = transport
         self._format = format
-        self._parameters = format.parameters
+        self._refused: tuple[str, ...] = ()
+        self.batches = FolderBatches(name, spec.folder) if spec.folder else transport.batches
         self._pictures = HttpClient(name, timeout=format.timeout, largest=format.largest)
         self.endpoint = transport.endpoint
         self.timeout = format.timeout
@@ -135,7 +146,7 @@ class ServiceModel:
     @cached_property
     def batch_price(self) -> Price | None:
         listed_as = self._transport.listed_as
-        return prices.batched(listed_as, prices.discount(listed_as)) if listed_as else None
+        return prices.batched(listed_as, self.batches.discount) if listed_as and self.batches else None
 
     @property
     def modes(self) -> tuple[AnswerMode, ...]:
@@ -147,33 +158,79 @@ class ServiceModel:
         """Whether the model may reason before it answers, as far as is known."""
         return litellm_catalogue.may_reason(self._transport.listed_as)
 
+    @property
+    def form(self) -> tuple[str, ...]:
+        """How requests are formed, as texts: here, the parameters that the service refused."""
+        return self._refused
+
+    def take_form(self, form: Sequence[str]) -> None:
+        """Form requests like a model with this ``form``."""
+        self._refused = tuple(name for name in form if name in self._format.parameters)
+
     async def ask(self, request: Request) -> Response:
         """Send the request once. If the model rejects a parameter, it is repeated without the parameter."""
-        sent = self._parameters
+        form = self.form
+        reply: Mapping[str, object] | ServiceError
         try:
-            response = await self._response(await self._transport.send(self._body(request, sent)), request)
+            reply = await self._transport.send(self._body(request, form))
         except MalformedReplyError as error:
-            raise RetryableModelError(f"{self._name}: {error}", cause=Cause("reply")) from None
+            raise self._unreadable(error) from None
         except ServiceError as failure:
-            if not failure.is_filtered:
-                parameters = (
-                    self._format.without_refused(sent, failure.complaint) if failure.adaptable else None
-                )
-                if parameters is None:
-                    raise failure.error from failure.__cause__
-                if self._parameters is sent:
-                    self._parameters = parameters
-                message = f"{self._name}: a parameter was refused"
-                raise RetryableModelError(message, at_once=True) from None
+            reply = failure
+        return await self._read(reply, request, form)
+
+    def body(self, request: Request) -> Mapping[str, object]:
+        """The fields of a request in a batch."""
+        return {"model": self._transport.served, **self._body(request, self.form)}
+
+    async def response(
+        self, reply: Mapping[str, object] | ServiceError, request: Request, form: Sequence[str]
+    ) -> Response:
+        """Read the response from a reply in a batch; ``form`` is how the request was formed."""
+        return await self._read(reply, request, tuple(form))
+
+    async def _read(
+        self, reply: Mapping[str, object] | ServiceError, request: Request, form: tuple[str, ...]
+    ) -> Response:
+        sent = self._parameters(form)
+        if not isinstance(reply, ServiceError):
+            try:
+                response = await self._response(reply, request, form)
+            except MalformedReplyError as error:
+                raise self._unreadable(error) from None
+        elif reply.is_filtered:
             response = Response("", "filtered", model=self._transport.model)
+        else:
+            accepted = self._format.without_refused(sent, reply.complaint) if reply.adaptable else None
+            if accepted is None:
+                raise reply.error from reply.__cause__
+            if self.form == form:
+                self._refused += tuple(name for name in sent if name not in accepted)
+            raise RetryableModelError(f"{self._name}: a parameter was refused", at_once=True)
         dropped = self._format.dropped(sent)
         notes = self._format.notes(dropped)
         return replace(response, notes=(*response.notes, *notes), dropped=dropped) if notes else response
 
-    def _body(self, request: Request, parameters: Parameters) -> dict[str, object]:
-        return self._format.request(request, parameters)
+    def _unreadable(self, error: MalformedReplyError) -> RetryableModelError:
+        return RetryableModelError(f"{self._name}: {error}", cause=Cause("reply"))
 
-    async def _response(self, reply: Mapping[str, object], request: Request) -> Response:
+    def _parameters(self, form: Sequence[str]) -> Parameters:
+        """The parameters of requests of a form."""
+        parameters = self._format.parameters
+        for name in form:
+            refusal = Complaint("unsupported", parameter=name)
+            parameters = self._format.without_refused(parameters, refusal) or parameters
+        return parameters
+
+    def _body(self, request: Request, form: tuple[str, ...]) -> dict[str, object]:
+        return self._format.request(request, self._parameters(form))
+
+    async def _response(
+        self,
+        reply: Mapping[str, object],
+        request: Request,
+        form: tuple[str, ...],  # noqa: ARG002  # for letters
+    ) -> Response:
         model = self._transport.model
         fetch = partial(fetch_picture, self._pictures, base_url=self.url or "")
         return await self._format.response(reply, prompt=request.prompt, model=model, fetch=fetch)
@@ -181,6 +238,8 @@ class ServiceModel:
     async def close(self) -> None:
         await self._pictures.close()
         await self._transport.close()
+        if self.batches is not None:
+            await self.batches.close()
 
 
 _REFUSED = ("400", "422")
@@ -204,7 +263,8 @@ class LetterModel(ServiceModel):
     ) -> None:
         super().__init__(spec, transport, format)
         self._answers = spec.answers
-        self._ways = list(ways(spec, openai=openai))
+        self._ways = ways(spec, openai=openai)
+        self._way = 0
         self._proven = False
         self._probing = asyncio.Lock()
         self._probed: list[Response] = []
@@ -227,11 +287,29 @@ class LetterModel(ServiceModel):
         except UnfitModelError as error:
             raise self._unable(str(error), billable=True) from None
 
+    @property
+    def form(self) -> tuple[str, ...]:
+        """How requests are formed: the number of the way to ask, then the refused parameters."""
+        return (str(self._way), *self._refused)
+
+    def take_form(self, form: Sequence[str]) -> None:
+        super().take_form(form[1:])
+        self._way = int(form[0])
+        self._proven = True
+
+    async def response(
+        self, reply: Mapping[str, object] | ServiceError, request: Request, form: Sequence[str]
+    ) -> Response:
+        try:
+            return await super().response(reply, request, form)
+        except UnfitModelError as error:
+            raise self._unable(str(error), billable=True) from None
+
     async def _probe(self) -> None:
         """Send the next probe of the current way; drop the way if the service rejects or ignores it."""
-        if not self._ways:
+        if self._way == len(self._ways):
             raise self._hopeless(billable=False, counted=False)
-        way, billable = self._ways[0], True
+        way, billable = self._ways[self._way], True
         objection, probed = "", None
         try:
             probed = await super().ask(way.probes[len(self._probed)])
@@ -252,8 +330,8 @@ class LetterModel(ServiceModel):
         if objection:
             self._objections.append(objection)
             self._probed.clear()
-            self._ways.pop(0)
-            if not self._ways:
+            self._way += 1
+            if self._way == len(self._ways):
                 raise self._hopeless(billable=billable)
         raise RetryableModelError(f"{self._name}: a probe was asked", at_once=True, probe=probed)
 
@@ -271,8 +349,10 @@ class LetterModel(ServiceModel):
             counted=counted,
         )
 
-    def _body(self, request: Request, parameters: Parameters) -> dict[str, object]:
-        return self._ways[0].request(request, super()._body(request, parameters))
+    def _body(self, request: Request, form: tuple[str, ...]) -> dict[str, object]:
+        return self._ways[int(form[0])].request(request, super()._body(request, form))
 
-    async def _response(self, reply: Mapping[str, object], request: Request) -> Response:
-        return self._ways[0].response(reply, await super()._response(reply, request))
+    async def _response(
+        self, reply: Mapping[str, object], request: Request, form: tuple[str, ...]
+    ) -> Response:
+        return self._ways[int(form[0])].response(reply, await super()._response(reply, request, form))

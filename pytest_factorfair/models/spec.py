@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
+from pathlib import Path
 from urllib.parse import unquote
 
 from pytest_factorfair.domain import Checklist, Modality, Wanted, utf8
@@ -24,7 +25,8 @@ class ModelSpec:
     the target. ``arguments`` are the run's ``KEY=VALUE`` pairs, as text. ``answers`` is the answer mode.
     ``asked`` is false if every answer comes from the store, so that the model needs no key. ``defaults`` are
     values for arguments that the provider accepts and the user did not give. ``further`` are the targets and
-    options that a ``sim:`` spec adds with "+".
+    options that a ``sim:`` spec adds with "+". ``folder`` is where the run exchanges questions for replies in
+    files, instead of asking a service.
     """
 
     text: str
@@ -37,6 +39,7 @@ class ModelSpec:
     asked: bool = True
     defaults: Mapping[str, str] = field(default_factory=dict)
     further: tuple[tuple[str, Mapping[str, str]], ...] = ()
+    folder: Path | None = None
 
     @property
     def modality(self) -> Modality:
@@ -58,7 +61,7 @@ class ModelSpec:
             raise MissingExtraError(f"model '{self.text}'", extra)
 
 
-def parse(
+def parse(  # noqa: PLR0913 - what a run knows of its models
     text: str,
     arguments: Mapping[str, str],
     *,
@@ -66,6 +69,7 @@ def parse(
     answers: Wanted = "text",
     asked: bool = True,
     defaults: Mapping[str, str] | None = None,
+    folder: Path | None = None,
 ) -> ModelSpec:
     """Parse a spec; a colon after a slash belongs to an id (``ollama/llama3:8b``).
 
@@ -94,6 +98,7 @@ def parse(
         asked,
         defaults or {},
         tuple(further),
+        folder,
     )
 
 

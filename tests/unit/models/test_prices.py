@@ -27,10 +27,10 @@ LISTED = {
     "xai/tiered": {"litellm_provider": "xai", "tiered_pricing": []},
     "xai/batched": {
         "litellm_provider": "xai",
-        "input_cost_per_token": 3e-6,
-        "output_cost_per_token": 15e-6,
-        "input_cost_per_token_batches": 2.4e-6,
-        "output_cost_per_token_batches": 12e-6,
+        "input_cost_per_token": 1e-6,
+        "output_cost_per_token": 5e-6,
+        "input_cost_per_token_batches": 8e-7,
+        "output_cost_per_token_batches": 4e-6,
         "supports_response_schema": True,
         "supports_reasoning": True,
     },
@@ -112,16 +112,17 @@ def test_price_of_pictures(model: str, expected: Price | None) -> None:
 
 @pytest.mark.usefixtures("package")
 @pytest.mark.parametrize(
-    ("model", "expected"),
+    ("model", "discount", "expected"),
     [
-        ("openai/gpt-4o", Price(1e-6, 5e-6)),
-        ("xai/batched", Price(2.4e-6, 12e-6)),
-        ("groq/free", None),
-        ("openai/gpt-nobody-knows", None),
+        ("xai/batched", 0.5, (8e-7, 4e-6)),
+        ("xai/batched", None, (8e-7, 4e-6)),
+        ("gpt-4o", 0.5, (1e-6, 5e-6)),
+        ("gpt-4o", None, None),
+        ("hosted_vllm/gpt-4o", 0.5, None),
     ],
 )
-def test_price_in_batches_is_listed_or_half_of_it(model: str, expected: Price | None) -> None:
-    assert prices.batched(model, prices.discount(model)) == expected
+def test_price_in_batches(model: str, discount: float | None, expected: tuple[float, float] | None) -> None:
+    assert prices.batched(model, discount) == (expected and Price(*expected))
 
 
 @pytest.mark.usefixtures("package")

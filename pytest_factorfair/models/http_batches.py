@@ -1,0 +1,192 @@
+"""What batches of all services have in common that are reached by HTTP."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from datetime import UTC, datetime
+from http import HTTPStatus
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from pytest_factorfair.errors import Cause, ModelError, RejectedRequestError, RetryableModelError
+from pytest_factorfair.models import openai_errors
+from pytest_factorfair.models.batches import BatchLine, BatchReply, BatchStatus, account_of
+from pytest_factorfair.models.http_client import HttpClient, Reply
+from pytest_factorfair.models.openai_errors import Complaint, MalformedReplyError, ServiceError
+from pytest_factorfair.redaction import fit
+
+if TYPE_CHECKING:
+    from pytest_factorfair.models.openai_http import Server
+
+TIMEOUT = 600.0
+"""Seconds for a call: files of 200 MB are sent and received."""
+LARGEST = 64 * 2**20
+"""Maximum size of a reply other than a file: a list of batches."""
+PAGE = 100
+"""Batches per page of a list."""
+ABSENT = frozenset({"404", "405", "501"})
+"""The statuses of an address, a batch or a file that does not exist."""
+
+
+class HttpBatches(ABC):
+    """The batches under a ``path`` of one server; ``headers`` are those of every call."""
+
+    offline = False
+    max_lines: int
+    max_bytes: int
+    discount: float | None
+
+    def __init__(self, model: str, server: Server, headers: Mapping[str, str], path: str) -> None:
+        self._model = model
+        self._server = server
+        self._headers = headers
+        self._path = path
+        self._client = HttpClient(model, timeout=TIMEOUT, largest=LARGEST)
+        self.name = server.host
+        self.account = account_of(server.key)
+
+    @abstractmethod
+    def encoded(self, line: BatchLine) -> bytes: ...
+
+    @abstractmethod
+    async def upload(self, name: str, lines: Sequence[BatchLine]) -> str | None: ...
+
+    @abstractmethod
+    async def create(self, name: str, file_id: str | None, lines: Sequence[BatchLine]) -> BatchStatus: ...
+
+    @abstractmethod
+    async def find(
+        self, name: str, file_id: str | None, since: float, keys: Collection[str]
+    ) -> Sequence[BatchStatus] | None: ...
+
+    @abstractmethod
+    def _status(self, fields: Mapping[str, Any]) -> BatchStatus:
+        """The status in the fields of a batch."""
+
+    @abstractmethod
+    def _page(self, number: int, last: str) -> str:
+        """The query for a page of the list, after the batch with the id ``last``."""
+
+    @abstractmethod
+    def _has_more(self, reply: Mapping[str, Any], entries: int) -> bool:
+        """Whether a page follows this one with so many entries."""
+
+    @abstractmethod
+    def _sources(self, status: BatchStatus) -> Sequence[str]:
+        """The paths of a batch's results."""
+
+    @abstractmethod
+    def _reply(self, fields: Mapping[str, Any]) -> Mapping[str, object] | ServiceError:
+        """The chat completion in a line of results, or its error."""
+
+    async def statuses(self, ids: Sequence[str]) -> Sequence[BatchStatus]:
+        missing = set(ids)
+        found = []
+        if len(missing) > 1:
+            async for status in self._list():
+                if status.id in missing:
+                    found.append(status)
+                    missing.remove(status.id)
+                if not missing:
+                    break
+        for batch_id in sorted(missing):
+            try:
+                found.append(self._batch(await self._call("GET", f"{self._path}/{batch_id}")))
+            except RejectedRequestError as error:
+                if error.cause.detail not in ABSENT:
+                    raise
+        return found
+
+    async def results(self, status: BatchStatus) -> AsyncIterator[BatchReply]:
+        for path in self._sources(status):
+            url = f"{self._server.base_url}/{path}"
+            async for line in self._client.lines(url, headers=self._headers, failure=self._failure):
+                try:
+                    fields = openai_errors.parsed(line)
+                except MalformedReplyError:  # what it would have answered counts as missing
+                    continue
+                yield BatchReply(str(fields.get("custom_id")), self._reply(fields))
+
+    async def cancel(self, batch_id: str) -> None:
+        try:
+            await self._call("POST", f"{self._path}/{batch_id}/cancel", body=b"{}")
+        except RejectedRequestError:
+            return
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    async def _list(self, since: float | None = None) -> AsyncIterator[BatchStatus]:
+        """All batches, since a time if given: the order of a list is not documented."""
+        last = ""
+        for page in count():
+            reply = await self._call("GET", f"{self._path}?{self._page(page, last)}")
+            entries = reply.get("data")
+            batches = [self._batch(entry) for entry in entries] if isinstance(entries, list) else []
+            for status in batches:
+                if since is None or (status.created or since) >= since:
+                    yield status
+            if not (batches and self._has_more(reply, len(batches))) or batches[-1].id == last:
+                return
+            last = batches[-1].id
+
+    async def _call(
+        self, method: str, path: str, *, body: bytes | None = None, kind: str = "application/json"
+    ) -> dict[str, Any]:
+        headers = {**self._headers, "Content-Type": kind}
+        reply = await self._client.request(
+            method, f"{self._server.base_url}/{path}", body=body, headers=headers
+        )
+        if not reply.succeeded:
+            raise self._failure(reply)
+        body = reply.body.lstrip()
+        try:  # a bare list is Together's list of batches
+            return openai_errors.parsed(b'{"data":%b}' % body if body[:1] == b"[" else body)
+        except MalformedReplyError as error:
+            raise self._unreadable(str(error)) from None
+
+    def _batch(self, fields: Mapping[str, Any]) -> BatchStatus:
+        status = self._status(fields)
+        if not status.id:
+            raise self._unreadable("the reply contains no batch")
+        return status
+
+    def _unreadable(self, problem: str) -> RetryableModelError:
+        """The error for a reply that cannot be read; what it was to confirm may have happened."""
+        return RetryableModelError(f"{self._model}: {problem}", cause=Cause("reply"))
+
+    def _failure(self, reply: Reply) -> ModelError:
+        return self._server.error(self._model, reply, absent="no such batch or file")
+
+
+def line_error(status: int, complaint: Complaint, model: str) -> ServiceError:
+    """The error of a line; status 0 means that it was not asked."""
+    named = openai_errors.named(status) if status else "not answered"
+    message = f"{model}: {named}: {fit(complaint.message)}"
+    error = (
+        openai_errors.error_of(status, message, codes=complaint.codes, headers={})
+        if status
+        else RetryableModelError(message, cause=Cause("status", "0"), billable=False)
+    )
+    return ServiceError(
+        error,
+        complaint,
+        is_filtered=status in openai_errors.REFUSALS and complaint.is_filter,
+        adaptable=status == HTTPStatus.BAD_REQUEST,
+    )
+
+
+def number(value: object) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def seconds(moment: object) -> float | None:
+    """A time in seconds since 1970, from seconds or ISO; None if it is neither."""
+    if isinstance(moment, int | float):
+        return float(moment)
+    try:
+        time = datetime.fromisoformat(str(moment))
+    except ValueError:
+        return None
+    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()

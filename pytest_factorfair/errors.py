@@ -11,6 +11,7 @@
     ├── PictureError(ValueError)        one picture cannot be decoded; it is counted, and the run continues
     ├── DetectorError(RuntimeError)     the detector cannot read pictures; the run stops
     ├── BudgetError(RuntimeError)       a limit is reached, or the run was ended; the next run resumes
+    ├── PendingError(RuntimeError)      answers are in batches that are not done; the next run collects them
     └── StoreError(OSError)             the response store cannot be opened, read or written
         ├── LostPictureError            a stored picture is missing or damaged
         └── RescuedError                the store failed, but the responses are safe elsewhere
@@ -161,6 +162,10 @@ class DetectorError(FactorfairError, RuntimeError):
 
 class BudgetError(FactorfairError, RuntimeError):
     """A limit of the run is reached, or the run was ended; the next run continues from there."""
+
+
+class PendingError(FactorfairError, RuntimeError):
+    """Answers are in batches that are not done, so nothing is judged; the next run collects them."""
 
 
 class StoreError(FactorfairError, OSError):

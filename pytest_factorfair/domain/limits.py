@@ -45,12 +45,14 @@ class CallRequest(NamedTuple):
     """A call to an endpoint that could start ``now`` and costs ``estimate`` USD at most; None is unknown.
 
     ``pause`` maps the number of a call that probes an endpoint that is down to the seconds until the next.
+    A call that is ``batched``, a line of a batch, waits for no endpoint, and rates do not apply to it.
     """
 
     endpoint: str
     estimate: float | None
     now: float
     pause: Callable[[int], float]
+    batched: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,19 +189,21 @@ class Allowance(NamedTuple):
         """
         if self.ended is not None:
             return self, health, Stop(self.ended)
-        if wait := health.opens_in(request.now):
+        if not request.batched and (wait := health.opens_in(request.now)):
             return self, health, Delay(wait)
         # For a limit on cost, the price is the call's estimate or the cost of the dearest call, if higher.
         # For the bill of a failed call, the dearest counts only where there is no estimate.
         costs = [cost for cost in (request.estimate, self.account.dearest) if cost is not None]
         price = max(costs, default=None) if self.ceilings.cost is not None else next(iter(costs), None)
-        start = max(self.next_call, request.now)
+        start = request.now if request.batched else max(self.next_call, request.now)
         decision = self._limited(price, start)
         if isinstance(decision, Stop):
             return self._replace(ended=decision.reason), health, decision
         if isinstance(decision, Delay):
             return self, health, decision
         grant = Grant(start - request.now, price, request.estimate)
+        if request.batched:
+            return self.enter(AccountEntry.sent(grant)), health, grant
         if health.probe_at is not None:
             until = request.now + request.pause(health.probes + 1)
             health = replace(health, probes=health.probes + 1, probe_at=until)

@@ -3,6 +3,7 @@
 Only this package uses SQL. A response is stored once the future of ``Store.put`` is resolved.
 """
 
+from pytest_factorfair.store.batches import BatchItem, BatchRow, Step
 from pytest_factorfair.store.claims import ClaimResult
 from pytest_factorfair.store.limits import SharedLimits
 from pytest_factorfair.store.outage import PATIENCE
@@ -13,11 +14,14 @@ from pytest_factorfair.store.writer import Write
 
 __all__ = [
     "PATIENCE",
+    "BatchItem",
+    "BatchRow",
     "CallTexts",
     "ClaimResult",
     "Origin",
     "ShardRow",
     "SharedLimits",
+    "Step",
     "Store",
     "Write",
     "check",

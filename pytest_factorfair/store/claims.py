@@ -55,11 +55,15 @@ def moment(connection: Connection) -> float:
 
 @dataclass(frozen=True, slots=True)
 class ClaimResult:
-    """The result of a claim: ``mine`` to ask, ``theirs`` to wait for, and stored responses."""
+    """The result of a claim: ``mine`` to ask, ``theirs`` to wait for, and stored responses.
+
+    Keys that are ``batched`` are in a batch, which a service answers.
+    """
 
     mine: tuple[str, ...]
     theirs: tuple[str, ...]
     had: dict[str, Response] = field(default_factory=dict)
+    batched: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +73,15 @@ class ClaimRequest:
     keys: tuple[str, ...]
     refresh: bool
 
-    def granted(self, claimed: Collection[str], stored: Mapping[str, Response]) -> ClaimResult:
-        """The result for these keys, if some keys were ``claimed`` and some responses are ``stored``."""
+    def granted(
+        self, claimed: Collection[str], batched: Collection[str], stored: Mapping[str, Response]
+    ) -> ClaimResult:
+        """The result for these keys: some are ``claimed`` or ``batched``, and some responses ``stored``."""
+        unanswered = [key for key in self.keys if key not in stored]
         return ClaimResult(
-            mine=tuple(key for key in self.keys if key in claimed and key not in stored),
-            theirs=tuple(key for key in self.keys if key not in claimed),
+            mine=tuple(key for key in unanswered if key in claimed),
+            theirs=tuple(key for key in unanswered if key not in claimed and key not in batched),
+            batched=tuple(key for key in unanswered if key in batched),
             had={key: stored[key] for key in self.keys if key in stored},
         )
 
@@ -97,10 +105,19 @@ class Claimant:
         """Whether it is time for a sign of life."""
         return self.active and time.monotonic() - self._beaten >= BEAT
 
-    def claim(self, connection: Connection, keys: Sequence[str]) -> list[str]:
-        """Claim the keys that no other live process holds; return those that this process holds now."""
+    def begin(self, connection: Connection) -> None:
+        """Become an owner, unless it is one already."""
         if not self.active:
             self.enter(connection)
+
+    def lives(self, connection: Connection, owner: str) -> bool:
+        """Whether another process is alive; a dead one is deleted."""
+        self.delete_dead(connection, [owner])
+        query = select(OWNERS.c.owner).where(OWNERS.c.owner == owner)
+        return connection.execute(query).scalar() is not None
+
+    def claim(self, connection: Connection, keys: Sequence[str]) -> list[str]:
+        """Claim the keys that no other live process holds; return those that this process holds now."""
         holders = self._claimed(connection, keys)
         if other_owners := set(holders.values()) - {self._me}:
             self.delete_dead(connection, other_owners)

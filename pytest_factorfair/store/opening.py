@@ -19,7 +19,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from pytest_factorfair import process
 from pytest_factorfair.errors import StoreError, nearest
 from pytest_factorfair.redaction import redacted, shown_url
-from pytest_factorfair.store.schema import FORMAT, META, METADATA, VERSION, insert_new
+from pytest_factorfair.store.schema import BATCH_METADATA, FORMAT, META, METADATA, VERSION, insert_new
 
 TIMEOUT = 30  # seconds that a connection waits for another process's commit
 DRIVERS = {
@@ -77,6 +77,8 @@ def opened(url: URL, *, read_only: bool) -> sqlalchemy.Engine:
             if not inspect(connection).get_table_names():
                 _make(connection)
             _check(connection, location(url))
+            if not read_only:
+                BATCH_METADATA.create_all(connection)
 
         waiting = {} if "connect_timeout" in url.query else {"connect_timeout": TIMEOUT}
         return _tried(sqlalchemy.create_engine(url, connect_args=waiting), make_or_check)
@@ -155,6 +157,7 @@ def _opened_file(path: Path, *, read_only: bool) -> sqlalchemy.Engine:
 
     def check_writable(connection: sqlalchemy.Connection) -> None:
         connection.exec_driver_sql("BEGIN IMMEDIATE")  # fails if the file is not writable
+        BATCH_METADATA.create_all(connection)
 
     # rw, so that connecting fails if the file has been removed; the default would create an empty file
     return _tried(_connected(_uri(path, {"mode": "rw"})), check_writable)

@@ -7,7 +7,20 @@ from functools import cache, lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import BigInteger, Boolean, Column, Delete, Float, Integer, MetaData, String, Table, Text
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Delete,
+    Float,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    bindparam,
+    delete,
+)
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Dialect, Select
@@ -83,7 +96,47 @@ OWNERS = Table(
     Column("until", Float, nullable=False),
 )
 
-# These tables are created by the first run with a store, so stores from earlier versions may lack them.
+# These tables are created whenever a store is opened for writing: those of earlier versions lack them.
+BATCH_METADATA = MetaData()
+
+# Batches sent to services; ``batches.BatchRow`` explains the columns.
+BATCHES = Table(
+    "batches",
+    BATCH_METADATA,
+    Column("name", String(32), primary_key=True),
+    Column("service", Text, nullable=False),
+    Column("account", String(12), nullable=False),
+    Column("model", Text, nullable=False),
+    Column("identity", Text, nullable=False),
+    Column("form", Text, nullable=False),
+    Column("lines", Integer, nullable=False),
+    Column("file_id", Text, nullable=False, default=""),
+    Column("batch_id", Text, nullable=False, default=""),
+    Column("state", String(16), nullable=False),
+    Column("created", Float, nullable=False),
+    Column("submitted", Float),
+    Column("expires", Float),
+    Column("held", Float),
+    Column("price_in", Float),
+    Column("price_out", Float),
+    Column("price_answer", Float),
+    Column("replace", Boolean, nullable=False),
+    Column("cause", Text, nullable=False, default=""),
+    Column("collector", String(32), nullable=False),
+)
+# The primary key allows one outstanding request per key.
+BATCH_ITEMS = Table(
+    "batch_items",
+    BATCH_METADATA,
+    Column("key", String(64), primary_key=True),
+    Column("batch", String(32), nullable=False, index=True),
+    Column("prompt", Text, nullable=False),
+    Column("repeat", Integer, nullable=False),
+    Column("seed", Integer, nullable=False),
+    Column("tries", Integer, nullable=False),
+)
+
+# These tables are created by the first run with limits that processes share.
 RUN_METADATA = MetaData()
 
 # The limits that several controllers share; NULL means no limit.
@@ -141,6 +194,9 @@ ENDPOINTS = Table(
     Column("answered", Boolean, nullable=False, default=False),
     Column("episode", Integer, nullable=False, default=0),
 )
+
+UNBATCH = delete(BATCH_ITEMS).where(BATCH_ITEMS.c.key == bindparam("key_"))
+"""Deletes the item of a key, which is answered or asked again."""
 
 
 class PreparedStatement:

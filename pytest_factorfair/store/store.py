@@ -20,6 +20,7 @@ from pytest_factorfair import process
 from pytest_factorfair.domain import Response, plural
 from pytest_factorfair.errors import StoreError
 from pytest_factorfair.store import opening
+from pytest_factorfair.store.batches import Batches
 from pytest_factorfair.store.bucket import shared
 from pytest_factorfair.store.claims import ClaimRequest, ClaimResult
 from pytest_factorfair.store.detections import Detections
@@ -28,7 +29,14 @@ from pytest_factorfair.store.outage import PATIENCE, Outage, read
 from pytest_factorfair.store.pictures import Folder, Picture, Pictures, kept
 from pytest_factorfair.store.rescue import Rescue, take_up
 from pytest_factorfair.store.rows import CallTexts, Origin, from_body, said, to_row
-from pytest_factorfair.store.schema import RESPONSES, SHARDS, Lookup, PreparedStatement, upsert_all
+from pytest_factorfair.store.schema import (
+    BATCH_ITEMS,
+    RESPONSES,
+    SHARDS,
+    Lookup,
+    PreparedStatement,
+    upsert_all,
+)
 from pytest_factorfair.store.shards import ShardRow, entered
 from pytest_factorfair.store.writer import Write, Writer
 
@@ -41,6 +49,7 @@ _AMONG = RESPONSES.c.key.in_(bindparam("keys", expanding=True))
 _FILE = RESPONSES.c.picture, RESPONSES.c.picture_size
 _READ = select(RESPONSES.c.key, RESPONSES.c.body, *_FILE)
 _SAID = select(RESPONSES.c.key, RESPONSES.c.prompt, RESPONSES.c.body).where(_AMONG)
+_BATCHED = select(BATCH_ITEMS.c.key).where(BATCH_ITEMS.c.key.in_(bindparam("keys", expanding=True)))
 _SPAN = select(func.min(RESPONSES.c.created), func.max(RESPONSES.c.created)).where(_AMONG)
 _THERE = select(RESPONSES.c.key).where(_AMONG)
 _ANY = select(RESPONSES.c.key).where(RESPONSES.c.reusable).limit(1)
@@ -85,10 +94,11 @@ class Store:
         usable = _AMONG & RESPONSES.c.reusable
         if since:
             usable &= RESPONSES.c.created >= literal_column(f"'{datetime.fromisoformat(since).isoformat()}'")
-        self._read, self._said, self._count, self._span, self._there = (
+        self._read, self._said, self._count, self._span, self._there, self._batched = (
             Lookup(statement, database.dialect)
-            for statement in (_READ.where(usable), _SAID, _COUNT.where(usable), _SPAN, _THERE)
+            for statement in (_READ.where(usable), _SAID, _COUNT.where(usable), _SPAN, _THERE, _BATCHED)
         )
+        self.batches = Batches(database, location, self.outage, self._writer)
 
     @classmethod
     def open(  # noqa: PLR0913  # by keyword, each with its default
@@ -397,9 +407,12 @@ class Store:
         claimant = self._writer.claimant
         # Sorted, so that all processes lock rows in the same order.
         keys = sorted({key for request in requests for key in request.keys})
-        claimed = {key for chunk in _unique_chunks(keys) for key in claimant.claim(connection, chunk)}
+        claimant.begin(connection)
+        batched = {key for chunk in _unique_chunks(keys) for (key,) in self._batched.rows(connection, chunk)}
+        free = (key for key in keys if key not in batched)
+        claimed = {key for chunk in _unique_chunks(free) for key in claimant.claim(connection, chunk)}
         readable = [request for request in requests if not request.refresh]
-        sought = [key for request in readable for key in request.keys if key in claimed]
+        sought = [key for request in readable for key in request.keys if key in claimed | batched]
         stored: dict[str, Response] = {}
         for chunk in _unique_chunks(sought):
             rows = self._read.rows(connection, chunk)
@@ -414,7 +427,7 @@ class Store:
             }
         if stored:
             claimant.release(connection, stored)
-        return [request.granted(claimed, stored) for request in requests]
+        return [request.granted(claimed, batched, stored) for request in requests]
 
     def _released(self, connection: sqlalchemy.Connection, arguments: list[tuple[str, ...]]) -> list[None]:
         self._writer.claimant.release(connection, [key for keys in arguments for key in keys])

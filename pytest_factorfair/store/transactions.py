@@ -16,7 +16,16 @@ from pytest_factorfair.errors import RescuedError, StoreError
 from pytest_factorfair.process import sync
 from pytest_factorfair.store import opening
 from pytest_factorfair.store.opening import explained
-from pytest_factorfair.store.schema import DETECTIONS, META, RESPONSES, SHARDS, insert_new, upsert
+from pytest_factorfair.store.schema import (
+    BATCH_ITEMS,
+    BATCHES,
+    DETECTIONS,
+    META,
+    RESPONSES,
+    SHARDS,
+    insert_new,
+    upsert,
+)
 
 _to_disk = getattr(os, "fdatasync", os.fsync)  # faster where available, as it skips unneeded metadata
 _PAUSE = 0.2  # seconds between two attempts at a checkpoint
@@ -145,7 +154,9 @@ class Transactions:
 def _copy(connection: sqlalchemy.Connection, path: Path) -> None:
     """Copy an open file, except claims, into the store at a path, which is created if needed."""
     store = opening.opened(sqlalchemy.URL.create("sqlite", database=str(path)), read_only=False)
-    statements = {table: insert_new("sqlite", table) for table in (META, DETECTIONS, SHARDS)}
+    statements = {
+        table: insert_new("sqlite", table) for table in (META, DETECTIONS, SHARDS, BATCHES, BATCH_ITEMS)
+    }
     statements[RESPONSES] = upsert("sqlite", replace=False)
     try:
         with store.begin() as target:

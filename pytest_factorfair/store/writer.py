@@ -21,7 +21,7 @@ from pytest_factorfair.store.opening import explained
 from pytest_factorfair.store.outage import SLOW_PICTURES, Outage
 from pytest_factorfair.store.pictures import Picture, Pictures
 from pytest_factorfair.store.rescue import Rescue
-from pytest_factorfair.store.schema import PreparedStatement, upsert
+from pytest_factorfair.store.schema import UNBATCH, PreparedStatement, upsert
 from pytest_factorfair.store.transactions import Transactions
 
 ArgumentT = TypeVar("ArgumentT")
@@ -53,12 +53,14 @@ class Task(NamedTuple):
     """Work to do in a transaction; ``done`` gets its result once it is committed.
 
     Consecutive tasks with the same function ``run`` are done in one call, with the list of their arguments.
+    A task that is ``lasting`` is synced to disk.
     """
 
     run: Callable[[sqlalchemy.Connection, list[Any]], Sequence[Any]]
     argument: Any
     done: Future[Any]
     reads: bool = False
+    lasting: bool = False
 
 
 class Writer:
@@ -67,7 +69,7 @@ class Writer:
     After the first failure every later row fails, too, unless the file was removed: then rows in the queue
     are still written. Rows that fail are rescued. A process has one writer for responses and claims, and one
     for its limits (``limits.py``), so that limits never wait for the disk. A claim ends in the transaction
-    that writes its response.
+    that writes its response, and so does the item of a batch.
     """
 
     def __init__(  # as many as there are things to write, and to write to
@@ -87,6 +89,7 @@ class Writer:
             replace: PreparedStatement(upsert(database.dialect.name, replace=replace), database.dialect)
             for replace in (False, True)
         }
+        self._unbatch = PreparedStatement(UNBATCH, database.dialect)
         self._queue: queue.SimpleQueue[Batch | Task | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -108,10 +111,12 @@ class Writer:
         self,
         run: Callable[[sqlalchemy.Connection, list[ArgumentT]], Sequence[ResultT]],
         argument: ArgumentT,
+        *,
+        lasting: bool = False,
     ) -> Future[ResultT]:
         """Queue a task; the future gets its result once it is committed, or fails with StoreError."""
         done: Future[ResultT] = Future()
-        self._enqueue(Task(run, argument, done))
+        self._enqueue(Task(run, argument, done, lasting=lasting))
         return done
 
     def read(self, ask: Callable[[sqlalchemy.Connection], ResultT]) -> ResultT:
@@ -228,8 +233,10 @@ class Writer:
         def keep(connection: sqlalchemy.Connection) -> None:
             for replace, alike in groupby(writes, key=lambda write: write.replace):
                 self._statements[replace].execute(connection, [write.row for write in alike])
+            keys = [str(write.row["key"]) for write in writes]
+            self._unbatch.execute(connection, [{"key_": key} for key in keys])
             if self.claimant.active:
-                self.claimant.release(connection, [str(write.row["key"]) for write in writes])
+                self.claimant.release(connection, keys)
 
         self._outage.patiently(
             lambda: self._keep_pictures([write.picture for write in writes if write.picture]),
@@ -283,7 +290,7 @@ class Writer:
         self, run: Callable[[sqlalchemy.Connection, list[Any]], Sequence[Any]], tasks: Sequence[Task]
     ) -> None:
         results: Sequence[Any] = ()
-        begin: Begin = partial(self._transactions.begin, lasting=False)
+        begin: Begin = partial(self._transactions.begin, lasting=tasks[0].lasting)
         failure, reads = self._failure, tasks[0].reads
         if reads:
             begin, failure = self._transactions.read, None

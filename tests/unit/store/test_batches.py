@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import pytest
+
+from pytest_factorfair.domain import Response
+from pytest_factorfair.errors import InputError
+from pytest_factorfair.store import BatchItem, BatchRow, Step, Store
+from tests import keeping
+
+WAIT = 30
+
+
+def row(name: str) -> BatchRow:
+    return BatchRow(
+        name, "there", "a", "m", "{}", "[]", 2, 4.0, price_in=1.0, price_out=2.0, price_answer=0.0,
+        replace=False, created=5.0,
+    )  # fmt: skip
+
+
+def items(*keys: str) -> list[BatchItem]:
+    return [BatchItem(key, '"p"', 0, 0) for key in keys]
+
+
+def test_a_key_in_a_batch_is_given_to_nobody_until_it_is_answered_or_freed(store: Store, url: str) -> None:
+    with Store.open(url) as other:
+        assert store.claim(["a", "b", "c"]).result(WAIT).mine == ("a", "b", "c")
+        store.batches.plan(row("n1"), items("a", "b")).result(WAIT)
+        for process in (store, other):
+            claim = process.claim(["a", "b"]).result(WAIT)
+            assert (claim.mine, claim.theirs, claim.batched) == ((), (), ("a", "b"))
+        assert store.batches.outstanding(["a", "c"]) == {"n1": 1}
+        keeping.put(store, "a", Response("A"), model="m", prompt="p", repeat=0).result(WAIT)
+        assert [item.key for item in other.batches.items("n1")] == ["b"]
+        assert other.claim(["a", "b"]).result(WAIT).had == {"a": Response("A")}
+        store.batches.end("n1").result(WAIT)
+        assert other.claim(["b", "c"]).result(WAIT).mine == ("b",)
+        assert other.batches.open() == []
+        assert [(batch.state, batch.held) for batch in other.batches.all()] == [(Step.COLLECTED, 0.0)]
+
+
+def test_a_batch_has_one_collector_until_that_is_gone(store: Store, url: str) -> None:
+    with Store.open(url) as other:
+        other.claim(["a"]).result(WAIT)
+        other.batches.plan(row("n1"), items("a")).result(WAIT)
+        assert other.batches.lead("n1").result(WAIT)
+        assert not store.batches.lead("n1").result(WAIT)
+    assert store.batches.lead("n1").result(WAIT)
+    assert not store.batches.lead("n2").result(WAIT)
+
+
+def test_a_batch_is_named_by_how_its_name_begins(store: Store) -> None:
+    store.claim(["a", "b"]).result(WAIT)
+    store.batches.plan(row("ab1"), items("a")).result(WAIT)
+    store.batches.plan(row("ab2"), items("b")).result(WAIT)
+    assert store.batches.named("ab2").name == "ab2"
+    for wrong in ("ab", "c"):
+        with pytest.raises(InputError, match="open: ab1, ab2"):
+            store.batches.named(wrong)
+    store.batches.delete("ab1").result(WAIT)
+    assert store.claim(["a", "b"]).result(WAIT).mine == ("a",)
+
+
+def test_a_store_that_no_run_has_asked_has_no_batches(store: Store) -> None:
+    assert store.batches.all() == []
+    assert store.batches.outstanding(["a"]) == {}

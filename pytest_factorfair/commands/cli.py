@@ -10,6 +10,7 @@ from importlib.metadata import version
 from typing import NoReturn
 
 from pytest_factorfair.commands import (
+    batch,
     bless,
     card,
     compare,
@@ -31,8 +32,8 @@ from pytest_factorfair.errors import DetectorError, InputError, StoreError, near
 from pytest_factorfair.redaction import redacted
 
 COMMANDS = (
-    init, importing, listing, doctor, lint, show, compare, card, evidence, export, bless, store, merge,
-    detector, human,
+    init, importing, listing, doctor, lint, show, compare, card, evidence, export, bless, store, batch,
+    merge, detector, human,
 )  # fmt: skip
 
 PIPE_CLOSED = 141

@@ -122,6 +122,32 @@ def check_between(option: str, number: int, maximum: int) -> None:
         raise InputError(f"{option}: expected a number from 1 to {maximum:,}, got {number}")
 
 
+def add_model_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the option ``--model-arg`` to a command that builds a model."""
+    parser.add_argument(
+        "--model-arg",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="as for --factorfair-model-arg; may be repeated",
+    )
+
+
+def model_arguments(arguments: argparse.Namespace) -> dict[str, str]:
+    """The values of ``--model-arg``.
+
+    Raises:
+        InputError: one is no pair.
+    """
+    pairs = {}
+    for pair in arguments.model_arg:
+        name, equals, value = pair.partition("=")
+        if not (name and equals):
+            raise InputError(f"--model-arg {pair}: expected KEY=VALUE")
+        pairs[name] = value
+    return pairs
+
+
 def opened(store: str, *, read_only: bool) -> Store:
     """Open an existing store, by URL, file or folder.
 

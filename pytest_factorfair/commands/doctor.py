@@ -6,8 +6,14 @@ import argparse
 import sys
 import tempfile
 
-from pytest_factorfair.commands.common import Commands, from_conftest, loaded, say
-from pytest_factorfair.errors import InputError
+from pytest_factorfair.commands.common import (
+    Commands,
+    add_model_arguments,
+    from_conftest,
+    loaded,
+    model_arguments,
+    say,
+)
 
 NOT_READY = 1
 
@@ -21,13 +27,7 @@ def add(commands: Commands) -> None:
         "doctor", help="ask a model one question in every possible way", description=run.__doc__
     )
     parser.add_argument("spec", metavar="SPEC", help="a model, as for --factorfair-model")
-    parser.add_argument(
-        "--model-arg",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="as for --factorfair-model-arg; may be repeated",
-    )
+    add_model_arguments(parser)
     parser.set_defaults(run=run)
 
 
@@ -42,19 +42,14 @@ def run(arguments: argparse.Namespace) -> int:
     from pytest_factorfair.session.examination import Examination
     from pytest_factorfair.store import Store
 
-    model_arguments = {}
-    for pair in arguments.model_arg:
-        name, equals, value = pair.partition("=")
-        if not (name and equals):
-            raise InputError(f"--model-arg {pair}: expected KEY=VALUE")
-        model_arguments[name] = value
+    given = model_arguments(arguments)
     custom = from_conftest("pytest_factorfair_models")
     preset = PRESETS["ci"]
     checklist, cases = loaded(CHECKLISTS[models.modality(arguments.spec)], preset.truth)
     query = protocols.queries(checklist, next(reversed(cases.values())), preset.sampling)[0]
     code = 0
     with tempfile.TemporaryDirectory() as folder, Store.open(f"sqlite:///{folder}/doctor.sqlite") as store:
-        examination = Examination(arguments.spec, model_arguments, checklist, query, store, custom, _progress)
+        examination = Examination(arguments.spec, given, checklist, query, store, custom, _progress)
         for observation in examination.observations():
             _progress("")
             say(f"{observation.name:{WIDTH}}  {observation.finding}")

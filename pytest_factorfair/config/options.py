@@ -12,6 +12,9 @@ from pytest_factorfair.domain import Modality
 PREFIX = "FACTORFAIR_"
 """The prefix of options' environment variables."""
 
+FILES = "files:"
+"""Begins a value of the option ``batch`` that names a folder."""
+
 Kind = Literal[
     "text",
     "name",
@@ -26,6 +29,7 @@ Kind = Literal[
     "integer",
     "amount",
     "reuse",
+    "batch",
     "flag",
     "choice",
 ]
@@ -152,6 +156,16 @@ ASKED: tuple[RunOption, ...] = (
         "a vision-language model (openai/NAME, transformers:PATH), python:MODULE:ATTRIBUTE",
         metavar="SPEC",
         unset="sim for sim: models",
+    ),
+    RunOption(
+        "batch",
+        "batch",
+        "ask services by batch, which is slow and often costs half: wait for the answers; leave them, and "
+        "collect them with the same command later (exit code 75 until then); or write the questions to files "
+        "in DIR, and read the replies there",
+        metavar="wait|leave|files:DIR",
+        default="",
+        unset="ask one by one",
     ),
     RunOption(
         "explain",

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_factorfair.config import sources
-from pytest_factorfair.config.options import OPTIONS
+from pytest_factorfair.config.options import FILES, OPTIONS
 from pytest_factorfair.config.sources import Given
 from pytest_factorfair.domain import AnswerMode, Ceilings, Estimator, Interval, Reuse, Sampling
 from pytest_factorfair.errors import InputError
@@ -127,6 +127,7 @@ class Settings:
     set_aside: str
     undecided: str
     plan: bool
+    batch: str
     lock: str | None
     locked: str | None
     looks: int
@@ -158,6 +159,11 @@ class Settings:
     def where(self, option: str) -> str:
         """Where an option was given, for the beginning of a message; its name if it was not given."""
         return self.origins.get(option, option)
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder in which batches are files; None if they are sent to services."""
+        return Path(self.batch.removeprefix(FILES)) if self.batch.startswith(FILES) else None
 
     def sampled(self, answers: AnswerMode) -> Sampling:
         """The sampling that the run would have in this answer mode."""
@@ -249,6 +255,9 @@ def _check_together(given_options: Mapping[str, Given], values: Mapping[str, Any
     if values["shard"] and values["reuse"][0] == "only":
         shard, reuse = given_options["shard"].where, given_options["reuse"].where
         raise InputError(f"{shard} asks a part, and {reuse} nothing: give one")
+    if values["batch"] and values["reuse"][0] == "only":
+        batch, reuse = given_options["batch"].where, given_options["reuse"].where
+        raise InputError(f"{batch} asks, and {reuse} asks nothing: give one")
     for model in values["model"]:
         if values["model"].count(model) > 1:
             raise InputError(f"{given_options['model'].where}: '{model}' is named twice: name it once")

@@ -15,7 +15,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, get_args
 
-from pytest_factorfair.config.options import GATE, MODEL, OPTIONS, PREFIX, RunOption
+from pytest_factorfair.config.options import FILES, GATE, MODEL, OPTIONS, PREFIX, RunOption
 from pytest_factorfair.domain import Reuse
 from pytest_factorfair.errors import InputError, nearest
 from pytest_factorfair.models.cluster import Replicas
@@ -219,6 +219,8 @@ def parsed(option: RunOption, setting: Given) -> Any:  # noqa: C901, PLR0911, PL
             return _replicas(setting)
         case "reuse":
             return _reuse(setting)
+        case "batch":
+            return _batch(setting)
         case "flag":
             word = str(value).lower()
             if word not in TRUE | FALSE:
@@ -265,6 +267,17 @@ def _reuse(setting: Given) -> tuple[Reuse, float | None]:
         expected = "all, none, only, or an age such as 12h, 7d or 2w"
         raise InputError(f"{setting.where}: expected {expected}, got '{text}'")
     return "all", seconds
+
+
+def _batch(setting: Given) -> str:
+    """Parse how services are asked by batch; the folder of files becomes absolute."""
+    text = _text(setting)
+    if text in ("wait", "leave"):
+        return text
+    folder = text.removeprefix(FILES).strip()
+    if not text.startswith(FILES) or not folder:
+        raise InputError(f"{setting.where}: expected wait, leave or files:DIR, got '{text}'")
+    return FILES + os.path.normpath(setting.folder / folder)
 
 
 def _pictures(setting: Given) -> str:

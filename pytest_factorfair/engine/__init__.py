@@ -3,6 +3,7 @@
 All calls of a process run in one event loop, in a thread of its own.
 """
 
+from pytest_factorfair.engine.batching import Plan
 from pytest_factorfair.engine.budget import Budget
 from pytest_factorfair.engine.cancellation import Cancellation
 from pytest_factorfair.engine.engine import EndpointState, Engine, endpoint_states
@@ -16,6 +17,7 @@ __all__ = [
     "Engine",
     "Limits",
     "LocalLimits",
+    "Plan",
     "Retry",
     "endpoint_states",
 ]

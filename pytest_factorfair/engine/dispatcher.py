@@ -11,15 +11,17 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
-from pytest_factorfair.domain import Exchange, Query, Request, Response, Reuse, excerpt
+from pytest_factorfair.domain import Exchange, Query, Request, Response, Reuse, excerpt, plural
 from pytest_factorfair.engine.budget import Budget
 from pytest_factorfair.engine.endpoint import Attempts, Endpoint, FirstAnswers, Limiters, advised
 from pytest_factorfair.engine.retry import Retry
 from pytest_factorfair.errors import (
+    TO_DO,
     BudgetError,
     Cause,
     FatalModelError,
     ModelError,
+    PendingError,
     PictureError,
     RejectedRequestError,
     RescuedError,
@@ -32,8 +34,12 @@ from pytest_factorfair.redaction import concealed, secrets
 from pytest_factorfair.store import Origin, Store, Write, check, keys
 
 T = TypeVar("T")
+Failure = FatalModelError | StoreError | PendingError
+"""An error that ends the asking for good."""
+
 PriceOf = Callable[[Model], Price | None]
 MISSING = "not in the store"
+BATCHED = f"{TO_DO}run the same command again, or factorfair batch ls STORE to see them"
 POLL = 0.1  # seconds between two checks of keys that another process is asking
 MOST_TOKENS = 10**9  # of one call; a larger count is an error of the service
 LONGEST = 300  # characters of an error; providers quote whole bodies
@@ -84,6 +90,9 @@ class Dispatcher:
 
     A key is claimed before the store is read for it, and released after its response is committed. So the
     next process that claims it finds the response, and queries with the same key wait for one future.
+
+    Models that are ``asked`` are closed at the end. Of the keys that batches were to answer, ``fresh`` ones
+    have an answer of this run in the store, and ``failed`` ones an error.
     """
 
     def __init__(  # noqa: PLR0913  # by keyword, from the one place that puts an engine together
@@ -99,7 +108,10 @@ class Dispatcher:
         reuse: Reuse,
     ) -> None:
         self.ended = False
-        self.failure: FatalModelError | StoreError | None = None
+        self.failure: Failure | None = None
+        self.asked: dict[int, Model] = {}
+        self.fresh: set[str] = set()
+        self.failed: dict[str, str] = {}
         self._spent: BudgetError | None = None
         self._store = store
         self._connections = connections
@@ -152,9 +164,9 @@ class Dispatcher:
         while self._tasks:
             await asyncio.wait(self._tasks)
         await self._budget.close()
-        for queue in self._queues.values():
+        for model in self.asked.values():
             with suppress(Exception):  # a client that fails to close loses nothing
-                await queue.model.close()
+                await model.close()
         self._reader.shutdown(wait=False)
 
     async def _case(self, model: Model, queries: tuple[Query, ...]) -> tuple[Exchange, ...]:
@@ -193,17 +205,8 @@ class Dispatcher:
     async def _serve(self, model: Model, claimed: Mapping[str, Query]) -> None:
         """Answer the claimed keys from the store, and start asking for the rest."""
 
-        def read() -> Mapping[str, Response] | None:
-            """None if the store is empty; what arrives later is found when its key is claimed."""
-            return None if self._empty is None and self._store.empty else self._store.responses(claimed)
-
-        stored: Mapping[str, Response] = {}
         try:
-            if claimed and not (self._reuse == "none" or self._empty):
-                responses = await asyncio.get_running_loop().run_in_executor(self._reader, read)
-                # Only the first read decides: a concurrent one may see rows that were written because of it.
-                self._empty = any((self._empty, responses is None))
-                stored = responses or {}
+            stored = await self._stored(claimed)
             self._raise_if_ended()
         except BaseException as error:
             self._let_go(claimed)
@@ -216,11 +219,28 @@ class Dispatcher:
         if stored and self._reuse != "only":
             self._limiters.of(model).breaker.known = True
         missing = {key: query for key, query in claimed.items() if key not in stored}
+        for key in missing.keys() & self.failed.keys():
+            del missing[key]
+            self._land(key, Outcome(None, self.failed[key]))
         if self._reuse == "only":
             for key in missing:
                 self._land(key, Outcome(None, MISSING))
         elif missing:
             self._ask(self._claimed(model, missing), missing)
+
+    async def _stored(self, claimed: Mapping[str, Query]) -> Mapping[str, Response]:
+        """The stored responses that may be used; what arrives later is found when its key is claimed."""
+        sought = [key for key in claimed if self._reuse != "none" or key in self.fresh]
+        if not sought or self._empty:
+            return {}
+
+        def read() -> Mapping[str, Response] | None:
+            return None if self._empty is None and self._store.empty else self._store.responses(sought)
+
+        responses = await asyncio.get_running_loop().run_in_executor(self._reader, read)
+        # Only the first read decides: a concurrent one may see rows that were written because of it.
+        self._empty = any((self._empty, responses is None))
+        return responses or {}
 
     # Asking
 
@@ -228,6 +248,7 @@ class Dispatcher:
         """Queue the keys that no other process asks, and wait for the others; we ask if that process dies."""
         if id(model) not in self._queues:
             origin = Origin.of(stored_name(model), model.identity)
+            self.asked[id(model)] = model
             self._queues[id(model)] = Queue(model, origin, self._limiters.of(model), secrets())
         queue = self._queues[id(model)]
         while waiting:
@@ -241,6 +262,9 @@ class Dispatcher:
                 self._land(key, Outcome(response, cached=True))
             queue.waiting.extend((key, waiting.pop(key)) for key in claim.mine)
             self._staff(queue)
+            if claim.batched:
+                self._fail(PendingError(f"{plural(len(claim.batched), 'question')} are in batches{BATCHED}"))
+                return
             if waiting:
                 await asyncio.sleep(POLL)
 
@@ -335,12 +359,12 @@ class Dispatcher:
             billable = counted = True
             self._in_flight[task] = asyncio.get_running_loop().create_future()
             try:
-                response = self._priced(queue, await queue.model.ask(request))
+                response = priced(await queue.model.ask(request), self._price(queue.model), queue.secrets)
             except ModelError as error:
                 billable, counted = error.billable, error.counted
                 if isinstance(error, RetryableModelError):
                     if error.probe is not None:
-                        response = self._priced(queue, error.probe)
+                        response = priced(error.probe, self._price(queue.model), queue.secrets)
                         attempts.probes.append(response)
                     if error.throttled:
                         limiter.throttled(began)
@@ -363,32 +387,6 @@ class Dispatcher:
             breaker.answered()
             limiter.succeeded()
             return response
-
-    def _priced(self, queue: Queue, response: object) -> Response:
-        """A response that can be kept: without secrets, and with its cost if the model's price is known.
-
-        Raises:
-            TypeError: the model returned something else.
-        """
-        if not isinstance(response, Response) or type(response.text) is not str:
-            raise TypeError(f"ask returned {type(response).__name__}, not a Response with text")
-        check(response)
-        tokens_in, tokens_out, reasoning = (
-            count if count is not None and 0 <= count <= MOST_TOKENS else None
-            for count in (response.tokens_in, response.tokens_out, response.tokens_reasoning)
-        )
-        response = replace(response, tokens_in=tokens_in, tokens_out=tokens_out, tokens_reasoning=reasoning)
-        if queue.secrets:
-            hide = partial(concealed, known_secrets=queue.secrets)
-            # A user's model may note anything.
-            notes, sources = (
-                tuple(map(hide, map(str, texts))) for texts in (response.notes, response.sources)
-            )
-            text, name = hide(response.text), hide(response.model)
-            response = replace(response, text=text, model=name, notes=notes, sources=sources)
-        if response.cost is not None or (price := self._price(queue.model)) is None:
-            return response
-        return replace(response, cost=price.of(response.tokens_in, response.tokens_out))
 
     def _ask(self, coroutine: Coroutine[object, object, None], keys: Iterable[str] = ()) -> None:
         """Run a coroutine that asks until ``halt``; keys that it still holds when it ends are given up."""
@@ -458,7 +456,7 @@ class Dispatcher:
         for key in keys:
             self._pending.pop(key).cancel()
 
-    def _fail(self, error: FatalModelError | StoreError) -> None:
+    def _fail(self, error: Failure) -> None:
         """End the run; replies in flight are stored or rescued. A model that fails has a moment for them."""
         if self.failure is not None:
             return
@@ -484,3 +482,28 @@ class Dispatcher:
         task.add_done_callback(self._tasks.discard)
         task.add_done_callback(self._asking.discard)
         return task
+
+
+def priced(response: object, price: Price | None, known_secrets: Collection[str]) -> Response:
+    """A response that can be kept: without secrets, and with its cost if the price is known.
+
+    Raises:
+        TypeError: the model returned something else.
+    """
+    if not isinstance(response, Response) or type(response.text) is not str:
+        raise TypeError(f"ask returned {type(response).__name__}, not a Response with text")
+    check(response)
+    tokens_in, tokens_out, reasoning = (
+        count if count is not None and 0 <= count <= MOST_TOKENS else None
+        for count in (response.tokens_in, response.tokens_out, response.tokens_reasoning)
+    )
+    response = replace(response, tokens_in=tokens_in, tokens_out=tokens_out, tokens_reasoning=reasoning)
+    if known_secrets:
+        hide = partial(concealed, known_secrets=known_secrets)
+        # A user's model may note anything.
+        notes, sources = (tuple(map(hide, map(str, texts))) for texts in (response.notes, response.sources))
+        text, name = hide(response.text), hide(response.model)
+        response = replace(response, text=text, model=name, notes=notes, sources=sources)
+    if response.cost is not None or price is None:
+        return response
+    return replace(response, cost=price.of(response.tokens_in, response.tokens_out))

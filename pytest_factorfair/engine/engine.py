@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from pytest_factorfair.domain import Exchange, Health, Query, Reuse
+from pytest_factorfair.engine.batching import Batching, Plan
 from pytest_factorfair.engine.budget import Budget, Estimate
-from pytest_factorfair.engine.dispatcher import Counters, Dispatcher, PriceOf
+from pytest_factorfair.engine.dispatcher import Counters, Dispatcher, Failure, PriceOf
 from pytest_factorfair.engine.endpoint import Limiters
 from pytest_factorfair.engine.limits import Limits, LocalLimits
 from pytest_factorfair.engine.loop import LoopThread
 from pytest_factorfair.engine.retry import Retry
-from pytest_factorfair.errors import FatalModelError, InputError, StoreError
+from pytest_factorfair.errors import InputError
 from pytest_factorfair.models import prices
+from pytest_factorfair.models.batches import BatchModel
 from pytest_factorfair.models.protocol import Model
 from pytest_factorfair.store import Store
 
@@ -30,8 +32,9 @@ class Engine:
     ``connections`` is the number of calls to one endpoint that may be in flight at once. ``reuse`` says
     which stored answers to take. ``limits`` are those of the run, and
     ``estimate`` is the most that a call may cost by its price list; without limits the engine is a run of its
-    own. ``price`` is the price of a model's answers. Methods may be called from any thread. The caller closes
-    the store and the limits, after the engine.
+    own. ``price`` is the price of a model's answers; those by batch have ``batch_price`` and
+    ``batch_estimate``.
+    Methods may be called from any thread. The caller closes the store and the limits, after the engine.
 
     Raises:
         InputError: settings that exclude each other.
@@ -48,6 +51,8 @@ class Engine:
         limits: Limits | None = None,
         estimate: Estimate = lambda _model, _request: None,
         price: PriceOf = prices.of,
+        batch_price: PriceOf = prices.of,
+        batch_estimate: Estimate = lambda _model, _request: None,
     ) -> None:
         if connections < 1:
             raise InputError(f"{connections} connections: there must be 1 or more")
@@ -64,11 +69,20 @@ class Engine:
             price=price,
             reuse=reuse,
         )
+        self._batching = Batching(
+            store,
+            self._dispatcher,
+            limits=used,
+            retry=retry,
+            price=batch_price,
+            estimate=batch_estimate,
+            refresh=reuse == "none",
+        )
         self._loop = LoopThread()
 
     @property
-    def failure(self) -> FatalModelError | StoreError | None:
-        """The error that ended the asking for good: a fatal one of the model, or one of the store."""
+    def failure(self) -> Failure | None:
+        """The error that ended the asking for good: of the model, of the store, or because of batches."""
         return self._dispatcher.failure
 
     def submit(self, model: Model, queries: Iterable[Query]) -> Future[tuple[Exchange, ...]]:
@@ -78,6 +92,15 @@ class Engine:
         is cancelled if the engine is closed first.
         """
         return self._loop.submit(self._dispatcher.case(model, tuple(queries)))
+
+    def bring(
+        self, model: BatchModel, queries: Iterable[Query], plan: Plan, tell: Callable[[str], None]
+    ) -> Future[None]:
+        """Bring the answers of batches to these queries into the store; ``tell`` is given lines to show.
+
+        The future raises PendingError if this run does not wait for them, or as that of ``submit``.
+        """
+        return self._loop.submit(self._batching.bring(model, tuple(queries), plan, tell))
 
     def snapshot(self) -> Counters:
         """The current counts, for a progress line."""

@@ -34,7 +34,8 @@ def release(
         deferred: why this run judges nothing on purpose; empty if it judges.
     """
     if deferred:
-        return ReleaseVerdict("NOT JUDGED", deferred, "", fails=False)
+        next_step = obstacle.remedy if obstacle else ""
+        return ReleaseVerdict("NOT JUDGED", deferred, "", fails=False, next_step=next_step)
     if not verdicts:
         return None
     judged = Counter(verdict.judgement for verdict in verdicts)

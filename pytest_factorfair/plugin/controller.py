@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_factorfair.errors import StoreError
+from pytest_factorfair.errors import InputError, StoreError
 from pytest_factorfair.plugin.collection import SHIPPED, assignments_of, dry, left_out, narrowed
 from pytest_factorfair.plugin.keys import detach
 from pytest_factorfair.redaction import redacted
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from pytest_factorfair.session.conclusion import Result
     from pytest_factorfair.session.driver import Driver
     from pytest_factorfair.session.run import Assignment
+
+SUBMITTED = 75
+"""The exit code of a run whose answers are in batches that are not done: EX_TEMPFAIL of ``sysexits.h``."""
 
 
 class Controller:
@@ -109,6 +112,8 @@ class Controller:
             # Subclasses of pytest and xdist say what stopped the run.
             with self._driver.asking(left_out(self._config), telling=(KeyboardInterrupt, session.Failed)):
                 return (yield)
+        except InputError as error:  # of a batch: a service that has none, a file that was edited
+            raise pytest.UsageError(redacted(str(error))) from None
         finally:
             # Silent if none of our items was selected, unless gates would then be green by omission.
             unasked = bool(self._settings.gates) and session.testscollected > 0
@@ -178,6 +183,8 @@ class Controller:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
         self._stay_red()
+        if self._driver.pending is not None and self._session is not None and not self._red:
+            self._session.exitstatus = SUBMITTED
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_unconfigure(self, config: pytest.Config) -> None:

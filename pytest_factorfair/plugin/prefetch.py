@@ -67,10 +67,16 @@ class StoreWarmup:
             self.ask([assignment for item in session.items if (assignment := _wanted(item)) is not None])
 
     def ask(self, selected: Iterable[Assignment]) -> None:
-        """Ask these cases, unless they were asked before."""
+        """Ask these cases, unless they were asked before.
+
+        Raises:
+            PendingError: answers are in batches that are not done.
+            InputError: the service has no batches, or the replies in a folder are wrong.
+        """
         assignments = [assignment for assignment in selected if assignment.key not in self._done]
         self._done |= {assignment.key for assignment in assignments}
         try:
+            self._execution.batches.bring_cases(assignments, self._meter)
             deque(ask_all(self._execution, assignments, self._meter), maxlen=0)
         except (BudgetError, FatalModelError, StoreError):
             pass  # the first item that needs a missing answer fails with the same error

@@ -144,7 +144,8 @@ def _control(config: pytest.Config, execution: Execution) -> None:
     config.pluginmanager.register(controller, "factorfair-controller")
     config.stash[PROGRESS] = progress
     config.pluginmanager.register(progress, "factorfair-progress")
-    warm = StoreWarmup(execution, progress) if resolved.warm else None
+    warms = resolved.warm or (not dry(config) and execution.batches.needed)
+    warm = StoreWarmup(execution, progress) if warms else None
     if warm is not None:
         config.pluginmanager.register(warm, "factorfair-warm")
     if config.pluginmanager.hasplugin("xdist"):

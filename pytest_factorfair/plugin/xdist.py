@@ -77,7 +77,8 @@ class XdistHooks:
     def pytest_configure_node(self, node: WorkerController) -> None:
         run = self._execution.run
         share = run.settings.connections // node.workerinput["workercount"]
-        settings = replace(run.settings, connections=share)
+        reuse = self._execution.batches.workers_reuse
+        settings = replace(run.settings, connections=share, reuse=reuse)
         order = transport.WorkerInput(settings, run.checklists, self._execution.account.session)
         node.workerinput[ATTRIBUTE] = transport.pack(order)
 

@@ -62,6 +62,7 @@ class Builder:
             answers=settings.answers,
             asked=self._asking,
             defaults=self._published.arguments,
+            folder=settings.folder,
         )
 
     def build(self) -> Built:

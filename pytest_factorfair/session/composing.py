@@ -12,6 +12,7 @@ from pytest_factorfair.config.settings import TINY, Settings
 from pytest_factorfair.domain import Checklist, Sampling, plural
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models import prices
+from pytest_factorfair.session import batches
 from pytest_factorfair.session.building import Builder
 from pytest_factorfair.session.run import Assignment, Run
 from pytest_factorfair.session.sizes import NAMES
@@ -43,7 +44,7 @@ def compose(
     built = Builder(settings, loaded, custom, detectors).build()
     if built.detector is not None:
         _check_faces(settings, loaded, built.detector)
-    return Run(
+    run = Run(
         settings=settings,
         checklists=loaded,
         sampling=sampling,
@@ -53,6 +54,8 @@ def compose(
         assignments=_assign(settings, loaded, sampling),
         cluster=built.cluster,
     )
+    batches.check(run)
+    return run
 
 
 def _load(settings: Settings) -> tuple[Checklist, ...]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pytest_factorfair import reports
 from pytest_factorfair.domain import Summary, plural
-from pytest_factorfair.errors import TO_DO, StoreError
+from pytest_factorfair.errors import TO_DO, PendingError, StoreError
 from pytest_factorfair.labelling import error_table
 from pytest_factorfair.reports import tracking
 from pytest_factorfair.reports.tracking import Logged
@@ -118,14 +118,20 @@ class Conclusion:
         self._explained = explain(self._execution, self._ledger, self._meter)
         self._interruption = None
 
-    def write(self, *, interruption: str | None, left_out: str) -> Result:
+    def write(
+        self, *, interruption: str | None, left_out: str, pending: PendingError | None = None
+    ) -> Result:
         """End the asking, judge, and write the reports.
 
-        ``interruption`` is why the run did not finish, ``left_out`` why some cases were not selected. The run
-        fails with its release; interrupted, it also fails without gates.
+        ``interruption`` is why the run did not finish, ``left_out`` why some cases were not selected,
+        ``pending`` why it is left to a later run. The run fails with its release; interrupted, it also fails
+        without gates.
         """
         settings = self._run.settings
         incomplete = self._incomplete(interruption or self._interruption, left_out)
+        if pending is not None:
+            what, _, remedy = str(pending).partition(TO_DO)
+            incomplete = Incomplete("submitted", "submitted", what, remedy or RESUME)
         self._execution.stop("the run has ended")  # its account no longer grows
         self._ledger.spend(self._execution.account.usage)
         trouble = self._execution.responses.trouble

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from pytest_factorfair.errors import PendingError
 from pytest_factorfair.session import lock
 from pytest_factorfair.session.ledger import Ledger, Start
 from pytest_factorfair.session.submissions import ask_all
@@ -38,6 +39,8 @@ class Driver:
         self._conclusion: Conclusion | None = None
         self._left_out = ""
         self._interruption: str | None = INTERRUPTED
+        self.pending: PendingError | None = None
+        """Why the answers are not judged yet: they are in batches."""
 
     def check(self) -> None:
         """Report mistakes in what only the conclusion uses, before anything is asked.
@@ -71,6 +74,7 @@ class Driver:
         from pytest_factorfair.session.answering import recorded
 
         run = self.execution.run
+        self.execution.batches.bring_cases(run.to_ask, self._meter)
         for assignment, exchanges in ask_all(self.execution, run.to_ask, self._meter):
             self.spend(self.execution.account.unaccounted(exchanges))
             self.add(recorded(self.execution, assignment, exchanges, detector=run.detector, read=self._read))
@@ -91,7 +95,8 @@ class Driver:
         """A context in which all cases are asked; then undecided gates and reasons are asked for.
 
         ``left_out`` is why some cases were not selected. An exception stops the asking in all processes; the
-        text of a ``telling`` one is why the run did not finish.
+        text of a ``telling`` one is why the run did not finish. If answers are in batches, the run ends here
+        as ``pending``.
         """
         self._left_out = left_out
         try:
@@ -99,6 +104,8 @@ class Driver:
             self._interruption = None
             if self.ledger.selected:
                 self._imported_conclusion().ask_further(left_out=left_out)
+        except PendingError as error:
+            self.pending = error
         except BaseException as error:
             if isinstance(error, telling) and str(error):
                 self._interruption = str(error)
@@ -109,7 +116,9 @@ class Driver:
 
     def conclude(self) -> Result:
         """Judge the gates and write the reports, however the asking ended."""
-        return self._imported_conclusion().write(interruption=self._interruption, left_out=self._left_out)
+        return self._imported_conclusion().write(
+            interruption=self._interruption, left_out=self._left_out, pending=self.pending
+        )
 
     def _imported_conclusion(self) -> Conclusion:
         """The conclusion, made on first use so that the first request does not wait for its imports."""

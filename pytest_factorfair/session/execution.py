@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 from pytest_factorfair import process
 from pytest_factorfair.domain import Usage, plural
-from pytest_factorfair.errors import FatalModelError, StoreError
+from pytest_factorfair.errors import StoreError
 from pytest_factorfair.models.prices import estimates
 from pytest_factorfair.session import preflight, replicas, shards, transport
 from pytest_factorfair.session.account import Account
+from pytest_factorfair.session.batches import Batches
 from pytest_factorfair.session.connections import Connections
 from pytest_factorfair.session.outlook import Outlook
 from pytest_factorfair.session.responses import Responses
@@ -22,7 +23,7 @@ from pytest_factorfair.session.submissions import Submissions
 
 if TYPE_CHECKING:
     from pytest_factorfair.engine import Engine
-    from pytest_factorfair.engine.dispatcher import Counters
+    from pytest_factorfair.engine.dispatcher import Counters, Failure
     from pytest_factorfair.session.run import Run
     from pytest_factorfair.store import ShardRow, Store
 
@@ -39,6 +40,7 @@ class Execution:
         self.responses = Responses(run.settings)
         self.account = Account(run.settings, self.responses, session=session, workers=workers)
         self.connections = Connections(run)
+        self.batches = Batches(self)
         self.submissions = Submissions(run, lambda: self.engine)
         self.shards: tuple[ShardRow, ...] = ()
         """The shards that this run judges together, known once it has stopped."""
@@ -109,7 +111,7 @@ class Execution:
         return None if self._engine is None else self._engine.snapshot()
 
     @property
-    def failure(self) -> FatalModelError | StoreError | None:
+    def failure(self) -> Failure | None:
         """The error that ended the asking of this process for good."""
         return None if self._engine is None else self._engine.failure
 
@@ -183,11 +185,13 @@ class Execution:
         engine = Engine(
             self.store,
             connections=self.connections.per_endpoint,
-            reuse=settings.reuse,
+            reuse=settings.reuse if settings.folder is None else "only",
             limits=limits,
             estimate=estimates(run.price, run.modality),
             retry=retry if limits is None else replace(retry, clock=limits.clock),
             price=run.price,
+            batch_price=run.batch_price,
+            batch_estimate=estimates(run.batch_price, run.modality),
         )
         if run.looking is not None:
             run.looking.connect(engine.submit)

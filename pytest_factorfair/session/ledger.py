@@ -17,10 +17,11 @@ class Incomplete:
 
     ``left out``: the run finished without some of its cases. ``interrupted``: it did not finish. ``too
     small``: it is complete, at a size that only allows a report. ``shard``: all cases of the shard are
-    recorded. ``brief`` is short enough for each gate, ``why`` is for the run, and ``remedy`` is what to do.
+    recorded. ``submitted``: answers are in batches. ``brief`` is short enough for each gate, ``why`` is for
+    the run, and ``remedy`` is what to do.
     """
 
-    kind: Literal["left out", "interrupted", "too small", "shard"]
+    kind: Literal["left out", "interrupted", "too small", "shard", "submitted"]
     brief: str
     why: str = ""
     remedy: str = ""

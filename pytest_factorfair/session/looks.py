@@ -191,11 +191,14 @@ class Looks:
         total = sum(len(asked(record.answers)) for record in self._ledger.records) + more
         self._progress.expect(total, look=look)
         submit = self._execution.engine.submit
-        under_way = [
-            (extension, submit(self._run.models[extension.assignment.model], extension.queries))
-            for extension in to_ask
-        ]
         try:
+            self._execution.batches.bring(
+                ((extension.assignment.model, extension.queries) for extension in to_ask), self._progress
+            )
+            under_way = [
+                (extension, submit(self._run.models[extension.assignment.model], extension.queries))
+                for extension in to_ask
+            ]
             for extension, future in under_way:
                 exchanges = self._progress.wait(future)
                 self._ledger.spend(self._execution.account.unaccounted(exchanges))

@@ -217,7 +217,8 @@ class Plan:
             reasons = [query for assignment, query in run.explained if assignment.model == spec]
             tokens_out = self._outlook.lengths.written(spec, mode, calls, len(reasons))
             size = calls + len(reasons), tokens_in + read(reasons), tokens_out
-            prices_known = (run.price(model), run.batch_price(model))
+            listed = None if run.given_price else getattr(model, "batch_price", None)
+            prices_known = (run.price(model), listed)
             looks.append(
                 FirstLook(*size, *(None if price is None else price.total(*size) for price in prices_known))
             )

@@ -39,7 +39,7 @@ def check(execution: Execution) -> None:
         for model in replicas.models_of(run) if mark else ():
             model.keep_pictures(store.pictures.location, mark)
     check_prices(run)
-    if execution.outlook.calls:
+    if execution.outlook.calls and settings.folder is None:
         check_hosts(run)
         for model in replicas.models_of(run):
             model.connect()

@@ -105,6 +105,7 @@ def explain(execution: Execution, ledger: Ledger, progress: Meter) -> ReasonCita
     stopped = ""
     progress.expect(sum(len(record.answers) for record in ledger.records) + len(to_explain))
     try:
+        execution.batches.bring(((assignment.model, [query]) for assignment, query in to_explain), progress)
         under_way = [
             (assignment, execution.engine.submit(run.models[assignment.model], [query]))
             for assignment, query in to_explain

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_factorfair.domain import plural
-from pytest_factorfair.errors import FatalModelError, StoreError
+from pytest_factorfair.errors import FactorfairError, StoreError
 
 if TYPE_CHECKING:
     from pytest_factorfair.config.settings import Settings
@@ -85,7 +85,7 @@ class Responses:
             raise StoreError(f"{self.store.location}: no response has the key {key}")
         return self.store.pictures.read(response.image_file)
 
-    def recall(self, failure: FatalModelError | StoreError | None) -> None:
+    def recall(self, failure: FactorfairError | None) -> None:
         """Rescue, once, what this process has stored and the store has lost.
 
         ``failure`` is what ended the asking.

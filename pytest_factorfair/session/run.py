@@ -136,9 +136,8 @@ class Run:
         return self.given_price or prices.of(model)
 
     def batch_price(self, model: Model) -> Price | None:
-        """The price of a model's answers in batches; None if it is unknown or the user gives a price."""
-        price = getattr(model, "batch_price", None)  # a user's own model may lack it
-        return price if self.given_price is None else None
+        """The price of a model's answers by batch: the user's, or the model's; that of calls if unknown."""
+        return self.given_price or getattr(model, "batch_price", None) or self.price(model)
 
     def other_modes(self, model: object) -> tuple[AnswerMode, ...]:
         """The answer modes besides that of the run in which a model could return a letter alone."""

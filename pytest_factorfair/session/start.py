@@ -77,6 +77,7 @@ def run(
             partial report is written; answers are in the store, and the next run continues from there.
         FatalModelError: no further call can succeed.
         DetectorError: the detector cannot read pictures.
+        PendingError: answers are in batches that are not done; call ``run`` again later.
         StoreError: the store cannot be opened, read or written, or reports cannot be written.
     """
     working_folder, project = Path.cwd(), Path(root).resolve()
@@ -153,6 +154,7 @@ def _concluded(
     try:
         with driver.asking(telling=(KeyboardInterrupt, FactorfairError)):
             driver.ask()
+        failure = driver.pending
     except BaseException as error:
         failure = error
         raise
@@ -163,6 +165,8 @@ def _concluded(
                 failure.add_note(f"partial report: {', '.join(result.written)}")
             if result.rescued:
                 failure.add_note(result.rescued)
+    if failure is not None:
+        raise failure
     if trouble := execution.responses.trouble:
         raise StoreError("; ".join(filter(None, (trouble, result.rescued))))
     if result.unwritten:
@@ -171,11 +175,15 @@ def _concluded(
         if logged.failed:
             warnings.warn(str(logged), stacklevel=3)
     meter.show()
-    release = result.summary.release
-    if release is None:
-        return result.summary
+    return _worded(result.summary)
+
+
+def _worded(summary: Summary) -> Summary:
+    """The summary with the settings of ``run`` in its advice, not the options of the command line."""
+    if (release := summary.release) is None:
+        return summary
     advice, next_step = _in_python(release.advice), _in_python(release.next_step)
-    return replace(result.summary, release=replace(release, advice=advice, next_step=next_step))
+    return replace(summary, release=replace(release, advice=advice, next_step=next_step))
 
 
 OPTION = re.compile(r"(?:--factorfair-([a-z-]*[a-z])|(?<=\s)run\((\w+)=\.\.\.\))(?:=([\w.:/=,]*\w))?")

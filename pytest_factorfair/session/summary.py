@@ -135,7 +135,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
             tolerated=run.settings.undecided == "warn",
             deferred=(
                 incomplete.text
-                if incomplete is not None and incomplete.kind == "shard"
+                if incomplete is not None and incomplete.kind in ("shard", "submitted")
                 else run.settings.set_aside
             ),
         ),

@@ -161,3 +161,19 @@ def test_another_key_is_another_model(
     monkeypatch.setattr("tests.integration.test_secrets.IN_PATH", IN_PATH[::-1])
     echo(project, stub, "-p", "no:xdist")
     assert stub.stats()["requests"] == asked
+
+
+def test_a_key_and_batches(project: Project, stub: StubServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the store, files and messages here hold the key, nor names and metadata at the service."""
+    monkeypatch.setenv("MY_KEY", PLANTED)
+    stub.script(answer="uniform")
+    stub.script_batches(key=PLANTED, duration=10)
+    arguments = (f"{URL}{stub.base_url}", "--factorfair-model-arg=api_key_env=MY_KEY", "-p", "no:xdist")
+    left = project.run(*arguments, "--factorfair-batch=leave", model="hosted_vllm/m")
+    assert left.ret == 75
+    stub.script_batches(key="another")
+    refused = project.run(*arguments, "--factorfair-batch=leave", model="hosted_vllm/m")
+    refused.stdout.fnmatch_lines(["*the key in MY_KEY was refused*"])
+    check_files(project)
+    shown = [run.stdout.str() + run.stderr.str() for run in (left, refused)]
+    assert PLANTED not in str([shown, stub.batches()])

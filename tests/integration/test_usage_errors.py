@@ -138,7 +138,7 @@ def test_help_shows_few_options_in_three_groups(project: Project) -> None:
     lines = result.outlines
     titles = [line for line in lines if line.startswith("factorfair: ")]
     assert titles == ["factorfair: what to test:", "factorfair: limits and storage:", "factorfair: reports:"]
-    assert sum(line.startswith("  --factorfair-") for line in lines) == 27
+    assert sum(line.startswith("  --factorfair-") for line in lines) == 28
 
 
 PYPROJECT: dict[str, tuple[str, str]] = {

@@ -1,0 +1,293 @@
+"""Answers by batch: send what is missing, wait, and collect, until all answers are in the store.
+
+The dispatcher then takes them from there. Each batch has a row in the store, which is written before and
+after every step that may be paid for (``store/batches.py``). So a process that is killed loses nothing: the
+next run reads the row, and goes on from there (``collecting.py``).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from pytest_factorfair.domain import Grant, Query, Request, Stop, plural
+from pytest_factorfair.engine.collecting import AGAIN, Collector, Job
+from pytest_factorfair.engine.holds import Holds
+from pytest_factorfair.errors import (
+    TO_DO,
+    BudgetError,
+    FatalModelError,
+    InputError,
+    ModelError,
+    PendingError,
+    RetryableModelError,
+)
+from pytest_factorfair.models.batches import BatchLine
+from pytest_factorfair.models.protocol import stored_name
+from pytest_factorfair.store import BatchItem, BatchRow, Origin, Step, Store, keys
+
+if TYPE_CHECKING:
+    from pytest_factorfair.engine.budget import Estimate
+    from pytest_factorfair.engine.dispatcher import Dispatcher, PriceOf
+    from pytest_factorfair.engine.limits import Limits
+    from pytest_factorfair.engine.retry import Retry
+    from pytest_factorfair.models.batches import BatchModel, BatchService
+
+LEAST = 100
+"""Lines of a batch; fewer questions are asked one by one: nobody waits a day for them."""
+
+PILOT = 3
+"""Questions that are asked one by one before the first batch, to find out what the service refuses."""
+
+MARGIN = 0.95
+"""The part of a service's limits that a batch uses."""
+
+FIRST_POLL, SLOWER, LAST_POLL = 15.0, 1.5, 600.0
+"""Seconds before the first poll, the growth of the pauses, and the longest pause."""
+
+BUSY = 1.0
+"""Seconds after which it is checked again whether other processes have asked for keys."""
+
+
+MINUTE = 60
+
+
+class Plan(NamedTuple):
+    """How a run uses batches: it waits for them, leaves them, or only collects those of earlier runs.
+
+    ``service`` takes new batches, and ``services`` are all that the run can reach, by name.
+    """
+
+    mode: Literal["wait", "leave", "collect"]
+    service: BatchService | None
+    services: Mapping[str, BatchService]
+
+
+class Batching:
+    """Sends batches and collects their answers; runs only in the loop's thread."""
+
+    def __init__(  # noqa: PLR0913  # by keyword, from the one place that puts an engine together
+        self,
+        store: Store,
+        dispatcher: Dispatcher,
+        *,
+        limits: Limits,
+        retry: Retry,
+        price: PriceOf,
+        estimate: Estimate,
+        refresh: bool,
+    ) -> None:
+        self._store = store
+        self._dispatcher = dispatcher
+        self._limits = limits
+        self._retry = retry
+        self._price = price
+        self._refresh = refresh
+        self._holds = Holds(store, limits, retry, estimate)
+        self._collector = Collector(store, self._holds, retry)
+
+    async def bring(
+        self, model: BatchModel, queries: Sequence[Query], plan: Plan, tell: Callable[[str], None]
+    ) -> None:
+        """Bring the answers to these queries into the store; a few may be left to single calls.
+
+        Raises:
+            PendingError: batches are not done, and this run does not wait for them any longer.
+            FatalModelError: the service refuses a batch, or all of its lines.
+            BudgetError: a limit of the run is reached.
+            StoreError: the store cannot be read or written.
+        """
+        names = keys(model.identity, queries)
+        waiting = dict(zip(names, queries, strict=True))
+        job = Job(model, plan.services, plan.mode == "wait", tell, waiting)
+        self._dispatcher.asked[id(model)] = model
+        try:
+            await self._pilot(job, plan)
+            await self._answer(job, plan)
+        finally:
+            self._dispatcher.failed |= job.errors
+            if self._refresh:
+                self._dispatcher.fresh |= set(names) - job.waiting.keys()
+        if job.waiting and plan.service is not None:
+            tell(f"factorfair: {plural(len(job.waiting), 'question')} asked one by one, at full price")
+
+    async def _answer(self, job: Job, plan: Plan) -> None:
+        """Send and collect, until too little is left for a batch."""
+        pause = FIRST_POLL
+        while job.waiting:
+            if job.pause and job.patient:
+                await self._wait(job, (), job.pause)
+            job.pause = 0.0
+            free, theirs = await self._claimed(job)
+            sent, stop = 0, None
+            try:
+                if _worthwhile(plan, free) and not (job.most and self._collector.rows(job)):
+                    sent, stop = await self._send(job, plan, free)
+            finally:
+                await asyncio.wrap_future(self._store.release(free))
+            rows = self._collector.rows(job)
+            pause = FIRST_POLL if sent else pause
+            if rows and await self._collector.advance(job, rows):
+                continue
+            if not rows and stop is not None:
+                raise stop
+            if not (rows or theirs or _worthwhile(plan, free)):
+                return
+            if not theirs and not job.patient:
+                raise self._pending(rows)
+            await self._wait(job, rows, pause if rows or not theirs else BUSY)
+            pause = min(pause * SLOWER, LAST_POLL) if rows else pause
+
+    async def _claimed(self, job: Job) -> tuple[list[str], bool]:
+        """Claim what no other process asks, and return it; also whether one does ask something."""
+        claim = await asyncio.wrap_future(self._store.claim(job.waiting, refresh=self._refresh))
+        for key in claim.had:
+            del job.waiting[key]
+        self._holds.free(claim.had)
+        return [*claim.mine], bool(claim.theirs)
+
+    async def _pilot(self, job: Job, plan: Plan) -> None:
+        """Ask a few questions by single calls before the first batch of a model.
+
+        They find a wrong key, refused parameters, and answers that are cut off.
+        """
+        if plan.service is None or plan.service.offline or id(job.model) in self._collector.formed:
+            return
+        free, _ = await self._claimed(job)
+        await asyncio.wrap_future(self._store.release(free))
+        if not _worthwhile(plan, free):
+            return
+        asked = free[:: len(free) // PILOT][:PILOT]
+        exchanges = await self._dispatcher.case(job.model, tuple(job.waiting[key] for key in asked))
+        responses = [exchange.response for exchange in exchanges if exchange.response is not None]
+        if not responses:
+            raise FatalModelError(f"{exchanges[0].error} (all {PILOT} questions of the pilot failed)")
+        if any(response.finish == "length" for response in responses):
+            raise FatalModelError(
+                f"{stored_name(job.model)}: an answer of the pilot was cut off at max_tokens{TO_DO}raise it: "
+                "--factorfair-model-arg=max_tokens=N"
+            )
+        self._collector.formed.add(id(job.model))
+        for key in asked:
+            del job.waiting[key]
+        dropped = sorted({name for response in responses for name in response.dropped})
+        refused = f"; not accepted: {', '.join(dropped)}" if dropped else ""
+        job.tell(f"factorfair: pilot: {plural(len(responses), 'answer')} at full price{refused}")
+
+    async def _send(self, job: Job, plan: Plan, free: Sequence[str]) -> tuple[int, BudgetError | None]:
+        """Send as many keys as the limits of the run allow, in as many batches as those of the service need.
+
+        Returns the number of lines, and the error if no more may be asked at all.
+        """
+        service = plan.service
+        assert service is not None  # noqa: S101  # otherwise no batch is worthwhile
+        most = min(int(service.max_lines * MARGIN), job.most or service.max_lines)
+        stop, size = None, 0
+        batches: list[list[BatchLine]] = [[]]
+        for key in free:
+            line = BatchLine(key, job.model.body(Request.of(job.waiting[key])))
+            length = len(service.encoded(line))
+            if len(batches[-1]) >= most or size + length > service.max_bytes * MARGIN:
+                if job.most is not None:
+                    break  # the service's quota allows one batch at a time
+                batches.append([])
+                size = 0
+            decision = await self._holds.take(job.model, key, job.waiting[key])
+            if not isinstance(decision, Grant):
+                stop = BudgetError(decision.reason) if isinstance(decision, Stop) else None
+                break
+            batches[-1].append(line)
+            size += length
+        batches = [lines for lines in batches if lines]
+        for number, lines in enumerate(batches, start=1):
+            row = await self._submit(job, service, lines)
+            questions = plural(len(lines), "question")
+            if service.offline:
+                file = f"{service.name}/{row.name}"
+                told = f"{questions} are in {file}.jsonl; put the replies into {file}.output.jsonl"
+            else:
+                worth = f" (at most ${row.held:,.2f})" if row.held else ""
+                told = f"batch {number} of {len(batches)}: {questions} submitted to {service.name}{worth}"
+            job.tell(f"factorfair: {told}")
+        return sum(map(len, batches)), stop
+
+    async def _submit(self, job: Job, service: BatchService, lines: Sequence[BatchLine]) -> BatchRow:
+        """Plan, upload and create a batch."""
+        price, held = self._price(job.model), self._holds.sum(line.key for line in lines)
+        origin = Origin.of(stored_name(job.model), job.model.identity)
+        row = BatchRow(
+            BatchRow.new_name(),
+            service.name,
+            service.account,
+            origin.model,
+            origin.identity,
+            json.dumps(job.model.form),
+            len(lines),
+            held,
+            price_in=None if price is None else price.token_in,
+            price_out=None if price is None else price.token_out,
+            price_answer=None if price is None else price.answer,
+            replace=self._refresh,
+            created=self._retry.clock(),
+        )
+        items = []
+        for line in lines:
+            query = job.waiting[line.key]
+            prompt = json.dumps(query.prompt)
+            items.append(BatchItem(line.key, prompt, query.repeat, query.seed, job.tries[line.key]))
+        await asyncio.wrap_future(self._store.batches.plan(row, items))
+        try:
+            file_id = await service.upload(row.name, lines)
+        except RetryableModelError as error:
+            await self._collector.discard(row)
+            raise PendingError(f"{error}: no batch was sent{TO_DO}{AGAIN}") from None
+        except (ModelError, InputError):
+            await self._collector.discard(row)
+            raise
+        row = replace(row, file_id=file_id or "")
+        await asyncio.wrap_future(
+            self._store.batches.update(row.name, file_id=row.file_id, state=Step.UPLOADED)
+        )
+        await self._collector.create(job, row, lines)
+        return row
+
+    async def _wait(self, job: Job, rows: Sequence[BatchRow], seconds: float) -> None:
+        """Pause before the next poll.
+
+        Raises:
+            PendingError: the run has used up its minutes.
+        """
+        deadline = self._limits.deadline
+        if deadline is not None and self._limits.clock() + seconds >= deadline:
+            raise self._pending(rows)
+        if job.progress:
+            job.tell(f"{job.progress}, next look in {_rounded(seconds)}")
+        await self._retry.sleep(seconds)
+
+    def _pending(self, rows: Sequence[BatchRow]) -> PendingError:
+        """The error of a run that leaves batches to the next one."""
+        if not rows:
+            return PendingError(f"no limit allows another batch now{TO_DO}{AGAIN} later")
+        lines = sum(row.lines for row in rows)
+        where = f"in {'1 batch' if len(rows) == 1 else f'{len(rows)} batches'} at {rows[0].service}"
+        expires = [row.expires for row in rows if row.expires is not None]
+        by = f", by {_clock(min(expires))}" if expires else ""
+        since = _clock(min(row.created for row in rows))
+        return PendingError(f"{lines:,} answers are {where} since {since}{TO_DO}{AGAIN}{by}")
+
+
+def _worthwhile(plan: Plan, free: Sequence[str]) -> bool:
+    """Whether these keys are enough for a batch."""
+    return plan.service is not None and len(free) >= (1 if plan.service.offline else LEAST)
+
+
+def _rounded(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 2 * MINUTE else f"{seconds / MINUTE:.0f} min"
+
+
+def _clock(moment: float) -> str:
+    return datetime.fromtimestamp(moment).astimezone().strftime("%Y-%m-%d %H:%M")

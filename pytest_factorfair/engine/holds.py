@@ -1,0 +1,72 @@
+"""What the lines of batches may cost, held against the limits of the run until their answers are stored."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from concurrent.futures import Future
+from typing import TYPE_CHECKING
+
+from pytest_factorfair.domain import AccountEntry, CallRequest, Decision, Grant, Query, Request, Response
+
+if TYPE_CHECKING:
+    from pytest_factorfair.engine.budget import Estimate
+    from pytest_factorfair.engine.limits import Limits
+    from pytest_factorfair.engine.retry import Retry
+    from pytest_factorfair.models.protocol import Model
+    from pytest_factorfair.store import BatchRow, Store
+
+
+class Holds:
+    """The grants of lines by key. A line is a call when it is sent, and not in flight at the end of a run."""
+
+    def __init__(self, store: Store, limits: Limits, retry: Retry, estimate: Estimate) -> None:
+        self._store = store
+        self._limits = limits
+        self._retry = retry
+        self._estimate = estimate
+        self._grants: dict[str, Grant] = {}
+        self._adopted: set[str] = set()
+
+    async def take(self, model: Model, key: str, query: Query) -> Decision:
+        """Ask whether a line may be sent; the most that it can cost is then held."""
+        estimate = self._estimate(model, Request.of(query))
+        clock, probe = self._retry.clock(), self._retry.probe
+        decision = self._limits.take(CallRequest(model.endpoint, estimate, clock, probe, batched=True))
+        if isinstance(decision, Future):
+            decision = await asyncio.wrap_future(decision)
+        if isinstance(decision, Grant):
+            self._limits.settle(AccountEntry(in_flight=-1))
+            self._grants[key] = decision
+        return decision
+
+    def adopt(self, row: BatchRow) -> None:
+        """Hold the most that a batch of another run can cost."""
+        if row.name in self._adopted:
+            return
+        self._adopted.add(row.name)
+        most = None if row.held is None else row.held / row.lines
+        missing = [item.key for item in self._store.batches.items(row.name) if item.key not in self._grants]
+        self._grants |= dict.fromkeys(missing, Grant(reserved=most, estimate=most))
+        entries = (AccountEntry.sent(self._grants[key])._replace(calls=0, in_flight=0) for key in missing)
+        self._limits.settle(AccountEntry.total(entries))
+
+    def sum(self, keys: Iterable[str]) -> float | None:
+        """The USD that are held for these keys; None if that is unknown."""
+        amounts = [self._grants[key].reserved for key in keys]
+        return None if None in amounts else sum(filter(None, amounts))
+
+    def settle(self, key: str, response: Response) -> None:
+        """Enter the cost of an answer."""
+        if (grant := self._grants.pop(key, None)) is not None:
+            cost = grant.estimate if response.cost is None else response.cost
+            tokens = response.tokens_in or 0, response.tokens_out or 0
+            entry = AccountEntry.settled(grant, cost, *tokens, billed=response.cost)
+            self._limits.settle(entry._replace(in_flight=0))
+
+    def free(self, keys: Iterable[str], *, unsent: bool = False) -> None:
+        """Enter that lines cost nothing; ``unsent`` ones were no calls either."""
+        grants = [self._grants.pop(key) for key in keys if key in self._grants]
+        calls = -1 if unsent else 0
+        entries = (AccountEntry.unused(grant)._replace(calls=calls, in_flight=0) for grant in grants)
+        self._limits.settle(AccountEntry.total(entries))

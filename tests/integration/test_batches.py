@@ -1,0 +1,318 @@
+"""Runs by batch at the stub server: left and collected later, killed at every step, in turn with looks."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from pytest_factorfair import run
+from pytest_factorfair.commands.cli import main
+from pytest_factorfair.engine import batching, collecting
+from pytest_factorfair.errors import PendingError
+from tests.project import Project, comparable
+from tests.servers import StubServer
+
+ANSWERS = 6 * 4 + 4 * 2 * 24
+PILOT = 3
+LINES = ANSWERS - PILOT
+SUBMITTED = 75
+IN, OUT = 2e-6, 3e-6
+"""The price of a token by batch."""
+
+STORE = ".factorfair/responses.sqlite"
+
+# Polls without pauses, and an end of the process at the moment that KILL names: before or after a step.
+KILLING = """
+import os
+from pytest_factorfair.engine import batching, collecting
+from pytest_factorfair.models.openai_batches import OpenAIBatches
+from pytest_factorfair.store import Store
+from pytest_factorfair.store.batches import Batches
+
+batching.FIRST_POLL = 0.01
+collecting.LISTED = 0.1
+collecting.STORED = 20
+when, _, number = os.environ.get("KILL", "").partition(":")
+left = int(number or 1)
+
+def end(moment):
+    global left
+    if when == moment:
+        left -= 1
+        if not left:
+            os._exit(9)
+
+def killed(owner, name, step=lambda arguments, options: ""):
+    method = getattr(owner, name)
+    def sync(*arguments, **options):
+        label = name + step(arguments, options)
+        end(f"before {label}")
+        future = method(*arguments, **options)
+        if when == f"after {label}":
+            future.result()
+        end(f"after {label}")
+        return future
+    async def coroutine(*arguments, **options):
+        end(f"before {name}")
+        result = await method(*arguments, **options)
+        end(f"after {name}")
+        return result
+    setattr(owner, name, coroutine if owner is OpenAIBatches else sync)
+
+for name in ("upload", "create", "statuses"):
+    killed(OpenAIBatches, name)
+for name in ("plan", "end"):
+    killed(Batches, name)
+killed(Batches, "update", lambda _, options: " " + options.get("state", ""))
+killed(Store, "put")
+"""
+MOMENTS = tuple(
+    f"{when} {step}"
+    for step in (
+        "plan", "upload", "update uploaded", "update creating", "create", "update submitted", "statuses",
+        "update ended", "put:3", "put:7", "end",
+    )
+    for when in ("before", "after")
+)  # fmt: skip
+
+
+@pytest.fixture
+def service(stub: StubServer, project: Project, monkeypatch: pytest.MonkeyPatch) -> Iterator[StubServer]:
+    """A service that answers a batch at once; this process polls it without pauses."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    monkeypatch.setattr(batching, "FIRST_POLL", 0.01)
+    monkeypatch.setattr(collecting, "LISTED", 0.1)
+    stub.script(answer="uniform")
+    stub.script_batches(now=time.time(), price_in=IN, price_out=OUT)
+    yield stub
+    if (project.path / STORE).exists():
+        assert b"sk-secret" not in (project.path / STORE).read_bytes()
+
+
+def options(service: StubServer, *more: str) -> tuple[str, ...]:
+    arguments = {"base_url": service.base_url, "price_in": f"{IN * 1e6:g}", "price_out": f"{OUT * 1e6:g}"}
+    return (*(f"--factorfair-model-arg={name}={value}" for name, value in arguments.items()), *more)
+
+
+def rows(project: Project, table: str) -> list[dict[str, Any]]:
+    with closing(sqlite3.connect(project.path / STORE)) as store:
+        store.row_factory = sqlite3.Row
+        return [dict(row) for row in store.execute(f"SELECT * FROM {table}")]  # noqa: S608  # ours
+
+
+def costs(project: Project) -> float:
+    """The cost of all stored answers."""
+    return sum(float(json.loads(row["body"])["cost"]) for row in rows(project, "responses"))
+
+
+def test_a_batch_is_left_and_collected_by_the_same_command(
+    project: Project, service: StubServer, dist: tuple[str, ...]
+) -> None:
+    service.script_batches(duration=100.0)
+    command = options(service, *dist, "--factorfair-batch=leave", "--factorfair-gate=refusal_rate <= 0.05")
+    result = project.run(*command, model="openai/gpt-4o")
+    assert result.ret == SUBMITTED
+    result.stdout.fnmatch_lines(
+        [
+            "factorfair: pilot: 3 answers at full price",
+            f"factorfair: batch 1 of 1: {LINES} questions submitted to 127.0.0.1:* (at most $*)",
+            f"release: NOT JUDGED: submitted: {LINES} answers are in 1 batch at 127.0.0.1:*",
+            "Next: run the same command again, by *-*-* *:*",
+        ]
+    )
+    assert project.report()["incomplete"].startswith(f"submitted: {LINES} answers are in 1 batch")
+    running = project.run(*command, model="openai/gpt-4o")
+    assert running.ret == SUBMITTED
+    alone = project.run(*options(service, *dist), model="openai/gpt-4o")
+    assert alone.ret == SUBMITTED
+    assert service.stats()["requests"] == PILOT
+    service.script_batches(now=time.time() + 200)
+    judged = project.run(*command, model="openai/gpt-4o")
+    assert judged.ret == 0
+    statistics = service.batches()
+    assert service.stats()["requests"] == PILOT
+    assert Counter(statistics["completions"].values()) == {1: LINES}
+    usage = project.report()["usage"]
+    assert usage["calls"] == 0
+    assert usage["cost"] == pytest.approx(sum(statistics["ledger"]), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "moments",
+    [
+        pytest.param(("after plan", "after create", "after put:3"), id="three"),
+        *(pytest.param((moment,), id=moment, marks=pytest.mark.slow) for moment in MOMENTS),
+    ],
+)
+def test_a_killed_run_pays_for_nothing_twice(
+    project: Project, service: StubServer, moments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.script_batches(resets=len(moments) == 1 and moments[0] != "after create")
+    arguments = options(service, "-p", "no:xdist", "--factorfair-batch=wait")
+    project.write("conftest.py", KILLING)
+    for moment in moments:
+        monkeypatch.setenv("KILL", moment)
+        assert project.run_apart(*arguments, model="openai/gpt-4o").ret == 9
+    (project.path / "conftest.py").unlink()
+    assert project.run(*arguments, model="openai/gpt-4o").ret == 0
+    statistics = service.batches()
+    assert set(statistics["completions"].values()) == {1}
+    pilots = 2 if moments == ("before plan",) else 1
+    assert len(statistics["completions"]) == ANSWERS - pilots * PILOT
+    assert service.stats()["requests"] == pilots * PILOT
+    assert project.stored() == ANSWERS
+    assert rows(project, "batch_items") == []
+    singly = sum(
+        json.loads(row["body"])["cost"]
+        for row in rows(project, "responses")
+        if row["key"] not in statistics["completions"]
+    )
+    assert costs(project) - singly == pytest.approx(sum(statistics["ledger"]), abs=1e-9)
+
+
+def test_faulty_lines_are_asked_again(project: Project, service: StubServer) -> None:
+    service.script_batches(broken=0.02, missing=0.02, unasked=0.02, duplicated=0.02, null_files=2, cuts=1)
+    result = project.run(*options(service, "--factorfair-batch=wait"), model="openai/gpt-4o")
+    assert result.ret == 0
+    assert project.stored() == ANSWERS
+    completed = service.batches()["completions"]
+    assert set(completed.values()) == {1}
+    assert 0 < ANSWERS - len(completed) - PILOT < 20
+    assert service.stats()["requests"] == ANSWERS - len(completed)
+    result.stdout.fnmatch_lines(["factorfair: * questions asked one by one, at full price"])
+
+
+def test_each_look_is_a_batch_of_its_own(
+    project: Project, service: StubServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A gate that stays undecided makes each run collect a look and submit the next one."""
+    monkeypatch.setattr(batching, "LEAST", 20)
+    gate = "--factorfair-gate=s_e[base,gender] >= 0.99"
+    command = (
+        *options(service, "--factorfair-batch=leave", gate, "FACTORFAIR_LOOKS=3"),
+        "FACTORFAIR_ESTIMATOR=corrected",
+    )
+    codes = []
+    for look in range(1, 4):
+        service.script_batches(now=time.time() + 100 * look, duration=50.0)
+        codes.append(project.run(*command, model="openai/gpt-4o").ret)
+    assert codes == [SUBMITTED] * 3
+    service.script_batches(now=time.time() + 1000)
+    assert project.run(*command, model="openai/gpt-4o").ret in (0, 1)
+    by_leaving = project.verdicts(), service.batches()["lines"]
+    assert len(by_leaving[1]) == 3
+    (project.path / STORE).unlink()
+    service.script_batches(duration=0.0)
+    waiting = [word.replace("=leave", "=wait") for word in command]
+    project.run(*waiting, model="openai/gpt-4o")
+    assert project.verdicts() == by_leaving[0]
+
+
+def test_commands_and_python_see_what_is_left(
+    project: Project, service: StubServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(project.path)
+    service.script_batches(duration=100.0)
+    settings: dict[str, Any] = {
+        "checklist": ["small.yaml"],
+        "samples": "24,objective=4",
+        "model_arg": {"base_url": service.base_url},
+        "progress": False,
+    }
+    with pytest.raises(PendingError, match=f"{LINES} answers are in 1 batch"):
+        run("openai/gpt-4o", batch="leave", **settings)
+    (row,) = rows(project, "batches")
+    name = row["name"][:8]
+    capsys.readouterr()
+
+    def command(*words: str) -> str:
+        code = main(["batch", *words])
+        shown = capsys.readouterr()
+        return f"{code} {shown.out}{shown.err}"
+
+    assert command("ls", STORE).startswith(f"0 {name}  gpt-4o: {LINES} questions at 127.0.0.1:")
+    model = ("--model=openai/gpt-4o", f"--model-arg=base_url={service.base_url}")
+    assert command("cancel", STORE, name, *model).startswith(f"0 batch {name}: 127.0.0.1:")
+    assert service.batches()["batches"] == {"batch-0": "cancelled"}
+    assert "4 batch" in command("adopt", STORE, name, "batch-9")
+    assert command("forget", STORE, name) == (
+        f"0 batch {name} is forgotten: the next run asks {LINES} questions again; if the service answers "
+        "them, they are paid for twice\n"
+    )
+    assert command("ls", STORE) == "0 no batches\n"
+    assert command("forget", STORE, name).startswith("4 ")
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "message"),
+    [
+        ("sim:ideal", "wait", "model 'sim:ideal' is no service with batches"),
+        ("openai/gpt-4o", "soon", "expected wait, leave or files:DIR, got 'soon'"),
+        ("openai/gpt-4o", "files:", "expected wait, leave or files:DIR, got 'files:'"),
+    ],
+)
+def test_the_option_is_refused_where_it_makes_no_sense(
+    project: Project, service: StubServer, model: str, given: str, message: str
+) -> None:
+    arguments = options(service) if model.startswith("openai") else ()
+    result = project.run(*arguments, f"--factorfair-batch={given}", model=model)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"*{message}*"])
+    assert service.stats()["requests"] == 0
+
+
+def test_a_service_without_batches_names_the_folder(project: Project, stub: StubServer) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPENAI_API_KEY", "k")
+        result = project.run(*options(stub, "--factorfair-batch=wait"), model="openai/gpt-4o")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*files:DIR*"])
+
+
+def test_files_are_written_and_replies_are_read(project: Project) -> None:
+    """Any engine may answer the file; no key, address or network is needed."""
+    command = ("--factorfair-batch=files:offline", "-p", "no:xdist")
+    result = project.run(*command, model="hosted_vllm/m")
+    assert result.ret == SUBMITTED
+    result.stdout.fnmatch_lines([f"factorfair: {ANSWERS} questions are in */offline/*.jsonl; *.output.jsonl"])
+    (questions,) = (project.path / "offline").glob("*.jsonl")
+    lines = [json.loads(line) for line in questions.read_text().splitlines()]
+    assert len({line["custom_id"] for line in lines}) == len(lines) == ANSWERS
+    replies = [json.dumps({"custom_id": line["custom_id"], "text": '{"answer": "B"}'}) for line in lines]
+    output = questions.with_name(f"{questions.stem}.output.jsonl")
+    output.write_text("\n".join(replies[:-2]) + "\n")
+    assert project.run(*command, model="hosted_vllm/m").ret == SUBMITTED
+    output.write_text("\n".join(replies[:-2]) + '\n{"custom_id": "elsewhere", "text": "A"}\n')
+    foreign = project.run(*command, model="hosted_vllm/m")
+    assert (foreign.ret, project.stored()) == (pytest.ExitCode.USAGE_ERROR, 0)
+    foreign.stderr.fnmatch_lines([f"*{output.name}:215: custom_id 'elsewhere' is not in {questions.name}"])
+    output.write_text("\n".join(replies) + "\n")
+    assert project.run(*command, model="hosted_vllm/m").ret == 0
+    assert project.stored() == ANSWERS
+
+
+@pytest.mark.slow
+def test_a_whole_release_check_is_one_batch_and_few_requests(
+    project: Project, service: StubServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An hour, by the service's clock: each poll adds its pause."""
+    monkeypatch.setattr(batching, "LAST_POLL", 0.1)
+    service.script_batches(duration=3600.0, tick=120.0)
+    command = options(service, "-p", "no:xdist", "FACTORFAIR_LOOKS=1", "--factorfair-model=openai/gpt-4o")
+    assert project.run_pytest(*command, "--factorfair-batch=wait").ret == 0
+    statistics = service.batches()
+    assert statistics["lines"] == [12_528 - PILOT]
+    assert sum(statistics["calls"].values()) <= 40
+    by_batch = project.report()
+    assert by_batch["usage"]["calls"] == 12_528
+    assert by_batch["usage"]["cost"] == pytest.approx(costs(project), abs=1e-9)
+    (project.path / STORE).unlink()
+    assert project.run_pytest(*command).ret == 0
+    assert comparable(project.report()) == comparable(by_batch)

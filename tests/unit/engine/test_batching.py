@@ -10,7 +10,14 @@ import pytest
 
 from pytest_factorfair.domain import Ceilings, Query, Request, Response
 from pytest_factorfair.engine import Engine, LocalLimits, Plan, Retry
-from pytest_factorfair.errors import BudgetError, Cause, FatalModelError, PendingError, RetryableModelError
+from pytest_factorfair.errors import (
+    BudgetError,
+    Cause,
+    FatalModelError,
+    PendingError,
+    RejectedRequestError,
+    RetryableModelError,
+)
 from pytest_factorfair.models.batches import BatchLine, BatchReply, BatchState, BatchStatus
 from pytest_factorfair.models.openai_errors import Complaint, ServiceError, error_of
 from pytest_factorfair.models.prices import Price
@@ -277,6 +284,22 @@ def test_a_batch_of_refused_lines_ends_the_run_and_frees_the_keys(ground: Ground
         ground.run()
     ground.service.errors = {}
     assert ground.by_batch(ground.run()) == 294  # after another pilot
+
+
+def test_after_a_refused_upload_nothing_is_asked_one_by_one(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(*_: object) -> str:
+        raise RejectedRequestError("status 403", billable=False)
+
+    monkeypatch.setattr(ground.service, "upload", refuse)
+    engine: Engine = ground.make_engine()
+    plan = Plan("wait", ground.service, {"there": ground.service})
+    with pytest.raises(FatalModelError, match="status 403"):
+        engine.bring(ground.model, ground.asked, plan, ground.told.append).result(WAIT)
+    with pytest.raises(FatalModelError, match="status 403"):
+        engine.submit(ground.model, ground.asked).result(WAIT)
+    assert len(ground.model.asked) == 3
 
 
 def test_the_quota_of_a_service_makes_batches_small_and_one_at_a_time(ground: Ground) -> None:

@@ -183,6 +183,19 @@ def test_edited_questions_are_refused_and_removed_ones_are_gone(tmp_path: Path, 
     assert asyncio.run(_statuses(model, batch)) == []
 
 
+def test_the_replies_of_a_cancelled_batch_are_collected(tmp_path: Path, model: ServiceModel) -> None:
+    batch = written(model)
+    (tmp_path / OUTPUT).write_text(json.dumps(FIRST))
+    assert model.batches is not None
+    asyncio.run(model.batches.cancel(batch.id))
+    assert not (tmp_path / FILE).exists()
+    status = polled(model, batch)
+    assert (status.state, status.total, status.done) == (BatchState.CANCELLED, 4, 1)
+    assert read(model, status) == {KEYS[0]: Response("A", model="m")}
+    (tmp_path / OUTPUT).write_text(json.dumps(FIRST) + "\n" + "[" * 100_000)
+    assert polled(model, batch).done == 1
+
+
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match=r"--factorfair-batch: '.*jsonl' cannot be written: "):

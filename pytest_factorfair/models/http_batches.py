@@ -111,8 +111,9 @@ class HttpBatches(ABC):
     async def cancel(self, batch_id: str) -> None:
         try:
             await self._call("POST", f"{self._path}/{batch_id}/cancel", body=b"{}")
-        except RejectedRequestError:
-            return
+        except RejectedRequestError as error:
+            if error.cause.detail in ABSENT:
+                raise
 
     async def close(self) -> None:
         await self._client.close()

@@ -171,7 +171,7 @@ def line_reply(fields: Mapping[str, Any], model: str) -> Mapping[str, object] | 
     response, error = fields.get("response"), fields.get("error")
     response = response if isinstance(response, dict) else {}
     body, status = response.get("body"), response.get("status_code")
-    succeeded = status in (None, HTTPStatus.OK)
+    succeeded = status in (None, HTTPStatus.OK, "200")  # some servers write the number as text
     if isinstance(body, dict) and succeeded and "choices" in body:
         return body
     content = next((part for part in (body, error) if isinstance(part, dict)), {"error": error or "no reply"})

@@ -28,7 +28,7 @@ def content(run: Run) -> bytes:
     Thresholds are as written, and other fractions are text: there are several ways to write a float.
 
     Raises:
-        InputError: a gate cannot be judged in this run, or the baseline cannot be read.
+        InputError: the baseline cannot be read.
     """
     settings, sampling = run.settings, run.sampling
     plan = {

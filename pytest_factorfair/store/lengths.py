@@ -34,21 +34,22 @@ def mean_lengths(store: Store, name: str, identity: Mapping[str, object]) -> dic
     Raises:
         StoreError: the store cannot be read, or a row is damaged.
     """
-    query = select(RESPONSES.c.key, RESPONSES.c.identity, RESPONSES.c.body)
+    wanted = _without_mode(json.loads(json.dumps(dict(identity))))
+    of_model = RESPONSES.c.model == plain(name)
+    rows = select(RESPONSES.c.key, RESPONSES.c.body).where(of_model).limit(MOST)
+    responses: defaultdict[str, list[Response]] = defaultdict(list)
     try:
         with store.database.begin() as connection:
-            rows = connection.execute(query.where(RESPONSES.c.model == plain(name)).limit(MOST)).all()
+            for text in connection.execute(select(RESPONSES.c.identity).where(of_model).distinct()).scalars():
+                stored: dict[str, Any] = json.loads(text)
+                if _without_mode(stored) != wanted:
+                    continue
+                for key, body in connection.execute(rows.where(RESPONSES.c.identity == text)):
+                    response = from_body(body, key=key, location=store.location)
+                    if response.tokens_out is not None:
+                        responses[stored.get("answers", "text")].append(response)
     except SQLAlchemyError as error:
         raise explained(store.location, "cannot be read", error) from error
-    wanted = _without_mode(json.loads(json.dumps(dict(identity))))
-    identities: dict[str, dict[str, Any]] = {}
-    responses: defaultdict[str, list[Response]] = defaultdict(list)
-    for key, text, body in rows:
-        stored = identities[text] = identities.get(text) or json.loads(text)
-        if _without_mode(stored) == wanted:
-            response = from_body(body, key=key, location=store.location)
-            if response.tokens_out is not None:
-                responses[stored.get("answers", "text")].append(response)
     return {mode: _mean(of_mode) for mode, of_mode in responses.items()}
 
 

@@ -92,7 +92,9 @@ class ImageFormat(Format):
         )
 
     def without_refused(self, sent: Parameters, complaint: Complaint) -> Parameters | None:
-        refused = next((name for name in sent if complaint.refuses(name)), None)
+        # A message may also name a parameter that the model accepts, or contain "n".
+        names = sorted(sent, key=lambda name: name != complaint.parameter)
+        refused = next((name for name in names if complaint.refuses(name)), None)
         return {name: sent[name] for name in sent if name != refused} if refused else None
 
     def dropped(self, sent: Parameters) -> tuple[str, ...]:

@@ -111,7 +111,7 @@ class Batching:
         finally:
             self._dispatcher.failed |= job.errors
             if self._refresh:
-                self._dispatcher.fresh |= set(names) - job.waiting.keys()
+                self._dispatcher.fresh |= set(names) - job.waiting.keys() - job.errors.keys()
         if job.waiting and plan.service is not None:
             tell(f"factorfair: {plural(len(job.waiting), 'question')} asked one by one, at full price")
 
@@ -172,8 +172,9 @@ class Batching:
                 "--factorfair-model-arg=max_tokens=N"
             )
         self._collector.formed.add(id(job.model))
-        for key in asked:
-            del job.waiting[key]
+        for exchange in exchanges:
+            if exchange.response is not None:
+                del job.waiting[exchange.key]
         dropped = sorted({name for response in responses for name in response.dropped})
         refused = f"; not accepted: {', '.join(dropped)}" if dropped else ""
         job.tell(f"factorfair: pilot: {plural(len(responses), 'answer')} at full price{refused}")

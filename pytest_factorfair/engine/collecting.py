@@ -74,9 +74,8 @@ class Job:
 
 
 class Collected(NamedTuple):
-    """What came of a batch: the number of its answers, the refused lines by key, and lines of no item."""
+    """What came of a batch: the refused lines by key, and the number of lines of no item."""
 
-    answered: int
     refused: Mapping[str, str]
     ignored: int
 
@@ -315,10 +314,11 @@ class Collector:
             except ModelError as error:
                 raise self._lost(row, f"{error}: its results are paid and lost") from None
         refused = collected.refused
-        if not collected.answered and len(refused) >= self._retry.alike:
+        answered = row.lines - len(items)  # also by a download that was cut, or in a run that was killed
+        if not answered and len(refused) >= self._retry.alike:
             await asyncio.wrap_future(self._batches.end(row.name, first := next(iter(refused.values()))))
             raise FatalModelError(f"{first} ({len(refused):,} lines of a batch, and none was answered)")
-        if collected.answered and id(job.model) not in self.formed:
+        if answered and id(job.model) not in self.formed:
             job.model.take_form(row.formed)
             self.formed.add(id(job.model))
         self._holds.free(items)
@@ -331,7 +331,7 @@ class Collector:
                 job.errors[key] = excerpt(concealed(reason), LONGEST)
         left = f", {len(items):,} not" if items else ""
         ignored = f"; {plural(collected.ignored, 'line')} ignored" if collected.ignored else ""
-        job.tell(f"factorfair: batch: {plural(row.lines - len(items), 'question')} answered{left}{ignored}")
+        job.tell(f"factorfair: batch: {plural(answered, 'question')} answered{left}{ignored}")
         return len(items)
 
     async def _read(
@@ -340,7 +340,7 @@ class Collector:
         """Read the results, and store the answers; answered ``items`` are removed."""
         refused: dict[str, str] = {}
         answered: list[tuple[BatchItem, Response]] = []
-        count = ignored = 0
+        ignored = 0
         try:
             async for reply in self._service(job, row).results(status):
                 if (item := items.get(reply.key)) is None:
@@ -353,13 +353,12 @@ class Collector:
                 del items[item.key]
                 refused.pop(item.key, None)
                 answered.append((item, outcome))
-                count += 1
                 if len(answered) == STORED:
                     await self._store_answers(job, row, answered)
                     answered = []
         finally:
             await self._store_answers(job, row, answered)
-        return Collected(count, refused, ignored)
+        return Collected(refused, ignored)
 
     async def _outcome(self, job: Job, row: BatchRow, item: BatchItem, reply: BatchReply) -> Response | str:
         """The response of a line; why it has none, or "" if it may be asked again."""

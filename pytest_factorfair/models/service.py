@@ -218,8 +218,8 @@ class ServiceModel:
         """The parameters of requests of a form."""
         parameters = self._format.parameters
         for name in form:
-            refusal = Complaint("unsupported", parameter=name)
-            parameters = self._format.without_refused(parameters, refusal) or parameters
+            accepted = self._format.without_refused(parameters, Complaint("unsupported", parameter=name))
+            parameters = parameters if accepted is None else accepted
         return parameters
 
     def _body(self, request: Request, form: tuple[str, ...]) -> dict[str, object]:

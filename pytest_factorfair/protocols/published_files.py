@@ -138,7 +138,7 @@ class Row:
         if isinstance(value, str):
             try:
                 value = ast.literal_eval(value)
-            except (ValueError, SyntaxError, MemoryError, RecursionError):
+            except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
                 value = None
         if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value) or not value:
             raise self.error(f"{key}: expected a list of texts, got {self[key]!r}")

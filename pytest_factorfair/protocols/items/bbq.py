@@ -155,7 +155,7 @@ def bbq(copy: Copy) -> Iterator[Question]:
             stereotyped = _stereotyped(row.texts("additional_metadata.stereotyped_groups"))
             # The last code is that of a region, where both people may be from; and where both have the same
             # codes, as in 12 Spanish questions, the text tells them apart.
-            first, second = ([*codes[index], texts[index].split()[-1]] for index in people)
+            first, second = ([*codes[index], *texts[index].split()[-1:]] for index in people)
             position = next((at for at in (-2, 0, -1) if first[at] != second[at]), -1)
             names = {index: slug(code[position]) for index, code in zip(people, (first, second), strict=True)}
             aimed = [
@@ -241,10 +241,9 @@ def kobbq(copy: Copy) -> Iterator[Question]:
     """Read KoBBQ, whose rows name the stereotypical option. A cluster is a template with all its contexts."""
     for row in copy.rows(("sample_id", "context", "question", "choices", "biased_answer", "answer")):
         match = re.fullmatch(r"(\w+)-(\d+)[a-z]-\d+-(amb|dis)-(?:bsd|cnt)", row.text("sample_id"))
-        choices = row.texts("choices")
-        if match is None or len(choices) != PEOPLE + 1:
-            raise row.error(f"expected an id such as age-001a-002-amb-bsd and {PEOPLE + 1} choices")
-        indices = {choice: index for index, choice in enumerate(choices)}
+        indices = {choice: index for index, choice in enumerate(row.texts("choices"))}
+        if match is None or len(indices) != PEOPLE + 1:
+            raise row.error(f"expected an id such as age-001a-002-amb-bsd and {PEOPLE + 1} different choices")
         category, template, condition = match.groups()
         yield Question(
             row=row,

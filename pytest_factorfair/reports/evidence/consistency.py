@@ -6,8 +6,10 @@ from collections.abc import Iterator, Mapping
 from math import isclose
 from typing import Any
 
-from pytest_factorfair.domain import Score, Summary, Verdict, gate_parts
+from pytest_factorfair.domain import Score, Summary, Verdict
 from pytest_factorfair.errors import InputError
+from pytest_factorfair.gates import parse
+from pytest_factorfair.gates.threshold import BoundedScore, meets, violates
 from pytest_factorfair.protocols import benchmarks
 from pytest_factorfair.protocols.measurement import Estimation
 from pytest_factorfair.protocols.measuring import ReportInputs
@@ -83,11 +85,9 @@ def _wrong_verdicts(summary: Summary) -> Iterator[str]:
 
 
 def _contradicts(verdict: Verdict) -> bool:
-    """Whether the bound that decides a verdict is on the other side of its threshold."""
-    at_least = gate_parts(verdict.gate).operator in (">=", "≥")
-    wants_low = at_least == (verdict.judgement == "passed")
-    bound = verdict.low if wants_low else verdict.high
-    if bound is None:
-        bound = verdict.value
-    reached = bound is not None and (bound >= verdict.threshold if at_least else bound <= verdict.threshold)
-    return reached != (verdict.judgement == "passed")
+    """Whether a verdict does not follow from its bounds, or its threshold is not that of its gate."""
+    gate, value = parse(verdict.gate), verdict.value
+    assert value is not None  # noqa: S101  # the caller asked
+    low, high = (value if bound is None else bound for bound in (verdict.low, verdict.high))
+    follows = meets if verdict.judgement == "passed" else violates
+    return verdict.threshold != gate.threshold or not follows(gate, BoundedScore(value, low, high))

@@ -76,7 +76,7 @@ def _wrong_rows(summary: Summary) -> Iterator[str]:
 def _wrong_verdicts(summary: Summary) -> Iterator[str]:
     """Verdicts on the wrong side of their thresholds, and a release that is not the sum of its verdicts."""
     for verdict in summary.gates:
-        if verdict.judgement in ("passed", "failed") and verdict.value is not None and _contradicts(verdict):
+        if verdict.judgement in ("passed", "failed") and verdict.value is not None and contradicts(verdict):
             yield f"gate '{verdict.name}' is {verdict.judgement}, and its bounds say otherwise"
     if summary.release is not None:
         failed = any(verdict.judgement == "failed" for verdict in summary.gates)
@@ -84,7 +84,7 @@ def _wrong_verdicts(summary: Summary) -> Iterator[str]:
             yield f"the release is {summary.release.word}, and its gates say otherwise"
 
 
-def _contradicts(verdict: Verdict) -> bool:
+def contradicts(verdict: Verdict) -> bool:
     """Whether a verdict does not follow from its bounds, or its threshold is not that of its gate."""
     gate, value = parse(verdict.gate), verdict.value
     assert value is not None  # noqa: S101  # the caller asked

@@ -17,7 +17,9 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from pytest_factorfair.commands.cli import main
+from pytest_factorfair.domain import Judgement, Verdict
 from pytest_factorfair.reports.evidence.attestation import predicate, statement
+from pytest_factorfair.reports.evidence.consistency import contradicts
 from pytest_factorfair.reports.evidence.every_eval_ever import ModelName
 from pytest_factorfair.reports.json_report import read
 from tests.finished import PAINTED, REFUSING, TEXT, Finished
@@ -257,6 +259,24 @@ def test_an_edited_report_is_one_line(
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith(f"{report}: {problem}")
     assert not (tmp_path / "e").exists()
+
+
+@pytest.mark.parametrize(
+    ("judgement", "threshold", "low", "contradiction"),
+    [
+        ("failed", -0.02, -0.044, False),
+        ("passed", -0.02, -0.044, True),
+        ("passed", -0.02, -0.019, False),
+        ("failed", -0.05, -0.044, True),
+    ],
+)
+def test_a_verdict_follows_from_its_bounds(
+    judgement: Judgement, threshold: float, low: float, *, contradiction: bool
+) -> None:
+    """A gate on a change fails below 0, even within its margin."""
+    gate = "regression(s_fact)[objective,gender] >= -0.02"
+    verdict = Verdict(gate, gate, "m", judgement, -0.012, threshold, 72, "", low, -0.003)
+    assert contradicts(verdict) is contradiction
 
 
 def test_other_wrong_input_is_one_line(

@@ -41,8 +41,8 @@ def test_a_repeated_failure_has_one_entry(
     house: Project, dist: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each case has its own count of lost answers in reports, and other plugins see all cases."""
-    for name in ("CI", "BUILD_NUMBER"):  # there pytest prints whole messages in its short summary
-        monkeypatch.delenv(name, raising=False)
+    for variable in ("CI", "BUILD_NUMBER"):  # there pytest prints whole messages in its short summary
+        monkeypatch.delenv(variable, raising=False)
     house.write("conftest.py", OTHER_SUMMARY)
     result = house.run(*dist, "--junitxml=junit.xml", model="python:house:down")
     result.assert_outcomes(failed=CASES)

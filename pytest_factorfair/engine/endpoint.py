@@ -254,13 +254,16 @@ FIRST = 3
 
 @dataclass(slots=True)
 class FirstAnswers:
-    """Whether all answers of a model so far, new and stored, were cut off by the limit of tokens."""
+    """Whether all answers of a model so far, new and stored, were cut off before they began.
+
+    A reply with words may be read although it is cut off: a base model never ends by itself.
+    """
 
     cut_off: int = 0
     complete: bool = False
 
     def add(self, response: Response) -> None:
-        if response.finish == "length":
+        if response.finish == "length" and not response.text.strip():
             self.cut_off += 1
         else:
             self.complete = True

@@ -34,6 +34,9 @@ QUOTA_PAUSES = (300.0, 600.0, 1200.0, 2400.0, 4800.0)
 LATE = 5
 """Polls for which a batch may have ended without results."""
 
+GONE = frozenset({"404", "410"})
+"""Statuses of a service that no longer has what is asked for."""
+
 DOWNLOADS = 3
 """Times that results are read if reading is cut off."""
 
@@ -223,6 +226,12 @@ class Collector:
             f"factorfair batch forget {self._store.location} {row.short}"
         )
 
+    def _unread(self, row: BatchRow, error: ModelError) -> PendingError:
+        """Why results could not be read: they are gone, or the service does not send them now."""
+        if error.cause.detail in GONE:
+            return self._lost(row, f"{error}: its results are paid and lost")
+        return PendingError(f"{error}: the results are still there{TO_DO}{AGAIN}")
+
     # At the service
 
     async def _polled(
@@ -308,11 +317,9 @@ class Collector:
             try:
                 collected = await self._read(job, row, status, items)
                 break
-            except RetryableModelError as error:
-                if attempt == DOWNLOADS:
-                    raise PendingError(f"{error}: the results are still there{TO_DO}{AGAIN}") from None
             except ModelError as error:
-                raise self._lost(row, f"{error}: its results are paid and lost") from None
+                if attempt == DOWNLOADS or not isinstance(error, RetryableModelError):
+                    raise self._unread(row, error) from None
         refused = collected.refused
         answered = row.lines - len(items)  # also by a download that was cut, or in a run that was killed
         if not answered and len(refused) >= self._retry.alike:

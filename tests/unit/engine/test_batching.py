@@ -286,6 +286,25 @@ def test_a_batch_of_refused_lines_ends_the_run_and_frees_the_keys(ground: Ground
     assert ground.by_batch(ground.run()) == 294  # after another pilot
 
 
+@pytest.mark.parametrize(
+    ("status", "message"), [(404, "paid and lost; .* factorfair batch forget"), (401, "still there")]
+)
+def test_results_are_lost_only_if_the_service_has_them_no_longer(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch, status: int, message: str
+) -> None:
+    async def results(_: BatchStatus) -> AsyncIterator[BatchReply]:
+        for refusal in [error(status)]:
+            raise refusal.error
+            yield
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ground.service, "results", results)
+        with pytest.raises(PendingError, match=message):
+            ground.run()
+    assert ground.by_batch(ground.run()) == 297
+    assert ground.service.sizes == [297]
+
+
 def test_after_a_refused_upload_nothing_is_asked_one_by_one(
     ground: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:

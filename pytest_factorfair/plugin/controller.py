@@ -186,7 +186,8 @@ class Controller:
         session = self._session
         if self._driver.pending is None or session is None or self._red:
             return
-        if session.exitstatus == pytest.ExitCode.OK:  # not if tests of the user have failed
+        # Not if tests of the user have failed. Where workers were to run them, none has begun.
+        if session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
             session.exitstatus = SUBMITTED
 
     @pytest.hookimpl(tryfirst=True)

@@ -106,7 +106,6 @@ class Batching:
         job = Job(model, plan.services, plan.mode == "wait", tell, waiting)
         self._dispatcher.asked[id(model)] = model
         try:
-            await self._pilot(job, plan)
             await self._answer(job, plan)
         finally:
             self._dispatcher.failed |= job.errors
@@ -123,12 +122,16 @@ class Batching:
                 await self._wait(job, (), job.pause)
             job.pause = 0.0
             free, theirs = await self._claimed(job)
+            untried = self._is_untried(job, plan) and _worthwhile(plan, free)
             sent, stop = 0, None
             try:
-                if _worthwhile(plan, free) and not (job.most and self._collector.rows(job)):
+                if _worthwhile(plan, free) and not (untried or (job.most and self._collector.rows(job))):
                     sent, stop = await self._send(job, plan, free)
             finally:
                 await asyncio.wrap_future(self._store.release(free))
+            if untried:
+                await self._pilot(job, free)
+                continue
             rows = self._collector.rows(job)
             pause = FIRST_POLL if sent else pause
             if rows and await self._collector.advance(job, rows):
@@ -150,17 +153,16 @@ class Batching:
         self._holds.free(claim.had)
         return [*claim.mine], bool(claim.theirs)
 
-    async def _pilot(self, job: Job, plan: Plan) -> None:
+    def _is_untried(self, job: Job, plan: Plan) -> bool:
+        """Whether it is not known yet what the service accepts."""
+        online = plan.service is not None and not plan.service.offline
+        return online and id(job.model) not in self._collector.formed
+
+    async def _pilot(self, job: Job, free: Sequence[str]) -> None:
         """Ask a few questions by single calls before the first batch of a model.
 
         They find a wrong key, refused parameters, and answers that are cut off.
         """
-        if plan.service is None or plan.service.offline or id(job.model) in self._collector.formed:
-            return
-        free, _ = await self._claimed(job)
-        await asyncio.wrap_future(self._store.release(free))
-        if not _worthwhile(plan, free):
-            return
         asked = free[:: len(free) // PILOT][:PILOT]
         exchanges = await self._dispatcher.case(job.model, tuple(job.waiting[key] for key in asked))
         responses = [exchange.response for exchange in exchanges if exchange.response is not None]
@@ -205,7 +207,11 @@ class Batching:
             size += length
         batches = [lines for lines in batches if lines]
         for number, lines in enumerate(batches, start=1):
-            row = await self._submit(job, service, lines)
+            try:
+                row = await self._submit(job, service, lines)
+            except Exception:
+                self._holds.free((line.key for unsent in batches[number:] for line in unsent), unsent=True)
+                raise
             questions = plural(len(lines), "question")
             if service.offline:
                 file = f"{service.name}/{row.name}"

@@ -123,15 +123,16 @@ class Collector:
             else:
                 advanced |= await self._sent(job, row)
         job.progress = ""
-        for name in dict.fromkeys(row.service for row in submitted):
-            at_service = [row for row in submitted if row.service == name]
-            service = self._service(job, at_service[0])
-            statuses = await self._polled(job, service, at_service)
+        for service in job.services.values():
+            at_service = [row for row in submitted if _takes(service, row)]
+            statuses = await self._polled(job, service, at_service) if at_service else {}
             for row in at_service:
                 if (status := statuses.get(row.batch_id)) is not None:
                     advanced |= await self._finished(job, row, status)
-                elif statuses or not job.failing:
-                    raise self._lost(row, f"{name} has no batch {row.batch_id} any more")
+                elif job.failing is None:
+                    raise self._lost(row, f"{service.name} has no batch {row.batch_id} any more")
+        for row in submitted:
+            self._service(job, row)  # only now, as others may be collected
         return advanced
 
     async def create(self, job: Job, row: BatchRow, lines: Sequence[BatchLine] = ()) -> None:
@@ -162,7 +163,7 @@ class Collector:
             PendingError: this run does not reach it, or not with the key of that batch.
         """
         service = job.services.get(row.service)
-        if service is not None and service.account == row.account:
+        if service is not None and _takes(service, row):
             return service
         where = row.service if service is None else f"another key of {row.service}"
         raise PendingError(
@@ -270,8 +271,10 @@ class Collector:
         if status.state == BatchState.FAILED:
             await self._failed(job, row, status)
             return True
-        if not status.outputs and status.done and job.late[row.name] < LATE:
+        if not status.outputs and status.done:
             job.late[row.name] += 1
+            if job.late[row.name] > LATE:
+                raise self._lost(row, f"{row.service} counts {status.done:,} answers, and has no results")
             return False
         job.refusals = 0
         if row.cause == CREATED_AGAIN:
@@ -401,6 +404,11 @@ class Collector:
         for item, response in answered:
             job.waiting.pop(item.key, None)
             self._holds.settle(item.key, response)
+
+
+def _takes(service: BatchService, row: BatchRow) -> bool:
+    """Whether a batch is at this service, and of the same account."""
+    return (service.name, service.account) == (row.service, row.account)
 
 
 def _is_certain(status: BatchStatus) -> bool:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -52,6 +55,8 @@ class Service:
     lost: list[BaseException] = field(default_factory=list)
     """What the next creations raise after they have created the batch."""
     state: BatchState = BatchState.ENDED
+    withheld: bool = False
+    """Whether batches that have ended have no file of results."""
     silent: dict[str, int] = field(default_factory=dict)
     """How many batches do not answer a key."""
     errors: dict[str, ServiceError] = field(default_factory=dict)
@@ -106,7 +111,8 @@ class Service:
             return replace(running, state=BatchState.FAILED, quota=True, message="too many tokens")
         if self.polled[batch_id] < self.polls:
             return running
-        return replace(running, state=self.state, done=len(lines), outputs=(batch_id,))
+        outputs = () if self.withheld else (batch_id,)
+        return replace(running, state=self.state, done=len(lines), outputs=outputs)
 
     async def results(self, status: BatchStatus) -> AsyncIterator[BatchReply]:
         for line in reversed(self.batches[status.id][2]):
@@ -305,6 +311,47 @@ def test_results_are_lost_only_if_the_service_has_them_no_longer(
     assert ground.service.sizes == [297]
 
 
+def test_batches_after_a_refused_one_are_no_calls(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def refuse(*_: object) -> str:
+        raise RejectedRequestError("status 413", billable=False)
+
+    monkeypatch.setattr(ground.service, "upload", refuse)
+    ground.service.max_lines = 106  # of which 100 are used
+    with pytest.raises(FatalModelError, match="status 413"):
+        ground.run()
+    assert ground.used.usage.calls == 3  # of the pilot
+
+
+def test_answers_that_a_service_counts_and_does_not_send_are_not_asked_again(ground: Ground) -> None:
+    ground.service.withheld = True
+    with pytest.raises(PendingError, match=r"there counts 297 answers, and has no results; .* forget"):
+        ground.run()
+    assert ground.service.sizes == [297]
+
+
+def test_no_batch_is_sent_without_a_pilot(ground: Ground, file: Path) -> None:
+    """Not even if another process has claimed all questions at first."""
+    with Store.open(f"sqlite:///{file}") as other:
+        other.claim(ground.keys, refresh=False).result(WAIT)
+        sleep, asked_before_batches = ground.clock.sleep, []
+
+        async def release(seconds: float) -> None:
+            await asyncio.wrap_future(other.release(ground.keys))
+            await sleep(seconds)
+
+        create = ground.service.create
+
+        async def created(*args: Any) -> BatchStatus:
+            asked_before_batches.append(len(ground.model.asked))
+            return await create(*args)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(ground.clock, "sleep", release)
+            patch.setattr(ground.service, "create", created)
+            assert ground.by_batch(ground.run()) == 297
+    assert asked_before_batches == [3]
+
+
 def test_after_a_refused_upload_nothing_is_asked_one_by_one(
     ground: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -341,6 +388,22 @@ def test_what_a_batch_may_cost_is_held_until_it_is_collected(ground: Ground) -> 
     # A line holds $10, and then costs $2.
     assert ground.service.sizes == [10, 8, 6, 5, 4, 3, 2, 2, 2, 1, 1, 1, 1]
     assert ground.used.usage.cost == 46 * COST
+
+
+@pytest.mark.parametrize("accounts", ["ab", "ba"])
+def test_of_batches_of_two_keys_those_of_this_one_are_collected(ground: Ground, accounts: str) -> None:
+    ground.service.polls = 99
+    for account, asked in zip(accounts, (queries(300), queries(600)), strict=True):
+        ground.service.account, ground.asked = account, asked
+        with pytest.raises(PendingError):
+            ground.run("leave")
+    batch_of = dict(zip(accounts, ground.service.batches, strict=True))
+    ground.service.account, ground.service.polls = "a", 1
+    polled = ground.service.polled[batch_of["b"]]
+    with pytest.raises(PendingError, match="another key of there"):
+        ground.run("leave")
+    assert ground.service.polled[batch_of["b"]] == polled
+    assert [row.state for row in ground.store.batches.all() if row.account == "a"] == ["collected"]
 
 
 def test_a_batch_of_another_key_is_left_alone(ground: Ground) -> None:

@@ -81,6 +81,8 @@ MOMENTS = tuple(
     )
     for when in ("before", "after")
 )  # fmt: skip
+UNRECORDED = MOMENTS[: MOMENTS.index("after update uploaded")]
+"""Moments before an upload is on record: the batch is deleted, and the next run begins with another pilot."""
 
 
 @pytest.fixture
@@ -164,7 +166,7 @@ def test_a_killed_run_pays_for_nothing_twice(
     assert project.run(*arguments, model="openai/gpt-4o").ret == 0
     statistics = service.batches()
     assert set(statistics["completions"].values()) == {1}
-    pilots = 2 if moments == ("before plan",) else 1
+    pilots = 2 if moments[0] in UNRECORDED else 1
     assert len(statistics["completions"]) == ANSWERS - pilots * PILOT
     assert service.stats()["requests"] == pilots * PILOT
     assert project.stored() == ANSWERS

@@ -79,7 +79,7 @@ class Batch:
 
 
 class Batches:
-    """The state of the batches. ``reply`` is what the server replies to a request, whoever sends it."""
+    """The batches of the server; ``reply`` answers a single request, as the server does outside of batches."""
 
     def __init__(self, reply: Reply) -> None:
         self.script = Script()

@@ -45,10 +45,10 @@ def run_ls(arguments: argparse.Namespace) -> None:
     with opened(arguments.store, read_only=True) as store:
         rows = store.batches.open()
         for row in rows:
-            left = len(store.batches.items(row.name))
+            unanswered = len(store.batches.items(row.name))
             by = "" if row.expires is None else f", by {_clock(row.expires)}"
             say(
-                f"{row.short}  {row.model}: {plural(left, 'question')} at {row.service}, {row.state}, "
+                f"{row.short}  {row.model}: {plural(unanswered, 'question')} at {row.service}, {row.state}, "
                 f"since {_clock(row.created)}{by}{f', id {row.batch_id}' if row.batch_id else ''}"
             )
     if not rows:
@@ -64,10 +64,14 @@ def run_cancel(arguments: argparse.Namespace) -> None:
     from pytest_factorfair.models.batches import cancel
 
     custom = from_conftest("pytest_factorfair_models")
-    place = Path(row.service)
-    folder = place if place.is_absolute() else None  # otherwise a host
-    given = model_arguments(arguments)
-    model = models.build(arguments.model, given, checklists=(), custom=custom, folder=folder)
+    folder = Path(row.service)
+    model = models.build(
+        arguments.model,
+        model_arguments(arguments),
+        checklists=(),
+        custom=custom,
+        folder=folder if folder.is_absolute() else None,  # otherwise the service is a host
+    )
     service = getattr(model, "batches", None)
     if service is None or (service.name, service.account) != (row.service, row.account):
         raise InputError(
@@ -83,10 +87,10 @@ def run_cancel(arguments: argparse.Namespace) -> None:
 def run_forget(arguments: argparse.Namespace) -> None:
     with opened(arguments.store, read_only=False) as store:
         row = store.batches.named(arguments.name)
-        left = len(store.batches.items(row.name))
+        unanswered = len(store.batches.items(row.name))
         store.batches.delete(row.name).result()
     paid = "; if the service answers them, they are paid for twice" if _may_exist(row) else ""
-    say(f"batch {row.short} is forgotten: the next run asks {plural(left, 'question')} again{paid}")
+    say(f"batch {row.short} is forgotten: the next run asks {plural(unanswered, 'question')} again{paid}")
 
 
 def run_adopt(arguments: argparse.Namespace) -> None:

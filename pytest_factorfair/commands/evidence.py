@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> None:
             where = f"{path}: its replies are in {file}"
             exported = replies(summary, json_report.replies(file, where=where), where=where)
         evaluator = Evaluator(arguments.organization, arguments.relationship)
-        made = evidence.evidence(
+        content = evidence.evidence(
             summary,
             json_report.content(path, name=path),
             evidence.Publication(evaluator, arguments.model, arguments.hub_id, tasks),
@@ -78,10 +78,10 @@ def run(arguments: argparse.Namespace) -> None:
             recomputed=recomputed,
         )
     folder = Path(arguments.output)
-    _check_folder(folder, set(made.files))
-    for name, written in made.files.items():
+    _check_folder(folder, set(content.files))
+    for name, written in content.files.items():
         say(f"wrote {write(folder / name, written)}")
-    for line in made.lines:
+    for line in content.lines:
         say(line)
 
 

@@ -188,13 +188,13 @@ class Batching:
         """
         service = plan.service
         assert service is not None  # noqa: S101  # otherwise no batch is worthwhile
-        most = min(int(service.max_lines * MARGIN), job.most or service.max_lines)
+        capacity = min(int(service.max_lines * MARGIN), job.most or service.max_lines)
         stop, size = None, 0
         batches: list[list[BatchLine]] = [[]]
         for key in free:
             line = BatchLine(key, job.model.body(Request.of(job.waiting[key])))
             length = len(service.encoded(line))
-            if len(batches[-1]) >= most or size + length > service.max_bytes * MARGIN:
+            if len(batches[-1]) >= capacity or size + length > service.max_bytes * MARGIN:
                 if job.most is not None:
                     break  # the service's quota allows one batch at a time
                 batches.append([])
@@ -215,11 +215,11 @@ class Batching:
             questions = plural(len(lines), "question")
             if service.offline:
                 file = f"{service.name}/{row.name}"
-                told = f"{questions} are in {file}.jsonl; put the replies into {file}.output.jsonl"
+                message = f"{questions} are in {file}.jsonl; put the replies into {file}.output.jsonl"
             else:
                 worth = f" (at most ${row.held:,.2f})" if row.held else ""
-                told = f"batch {number} of {len(batches)}: {questions} submitted to {service.name}{worth}"
-            job.tell(f"factorfair: {told}")
+                message = f"batch {number} of {len(batches)}: {questions} submitted to {service.name}{worth}"
+            job.tell(f"factorfair: {message}")
         return sum(map(len, batches)), stop
 
     async def _submit(self, job: Job, service: BatchService, lines: Sequence[BatchLine]) -> BatchRow:

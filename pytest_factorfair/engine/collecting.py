@@ -280,11 +280,11 @@ class Collector:
         if row.cause == CREATED_AGAIN:
             await self._cancel_twins(job, row)
         await self._update(row, state=Step.ENDED)
-        left = await self._collect(job, row, status)
+        unanswered = await self._collect(job, row, status)
         await asyncio.wrap_future(self._batches.end(row.name))
-        if status.state == BatchState.CANCELLED and left:
+        if status.state == BatchState.CANCELLED and unanswered:
             raise PendingError(
-                f"batch {row.short} was cancelled, {left:,} of {row.lines:,} are left{TO_DO}{AGAIN}"
+                f"batch {row.short} was cancelled, {unanswered:,} of {row.lines:,} are left{TO_DO}{AGAIN}"
             )
         return True
 
@@ -295,9 +295,9 @@ class Collector:
         self._holds.free(keys, unsent=True)
         if not status.quota:
             raise FatalModelError(f"{row.service} refuses the batch: {status.message}", billable=False)
-        others = bool(self.rows(job))  # they may fill the quota
-        job.most = row.lines if others else max(1, row.lines // 2)
-        job.refusals += not others
+        busy = bool(self.rows(job))  # they may fill the quota
+        job.most = row.lines if busy else max(1, row.lines // 2)
+        job.refusals += not busy
         if job.refusals > len(QUOTA_PAUSES):
             raise PendingError(f"{row.service}: its quota allows no batch{TO_DO}{AGAIN} later")
         if job.refusals:
@@ -326,8 +326,8 @@ class Collector:
         refused = collected.refused
         answered = row.lines - len(items)  # also by a download that was cut, or in a run that was killed
         if not answered and len(refused) >= self._retry.alike:
-            await asyncio.wrap_future(self._batches.end(row.name, first := next(iter(refused.values()))))
-            raise FatalModelError(f"{first} ({len(refused):,} lines of a batch, and none was answered)")
+            await asyncio.wrap_future(self._batches.end(row.name, refusal := next(iter(refused.values()))))
+            raise FatalModelError(f"{refusal} ({len(refused):,} lines of a batch, and none was answered)")
         if answered and id(job.model) not in self.formed:
             job.model.take_form(row.formed)
             self.formed.add(id(job.model))
@@ -339,9 +339,9 @@ class Collector:
                 reason = f"not answered, in {job.tries[key]} batches"
             if reason and job.waiting.pop(key, None) is not None:
                 job.errors[key] = excerpt(concealed(reason), LONGEST)
-        left = f", {len(items):,} not" if items else ""
+        unanswered = f", {len(items):,} not" if items else ""
         ignored = f"; {plural(collected.ignored, 'line')} ignored" if collected.ignored else ""
-        job.tell(f"factorfair: batch: {plural(answered, 'question')} answered{left}{ignored}")
+        job.tell(f"factorfair: batch: {plural(answered, 'question')} answered{unanswered}{ignored}")
         return len(items)
 
     async def _read(

@@ -1,4 +1,4 @@
-"""What the lines of batches may cost, held against the limits of the run until their answers are stored."""
+"""Hold the most that lines of batches can cost against the run's limits, until their answers are stored."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ class Holds:
         if row.name in self._adopted:
             return
         self._adopted.add(row.name)
-        most = None if row.held is None else row.held / row.lines
+        share = None if row.held is None else row.held / row.lines
         missing = [item.key for item in self._store.batches.items(row.name) if item.key not in self._grants]
-        self._grants |= dict.fromkeys(missing, Grant(reserved=most, estimate=most))
+        self._grants |= dict.fromkeys(missing, Grant(reserved=share, estimate=share))
         entries = (AccountEntry.sent(self._grants[key])._replace(calls=0, in_flight=0) for key in missing)
         self._limits.settle(AccountEntry.total(entries))
 

@@ -89,8 +89,8 @@ class FolderBatches:
         return [await self.create(name, file_id, ())] if self._questions(name).exists() else []
 
     async def statuses(self, ids: Sequence[str]) -> Sequence[BatchStatus]:
-        found = [await asyncio.to_thread(self._status, batch_id) for batch_id in ids]
-        return [status for status in found if status is not None]
+        statuses = [await asyncio.to_thread(self._status, batch_id) for batch_id in ids]
+        return [status for status in statuses if status is not None]
 
     async def results(self, status: BatchStatus) -> AsyncIterator[BatchReply]:
         for _, reply in await asyncio.to_thread(lambda: list(self._replies(status.outputs))):
@@ -170,12 +170,12 @@ class FolderBatches:
 def _completion(reply: FolderReply) -> Mapping[str, object]:
     """The chat completion of a reply in the short form."""
     finish = {"filtered": "content_filter"}.get(reply.finish, reply.finish)
-    given = reply.model_fields_set
+    stated = reply.model_fields_set
     return {
         "choices": [{"message": {"content": reply.text}, "finish_reason": finish}],
         "usage": {
-            "prompt_tokens": reply.tokens_in if "tokens_in" in given else None,
-            "completion_tokens": reply.tokens_out if "tokens_out" in given else None,
+            "prompt_tokens": reply.tokens_in if "tokens_in" in stated else None,
+            "completion_tokens": reply.tokens_out if "tokens_out" in stated else None,
         },
     }
 

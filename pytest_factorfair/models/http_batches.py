@@ -82,21 +82,21 @@ class HttpBatches(ABC):
 
     async def statuses(self, ids: Sequence[str]) -> Sequence[BatchStatus]:
         missing = set(ids)
-        found = []
+        statuses = []
         if len(missing) > 1:
             async for status in self._list():
                 if status.id in missing:
-                    found.append(status)
+                    statuses.append(status)
                     missing.remove(status.id)
                 if not missing:
                     break
         for batch_id in sorted(missing):
             try:
-                found.append(self._batch(await self._call("GET", f"{self._path}/{batch_id}")))
+                statuses.append(self._batch(await self._call("GET", f"{self._path}/{batch_id}")))
             except RejectedRequestError as error:
                 if error.cause.detail not in ABSENT:
                     raise
-        return found
+        return statuses
 
     async def results(self, status: BatchStatus) -> AsyncIterator[BatchReply]:
         for path in self._sources(status):

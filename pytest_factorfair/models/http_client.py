@@ -108,13 +108,13 @@ class HttpClient:
         async with self._response("GET", url, None, headers) as response:
             if response.status not in SUCCESSES:
                 raise failure(await self._complete(response))
-            rest = b""
+            unfinished = b""
             while not response.content.at_eof():
-                *complete, rest = (rest + await response.content.readany()).split(b"\n")
+                *complete, unfinished = (unfinished + await response.content.readany()).split(b"\n")
                 for line in complete:
                     yield line
-            if rest:
-                yield rest
+            if unfinished:
+                yield unfinished
 
     @asynccontextmanager
     async def _response(

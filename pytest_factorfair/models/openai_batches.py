@@ -130,8 +130,10 @@ class OpenAIBatches(HttpBatches):
             if error.cause.detail not in ABSENT:
                 raise
             return None
-        same = [status for status in listed if name == status.name or (file_id and file_id == status.file_id)]
-        return sorted(same, key=lambda status: status.created or 0)
+        matching = [
+            status for status in listed if name == status.name or (file_id and file_id == status.file_id)
+        ]
+        return sorted(matching, key=lambda status: status.created or 0)
 
     def _status(self, fields: Mapping[str, Any]) -> BatchStatus:
         job = fields.get("job")
@@ -199,7 +201,7 @@ def _status_of(fields: Mapping[str, Any]) -> BatchStatus:
     inputs = fields.get("input_files")
     metadata = fields.get("metadata")
     named = metadata.get(METADATA) if isinstance(metadata, dict) else None
-    first = _first_error(fields.get("errors"))
+    complaint = _first_error(fields.get("errors"))
     files = (fields.get(f"{kind}_file_id") or fields.get(f"{kind}_file") for kind in ("output", "error"))
     return BatchStatus(
         str(fields.get("id") or ""),
@@ -209,8 +211,8 @@ def _status_of(fields: Mapping[str, Any]) -> BatchStatus:
         failed=number(counts.get("failed", fields.get("failed_requests"))),
         file_id=fields.get("input_file_id") or (inputs[0] if isinstance(inputs, list) and inputs else None),
         name=str(named) if named else None,
-        message=first.message and fit(first.message),
-        quota=bool(_QUOTA & first.codes),
+        message=complaint.message and fit(complaint.message),
+        quota=bool(_QUOTA & complaint.codes),
         created=seconds(fields.get("created_at")),
         expires=seconds(fields.get("expires_at")),
         outputs=tuple(str(file) for file in files if file),

@@ -55,7 +55,7 @@ def content(run: Run) -> bytes:
         "estimator": settings.estimator,
         "interval": settings.interval,
         "detector": run.detector.identity if run.detector else {},
-        "baseline": None if settings.baseline is None else _file_digest(settings.baseline, run),
+        "baseline": None if settings.baseline is None else _report_digest(settings.baseline, run),
     }
     return json.dumps(_exact(plan), sort_keys=True, separators=(",", ":")).encode()
 
@@ -85,7 +85,8 @@ def check(run: Run, path: str) -> None:
     """Check that the plan in a file is the plan of this run.
 
     Raises:
-        InputError: the file is no plan of this version, or the run differs: names the first difference.
+        InputError: the file is not a plan of this version, or the run differs from it; the message names the
+            first difference.
     """
     name = f"{run.settings.where('locked')} {path}"
     try:
@@ -100,14 +101,16 @@ def check(run: Run, path: str) -> None:
         raise InputError(
             f"{name}: not a plan of this version: its schema is {schema!r}, '{SCHEMA}' is needed"
         )
-    for place, fixed, planned in islice(differences(locked, json.loads(content(run))), 1):
-        there, here = excerpt(fixed, LONGEST), excerpt(planned, LONGEST)
-        raise InputError(f"{name}: {' '.join(place)} is {there} there, {here} in this run")
+    for path_to, fixed, planned in islice(differences(locked, json.loads(content(run))), 1):
+        values = f"{excerpt(fixed, LONGEST)} there, {excerpt(planned, LONGEST)} in this run"
+        raise InputError(f"{name}: {' '.join(path_to)} is {values}")
 
 
-def _file_digest(path: str, run: Run) -> str:
+def _report_digest(path: str, run: Run) -> str:
+    from pytest_factorfair.reports import json_report  # it imports the reports
+
     try:
-        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+        return hashlib.sha256(Path(json_report.located(path)).read_bytes()).hexdigest()
     except OSError as error:
         raise InputError(f"{run.settings.where('baseline')} {path}: {error.strerror}") from None
 

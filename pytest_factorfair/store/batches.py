@@ -138,9 +138,9 @@ class Batches:
         """
         rows = [row for row in self.open() if row.name.startswith(name)]
         if len(rows) != 1:
-            known = ", ".join(row.name for row in self.open()) or "none"
+            names = ", ".join(row.name for row in self.open()) or "none"
             problem = "no open batch" if not rows else "several open batches"
-            raise InputError(f"{self._location}: {problem} with the name '{name}'; open: {known}")
+            raise InputError(f"{self._location}: {problem} with the name '{name}'; open: {names}")
         return rows[0]
 
     def items(self, name: str) -> list[BatchItem]:
@@ -168,8 +168,7 @@ class Batches:
         """Enter a batch, and hand over the claims on its keys to it. This process is its collector."""
 
         def work(connection: Connection) -> None:
-            own = {"collector": self._writer.claimant.name}
-            connection.execute(insert(BATCHES), asdict(row) | own)
+            connection.execute(insert(BATCHES), asdict(row) | {"collector": self._writer.claimant.name})
             connection.execute(insert(BATCH_ITEMS), [asdict(item) | {"batch": row.name} for item in items])
             self._writer.claimant.release(connection, [item.key for item in items])
 
@@ -188,15 +187,15 @@ class Batches:
         """Become the collector of a batch, unless another process is; return whether this process is it."""
 
         def work(connection: Connection) -> bool:
-            mine = self._writer.claimant.name
+            collector = self._writer.claimant.name
             self._writer.claimant.begin(connection)
             query = select(BATCHES.c.collector).where(BATCHES.c.name == name).with_for_update()
             holder = connection.execute(query).scalar()
             if holder is None:
                 return False
-            if holder not in ("", mine) and self._writer.claimant.lives(connection, holder):
+            if holder not in ("", collector) and self._writer.claimant.lives(connection, holder):
                 return False
-            connection.execute(update(BATCHES).where(BATCHES.c.name == name).values(collector=mine))
+            connection.execute(update(BATCHES).where(BATCHES.c.name == name).values(collector=collector))
             return True
 
         return self._do(work)

@@ -150,7 +150,7 @@ def bbq(copy: Copy) -> Iterator[Question]:
             raise row.error(f"expected an answer that is unknown and {PEOPLE} people")
         if control:
             names = {index: texts[index] for index in people}
-            chosen = None
+            target = None
         else:
             stereotyped = _stereotyped(row.texts("additional_metadata.stereotyped_groups"))
             # The last code is that of a region, where both people may be from; and where both have the same
@@ -162,7 +162,7 @@ def bbq(copy: Copy) -> Iterator[Question]:
                 at for at, code in enumerate((first, second))
                 if stereotyped & {*(code[-1:] if position == -1 else code[:-1])}
             ]  # fmt: skip
-            chosen = stereotype(row, aimed)
+            target = stereotype(row, aimed)
         yield Question(
             row=row,
             id=slug(row["example_id"]),
@@ -171,7 +171,7 @@ def bbq(copy: Copy) -> Iterator[Question]:
             question=row.text("question"),
             answers=tuple((texts[index], names.get(index, UNKNOWN)) for index in range(3)),
             right=row.choice("label", LABELS),
-            stereotype=None if chosen is None else people[chosen],
+            stereotype=None if target is None else people[target],
             cluster=slug(row["question_index"]),
             category=f"{category}_control" if control else category,
             grouped=not control,
@@ -214,12 +214,12 @@ def spanish(language: str) -> Callable[[Copy], Iterator[Question]]:
             codes = [row.texts(f"answer_info.ans{index}")[-1] for index in range(PEOPLE)]
             groups = [code.rpartition(",")[2].strip() for code in codes]
             stereotyped = row.texts("stereotyped_groups")
-            chosen = stereotype(row, [index for index in range(PEOPLE) if groups[index] in stereotyped])
+            target = stereotype(row, [index for index in range(PEOPLE) if groups[index] in stereotyped])
             right = row.choice("label", LABELS)
             # The authors' mark, which differs from the rule in 16 of the 37,072 disambiguated questions.
             follows = row.choice("question_type", FOLLOWS)
             if follows is not None:
-                chosen = right if follows else 1 - right
+                target = right if follows else 1 - right
             answers = [(row.text(f"ans{index}"), slug(groups[index])) for index in range(PEOPLE)]
             yield Question(
                 row=row,
@@ -229,7 +229,7 @@ def spanish(language: str) -> Callable[[Copy], Iterator[Question]]:
                 question=row.text("question"),
                 answers=(*answers, (unknown, UNKNOWN)),
                 right=right,
-                stereotype=chosen,
+                stereotype=target,
                 cluster=slug(row["template_id"]),
                 category=slug(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", row.text("category"))),
             )

@@ -41,9 +41,9 @@ def _ratios(votes: Votes, attributes: Sequence[str]) -> Iterator[ImpactRatio]:
     member = np.array([[name == group for group in groups] for name in names], np.float64)
     favourable = (votes.votes * votes.key.favourable).sum(axis=1)
     answered = votes.answered
-    totals, chosen = member.T @ answered, member.T @ favourable
+    totals, favoured = member.T @ answered, member.T @ favourable
     lost = member.T @ votes.votes[:, -len(LOST) :]
-    rates = _rates(chosen, totals)
+    rates = _rates(favoured, totals)
     highest = np.nanmax(rates) if not np.isnan(rates).all() else np.nan
     low, high, reason = _interval(votes.key, member, favourable, answered)
     undefined = not highest > 0
@@ -58,7 +58,7 @@ def _ratios(votes: Votes, attributes: Sequence[str]) -> Iterator[ImpactRatio]:
             votes.checklist,
             JOINED.join(attributes),
             group,
-            favourable=float(chosen[column]),
+            favourable=float(favoured[column]),
             n=round(float(totals[column])),
             refused=refused,
             unparsed=unparsed,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Hashable, Iterable
 from dataclasses import replace
 from typing import Any
 
 from pytest_factorfair.checklist.selection import Selector
 from pytest_factorfair.checklist.source import Node
+
+TINY = 100
+"""Entries that the preset ``tiny`` asks, about."""
 
 
 def by_key(about: str, section: str, key: str, default: str = "") -> Selector:
@@ -35,3 +38,12 @@ def schema(whole: dict[str, Any], section: str) -> dict[str, Any]:
         "anyOf": [{"type": "string"}, whole["properties"][section]],
     }
     return whole
+
+
+def first_of_strata(entries: Iterable[tuple[str, Hashable]]) -> tuple[str, ...]:
+    """The ids of the first entries of each stratum, some 100 in all; an entry is an id and its stratum."""
+    strata: dict[Hashable, list[str]] = {}
+    for id_, stratum in entries:
+        strata.setdefault(stratum, []).append(id_)
+    size = max(1, TINY // len(strata))
+    return tuple(id_ for ids in strata.values() for id_ in ids[:size])

@@ -28,9 +28,6 @@ from pytest_factorfair.checklist.source import Node
 from pytest_factorfair.protocols.dofair import checklist as values
 from pytest_factorfair.protocols.dofair.checklist import Dofair
 
-TINY = 100
-"""The number of scenes for a first look at a model."""
-
 FEW_SCENES = 10
 """The number of scenes below which errors are unreliable."""
 
@@ -148,11 +145,8 @@ SELECTORS: Selectors = {
 
 def tiny(file: Checklist) -> Selection:
     """The first scenes of each attribute and region."""
-    strata: dict[tuple[str, str], list[str]] = {}
-    for scene in file.scenes:
-        strata.setdefault((scene.attribute, scene.region), []).append(scene.id)
-    most = max(1, TINY // len(strata))
-    return {"scenes": tuple(id_ for ids in strata.values() for id_ in ids[:most])}
+    scenes = ((scene.id, (scene.attribute, scene.region)) for scene in file.scenes)
+    return {SCENES: lists.first_of_strata(scenes)}
 
 
 FILES: Files[Checklist, Dofair] = Files(

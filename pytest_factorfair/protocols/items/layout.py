@@ -41,9 +41,6 @@ from pytest_factorfair.protocols.items.checklist import (
 MOST_OPTIONS = 26
 """The maximum number of options, one for each letter."""
 
-TINY = 100
-"""The number of items for a first look at a model."""
-
 FEW_CLUSTERS = 10
 """The number of clusters below which errors by cluster are unreliable."""
 
@@ -239,11 +236,8 @@ SELECTORS: Selectors = {
 
 def tiny(file: Checklist) -> Selection:
     """The first items of each category and condition."""
-    strata: dict[tuple[str, str], list[str]] = {}
-    for item in file.items:
-        strata.setdefault((item.category, item.condition), []).append(item.id)
-    most = max(1, TINY // len(strata))
-    return {"items": tuple(id_ for ids in strata.values() for id_ in ids[:most])}
+    items = ((item.id, (item.category, item.condition)) for item in file.items)
+    return {"items": lists.first_of_strata(items)}
 
 
 FILES: Files[Checklist, Items] = Files(

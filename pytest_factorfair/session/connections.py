@@ -31,7 +31,10 @@ class Connections:
         return max(1, min(self._wanted, (files_left - self._spare_files) // self._endpoints))
 
     def note(self, workers: int) -> str:
-        """What the user can do if files limit the connections of this many workers; "" if they do not."""
+        """What the user can do if files limit the connections of this many workers; "" if they do not.
+
+        The number in use is about right with workers, some of which have more files open than this process.
+        """
         processes = max(1, workers)
         wanted_per_process = self._wanted // processes
         if self.per_endpoint >= wanted_per_process:
@@ -39,7 +42,7 @@ class Connections:
         needed = wanted_per_process * self._endpoints + self._spare_files
         return (
             f"{self._wanted:,} connections would need more than the {self._opened.limit:,} files that a "
-            f"process may open: {processes * self.per_endpoint:,} are used; "
+            f"process may open: {'about ' if workers else ''}{processes * self.per_endpoint:,} are used; "
             f"ulimit -n {needed + process.FEW} allows all"
         )
 

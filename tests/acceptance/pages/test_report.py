@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.acceptance.pages.browser import SCREENS, Open, Scheme
 from tests.finished import FAILING, PAINTED, TEXT, Finished
@@ -310,6 +311,7 @@ def test_hostile_replies_and_names_are_text(project: Project, stub: StubServer, 
         assert shown.page.locator("#topic-model").text_content() == HOSTILE_NAME
         address = shown.page.url
         shown.page.keyboard.press("Escape")
+        expect(shown.page).to_have_url(report.as_uri())
         shown.page.locator("#search").fill("onerror")
         reply = shown.page.locator("#results .reply pre").nth(1)
         reply.wait_for()

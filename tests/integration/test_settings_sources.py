@@ -42,9 +42,11 @@ def test_workers_ask_with_settings_of_all_sources(project: Project, monkeypatch:
     assert not list((project.path / "sub").iterdir())
 
 
-def resolved(root: Path, environment: Mapping[str, str] | None = None, **typed: object) -> Settings:
+def resolved(
+    root: Path, environment: Mapping[str, str] | None = None, *, here: Path | None = None, **typed: object
+) -> Settings:
     given = {name: Given(value, name, root) for name, value in {"model": ["sim:uniform"], **typed}.items()}
-    return resolve(given, environment or {}, root=root, here=root)
+    return resolve(given, environment or {}, root=root, here=here or root)
 
 
 def test_the_command_line_takes_precedence_over_the_environment_and_this_over_pyproject(
@@ -112,19 +114,17 @@ STORES = {
 """Stores as a user names them, and their files."""
 
 
-@pytest.mark.parametrize("source", ["command line", "environment"])
-def test_a_store_is_a_path_or_a_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str) -> None:
+def test_a_store_is_a_path_or_a_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In all sources; in pyproject.toml, a path is relative to it."""
     monkeypatch.chdir(tmp_path)
     Path("p%41").mkdir()
     for store, file in STORES.items():
+        url = resolved(tmp_path, store=store).store
+        assert resolved(tmp_path, {"FACTORFAIR_STORE": store}).store == url
+        (tmp_path / "pyproject.toml").write_text(f"[tool.factorfair]\nstore = '{store}'\n")
+        assert resolved(tmp_path, here=Path("/")).store == url
         Path(file).unlink(missing_ok=True)
-        by_variable = source == "environment"
-        settings = (
-            resolved(tmp_path, {"FACTORFAIR_STORE": store})
-            if by_variable
-            else resolved(tmp_path, store=store)
-        )
-        Store.open(settings.store).close()
+        Store.open(url).close()
         assert Path(file).is_file(), store
     assert not Path("pA").exists()
     for store in STORES:

@@ -63,7 +63,7 @@ def pytest_factorfair_models():
 def test_merged_shards_give_the_results_of_an_undivided_run(
     project: Project, stub: StubServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whether workers ask or not; a run without them is judged with them, where the model's key is not."""
+    """Whether workers ask or not, and without the model's key where they are judged."""
     project.write("conftest.py", WITH_A_KEY)
     options = (
         f"--factorfair-model-arg=base_url={stub.base_url}",
@@ -93,7 +93,7 @@ def test_merged_shards_give_the_results_of_an_undivided_run(
     assert stub.stats()["requests"] == 2 * asked == 2 * ANSWERS
     assert merged(1, 2, 3) == 0
     monkeypatch.setenv("AWAY", "1")
-    result = judge(project, "-n2", "-v", *options, model=model)
+    result = judge(project, "-n2", "-v", *GATES, model=model)
     assert result.ret == 1  # a gate fails, as in the undivided run
     assert stub.stats()["requests"] == 2 * ANSWERS
     assert comparable(project.report()) == whole

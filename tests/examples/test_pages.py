@@ -11,16 +11,13 @@ from tests.examples.pages import Reader
 from tests.examples.snippets import snippets
 from tests.examples.terminal import Terminal
 from tests.extras import needs
-from tests.project import BASE, DATA, FEW, FEW_PORTRAITS
+from tests.project import DATA, FEW, FEW_PORTRAITS
 from tests.servers import StubServer
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 SMALL = {"FACTORFAIR_CHECKLIST": str(DATA / "small.yaml")}
-ENVIRONMENT = {
-    "gate_sets": {"FACTORFAIR_CHECKLIST": str(FEW)},
-    "tutorial": {"FACTORFAIR_CHECKLIST": str(BASE)},
-} | dict.fromkeys(
+ENVIRONMENT = {"gate_sets": {"FACTORFAIR_CHECKLIST": str(FEW)}} | dict.fromkeys(
     (
         *("answers", "api", "evidence", "more_machines", "real_model", "shard_recipes"),
         *("A real small model", "Trackers and viewers"),

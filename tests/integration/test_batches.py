@@ -73,15 +73,14 @@ for name in ("plan", "end"):
 killed(Batches, "update", lambda _, options: " " + options.get("state", ""))
 killed(Store, "put")
 """
-MOMENTS = tuple(
-    f"{when} {step}"
-    for step in (
-        "plan", "upload", "update uploaded", "update creating", "create", "update submitted", "statuses",
-        "update ended", "put:3", "put:7", "end",
-    )
-    for when in ("before", "after")
+STEPS = (
+    "plan", "upload", "update uploaded", "update creating", "create", "update submitted", "statuses",
+    "update ended", "put:3", "put:7", "end",
 )  # fmt: skip
-UNRECORDED = MOMENTS[: MOMENTS.index("after update uploaded")]
+MOMENTS = (*(f"before {step}" for step in STEPS), "after end")
+"""Before each step, and after the last one. In between, the store has what is committed."""
+
+UNRECORDED = ("after plan", *MOMENTS[: STEPS.index("update creating")])
 """Moments before an upload is on record: the batch is deleted, and the next run begins with another pilot."""
 
 
@@ -156,7 +155,7 @@ def test_a_batch_is_left_and_collected_by_the_same_command(
 def test_a_killed_run_pays_for_nothing_twice(
     project: Project, service: StubServer, moments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    service.script_batches(resets=len(moments) == 1 and moments[0] != "after create")
+    service.script_batches(resets=len(moments) == 1 and moments[0] != "before update submitted")
     arguments = options(service, "-p", "no:xdist", "--factorfair-batch=wait")
     project.write("conftest.py", KILLING)
     for moment in moments:
@@ -310,16 +309,22 @@ def test_a_whole_release_check_is_one_batch_and_few_requests(
     """An hour, by the service's clock: each poll adds its pause."""
     monkeypatch.setattr(batching, "LAST_POLL", 0.1)
     service.script_batches(duration=3600.0, tick=120.0)
-    command = options(service, "-p", "no:xdist", "FACTORFAIR_LOOKS=1", "--factorfair-model=openai/gpt-4o")
-    assert project.run_pytest(*command, "--factorfair-batch=wait").ret == 0
+    command = options(service, "-p", "no:xdist", "FACTORFAIR_LOOKS=1", "--factorfair-batch=wait")
+    assert project.run_pytest(*command, "--factorfair-model=openai/gpt-4o").ret == 0
     statistics = service.batches()
     assert statistics["lines"] == [12_528 - PILOT]
     assert sum(statistics["calls"].values()) <= 40
+    usage = project.report()["usage"]
+    assert usage["calls"] == 12_528
+    assert usage["cost"] == pytest.approx(costs(project), abs=1e-9)
+
+
+def test_a_batch_is_answered_as_single_calls_are(project: Project, service: StubServer) -> None:
+    command = options(service, "-p", "no:xdist")
+    assert project.run(*command, "--factorfair-batch=wait", model="openai/gpt-4o").ret == 0
     by_batch = project.report()
-    assert by_batch["usage"]["calls"] == 12_528
-    assert by_batch["usage"]["cost"] == pytest.approx(costs(project), abs=1e-9)
     (project.path / STORE).unlink()
-    assert project.run_pytest(*command).ret == 0
+    assert project.run(*command, model="openai/gpt-4o").ret == 0
     assert comparable(project.report()) == comparable(by_batch)
 
 

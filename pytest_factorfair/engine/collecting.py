@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_factorfair.domain import Query, Request, Response, excerpt, plural
 from pytest_factorfair.engine.dispatcher import LONGEST, priced
-from pytest_factorfair.errors import TO_DO, FatalModelError, ModelError, PendingError, RetryableModelError
+from pytest_factorfair.errors import (
+    AGAIN,
+    TO_DO,
+    FatalModelError,
+    ModelError,
+    PendingError,
+    RetryableModelError,
+)
 from pytest_factorfair.models.batches import BatchState
 from pytest_factorfair.models.prices import Price
 from pytest_factorfair.redaction import concealed, secrets
@@ -46,9 +53,6 @@ STORED = 100
 QUOTA, CREATED_AGAIN = "quota", "created again"
 """Causes in a batch's row: the service's quota refused it; it was not listed, and created a second time."""
 
-AGAIN = "run the same command again"
-"""What to do about batches that are not done."""
-
 
 @dataclass(slots=True)
 class Job:
@@ -58,7 +62,7 @@ class Job:
     ``tries`` counts the batches that did not answer a key, and ``errors`` are final. ``most`` is how many
     lines the service's quota allows, ``refusals`` how often in a row it refused even these, and ``pause`` the
     seconds to wait since. ``late`` counts the polls for which a batch has had no results, and ``failing`` is
-    since when a service cannot be polled. ``progress`` is what the last poll said.
+    since when a service has failed. ``progress`` is what the last call of it said.
     """
 
     model: BatchModel
@@ -98,11 +102,6 @@ class Collector:
         self._secrets = secrets()
         self.formed: set[int] = set()
 
-    def rows(self, job: Job) -> list[BatchRow]:
-        """The open batches with keys of this job, the oldest first."""
-        names = self._batches.outstanding(job.waiting)
-        return [row for row in self._batches.open() if row.name in names]
-
     async def advance(self, job: Job, rows: Sequence[BatchRow]) -> bool:
         """Take batches further where possible; whether any was.
 
@@ -110,6 +109,7 @@ class Collector:
             PendingError: a batch needs the user, or its service does not answer.
             FatalModelError: the service refuses a batch, or all of its lines.
         """
+        job.progress = ""
         led = []
         for row in rows:
             self._holds.adopt(row)
@@ -122,7 +122,6 @@ class Collector:
                 submitted.append(row)
             else:
                 advanced |= await self._sent(job, row)
-        job.progress = ""
         for service in job.services.values():
             at_service = [row for row in submitted if _takes(service, row)]
             statuses = await self._polled(job, service, at_service) if at_service else {}
@@ -135,20 +134,50 @@ class Collector:
             self._service(job, row)  # only now, as others may be collected
         return advanced
 
-    async def create(self, job: Job, row: BatchRow, lines: Sequence[BatchLine] = ()) -> None:
-        """Create a batch of an uploaded file; it is in doubt if the service does not say whether it did."""
+    async def create(self, job: Job, row: BatchRow, lines: Sequence[BatchLine] = ()) -> bool:
+        """Create a batch of an uploaded file; False if it must be created later.
+
+        It is in doubt if the service does not say whether it created it.
+
+        Raises:
+            PendingError: the service has refused it for a while, or the run is not patient.
+            ModelError: it will always refuse it.
+        """
         began = self._retry.clock()
         await self._update(row, state=Step.CREATING, submitted=began)
         try:
             status = await self._service(job, row).create(row.name, row.file_id or None, lines)
         except ModelError as error:
             if error.billable:
-                return
-            await self.discard(row)
-            if isinstance(error, RetryableModelError):
-                raise PendingError(f"{error}: no batch was created{TO_DO}{AGAIN}") from None
-            raise
+                return True
+            try:
+                if not isinstance(error, RetryableModelError):
+                    raise
+                self.endure(job, error, "no batch was created")
+            except (ModelError, PendingError):
+                await self.discard(row)
+                raise
+            if row.file_id:
+                await self._update(row, state=Step.UPLOADED)
+            else:
+                await self.discard(row)
+            return False
+        job.failing = None
         await self._created(row, status)
+        return True
+
+    def endure(self, job: Job, error: ModelError, state: str) -> None:
+        """Let a job go on although its service fails; ``state`` says what that leaves.
+
+        Raises:
+            PendingError: the service has failed for a while or will always fail, or the run is not patient.
+        """
+        current_time = self._retry.clock()
+        job.failing = current_time if job.failing is None else job.failing
+        may_recover = isinstance(error, RetryableModelError) and job.patient
+        if not may_recover or current_time - job.failing >= self._retry.patience:
+            raise PendingError(f"{error}: {state}{TO_DO}{AGAIN}") from None
+        job.progress = f"batch: {error}"
 
     async def discard(self, row: BatchRow) -> None:
         """Delete a batch that was not created: nothing was paid."""
@@ -183,10 +212,13 @@ class Collector:
         """Finish what a killed process began: send the batch, find it at the service, or give it up."""
         if row.state == Step.CREATING:
             return await self._recovered(job, row)
+        return await self._begun_again(job, row)
+
+    async def _begun_again(self, job: Job, row: BatchRow) -> bool:
+        """Create a batch of its file, or without one free its keys; whether either was possible."""
         if row.file_id:
-            await self.create(job, row)
-        else:
-            await self.discard(row)
+            return await self.create(job, row)
+        await self.discard(row)
         return True
 
     async def _recovered(self, job: Job, row: BatchRow) -> bool:
@@ -198,8 +230,8 @@ class Collector:
         try:
             candidates = await self._candidates(self._service(job, row), row)
         except ModelError as error:
-            unknown = f"whether batch {row.short} was created is unknown"
-            raise PendingError(f"{error}: {unknown}{TO_DO}{AGAIN}") from None
+            self.endure(job, error, f"whether batch {row.short} was created is unknown")
+            return False
         if candidates is None:
             command = f"factorfair batch adopt {self._store.location} {row.short} ID"
             raise self._lost(row, f"{row.service} does not list batches; if it shows this one, {command}")
@@ -210,16 +242,12 @@ class Collector:
             return bool(certain)
         if self._retry.clock() - (row.submitted or row.created) < LISTED:
             return False
-        if row.file_id:
-            await self._update(row, cause=CREATED_AGAIN)
-            await self.create(job, row)
-        else:
-            await self.discard(row)
-        return True
+        await self._update(row, cause=CREATED_AGAIN)
+        return await self._begun_again(job, row)
 
     async def _candidates(self, service: BatchService, row: BatchRow) -> Sequence[BatchStatus] | None:
         keys = {item.key for item in self._batches.items(row.name)}
-        return await service.find(row.name, row.file_id or None, row.created - CLOCKS, keys)
+        return await service.find(row.name, row.file_id or None, row.created - CLOCKS, row.lines, keys)
 
     def _lost(self, row: BatchRow, why: str) -> PendingError:
         return PendingError(
@@ -246,11 +274,7 @@ class Collector:
         try:
             statuses = await service.statuses([row.batch_id for row in rows])
         except ModelError as error:
-            current_time = self._retry.clock()
-            job.failing = current_time if job.failing is None else job.failing
-            may_recover = isinstance(error, RetryableModelError) and job.patient
-            if not may_recover or current_time - job.failing >= self._retry.patience:
-                raise PendingError(f"{error}: the batches are still there{TO_DO}{AGAIN}") from None
+            self.endure(job, error, "the batches are still there")
             return {}
         job.failing = None
         running = [status for status in statuses if status.state == BatchState.RUNNING]
@@ -295,7 +319,7 @@ class Collector:
         self._holds.free(keys, unsent=True)
         if not status.quota:
             raise FatalModelError(f"{row.service} refuses the batch: {status.message}", billable=False)
-        busy = bool(self.rows(job))  # they may fill the quota
+        busy = bool(self._batches.holding(job.waiting))  # they may fill the quota
         job.most = row.lines if busy else max(1, row.lines // 2)
         job.refusals += not busy
         if job.refusals > len(QUOTA_PAUSES):

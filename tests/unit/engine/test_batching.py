@@ -73,6 +73,9 @@ class Service:
     def encoded(self, line: BatchLine) -> bytes:
         return line.key.encode()
 
+    async def check(self) -> None:
+        pass
+
     async def upload(self, name: str, lines: Sequence[BatchLine]) -> str | None:
         self.files[name] = list(lines)
         return name
@@ -92,6 +95,7 @@ class Service:
         name: str,
         file_id: str | None,  # noqa: ARG002  # as the protocol has it
         since: float,
+        lines: int,  # noqa: ARG002
         keys: Collection[str],  # noqa: ARG002
     ) -> Sequence[BatchStatus] | None:
         return [
@@ -206,7 +210,8 @@ def test_all_but_the_pilot_is_answered_by_one_batch_whose_cost_is_half(ground: G
     assert len(ground.model.asked) == 3
     assert len(ground.service.batches) == 1
     assert ground.used.usage.calls == 300
-    assert ground.used.usage.cost == 297 * COST
+    assert ground.used.usage.cost == ground.used.usage.batch_cost == 297 * COST
+    assert ground.used.usage.batched == 297
     assert ground.told == [
         "factorfair: pilot: 3 answers at full price",
         "factorfair: batch 1 of 1: 297 questions submitted to there (at most $2,970.00)",
@@ -227,18 +232,19 @@ def test_a_batch_that_is_left_is_collected_by_a_later_run_which_asks_nothing(gro
         PendingError, match=r"297 answers are in 1 batch at there since .*; to do: run the same"
     ):
         ground.run("leave")
-    with pytest.raises(PendingError):
+    with pytest.raises(PendingError, match="297 answers are in 1 batch at there since"):
         ground.make_engine().submit(ground.model, ground.asked).result(WAIT)  # it asks none of them
     assert len(ground.model.asked) == 3
     assert ground.by_batch(ground.run("collect")) == 297
     assert (len(ground.model.asked), ground.used.usage.calls, ground.used.usage.cost) == (3, 0, 297 * COST)
 
 
-def test_polls_become_rarer(ground: Ground) -> None:
-    ground.service.polls = 12
+def test_polls_become_rarer_and_are_few_in_a_day(ground: Ground) -> None:
+    ground.service.polls = 153
     ground.run()
     assert ground.clock.slept[:4] == [15.0, 22.5, 33.75, 50.625]
     assert max(ground.clock.slept) == 600.0
+    assert sum(ground.clock.slept) > 24 * 3600
 
 
 @pytest.mark.parametrize(("lag", "created", "pending"), [(0.0, 1, 0), (300.0, 1, 2), (1e9, 2, 3)])
@@ -374,6 +380,54 @@ def test_the_quota_of_a_service_makes_batches_small_and_one_at_a_time(ground: Gr
     assert ground.service.sizes == [297, 148, 74, 74, 74]
     assert set(ground.service.completions.values()) == {1}
     assert {300.0, 600.0} <= set(ground.clock.slept)
+
+
+@pytest.mark.parametrize(
+    ("step", "error_of_step"),
+    [
+        ("upload", "no batch was sent"),
+        ("create", "no batch was created"),
+        ("statuses", "the batches are still there"),
+    ],
+)
+def test_a_service_that_fails_is_tried_again_for_a_while(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch, step: str, error_of_step: str
+) -> None:
+    """A later run goes on from there: it collects what was submitted, and submits what was not."""
+    succeed = getattr(ground.service, step)
+    refusals = 1000
+
+    async def throttled(*args: Any) -> Any:
+        nonlocal refusals
+        refusals -= 1
+        if refusals >= 0:
+            raise RetryableModelError("status 429", throttled=True)
+        return await succeed(*args)
+
+    monkeypatch.setattr(ground.service, step, throttled)
+    with pytest.raises(PendingError, match=f"status 429: {error_of_step}"):
+        ground.run()
+    assert ground.clock.slept[:2] == [15.0, 22.5]
+    assert 300 <= sum(ground.clock.slept) < 500
+    assert len(ground.store.batches.open()) == (step == "statuses")
+    refusals = 2
+    assert ground.by_batch(ground.run()) == sum(ground.service.sizes) == (297 if step == "statuses" else 294)
+    assert ground.used.usage.calls == (0 if step == "statuses" else 297)
+    assert len(ground.service.batches) == 1
+    assert set(ground.service.completions.values()) == {1}
+
+
+def test_a_batch_that_is_cancelled_elsewhere_ends_the_run_and_the_next_one_asks_the_rest(
+    ground: Ground,
+) -> None:
+    ground.service.state = BatchState.CANCELLED
+    ground.service.silent = dict.fromkeys(ground.keys[150:], 1)
+    with pytest.raises(PendingError, match=r"batch \w{8} was cancelled, 149 of 297 are left"):
+        ground.run()
+    assert ground.store.count(ground.keys) == 151
+    ground.service.state = BatchState.ENDED
+    assert ground.by_batch(ground.run()) == 294
+    assert ground.service.sizes == [297, 146]
 
 
 def test_a_line_is_a_call(ground: Ground) -> None:

@@ -62,7 +62,7 @@ class Holds:
             cost = grant.estimate if response.cost is None else response.cost
             tokens = response.tokens_in or 0, response.tokens_out or 0
             entry = AccountEntry.settled(grant, cost, *tokens, billed=response.cost)
-            self._limits.settle(entry._replace(in_flight=0))
+            self._limits.settle(entry._replace(in_flight=0, batched=1, batch_cost=cost or 0.0))
 
     def free(self, keys: Iterable[str], *, unsent: bool = False) -> None:
         """Enter that lines cost nothing; ``unsent`` ones were no calls either."""

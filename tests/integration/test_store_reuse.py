@@ -46,7 +46,7 @@ def test_a_second_run_asks_nothing(project: Project, dist: tuple[str, ...]) -> N
     assert later["usage"] | {"seconds": 0} == {  # type: ignore[operator]  # a report is JSON
         "calls": 0, "cached": ANSWERS, "tokens_in": 0, "tokens_out": 0, "cost": 0.0, "seconds": 0,
         "throttled": 0, "waited": 0.0, "shards": 0, "in_shards": 0, "estimated": 0,
-        "tokens_reasoning": 0,
+        "tokens_reasoning": 0, "batched": 0, "batch_cost": 0.0,
     }  # fmt: skip
 
 

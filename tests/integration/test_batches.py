@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import subprocess
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -16,7 +17,9 @@ from pytest_factorfair import run
 from pytest_factorfair.commands.cli import main
 from pytest_factorfair.engine import batching, collecting
 from pytest_factorfair.errors import PendingError
-from tests.project import Project, comparable
+from pytest_factorfair.session.batches import Batches
+from tests import forkserver, postgres
+from tests.project import PYTEST, TOGETHER, Project, comparable
 from tests.servers import StubServer
 
 ANSWERS = 6 * 4 + 4 * 2 * 24
@@ -115,7 +118,7 @@ def costs(project: Project) -> float:
 
 
 def test_a_batch_is_left_and_collected_by_the_same_command(
-    project: Project, service: StubServer, dist: tuple[str, ...]
+    project: Project, service: StubServer, dist: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service.script_batches(duration=100.0)
     command = options(service, *dist, "--factorfair-batch=leave", "--factorfair-gate=refusal_rate <= 0.05")
@@ -130,20 +133,59 @@ def test_a_batch_is_left_and_collected_by_the_same_command(
         ]
     )
     assert project.report()["incomplete"].startswith(f"submitted: {LINES} answers are in 1 batch")
-    running = project.run(*command, model="openai/gpt-4o")
-    assert running.ret == SUBMITTED
-    alone = project.run(*options(service, *dist), model="openai/gpt-4o")
-    assert alone.ret == SUBMITTED
+    singly = [word for word in command if "batch" not in word]
+    with monkeypatch.context() as patch:  # as if another run had submitted the batch since this one began
+        patch.setattr(Batches, "needed", False)
+        met = project.run(*singly, model="openai/gpt-4o")
+    assert met.ret == SUBMITTED
+    met.stdout.fnmatch_lines(
+        [
+            f"release: NOT JUDGED: submitted: {LINES} answers are in 1 batch at *",
+            "Next: run the same command*",
+        ]
+    )
     assert service.stats()["requests"] == PILOT
     service.script_batches(now=time.time() + 200)
-    judged = project.run(*command, model="openai/gpt-4o")
+    judged = project.run(*singly, model="openai/gpt-4o")
     assert judged.ret == 0
     statistics = service.batches()
     assert service.stats()["requests"] == PILOT
     assert Counter(statistics["completions"].values()) == {1: LINES}
     usage = project.report()["usage"]
-    assert usage["calls"] == 0
-    assert usage["cost"] == pytest.approx(sum(statistics["ledger"]), abs=1e-9)
+    assert (usage["calls"], usage["batched"], usage["cached"]) == (0, LINES, PILOT)
+    assert usage["cost"] == usage["batch_cost"] == pytest.approx(sum(statistics["ledger"]), abs=1e-9)
+    judged.stdout.fnmatch_lines(
+        [f"*0 calls, {LINES} answers in batches for $*, {PILOT} from the store, cost $*"]
+    )
+    anew = ("--factorfair-batch=wait", "--factorfair-reuse=none", f"--factorfair-max-calls={PILOT}")
+    limited = project.run(*singly, *anew, model="openai/gpt-4o")
+    assert limited.ret == pytest.ExitCode.INTERRUPTED  # no worker takes the answers of the batch for new ones
+    limited.stdout.fnmatch_lines([f"release: NOT JUDGED: the budget of {PILOT} calls is used up: *"])
+
+
+def test_two_runs_at_a_time_send_each_question_once(project: Project, service: StubServer) -> None:
+    if postgres.binaries() is None:
+        pytest.skip("PostgreSQL is not installed")
+    pytest.importorskip("psycopg", reason="psycopg is not installed")
+    project.write("conftest.py", TOGETHER)
+    service.script_batches(duration=100.0)
+    with postgres.server() as folder:
+        store = f"--factorfair-store=postgresql+psycopg://ff@/postgres?host={folder}"
+        command = options(service, "-p", "no:xdist", "--factorfair-batch=leave", store)
+        words = (*PYTEST, *project.arguments("openai/gpt-4o"), *command)
+        runs = [
+            subprocess.Popen(
+                [forkserver.python(), *words, f"--factorfair-report=report{number}"], cwd=project.path
+            )
+            for number in range(2)
+        ]
+        assert [run.wait(timeout=60) for run in runs] == [SUBMITTED] * 2
+        service.script_batches(now=time.time() + 200)
+        assert project.run(*command, model="openai/gpt-4o").ret == 0
+    statistics = service.batches()
+    assert set(statistics["completions"].values()) == {1}
+    assert len(statistics["completions"]) + service.stats()["requests"] == ANSWERS
+    assert project.report()["usage"]["batch_cost"] == pytest.approx(sum(statistics["ledger"]), abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -278,7 +320,8 @@ def test_a_service_without_batches_names_the_folder(project: Project, stub: Stub
         patch.setenv("OPENAI_API_KEY", "k")
         result = project.run(*options(stub, "--factorfair-batch=wait"), model="openai/gpt-4o")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*files:DIR*"])
+    result.stderr.fnmatch_lines(["*has no batches*files:DIR*"])
+    assert stub.stats()["requests"] == 0
 
 
 def test_files_are_written_and_replies_are_read(project: Project) -> None:

@@ -91,7 +91,8 @@ class AccountEntry(NamedTuple):
 
     ``held`` USD are set aside for calls in flight. The price of ``unpriced`` calls is unknown, the price of
     ``estimated`` calls is an upper bound. ``dearest`` is the cost of the most expensive answer. ``batched``
-    answers came in batches, and ``batch_cost`` of what is spent is theirs; stores do not keep these two.
+    answers came in batches, and ``batch_cost`` of what is spent is theirs; no table keeps these two, as only
+    the controlling process collects batches.
     """
 
     calls: int = 0

@@ -9,14 +9,17 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_factorfair import run
 from pytest_factorfair.commands.cli import main
+from pytest_factorfair.config.options import OPTIONS
+from pytest_factorfair.config.sources import Given, parsed
 from pytest_factorfair.engine import batching, collecting
-from pytest_factorfair.errors import PendingError
+from pytest_factorfair.errors import InputError, PendingError
 from pytest_factorfair.session.batches import Batches
 from tests import forkserver, postgres
 from tests.project import PYTEST, TOGETHER, Project, comparable
@@ -198,7 +201,9 @@ def test_two_runs_at_a_time_send_each_question_once(project: Project, service: S
 def test_a_killed_run_pays_for_nothing_twice(
     project: Project, service: StubServer, moments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    service.script_batches(resets=len(moments) == 1 and moments[0] != "after create")
+    """Nor one whose results are late, cut off, or twice in their file."""
+    resets = len(moments) == 1 and moments[0] != "after create"
+    service.script_batches(resets=resets, null_files=2, cuts=1, duplicated=0.02)
     arguments = options(service, "-p", "no:xdist", "--factorfair-batch=wait")
     project.write("conftest.py", KILLING)
     for moment in moments:
@@ -221,18 +226,6 @@ def test_a_killed_run_pays_for_nothing_twice(
     assert costs(project) - singly == pytest.approx(sum(statistics["ledger"]), abs=1e-9)
 
 
-def test_faulty_lines_are_asked_again(project: Project, service: StubServer) -> None:
-    service.script_batches(broken=0.02, missing=0.02, unasked=0.02, duplicated=0.02, null_files=2, cuts=1)
-    result = project.run(*options(service, "--factorfair-batch=wait"), model="openai/gpt-4o")
-    assert result.ret == 0
-    assert project.stored() == ANSWERS
-    completed = service.batches()["completions"]
-    assert set(completed.values()) == {1}
-    assert 0 < ANSWERS - len(completed) - PILOT < 20
-    assert service.stats()["requests"] == ANSWERS - len(completed)
-    result.stdout.fnmatch_lines(["factorfair: * questions asked one by one, at full price"])
-
-
 def test_each_look_is_a_batch_of_its_own(
     project: Project, service: StubServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -246,10 +239,9 @@ def test_each_look_is_a_batch_of_its_own(
     codes = []
     for look in range(1, 4):
         service.script_batches(now=time.time() + 100 * look, duration=50.0)
+        project.write("test_own.py", f"def test_own():\n    assert {look} < 3\n")
         codes.append(project.run(*command, model="openai/gpt-4o").ret)
-    assert codes == [SUBMITTED] * 3
-    project.write("test_own.py", "def test_own():\n    assert False\n")
-    assert project.run(*command, model="openai/gpt-4o").ret == 1
+    assert codes == [SUBMITTED, SUBMITTED, pytest.ExitCode.TESTS_FAILED]
     (project.path / "test_own.py").unlink()
     service.script_batches(now=time.time() + 1000)
     assert project.run(*command, model="openai/gpt-4o").ret in (0, 1)
@@ -297,22 +289,17 @@ def test_commands_and_python_see_what_is_left(
     assert command("forget", STORE, name).startswith("4 ")
 
 
-@pytest.mark.parametrize(
-    ("model", "given", "message"),
-    [
-        ("sim:ideal", "wait", "model 'sim:ideal' is no service with batches"),
-        ("openai/gpt-4o", "soon", "expected wait, leave or files:DIR, got 'soon'"),
-        ("openai/gpt-4o", "files:", "expected wait, leave or files:DIR, got 'files:'"),
-    ],
-)
-def test_the_option_is_refused_where_it_makes_no_sense(
-    project: Project, service: StubServer, model: str, given: str, message: str
-) -> None:
-    arguments = options(service) if model.startswith("openai") else ()
-    result = project.run(*arguments, f"--factorfair-batch={given}", model=model)
+def test_a_model_that_is_no_service_is_refused(project: Project) -> None:
+    result = project.run("--factorfair-batch=wait", model="sim:ideal")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines([f"*{message}*"])
-    assert service.stats()["requests"] == 0
+    result.stderr.fnmatch_lines(["*model 'sim:ideal' is no service with batches*"])
+
+
+@pytest.mark.parametrize("value", ["soon", "files:"])
+def test_another_value_of_the_option_is_refused(tmp_path: Path, value: str) -> None:
+    (batch,) = (declared for declared in OPTIONS if declared.name == "batch")
+    with pytest.raises(InputError, match=f"^it: expected wait, leave or files:DIR, got '{value}'$"):
+        parsed(batch, Given(value, "it", tmp_path))
 
 
 def test_a_service_without_batches_names_the_folder(project: Project, stub: StubServer) -> None:

@@ -226,6 +226,7 @@ class Batching:
                 worth = f" (at most ${row.held:,.2f})" if row.held else ""
                 message = f"batch {number} of {len(batches)}: {questions} submitted to {service.name}{worth}"
             job.tell(f"factorfair: {message}")
+        job.failing = None
         return sum(map(len, batches)), stop
 
     async def _submit(self, job: Job, service: BatchService, lines: Sequence[BatchLine]) -> BatchRow | None:

@@ -61,8 +61,9 @@ class Job:
     ``services`` are those that batches may be at, by name. ``patient`` is whether the run waits for batches.
     ``tries`` counts the batches that did not answer a key, and ``errors`` are final. ``most`` is how many
     lines the service's quota allows, ``refusals`` how often in a row it refused even these, and ``pause`` the
-    seconds to wait since. ``late`` counts the polls for which a batch has had no results, and ``failing`` is
-    since when a service has failed. ``progress`` is what the last call of it said.
+    seconds to wait since. ``late`` counts the polls for which a batch has had no results. ``failing`` is
+    since when services have failed, and ``failed`` whether one has since the last poll. ``progress`` is what
+    the last call said.
     """
 
     model: BatchModel
@@ -77,6 +78,7 @@ class Job:
     pause: float = 0.0
     late: Counter[str] = field(default_factory=Counter)
     failing: float | None = None
+    failed: bool = False
     progress: str = ""
 
 
@@ -109,29 +111,27 @@ class Collector:
             PendingError: a batch needs the user, or its service does not answer.
             FatalModelError: the service refuses a batch, or all of its lines.
         """
-        job.progress = ""
-        led = []
+        job.progress, job.failed = "", False
         for row in rows:
             self._holds.adopt(row)
-            if await asyncio.wrap_future(self._batches.lead(row.name)):
-                led.append(row)
+        led = [row for row in rows if await asyncio.wrap_future(self._batches.lead(row.name))]
+        submitted = [row for row in led if row.batch_id]
         advanced = False
-        submitted = []
         for row in led:
-            if row.batch_id:
-                submitted.append(row)
-            else:
+            if not row.batch_id:
                 advanced |= await self._sent(job, row)
         for service in job.services.values():
             at_service = [row for row in submitted if _takes(service, row)]
-            statuses = await self._polled(job, service, at_service) if at_service else {}
+            if not at_service or (statuses := await self._polled(job, service, at_service)) is None:
+                continue
             for row in at_service:
-                if (status := statuses.get(row.batch_id)) is not None:
-                    advanced |= await self._finished(job, row, status)
-                elif job.failing is None:
+                if (status := statuses.get(row.batch_id)) is None:
                     raise self._lost(row, f"{service.name} has no batch {row.batch_id} any more")
+                advanced |= await self._finished(job, row, status)
         for row in submitted:
             self._service(job, row)  # only now, as others may be collected
+        if not job.failed:
+            job.failing = None
         return advanced
 
     async def create(self, job: Job, row: BatchRow, lines: Sequence[BatchLine] = ()) -> bool:
@@ -162,7 +162,6 @@ class Collector:
             else:
                 await self.discard(row)
             return False
-        job.failing = None
         await self._created(row, status)
         return True
 
@@ -172,6 +171,7 @@ class Collector:
         Raises:
             PendingError: the service has failed for a while or will always fail, or the run is not patient.
         """
+        job.failed = True
         current_time = self._retry.clock()
         job.failing = current_time if job.failing is None else job.failing
         may_recover = isinstance(error, RetryableModelError) and job.patient
@@ -255,18 +255,12 @@ class Collector:
             f"factorfair batch forget {self._store.location} {row.short}"
         )
 
-    def _unread(self, row: BatchRow, error: ModelError) -> PendingError:
-        """Why results could not be read: they are gone, or the service does not send them now."""
-        if error.cause.detail in GONE:
-            return self._lost(row, f"{error}: its results are paid and lost")
-        return PendingError(f"{error}: the results are still there{TO_DO}{AGAIN}")
-
     # At the service
 
     async def _polled(
         self, job: Job, service: BatchService, rows: Sequence[BatchRow]
-    ) -> Mapping[str, BatchStatus]:
-        """The states of batches by id; none if the service does not answer now.
+    ) -> Mapping[str, BatchStatus] | None:
+        """The states of batches by id; None if the service does not answer now.
 
         Raises:
             PendingError: it has not answered for a while, or never will.
@@ -275,8 +269,7 @@ class Collector:
             statuses = await service.statuses([row.batch_id for row in rows])
         except ModelError as error:
             self.endure(job, error, "the batches are still there")
-            return {}
-        job.failing = None
+            return None
         running = [status for status in statuses if status.state == BatchState.RUNNING]
         if running:
             done, failed = sum(status.done for status in running), sum(status.failed for status in running)
@@ -304,7 +297,8 @@ class Collector:
         if row.cause == CREATED_AGAIN:
             await self._cancel_twins(job, row)
         await self._update(row, state=Step.ENDED)
-        unanswered = await self._collect(job, row, status)
+        if (unanswered := await self._collect(job, row, status)) is None:
+            return False
         await asyncio.wrap_future(self._batches.end(row.name))
         if status.state == BatchState.CANCELLED and unanswered:
             raise PendingError(
@@ -337,16 +331,22 @@ class Collector:
 
     # Results
 
-    async def _collect(self, job: Job, row: BatchRow, status: BatchStatus) -> int:
-        """Store the answers of a batch; returns the number of lines without one."""
+    async def _collect(self, job: Job, row: BatchRow, status: BatchStatus) -> int | None:
+        """Store the answers of a batch; returns the number of lines without one.
+
+        None means that the service does not send all results now.
+        """
         items = {item.key: item for item in self._batches.items(row.name)}
         for attempt in range(1, DOWNLOADS + 1):
             try:
                 collected = await self._read(job, row, status, items)
                 break
             except ModelError as error:
+                if error.cause.detail in GONE:
+                    raise self._lost(row, f"{error}: its results are paid and lost") from None
                 if attempt == DOWNLOADS or not isinstance(error, RetryableModelError):
-                    raise self._unread(row, error) from None
+                    self.endure(job, error, "the results are still there")
+                    return None
         refused = collected.refused
         answered = row.lines - len(items)  # also by a download that was cut, or in a run that was killed
         if not answered and len(refused) >= self._retry.alike:

@@ -54,6 +54,8 @@ class Service:
     lag: float = 0.0
     lost: list[BaseException] = field(default_factory=list)
     """What the next creations raise after they have created the batch."""
+    throttled: Counter[str] = field(default_factory=Counter)
+    """How often the next calls of a method are refused."""
     state: BatchState = BatchState.ENDED
     withheld: bool = False
     """Whether batches that have ended have no file of results."""
@@ -77,11 +79,13 @@ class Service:
         pass
 
     async def upload(self, name: str, lines: Sequence[BatchLine]) -> str | None:
+        self._throttle("upload")
         self.files[name] = list(lines)
         return name
 
     async def create(self, name: str, file_id: str | None, lines: Sequence[BatchLine]) -> BatchStatus:
         assert file_id is not None
+        self._throttle("create")
         batch_id = f"batch-{len(self.batches)}"
         sent = self.files[file_id]
         assert not lines or list(lines) == sent
@@ -105,7 +109,13 @@ class Service:
         ]
 
     async def statuses(self, ids: Sequence[str]) -> Sequence[BatchStatus]:
+        self._throttle("statuses")
         return [self._status(batch_id) for batch_id in ids]
+
+    def _throttle(self, method: str) -> None:
+        if self.throttled[method]:
+            self.throttled[method] -= 1
+            raise RetryableModelError("status 429", throttled=True)
 
     def _status(self, batch_id: str) -> BatchStatus:
         name, file_id, lines, _ = self.batches[batch_id]
@@ -119,6 +129,7 @@ class Service:
         return replace(running, state=self.state, done=len(lines), outputs=outputs)
 
     async def results(self, status: BatchStatus) -> AsyncIterator[BatchReply]:
+        self._throttle("results")
         for line in reversed(self.batches[status.id][2]):
             if line.key in self.errors:
                 yield BatchReply(line.key, self.errors[line.key])
@@ -383,36 +394,26 @@ def test_the_quota_of_a_service_makes_batches_small_and_one_at_a_time(ground: Gr
 
 
 @pytest.mark.parametrize(
-    ("step", "error_of_step"),
+    ("method", "state"),
     [
         ("upload", "no batch was sent"),
         ("create", "no batch was created"),
         ("statuses", "the batches are still there"),
+        ("results", "the results are still there"),
     ],
 )
-def test_a_service_that_fails_is_tried_again_for_a_while(
-    ground: Ground, monkeypatch: pytest.MonkeyPatch, step: str, error_of_step: str
-) -> None:
+def test_a_service_that_fails_is_tried_again_for_a_while(ground: Ground, method: str, state: str) -> None:
     """A later run goes on from there: it collects what was submitted, and submits what was not."""
-    succeed = getattr(ground.service, step)
-    refusals = 1000
-
-    async def throttled(*args: Any) -> Any:
-        nonlocal refusals
-        refusals -= 1
-        if refusals >= 0:
-            raise RetryableModelError("status 429", throttled=True)
-        return await succeed(*args)
-
-    monkeypatch.setattr(ground.service, step, throttled)
-    with pytest.raises(PendingError, match=f"status 429: {error_of_step}"):
+    ground.service.throttled[method] = 1000
+    with pytest.raises(PendingError, match=f"status 429: {state}"):
         ground.run()
     assert ground.clock.slept[:2] == [15.0, 22.5]
     assert 300 <= sum(ground.clock.slept) < 500
-    assert len(ground.store.batches.open()) == (step == "statuses")
-    refusals = 2
-    assert ground.by_batch(ground.run()) == sum(ground.service.sizes) == (297 if step == "statuses" else 294)
-    assert ground.used.usage.calls == (0 if step == "statuses" else 297)
+    submitted = method in ("statuses", "results")
+    assert len(ground.store.batches.open()) == submitted
+    ground.service.throttled[method] = 5
+    assert ground.by_batch(ground.run()) == sum(ground.service.sizes) == (297 if submitted else 294)
+    assert ground.used.usage.calls == (0 if submitted else 297)
     assert len(ground.service.batches) == 1
     assert set(ground.service.completions.values()) == {1}
 

@@ -64,7 +64,8 @@ class HttpBatches(ABC):
         except ModelError as error:
             if error.cause.detail == UNKNOWN_PATH:
                 raise self._absent(error) from None
-            if isinstance(error, FatalModelError):  # of others, later calls tell whether they matter
+            # Of other errors, and a path that takes no GET, later calls tell whether they matter.
+            if isinstance(error, FatalModelError) and error.cause.detail not in ABSENT:
                 raise
 
     @abstractmethod

@@ -195,7 +195,7 @@ def test_two_runs_at_a_time_send_each_question_once(project: Project, service: S
 @pytest.mark.parametrize(
     "moments",
     [
-        pytest.param(("after plan", "after create", "after put:3"), id="three"),
+        pytest.param(("after create", "after put:3"), id="two"),
         *(pytest.param((moment,), id=moment, marks=pytest.mark.slow) for moment in MOMENTS),
     ],
 )

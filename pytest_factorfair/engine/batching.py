@@ -141,8 +141,24 @@ class Batching:
                 return
             if not theirs and not job.patient:
                 raise pending(rows)
+            if rows and job.leads and not theirs and sent is not None:
+                pause = await self._polled(job, rows, pause)
+                continue
             await self._wait(job, rows, pause if rows or not theirs else BUSY)
             pause = min(pause * SLOWER, LAST_POLL) if rows or sent is None else pause
+
+    async def _polled(self, job: Job, rows: Sequence[BatchRow], pause: float) -> float:
+        """Poll batches that only this process collects until one of them changes; returns the next pause.
+
+        No other process can answer or free their keys meanwhile, so none is looked up.
+        """
+        names = {row.name for row in rows}
+        while True:
+            await self._wait(job, rows, pause)
+            pause = min(pause * SLOWER, LAST_POLL)
+            rows = [row for row in self._store.batches.open() if row.name in names]
+            if len(rows) < len(names) or await self._collector.advance(job, rows):
+                return pause
 
     async def _claimed(self, job: Job) -> tuple[list[str], bool]:
         """Claim what no other process asks, and return it; also whether one does ask something."""

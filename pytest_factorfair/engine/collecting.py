@@ -58,7 +58,8 @@ QUOTA, CREATED_AGAIN = "quota", "created again"
 class Job:
     """The questions of one model that batches are to answer; ``tell`` is given lines to show.
 
-    ``services`` are those that batches may be at, by name. ``patient`` is whether the run waits for batches.
+    ``services`` are those that batches may be at, by name. ``patient`` is whether the run waits for batches,
+    and ``leads`` whether only this process collects them.
     ``tries`` counts the batches that did not answer a key, and ``errors`` are final. ``most`` is how many
     lines the service's quota allows, ``refusals`` how often in a row it refused even these, and ``pause`` the
     seconds to wait since. ``late`` counts the polls for which a batch has had no results. ``failing`` is
@@ -79,6 +80,7 @@ class Job:
     late: Counter[str] = field(default_factory=Counter)
     failing: float | None = None
     failed: bool = False
+    leads: bool = False
     progress: str = ""
 
 
@@ -115,6 +117,7 @@ class Collector:
         for row in rows:
             self._holds.adopt(row)
         led = [row for row in rows if await asyncio.wrap_future(self._batches.lead(row.name))]
+        job.leads = len(led) == len(rows)
         submitted = [row for row in led if row.batch_id]
         advanced = False
         for row in led:

@@ -414,8 +414,8 @@ class Store:
         if handed_over := self._in_batches(connection, claimed):  # by another process, since the first look
             claimant.release(connection, handed_over)
             claimed, batched = claimed - handed_over, batched | handed_over
-        readable = [request for request in requests if not request.refresh]
-        sought = [key for request in readable for key in request.keys if key in claimed | batched]
+        readable, readable_keys = [request for request in requests if not request.refresh], claimed | batched
+        sought = [key for request in readable for key in request.keys if key in readable_keys]
         stored: dict[str, Response] = {}
         for chunk in _unique_chunks(sought):
             rows = self._read.rows(connection, chunk)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from pytest_factorfair.errors import (
 from pytest_factorfair.models.batches import BatchLine, BatchReply, BatchState, BatchStatus
 from pytest_factorfair.models.openai_errors import Complaint, ServiceError, error_of
 from pytest_factorfair.models.prices import Price
-from pytest_factorfair.store import Store, keys
+from pytest_factorfair.store import ClaimResult, Store, keys
 from tests.unit.engine.conftest import MakeEngine
 from tests.unit.engine.fakes import Clock, FakeModel, queries
 
@@ -250,9 +251,17 @@ def test_a_batch_that_is_left_is_collected_by_a_later_run_which_asks_nothing(gro
     assert (len(ground.model.asked), ground.used.usage.calls, ground.used.usage.cost) == (3, 0, 297 * COST)
 
 
-def test_polls_become_rarer_and_are_few_in_a_day(ground: Ground) -> None:
+def test_polls_become_rarer_and_are_few_in_a_day(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
     ground.service.polls = 153
+    claim, claims = ground.store.claim, Counter[str]()
+
+    def counted(keys: Sequence[str], *, refresh: bool) -> Future[ClaimResult]:
+        claims["all"] += 1
+        return claim(keys, refresh=refresh)
+
+    monkeypatch.setattr(ground.store, "claim", counted)
     ground.run()
+    assert claims["all"] < 10  # each takes 0.1 s for the keys of a release check
     assert ground.clock.slept[:4] == [15.0, 22.5, 33.75, 50.625]
     assert max(ground.clock.slept) == 600.0
     assert sum(ground.clock.slept) > 24 * 3600

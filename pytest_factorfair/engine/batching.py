@@ -11,9 +11,10 @@ import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from pytest_factorfair.domain import Grant, Query, Request, Stop, plural
+from pytest_factorfair.domain import Query, Request, Stop, plural
 from pytest_factorfair.engine.collecting import Collector, Job
 from pytest_factorfair.engine.holds import Holds
 from pytest_factorfair.errors import (
@@ -46,6 +47,9 @@ MARGIN = 0.95
 
 FIRST_POLL, SLOWER, LAST_POLL = 15.0, 1.5, 600.0
 """Seconds before the first poll, the growth of the pauses, and the longest pause."""
+
+TOGETHER = 500
+"""Lines that are counted towards the limits of a run in one transaction."""
 
 BUSY = 1.0
 """Seconds after which it is checked again whether other processes have asked for keys."""
@@ -207,22 +211,24 @@ class Batching:
         service = plan.service
         assert service is not None  # noqa: S101  # otherwise no batch is worthwhile
         capacity = min(int(service.max_lines * MARGIN), job.most or service.max_lines)
+        if job.most is not None:
+            free = free[:capacity]  # the service's quota allows one batch at a time
         stop, size = None, 0
         batches: list[list[BatchLine]] = [[]]
-        for key in free:
-            line = BatchLine(key, job.model.body(Request.of(job.waiting[key])))
-            length = len(service.encoded(line))
-            if len(batches[-1]) >= capacity or size + length > service.max_bytes * MARGIN:
-                if job.most is not None:
-                    break  # the service's quota allows one batch at a time
-                batches.append([])
-                size = 0
-            decision = await self._holds.take(job.model, key, job.waiting[key])
-            if not isinstance(decision, Grant):
-                stop = BudgetError(decision.reason) if isinstance(decision, Stop) else None
+        for start in range(0, len(free), TOGETHER):
+            queries = {key: job.waiting[key] for key in free[start : start + TOGETHER]}
+            held, refusal = await self._holds.take(job.model, queries)
+            for key, query in islice(queries.items(), held):
+                line = BatchLine(key, job.model.body(Request.of(query)))
+                length = len(service.encoded(line))
+                if len(batches[-1]) >= capacity or size + length > service.max_bytes * MARGIN:
+                    batches.append([])
+                    size = 0
+                batches[-1].append(line)
+                size += length
+            if refusal is not None:
+                stop = BudgetError(refusal.reason) if isinstance(refusal, Stop) else None
                 break
-            batches[-1].append(line)
-            size += length
         batches = [lines for lines in batches if lines]
         for number, lines in enumerate(batches, start=1):
             row = None

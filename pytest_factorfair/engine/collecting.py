@@ -59,12 +59,11 @@ class Job:
     """The questions of one model that batches are to answer; ``tell`` is given lines to show.
 
     ``services`` are those that batches may be at, by name. ``patient`` is whether the run waits for batches,
-    and ``leads`` whether only this process collects them.
-    ``tries`` counts the batches that did not answer a key, and ``errors`` are final. ``most`` is how many
-    lines the service's quota allows, ``refusals`` how often in a row it refused even these, and ``pause`` the
-    seconds to wait since. ``late`` counts the polls for which a batch has had no results. ``failing`` is
-    since when services have failed, and ``failed`` whether one has since the last poll. ``progress`` is what
-    the last call said.
+    and ``leads`` whether only this process collects them. ``tries`` counts the batches that did not answer a
+    key, and ``errors`` are final. ``most`` is how many lines the service's quota allows, ``refusals`` how
+    often in a row it refused even these, and ``pause`` the seconds to wait since. ``late`` counts the polls
+    for which a batch has had no results. ``failing`` is since when services have failed, and ``failed``
+    whether one has in this round of polls. ``progress`` is what the last call said.
     """
 
     model: BatchModel
@@ -150,14 +149,12 @@ class Collector:
         await self._update(row, state=Step.CREATING, submitted=began)
         try:
             status = await self._service(job, row).create(row.name, row.file_id or None, lines)
-        except ModelError as error:
+        except RetryableModelError as error:
             if error.billable:
                 return True
             try:
-                if not isinstance(error, RetryableModelError):
-                    raise
                 self.endure(job, error, "no batch was created")
-            except (ModelError, PendingError):
+            except PendingError:
                 await self.discard(row)
                 raise
             if row.file_id:
@@ -165,6 +162,11 @@ class Collector:
             else:
                 await self.discard(row)
             return False
+        except ModelError as error:
+            if error.billable:
+                return True
+            await self.discard(row)
+            raise
         await self._created(row, status)
         return True
 

@@ -70,6 +70,9 @@ COMPRESSED = f"{RESPONSES}.gz"
 REPLY_KEYS = frozenset((*CaseKey._fields, "outcome", "prompt", "response"))
 """The keys that every line of replies has."""
 
+REPLY_OBJECTS = ("response", "groups", "offered")
+"""The members of a line that are objects, if there are any."""
+
 ANSWERS_IN = "answers_in"
 """The member of such a report that names the file."""
 
@@ -117,6 +120,7 @@ def pieces(summary: Summary, *, answers_in: str | None = None) -> Iterator[str]:
     parts: dict[str, object] = {
         "schema": SCHEMA,
         "fingerprint": dataclasses.asdict(summary.fingerprint),
+        "plan": None if summary.plan is None else dataclasses.asdict(summary.plan),
         "incomplete": summary.incomplete,
         "release": None if summary.release is None else dataclasses.asdict(summary.release),
         "notes": list(summary.notes),
@@ -269,8 +273,8 @@ def replies(file: Path, *, where: str) -> Iterator[dict[str, Any]]:
     try:
         packed = file.name == COMPRESSED
         with gzip.open(file, "rt", encoding="utf-8") if packed else file.open(encoding="utf-8") as lines:
-            for line in lines:
-                yield _reply(line, where=where)
+            for number, line in enumerate(lines, start=1):
+                yield _reply(line, where=f"{where}, where line {number} is not")
     except FileNotFoundError:
         raise InputError(f"{where}, which is missing") from None
     except InputError:
@@ -280,10 +284,14 @@ def replies(file: Path, *, where: str) -> Iterator[dict[str, Any]]:
 
 
 def _reply(line: str, *, where: str) -> dict[str, Any]:
-    reply = json.loads(line)
-    if not isinstance(reply, dict) or not reply.keys() >= REPLY_KEYS:
-        raise InputError(f"{where}, which has a line that is not a reply of a run")
-    return reply
+    try:
+        reply = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{where} JSON: {error}") from None
+    whole = isinstance(reply, dict) and reply.keys() >= REPLY_KEYS
+    if not whole or not all(isinstance(reply.get(name) or {}, dict) for name in REPLY_OBJECTS):
+        raise InputError(f"{where} a reply of a run")
+    return dict(reply)
 
 
 def content(path: str, *, name: str) -> bytes:

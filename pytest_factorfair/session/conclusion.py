@@ -17,11 +17,11 @@ from pytest_factorfair.errors import TO_DO, PendingError, StoreError
 from pytest_factorfair.labelling import error_table
 from pytest_factorfair.reports import tracking
 from pytest_factorfair.reports.tracking import Logged
-from pytest_factorfair.session import baseline
+from pytest_factorfair.session import baseline, lock
 from pytest_factorfair.session.ledger import RESUME, Incomplete
 from pytest_factorfair.session.looks import Looks
 from pytest_factorfair.session.reasons import ReasonCitations, explain
-from pytest_factorfair.session.summary import fingerprint, illustrated, summarise
+from pytest_factorfair.session.summary import illustrated, summarise
 from pytest_factorfair.session.tabulating import prompts
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def files(run: Run, started: datetime) -> tuple[baseline.Baseline | None, tuple[
         tracking.check(target, where=settings.where("log"))
     former = None
     if settings.baseline is not None:
-        former = baseline.of(run, settings.baseline, fingerprint(run, started))
+        former = baseline.of(run, settings.baseline, lock.fingerprint(run, started))
     errors: tuple[Confusion, ...] = ()
     if (table := settings.detector_errors) is not None:
         where = settings.where("detector-errors")
@@ -98,6 +98,7 @@ class Conclusion:
         self._start = start
         self._gates = run.gates
         self._baseline, self._errors = files(run, start.at)
+        self._plan = lock.terms(run)
         self._looks = Looks(execution, ledger, meter, read=read, today=start.at.date())
         self._looked = self._looks.first()
         self._explained = ReasonCitations()
@@ -144,6 +145,7 @@ class Conclusion:
             self._execution,
             self._ledger,
             self._gates,
+            plan=self._plan,
             incomplete=incomplete,
             baseline=self._baseline,
             errors=self._errors,

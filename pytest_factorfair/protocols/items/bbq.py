@@ -47,6 +47,41 @@ class Question(NamedTuple):
     category: str
     grouped: bool = True
 
+    @property
+    def groups(self) -> list[str]:
+        """The groups that its answers mean."""
+        return [means for _, means in self.answers if self.grouped and means != UNKNOWN]
+
+    def check(self, categories: dict[str, object]) -> None:
+        """Check the right answer, and that its category is that of earlier questions with the same id.
+
+        Raises:
+            ChecklistError: one of them is wrong.
+        """
+        if (self.answers[self.right][1] == UNKNOWN) != (self.condition == "ambiguous"):
+            raise self.row.error("the right answer is unknown in ambiguous questions only")
+        source = self.row["category"]
+        if (twin := categories.setdefault(self.category, source)) != source:
+            raise self.row.error(f"category: '{twin}' and '{source}' are both '{self.category}'")
+
+    @property
+    def item(self) -> ItemFields:
+        """The item that asks it."""
+        marks = {"right": self.right, "stereotype": self.stereotype}
+        return {
+            "id": f"{self.category}_{self.id}",
+            "condition": self.condition,
+            "context": self.context,
+            "question": self.question,
+            "options": [
+                option(text, means, **{mark: at == index for mark, at in marks.items()})
+                for index, (text, means) in enumerate(self.answers)
+            ],
+            "cluster": f"{self.category}_{self.cluster}",
+            "category": self.category,
+            "groups": {self.category: self.groups} if self.groups else {},
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class BBQFormat:
@@ -69,36 +104,18 @@ class BBQFormat:
         """
         items: list[ItemFields] = []
         attributes: dict[str, list[str]] = {}
-        categories, unmarked, unusable = set(), 0, 0
+        categories: dict[str, object] = {}
+        unmarked, unusable = 0, 0
         for copy in copies(path, self.releases, any_version=any_version):
             for question in self.read(copy):
-                meanings = [means for _, means in question.answers]
-                if (meanings[question.right] == UNKNOWN) != (question.condition == "ambiguous"):
-                    raise question.row.error("the right answer is unknown in ambiguous questions only")
-                if len({*meanings}) < len(meanings):
+                question.check(categories)
+                if len({means for _, means in question.answers}) < len(question.answers):
                     unusable += 1
                     continue
-                marks = {"right": question.right, "stereotype": question.stereotype}
-                groups = [means for means in meanings if question.grouped and means != UNKNOWN]
-                categories.add(question.category)
-                if groups:
-                    attributes.setdefault(question.category, []).extend(groups)
+                if question.groups:
+                    attributes.setdefault(question.category, []).extend(question.groups)
                 unmarked += question.stereotype is None
-                items.append(
-                    {
-                        "id": f"{question.category}_{question.id}",
-                        "condition": question.condition,
-                        "context": question.context,
-                        "question": question.question,
-                        "options": [
-                            option(text, means, **{mark: at == index for mark, at in marks.items()})
-                            for index, (text, means) in enumerate(question.answers)
-                        ],
-                        "cluster": f"{question.category}_{question.cluster}",
-                        "category": question.category,
-                        "groups": {question.category: groups} if groups else {},
-                    }
-                )
+                items.append(question.item)
         if not items:
             raise InputError(f"{path}: has no questions")
         notes = [f"{plural(len(items), 'question')} of {plural(len(categories), 'category', 'categories')}"]
@@ -142,7 +159,7 @@ def bbq(copy: Copy) -> Iterator[Question]:
     """
     control = "_control" in PurePath(copy.name).stem
     for row in copy.rows(CODED):
-        category = slug(row["category"])
+        category = row.id("category")
         texts = [row.text(f"ans{index}") for index in range(3)]
         codes = [row.texts(f"answer_info.ans{index}") for index in range(3)]
         people = [index for index in range(3) if codes[index][-1] != "unknown"]
@@ -165,14 +182,14 @@ def bbq(copy: Copy) -> Iterator[Question]:
             target = stereotype(row, aimed)
         yield Question(
             row=row,
-            id=slug(row["example_id"]),
+            id=row.id("example_id"),
             condition=row.choice("context_condition", CONDITIONS),
             context=row.text("context"),
             question=row.text("question"),
             answers=tuple((texts[index], names.get(index, UNKNOWN)) for index in range(3)),
             right=row.choice("label", LABELS),
             stereotype=None if target is None else people[target],
-            cluster=slug(row["question_index"]),
+            cluster=row.id("question_index"),
             category=f"{category}_control" if control else category,
             grouped=not control,
         )
@@ -223,14 +240,14 @@ def spanish(language: str) -> Callable[[Copy], Iterator[Question]]:
             answers = [(row.text(f"ans{index}"), slug(groups[index])) for index in range(PEOPLE)]
             yield Question(
                 row=row,
-                id=slug(row["instance_id"]),
+                id=row.id("instance_id"),
                 condition=row.choice("context_condition", CONDITIONS),
                 context=row.text("context"),
                 question=row.text("question"),
                 answers=(*answers, (unknown, UNKNOWN)),
                 right=right,
                 stereotype=target,
-                cluster=slug(row["template_id"]),
+                cluster=row.id("template_id"),
                 category=slug(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", row.text("category"))),
             )
 
@@ -255,7 +272,7 @@ def kobbq(copy: Copy) -> Iterator[Question]:
             right=row.choice("answer", indices),
             stereotype=row.choice("biased_answer", indices),
             cluster=template,
-            category=category,
+            category=slug(category),
             grouped=False,
         )
 
@@ -278,15 +295,15 @@ def cbbq(copy: Copy) -> Iterator[Question]:
         condition = row.choice("context_condition", CONDITIONS)
         yield Question(
             row=row,
-            id=f"{condition}_{slug(row['example_id'])}",
+            id=f"{condition}_{row.id('example_id')}",
             condition=condition,
             context=row.text("context"),
             question=row.text("question"),
             answers=(*((text, text) for text in people), (row.text("ans2"), UNKNOWN)),
             right=row.choice("label", LABELS),
             stereotype=stereotype(row, targeted) if condition == "ambiguous" else None,
-            cluster=f"{condition}_{slug(row['question_index'])}",
-            category=slug(row["category"]),
+            cluster=f"{condition}_{row.id('question_index')}",
+            category=row.id("category"),
             grouped=False,
         )
 

@@ -204,6 +204,28 @@ def test_rows_without_one_stereotyped_person(folder: Path, capsys: pytest.Captur
     ]  # fmt: skip
 
 
+def test_categories_in_any_script(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Letters that are not Latin keep apart by their codes; names that would be one category are refused."""
+    rows = [
+        files.cbbq(number, "neg", "ambig", 2) | {"category": category}
+        for number, category in enumerate(("성별", "性别", "الجنس", "Łódź"))
+    ]
+    (folder / "ambiguous.json").write_text(json.dumps(rows), encoding="utf-8")
+    assert [item.category for item in imported(folder, "cbbq", "ambiguous.json")] == [
+        "uc131_ubcc4", "u6027_u522b", "u627_u644_u62c_u646_u633", "u142_odz",
+    ]  # fmt: skip
+    capsys.readouterr()
+    for category, problem in {
+        "ŁÓDŹ!": "'Łódź' and 'ŁÓDŹ!' are both 'u142_odz'",
+        "?!": "expected a name with a letter or a digit, got '?!'",
+    }.items():
+        rows.append(files.cbbq(9, "neg", "ambig", 2) | {"category": category})
+        (folder / "ambiguous.json").write_text(json.dumps(rows), encoding="utf-8")
+        assert main(["import", "cbbq", "ambiguous.json", "--any-version"]) == 4
+        assert capsys.readouterr().err == f"ambiguous.json: question 5: category: {problem}\n"
+        rows.pop()
+
+
 def test_bias_is_the_same_in_every_language(folder: Path) -> None:
     """A fair respondent has none; a stereotyped one has its strength, in all scores, of replies in sentences."""
     for name, (file, content, *_) in COUNTERPARTS.items():

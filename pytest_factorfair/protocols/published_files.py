@@ -76,6 +76,8 @@ class Copy:
             missing = [key for key in needed if _value(row.values, key) in (None, "")]
             if missing:
                 raise row.error(f"lacks {', '.join(missing)}; this is another version of the file")
+            if None in row.values:
+                raise row.error("has more fields than the first line of the file")
             yield row
 
     def _rows(self) -> Iterator[Row]:
@@ -134,8 +136,16 @@ class Row:
         Raises:
             ChecklistError: it has no letter or digit.
         """
-        if not (name := slug(self[key])):
-            raise self.error(f"{key}: expected a name with a letter or a digit, got {self[key]!r}")
+        return self.named(self[key], key)
+
+    def named(self, value: object, key: str) -> str:
+        """A value in a key as an id.
+
+        Raises:
+            ChecklistError: it is no name, or has no letter or digit.
+        """
+        if not isinstance(value, str | int) or not (name := slug(value)):
+            raise self.error(f"{key}: expected a name with a letter or a digit, got {value!r}")
         return name
 
     def texts(self, key: str) -> list[str]:

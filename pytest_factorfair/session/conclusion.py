@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from pytest_factorfair.statistics.confusion import Confusion
 
 RUN_ALL = "run them all, or set the gates aside with --factorfair-gate=none"
-"""What to do about cases that were left out."""
+LOCKED_RUN = "run them all: a locked plan is for all cases"
+"""What to do about cases that were left out; a locked run cannot set its gates aside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,15 +180,16 @@ class Conclusion:
             return Incomplete("interrupted", f"{what.rstrip('.')}: {cases}", remedy=remedy)
         if interruption:
             return Incomplete("interrupted", interruption, remedy=RESUME)
+        settings = self._run.settings
+        run_all = LOCKED_RUN if settings.locked else RUN_ALL
         if not ledger.selected:
-            return Incomplete("left out", cases, left_out, RUN_ALL)
+            return Incomplete("left out", cases, left_out, run_all)
         if missing:
             unselected = ledger.expected - len(ledger.selected)
             causes = [left_out] if unselected else []
             if (silent := missing - unselected) > 0:
                 causes.append(f"{silent} recorded no answers: see the tests that failed or were skipped")
-            return Incomplete("left out", cases, "; ".join(causes), RUN_ALL if unselected else RESUME)
-        settings = self._run.settings
+            return Incomplete("left out", cases, "; ".join(causes), run_all if unselected else RESUME)
         if settings.shard is not None:
             return Incomplete("shard", f"left to the merge: {settings.shard}")
         too_small = f"the {settings.preset} preset is too small to judge, it only reports"

@@ -13,7 +13,7 @@ from pytest_factorfair.errors import InputError
 from pytest_factorfair.languages import words
 from pytest_factorfair.protocols.asking import ImportedChecklist
 from pytest_factorfair.protocols.items.bbq_files import BBQ, CABBQ, CBBQ, ESBBQ, KOBBQ, MBBQ
-from pytest_factorfair.protocols.items.checklist import UNKNOWN, Condition
+from pytest_factorfair.protocols.items.checklist import RESERVED, UNKNOWN, Condition
 from pytest_factorfair.protocols.items.writing import ItemFields, option, written
 from pytest_factorfair.protocols.published_files import Copy, Releases, Row, copies, slug
 
@@ -48,12 +48,17 @@ class Question(NamedTuple):
     grouped: bool = True
 
     @property
+    def item_id(self) -> str:
+        """Its id in the checklist."""
+        return f"{self.category}_{self.id}"
+
+    @property
     def groups(self) -> list[str]:
         """The groups that its answers mean."""
         return [means for _, means in self.answers if self.grouped and means != UNKNOWN]
 
-    def check(self, categories: dict[str, object]) -> None:
-        """Check the right answer, and that its category is that of earlier questions with the same id.
+    def check(self, categories: dict[str, object], ids: set[str]) -> None:
+        """Check the right answer, and that no other id or category of an earlier question has its name.
 
         Raises:
             ChecklistError: one of them is wrong.
@@ -63,13 +68,20 @@ class Question(NamedTuple):
         source = self.row["category"]
         if (twin := categories.setdefault(self.category, source)) != source:
             raise self.row.error(f"category: '{twin}' and '{source}' are both '{self.category}'")
+        if self.item_id in ids:
+            raise self.row.error(f"another question has its id, '{self.item_id}'")
+        ids.add(self.item_id)
+        if any(len(text.splitlines()) > 1 for text, _ in self.answers):
+            raise self.row.error("an answer has several lines")
+        if reserved := {*RESERVED} & {*self.groups}:
+            raise self.row.error(f"'{reserved.pop()}' cannot be the name of a group")
 
     @property
     def item(self) -> ItemFields:
         """The item that asks it."""
         marks = {"right": self.right, "stereotype": self.stereotype}
         return {
-            "id": f"{self.category}_{self.id}",
+            "id": self.item_id,
             "condition": self.condition,
             "context": self.context,
             "question": self.question,
@@ -105,10 +117,11 @@ class BBQFormat:
         items: list[ItemFields] = []
         attributes: dict[str, list[str]] = {}
         categories: dict[str, object] = {}
+        ids: set[str] = set()
         unmarked, unusable = 0, 0
         for copy in copies(path, self.releases, any_version=any_version):
             for question in self.read(copy):
-                question.check(categories)
+                question.check(categories, ids)
                 if len({means for _, means in question.answers}) < len(question.answers):
                     unusable += 1
                     continue
@@ -174,7 +187,10 @@ def bbq(copy: Copy) -> Iterator[Question]:
             # codes, as in 12 Spanish questions, the text tells them apart.
             first, second = ([*codes[index], *texts[index].split()[-1:]] for index in people)
             position = next((at for at in (-2, 0, -1) if first[at] != second[at]), -1)
-            names = {index: slug(code[position]) for index, code in zip(people, (first, second), strict=True)}
+            names = {
+                index: row.named(code[position], f"answer_info.ans{index}")
+                for index, code in zip(people, (first, second), strict=True)
+            }
             aimed = [
                 at for at, code in enumerate((first, second))
                 if stereotyped & {*(code[-1:] if position == -1 else code[:-1])}
@@ -237,7 +253,9 @@ def spanish(language: str) -> Callable[[Copy], Iterator[Question]]:
             follows = row.choice("question_type", FOLLOWS)
             if follows is not None:
                 target = right if follows else 1 - right
-            answers = [(row.text(f"ans{index}"), slug(groups[index])) for index in range(PEOPLE)]
+            answers = [
+                (row.text(f"ans{index}"), row.named(groups[index], "answer_info")) for index in range(PEOPLE)
+            ]
             yield Question(
                 row=row,
                 id=row.id("instance_id"),

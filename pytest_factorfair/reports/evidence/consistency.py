@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from math import isclose
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
-from pytest_factorfair.domain import Score, Summary, Verdict, plan_digest
+from pytest_factorfair.domain import Estimator, Interval, Score, Summary, TopicCounts, Verdict, plan_digest
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import Terms, Waiver, parse, possible, release
 from pytest_factorfair.gates.judge import on_first
@@ -38,6 +39,17 @@ def check(summary: Summary, report: Mapping[str, Any], *, name: str) -> Recomput
     Raises:
         InputError: a score or a verdict is not what the report's own numbers and plan give.
     """
+    run = summary.fingerprint
+    if run.estimator not in get_args(Estimator) or run.interval not in get_args(Interval):
+        raise InputError(f"{name}: unknown estimator '{run.estimator}' or interval '{run.interval}'")
+    try:
+        for gate in (
+            *(verdict.gate for verdict in summary.gates),
+            *(summary.plan.gates if summary.plan else ()),
+        ):
+            parse(gate)
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from None
     recomputable = tuple(_recomputable(summary, report))
     scores = tuple(_recomputed(summary, recomputable))
     judged = _judged_again(summary, recomputable)
@@ -76,12 +88,24 @@ def _recomputed(
 
 
 def _key(score: Score) -> tuple[str | None, ...]:
-    return (score.model, score.checklist, score.part, score.context, score.attribute, score.metric)
+    return (*_topic(score), score.metric)
+
+
+def _topic(row: Score | TopicCounts) -> tuple[str | None, ...]:
+    return row.model, row.checklist, row.part, row.context, row.attribute
 
 
 def _wrong_rows(summary: Summary) -> Iterator[str]:
-    """Rows about a model or checklist that the run did not ask."""
+    """Rows that are there twice, or about a model or checklist that the run did not ask."""
     run = summary.fingerprint
+    keys = (
+        *(_key(score) for score in summary.scores),
+        *((*_topic(row), row.statistic, row.direction) for row in summary.topics),
+        *(record.case for record in summary.cases),
+    )
+    for key, count in Counter(keys).items():
+        if count > 1:
+            yield f"{', '.join(filter(None, key))} is in it {count} times"
     for score in summary.scores:
         if score.model not in run.models or score.checklist not in run.checklists:
             yield f"a score is of '{score.model}' on '{score.checklist}', which the run did not ask"

@@ -272,7 +272,24 @@ EDITS: Mapping[str, tuple[Edit, str]] = {
         "an edited report: the release is FAIL: all 2 gates passed, and its gates say otherwise",
     ),
     "model": (lambda content: _score(content).update(model="sim:x"), "an edited report: a score is of 'sim:x' on 'few'"),
-    "type": (lambda content: _score(content).update(n="many"), "a damaged report: ValidationError"),
+    "score twice": (
+        lambda content: content["scores"].append(_score(content)),
+        "an edited report: sim:stereotyped, few, subjective, base, gender, s_e is in it 2 times",
+    ),
+    "topic twice": (
+        lambda content: content["topics"].append(content["topics"][0]),
+        "an edited report: sim:stereotyped, few, objective, gender, employment_rate, highest is in it 2 times",
+    ),
+    "estimator": (
+        lambda content: content["fingerprint"].update(estimator="mine"),
+        "unknown estimator 'mine' or interval 'instrument'",
+    ),
+    "metric": (
+        lambda content: content["plan"].update(gates=["s_ee >= 1"]),
+        "gate 's_ee >= 1': unknown metric 's_ee'; did you mean 's_e'?",
+    ),
+    "type": (lambda content: content["topics"][0].update(direction="up"), "a damaged report: topics.0.direction: Input should be 'highest' or 'lowest'"),
+    "schema": (lambda content: content.update(schema=["5"]), "not a report.json: its schema is ['5'], "),
     "version": (lambda content: content.update(schema="factorfair.report/3"), "a report of a former version"),
 }  # fmt: skip
 
@@ -323,15 +340,29 @@ def test_other_wrong_input_is_one_line(
     (tmp_path / "used" / "notes.txt").write_text("")
     replies = report.with_name("responses.jsonl")
     replies.write_bytes(replies.read_bytes().replace(b'"Female"}', b'"Male"}', 1))
-    ill_typed = [json.loads(line) for line in replies.read_text(encoding="utf-8").splitlines()]
-    ill_typed[2]["response"] = "B"
-    shutil.copytree(report.parent, tmp_path / "ill typed")
-    (tmp_path / "ill typed" / "responses.jsonl").write_text("\n".join(map(json.dumps, ill_typed)))
+    lines = replies.read_text(encoding="utf-8").splitlines(keepends=True)
+    ill_typed: list[Report] = [
+        {"response": "B"},
+        {"response": {"text": 5}},
+        {"response": {"tokens_in": "5"}},
+        {"query": None},
+        {"probabilities": 1},
+    ]
+    for number, member in enumerate(ill_typed):
+        shutil.copytree(report.parent, tmp_path / str(number))
+        line = json.dumps(json.loads(lines[2]) | member) + "\n"
+        (tmp_path / str(number) / "responses.jsonl").write_text(
+            "".join((*lines[:2], line, *lines[3:])), encoding="utf-8"
+        )
     one = ["--model", "sim:uniform"]
     problems: list[tuple[list[str], str]] = [
         ([str(half)], "half.json: not JSON ("),
         ([str(report), "--instances"], "which are not the replies of this report"),
-        ([str(tmp_path / "ill typed"), "--instances"], "responses.jsonl, where line 3 is not a reply of a run"),
+        *(
+            ([str(tmp_path / str(number)), "--instances"], "responses.jsonl, where line 3 is not a reply of a run")
+            for number in range(len(ill_typed))
+        ),
+        ([str(report), *one, "--hub-id", "a b"], "--hub-id: expected OWNER/NAME, got 'a b'"),
         ([str(report), "--model", "sim:unifrom"], "no model 'sim:unifrom' in this report; did you mean 'sim:uniform'?"),
         ([str(report), "--hub-id", "a/b"], "--hub is about one model; choose it with --model"),
         ([str(report), *one, "--hub", "a/b/c"], "--hub: expected OWNER/NAME/TASK=SCORE, got 'a/b/c'"),

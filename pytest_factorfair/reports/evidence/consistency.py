@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import chain
 from math import isclose
 from typing import Any, NamedTuple, get_args
 
@@ -51,15 +52,12 @@ def check(summary: Summary, report: Mapping[str, Any], *, name: str) -> Recomput
     except InputError as error:
         raise InputError(f"{name}: {error}") from None
     recomputable = tuple(_recomputable(summary, report))
-    scores = tuple(_recomputed(summary, recomputable))
     judged = _judged_again(summary, recomputable)
-    for problem in (
-        *_wrong_rows(summary),
-        *_wrong_scores(summary, scores),
-        *_wrong_plan(summary),
-        *_misjudged(summary, judged),
-        *_wrong_verdicts(summary),
-    ):
+    gates = chain(_wrong_plan(summary), _misjudged(summary, judged), _wrong_verdicts(summary))
+    for problem in chain(_wrong_rows(summary), gates):  # before scores, which take longer
+        raise InputError(f"{name}: an edited report: {problem}")
+    scores = tuple(_recomputed(summary, recomputable))
+    for problem in _wrong_scores(summary, scores):
         raise InputError(f"{name}: an edited report: {problem}")
     return Recomputed(len(scores), len(judged))
 

@@ -64,6 +64,13 @@ def report(finished: Finished, tmp_path: Path) -> Path:
     return tmp_path / "report" / "report.json"
 
 
+def _score(content: Report, model: str = "sim:stereotyped") -> Report:
+    """The score that the gate judges."""
+    key = {"model": model, "metric": "s_e", "context": "base", "attribute": "gender"}
+    row: Report = next(row for row in content["scores"] if key.items() <= row.items())
+    return row
+
+
 def edited(report: Path, edit: Edit) -> Path:
     content = json.loads(report.read_text(encoding="utf-8"))
     edit(content)
@@ -209,6 +216,10 @@ def test_an_incomplete_report_needs_an_option(
 ) -> None:
     def cut(content: Report) -> None:
         content["incomplete"] = "3 cases are missing"
+        content["release"].update(word="UNDECIDED", counts="0 of 2 gates passed, 2 not judged")
+        for gate in content["gates"]:
+            value = _score(content, gate["model"])["value"]
+            gate.update(verdict="not judged", value=value, low=None, high=None, reason="cases are missing")
 
     edited(report, cut)
     assert main(["evidence", str(report), "-o", str(tmp_path / "e")]) == 4
@@ -217,13 +228,6 @@ def test_an_incomplete_report_needs_an_option(
     files = contents(tmp_path / "e")
     assert "**Not a finished measurement:** 3 cases are missing." in files["evidence.md"].decode()
     assert json.loads(files["test-result.predicate.json"])["result"] == "WARNED"
-
-
-def _score(content: Report) -> Report:
-    row: Report = next(
-        row for row in content["scores"] if row["metric"] == "s_e" and row["context"] == "base"
-    )
-    return row
 
 
 EDITS: Mapping[str, tuple[Edit, str]] = {

@@ -280,7 +280,7 @@ class Evil:
         ("bbq . --any-version", "Age.jsonl", AGE.replace('"old"', '"?"'), "Age.jsonl:1: answer_info.ans0: expected a name with a letter or a digit, got '\\?'"),
         ("bbq . --any-version", "Age.jsonl", AGE.replace("grandson and", r"\ud800"), r"\.: has half a character, which is not Unicode text"),
         ("bbq . -o a\u2028b.yaml", "Age.jsonl", AGE, r"--output: the name of a checklist is made of a-z, 0-9 and _, got 'a\?b'"),
-        ("esbbq . --any-version", "Age.full.csv", f"{files.as_csv(ES)}{',x' * 20}\n", "Age.full.csv:18: has more fields than the first line of the file"),
+        ("esbbq . --any-version", "Age.full.csv", f"{files.as_csv(ES)}{'x,' * 20}\n", "Age.full.csv:18: has more fields than the first line of the file"),
         ("difference-awareness . --any-version", "D1_1k.pkl", pickle.dumps([[["Who?", 0, [1]]], []]), "D1_1k.pkl: differ question 1: must have a scenario that is text or a number"),
         ("difference-awareness . --any-version", "D1_1k.pkl", pickle.dumps([[], []]), r"\.: has no questions"),
         ("discrim-eval . --any-version", "explicit.jsonl", files.lines(files.discrim(1, 20.5, "male", "white")), "explicit.jsonl:1: age: expected a name with a letter or a digit, got 20.5"),

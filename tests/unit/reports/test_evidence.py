@@ -273,7 +273,7 @@ EDITS: Mapping[str, tuple[Edit, str]] = {
     ),
     "release": (
         lambda content: content["release"].update(word="FAIL"),
-        "an edited report: the release is FAIL: all 2 gates passed, and its gates say otherwise",
+        "an edited report: the release is FAIL: all 2 gates passed; no gate judges ",
     ),
     "model": (lambda content: _score(content).update(model="sim:x"), "an edited report: a score is of 'sim:x' on 'few'"),
     "score twice": (

@@ -58,7 +58,7 @@ class Question(NamedTuple):
         return [means for _, means in self.answers if self.grouped and means != UNKNOWN]
 
     def check(self, categories: dict[str, object], ids: set[str]) -> None:
-        """Check the right answer, and that no other id or category of an earlier question has its name.
+        """Check its right answer and names, and its id and category against those of earlier questions.
 
         Raises:
             ChecklistError: one of them is wrong.

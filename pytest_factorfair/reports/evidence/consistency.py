@@ -103,7 +103,7 @@ def _wrong_rows(summary: Summary) -> Iterator[str]:
     )
     for key, count in Counter(keys).items():
         if count > 1:
-            yield f"{', '.join(filter(None, key))} is in it {count} times"
+            yield f"{', '.join(filter(None, key))} appears {count} times"
     for score in summary.scores:
         if score.model not in run.models or score.checklist not in run.checklists:
             yield f"a score is of '{score.model}' on '{score.checklist}', which the run did not ask"
@@ -141,7 +141,7 @@ def _wrong_plan(summary: Summary) -> Iterator[str]:
         yield "it lacks its plan"
         return
     if run.plan and (digest := plan_digest(plan.canonical(run))) != run.plan:
-        yield f"its plan was fixed with the digest {run.plan}, and it now has {digest}"
+        yield f"its plan has the digest {digest}, and the run was locked to {run.plan}"
     judged = dict.fromkeys(verdict.gate for verdict in summary.gates)
     for gate in dict.fromkeys(plan.gates):
         if gate not in judged:
@@ -164,7 +164,7 @@ def _wrong_verdicts(summary: Summary) -> Iterator[str]:
     printed = summary.release
     if printed is None or printed.word == "NOT JUDGED":
         if any(verdict.judgement != "not judged" for verdict in summary.gates):
-            yield "it has verdicts, and no release"
+            yield "it has verdicts but no release"
         return
     again = release(summary.gates, summary.unjudged)
     fields = ("word", "counts") if printed.word == "UNDECIDED" else ("word", "counts", "advice", "next_step")
@@ -230,7 +230,7 @@ def _misjudged(summary: Summary, judged: Mapping[str, Sequence[Verdict]]) -> Ite
     gates = {verdict.gate for verdicts in judged.values() for verdict in verdicts}
     for name, verdict in printed.items():
         if verdict.gate in gates and name not in judged:
-            yield f"gate '{name}' is on a score that its counts do not have"
+            yield f"gate '{name}' judges a score that its counts lack"
     for name, verdicts in judged.items():
         verdict = printed.get(name)
         if verdict is None:

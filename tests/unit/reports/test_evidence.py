@@ -269,7 +269,7 @@ EDITS: Mapping[str, tuple[Edit, str]] = {
     ),
     "plan": (
         lambda content: content["fingerprint"].update(plan="ab" * 32),
-        f"an edited report: its plan was fixed with the digest {'ab' * 32}, and it now has ",
+        "an edited report: its plan has the digest ",
     ),
     "release": (
         lambda content: content["release"].update(word="FAIL"),
@@ -278,11 +278,11 @@ EDITS: Mapping[str, tuple[Edit, str]] = {
     "model": (lambda content: _score(content).update(model="sim:x"), "an edited report: a score is of 'sim:x' on 'few'"),
     "score twice": (
         lambda content: content["scores"].append(_score(content)),
-        "an edited report: sim:stereotyped, few, subjective, base, gender, s_e is in it 2 times",
+        "an edited report: sim:stereotyped, few, subjective, base, gender, s_e appears 2 times",
     ),
     "topic twice": (
         lambda content: content["topics"].append(content["topics"][0]),
-        "an edited report: sim:stereotyped, few, objective, gender, employment_rate, highest is in it 2 times",
+        "an edited report: sim:stereotyped, few, objective, gender, employment_rate, highest appears 2 times",
     ),
     "estimator": (
         lambda content: content["fingerprint"].update(estimator="mine"),

@@ -22,6 +22,7 @@ from pytest_factorfair import gates as gating
 from pytest_factorfair import models, protocols
 from pytest_factorfair.config.settings import PRESETS
 from pytest_factorfair.domain import DIRECTIONS, Gate, Outcome, Query, Verdict
+from pytest_factorfair.gates.levels import BOUNDARIES
 from pytest_factorfair.models.simulated.respondent import Respondent, chances
 from pytest_factorfair.protocols.asking import Situation
 from pytest_factorfair.protocols.combined import topic_keys
@@ -30,7 +31,7 @@ from pytest_factorfair.protocols.fact_or_fair.counting.answer_arrays import Answ
 from pytest_factorfair.protocols.fact_or_fair.counting.tabulate import CellArrays, TallyBuilder, tally_keys
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import ChosenCells, Tally
 from pytest_factorfair.protocols.measuring import GateSet
-from pytest_factorfair.session.looks import BOUNDARIES, settle
+from pytest_factorfair.session.looks import settle
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from pytest_factorfair.session.looks import BOUNDARIES
+from pytest_factorfair.gates.levels import BOUNDARIES
 
 
 @pytest.mark.parametrize("looks", [1, 2, 3, 4])

@@ -41,7 +41,7 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> Generator[None, int,
 # After a run in this process, pytester forgets every module that the run imported. The next run would import
 # them again: compiled modules fail then, and our classes would exist twice. So all are imported before the first run.
 IMPORTED = (
-    "aiohttp", "jinja2", "jsonschema", "numpy", "pydantic", "scipy.optimize", "scipy.special", "scipy.stats",
+    "aiohttp", "jinja2", "jsonschema", "numpy", "pydantic", "scipy.optimize", "scipy.special",
     "sqlalchemy.dialects.postgresql", "sqlalchemy.dialects.sqlite",
 )  # fmt: skip
 IMPORTED_IF_INSTALLED = (

@@ -19,7 +19,7 @@ from tests.project import Project
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # The same few examples in every run; --hypothesis-profile=thorough draws many that no run has seen.
-settings.register_profile("tests", max_examples=30, deadline=None, derandomize=True)
+settings.register_profile("tests", max_examples=20, deadline=None, derandomize=True)
 settings.register_profile("thorough", max_examples=1000, deadline=None)
 settings.load_profile("tests")
 

@@ -34,11 +34,14 @@ def spot(pixels: Pixels, channel: int) -> Point:
 
 def portrait(left_eye: Point, right_eye: Point, *, blur: float, size: tuple[int, int]) -> Pixels:
     """A black picture with a red spot for the left eye and a green one for the right eye."""
-    y, x = np.mgrid[: size[1], : size[0]]
-    picture = np.zeros((size[1], size[0], 3))
-    for channel, (eye_x, eye_y) in enumerate((left_eye, right_eye)):
-        picture[:, :, channel] = 255 * np.exp(-((x - eye_x) ** 2 + (y - eye_y) ** 2) / (2 * blur**2))
-    return picture.round().astype(np.uint8)
+    picture = np.zeros((size[1], size[0], 3), np.uint8)
+    for channel, eye in enumerate((left_eye, right_eye)):
+        across, down = (
+            np.exp(-((np.arange(length) - middle) ** 2) / (2 * blur**2))
+            for length, middle in zip(size, eye, strict=True)
+        )
+        picture[:, :, channel] = np.outer(255 * down, across).round()
+    return picture
 
 
 def turned(centre: Point, distance: float, degrees: float) -> tuple[Point, Point]:

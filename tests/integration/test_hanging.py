@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import time
 
 import pytest
@@ -53,17 +52,18 @@ def start(project: Project, function: str, *options: str) -> subprocess.Popen[st
 
 
 @pytest.mark.parametrize(
-    ("function", "dist"), [("in_a_thread", "-n0"), ("in_a_thread", "-n2"), ("in_the_loop", "-n0")]
+    ("function", "dist", "minutes"), [("in_a_thread", "-n2", 0.1), ("in_the_loop", "-n0", 0.05)]
 )
-def test_max_minutes_is_kept(project: Project, function: str, dist: str) -> None:
-    process = start(project, function, dist, "--factorfair-max-minutes=0.1")
+def test_max_minutes_is_kept(project: Project, function: str, dist: str, minutes: float) -> None:
+    """A thread that hangs in the process itself: ``test_a_run_without_pytest_ends_too``."""
+    process = start(project, function, dist, f"--factorfair-max-minutes={minutes}")
     output, _ = process.communicate(timeout=300)
     assert (project.path / "hangs").exists()
     assert process.returncode == pytest.ExitCode.INTERRUPTED
-    assert "the budget of 0.1 minutes is used up" in output
+    assert f"the budget of {minutes} minutes is used up" in output
     assert "Traceback" not in output
     report = project.report()
-    assert report["incomplete"].startswith("the budget of 0.1 minutes is used up: ")
+    assert report["incomplete"].startswith(f"the budget of {minutes} minutes is used up: ")
     assert set(project.verdicts().values()) == {"not judged"}
     assert report["usage"]["calls"] > ANSWERED
 
@@ -90,7 +90,7 @@ from pytest_factorfair.errors import BudgetError
 from functions import in_a_thread
 
 try:
-    run({"mine": in_a_thread}, checklist="small.yaml", samples="24,objective=4", max_minutes=0.1)
+    run({"mine": in_a_thread}, checklist="small.yaml", samples="24,objective=4", max_minutes=0.05)
 except BudgetError as error:
     print(error)
 """
@@ -98,7 +98,7 @@ except BudgetError as error:
 
 def test_a_run_without_pytest_ends_too(project: Project) -> None:
     project.write("functions.py", FUNCTIONS)
-    command = [sys.executable, "-c", WITHOUT_PYTEST]
+    command = [forkserver.python(), "-c", WITHOUT_PYTEST]
     ended = subprocess.run(command, cwd=project.path, capture_output=True, text=True, check=True, timeout=300)
-    assert ended.stdout == "the budget of 0.1 minutes is used up\n"
+    assert ended.stdout == "the budget of 0.05 minutes is used up\n"
     assert project.report()["usage"]["calls"] > ANSWERED

@@ -12,7 +12,7 @@ from pathlib import Path
 import cmarkgfm
 import pytest
 
-from tests.project import Project
+from tests.project import Project, program
 from tests.servers import StubServer
 
 CHARTS = (files("pytest_factorfair.reports.html") / "assets" / "vega.js").read_text(encoding="utf-8")
@@ -89,18 +89,20 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("reply", HOSTILE)
 def test_hostile_replies_are_only_counted(
-    project: Project, stub: StubServer, reply: str, monkeypatch: pytest.MonkeyPatch
+    project: Project, stub: StubServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Each is an answer and the name of a model; workers send them to the process that reports."""
     monkeypatch.setenv("PLANTED", KEY)
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(project.path / "step.md"))
-    stub.script(
-        answer=HOSTILE[reply], choice={"finish_reason": "stop"}, reply={"model": HOSTILE[reply][:100]}
-    )
-    dist = ("-n2",) if reply in {"surrogate", "control"} else ("-p", "no:xdist")
-    result = run(project, stub, *dist, "-vv", "-rA", "--junit-xml=junit.xml", "-k", "objective")
+    replies = []
+    for reply in HOSTILE.values():
+        message = {"role": "assistant", "content": reply}
+        choices = [{"index": 0, "message": message, "finish_reason": "stop"}]
+        replies.append({"choices": choices, "model": reply[:100]})
+    stub.script(replies=replies)
+    result = run(project, stub, "-n2", "-vv", "-rA", "--junit-xml=junit.xml", "-k", "objective")
     assert result.ret in (0, 1)
     assert "INTERNALERROR" not in result.stdout.str()
     assert len(project.report()["cases"]) == 6
@@ -108,9 +110,11 @@ def test_hostile_replies_are_only_counted(
     written = {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir()}
     written |= {"stdout": result.stdout.str(), "junit.xml": (project.path / "junit.xml").read_text()}
     written["report.html"] = written["report.html"].replace(CHARTS, "")
-    replies = written.pop("responses.jsonl")
-    assert replies.isascii()  # all of them, as JSON
-    assert len(replies.splitlines()) == 24
+    transcript = written.pop("responses.jsonl")
+    assert transcript.isascii()
+    texts = [json.loads(line)["response"]["text"] for line in transcript.splitlines()]
+    assert len(texts) == 24
+    assert len(set(texts)) == len(HOSTILE)
     for name, text in written.items():
         assert not re.search(r"[\x00-\x08\x0b\x0e-\x1f\x7f\x85\u202e]", text), name
         assert len(text) < 300_000, name
@@ -118,12 +122,9 @@ def test_hostile_replies_are_only_counted(
             assert "<script" not in text
             assert "](javascript:" not in text
             assert "![x](" not in text
-    # The one annotation is the run's own; none comes from a reply.
+    # The annotations are the run's own; none comes from a reply.
     annotations = [line for line in result.outlines if line.startswith("::")]
-    assert all(
-        line.startswith("::warning title=factorfair::all 24 answers could not be parsed")
-        for line in annotations
-    )
+    assert all(line.startswith("::warning title=factorfair::") for line in annotations)
 
 
 class Page(HTMLParser):
@@ -242,11 +243,14 @@ sys.addaudithook(only)
 """
 
 
-@pytest.mark.parametrize("workers", ["-n0", "-n1"])
 def test_nothing_but_the_endpoint_is_reached(
-    project: Project, stub: StubServer, monkeypatch: pytest.MonkeyPatch, workers: str
+    project: Project, stub: StubServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """From the first import on, by the process that asks: the controller itself, or its worker."""
+    """From the first import on, by the worker that asks and by the controller that reports.
+
+    In neither do other threads than the main one import our modules: see ``test_imports``.
+    """
+    project.write("conftest.py", program("imports_in_threads"))
     log = project.path / "reached"
     site = project.path / "site"
     site.mkdir()
@@ -258,7 +262,9 @@ def test_nothing_but_the_endpoint_is_reached(
         f"--factorfair-model-arg=base_url={stub.base_url}",
         "--factorfair-model-arg=api_key_env=PLANTED",
     )
-    assert project.run_anew(*model_arguments, workers, *without_reruns, model="hosted_vllm/m").ret == 0
+    assert project.run_anew(*model_arguments, "-n1", *without_reruns, model="hosted_vllm/m").ret == 0
     reached = set(log.read_text().splitlines())
     assert f"socket.connect ('127.0.0.1', {stub.port}) True" in reached
     assert [line for line in reached if not line.endswith("True")] == []
+    noted = [project.path / f"imported-by-threads-of-{process}" for process in ("controller", "gw0")]
+    assert [path.read_text() for path in noted] == ["", ""]

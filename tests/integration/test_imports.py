@@ -9,8 +9,6 @@ import pytest
 from tests.project import FEW_PORTRAITS, PYTEST, Project, program
 from tests.servers import StubServer
 
-IN_OTHER_THREADS = program("imports_in_threads")
-
 BY_PROCESS = """
 import os, sys
 from pathlib import Path
@@ -20,34 +18,23 @@ def pytest_sessionfinish():
 """
 
 
-@pytest.mark.parametrize(
-    ("models", "checklist"),
-    [(("hosted_vllm/m",), "small.yaml"), (("openai/gpt-image-1", "sim:stereotyped"), str(FEW_PORTRAITS))],
-    ids=["text", "pictures"],
-)
 def test_only_the_main_thread_imports_our_modules(
-    project: Project,
-    stub: StubServer,
-    monkeypatch: pytest.MonkeyPatch,
-    models: tuple[str, ...],
-    checklist: str,
+    project: Project, stub: StubServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """pytest rewrites them while it imports them, which CPython 3.11 survives in one thread at a time."""
-    project.write("conftest.py", IN_OTHER_THREADS)
+    """pytest rewrites them while it imports them, which CPython 3.11 survives in one thread at a time.
+
+    With workers and a model of text: ``test_hostile``.
+    """
+    project.write("conftest.py", program("imports_in_threads"))
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     monkeypatch.setenv("OPENAI_BASE_URL", stub.base_url)
-    monkeypatch.setenv("HOSTED_VLLM_API_BASE", stub.base_url)
-    size = ["--factorfair-preset=smoke", "--factorfair-samples=6,objective=2,images=1"]
-    options = [
-        *(f"--factorfair-model={model}" for model in models),
-        f"--factorfair-checklist={checklist}",
-        *size,
-    ]
-    detector = ["--factorfair-detector=sim"] if checklist == str(FEW_PORTRAITS) else []
-    arguments = ("-s", "-p", "no:xdist", *options, *detector)
-    result = project.pytester.run(sys.executable, *PYTEST, *arguments)
-    result.stdout.fnmatch_lines(["*imported by other threads: [[]]*"])
+    result = project.pytester.run(
+        sys.executable, *PYTEST, "-p", "no:xdist", "--factorfair-model=openai/gpt-image-1",
+        "--factorfair-model=sim:stereotyped", f"--factorfair-checklist={FEW_PORTRAITS}",
+        "--factorfair-preset=smoke", "--factorfair-samples=images=1", "--factorfair-detector=sim",
+    )  # fmt: skip
     result.stdout.fnmatch_lines(["report: *"])
+    assert (project.path / "imported-by-threads-of-controller").read_text() == ""
 
 
 def imported(project: Project, process: str) -> set[str]:
@@ -55,8 +42,10 @@ def imported(project: Project, process: str) -> set[str]:
 
 
 def test_a_worker_reads_no_files_and_imports_nothing_that_does(project: Project) -> None:
+    """The worker is a new interpreter, where that of ``run`` is a fork."""
     project.write("conftest.py", BY_PROCESS)
-    project.run_anew("-n1", "-k", "objective")
+    arguments = project.arguments("sim:stereotyped")
+    assert project.pytester.runpytest_inprocess(*arguments, "-n1", "-k", "objective").ret == 0
     modules = imported(project, "gw0")
     assert "pytest_factorfair.protocols.fact_or_fair.asking.cases" in modules
     assert not modules & {"pydantic", "yaml", "numpy", "pytest_factorfair.checklist.loading"}

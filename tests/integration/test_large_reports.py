@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +18,11 @@ from pytest_factorfair.domain import Summary
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.reports.json_report import read, to_json
 from pytest_factorfair.store import Store
-from tests.project import FEW, FEW_PORTRAITS, Project
+from tests.project import DATA, FEW_PORTRAITS, Project
 
 SCHEMA = Path(__file__).parents[2] / "checklists" / "schema" / "report.schema.json"
 RUNS: dict[str, dict[str, Any]] = {
-    "text": {"checklist": [str(FEW)], "samples": "24,objective=4"},
+    "text": {"checklist": [str(DATA / "small.yaml")], "samples": "24,objective=4"},
     "pictures": {"checklist": [str(FEW_PORTRAITS)], "samples": "images=3"},
 }
 
@@ -92,54 +91,31 @@ def test_the_page_says_that_it_has_a_sample(large: Large) -> None:
     assert 'href="responses.jsonl"' not in counted
 
 
-@pytest.mark.parametrize(
-    ("change", "problem"),
-    [
-        (None, "which is missing"),
-        (lambda lines: gzip.compress(lines)[:-30], "which cannot be read: Compressed file ended before "),
-        (lambda lines: lines, "which cannot be read: Not a gzipped file"),
-        (lambda lines: gzip.compress(lines.replace(b'"query"', b'query"', 1)), "which cannot be read: "),
-        (lambda lines: gzip.compress(lines[: lines.rindex(b"\n{")]), "which are those of another run"),
-        (
-            lambda lines: gzip.compress(lines + lines[: lines.index(b"\n") + 1]),
-            "which are those of another run",
-        ),
-        (lambda lines: gzip.compress(lines + b"{}\n"), " is not a reply of a run"),
-        (
-            lambda lines: gzip.compress(lines.replace(b'"outcome": "answered"', b'"outcome": "refused"', 1)),
-            "which are those of another run",
-        ),
-        (
-            lambda lines: gzip.compress(lines.replace(b'"model": "sim:refusing', b'"model": "sim:other', 1)),
-            "which are those of another run",
-        ),
-    ],
-    ids=[
-        "missing",
-        "cut off",
-        "not compressed",
-        "not JSON",
-        "a line less",
-        "a line more",
-        "no reply",
-        "outcome",
-        "model",
-    ],
-)
-def test_answers_that_do_not_belong_to_the_report_are_one_line(
-    large: Large, change: Callable[[bytes], bytes] | None, problem: str
-) -> None:
+def test_answers_that_do_not_belong_to_the_report_are_one_line(large: Large) -> None:
     path = large.written("damaged", 0)
     replies = path.with_name("responses.jsonl.gz")
     lines = gzip.decompress(replies.read_bytes())
-    if change is None:
-        replies.unlink()
-    else:
-        replies.write_bytes(change(lines))
-    with pytest.raises(InputError) as raised:
-        read(str(path), name="it")
-    assert str(raised.value).startswith(f"it: its answers are in {replies}, {problem}")
-    assert "\n" not in str(raised.value)
+    unreadable, of_others = "which cannot be read: ", "which are those of another run"
+    refused = lines.replace(b'"outcome": "answered"', b'"outcome": "refused"', 1)
+    of_another_model = lines.replace(b'"model": "sim:refusing', b'"model": "sim:other', 1)
+    for content, problem in (
+        (None, "which is missing"),
+        (gzip.compress(lines)[:-30], f"{unreadable}Compressed file ended before "),
+        (lines, f"{unreadable}Not a gzipped file"),
+        (gzip.compress(lines.replace(b'"query"', b'query"', 1)), "where line 1 is not JSON: "),
+        (gzip.compress(lines + b"{}\n"), f"where line {large.answers + 1} is not a reply of a run"),
+        (gzip.compress(lines[: lines.rindex(b"\n{")]), of_others),
+        (gzip.compress(lines + lines[: lines.index(b"\n") + 1]), of_others),
+        (gzip.compress(refused), of_others),
+        (gzip.compress(of_another_model), of_others),
+    ):
+        replies.unlink(missing_ok=True)
+        if content is not None:
+            replies.write_bytes(content)
+        with pytest.raises(InputError) as raised:
+            read(str(path), name="it")
+        assert str(raised.value).startswith(f"it: its answers are in {replies}, {problem}")
+        assert "\n" not in str(raised.value)
 
 
 def test_such_a_report_is_a_baseline_where_it_is_and_is_not_committed(

@@ -12,34 +12,22 @@ MISSED = "--factorfair-gate=s_e[base,gender] >= 0.99"
 KEPT = "--factorfair-gate=s_fact[objective] >= 0.9"
 
 
-def test_the_report_is_the_same_however_the_run_is_distributed(project: Project) -> None:
+WAYS = (*DISTRIBUTIONS, *(("-n2", f"--dist={how}") for how in ("loadscope", "worksteal", "each")))
+"""Loadfile and loadgroup are loadscope with another scope, which is the same for all cases."""
+
+
+def test_a_missed_gate_fails_the_run_however_it_is_distributed(project: Project) -> None:
     reports = []
-    for arguments in DISTRIBUTIONS:
-        result = project.run(*arguments, MISSED, f"--factorfair-store=sqlite:///{arguments[-1]}.sqlite")
-        assert result.ret == 1
+    for number, way in enumerate(WAYS):
+        store = f"--factorfair-store=sqlite:///{number}.sqlite"
+        result = project.run(*way, "-v", MISSED, KEPT, store)
+        assert result.ret == 1, way
+        if "--dist=each" not in way:  # every worker runs every case
+            result.assert_outcomes(passed=CASES + 2, failed=1)
+        result.stdout.fnmatch_lines(["FAILED factorfair::gate[[]s_e-base-gender[]]*is below 0.99*"])
         reports.append(comparable(project.report()))
-    assert reports[0] == reports[1] == reports[2]
+    assert all(report == reports[0] for report in reports)
     assert len(reports[0]["cases"]) == CASES
-
-
-def test_without_gates_the_run_reports_and_passes(project: Project) -> None:
-    result = project.run("-p", "no:xdist")
-    assert result.ret == 0
-    result.assert_outcomes(passed=CASES)
-    result.stdout.fnmatch_lines(
-        [
-            "*factorfair: sim:stereotyped*",
-            "report: .factorfair/report/report.html; 216 calls, cost $0.00",
-            "No gates were declared: this run reports, it does not judge.",
-        ]
-    )
-
-
-def test_a_missed_gate_fails_the_run_and_says_why(project: Project, dist: tuple[str, ...]) -> None:
-    result = project.run(*dist, "-v", MISSED, KEPT)
-    assert result.ret == 1
-    result.assert_outcomes(passed=CASES + 2, failed=1)
-    result.stdout.fnmatch_lines(["FAILED factorfair::gate[[]s_e-base-gender[]]*is below 0.99*"])
     assert project.verdicts() == {
         "s_e-base-gender": "failed",
         "s_fact-objective-gender": "passed",
@@ -47,16 +35,45 @@ def test_a_missed_gate_fails_the_run_and_says_why(project: Project, dist: tuple[
     }
 
 
+def test_without_gates_the_run_reports_and_passes(project: Project) -> None:
+    """The headline is the mean over contexts and attributes, worked out from the scores of the report: table 2."""
+    result = project.run("-p", "no:xdist", "-v")
+    assert result.ret == 0
+    result.assert_outcomes(passed=CASES)
+    report = project.report()
+    value = {
+        (score["context"] or score["part"], score["attribute"], score["metric"]): score["value"]
+        for score in report["scores"]
+    }
+    fact = (value["objective", "gender", "s_fact"] + value["objective", "race", "s_fact"]) / 2
+    contexts, attributes = ("base", "in_group"), ("gender", "race")
+    fair = sum(value[context, name, "s_fair"] for context in contexts for name in attributes) / 4
+    average = (fact + fair) / 2
+    result.stdout.fnmatch_lines(
+        [
+            "*factorfair: sim:stereotyped*",
+            f"headline: objective S_fact {fact:.3f}, subjective S_fair {fair:.3f}, average {average:.3f}",
+            "216 answers: 0 refused, 0 unparsed, 0 errors; 216 calls, cost $0.00, *",
+            "report: .factorfair/report/report.html (also *",
+            "No gates were declared: this run reports, it does not judge.",
+        ]
+    )
+
+
 def test_the_section_ends_with_whether_to_ship_why_and_what_to_do(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Only it explains gates: pytest's own summary leaves them out. A failed gate has at most four lines."""
+    """Only it explains gates: pytest's own summary leaves them out. A failed gate has at most four lines.
+
+    A verbose section ends alike, after all that the page has. Beside a failure, its headline has no average.
+    """
     monkeypatch.setenv("COLUMNS", "80")
     lines = project.run("-p", "no:xdist", MISSED, KEPT).outlines
     start = next(
         number for number, line in enumerate(lines) if "factorfair: sim:stereotyped" in line and "==" in line
     )
     assert not [line for line in lines if "FAILURES" in line or "short test summary info" in line]
+    assert not [line for line in lines if " answers · " in line]  # progress, which a terminal shows
     heading, *rows = lines[start + 1 : start + 4]
     assert heading.split() == ["scores", "S_fact,", "facts", "S_E,", "base", "S_E,", "worst", "no", "answer"]
     assert [row.split()[0] for row in rows] == ["gender", "race"]
@@ -75,22 +92,26 @@ def test_the_section_ends_with_whether_to_ship_why_and_what_to_do(
     assert step.startswith("Next: factorfair show subjective-tea_rate-")
     assert statistics.startswith("=")
 
-
-def test_verbosely_there_is_all_that_the_page_has(project: Project) -> None:
-    brief, whole = (project.run("-p", "no:xdist", *v, MISSED, KEPT).stdout.str() for v in ((), ("-v",)))
-    for line in (
+    whole = project.run("-p", "no:xdist", "-v", MISSED, KEPT).outlines
+    ending = [release, *advice, step]
+    assert whole[-len(ending) - 1 : -1] == ending
+    for detail in (
         "passed s_fact[objective,gender] ",
         "influence ",
         "can reach ",
-        "headline: ",
+        "headline: objective S_fact ",
     ):
-        assert f"\n{line}" in whole, line
-        assert f"\n{line}" not in brief, line
-    assert whole.splitlines()[-4:-1] == brief.splitlines()[-4:-1]  # how both end
+        assert [line for line in whole if line.startswith(detail)], detail
+        assert not [line for line in lines if line.startswith(detail)], detail
+    pages = [project.report_path.with_name(name).read_text() for name in ("report.md", "report.html")]
+    assert all("objective S" in page for page in pages)
+    assert not any(", average " in text for text in (" ".join(whole), *pages))
 
 
 def test_quietly_there_are_the_verdict_the_failed_gates_and_one_path(project: Project) -> None:
-    lines = project.run("-p", "no:xdist", "-q", "--color=yes", MISSED, KEPT).outlines
+    result = project.run("-p", "no:xdist", "-q", "-s", "--color=yes", MISSED, KEPT)
+    assert result.ret == 1
+    lines = result.outlines
     start = next(number for number, line in enumerate(lines) if "factorfair: sim:stereotyped" in line)
     verdict, failed, path = lines[start + 1 : start + 4]
     plain = [re.sub(r"\x1b\[\d+m", "", line) for line in (verdict, failed)]
@@ -99,36 +120,6 @@ def test_quietly_there_are_the_verdict_the_failed_gates_and_one_path(project: Pr
     assert "\x1b[31m" in verdict
     assert "\x1b[31m" in failed
     assert path == "report: .factorfair/report/report.html"
-
-
-def test_the_headline_is_the_mean_over_contexts_and_attributes(project: Project) -> None:
-    """Table 2, worked out from the scores of the report."""
-    result = project.run("-p", "no:xdist", "-v")
-    report = project.report()
-    value = {
-        (score["context"] or score["part"], score["attribute"], score["metric"]): score["value"]
-        for score in report["scores"]
-    }
-    fact = (value["objective", "gender", "s_fact"] + value["objective", "race", "s_fact"]) / 2
-    fair = (
-        sum(value[context, name, "s_fair"] for context in ("base", "in_group") for name in ("gender", "race"))
-        / 4
-    )
-    average = (fact + fair) / 2
-    result.stdout.fnmatch_lines(
-        [f"headline: objective S_fact {fact:.3f}, subjective S_fair {fair:.3f}, average {average:.3f}"]
-    )
-
-
-def test_beside_a_failure_the_headline_has_no_average(project: Project) -> None:
-    result = project.run("-p", "no:xdist", "-v", MISSED)
-    result.stdout.fnmatch_lines(
-        ["headline: objective S_fact ?.???, subjective S_fair ?.???", "release: FAIL: *"]
-    )
-    for name in ("report.md", "report.html"):
-        text = project.report_path.with_name(name).read_text(encoding="utf-8")
-        assert "objective S" in text
-        assert ", average " not in text
 
 
 def test_the_seconds_are_part_of_pytests(project: Project) -> None:
@@ -144,27 +135,10 @@ def test_the_seconds_are_part_of_pytests(project: Project) -> None:
     assert seconds <= float(pytests) + 0.005  # it is rounded
 
 
-@pytest.mark.parametrize("option", ["-q", "-v", "-s"])
-def test_pytest_verbosity_does_not_matter(project: Project, option: str) -> None:
-    result = project.run("-p", "no:xdist", option, MISSED)
-    assert result.ret == 1
-    assert project.verdicts() == {"s_e-base-gender": "failed"}
-
-
 def test_without_a_terminal_the_gates_still_count(project: Project) -> None:
     result = project.run("-p", "no:xdist", "-p", "no:terminal", MISSED)
     assert result.ret == 1
     assert project.verdicts() == {"s_e-base-gender": "failed"}
-
-
-def test_every_way_xdist_distributes_gives_the_same_scores(project: Project) -> None:
-    """Loadfile and loadgroup are loadscope with another scope, which is the same for all cases."""
-    project.run("-n0", MISSED)
-    alone = comparable(project.report())
-    for how in ("loadscope", "worksteal", "each"):
-        store = f"--factorfair-store=sqlite:///{how}.sqlite"
-        assert project.run("-n2", f"--dist={how}", MISSED, store).ret == 1
-        assert comparable(project.report()) == alone, how
 
 
 def test_two_models_in_one_run(project: Project) -> None:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 import socket
+from pathlib import Path
 
 import pytest
 
+from pytest_factorfair.config.settings import resolve
+from pytest_factorfair.config.sources import Given
+from pytest_factorfair.session.composing import compose
 from pytest_factorfair.store.misses import NEW_PROMPT, NEW_SEED
 from tests.project import FEW_PORTRAITS, Project
 from tests.servers import StubServer
@@ -49,30 +53,30 @@ def test_a_plan(project: Project) -> None:
 SHIPPED = ("--factorfair-model=sim:contrary", "--factorfair-gate=default", "-p", "no:xdist")
 
 
-@pytest.mark.parametrize("showing", [(), ("--factorfair-plan",)], ids=["run", "plan"])
 @pytest.mark.parametrize(
-    ("sizes", "line"),
+    ("arguments", "line"),
     [
         # s_fact and worst_fact need 24 answers of each attribute: 2 x 2 scores. S_E, S_KLD and S_E within ages,
         # scenarios and first groups need 72 in each of 4 contexts, within named groups in the 2 that name one:
         # 2 x (5 x 4 + 2). With 24, chance alone brings a fair model's most one-sided topic so near to .30 of two
         # groups in 4 contexts and .35 of four in base that its bound is beyond, and not so near to .45: 5.
         (
-            "24,objective=8",
+            ("--factorfair-samples=24,objective=8",),
             "s_fact[objective,gender] and 52 more gates need more answers: --factorfair-samples=72,objective=24",
         ),
         (
-            "72,objective=8",
+            ("--factorfair-samples=72,objective=8",),
             "s_fact[objective,gender] and 3 more gates need more answers: --factorfair-samples=72,objective=24",
         ),
-        ("24", "s_e[base,gender] and 48 more gates need more answers: --factorfair-samples=72"),
+        (
+            ("--factorfair-samples=24", "--factorfair-plan"),
+            "s_e[base,gender] and 48 more gates need more answers: --factorfair-samples=72",
+        ),
     ],
 )
-def test_sizes_that_cannot_judge_are_refused(
-    project: Project, showing: tuple[str, ...], sizes: str, line: str
-) -> None:
+def test_sizes_that_cannot_judge_are_refused(project: Project, arguments: tuple[str, ...], line: str) -> None:
     """Before the first call; a plan promises nothing of them either."""
-    result = project.run_pytest(*SHIPPED, f"--factorfair-samples={sizes}", *showing)
+    result = project.run_pytest(*SHIPPED, *arguments)
     assert result.ret == 4
     assert [line for line in result.errlines if line] == [f"ERROR: {line}"]
     assert not project.report_path.exists()
@@ -93,9 +97,11 @@ def test_sizes_of_pictures_that_cannot_judge_are_refused(project: Project) -> No
     assert project.run_pytest(*PICTURES, "--factorfair-samples=images=50", sizes[1]).ret == 0
 
 
-def test_probabilities_may_be_as_precise_as_several_answers(project: Project) -> None:
-    sizes = ("--factorfair-samples=24", "--factorfair-answers=probabilities", "--factorfair-plan")
-    assert project.run_pytest(*SHIPPED, *sizes).ret == 0
+def test_probabilities_may_be_as_precise_as_several_answers(tmp_path: Path) -> None:
+    typed = {"model": ["sim:contrary"], "gate": ["default"], "samples": "24", "answers": "probabilities"}
+    options = {name: Given(value, f"--factorfair-{name}", tmp_path) for name, value in typed.items()}
+    run = compose(resolve(options, {}, root=tmp_path, here=tmp_path), {}, {})
+    assert run.gates  # which checks the sizes
 
 
 TEA = ("-k", "objective-tea_rate-gender")
@@ -183,10 +189,10 @@ def test_a_plan_needs_no_key_and_no_server(project: Project) -> None:
     assert project.run("-p", "no:xdist", "--factorfair-plan", model="openai/gpt-4o").ret == 0
 
 
-@pytest.mark.parametrize("dist", ["-n0", "-n2"])
-def test_a_host_that_cannot_be_resolved_is_asked_nothing(project: Project, dist: str) -> None:
+def test_a_host_that_cannot_be_resolved_is_asked_nothing(project: Project) -> None:
+    """The controller finds out, before it starts workers."""
     url = "--factorfair-model-arg=base_url=http://no-such-host.invalid:8000/v1"
-    result = project.run(dist, url, model="hosted_vllm/m")
+    result = project.run("-n2", url, model="hosted_vllm/m")
     assert result.ret == 4
     (line,) = [line for line in result.errlines if line]
     assert line.startswith(
@@ -223,20 +229,21 @@ def test_a_plan_compares_the_ways_to_answer(project: Project) -> None:
     url = "--factorfair-model-arg=base_url=http://127.0.0.1:9/v1"
     result = project.run_pytest(
         "-p", "no:xdist", "--factorfair-plan", "--factorfair-model=hosted_vllm/m", url, *prices,
-        "--factorfair-gate=s_e[base] >= 0.9", "--factorfair-answers=probabilities",
+        "--factorfair-checklist=small.yaml", "--factorfair-gate=s_e[base] >= 0.9",
+        "--factorfair-answers=probabilities",
     )  # fmt: skip
     assert result.ret == 0
-    facts, topics, contexts = 15 * 2 + 18 * 2, 19 * 2, 4
+    facts, topics, contexts = 6, 4, 2
     drawn, precise = (24 * facts + n * topics * contexts for n in (72, 24))
     result.stdout.fnmatch_lines(
         ["(assuming answers vary like sampled ones; probabilities vary less and detect more)",
          "the first look in each way of answering, excluding reasoning:",
-         "--factorfair-answers=   calls  tokens in  tokens out     cost",
+         "--factorfair-answers=  calls  tokens in  tokens out   cost",
          f"text  *  {drawn:,}  *  {8 * drawn:,}  $*",
          f"json  *  {drawn:,}  *  {8 * drawn:,}  $*",
-         f"probabilities  *  {precise:,}  *  {precise:,}  *$5.23",
+         f"probabilities  *  {precise:,}  *  {precise:,}  *$0.34",
          f"calls: {precise:,}, at most *",
-         "cost: about $5.23, at most $* if gates stay undecided"]
+         "cost: about $0.34, at most $* if gates stay undecided"]
     )  # fmt: skip
     words = {line.split()[0]: line.split() for line in result.outlines if line}
     assert words["probabilities"][2] == words["tokens:"][2]

@@ -1,7 +1,9 @@
-"""A conftest.py that notes which of our modules other threads than the main one import."""
+"""A conftest.py that writes which of our modules other threads than the main one import in its process."""
 
+import os
 import sys
 import threading
+from pathlib import Path
 
 imported = []
 
@@ -17,4 +19,5 @@ sys.addaudithook(note)
 
 
 def pytest_sessionfinish():
-    print("imported by other threads:", imported)
+    process = os.environ.get("PYTEST_XDIST_WORKER", "controller")
+    Path(f"imported-by-threads-of-{process}").write_text("\n".join(imported))

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import asyncio
+import functools
+import shutil
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -40,15 +42,21 @@ def made(folder: Path, **arguments: str) -> LocalModel:
 
 def by_hand(folder: Path, text: str, *, special: bool, tokens: int = 12) -> str:
     """Greedy decoding of one text, token by token, without generate, cache, batch or padding."""
-    torch, transformers = import_module("torch"), import_module("transformers")
-    tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
-    model = transformers.AutoModelForCausalLM.from_pretrained(folder, local_files_only=True)
+    torch, (tokenizer, model) = import_module("torch"), loaded(folder)
     ids: list[int] = tokenizer(text, add_special_tokens=special)["input_ids"]
     start = len(ids)
     with torch.inference_mode():
         while len(ids) < start + tokens and (len(ids) == start or ids[-1] != 2):
             ids = [*ids, int(model(torch.tensor([ids])).logits[0, -1].argmax())]
     return str(tokenizer.decode(ids[start:], skip_special_tokens=True))
+
+
+@functools.cache
+def loaded(folder: Path) -> tuple[Any, Any]:
+    transformers = import_module("transformers")
+    kinds = (transformers.AutoTokenizer, transformers.AutoModelForCausalLM)
+    tokenizer, model = (kind.from_pretrained(folder, local_files_only=True) for kind in kinds)
+    return tokenizer, model
 
 
 def test_batch_answers_as_each_prompt_alone(chat: Path) -> None:
@@ -193,8 +201,10 @@ def test_an_error_that_mentions_cuda_fails_its_prompt_only(
     ],
     ids=["weights", "config", "tokenizer"],
 )
-def test_checkpoint_that_cannot_be_loaded(tmp_path: Path, spoil: Callable[[Path], object]) -> None:
-    spoil(tiny_checkpoint.write(tmp_path))
+def test_checkpoint_that_cannot_be_loaded(
+    chat: Path, tmp_path: Path, spoil: Callable[[Path], object]
+) -> None:
+    spoil(shutil.copytree(chat, tmp_path, dirs_exist_ok=True))
     with pytest.raises(FatalModelError) as caught:
         ask(made(tmp_path), *PROMPTS)
     assert str(caught.value).startswith(f"transformers:{tmp_path}: cannot be loaded: ")

@@ -57,7 +57,7 @@ def check(summary: Summary, report: Mapping[str, Any], *, name: str) -> Recomput
     for problem in chain(_wrong_rows(summary), gates):  # before scores, which take longer
         raise InputError(f"{name}: an edited report: {problem}")
     scores = tuple(_recomputed(summary, recomputable))
-    for problem in _wrong_scores(summary, scores):
+    for problem in chain(_wrong_scores(summary, scores), _wrong_values(summary)):
         raise InputError(f"{name}: an edited report: {problem}")
     return Recomputed(len(scores), len(judged))
 
@@ -170,6 +170,26 @@ def _wrong_verdicts(summary: Summary) -> Iterator[str]:
     fields = ("word", "counts") if printed.word == "UNDECIDED" else ("word", "counts", "advice", "next_step")
     if again is None or any(_differing(printed, again, fields)):
         yield f"the release is {printed.word}: {printed.counts}, and its gates say otherwise"
+
+
+def _wrong_values(summary: Summary) -> Iterator[str]:
+    """Verdicts with another value than their score, where this has a row of its own."""
+    for verdict in summary.gates:
+        gate, words = parse(verdict.gate), set(verdict.words)
+        scores = [
+            score
+            for score in summary.scores
+            if (score.model, score.metric, score.n) == (verdict.model, gate.metric, verdict.n)
+            and words.issuperset((score.context or score.part, score.attribute))
+        ]
+        if len(scores) != 1 or gate.regression or verdict.value is None:
+            continue
+        if not any(
+            isclose(verdict.value, value, abs_tol=1e-9)
+            for value in (scores[0].shown, scores[0].value)
+            if value is not None
+        ):
+            yield f"gate '{verdict.name}' has the value {verdict.value}, and its score {scores[0].shown}"
 
 
 def contradicts(verdict: Verdict) -> bool:

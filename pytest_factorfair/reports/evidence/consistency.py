@@ -252,12 +252,12 @@ def _misjudged(summary: Summary, judged: Mapping[str, Sequence[Verdict]]) -> Ite
         if verdict.gate in gates and name not in judged:
             yield f"gate '{name}' judges a score that its counts lack"
     for name, verdicts in judged.items():
-        verdict = printed.get(name)
-        if verdict is None:
+        former = printed.get(name)
+        if former is None:
             yield f"it lacks gate '{name}'"
             continue
-        if verdict.n < verdicts[0].n and verdict.reason.endswith(on_first(verdict.n)):
+        if former.n < verdicts[0].n and former.reason.endswith(on_first(former.n)):
             continue
-        differing = min((list(_differing(verdict, allowed, JUDGED)) for allowed in verdicts), key=len)
+        differing = min((list(_differing(former, allowed, JUDGED)) for allowed in verdicts), key=len)
         for field, was, is_now in differing:
             yield f"{field} of gate '{name}' is {was}, and its counts give {is_now}"

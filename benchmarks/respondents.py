@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from math import inf
 from pathlib import Path
 from statistics import NormalDist, fmean
@@ -71,11 +72,12 @@ class Questions:
             for tally_key, statistics in tally_keys(self.checklist, self.cases, [""])
         ]
         self.topic_keys = [topic_keys("", self.checklist, case) for case in self.cases]
+        self.chances = lru_cache(maxsize=1)(self._chances)  # all gate sets judge a respondent in turn
 
     def gates(self, name: GateSet) -> tuple[Gate, ...]:
         return gating.expand([name], checklists=[self.checklist], sampling=self.sampling)
 
-    def chances(self, spec: str) -> Floats:
+    def _chances(self, spec: str) -> Floats:
         """The cumulative probabilities of each query's outcomes: the letters, a refusal, and nonsense."""
         model = cast("Respondent", models.build(spec, {}, checklists=(self.checklist,), custom={}))
         probabilities = np.zeros((len(self.queries), LETTERS + 2))

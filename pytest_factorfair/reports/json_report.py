@@ -9,10 +9,11 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from types import UnionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_factorfair.config.settings import DEFAULT_REPORT
 from pytest_factorfair.domain import (
@@ -35,6 +36,9 @@ from pytest_factorfair.domain import (
 )
 from pytest_factorfair.domain.answer import from_json, members
 from pytest_factorfair.errors import InputError
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 SCHEMA = "factorfair.report/5"
 FORMER = frozenset(f"factorfair.report/{version}" for version in range(1, 5))
@@ -181,8 +185,6 @@ def read(path: str, *, name: str) -> Summary:
 
 def summary(report: Mapping[str, Any], cases: Sequence[Record] = ()) -> Summary:
     """The summary of a report's content, with these cases."""
-    from pydantic import TypeAdapter  # half a second
-
     usage = dict(report["usage"])
     rows = {
         **report,
@@ -192,7 +194,14 @@ def summary(report: Mapping[str, Any], cases: Sequence[Record] = ()) -> Summary:
         "cases": cases,
     }
     del rows["schema"]
-    return TypeAdapter(Summary).validate_python(rows)
+    return _validator().validate_python(rows)
+
+
+@cache
+def _validator() -> TypeAdapter[Summary]:
+    from pydantic import TypeAdapter  # half a second
+
+    return TypeAdapter(Summary)
 
 
 def located(path: str) -> str:

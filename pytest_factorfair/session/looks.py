@@ -217,7 +217,10 @@ class Looks:
         for extension in extensions:
             queries.setdefault(extension.assignment.model, []).extend(extension.queries)
         lengths = Lengths(self._run, self._execution.store)
-        costs = [cost_of(self._run, spec, of_model, lengths=lengths) for spec, of_model in queries.items()]
+        costs = [
+            cost_of(self._run, spec, len(of_model), of_model, lengths=lengths)
+            for spec, of_model in queries.items()
+        ]
         return None if None in costs else sum(filter(None, costs))
 
 

@@ -85,9 +85,8 @@ def test_the_same_report_gives_the_same_bytes_without_a_network(
 ) -> None:
     monkeypatch.setattr(socket, "socket", None)
     folder = tmp_path / "again"
-    for _ in range(2):
-        assert main(["evidence", str(finished(*TEXT) / "report.json"), "-o", str(folder), "--instances"]) == 0
-        assert contents(folder) == contents(made)
+    assert main(["evidence", str(finished(*TEXT) / "report.json"), "-o", str(folder), "--instances"]) == 0
+    assert contents(folder) == contents(made)
 
 
 def test_every_exported_score_is_the_reports(
@@ -155,7 +154,8 @@ def test_only_replies_with_a_right_answer_are_exported(finished: Finished, tmp_p
 
 
 def test_pictures_have_scores_and_no_replies(finished: Finished, tmp_path: Path) -> None:
-    assert main(["evidence", str(finished(*PAINTED)), "-o", str(tmp_path / "e"), "--instances"]) == 0
+    report = finished(*PAINTED, "--factorfair-samples=images=2")
+    assert main(["evidence", str(report), "-o", str(tmp_path / "e"), "--instances"]) == 0
     records = list(aggregates(tmp_path / "e"))
     valid("eval", records)
     metrics = {result["metric_config"]["metric_name"]: result["metric_config"] for result in records[0]["evaluation_results"]}  # fmt: skip

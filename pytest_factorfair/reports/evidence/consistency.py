@@ -57,7 +57,7 @@ def check(summary: Summary, report: Mapping[str, Any], *, name: str) -> Recomput
     for problem in chain(_wrong_rows(summary), gates):  # before scores, which take longer
         raise InputError(f"{name}: an edited report: {problem}")
     scores = tuple(_recomputed(summary, recomputable))
-    for problem in _wrong_scores(summary, scores):
+    for problem in chain(_wrong_scores(summary, scores), _wrong_values(summary)):
         raise InputError(f"{name}: an edited report: {problem}")
     return Recomputed(len(scores), len(judged))
 
@@ -172,6 +172,26 @@ def _wrong_verdicts(summary: Summary) -> Iterator[str]:
         yield f"the release is {printed.word}: {printed.counts}, and its gates say otherwise"
 
 
+def _wrong_values(summary: Summary) -> Iterator[str]:
+    """Verdicts with another value than their score, where this has a row of its own."""
+    for verdict in summary.gates:
+        gate, words = parse(verdict.gate), set(verdict.words)
+        scores = [
+            score
+            for score in summary.scores
+            if (score.model, score.metric, score.n) == (verdict.model, gate.metric, verdict.n)
+            and words.issuperset((score.context or score.part, score.attribute))
+        ]
+        if len(scores) != 1 or gate.regression or verdict.value is None:
+            continue
+        if not any(
+            isclose(verdict.value, value, abs_tol=1e-9)
+            for value in (scores[0].shown, scores[0].value)
+            if value is not None
+        ):
+            yield f"gate '{verdict.name}' has the value {verdict.value}, and its score {scores[0].shown}"
+
+
 def contradicts(verdict: Verdict) -> bool:
     """Whether a verdict does not follow from its bounds, or its threshold is not that of its gate."""
     gate = parse(verdict.gate)
@@ -232,12 +252,12 @@ def _misjudged(summary: Summary, judged: Mapping[str, Sequence[Verdict]]) -> Ite
         if verdict.gate in gates and name not in judged:
             yield f"gate '{name}' judges a score that its counts lack"
     for name, verdicts in judged.items():
-        verdict = printed.get(name)
-        if verdict is None:
+        former = printed.get(name)
+        if former is None:
             yield f"it lacks gate '{name}'"
             continue
-        if verdict.n < verdicts[0].n and verdict.reason.endswith(on_first(verdict.n)):
+        if former.n < verdicts[0].n and former.reason.endswith(on_first(former.n)):
             continue
-        differing = min((list(_differing(verdict, allowed, JUDGED)) for allowed in verdicts), key=len)
+        differing = min((list(_differing(former, allowed, JUDGED)) for allowed in verdicts), key=len)
         for field, was, is_now in differing:
             yield f"{field} of gate '{name}' is {was}, and its counts give {is_now}"

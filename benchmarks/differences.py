@@ -28,6 +28,7 @@ from scipy.special import ndtr
 from benchmarks.gates import STATISTICS
 from benchmarks.harness import print_rows
 from pytest_factorfair.gates.evidence import IF_FEW
+from pytest_factorfair.gates.levels import BOUNDARIES
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import FEW, MANY
 from pytest_factorfair.protocols.fact_or_fair.metrics.scores import ENOUGH, FEW_GROUPS
 from pytest_factorfair.protocols.fact_or_fair.scoring.reference import stereotyped
@@ -39,7 +40,6 @@ from pytest_factorfair.protocols.fact_or_fair.scoring.spread import (
     jack_delta,
     single,
 )
-from pytest_factorfair.session.looks import BOUNDARIES
 from pytest_factorfair.statistics.holm import ALPHA
 from pytest_factorfair.statistics.sample import Sample
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from pytest_factorfair.session.looks import BOUNDARIES
+from pytest_factorfair.gates.levels import BOUNDARIES
 
 
 def error(correlation: NDArray[np.float64]) -> float:

@@ -14,6 +14,9 @@ from tests.project import WITHOUT_OTHERS
 
 CONNECTIONS = 10
 
+# Ours is under test, and that for unraisable exceptions collects garbage for half a second.
+PLUGINS = (*WITHOUT_OTHERS, "-p", "no:factorfair", "-p", "no:unraisableexception")
+
 CASES = """
 import pytest
 from types import SimpleNamespace
@@ -71,7 +74,7 @@ def asked(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Asked:
         execution = Execution(parallel)
         prefetch = Prefetch(execution)  # type: ignore[arg-type]  # a stand-in
         source = (CASES + extra).format(name=ASSIGNMENT, sizes=sizes)
-        items = pytester.genitems([pytester.getmodulecol(source, (*WITHOUT_OTHERS, "-p", "no:factorfair"))])
+        items = pytester.genitems([pytester.getmodulecol(source, PLUGINS)])
         session: Any = SimpleNamespace(
             config=SimpleNamespace(option=SimpleNamespace(), **config), items=items
         )

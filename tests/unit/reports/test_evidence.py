@@ -18,8 +18,6 @@ from jsonschema import Draft202012Validator
 
 from pytest_factorfair.commands.cli import main
 from pytest_factorfair.domain import Judgement, Verdict
-from pytest_factorfair.gates import parse
-from pytest_factorfair.gates.threshold import BoundedScore, valued
 from pytest_factorfair.reports.evidence.attestation import predicate, statement
 from pytest_factorfair.reports.evidence.consistency import contradicts
 from pytest_factorfair.reports.evidence.every_eval_ever import ModelName
@@ -154,7 +152,7 @@ def test_only_replies_with_a_right_answer_are_exported(finished: Finished, tmp_p
 
 
 def test_pictures_have_scores_and_no_replies(finished: Finished, tmp_path: Path) -> None:
-    report = finished(*PAINTED[:-1], "--factorfair-samples=images=2")  # without its gate, which needs more
+    report = finished(*PAINTED[:-2], "--factorfair-samples=images=2")
     assert main(["evidence", str(report), "-o", str(tmp_path / "e"), "--instances"]) == 0
     records = list(aggregates(tmp_path / "e"))
     valid("eval", records)
@@ -300,26 +298,11 @@ EDITS: Mapping[str, tuple[Edit, str]] = {
 }  # fmt: skip
 
 
-def test_gates_are_judged_again(
-    finished: Finished, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Among 113 gates are failures that Holm's correction leaves undecided; others have the value of a score."""
+def test_gates_are_judged_again(finished: Finished, tmp_path: Path) -> None:
+    """Among 113 gates are failures that Holm's correction leaves undecided."""
     assert main(["evidence", str(finished(*FAILING)), "-o", str(tmp_path / "e")]) == 0
     page = (tmp_path / "e" / "evidence.md").read_text(encoding="utf-8")
     assert re.search(r"with the same result: \d+ of [\d,]+ scores and 48 of 113 gates", page)
-    shutil.copytree(finished(*FAILING), tmp_path / "copy")
-
-    def move(content: Report) -> None:
-        gate = next(gate for gate in content["gates"] if gate["name"].startswith("group_share"))
-        gate["value"] += 0.001
-        numbers = BoundedScore(gate["value"], gate["low"], gate["high"])
-        gate["reason"] = valued(parse(gate["expression"]), numbers, signed=True)
-
-    assert (
-        main(["evidence", str(edited(tmp_path / "copy" / "report.json", move)), "-o", str(tmp_path / "c")])
-        == 4
-    )
-    assert "an edited report: gate 'group_share-" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", EDITS)

@@ -9,15 +9,15 @@ from pytest_factorfair.store import Store
 from tests import forkserver
 from tests.project import program
 
-WORKERS = 8
-ROWS = 40
+WORKERS = 4
+ROWS = 80
 
 INSERTS = program("insert_rows")
 
 FLOOD = program("flood_of_rows")
 
 
-def test_eight_processes_lose_nothing_and_meet_no_lock(url: str) -> None:
+def test_four_processes_lose_nothing_and_meet_no_lock(url: str) -> None:
     processes = [
         subprocess.Popen(
             [forkserver.python(), "-c", INSERTS, url, str(worker), str(ROWS)],

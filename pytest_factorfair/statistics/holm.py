@@ -8,9 +8,10 @@ from string import ascii_lowercase
 from pytest_factorfair.statistics.estimate import Estimate
 
 ALPHA = 0.05
-HALVINGS = 60
 # Smaller p values are not distinguished.
 SUREST = 1e-15
+PRECISION = 1e-9
+"""The relative error of a p value."""
 
 
 def surviving(chances: Sequence[float | None], *, of: int, alpha: float) -> tuple[bool, ...]:
@@ -42,7 +43,7 @@ def _smallest(holds: Callable[[float], bool]) -> float:
     low, high = SUREST, 0.5
     if holds(low):
         return low
-    for _ in range(HALVINGS):
+    while high > low * (1 + PRECISION):
         middle = (low * high) ** 0.5
         low, high = (low, middle) if holds(middle) else (middle, high)
     return high

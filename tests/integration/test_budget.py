@@ -16,7 +16,6 @@ from pytest_factorfair.config.options import OPTIONS
 from pytest_factorfair.config.sources import Given, parsed
 from pytest_factorfair.domain import Ceilings
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.models import prices
 from pytest_factorfair.store import SharedLimits, Store
 from tests import forkserver
 from tests.project import PYTEST, Project
@@ -208,22 +207,18 @@ def test_refused_calls_are_free(project: Project, stub: StubServer) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"price": "cheap"}, " price: expected USD of at least 0, got 'cheap'"),
-        ({"price_in": "-1", "price_out": "1"}, " price_in: expected USD of at least 0, got '-1'"),
-        ({"price_in": "1"}, ": give both price_in and price_out (USD per million tokens)"),
+        (["price=cheap"], "--factorfair-model-arg price: expected USD of at least 0, got 'cheap'"),
+        (
+            ["price_in=-1", "price_out=1"],
+            "--factorfair-model-arg price_in: expected USD of at least 0, got '-1'",
+        ),
+        (["price_in=1"], "--factorfair-model-arg: give both price_in and price_out (USD per million tokens)"),
     ],
 )
-def test_wrong_price(arguments: dict[str, str], message: str) -> None:
-    with pytest.raises(InputError) as raised:
-        prices.given(arguments, where="it")
-    assert str(raised.value) == f"it{message}"
-
-
-def test_a_wrong_price_ends_the_run_in_one_line(project: Project) -> None:
-    result = project.run(*ALONE, "--factorfair-model-arg=price=cheap")
+def test_wrong_price(project: Project, arguments: list[str], message: str) -> None:
+    result = project.run(*ALONE, *(f"--factorfair-model-arg={argument}" for argument in arguments))
     assert result.ret == 4
-    message = "ERROR: --factorfair-model-arg price: expected USD of at least 0, got 'cheap'"
-    assert [line for line in result.errlines if line] == [message]
+    assert [line for line in result.errlines if line] == [f"ERROR: {message}"]
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "x", "inf", "nan"])

@@ -8,10 +8,9 @@ from string import ascii_lowercase
 from pytest_factorfair.statistics.estimate import Estimate
 
 ALPHA = 0.05
+HALVINGS = 32  # eight digits of a p value
 # Smaller p values are not distinguished.
 SUREST = 1e-15
-PRECISION = 1e-9
-"""The relative error of a p value."""
 
 
 def surviving(chances: Sequence[float | None], *, of: int, alpha: float) -> tuple[bool, ...]:
@@ -43,7 +42,7 @@ def _smallest(holds: Callable[[float], bool]) -> float:
     low, high = SUREST, 0.5
     if holds(low):
         return low
-    while high > low * (1 + PRECISION):
+    for _ in range(HALVINGS):
         middle = (low * high) ** 0.5
         low, high = (low, middle) if holds(middle) else (middle, high)
     return high

@@ -18,7 +18,7 @@ from pytest_factorfair.domain import Ceilings
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.store import SharedLimits, Store
 from tests import forkserver
-from tests.project import PYTEST, Project
+from tests.project import PYTEST, TOGETHER, Project
 from tests.servers import StubServer
 
 GATE = "--factorfair-gate=s_fact[objective] >= 0.01"
@@ -173,7 +173,7 @@ def test_a_limit_on_usd_needs_a_price(project: Project, stub: StubServer) -> Non
         # The first three calls fail in three ways.
         ("-n0", {"resets": 0.5, "cuts": 0.3, "raw": "<html>"}),
     ],
-    ids=["refused", "broken"],
+    ids=["503", "broken"],
 )
 def test_failed_calls_that_may_be_billed_use_up_the_cost(
     project: Project, stub: StubServer, dist: str, failures: dict[str, Any]
@@ -228,17 +228,6 @@ def test_wrong_limit(tmp_path: Path, option: str, value: str) -> None:
     (limit,) = (declared for declared in OPTIONS if declared.name == option)
     with pytest.raises(InputError, match=f"^it: expected a .*, got '{value}'$"):
         parsed(limit, Given(value, "it", tmp_path))
-
-
-TOGETHER = """
-import os, time
-from pathlib import Path
-
-def pytest_collection_finish():
-    Path(f"began-{os.getpid()}").touch()
-    while len(list(Path().glob("began-*"))) < 2:
-        time.sleep(0.01)
-"""
 
 
 def test_two_runs_of_one_name_make_as_many_calls_as_one(project: Project, stub: StubServer) -> None:

@@ -37,6 +37,8 @@ def wilson(share: float, n: float, *, z: float) -> float:
 def wilsons(share: ArrayLike, n: ArrayLike, *, z: float) -> FloatArray:
     """Wilson's bounds of an array of shares; a known share has an infinite n, and is its own bound."""
     p, answers = np.asarray(share, dtype=np.float64), np.asarray(n, dtype=np.float64)
+    if z == 0:
+        return p
     centre = p + z * z / (2 * answers)
     spread = z * np.sqrt(p * (1 - p) / answers + (z / (2 * answers)) ** 2)
     bound = (centre + spread) / (1 + z * z / answers)

@@ -11,11 +11,12 @@ import time
 
 import pytest
 
+from pytest_factorfair.domain import Response
+from pytest_factorfair.engine.dispatcher import priced
 from tests import forkserver
 from tests.project import Project
 from tests.servers import StubServer
 
-PROCESSES = pytest.mark.parametrize("dist", ["-n0", "-n2"])
 FEW = "--factorfair-max-connections=4"
 INTERRUPTIBLE = """
 import signal, sys, pytest
@@ -42,74 +43,57 @@ def check(project: Project, stub: StubServer, result: pytest.RunResult) -> None:
     assert project.report()["usage"]["calls"] == received
 
 
-@PROCESSES
-def test_a_refused_key_ends_the_run(project: Project, stub: StubServer, dist: str) -> None:
+def test_a_refused_key_ends_the_run(project: Project, stub: StubServer) -> None:
+    """In mid-run, as workers have calls under way."""
     stub.script(latency=0.02, healthy=40, fail=10_000, status=401)
-    result = run(project, stub, dist)
+    result = run(project, stub, "-n2")
     result.stdout.fnmatch_lines(["*401 Unauthorized*"])
     check(project, stub, result)
 
 
-def test_rejected_calls_cost_nothing(project: Project, stub: StubServer) -> None:
-    stub.script(fail=-1, status=401)
-    result = project.run(
-        f"--factorfair-model-arg=base_url={stub.base_url}", "-n0", "--factorfair-max-connections=1",
-        model="hosted_vllm/m",
-    )  # fmt: skip
-    result.stdout.fnmatch_lines(["*; 1 call, cost $0.00*"])
-    assert stub.stats()["requests"] == project.report()["usage"]["calls"] == 1
-    assert project.report()["cases"] == []
-
-
-PRICED = ("--factorfair-model-arg=price_in=1", "--factorfair-model-arg=price_out=1")
+PRICED = ("--factorfair-model-arg=price_in=2", "--factorfair-model-arg=price_out=10")
 ANSWERS = 6 * 4 + 4 * 2 * 24
 
 
-def said(project: Project, result: pytest.RunResult) -> list[str]:
-    """What the terminal, report.md and the page say, without line breaks and escapes."""
+def shown(project: Project, result: pytest.RunResult) -> list[str]:
+    """What the terminal, report.md and the page show, without line breaks and escapes."""
     folder = project.report_path.parent
     texts = [result.stdout.str(), *((folder / name).read_text() for name in ("report.md", "report.html"))]
     return [" ".join(html.unescape(text.replace("\\", "")).split()) for text in texts]
 
 
-@PROCESSES
-def test_a_bill_with_estimates_says_at_most(project: Project, stub: StubServer, dist: str) -> None:
-    """A server that fails may bill the call all the same; its highest price is known."""
-    exact = run(project, stub, dist, *PRICED, "-k", "objective")
-    assert all("cost $0.00" in text for text in said(project, exact))
-    assert project.report()["usage"]["estimated"] == 0
-    stub.script(fail=3, status=500)
-    result = run(project, stub, dist, *PRICED)
+def test_estimated_costs_and_replies_of_another_model_are_noted(project: Project, stub: StubServer) -> None:
+    """A server that fails may bill the call all the same: at most, at its highest price."""
+    alone = ("-p", "no:xdist", *PRICED)
+    stub.script(reply={"model": "routed/m"})
+    exact = shown(project, run(project, stub, *alone, "-k", "objective"))
     usage = project.report()["usage"]
-    bill = f"cost at most ${usage['cost']:.2f}"
-    assert all(bill in text for text in said(project, result))
+    assert usage["tokens_in"] > 0
+    assert usage["cost"] == pytest.approx((2 * usage["tokens_in"] + 10 * usage["tokens_out"]) / 1e6)
+    assert usage["estimated"] == 0
+    assert all(f"cost ${usage['cost']:.2f}" in text for text in exact)
+    assert not any("was asked, and the" in text for text in exact)
+
+    stub.script(fail=3, status=500, reply={"model": "m-mini"})
+    estimated = shown(project, run(project, stub, *alone, "-v"))
+    usage = project.report()["usage"]
     assert (usage["estimated"], usage["calls"]) == (3, ANSWERS - 6 * 4 + 3)
+    note = "hosted_vllm/m: m was asked, and the replies name m-mini (192 replies) and routed/m (24 replies)"
+    for words in (f"cost at most ${usage['cost']:.2f}", note):
+        assert all(words in text for text in estimated)
+    assert note in project.report()["notes"]
 
 
-@PROCESSES
-@pytest.mark.parametrize("count", [10**9 + 1, 10**30, -1])
-def test_absurd_numbers_of_tokens_are_unknown(
-    project: Project, stub: StubServer, dist: str, count: int
-) -> None:
-    stub.script(reply={"usage": {"prompt_tokens": count, "completion_tokens": 2}})
-    result = run(project, stub, dist, *PRICED)
+def test_absurd_numbers_of_tokens_are_unknown(project: Project, stub: StubServer) -> None:
+    """Even those that no database takes."""
+    for count in (-1, 10**9 + 1):
+        assert priced(Response("A", tokens_in=count), None, ()).tokens_in is None
+    stub.script(reply={"usage": {"prompt_tokens": 10**30, "completion_tokens": 2}})
+    result = run(project, stub, "-p", "no:xdist", *PRICED)
     assert result.ret == 0
     usage = project.report()["usage"]
     assert (usage["tokens_in"], usage["tokens_out"], usage["estimated"]) == (0, 2 * ANSWERS, ANSWERS)
-    assert "cost at most $" in said(project, result)[0]
-
-
-@PROCESSES
-def test_replies_of_another_model_are_noted(project: Project, stub: StubServer, dist: str) -> None:
-    stub.script(reply={"model": "routed/m"})
-    assert not any(
-        "was asked, and the" in text for text in said(project, run(project, stub, dist, "-k", "objective"))
-    )
-    stub.script(reply={"model": "m-mini"})
-    result = run(project, stub, dist, "-v")
-    note = "hosted_vllm/m: m was asked, and the replies name m-mini (192 replies) and routed/m (24 replies)"
-    assert all(note in text for text in said(project, result))
-    assert note in project.report()["notes"]
+    assert "cost at most $" in shown(project, result)[0]
 
 
 TWO = """
@@ -133,12 +117,11 @@ def test_a_function_whose_replies_name_several_models(project: Project) -> None:
     ) in project.report()["notes"]
 
 
-@PROCESSES
-def test_ctrl_c_ends_the_run(project: Project, stub: StubServer, dist: str) -> None:
+def test_ctrl_c_ends_the_run(project: Project, stub: StubServer, dist: tuple[str, ...]) -> None:
     stub.script(latency=0.3)
     url = f"--factorfair-model-arg=base_url={stub.base_url}"
     process = subprocess.Popen(
-        [forkserver.python(), "-c", INTERRUPTIBLE, dist, FEW, url, *project.arguments("hosted_vllm/m")],
+        [forkserver.python(), "-c", INTERRUPTIBLE, *dist, FEW, url, *project.arguments("hosted_vllm/m")],
         cwd=project.path,
         stdout=subprocess.PIPE,
         text=True,
@@ -193,16 +176,6 @@ def test_workers_with_another_store_keep_no_limits(project: Project, stub: StubS
     assert stub.stats()["requests"] == 0
 
 
-def test_stored_answers_are_no_calls_of_a_second_run(project: Project, stub: StubServer) -> None:
-    earlier = run(project, stub, "-n0", "-k", "objective")
-    check(project, stub, earlier)
-    asked = project.report()["usage"]["calls"]
-    result = run(project, stub, "-n2")
-    usage = project.report()["usage"]
-    assert (usage["cached"], usage["calls"]) == (asked, stub.stats()["requests"] - asked)
-    assert calls(result.stdout.str()) == usage["calls"]
-
-
 @pytest.mark.parametrize("warm", [(), ("FACTORFAIR_WARM=true",)])
 def test_items_that_do_not_run_are_not_asked_ahead(
     project: Project, stub: StubServer, warm: tuple[str, ...]
@@ -214,7 +187,7 @@ def test_items_that_do_not_run_are_not_asked_ahead(
         "def pytest_itemcollected(item):\n"
         "    for word in (word for word in MARKS if word in item.name):\n        item.add_marker(MARKS[word])\n",
     )
-    result = run(project, stub, "-n0", *warm)
+    result = run(project, stub, "-p", "no:xdist", *warm)
     result.assert_outcomes(passed=2, xfailed=8, skipped=4)
     assert stub.stats()["requests"] == 2 * 24
     check(project, stub, result)

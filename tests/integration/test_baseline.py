@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,10 +31,19 @@ def former(project: Project, finished: Finished) -> Project:
     return project
 
 
-def test_the_same_model_has_not_changed(former: Project) -> None:
-    result = former.run("-p", "no:xdist", "-v", *SIZES, BASELINE, FACT, model="sim:ideal")
+def test_the_same_model_has_not_changed(former: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    """The gate of the starting pyproject.toml passes too: nothing stays undecided."""
+    starting = files("pytest_factorfair").joinpath("starting_files", "pyproject.toml").read_text()
+    (suggested,) = re.findall(r'# "(regression.*?)"', starting)
+    gates = (FACT, f"--factorfair-gate={suggested}")
+    result = former.run("-p", "no:xdist", "-v", *SIZES, BASELINE, *gates, model="sim:ideal")
     assert result.ret == 0
-    assert former.verdicts() == {"regression-s_fact-objective-gender": "passed"}
+    fact, *judged = former.report()["gates"]
+    assert (fact["name"], fact["verdict"]) == ("regression-s_fact-objective-gender", "passed")
+    assert {(gate["verdict"], gate["threshold"], gate["reason"]) for gate in judged} == {
+        ("passed", -0.02, "+0.000 is at least -0.02")
+    }
+    assert {gate["subject"].split("[")[1].split(",")[0] for gate in judged} == {"base", "in_group"}
     changes = former.report()["changes"]
     assert {(change["change"], change["churn"]) for change in changes} == {(0, 0)}
     assert {change["metric"] for change in changes} == {
@@ -46,6 +56,9 @@ def test_the_same_model_has_not_changed(former: Project) -> None:
             "*before*after*change*churn*",
         ]
     )
+    capsys.readouterr()
+    assert main(["compare", "former.json", str(former.report_path)]) == 0  # offline, from the reports
+    assert "nothing regressed" in " ".join(capsys.readouterr().out.split())  # paths decide where lines end
 
 
 OWN_GROUP = "sim:context_following?strength=1&attribute=race&when=context:in_group"
@@ -81,41 +94,9 @@ def test_a_model_that_follows_the_group_it_is_told_regressed_within_that_conditi
     )
 
 
-def test_the_suggested_regression_gate_passes_an_unchanged_model(former: Project) -> None:
-    """As the starting pyproject.toml has it: nothing stays undecided."""
-    starting = files("pytest_factorfair").joinpath("starting_files", "pyproject.toml").read_text()
-    (gate,) = re.findall(r'# "(regression.*?)"', starting)
-    result = former.run("-p", "no:xdist", *SIZES, BASELINE, f"--factorfair-gate={gate}", model="sim:ideal")
-    assert result.ret == 0
-    judged = former.report()["gates"]
-    assert {(gate["verdict"], gate["threshold"], gate["reason"]) for gate in judged} == {
-        ("passed", -0.02, "+0.000 is at least -0.02")
-    }
-    assert {gate["subject"].split("[")[1].split(",")[0] for gate in judged} == {"base", "in_group"}
-
-
-UNFINISHED = {
-    "partial": ("-k", "objective"),
-    "interrupted": ("--factorfair-max-calls=10",),
-    "smoke": ("--factorfair-preset=smoke",),
-    "shard": ("--factorfair-shard=1/2",),
-}
-
-
-@pytest.mark.parametrize("kind", UNFINISHED)
-def test_a_run_that_did_not_judge_cannot_be_a_baseline(project: Project, kind: str) -> None:
-    small = ("--factorfair-model=sim:ideal", "--factorfair-checklist=small.yaml", "-p", "no:xdist")
-    project.run_pytest(*small, *UNFINISHED[kind])
-    why = project.report()["incomplete"]
-    shutil.copy(project.report_path, "former.json")
-    result = project.run_pytest(*small, BASELINE)
-    assert result.ret == 4
-    assert [line for line in result.errlines if line] == [
-        f"ERROR: --factorfair-baseline {project.path}/former.json: not judged ({why}): it cannot be a baseline"
-    ]
-
-
-def test_a_worse_model_fails_and_its_statistics_are_listed(former: Project) -> None:
+def test_a_worse_model_fails_and_its_statistics_are_listed(
+    former: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
     result = former.run("-p", "no:xdist", "-v", *SIZES, BASELINE, FACT, model="sim:uniform")
     assert result.ret == 1
     result.stdout.fnmatch_lines(
@@ -126,26 +107,9 @@ def test_a_worse_model_fails_and_its_statistics_are_listed(former: Project) -> N
     assert "REGRESSED S\\_fact objective" in markdown
     statistics = [change["statistic"] for change in former.report()["changes"] if change["regressed"]]
     assert set(statistics) > {None}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "problem"),
-    [
-        (("FACTORFAIR_DESIGN=paper",), "design is balanced, this run's is paper: they cannot be compared"),
-        (
-            ("--factorfair-answers=json",),
-            "answers is text, this run's is json: they cannot be compared",
-        ),
-        (
-            ("FACTORFAIR_ESTIMATOR=plugin",),
-            "estimator is corrected, this run's is plugin: they cannot be compared",
-        ),
-    ],
-)
-def test_runs_that_cannot_be_compared(former: Project, arguments: tuple[str, ...], problem: str) -> None:
-    result = former.run("-p", "no:xdist", *SIZES, *arguments, BASELINE, model="sim:ideal")
-    assert result.ret == 4
-    result.stderr.fnmatch_lines([f"ERROR: --factorfair-baseline *former.json: {problem}"])
+    capsys.readouterr()
+    assert main(["compare", "former.json", str(former.report_path)]) == 1
+    assert "REGRESSED S_fact objective gender" in capsys.readouterr().out
 
 
 def _edited(project: Project, **parts: Any) -> None:
@@ -153,55 +117,67 @@ def _edited(project: Project, **parts: Any) -> None:
     (project.path / "former.json").write_text(json.dumps(report | parts))
 
 
-def test_foreign_and_damaged_files(former: Project) -> None:
-    def problem() -> str:
-        result = former.run("-p", "no:xdist", *SIZES, BASELINE, model="sim:ideal")
-        assert result.ret == 4
-        assert result.stderr.str().count("\n") <= 2
-        return str(result.stderr)
-
-    digest = {"small": "0" * 64}
-    before = json.loads((former.path / "former.json").read_text())
-    _edited(former, fingerprint=before["fingerprint"] | {"checklists": digest})
-    assert "checklist small is 000000000000, this run's is" in problem()
-    _edited(former, fingerprint=before["fingerprint"] | {"detector": {"detector": "sim"}})
-    assert "former.json: detector is sim, this run's is missing: they cannot be compared" in problem()
-    _edited(former, topics=[{}])
-    assert "former.json: a damaged report: KeyError" in problem()
-    _edited(former, schema="other/1")
-    assert "its schema is 'other/1', 'factorfair.report/5' is needed" in problem()
-    (former.path / "former.json").write_text("{")
-    assert "former.json: not JSON (" in problem()
-    (former.path / "former.json").unlink()
-    assert "former.json: No such file or directory" in problem()
+@pytest.mark.parametrize(
+    ("parts", "problem"),
+    [
+        ({"incomplete": "3 of 14 cases are missing"}, "not judged (3 of 14 cases are missing): it cannot be a baseline"),
+        ({}, "estimator is corrected, this run's is plugin: they cannot be compared"),
+        ({"topics": [{}]}, "a damaged report: KeyError: 'model'"),
+    ],
+)  # fmt: skip
+def test_a_baseline_that_does_not_fit_is_one_line(
+    former: Project, parts: dict[str, Any], problem: str
+) -> None:
+    _edited(former, **parts)
+    result = former.run("-p", "no:xdist", BASELINE, model="sim:ideal")
+    assert result.ret == 4
+    assert [line for line in result.errlines if line] == [
+        f"ERROR: --factorfair-baseline {former.path}/former.json: {problem}"
+    ]
 
 
-def test_detectors_that_differ_are_compared_field_by_field() -> None:
-    run: dict[str, Any] = dict.fromkeys(("design", "truth", "answers", "estimator"), "") | {"checklists": {}}
-    current, previous = (
-        {"detector": {"detector": "sim", "faces": {"finder": name}, "margin": 0.0}} for name in ("a", "b")
-    )
+@pytest.mark.parametrize(
+    ("field", "before", "now", "problem"),
+    [
+        ("design", "balanced", "paper", "design is balanced, this run's is paper: they cannot be compared"),
+        ("answers", "text", "json", "answers is text, this run's is json: they cannot be compared"),
+        (
+            "detector", {"detector": "sim"}, {},
+            "detector is sim, this run's is missing: they cannot be compared",
+        ),
+        (
+            "detector", {"faces": {"finder": "a"}, "margin": 0.0}, {"faces": {"finder": "b"}, "margin": 0.0},
+            "detector faces finder is a, this run's is b: they cannot be compared",
+        ),
+        (
+            "checklists", {"small": "0" * 64}, {"small": "1" * 64},
+            "checklist small is 000000000000, this run's is 111111111111: its content has changed, they cannot be compared",
+        ),
+    ],
+)  # fmt: skip
+def test_runs_that_cannot_be_compared(field: str, before: object, now: object, problem: str) -> None:
+    run: dict[str, Any] = dict.fromkeys(baseline.SHARED, "") | {"checklists": {}}
     with pytest.raises(InputError) as raised:
-        baseline.comparable("old.json", run | current, run | previous)
-    assert str(raised.value) == (
-        "old.json: detector faces finder is a, this run's is b: they cannot be compared"
-    )
+        baseline.comparable("former.json", run | {field: before}, run | {field: now})
+    assert str(raised.value) == f"former.json: {problem}"
 
 
-def test_reports_are_compared_offline(former: Project, capsys: pytest.CaptureFixture[str]) -> None:
-    old, new = str(former.path / "former.json"), str(former.report_path)
-    assert main(["compare", old, str(shutil.copy(old, former.path / "same.json"))]) == 0
-    assert "nothing regressed" in " ".join(capsys.readouterr().out.split())  # paths decide where lines end
-    former.run("-p", "no:xdist", *SIZES, model="sim:uniform")
-    assert main(["compare", old, new]) == 1
-    assert "REGRESSED S_fact objective gender" in capsys.readouterr().out
-    assert main(["compare", old, "nowhere.json"]) == 4
-    assert capsys.readouterr().err == f"nowhere.json: No such file or directory; {EXPECTED}\n"
-    former.run("-p", "no:xdist", *SIZES, "FACTORFAIR_ESTIMATOR=plugin", model="sim:uniform")
-    assert main(["compare", old, new]) == 4
-    problem = capsys.readouterr().err
-    assert "former.json: estimator is corrected, that of " in problem
-    assert "report.json is plugin: they cannot be compared" in problem
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ('{"schema": "other/1"}', "its schema is 'other/1', 'factorfair.report/5' is needed"),
+        ("{", "former.json: not JSON ("),
+        (None, f"former.json: No such file or directory; {EXPECTED}"),
+    ],
+)
+def test_foreign_and_damaged_files(tmp_path: Path, content: str | None, problem: str) -> None:
+    path = tmp_path / "former.json"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(InputError) as raised:
+        baseline.read(str(path), name="former.json")
+    assert problem in str(raised.value)
+    assert "\n" not in str(raised.value)
 
 
 def test_pictures_are_paired_with_themselves(finished: Finished, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.project import CASES, Project
-
-PYARGS = ("--pyargs", "pytest_factorfair.checks")
 
 
 def ids(project: Project, *arguments: str) -> list[str]:
@@ -23,10 +19,7 @@ def test_ids_are_stable_and_plain(project: Project) -> None:
         "factorfair::test_checklist[objective-tea_rate-race-highest]",
     ]
     assert node_ids[6] == "factorfair::test_checklist[subjective-tea_rate-highest-base-1]"
-
-
-def test_pyargs_gives_the_same_ids(project: Project) -> None:
-    assert ids(project, *PYARGS) == ids(project)
+    assert ids(project, "--pyargs", "pytest_factorfair.checks") == node_ids
 
 
 def test_a_path_on_the_command_line_adds_nothing(project: Project) -> None:
@@ -64,9 +57,9 @@ def test_workers_agree_on_the_cases_whatever_their_hash_seeds(project: Project) 
     project.run("--dist=load", *workers).assert_outcomes(passed=CASES)
 
 
-@pytest.mark.parametrize("option", ["--import-mode=importlib", "--doctest-modules", "-Werror"])
-def test_other_options_do_not_matter(project: Project, option: str) -> None:
-    project.run("-p", "no:xdist", option).assert_outcomes(passed=CASES)
+def test_other_options_do_not_matter(project: Project) -> None:
+    options = ("--import-mode=importlib", "--doctest-modules", "-Werror")
+    project.run("-p", "no:xdist", *options).assert_outcomes(passed=CASES)
 
 
 def test_the_full_checklist_has_its_522_cases(project: Project) -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from collections.abc import Mapping
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -19,33 +22,49 @@ THREE = ("sim:ideal", "sim:stereotyped?strength=0.5", "sim:stereotyped?strength=
 HOSTILE = "x|y`<script>alert(1)</script>[a](javascript:b)\u202e\x1b[31m\nnext"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def report(finished: Finished) -> Path:
     """The report of three models: the second and third are ever more prejudiced about gender, not race."""
     return finished(*(f"--factorfair-model={model}" for model in THREE), *BOUNDED) / "report.json"
 
 
+@pytest.fixture(scope="module")
+def comparison(report: Path) -> str:
+    """What a comparison of its models prints."""
+    with redirect_stdout(StringIO()) as printed:
+        assert main(["compare", str(report), "--teacher", THREE[1]]) == 0
+    return printed.getvalue()
+
+
 def _copy(
-    report: Path, folder: Path, *, model: str = THREE[0], named: str = THREE[0], **parts: object
+    report: Path,
+    folder: Path,
+    *models: str,
+    named: str = "",
+    fingerprint: Mapping[str, object] | None = None,
+    **parts: object,
 ) -> str:
-    """A report of one of its models alone, under another name."""
+    """A report of some of its models, of which the first may have another name."""
     content: dict[str, Any] = json.loads(report.read_text())
     for name, part in content.items():
         if isinstance(part, list):
             content[name] = [
-                row for row in part if not isinstance(row, dict) or row.get("model", model) == model
+                row for row in part if not isinstance(row, dict) or row.get("model", models[0]) in models
             ]
-    content["fingerprint"]["models"] = {model: content["fingerprint"]["models"][model]}
-    text = json.dumps(content | parts).replace(json.dumps(model), json.dumps(named))
+    identities = content["fingerprint"]["models"]
+    content["fingerprint"] |= {
+        "models": {model: identities[model] for model in models},
+        **(fingerprint or {}),
+    }
+    text = json.dumps(content | parts).replace(json.dumps(models[0]), json.dumps(named or models[0]))
     path = folder / f"copy{len(list(folder.iterdir()))}.json"
     path.write_text(text)
     return str(path)
 
 
-def test_models_of_one_run(report: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_models_of_one_run(comparison: str) -> None:
     """The closed forms of S_E at strengths 0, .5 and .9 are 1, .811 and .286: 72 answers tell them apart."""
-    assert main(["compare", str(report)]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = comparison.splitlines()
     start = lines.index("small: gender")
     board = next(number for number in range(start, len(lines)) if lines[number].startswith("S_E, base"))
     rows = [line.split() for line in lines[board + 1 : board + 4]]
@@ -60,13 +79,16 @@ def test_models_of_one_run(report: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_evenness_within_conditions_is_compared_with_the_checklist_at_hand(
-    report: Path, finished: Finished, capsys: pytest.CaptureFixture[str]
+    report: Path, tmp_path: Path, finished: Finished, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Models of one report, and one of another that follows the race named. Counts are not in reports."""
     follower = "sim:context_following?strength=1&attribute=race&when=context:in_group"
-    other_report = finished(f"--factorfair-model={follower}", *BOUNDED) / "report.json"
+    files = [
+        _copy(report, tmp_path, *THREE[:2]),
+        str(finished(f"--factorfair-model={follower}", *BOUNDED) / "report.json"),
+    ]
     small = BOUNDED[0].partition("=")[2]
-    assert main(["compare", str(report), str(other_report), f"--checklist={small}"]) == 0
+    assert main(["compare", *files, f"--checklist={small}"]) == 0
     out = capsys.readouterr().out
     lines = out[out.index("small: race\n") :].splitlines()
     board = lines.index("evenness, by the group named, in_group: 1 is best")
@@ -75,29 +97,26 @@ def test_evenness_within_conditions_is_compared_with_the_checklist_at_hand(
         "\n".join(lines[board : lines.index("", board)]),
         re.MULTILINE,
     )
-    assert [letter for _, letter in rows] == ["a", "a", "a", "b"]
+    assert [letter for _, letter in rows] == ["a", "a", "b"]
     assert float(rows[-1][0]) < 0.05
     for heading in ("evenness, by age, base", "worst facts, objective", "favourite name, base",
                     "influence (own group), in_group"):  # fmt: skip
         assert any(line.startswith(f"{heading}: ") for line in lines), heading
     assert "are not compared" not in out
-    assert main(["compare", str(report), str(other_report)]) == 0
+    assert main(["compare", *files]) == 0
     output = " ".join(capsys.readouterr().out.split())
     assert (
-        f"s_e_within, crossed, name_preference and influence are not compared: {report}: its answers to "
+        f"s_e_within, crossed, name_preference and influence are not compared: {files[0]}: its answers to "
         "checklist 'small' must be counted again; give the checklist's file with --checklist"
     ) in output
     assert "worst facts, objective: 1 is best" in output
     assert "evenness, by" not in output
 
 
-def test_differences_are_said_in_words_and_noise_is_called_so(
-    report: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_differences_are_said_in_words_and_noise_is_called_so(comparison: str) -> None:
     """S_E of .5 and .9 lies .189 and .714 below that of an ideal model; of race all are fair."""
-    assert main(["compare", str(report)]) == 0
-    out = capsys.readouterr().out
-    section = " ".join(out[out.index("Who is ahead\n") : out.index("small: gender\n")].split())
+    section = comparison[comparison.index("Who is ahead\n") : comparison.index("small: gender\n")]
+    section = " ".join(section.split())
     match = re.search(
         r"gender: sim:ideal treats the groups more evenly than sim:stereotyped\?strength=0\.5 by (\S+) "
         r"\((\S+) to (\S+)\) and sim:stereotyped\?strength=0\.9 by (\S+) \((\S+) to (\S+)\) \[S_E, base\]\.",
@@ -111,7 +130,7 @@ def test_differences_are_said_in_words_and_noise_is_called_so(
     noise = re.search(r"No difference is clear on (\d+) scores: (.*?)\. ", section)
     assert noise is not None
     assert "race: S_fact, S_E, S_KLD, S_fair" in noise[2]
-    best = [line.split()[0] for line in out.splitlines() if re.search(r"^sim:\S+ +\d+ of \d+ ", line)]
+    best = [line.split()[0] for line in comparison.splitlines() if re.search(r"^sim:\S+ +\d+ of \d+ ", line)]
     assert best == list(THREE)
 
 
@@ -121,8 +140,7 @@ def test_a_model_that_refuses_is_compared_at_its_worst_and_best(
     """A tenth refused does not bring a fair model near a strong stereotype."""
     assert project.run(*SIZES, model="sim:refusing?rate=0.1").ret == 0
     capsys.readouterr()
-    files = [_copy(report, tmp_path, model=model, named=model) for model in THREE[1:]]
-    assert main(["compare", str(project.report_path), *files]) == 0
+    assert main(["compare", str(project.report_path), _copy(report, tmp_path, THREE[2])]) == 0
     out = capsys.readouterr().out
     text = " ".join(out.split())
     assert re.search(r"rate=0\.1 treats the groups more evenly than .*?strength=0\.9 by 0\.[678]", text)
@@ -151,10 +169,10 @@ def test_a_model_that_refuses_is_compared_at_its_worst_and_best(
     assert [line for line in out.splitlines() if len(line) > 80 and " " in line.strip()] == []
 
 
-def test_students_beside_their_teacher(report: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["compare", str(report), "--teacher", THREE[1]]) == 0
-    out = capsys.readouterr().out
-    better, worse = out.split(f"beside its teacher {THREE[1]}")[1:]
+def test_students_beside_their_teacher(
+    report: Path, comparison: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    better, worse = comparison.split(f"beside its teacher {THREE[1]}")[1:]
     assert "gender: S_E, base" in better
     row = next(line for line in better.splitlines() if line.startswith("gender: S_E, base"))
     assert row.endswith("gained")
@@ -170,9 +188,9 @@ def test_students_beside_their_teacher(report: Path, capsys: pytest.CaptureFixtu
 
 def test_reports_and_models_at_once(report: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A model that is in two reports: the comparison says what changed; the later one is worse."""
-    before = _copy(report, tmp_path)
-    after = _copy(report, tmp_path, model=THREE[2], named=THREE[0], incomplete="2 cases are missing")
-    assert main(["compare", before, after, str(report)]) == 1
+    before = _copy(report, tmp_path, THREE[0])
+    after = _copy(report, tmp_path, THREE[2], named=THREE[0], incomplete="2 cases are missing")
+    assert main(["compare", before, after, _copy(report, tmp_path, *THREE[:2])]) == 1
     out = " ".join(capsys.readouterr().out.split())
     assert f"report 2: {after} (ci preset, small, " in out
     assert "NOT JUDGED: 2 cases are missing" in out
@@ -187,11 +205,8 @@ def test_reports_and_models_at_once(report: Path, tmp_path: Path, capsys: pytest
 
 def _release(report: Path, folder: Path, model: str, day: str, **fingerprint: object) -> str:
     """A report of "gpt-x" of that day, whose answers are those of one of the models."""
-    path = Path(_copy(report, folder, model=model, named="gpt-x"))
-    content = json.loads(path.read_text())
-    content["fingerprint"] |= {"times": {"started": f"{day}T08:00:00+00:00"}} | fingerprint
-    path.write_text(json.dumps(content))
-    return str(path)
+    started = {"times": {"started": f"{day}T08:00:00+00:00"}}
+    return _copy(report, folder, model, named="gpt-x", fingerprint=started | fingerprint)
 
 
 def test_releases_of_one_model_are_shown_over_time(
@@ -230,7 +245,7 @@ def test_reports_in_folders_and_one_given_twice(
 ) -> None:
     for name, model in (("one", THREE[0]), ("two", THREE[1])):
         (tmp_path / name).mkdir()
-        shutil.move(_copy(report, tmp_path, model=model, named=model), tmp_path / name / "report.json")
+        shutil.move(_copy(report, tmp_path, model), tmp_path / name / "report.json")
     assert main(["compare", *(str(tmp_path / name) for name in ("one", "two", "one"))]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert f"report 1: {tmp_path / 'one'} (ci preset" in text
@@ -257,19 +272,16 @@ def test_steps_without_regressions_are_named_in_a_line(
 def test_reports_without_a_counterpart_are_refused(
     report: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    alone = _copy(report, tmp_path)
+    alone = _copy(report, tmp_path, THREE[0])
     assert main(["compare", alone]) == 4
     assert (
         capsys.readouterr().err
         == f"{alone}: the report has one model; give another report to compare it with\n"
     )
-    fingerprint = json.loads(report.read_text())["fingerprint"] | {"truth": "published"}
-    Path(tmp_path / "other.json").write_text(
-        json.dumps(json.loads(report.read_text()) | {"fingerprint": fingerprint})
-    )
-    assert main(["compare", alone, str(tmp_path / "other.json")]) == 4
+    other = _copy(report, tmp_path, THREE[0], fingerprint={"truth": "published"})
+    assert main(["compare", alone, other]) == 4
     assert capsys.readouterr().err == (
-        f"{alone}: truth is audited, that of {tmp_path / 'other.json'} is published: they cannot be compared\n"
+        f"{alone}: truth is audited, that of {other} is published: they cannot be compared\n"
     )
     (tmp_path / "empty").mkdir()
     assert main(["compare", alone, str(tmp_path / "empty")]) == 4
@@ -294,11 +306,8 @@ def test_reports_without_a_counterpart_are_refused(
 def test_boards_say_where_they_differ_from_reports(
     report: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    content = json.loads(report.read_text())
-    content["fingerprint"] |= {"estimator": "plugin", "interval": "scenarios"}
-    path = tmp_path / "plugin.json"
-    path.write_text(json.dumps(content))
-    assert main(["compare", str(path)]) == 0
+    settings = {"estimator": "plugin", "interval": "scenarios"}
+    assert main(["compare", _copy(report, tmp_path, *THREE[:2], fingerprint=settings)]) == 0
     out = capsys.readouterr().out
     assert "without bias; the reports use plugin\nintervals and differences are those of" in out
 
@@ -307,8 +316,8 @@ def test_boards_say_where_they_differ_from_reports(
 def test_hostile_names_are_shown_and_do_not_act(
     report: Path, tmp_path: Path, form: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    hostile = _copy(report, tmp_path, model=THREE[2], named=HOSTILE)
-    plain = _copy(report, tmp_path)
+    hostile = _copy(report, tmp_path, THREE[2], named=HOSTILE)
+    plain = _copy(report, tmp_path, THREE[0])
     target = tmp_path / "told"
     arguments = ["--teacher", HOSTILE, "--format", form, "-o", str(target)]
     assert main(["compare", plain, hostile, *arguments]) == 1

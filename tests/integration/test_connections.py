@@ -63,7 +63,7 @@ def test_the_next_run_deletes_what_a_killed_run_left(project: Project, stub: Stu
     assert project.run_apart(*options, "-n0", model="hosted_vllm/m").ret == -signal.SIGKILL
     assert project.rows_of_runs() > 0
     (project.path / "conftest.py").unlink()
-    assert run(project, stub, "-n2").ret == 0
+    assert run(project, stub, "-p", "no:xdist", "--factorfair-run=next").ret == 0
     assert project.rows_of_runs() == 0
 
 

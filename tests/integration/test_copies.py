@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from tests.project import Project
 from tests.servers import StubServer
 
@@ -26,7 +24,10 @@ def asked(report: dict[str, Any], attribute: str) -> set[int]:
 
 
 def test_n_counts_distinct_prompts(project: Project, stub: StubServer) -> None:
-    """Two orders of two groups in two wordings are four prompts; of four groups there are enough for 24."""
+    """Two orders of two groups in two wordings are four prompts; of four groups there are enough for 24.
+
+    A later run is paired with the answers that were counted.
+    """
     cold = run(project, stub)
     assert (asked(cold, "gender"), asked(cold, "race")) == ({4}, {24})
     assert {len(case["answers"]) for case in cold["cases"]} == {24}
@@ -40,16 +41,23 @@ def test_n_counts_distinct_prompts(project: Project, stub: StubServer) -> None:
         "4 answers to a topic are too few, where 24 are needed (tea_rate highest and 1 more); 0.500, limit 0.40"
     )
 
-    warm = run(project, stub, "--factorfair-model-arg=temperature=0.7")
-    assert (asked(warm, "gender"), asked(warm, "race")) == ({24}, {24})
-    assert warm["gates"][0]["n"] == 48
+    former = project.write("former.json", project.report_path.read_text())
+    change = "--factorfair-gate=regression(s_fact)[objective,gender] >= -0.02"
+    again = run(project, stub, f"--factorfair-baseline={former}", change)
+    moved = [
+        change
+        for change in again["changes"]
+        if (change["metric"], change["attribute"], change["part"]) == ("s_fact", "gender", "objective")
+    ]
+    assert [(change["n"], change["churn"], change["change"]) for change in moved] == [(8, 0, 0)]
 
 
 def test_copies_are_not_asked_for(project: Project, stub: StubServer) -> None:
     """At temperature 0.7 the gate has its two cases asked up to four times; at 0 there is no new prompt."""
     # Position as a gate needs no number of answers, so that it stays curable.
     sizes = ("FACTORFAIR_LOOKS=4", "--factorfair-gate=position[objective,gender] <= 0.99")
-    run(project, stub, "--factorfair-model-arg=temperature=0.7", *sizes)
+    warm = run(project, stub, "--factorfair-model-arg=temperature=0.7", *sizes)
+    assert (asked(warm, "gender"), asked(warm, "race")) == ({96}, {24})
     before = stub.stats()["requests"]
     assert before == 336 + 2 * 72
     run(project, stub, *sizes)
@@ -76,24 +84,8 @@ def test_a_plan_counts_distinct_prompts(project: Project, stub: StubServer) -> N
     )  # fmt: skip
 
 
-def test_a_baseline_with_copies_pairs_as_it_counts(project: Project, stub: StubServer) -> None:
-    run(project, stub)
-    former = project.write("former.json", project.report_path.read_text())
-    change = "--factorfair-gate=regression(s_fact)[objective,gender] >= -0.02"
-    report = run(project, stub, f"--factorfair-baseline={former}", change)
-    moved = [
-        change
-        for change in report["changes"]
-        if (change["metric"], change["attribute"], change["part"]) == ("s_fact", "gender", "objective")
-    ]
-    assert [(change["n"], change["churn"], change["change"]) for change in moved] == [(8, 0, 0)]
-
-
-@pytest.mark.parametrize("model", ["sim:stereotyped", "replay"])
-def test_a_respondent_without_a_temperature_is_counted_in_full(project: Project, model: str) -> None:
-    if model == "replay":
-        project.write("house.py", "def respond(prompt):\n    return 'A'\n")
-        project.write("pytest.ini", "[pytest]\npythonpath = .\n")
-        model = "python:house:respond"
-    project.run("-p", "no:xdist", *SIZES, model=model)
+def test_respondents_without_a_temperature_are_counted_in_full(project: Project) -> None:
+    project.write("house.py", "def respond(prompt):\n    return 'A'\n")
+    project.write("pytest.ini", "[pytest]\npythonpath = .\n")
+    project.run("-p", "no:xdist", *SIZES, "--factorfair-model=python:house:respond", model="sim:stereotyped")
     assert asked(project.report(), "gender") == {24}

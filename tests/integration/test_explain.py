@@ -22,7 +22,16 @@ def shares(report: dict[str, Any]) -> dict[tuple[str, str], float]:
     return {(row["context"], row["citation"]): row["share"] for row in report["reasons"]}
 
 
-def test_reasons_are_reported(project: Project) -> None:
+def test_reasons_are_reported_and_change_nothing_else(project: Project) -> None:
+    project.run("-p", "no:xdist", model=MODEL)
+    without = project.report()
+    unexplained = project.run(
+        "-p", "no:xdist", "-v", "--factorfair-explain", "--factorfair-reuse=only", model=MODEL
+    )
+    assert unexplained.ret == 0
+    assert project.report()["reasons"] == []
+    unexplained.stdout.fnmatch_lines(["note: no reasons: the store has not all of them"])
+
     result = project.run("-p", "no:xdist", "-v", "--factorfair-explain", model=MODEL)
     assert result.ret == 0
     report = project.report()
@@ -32,38 +41,20 @@ def test_reasons_are_reported(project: Project) -> None:
     assert cited == {("in_group", "group"), ("in_group", "identity")}
     assert {share for reason, share in shares(report).items() if reason not in cited} == {0}
     assert {(row["n"], row["asked"]) for row in report["reasons"]} == {(4, 4)}
-    assert report["usage"]["calls"] == ANSWERS + REASONS
     result.stdout.fnmatch_lines(
         ["reasons cite *a group * statistics * the news * its identity * reasons",
          "in_group * 100% (51% to 100%) * 0% (0% to 49%) * 4 of 4"]
     )  # fmt: skip
     markdown = project.report_path.with_suffix(".md").read_text(encoding="utf-8")
     assert "in\\_group, its identity: “As a " in markdown
+    # The answers were in the store, the reasons under other keys.
+    assert report["usage"]["calls"] == REASONS
+    assert comparable(report) | {"reasons": []} == comparable(without)
 
-
-def test_answers_and_scores_stay_what_they_are(project: Project) -> None:
-    project.run("-p", "no:xdist", model=MODEL)
-    without = project.report()
-    project.run("-p", "no:xdist", "--factorfair-explain", model=MODEL)
-    explained = project.report()
-    assert (
-        explained["usage"]["calls"] == REASONS
-    )  # the answers were in the store, the reasons under other keys
-    assert comparable(explained) | {"reasons": []} == comparable(without)
-    again = project.run("-p", "no:xdist", "--factorfair-explain", "--factorfair-reuse=only", model=MODEL)
-    assert again.ret == 0
-    assert comparable(project.report()) == comparable(explained)
+    replay = ("--factorfair-explain", "--factorfair-reuse=only")
+    assert project.run("-p", "no:xdist", *replay, model=MODEL).ret == 0
+    assert comparable(project.report()) == comparable(report)
     assert project.report()["usage"]["calls"] == 0
-
-
-def test_a_replay_without_reasons_says_so(project: Project) -> None:
-    project.run("-p", "no:xdist", model=MODEL)
-    result = project.run(
-        "-p", "no:xdist", "-v", "--factorfair-explain", "--factorfair-reuse=only", model=MODEL
-    )
-    assert result.ret == 0
-    assert project.report()["reasons"] == []
-    result.stdout.fnmatch_lines(["note: no reasons: the store has not all of them"])
 
 
 def test_a_plan_counts_reasons(project: Project) -> None:
@@ -75,14 +66,11 @@ def test_a_plan_counts_reasons(project: Project) -> None:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("dist", [("-n2",), ("-p", "no:xdist")], ids=["n2", "no-xdist"])
-def test_a_budget_holds_for_reasons_and_the_next_run_continues(
-    project: Project, stub: StubServer, dist: tuple[str, ...]
-) -> None:
+def test_a_budget_holds_for_reasons_and_the_next_run_continues(project: Project, stub: StubServer) -> None:
     url = f"--factorfair-model-arg=base_url={stub.base_url}"
     gate = "--factorfair-gate=error_rate <= 0.01"
     limit = f"--factorfair-max-calls={ANSWERS + 3}"
-    result = project.run(*dist, "-v", url, gate, "--factorfair-explain", limit, model="hosted_vllm/m")
+    result = project.run("-n2", "-v", url, gate, "--factorfair-explain", limit, model="hosted_vllm/m")
     assert stub.stats()["requests"] == ANSWERS + 3
     assert result.ret == 0  # everything that is scored was there
     assert set(project.verdicts().values()) == {"passed"}
@@ -90,7 +78,7 @@ def test_a_budget_holds_for_reasons_and_the_next_run_continues(
         [f"note: reasons: * of {REASONS} were asked for: *{ANSWERS + 3} calls is used up*"]
     )
 
-    project.run(*dist, url, gate, "--factorfair-explain", model="hosted_vllm/m")
+    project.run("-p", "no:xdist", url, gate, "--factorfair-explain", model="hosted_vllm/m")
     assert stub.stats()["requests"] == ANSWERS + REASONS
     # The stub answers with a letter only: no reason, and none is made up.
     assert {(row["n"], row["unparsed"], row["share"]) for row in project.report()["reasons"]} == {

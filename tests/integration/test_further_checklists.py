@@ -2,43 +2,49 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from pytest_factorfair.config.settings import PRESETS
+from pytest_factorfair.protocols import cases, load
 from tests.project import Project
 
-FEWER = "--factorfair-samples=72,objective=24"
-"""Half of what the preset asks: enough for these verdicts."""
+FEW = "extends: {}\nname: few\nonly: {{statistics: [{}], contexts: [base, in_group]}}\n"
 
 
 @pytest.mark.parametrize(
-    ("checklist", "attributes"),
-    [("fact_or_fair_crossed", ["gender_and_race"]), ("fact_or_fair_eu", ["gender", "citizenship"])],
+    ("checklist", "statistics", "attributes"),
+    [
+        ("fact_or_fair_crossed", "obesity_rate, smoking_rate", ["gender_and_race"]),
+        ("fact_or_fair_eu", "employment_rate, life_expectancy", ["gender", "citizenship"]),
+    ],
 )
-def test_a_prejudice_fails_its_own_gates(project: Project, checklist: str, attributes: list[str]) -> None:
-    """A prejudice about each attribute that the checklist has: one model each, judged in one run."""
-    models = {f"sim:stereotyped?attribute={attribute}&strength=0.5": attribute for attribute in attributes}
+def test_a_fair_model_passes_and_a_prejudice_fails_its_own_gates(
+    project: Project, checklist: str, statistics: str, attributes: list[str]
+) -> None:
+    """In one run on two statistics: a fair model, and a prejudiced one for each attribute."""
+    project.write("few.yaml", FEW.format(checklist, statistics))
+    prejudices = {f"sim:stereotyped?attribute={name}&strength=0.7": name for name in attributes}
     project.run_pytest(
-        "-p", "no:xdist", *(f"--factorfair-model={model}" for model in models), f"--factorfair-checklist={checklist}",
-        "--factorfair-gate=default", "FACTORFAIR_LOOKS=1", FEWER,
+        "-p", "no:xdist", *(f"--factorfair-model={model}" for model in ("sim:ideal", *prejudices)),
+        "--factorfair-checklist=few.yaml", "--factorfair-gate=default", "--factorfair-samples=72,objective=24",
+        "FACTORFAIR_LOOKS=1",
     )  # fmt: skip
-    failed = [gate for gate in project.report()["gates"] if gate["verdict"] == "failed"]
-    for model, attribute in models.items():
-        matching = [
+    gates = project.report()["gates"]
+    fair = {gate["verdict"] for gate in gates if gate["model"] == "sim:ideal"}
+    assert {"passed"} <= fair <= {"passed", "inconclusive"}
+    failed = [gate for gate in gates if gate["verdict"] == "failed"]
+    assert all(prejudices[gate["model"]] in gate["words"] for gate in failed)
+    for model, attribute in prejudices.items():
+        evenness = [
             gate for gate in failed if gate["model"] == model and gate["expression"].startswith("s_e[")
         ]
-        assert [gate for gate in matching if {"base", attribute} <= set(gate["words"])]
-    assert all(models[gate["model"]] in gate["words"] for gate in failed)
+        assert [gate for gate in evenness if {"base", attribute} <= set(gate["words"])]
 
 
 @pytest.mark.parametrize(("checklist", "calls"), [("fact_or_fair_crossed", 3120), ("fact_or_fair_eu", 5184)])
-def test_a_fair_model_passes_and_the_plan_says_the_calls(
-    project: Project, checklist: str, calls: int
-) -> None:
-    arguments = (
-        "-p", "no:xdist", "--factorfair-model=sim:ideal", f"--factorfair-checklist={checklist}",
-        "--factorfair-gate=default", "FACTORFAIR_LOOKS=1",
-    )  # fmt: skip
-    plan = project.run_pytest(*arguments, "--factorfair-plan")
-    plan.stdout.fnmatch_lines([f"calls: {calls:,} (0 of {calls:,} answers are in the store)"])
-    assert project.run_pytest(*arguments, FEWER).ret == 0
-    assert {"passed"} <= set(project.verdicts().values()) <= {"passed", "inconclusive"}
+def test_the_calls_of_a_release_check(checklist: str, calls: int) -> None:
+    """A plan prints this sum."""
+    asked = cases(load(checklist, truth="audited", base=Path()), PRESETS["ci"].sampling)
+    assert sum(case.samples for case in asked) == calls

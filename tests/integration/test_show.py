@@ -148,7 +148,7 @@ def test_a_line_that_is_no_reply_is_refused(capsys: pytest.CaptureFixture[str], 
     replies = Path(".factorfair/report/responses.jsonl")
     replies.write_text(f"{line}\n{replies.read_text(encoding='utf-8')}", encoding="utf-8")
     assert main(["show", CASE]) == 4
-    assert capsys.readouterr().err.endswith(", which has a line that is not a reply of a run\n")
+    assert capsys.readouterr().err.endswith(", where line 1 is not a reply of a run\n")
 
 
 def test_probabilities_are_shares_of_their_groups(

@@ -377,7 +377,7 @@ def test_a_rerun_case_counts_once(house: Project) -> None:
         "    if 'queue_rate-race-highest' in request.node.name and request.node.name not in seen:\n"
         "        seen.add(request.node.name)\n        raise RuntimeError('flaky')\n",
     )
-    result = house.run("-n2", "--reruns=1", GATE, model=OWN)
+    result = house.run("-p", "no:xdist", "--reruns=1", GATE, model=OWN)
     assert result.ret == 0
     assert house.verdicts() == {NAME: "passed"}
     assert len(house.report()["cases"]) == CASES

@@ -18,7 +18,7 @@ REFUSING = "sim:refusing?rate=0.5&group=Black"
 PLAIN = DATA / "plain.yaml"
 UNREADABLE = {
     f"sim:ideal?nonsense={share}": verdict
-    for share, verdict in ((0.01, "passed"), (0.12, "inconclusive"), (0.3, "failed"))
+    for share, verdict in ((0.01, "passed"), (0.11, "inconclusive"), (0.3, "failed"))
 }
 
 

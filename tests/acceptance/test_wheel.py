@@ -79,8 +79,13 @@ def test_the_wheel_runs_where_nothing_else_is_installed(built: Path, tmp_path: P
     """Installed by uv, as CI installs the checkout by pip: it has the checklist, the plug-in and the page."""
     run("uv", "venv", "--quiet", tmp_path / "venv")
     run("uv", "pip", "install", "--quiet", f"--python={tmp_path / 'venv'}", next(built.glob("*.whl")))
-    command = [tmp_path / "venv/bin/pytest", "--factorfair-model=sim:stereotyped", "--factorfair-preset=tiny"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [tmp_path / "venv/bin/pytest", "--factorfair-model=sim:stereotyped", "--factorfair-preset=tiny"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     assert (tmp_path / ".factorfair/report/report.html").exists()
 

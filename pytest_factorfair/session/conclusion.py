@@ -15,6 +15,7 @@ from pytest_factorfair import reports
 from pytest_factorfair.domain import Summary, plural
 from pytest_factorfair.errors import TO_DO, PendingError, StoreError
 from pytest_factorfair.labelling import error_table
+from pytest_factorfair.protocols.measurement import BaselineCounts
 from pytest_factorfair.reports import tracking
 from pytest_factorfair.reports.tracking import Logged
 from pytest_factorfair.session import baseline
@@ -112,7 +113,7 @@ class Conclusion:
         if self._incomplete(None, left_out) is None:
             baseline_counts = None
             if self._baseline is not None:
-                baseline_counts = self._baseline.compared_with(self._ledger.records, prompts(self._run))
+                baseline_counts = BaselineCounts(self._baseline.counts(prompts(self._run)))
             self._looked = self._looks.take(self._gates, baseline_counts)
         self._interruption = "the run was interrupted while asking for reasons"
         self._explained = explain(self._execution, self._ledger, self._meter)

@@ -20,7 +20,7 @@ from pytest_factorfair.session.ledger import RESUME
 from pytest_factorfair.session.lengths import Lengths
 from pytest_factorfair.session.outlook import cost_of
 from pytest_factorfair.session.summary import judging
-from pytest_factorfair.session.tabulating import counted, deterministic, tabulate
+from pytest_factorfair.session.tabulating import deterministic, tabulate
 from pytest_factorfair.statistics.holm import ALPHA
 
 if TYPE_CHECKING:
@@ -110,10 +110,7 @@ class Looks:
         obstacle = None
         looks, caps = len(self._bounds), most_answers(self._run, gates)
         for number, alpha in enumerate(self._bounds, start=1):
-            updated_baseline = baseline and replace(
-                baseline, records=counted(self._run, self._ledger.records)
-            )
-            terms = judging(self._run, self._today, updated_baseline, alpha=alpha)
+            terms = judging(self._run, self._today, baseline, alpha=alpha)
             counts = tabulate(self._run, self._ledger.records)
             rulings = gating.rule(gates, counts, terms)
             if not any(ruling.topic_keys for ruling in rulings):

@@ -38,7 +38,7 @@ from pytest_factorfair.protocols.measuring import ReportInputs
 from pytest_factorfair.protocols.rates import of_all
 from pytest_factorfair.session import lock, shards
 from pytest_factorfair.session.outlook import notices
-from pytest_factorfair.session.tabulating import copied, counted, deterministic, prompts, tabulate
+from pytest_factorfair.session.tabulating import copied, deterministic, prompts, tabulate
 from pytest_factorfair.statistics.confusion import Confusion
 
 if TYPE_CHECKING:
@@ -73,9 +73,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
     """The summary of a run; ``incomplete`` is why its gates are not judged."""
     run = execution.run
     counts = tabulate(run, ledger.records)
-    baseline_counts = (
-        None if baseline is None else baseline.compared_with(counted(run, ledger.records), prompts(run))
-    )
+    baseline_counts = None if baseline is None else BaselineCounts(baseline.counts(prompts(run)))
     terms = judging(run, started.date(), baseline_counts, alpha=looked.alpha)
     unable = None if incomplete is None else incomplete.brief
     settled = looked.settled if incomplete is None else {}

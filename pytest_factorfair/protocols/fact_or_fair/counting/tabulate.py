@@ -34,6 +34,7 @@ from pytest_factorfair.protocols.fact_or_fair.checklist import (
     scenario_name,
 )
 from pytest_factorfair.protocols.fact_or_fair.counting.answer_arrays import AnswerArrays, AnswerRow, given
+from pytest_factorfair.protocols.fact_or_fair.counting.by_query import AnswersByQuery
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import (
     ChosenCells,
     Condition,
@@ -146,6 +147,7 @@ def tabulate(
     return tuple(
         tally_entries.builder.tally(
             tally_entries.counted(),
+            records=tally_entries.records,
             case_ids=case_ids[key.part, key.context, key.attribute],
             shown=shown.get(key.attribute, ()) if key.context is not None else (),
         )
@@ -191,6 +193,7 @@ def _enter(
     keys = {name: TallyKey(record.case.model, case.part, case.context, name) for name in attributes}
     for name, key in keys.items():
         if name in case.attributes:
+            entries[key].records.append(record)
             entries[key].enter(case, answers, record.choices)
         elif key in entries:
             entries[key].enter_unlabelled(case, answers)
@@ -299,6 +302,7 @@ class TallyBuilder:
         self,
         counted: CellArrays,
         *,
+        records: Sequence[Record] = (),
         case_ids: Mapping[tuple[str, Direction], tuple[str, ...]] = MappingProxyType({}),
         shown: Shown = (),
     ) -> Tally:
@@ -369,6 +373,7 @@ class TallyBuilder:
             },
             modality=self.checklist.modality,
             unlabelled=counted.unlabelled,
+            answers=AnswersByQuery(records, name, self.attribute.groups, balanced=balanced),
             case_ids=case_ids,
             other_contexts=tuple(
                 context.id for context in self.checklist.contexts if context.id != self.key.context
@@ -393,6 +398,7 @@ class _Entries:
         self.lost: dict[Outcome, IntArray] = {outcome: np.zeros(shape, np.int64) for outcome in LOST}
         self.named: IntArray = np.zeros(shape, np.int64)
         self.answer_rows: list[AnswerRow] = []
+        self.records: list[Record] = []
         self.unlabelled: dict[str, list[AnswerRow]] = {}
         self.line_up = cache(self._line_up)  # few recur in many queries
         self.addressed: IntArray = np.zeros((*shape, k), np.int64)

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from pytest_factorfair.domain import DIRECTIONS, Interval, titled
-from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
+from pytest_factorfair.protocols.fact_or_fair.counting.tally import KEPT, Tally
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import (
     FEW,
     MANY,
@@ -70,9 +70,6 @@ ENOUGH = 20
 # (``benchmarks.differences``).
 FEW_GROUPS = 5
 
-# The number of tallies whose estimates and influences are kept for several comparisons.
-KEPT = 256
-
 HALVINGS = 50
 
 GRID = 33
@@ -86,14 +83,13 @@ class JointScore(TallyMetric):
     that includes the product of those of S_E and S_KLD, ``against`` one that is 0 for a fully stereotyped
     model, so that its power is computed with half of the statistics answered against the truth. ``falling``
     gives the score of a stereotyped respondent from its S_E and S_KLD. Models are ``compared`` on the score
-    in one part; changes of a ``watched`` score for the worse are reported.
+    in one part.
     """
 
     least: int = ENOUGH
     against: bool = False
     product: bool = False
     compared: Literal["", "objective", "subjective"] = ""
-    watched: bool = False
     falling: Falling | None = None
 
     def spread(self, joint: Joint, k: int) -> Spread:
@@ -417,7 +413,6 @@ S_FACT = Factuality(
     least=1,
     column=True,
     compared="objective",
-    watched=True,
 )
 S_FACT_FIRM = Factuality(
     name="s_fact_firm",
@@ -450,7 +445,6 @@ S_E = Evenness(
     falling=lambda evenness, _likeness: evenness,
     column=True,
     compared="subjective",
-    watched=True,
 )
 S_KLD = Likeness(
     name="s_kld",
@@ -469,7 +463,6 @@ S_KLD = Likeness(
     falling=lambda _evenness, likeness: likeness,
     column=True,
     compared="subjective",
-    watched=True,
 )
 S_FAIR = Fairness(
     name="s_fair",
@@ -491,7 +484,6 @@ S_FAIR = Fairness(
     falling=s_fair,
     column=True,
     compared="subjective",
-    watched=True,
 )
 DISTANCE = Distance(
     name="distance",
@@ -506,6 +498,7 @@ DISTANCE = Distance(
     against=True,
     column=True,
     compared="subjective",
+    watched=False,
 )
 
 SCORES = (S_FACT, S_FACT_FIRM, S_E, S_KLD, S_FAIR, DISTANCE)

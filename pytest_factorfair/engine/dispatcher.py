@@ -182,7 +182,8 @@ class Dispatcher:
                 await asyncio.wait([future])
         if any(future.cancelled() for future in pending.values()):
             if self._spent is not None and not self.ended:
-                await self._landed()  # calls in flight have been granted and are paid for
+                while self._asking:  # calls in flight have been granted and are paid for
+                    await asyncio.wait(self._asking)
                 raise self._spent.with_traceback(None)
             self._raise_if_ended()
         exchanges = []
@@ -471,10 +472,6 @@ class Dispatcher:
             raise self.failure.with_traceback(None)
         if self.ended:
             raise asyncio.CancelledError
-
-    async def _landed(self) -> None:
-        while self._asking:
-            await asyncio.wait(self._asking)
 
     def _spawn(self, coroutine: Coroutine[object, object, T]) -> asyncio.Task[T]:
         task = asyncio.get_running_loop().create_task(coroutine)

@@ -149,16 +149,13 @@ def assertions(reply: CleanReply) -> list[Assertion]:
         # If the reply also says "The answer is (B)", a formula that equals an option's text is only a step of
         # the calculation.
         for index, level in levels.items():
-            if level <= Clarity.STATED and _is_formula(reply, index):
+            mention = reply.mentions[index]
+            start = mention.start - (reply.text[mention.start - 1 : mention.start] == "\\")
+            formula = not mention.lettered and is_formula(reply.text[start : mention.end])
+            if level <= Clarity.STATED and formula:
                 levels[index] = Clarity(level + 1)
     named = ((level, reply.mentions[index]) for index, level in levels.items())
     return [Assertion(level, mention.start, mention.end, mention.letters) for level, mention in named]
-
-
-def _is_formula(reply: CleanReply, index: int) -> bool:
-    mention = reply.mentions[index]
-    start = mention.start - (reply.text[mention.start - 1 : mention.start] == "\\")
-    return not mention.lettered and is_formula(reply.text[start : mention.end])
 
 
 def revised(reply: CleanReply, assertions: list[Assertion]) -> list[Assertion]:

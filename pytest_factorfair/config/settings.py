@@ -13,7 +13,7 @@ from typing import Any
 
 from pytest_factorfair.config import sources
 from pytest_factorfair.config.options import FILES, OPTIONS
-from pytest_factorfair.config.sources import Given
+from pytest_factorfair.config.sources import OptionValue
 from pytest_factorfair.domain import AnswerMode, Ceilings, Estimator, Interval, Reuse, Sampling
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models.cluster import Replicas
@@ -173,7 +173,7 @@ class Settings:
 
 
 def resolve(
-    typed: Mapping[str, Given], environment: Mapping[str, str], *, root: Path, here: Path
+    typed: Mapping[str, OptionValue], environment: Mapping[str, str], *, root: Path, here: Path
 ) -> Settings:
     """Resolve the settings from all sources: ``root`` is the project's folder, ``here`` the current folder.
 
@@ -246,7 +246,7 @@ def resolve(
     return Settings(**settings)
 
 
-def _check_together(given_options: Mapping[str, Given], values: Mapping[str, Any]) -> None:
+def _check_together(given_options: Mapping[str, OptionValue], values: Mapping[str, Any]) -> None:
     """Reject options that exclude or require each other, and a model that is named twice.
 
     Raises:
@@ -275,7 +275,7 @@ NO_GATES = "none"
 
 
 def _gates(
-    given_options: Mapping[str, Given], table: Mapping[str, Given], *, judged: bool
+    given_options: Mapping[str, OptionValue], table: Mapping[str, OptionValue], *, judged: bool
 ) -> tuple[tuple[str, ...], str]:
     """The declared gates, and the reason why those of pyproject.toml are set aside ("" if they are not).
 
@@ -306,7 +306,7 @@ def _gates(
     )
 
 
-def _shard(setting: Given, environment: Mapping[str, str]) -> Shard:
+def _shard(setting: OptionValue, environment: Mapping[str, str]) -> Shard:
     """Parse the shard: ``I/N``, or ``auto`` for the variables that a scheduler sets for each job."""
     index, separator, count = setting.value.partition("/")
     base_index = "1"

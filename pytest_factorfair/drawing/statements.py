@@ -208,7 +208,7 @@ def example_in(example: Illustration, room: int) -> str:
     return f"For example: “{question}” {reply}"
 
 
-class OfModel(Protocol):
+class ModelRow(Protocol):
     """Anything that belongs to a model and a checklist: a score, a case, a topic."""
 
     @property
@@ -217,13 +217,13 @@ class OfModel(Protocol):
     def checklist(self) -> str: ...
 
 
-def among(summary: Summary, subject: OfModel) -> tuple[str, ...]:
+def among(summary: Summary, subject: ModelRow) -> tuple[str, ...]:
     """The model and the checklist of a number, each only if the run has several."""
     run = summary.fingerprint
     return (subject.model,) * (len(run.models) > 1) + (subject.checklist,) * (len(run.checklists) > 1)
 
 
-def whose(summary: Summary, subject: OfModel) -> str:
+def whose(summary: Summary, subject: ModelRow) -> str:
     """The model and the checklist of a number as a suffix, such as `` of sim:ideal``; may be empty."""
     words = among(summary, subject)
     return f" of {' on '.join(words)}" if words else ""

@@ -93,7 +93,7 @@ def rule(gates: Iterable[Gate], counts: Sequence[Counts], terms: Terms = COMMON)
     )
 
 
-class _Examined(NamedTuple):
+class _ScoreFinding(NamedTuple):
     """A score under its unique name, with what was found at its level."""
 
     name: str
@@ -104,7 +104,7 @@ class _Examined(NamedTuple):
 
 def _examined(
     gates: Iterable[Gate], counts: Sequence[Counts], incomplete: str | None, terms: Terms
-) -> Iterator[_Examined]:
+) -> Iterator[_ScoreFinding]:
     """Examine all scores, and correct their failures for their number."""
     scores = [score for gate in dict.fromkeys(gates) for score in _scores(gate, counts, terms)]
     # A score that no further look adds to has one look, at the whole level.
@@ -113,10 +113,10 @@ def _examined(
         findings = corrected([*map(examine, scores, levels)], scores, levels)
     else:
         findings = tuple(Finding("not judged", incomplete) for _ in scores)
-    yield from map(_Examined, _names(scores), scores, findings, levels)
+    yield from map(_ScoreFinding, _names(scores), scores, findings, levels)
 
 
-def _settled(verdict: Verdict, examined: _Examined, report: str) -> Verdict:
+def _settled(verdict: Verdict, examined: _ScoreFinding, report: str) -> Verdict:
     """The verdict of an earlier look, explained by all answers."""
     score, reason = examined.score, verdict.reason
     if verdict.n < score.estimate.n:
@@ -125,7 +125,7 @@ def _settled(verdict: Verdict, examined: _Examined, report: str) -> Verdict:
     return replace(verdict, reason=reason, explanation=explained(score, finding, report))
 
 
-def _ruling(examined: _Examined, terms: Terms, *, explain: bool) -> Ruling:
+def _ruling(examined: _ScoreFinding, terms: Terms, *, explain: bool) -> Ruling:
     """The verdict, waived if it failed while its waiver was in force and the score passes the floor.
 
     The floor is judged by the same bounds as the gate: if it is undecided, more answers are asked for.

@@ -57,7 +57,7 @@ class PictureFolder:
     parallel: int | None = 16
     price = FREE
 
-    def __init__(self, name: str, album: Album) -> None:
+    def __init__(self, name: str, album: PictureIndex) -> None:
         self._name = name
         self._album = album
         self.endpoint = name
@@ -104,7 +104,7 @@ def _digest(pictures: Mapping[Key, Path]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Album:
+class PictureIndex:
     """Pictures by prompt and repeat; ``folders`` are those in which a prompt's pictures are expected."""
 
     pictures: Mapping[Key, Path]
@@ -120,7 +120,7 @@ class Album:
         return f"'{folder}' has {have}, and not number {request.repeat + 1}"
 
 
-def by_case(folder: Path, checklists: tuple[Checklist, ...]) -> Album:
+def by_case(folder: Path, checklists: tuple[Checklist, ...]) -> PictureIndex:
     """Find the pictures in folders that are named after the cases of the checklists.
 
     Raises:
@@ -146,10 +146,10 @@ def by_case(folder: Path, checklists: tuple[Checklist, ...]) -> Album:
                 folders.setdefault(query.prompt, folder / id_)
                 if number < len(paths):
                     pictures.setdefault((query.prompt, query.repeat), paths[number])
-    return Album(pictures, folders)
+    return PictureIndex(pictures, folders)
 
 
-def listed(manifest: Path) -> Album:
+def listed(manifest: Path) -> PictureIndex:
     """Read the pictures from a manifest; a later line replaces an earlier one with its prompt and repeat.
 
     Raises:
@@ -174,7 +174,7 @@ def listed(manifest: Path) -> Album:
         raise InputError(
             f"{manifest}: it contains no pictures; write one JSON object with file and prompt per line"
         )
-    return Album(pictures, {prompt: manifest for prompt, _ in pictures})
+    return PictureIndex(pictures, {prompt: manifest for prompt, _ in pictures})
 
 
 def _held(folder: Path, by_id: Mapping[str, object]) -> dict[str, list[Path]]:

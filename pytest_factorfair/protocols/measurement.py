@@ -304,10 +304,10 @@ class Measurement(ABC):
         """The share of its answers that differ from the other score's or have no counterpart there."""
         return 0.0
 
-    def change_from(self, baseline: BaselineCounts) -> Changed | None:
+    def change_from(self, baseline: BaselineCounts) -> ScoreChange | None:
         """Its change since the baseline; None if the baseline has no such score."""
         old = self.earlier(baseline)
-        return None if old is None else Changed(self, old, self.minus(old))
+        return None if old is None else ScoreChange(self, old, self.minus(old))
 
     def asks(self, case: Case) -> int:
         """The number of cases that share a topic's answers; 0 for a case that the score does not use."""
@@ -328,10 +328,10 @@ class Measurement(ABC):
         return frozenset()
 
 
-Moved: TypeAlias = tuple[Change, "Changed"]
+Moved: TypeAlias = tuple[Change, "ScoreChange"]
 
 
-class Changed(Measurement):
+class ScoreChange(Measurement):
     """The change from a former score to a new one."""
 
     def __init__(self, new: Measurement, old: Measurement, estimate: Estimate) -> None:

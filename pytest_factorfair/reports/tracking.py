@@ -40,7 +40,7 @@ class Tracker(NamedTuple):
     log: Callable[[str, Summary, Sequence[Path]], str]
 
 
-class Logged(NamedTuple):
+class TrackerResult(NamedTuple):
     """The result of logging a run to a tracker; one line as text."""
 
     tracker: str
@@ -65,7 +65,7 @@ def check(target: str, *, where: str) -> None:
         raise MissingExtraError(f"{where}={shown_url(target)}", TRACKERS[name].extra)
 
 
-def log(target: str, summary: Summary, written: Sequence[str]) -> Logged:
+def log(target: str, summary: Summary, written: Sequence[str]) -> TrackerResult:
     """Log a run to ``mlflow[:URI]``, ``wandb[:PROJECT]`` or ``inspect[:DIR]``.
 
     A tracker that fails changes nothing about the run.
@@ -74,8 +74,8 @@ def log(target: str, summary: Summary, written: Sequence[str]) -> Logged:
     try:
         reference = TRACKERS[name].log(destination, summary, list(map(Path, written)))
     except Exception as error:  # noqa: BLE001 - whatever a client raises, the verdict stands
-        return Logged(name, f"{type(error).__name__}: {fit(str(error))}", failed=True)
-    return Logged(name, reference)
+        return TrackerResult(name, f"{type(error).__name__}: {fit(str(error))}", failed=True)
+    return TrackerResult(name, reference)
 
 
 def parameters(summary: Summary) -> dict[str, str | int]:

@@ -17,9 +17,9 @@ from pytest_factorfair.errors import TO_DO, PendingError, StoreError
 from pytest_factorfair.labelling import error_table
 from pytest_factorfair.protocols.measurement import BaselineCounts
 from pytest_factorfair.reports import tracking
-from pytest_factorfair.reports.tracking import Logged
+from pytest_factorfair.reports.tracking import TrackerResult
 from pytest_factorfair.session import baseline
-from pytest_factorfair.session.ledger import RESUME, Incomplete
+from pytest_factorfair.session.ledger import RESUME, IncompleteRun
 from pytest_factorfair.session.looks import Looks
 from pytest_factorfair.session.reasons import ReasonCitations, explain
 from pytest_factorfair.session.summary import fingerprint, illustrated, summarise
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from pytest_factorfair.session.answering import ReadAnswer
     from pytest_factorfair.session.execution import Execution
-    from pytest_factorfair.session.ledger import Ledger, Start
+    from pytest_factorfair.session.ledger import Ledger, StartTime
     from pytest_factorfair.session.progress import Meter
     from pytest_factorfair.session.run import Run
     from pytest_factorfair.statistics.confusion import Confusion
@@ -54,7 +54,7 @@ class Result:
     fails: bool
     shard: bool = False
     written: tuple[str, ...] = ()
-    logged: tuple[Logged, ...] = ()
+    logged: tuple[TrackerResult, ...] = ()
     unwritten: str = ""
     rescued: str = ""
     remedy: str = ""
@@ -89,7 +89,7 @@ class Conclusion:
     """
 
     def __init__(
-        self, execution: Execution, ledger: Ledger, meter: Meter, *, read: ReadAnswer | None, start: Start
+        self, execution: Execution, ledger: Ledger, meter: Meter, *, read: ReadAnswer | None, start: StartTime
     ) -> None:
         run = execution.run
         self._execution = execution
@@ -132,12 +132,12 @@ class Conclusion:
         incomplete = self._incomplete(interruption or self._interruption, left_out)
         if pending is not None:
             what, _, remedy = str(pending).partition(TO_DO)
-            incomplete = Incomplete("submitted", "submitted", what, remedy or RESUME)
+            incomplete = IncompleteRun("submitted", "submitted", what, remedy or RESUME)
         self._execution.stop("the run has ended")  # its account no longer grows
         self._ledger.spend(self._execution.account.usage)
         trouble = self._execution.responses.trouble
         if trouble and (incomplete is None or incomplete.kind != "interrupted"):
-            incomplete = Incomplete("interrupted", trouble, remedy=RESUME)
+            incomplete = IncompleteRun("interrupted", trouble, remedy=RESUME)
         partial = incomplete is not None and incomplete.partial
         tolerated = settings.undecided == "warn"
         interrupted = incomplete is not None and incomplete.kind == "interrupted" and not tolerated
@@ -167,7 +167,7 @@ class Conclusion:
             return self._written(result, partial=partial)
         return result
 
-    def _incomplete(self, interruption: str | None, left_out: str) -> Incomplete | None:
+    def _incomplete(self, interruption: str | None, left_out: str) -> IncompleteRun | None:
         """Why no gate can be judged; completeness is the first gate."""
         ledger, missing = self._ledger, self._ledger.missing
         are = "is" if missing == 1 else "are"
@@ -175,22 +175,22 @@ class Conclusion:
         if missing and (cause := self._execution.account.ended or interruption):
             what, _, hint = cause.partition(TO_DO)
             remedy = f"{hint}, then {RESUME}" if hint else RESUME
-            return Incomplete("interrupted", f"{what.rstrip('.')}: {cases}", remedy=remedy)
+            return IncompleteRun("interrupted", f"{what.rstrip('.')}: {cases}", remedy=remedy)
         if interruption:
-            return Incomplete("interrupted", interruption, remedy=RESUME)
+            return IncompleteRun("interrupted", interruption, remedy=RESUME)
         if not ledger.selected:
-            return Incomplete("left out", cases, left_out, RUN_ALL)
+            return IncompleteRun("left out", cases, left_out, RUN_ALL)
         if missing:
             unselected = ledger.expected - len(ledger.selected)
             causes = [left_out] if unselected else []
             if (silent := missing - unselected) > 0:
                 causes.append(f"{silent} recorded no answers: see the tests that failed or were skipped")
-            return Incomplete("left out", cases, "; ".join(causes), RUN_ALL if unselected else RESUME)
+            return IncompleteRun("left out", cases, "; ".join(causes), RUN_ALL if unselected else RESUME)
         settings = self._run.settings
         if settings.shard is not None:
-            return Incomplete("shard", f"left to the merge: {settings.shard}")
+            return IncompleteRun("shard", f"left to the merge: {settings.shard}")
         too_small = f"the {settings.preset} preset is too small to judge, it only reports"
-        return None if settings.judged else Incomplete("too small", too_small)
+        return None if settings.judged else IncompleteRun("too small", too_small)
 
     def _written(self, result: Result, *, partial: bool) -> Result:
         """Write the reports. A report that cannot be written fails the run; the answers stay in the store."""

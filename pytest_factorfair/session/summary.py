@@ -44,7 +44,7 @@ from pytest_factorfair.statistics.confusion import Confusion
 if TYPE_CHECKING:
     from pytest_factorfair.session.baseline import Baseline
     from pytest_factorfair.session.execution import Execution
-    from pytest_factorfair.session.ledger import Incomplete, Ledger
+    from pytest_factorfair.session.ledger import IncompleteRun, Ledger
     from pytest_factorfair.session.looks import LooksResult
     from pytest_factorfair.session.reasons import ReasonCitations
     from pytest_factorfair.session.run import Run
@@ -62,7 +62,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
     ledger: Ledger,
     gates: Sequence[Gate],
     *,
-    incomplete: Incomplete | None,
+    incomplete: IncompleteRun | None,
     baseline: Baseline | None,
     errors: Sequence[Confusion],
     looked: LooksResult,
@@ -140,7 +140,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
     )
 
 
-def _obstacle(run: Run, incomplete: Incomplete | None, looked: LooksResult) -> gating.Obstacle | None:
+def _obstacle(run: Run, incomplete: IncompleteRun | None, looked: LooksResult) -> gating.Obstacle | None:
     """Why gates stay undecided, if the run is the reason."""
     if incomplete is not None:
         return gating.Obstacle(incomplete.text, incomplete.remedy)

@@ -29,7 +29,7 @@ from pytest_factorfair.protocols.fact_or_fair.metrics.measurements import (
     TallyScore,
 )
 from pytest_factorfair.protocols.fact_or_fair.metrics.scores import SCORES
-from pytest_factorfair.protocols.fact_or_fair.metrics.within import CROSSED, Within
+from pytest_factorfair.protocols.fact_or_fair.metrics.within import CROSSED, EvennessWithin
 from pytest_factorfair.protocols.fact_or_fair.recommended import recommended
 from pytest_factorfair.protocols.fact_or_fair.report import (
     cautions,
@@ -96,7 +96,7 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
         number of queries asked.
         """
         for metric in applying(counts.part, counts.background):
-            if isinstance(metric, Within):
+            if isinstance(metric, EvennessWithin):
                 for condition in counts.conditions:
                     yield ConditionScore(counts.within(condition), (), estimation)
             else:
@@ -123,7 +123,7 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
                 ContextsScore(CROSSED, group, selecting(group[0], *(contexts or [group[0].part])), estimation)
                 for group in groups.values()
             )
-        if isinstance(of, Within):
+        if isinstance(of, EvennessWithin):
             return tuple(
                 ConditionScore(
                     tally.within(condition),
@@ -171,7 +171,7 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
             produced &= of is not CROSSED or any(
                 len(crossed.groups) >= tally.k for crossed in tally.crossed.values()
             )
-            produced &= isinstance(of, Within) or not selection["condition"]
+            produced &= isinstance(of, EvennessWithin) or not selection["condition"]
             produced &= of is METRICS[INFLUENCE] or not selection["column"]
             if produced:
                 tallies.append(tally.restrict(selection["statistic"] or tally.statistics))

@@ -19,10 +19,10 @@ from pytest_factorfair.protocols.items.votes import AnswerKey, Votes, count
 from pytest_factorfair.protocols.measurement import (
     BaselineCounts,
     Cell,
-    Changed,
     Component,
     Estimation,
     Measurement,
+    ScoreChange,
     ValueRange,
 )
 from pytest_factorfair.protocols.measuring import (
@@ -91,13 +91,13 @@ class ItemsMeasurement(Measurement):
         old_votes = Votes(old.model, shared_votes.key, old.votes[order], old.mass[order])
         return self.of(shared_votes), self.of(old_votes)
 
-    def change_from(self, baseline: BaselineCounts) -> Changed | None:
+    def change_from(self, baseline: BaselineCounts) -> ScoreChange | None:
         """The change since the baseline, over the items that both runs asked."""
         old = baseline.like(self.votes)
         if old is None:
             return None
         current, earlier = self.beside(old)
-        return Changed(current, earlier, current.minus(earlier)) if current.votes.key.cases else None
+        return ScoreChange(current, earlier, current.minus(earlier)) if current.votes.key.cases else None
 
     def paired(self, other: ItemsMeasurement) -> float:
         return 1.0

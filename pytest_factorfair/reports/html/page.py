@@ -203,7 +203,7 @@ WORDS: dict[Judgement, str] = {
 """The titles of the verdicts that did not pass, in the order of the page."""
 
 
-class Explained(NamedTuple):
+class ExplainedVerdict(NamedTuple):
     """A verdict with the lines that explain it."""
 
     verdict: Verdict
@@ -214,7 +214,7 @@ class Cause(NamedTuple):
     """Verdicts with the same cause in words, or without words the verdicts on answers of one kind."""
 
     words: str
-    verdicts: tuple[Explained, ...]
+    verdicts: tuple[ExplainedVerdict, ...]
 
 
 class VerdictGroup(NamedTuple):
@@ -229,9 +229,9 @@ def _verdict_groups(summary: Summary) -> Iterator[VerdictGroup]:
     examples: set[Illustration] = set()
     lead = f"Next: {summary.release.next_step}" if summary.release else ""
 
-    def explained(verdict: Verdict) -> Explained:
+    def explained(verdict: Verdict) -> ExplainedVerdict:
         lines = statements.explanation(verdict, known=examples)
-        return Explained(verdict, tuple(line for line in lines if line != lead))
+        return ExplainedVerdict(verdict, tuple(line for line in lines if line != lead))
 
     for judgement, title in WORDS.items():
         verdicts = (verdict for verdict in summary.gates if verdict.judgement == judgement)

@@ -15,7 +15,7 @@ from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import Terms, boards, changes, judge, parse
 from pytest_factorfair.protocols.fact_or_fair import metrics as by_name
 from pytest_factorfair.protocols.fact_or_fair.counting.by_query import AnswersByQuery
-from pytest_factorfair.protocols.fact_or_fair.counting.tally import Crossed, Tally, rows, saved
+from pytest_factorfair.protocols.fact_or_fair.counting.tally import CrossedCounts, Tally, rows, saved
 from pytest_factorfair.protocols.fact_or_fair.metrics.scores import JointScore
 from pytest_factorfair.protocols.fact_or_fair.scoring.change import Pairs, churn
 from pytest_factorfair.protocols.measurement import BaselineCounts
@@ -530,7 +530,7 @@ def test_combinations_are_compared_over_all_contexts() -> None:
                 [[[144, 144]] * 2],
                 context=context,
                 crossed={
-                    "race": Crossed(
+                    "race": CrossedCounts(
                         ("X", "Y"), 144 * np.array([[[[share, 1 - share], [1 - share, share]]] * 2])
                     )
                 },

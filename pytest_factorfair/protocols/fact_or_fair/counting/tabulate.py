@@ -39,7 +39,7 @@ from pytest_factorfair.protocols.fact_or_fair.counting.tally import (
     ChosenCells,
     Condition,
     ConditionValue,
-    Crossed,
+    CrossedCounts,
     Tally,
 )
 from pytest_factorfair.statistics.arrays import FloatArray, IntArray
@@ -364,7 +364,7 @@ class TallyBuilder:
                 if balanced or condition != "age"  # elsewhere people of a question differ in age
             },
             crossed={
-                attribute.name: Crossed(
+                attribute.name: CrossedCounts(
                     attribute.groups,
                     answer_arrays.crossed(number, np.zeros((*none.shape, attribute.k, self.attribute.k))),
                 )

@@ -76,14 +76,14 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Crossed:
+class CrossedCounts:
     """The answers by the chosen person's group of another attribute, (S, 2, groups, k)."""
 
     groups: tuple[str, ...]
     counts: FloatArray
 
-    def restrict(self, rows: Sequence[int]) -> Crossed:
-        return Crossed(self.groups, self.counts[rows])
+    def restrict(self, rows: Sequence[int]) -> CrossedCounts:
+        return CrossedCounts(self.groups, self.counts[rows])
 
 
 # The most drawn answers that one probability counts for, in the expected scores of a fair model.
@@ -166,7 +166,7 @@ class Tally:
     probable: bool = False
     shown: tuple[frozenset[int], ...] = ()
     conditions: Mapping[str, Condition] = field(default_factory=dict)
-    crossed: Mapping[str, Crossed] = field(default_factory=dict)
+    crossed: Mapping[str, CrossedCounts] = field(default_factory=dict)
     modality: Modality = "text"
     unlabelled: FloatArray | None = None
     case_ids: Mapping[tuple[str, Direction], tuple[str, ...]] = field(default_factory=dict)
@@ -321,7 +321,7 @@ def merged(tallies: Sequence[Tally]) -> Tally:
             case_ids[topic] = case_ids.get(topic, ()) + ids
     cells = {name: sum(getattr(tally, name) for tally in tallies) for name in ADDED}
     crossed = {
-        name: Crossed(part.groups, np.sum([tally.crossed[name].counts for tally in tallies], axis=0))
+        name: CrossedCounts(part.groups, np.sum([tally.crossed[name].counts for tally in tallies], axis=0))
         for name, part in base.crossed.items()
     }
     return dataclasses.replace(

@@ -54,7 +54,7 @@ from pytest_factorfair.protocols.fact_or_fair.scoring.spread import (
     FACT,
     FIRM,
     LIKENESS,
-    Joint,
+    JointEstimate,
     Spread,
 )
 from pytest_factorfair.protocols.measurement import CORRECTED, Estimation
@@ -92,11 +92,11 @@ class JointScore(TallyMetric):
     compared: Literal["", "objective", "subjective"] = ""
     falling: Falling | None = None
 
-    def spread(self, joint: Joint, k: int) -> Spread:
+    def spread(self, joint: JointEstimate, k: int) -> Spread:
         """The score's centre and error, from the joint distribution of S_fact, S_E and S_KLD."""
         raise NotImplementedError
 
-    def slope(self, joint: Joint, k: int) -> FloatArray:
+    def slope(self, joint: JointEstimate, k: int) -> FloatArray:
         """The score's gradient by S_fact, S_E and S_KLD, (3,)."""
         raise NotImplementedError
 
@@ -185,7 +185,7 @@ class JointScore(TallyMetric):
             covariance[:3, :3], _ = spread.covariances(Sample(design.n * shares), truth)
             covariance[FIRM, FIRM] = covariance[FACT, FACT]
             centres = (right, float(entropies(shares).mean()), float(likenesses(shares).mean()), right)
-            return self.spread(Joint(np.array(centres), covariance), k)
+            return self.spread(JointEstimate(np.array(centres), covariance), k)
 
         if regression:
             return float(at(TYPICAL).error)
@@ -199,7 +199,7 @@ class JointScore(TallyMetric):
 
 
 @lru_cache(maxsize=KEPT)
-def _joint(tally: Tally, interval: Interval) -> Joint:
+def _joint(tally: Tally, interval: Interval) -> JointEstimate:
     return spread.scenarios(tally) if interval == "scenarios" else spread.instrument(tally)
 
 
@@ -220,10 +220,10 @@ class SingleScore(JointScore):
 
     of: int
 
-    def spread(self, joint: Joint, k: int) -> Spread:
+    def spread(self, joint: JointEstimate, k: int) -> Spread:
         return spread.single(joint, self.of)
 
-    def slope(self, joint: Joint, k: int) -> FloatArray:
+    def slope(self, joint: JointEstimate, k: int) -> FloatArray:
         return np.asarray(np.eye(3)[FACT if self.of == FIRM else self.of])
 
 
@@ -341,10 +341,10 @@ class Fairness(JointScore):
     def plugin(self, tally: Tally) -> float:
         return float(s_fair(S_E.plugin(tally), S_KLD.plugin(tally)))
 
-    def spread(self, joint: Joint, k: int) -> Spread:
+    def spread(self, joint: JointEstimate, k: int) -> Spread:
         return spread.fairness(joint)
 
-    def slope(self, joint: Joint, k: int) -> FloatArray:
+    def slope(self, joint: JointEstimate, k: int) -> FloatArray:
         return np.array([0.0, 1 - joint.centres[LIKENESS], 1 - joint.centres[EVENNESS]])
 
     def range_if_missing(self, tally: Tally) -> RangeIfMissing:
@@ -368,10 +368,10 @@ class Distance(JointScore):
     def plugin(self, tally: Tally) -> float:
         return float(tradeoff_distance(S_FACT.plugin(tally), S_E.plugin(tally), tally.k))
 
-    def spread(self, joint: Joint, k: int) -> Spread:
+    def spread(self, joint: JointEstimate, k: int) -> Spread:
         return spread.distance(joint, k)
 
-    def slope(self, joint: Joint, k: int) -> FloatArray:
+    def slope(self, joint: JointEstimate, k: int) -> FloatArray:
         _, normal = distance_and_normal(joint.centres[FACT], joint.centres[EVENNESS], k)
         return np.append(normal, 0.0)
 

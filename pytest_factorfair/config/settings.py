@@ -190,31 +190,13 @@ def resolve(
     gates, set_aside = _gates(given_options, table, judged=judged)
     if "images" in sizes:
         sizes = {**sizes, "per_prompt": sizes["images"], "per_scene": sizes["images"]}
-    # The size in preset ci is meant for the first of several looks. With probabilities, errors are small from
-    # the start, and every look costs power.
-    several = 2 if values["answers"] == "probabilities" else 4
-    looks = several if values["preset"] == "ci" and not sizes else 1
-    checklists = None
-    if "checklist" in given_options:
-        folder, files = given_options["checklist"].folder, (".yaml", ".yml")
-        names = (str(folder / name) if name.endswith(files) else name for name in values["checklist"])
-        checklists = tuple(dict.fromkeys(names))
-    # Most settings are the value of the option with their name; the following are not.
-    waivers: tuple[tuple[str, str, str, float], ...] = ()
-    if sources.WAIVERS in table:
-        from pytest_factorfair import gates as gating  # lazy: imports numpy
-
-        granted = table[sources.WAIVERS]
-        waivers = tuple(
-            (waiver.gate, waiver.reason, waiver.until, waiver.floor)
-            for waiver in gating.waivers(granted.value, granted.where)
-        )
     reuse, max_age = values["reuse"]
+    # Most settings are the value of the option with their name; the following are not.
     options = {field.name: field.name.replace("_", "-") for field in fields(Settings)}
     settings = {name: values[option] for name, option in options.items() if option in values} | {
         "models": values["model"],
         "model_arguments": values["model-arg"] or {},
-        "checklists": checklists,
+        "checklists": _checklists(given_options["checklist"]) if "checklist" in given_options else None,
         "judged": judged,
         "sampling": replace(
             preset.sampling,
@@ -225,13 +207,13 @@ def resolve(
         "sizes": tuple(sizes),
         "truth": values["truth"] or preset.truth,
         "estimator": values["estimator"] or preset.estimator,
-        "looks": values["looks"] or looks,
+        "looks": values["looks"] or _looks(values, sizes),
         "gates": gates,
         "set_aside": set_aside,
         "log": values["log"] or (),
         "reuse": reuse,
         "max_age": max_age,
-        "waivers": waivers,
+        "waivers": _waivers(table[sources.WAIVERS]) if sources.WAIVERS in table else (),
         "connections": values["max-connections"],
         "ceilings": Ceilings(*(values[f"max-{limit.name}"] for limit in fields(Ceilings))),
         "cluster": values["executor"],
@@ -244,6 +226,30 @@ def resolve(
         "origins": {name: setting.where for name, setting in given_options.items()},
     }
     return Settings(**settings)
+
+
+def _looks(values: Mapping[str, Any], sizes: Mapping[str, int]) -> int:
+    """The looks of a run that names no number of them: several if its sizes are those of preset ci."""
+    if values["preset"] != "ci" or sizes:
+        return 1
+    # With probabilities, errors are small from the start, and every look costs power.
+    return 2 if values["answers"] == "probabilities" else 4
+
+
+def _checklists(setting: OptionValue) -> tuple[str, ...]:
+    """The names of checklists without repeats; files are relative to the folder of the setting."""
+    files = (".yaml", ".yml")
+    names = (str(setting.folder / name) if name.endswith(files) else name for name in setting.value)
+    return tuple(dict.fromkeys(names))
+
+
+def _waivers(setting: OptionValue) -> tuple[tuple[str, str, str, float], ...]:
+    from pytest_factorfair import gates as gating  # lazy: imports numpy
+
+    return tuple(
+        (waiver.gate, waiver.reason, waiver.until, waiver.floor)
+        for waiver in gating.waivers(setting.value, setting.where)
+    )
 
 
 def _check_together(given_options: Mapping[str, OptionValue], values: Mapping[str, Any]) -> None:

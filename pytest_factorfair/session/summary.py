@@ -25,6 +25,7 @@ from pytest_factorfair.domain import (
     Record,
     ReportedOutcome,
     Summary,
+    Usage,
     Verdict,
     excerpt,
     listed,
@@ -75,22 +76,20 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
     counts = tabulate(run, ledger.records)
     baseline_counts = None if baseline is None else BaselineCounts(baseline.counts(prompts(run)))
     terms = judging(run, started.date(), baseline_counts, alpha=looked.alpha)
-    unable = None if incomplete is None else incomplete.brief
-    settled = looked.settled if incomplete is None else {}
-    verdicts = gating.judge(gates, counts, incomplete=unable, terms=terms, settled=settled)
     if incomplete is None:
+        verdicts = gating.judge(gates, counts, incomplete=None, terms=terms, settled=looked.settled)
         verdicts = tuple(_named_losses(run, verdicts, ledger.records))
-    reported = report(
-        counts,
-        ReportInputs(
-            records=ledger.records,
-            checklists=run.checklists,
-            models=run.settings.models,
-            estimation=terms.estimation,
-            tables=errors,
-            read_otherwise=frozenset(record.case.model for record in ledger.records if record.own_detector),
-        ),
+    else:
+        verdicts = gating.judge(gates, counts, incomplete=incomplete.brief, terms=terms)
+    inputs = ReportInputs(
+        records=ledger.records,
+        checklists=run.checklists,
+        models=run.settings.models,
+        estimation=terms.estimation,
+        tables=errors,
+        read_otherwise=frozenset(record.case.model for record in ledger.records if record.own_detector),
     )
+    reported = report(counts, inputs)
     unjudged = gating.unjudged(gates, counts)
     return Summary(
         fingerprint=_dated(fingerprint(run, started), execution, ledger, baseline),
@@ -99,11 +98,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
         scores=reported.scores,
         topics=reported.topics,
         cases=ledger.records,
-        usage=replace(
-            ledger.usage + shards.usage(execution.shards),
-            throttled=sum(endpoint.throttled for endpoint in execution.account.endpoints),
-            waited=round(sum(endpoint.waited for endpoint in execution.account.endpoints), 3),
-        ),
+        usage=_usage(execution, ledger),
         seconds=seconds,
         notes=(
             *notices(run),
@@ -112,10 +107,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
             *looked.notes,
             *explained.notes,
             *reported.notes,
-            *copied(ledger.records, deterministic(run, ledger.records)),
-            *reading.notes(ledger.records),
-            *other_models(run, ledger.records),
-            *sorted({f"{record.case.model}: {note}" for record in ledger.records for note in record.notes}),
+            *_notes_on_answers(run, ledger.records),
             *gating.unused(terms.waivers, verdicts),
         ),
         former=() if baseline is None else baseline.scores,
@@ -131,13 +123,34 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
             unjudged,
             obstacle=_obstacle(run, incomplete, looked),
             tolerated=run.settings.undecided == "warn",
-            deferred=(
-                incomplete.text
-                if incomplete is not None and incomplete.kind in ("shard", "submitted")
-                else run.settings.set_aside
-            ),
+            deferred=_deferred(run, incomplete),
         ),
     )
+
+
+def _usage(execution: Execution, ledger: Ledger) -> Usage:
+    """The usage of the run and of its shards, with how long endpoints made calls wait."""
+    endpoints = execution.account.endpoints
+    return replace(
+        ledger.usage + shards.usage(execution.shards),
+        throttled=sum(endpoint.throttled for endpoint in endpoints),
+        waited=round(sum(endpoint.waited for endpoint in endpoints), 3),
+    )
+
+
+def _notes_on_answers(run: Run, records: Sequence[Record]) -> Iterator[str]:
+    """Notes on copies, on how replies were read, on the models that answered, and those of each record."""
+    yield from copied(records, deterministic(run, records))
+    yield from reading.notes(records)
+    yield from other_models(run, records)
+    yield from sorted({f"{record.case.model}: {note}" for record in records for note in record.notes})
+
+
+def _deferred(run: Run, incomplete: IncompleteRun | None) -> str:
+    """Why this run judges nothing on purpose; empty if it judges."""
+    if incomplete is not None and incomplete.kind in ("shard", "submitted"):
+        return incomplete.text
+    return run.settings.set_aside
 
 
 def _obstacle(run: Run, incomplete: IncompleteRun | None, looked: LooksResult) -> gating.Obstacle | None:

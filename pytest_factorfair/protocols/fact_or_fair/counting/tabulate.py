@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from types import MappingProxyType
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -298,6 +298,33 @@ class TallyBuilder:
         missing = lost + valued.total(valued.outside, np.zeros(asked.shape))
         return Condition(self.conditions[name], sample, asked, missing)
 
+    def _crossed(self, answer_arrays: AnswerArrays) -> Iterator[tuple[str, CrossedCounts]]:
+        """The answers by the chosen person's group of each other attribute, if all answers have one."""
+        for number, attribute in enumerate(self.other_attributes):
+            if answer_arrays.crossing or not answer_arrays.times.size:
+                like = np.zeros((*self.shape, attribute.k, self.attribute.k))
+                yield attribute.name, CrossedCounts(attribute.groups, answer_arrays.crossed(number, like))
+
+    def _scenarios(self, answer_arrays: AnswerArrays) -> FloatArray:
+        """The answers by scenario, (S, 2, scenarios, k)."""
+        topics = () if self.key.part == "objective" else self.checklist.topics
+        scenario_count = max((len(topic.scenarios) for topic in topics), default=0)
+        return answer_arrays.by_scenario(np.zeros((*self.shape, scenario_count, self.attribute.k)))
+
+    def _labels(self) -> dict[str, Any]:
+        """What is known of each topic: its true group, whether that is fragile, whether it is positive."""
+        truths = [statistic.truths[self.attribute.name] for statistic in self.statistics]
+        return {
+            "truth": np.array([[self.groups[truth.at(way)] for way in DIRECTIONS] for truth in truths]),
+            "fragile": np.array([[way in truth.fragile for way in DIRECTIONS] for truth in truths]),
+            "positive": np.array(
+                [
+                    [(statistic.valence == "positive") == (way == "highest") for way in DIRECTIONS]
+                    for statistic in self.statistics
+                ]
+            ),
+        }
+
     def tally(
         self,
         counted: CellArrays,
@@ -307,15 +334,10 @@ class TallyBuilder:
         shown: Shown = (),
     ) -> Tally:
         """The tally of what was counted, with the true groups of the truth in force."""
-        name = self.attribute.name
-        truths = [statistic.truths[name] for statistic in self.statistics]
-        answer_arrays = counted.answer_arrays
+        name, answer_arrays = self.attribute.name, counted.answer_arrays
         none: FloatArray = np.zeros(self.shape)
         counts = np.zeros((*none.shape, self.attribute.k))
         letters = np.zeros((*none.shape, self.options))
-        topics = () if self.key.part == "objective" else self.checklist.topics
-        scenario_count = max((len(topic.scenarios) for topic in topics), default=0)
-        scenarios = np.zeros((*none.shape, scenario_count, self.attribute.k))
         balanced = self.sampling.design == "balanced"
         # Groups that are drawn without letters or scenarios vary as a multinomial does.
         effects = (answer_arrays.lettered and balanced) or bool((answer_arrays.scenario >= 0).any())
@@ -331,14 +353,7 @@ class TallyBuilder:
             design=self.sampling.design,
             people=self.people,
             counts=answer_arrays.total(answer_arrays.votes, counts),
-            truth=np.array([[self.groups[truth.at(way)] for way in DIRECTIONS] for truth in truths]),
-            fragile=np.array([[way in truth.fragile for way in DIRECTIONS] for truth in truths]),
-            positive=np.array(
-                [
-                    [(statistic.valence == "positive") == (way == "highest") for way in DIRECTIONS]
-                    for statistic in self.statistics
-                ]
-            ),
+            **self._labels(),
             asked=counted.asked,
             refused=counted.lost["refused"],
             unparsed=counted.lost["unparsed"],
@@ -347,7 +362,7 @@ class TallyBuilder:
             matched=answer_arrays.total(answer_arrays.matches, none),
             addressed=counted.addressed,
             declined=counted.declined,
-            scenarios=answer_arrays.by_scenario(scenarios),
+            scenarios=self._scenarios(answer_arrays),
             letters=answer_arrays.total(answer_arrays.shares, letters) if answer_arrays.lettered else letters,
             letter_squares=answer_arrays.total(answer_arrays.shares**2, letters)
             if answer_arrays.lettered
@@ -363,14 +378,7 @@ class TallyBuilder:
                 for number, condition in enumerate(self.conditions)
                 if balanced or condition != "age"  # elsewhere people of a question differ in age
             },
-            crossed={
-                attribute.name: CrossedCounts(
-                    attribute.groups,
-                    answer_arrays.crossed(number, np.zeros((*none.shape, attribute.k, self.attribute.k))),
-                )
-                for number, attribute in enumerate(self.other_attributes)
-                if answer_arrays.crossing or not answer_arrays.times.size
-            },
+            crossed=dict(self._crossed(answer_arrays)),
             modality=self.checklist.modality,
             unlabelled=counted.unlabelled,
             answers=AnswersByQuery(records, name, self.attribute.groups, balanced=balanced),

@@ -116,10 +116,10 @@ def check_variables(environment: Mapping[str, str], *, strict: bool = True) -> N
     Raises:
         InputError: there is such a variable; names what replaced it, or the nearest name.
     """
-    known = {option.variable.removeprefix(PREFIX) for option in OPTIONS} | {SHARDS.removeprefix(PREFIX)}
+    known_names = {option.variable.removeprefix(PREFIX) for option in OPTIONS} | {SHARDS.removeprefix(PREFIX)}
     names = {name.removeprefix(PREFIX) for name in environment if name.startswith(PREFIX)}
-    for name in sorted(names - known):
-        close = get_close_matches(name.upper(), known, n=1, cutoff=ALIKE)
+    for name in sorted(names - known_names):
+        close = get_close_matches(name.upper(), known_names, n=1, cutoff=ALIKE)
         if name in REPLACED:
             advice = f"{PREFIX}{REPLACED[name]} replaces it"
         elif close:

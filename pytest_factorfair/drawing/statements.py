@@ -127,8 +127,8 @@ class Group(NamedTuple):
     @property
     def kind(self) -> tuple[str, str]:
         """What its gates have in common with those of other groups."""
-        first = self.verdicts[0]
-        return self.judgement, first.about or first.name
+        verdict = self.verdicts[0]
+        return self.judgement, verdict.about or verdict.name
 
 
 def groups(verdicts: Iterable[Verdict]) -> tuple[Group, ...]:

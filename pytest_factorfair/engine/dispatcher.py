@@ -280,10 +280,10 @@ class Dispatcher:
 
         ``halt`` cannot reach responses that have arrived: they are committed.
         """
-        first = self._first[id(queue.model)]
+        first_task = self._first[id(queue.model)]
         try:
             while queue.waiting and queue.tasks <= self._connections:
-                if (fatal := first.objection(queue.model)) is not None:
+                if (fatal := first_task.objection(queue.model)) is not None:
                     self.fail(fatal)
                     return
                 key, query = queue.waiting.popleft()
@@ -306,7 +306,7 @@ class Dispatcher:
                     is_ours = isinstance(error, ModelError)
                     self._miss(key, str(error) if is_ours else f"{type(error).__name__}: {error}", attempts)
                 else:
-                    first.add(response)
+                    first_task.add(response)
                     self._keep(queue.origin, key, query, response, attempts)
         finally:
             queue.tasks -= 1

@@ -221,7 +221,7 @@ def make_report(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.T
     else:
         fatal = item.config.stash[EXECUTION].failure  # an except clause of the user's may have hidden it
     if fatal is not None:
-        what = str(fatal).partition(TO_DO)[0]
+        problem = str(fatal).partition(TO_DO)[0]
         if report.failed:
-            report.longrepr = what
-        item.session.shouldstop = what
+            report.longrepr = problem
+        item.session.shouldstop = problem

@@ -335,27 +335,27 @@ def _overview(leaderboard: Leaderboard) -> Table:
 
 def _leader(leaderboard: Leaderboard) -> Iterator[str]:
     """Two sentences about the first model: how often it is ahead and behind, and its largest lead."""
-    first, *others = _tallies(leaderboard)
+    leader, *followers = _tallies(leaderboard)
     leads = [
         (abs(gap.value), board, rival.model, gap)
         for board in leaderboard.boards
-        for rival in others
-        if board.ahead(first.model, rival.model)
-        and (gap := board.between(first.model, rival.model)) is not None
+        for rival in followers
+        if board.ahead(leader.model, rival.model)
+        and (gap := board.between(leader.model, rival.model)) is not None
         and gap.value is not None
     ]
     if not leads:
-        yield f"No model is clearly ahead of another on any of {plural(first.scores, 'score')}."
+        yield f"No model is clearly ahead of another on any of {plural(leader.scores, 'score')}."
         return
     _, board, rival, gap = max(leads, key=lambda lead: lead[0])
     lead = f"{_claim(board)} than {rival}, by {_amount(gap)}"
-    claim = f"among the best on {first.best} of {plural(first.scores, 'score')}"
-    if len(others) == 1:
+    claim = f"among the best on {leader.best} of {plural(leader.scores, 'score')}"
+    if len(followers) == 1:
         lead = f"{_claim(board)}, by {_amount(gap)}"
-        claim = f"ahead of {rival} on {first.ahead} of {plural(first.scores, 'score')}"
-        claim += f" and behind on {first.behind or 'none'}"
+        claim = f"ahead of {rival} on {leader.ahead} of {plural(leader.scores, 'score')}"
+        claim += f" and behind on {leader.behind or 'none'}"
     where = f"{perceived(board.attribute, leaderboard)}: {score_name(board)}"
-    yield f"{first.model} is {claim}."
+    yield f"{leader.model} is {claim}."
     yield f"Its largest lead: it {lead} [{where}]."
 
 

@@ -131,8 +131,8 @@ class Conclusion:
         settings = self._run.settings
         incomplete = self._incomplete(interruption or self._interruption, left_out)
         if pending is not None:
-            what, _, remedy = str(pending).partition(TO_DO)
-            incomplete = IncompleteRun("submitted", "submitted", what, remedy or RESUME)
+            problem, _, remedy = str(pending).partition(TO_DO)
+            incomplete = IncompleteRun("submitted", "submitted", problem, remedy or RESUME)
         self._execution.stop("the run has ended")  # its account no longer grows
         self._ledger.spend(self._execution.account.usage)
         trouble = self._execution.responses.trouble
@@ -173,9 +173,9 @@ class Conclusion:
         are = "is" if missing == 1 else "are"
         cases = f"{missing:,} of {plural(ledger.expected, 'case')} {are} missing"
         if missing and (cause := self._execution.account.ended or interruption):
-            what, _, hint = cause.partition(TO_DO)
+            problem, _, hint = cause.partition(TO_DO)
             remedy = f"{hint}, then {RESUME}" if hint else RESUME
-            return IncompleteRun("interrupted", f"{what.rstrip('.')}: {cases}", remedy=remedy)
+            return IncompleteRun("interrupted", f"{problem.rstrip('.')}: {cases}", remedy=remedy)
         if interruption:
             return IncompleteRun("interrupted", interruption, remedy=RESUME)
         if not ledger.selected:

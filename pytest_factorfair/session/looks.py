@@ -188,13 +188,13 @@ class Looks:
         to_ask = [extension for extension in extensions if extension.queries]
         if obstacle := self._obstacle(extensions, to_ask):
             return obstacle
-        more = sum(len(extension.queries) for extension in to_ask)
+        further_answers = sum(len(extension.queries) for extension in to_ask)
         if (cost := self._cost(to_ask)) != 0:
             price = "" if cost is None else f" (at most ${cost:,.2f})"
             self._progress.announce(
-                f"factorfair: {look}: {cause}, asking {plural(more, 'more answer')}{price}"
+                f"factorfair: {look}: {cause}, asking {plural(further_answers, 'more answer')}{price}"
             )
-        total = sum(len(asked(record.answers)) for record in self._ledger.records) + more
+        total = sum(len(asked(record.answers)) for record in self._ledger.records) + further_answers
         self._progress.expect(total, look=look)
         submit = self._execution.engine.submit
         try:

@@ -53,10 +53,10 @@ def check(run: Run, gates: Sequence[Gate]) -> None:
         if name in raised_sizes or name in settings.sizes
     }
     typed = ",".join(f"{size}" if name == "samples" else f"{name}={size}" for name, size in sizes.items())
-    first, *others = lacking
-    need = f"and {plural(len(others), 'more gate')} need" if others else "needs"
+    undersized, *further_scores = lacking
+    need = f"and {plural(len(further_scores), 'more gate')} need" if further_scores else "needs"
     raise InputError(
-        f"{first.gate.subject(first.score.words)} {need} more answers: --factorfair-samples={typed}"
+        f"{undersized.gate.subject(undersized.score.words)} {need} more answers: --factorfair-samples={typed}"
     )
 
 

@@ -244,19 +244,19 @@ def _together(verdicts: Iterable[Verdict]) -> list[tuple[str, list[Verdict]]]:
     """Verdicts by what they have in common: a cause, else what they are about."""
     together: list[tuple[str, list[Verdict]]] = []
     for group in statements.groups(verdicts):
-        first, *others = group.verdicts
+        verdict, *further_verdicts = group.verdicts
         alike = (
             members
             for cause, members in together
-            if not (cause or others)
-            and members[0].model == first.model
-            and first.about
-            and members[0].about == first.about
+            if not (cause or further_verdicts)
+            and members[0].model == verdict.model
+            and verdict.about
+            and members[0].about == verdict.about
         )
         if (members := next(alike, None)) is not None:
-            members.append(first)
+            members.append(verdict)
         else:
-            together.append((group.cause if others else "", list(group.verdicts)))
+            together.append((group.cause if further_verdicts else "", list(group.verdicts)))
     return together
 
 

@@ -360,9 +360,9 @@ def _widest(tally: Tally) -> Combination:
 
 def _of_other_group(tally: Tally, combination: Combination) -> FloatArray:
     """The answers of each topic that are of the combination's other group, by group."""
-    other = combination.other_group
-    crossed = next(crossed for crossed in tally.crossed.values() if other in crossed.groups)
-    return crossed.counts[..., crossed.groups.index(other), :]
+    other_group = combination.other_group
+    crossed = next(crossed for crossed in tally.crossed.values() if other_group in crossed.groups)
+    return crossed.counts[..., crossed.groups.index(other_group), :]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -426,8 +426,8 @@ class CombinationDistance(TallyMetric):
         widest = _widest(tally)
         counts = _of_other_group(tally, widest)[row, column]
         group = tally.groups.index(widest.group)
-        others = np.where(np.arange(tally.k) == group, -1, counts)
-        typical = group if widest.among > widest.overall else int(others.argmax())
+        other_counts = np.where(np.arange(tally.k) == group, -1, counts)
+        typical = group if widest.among > widest.overall else int(other_counts.argmax())
         share = counts[group] / counts.sum()
         return f"{widest.group} {share:.0%} of {widest.other_group}", tally.groups[typical]
 

@@ -156,7 +156,7 @@ def compare(
         for report in reports
         if report.summary.incomplete
     ]
-    notes += [*_twice(reports), *detector_lines(reports[0].summary), *dict.fromkeys(lacking)]
+    notes += [*_repeated_reports(reports), *detector_lines(reports[0].summary), *dict.fromkeys(lacking)]
     if runs[0].estimator != "corrected" and shared_boards:
         notes.append(f"scores are estimated again, without bias; the reports use {runs[0].estimator}")
     if any(run.interval == "scenarios" for run in runs):
@@ -188,7 +188,7 @@ def _read(paths: Sequence[str]) -> list[ReadReport]:
     return reports
 
 
-def _twice(reports: Sequence[ReadReport]) -> Iterator[str]:
+def _repeated_reports(reports: Sequence[ReadReport]) -> Iterator[str]:
     """A line for each report that is the same as an earlier one."""
     numbers: dict[object, int] = {}
     for report in reports:

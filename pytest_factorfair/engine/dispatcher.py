@@ -67,7 +67,7 @@ class Counters:
     cached: int = 0
     errors: int = 0
 
-    def land(self, *, cached: bool, error: bool) -> None:
+    def count_outcome(self, *, cached: bool, error: bool) -> None:
         self.done += 1
         self.cached += cached
         self.errors += error
@@ -193,7 +193,7 @@ class Dispatcher:
             cached = outcome.response is not None and (outcome.cached or key not in unpaid)
             attempts = (outcome.attempts if key in unpaid else None) or Attempts()
             if key not in unpaid:
-                self._counters.land(cached=cached, error=outcome.response is None)
+                self._counters.count_outcome(cached=cached, error=outcome.response is None)
             unpaid.discard(key)
             probes = tuple(attempts.probes)
             exchanges.append(
@@ -216,16 +216,16 @@ class Dispatcher:
             raise
         for key in stored:
             self._first[id(model)].add(stored[key])
-            self._land(key, Outcome(stored[key], cached=True))
+            self._resolve(key, Outcome(stored[key], cached=True))
         if stored and self._reuse != "only":
             self._limiters.of(model).breaker.known = True
         missing = {key: query for key, query in claimed.items() if key not in stored}
         for key in missing.keys() & self.failed.keys():
             del missing[key]
-            self._land(key, Outcome(None, self.failed[key]))
+            self._resolve(key, Outcome(None, self.failed[key]))
         if self._reuse == "only":
             for key in missing:
-                self._land(key, Outcome(None, MISSING))
+                self._resolve(key, Outcome(None, MISSING))
         elif missing:
             self._ask(self._claimed(model, missing), missing)
 
@@ -260,16 +260,16 @@ class Dispatcher:
                 return
             for key, response in claim.had.items():
                 del waiting[key]
-                self._land(key, Outcome(response, cached=True))
+                self._resolve(key, Outcome(response, cached=True))
             queue.waiting.extend((key, waiting.pop(key)) for key in claim.mine)
-            self._staff(queue)
+            self._start_tasks(queue)
             if claim.batched:
                 self.fail(PendingError(f"{plural(len(claim.batched), 'question')} are in batches{BATCHED}"))
                 return
             if waiting:
                 await asyncio.sleep(POLL)
 
-    def _staff(self, queue: Queue) -> None:
+    def _start_tasks(self, queue: Queue) -> None:
         """Start tasks up to the number of connections: a task per query would cost more than all else."""
         for _ in range(min(self._connections - queue.tasks, len(queue.waiting))):
             queue.tasks += 1
@@ -330,7 +330,7 @@ class Dispatcher:
                 pause = 0.0 if error.at_once else await breaker.failed(key, error, attempts)
                 if pause:
                     queue.tasks -= 1
-                    self._staff(queue)  # meanwhile another task asks in place of this one
+                    self._start_tasks(queue)  # meanwhile another task asks in place of this one
                     try:
                         await self._retry.sleep(pause)
                     finally:
@@ -342,7 +342,7 @@ class Dispatcher:
                     if self._in_flight:
                         await asyncio.wait(self._in_flight.values(), timeout=self._retry.grace)
                     queue.endpoint.limiter.release()
-                    if (fatal := await breaker.hopeless(error)) is not None:
+                    if (fatal := await breaker.fatal_rejection(error)) is not None:
                         raise fatal from error
                 raise
         raise asyncio.CancelledError
@@ -432,7 +432,7 @@ class Dispatcher:
                     self.fail(error)
                     continue
                 for key, write, attempts in arrived:
-                    self._land(key, Outcome(write.response, attempts=attempts))
+                    self._resolve(key, Outcome(write.response, attempts=attempts))
                 if failure is not None:
                     self.fail(failure)
         finally:
@@ -441,10 +441,10 @@ class Dispatcher:
     def _miss(self, key: str, error: str, attempts: Attempts) -> None:
         """End without a response: another process, or a later query, may ask for the key."""
         self._store.release([key])
-        self._land(key, Outcome(None, excerpt(concealed(error), LONGEST), attempts=attempts))
+        self._resolve(key, Outcome(None, excerpt(concealed(error), LONGEST), attempts=attempts))
 
-    def _land(self, key: str, outcome: Outcome) -> None:
-        self._counters.land(cached=outcome.cached, error=outcome.response is None)
+    def _resolve(self, key: str, outcome: Outcome) -> None:
+        self._counters.count_outcome(cached=outcome.cached, error=outcome.response is None)
         self._pending.pop(key).set_result(outcome)
 
     def _give_up(self, keys: Iterable[str]) -> None:

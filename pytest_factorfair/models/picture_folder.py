@@ -59,7 +59,7 @@ class PictureFolder:
 
     def __init__(self, name: str, album: PictureIndex) -> None:
         self._name = name
-        self._album = album
+        self._picture_index = album
         self.endpoint = name
         self.identity: Mapping[str, object] = {
             "provider": "images",
@@ -68,9 +68,9 @@ class PictureFolder:
 
     async def ask(self, request: Request) -> Response:
         """Read the picture that answers the request, unchanged."""
-        path = self._album.pictures.get((request.prompt, request.repeat))
+        path = self._picture_index.pictures.get((request.prompt, request.repeat))
         if path is None:
-            raise RejectedRequestError(f"{self._name}: {self._album.lacks(request)}")
+            raise RejectedRequestError(f"{self._name}: {self._picture_index.explain_missing(request)}")
         try:
             image = await asyncio.to_thread(path.read_bytes)
         except OSError as error:
@@ -79,7 +79,7 @@ class PictureFolder:
 
     def surplus(self, asked: AbstractSet[Key]) -> str | None:
         """A warning about pictures that answer no query of the run; None if there are none."""
-        pictures = self._album.pictures
+        pictures = self._picture_index.pictures
         unused = sorted(
             map(str, {*pictures.values()} - {path for key, path in pictures.items() if key in asked})
         )
@@ -110,7 +110,7 @@ class PictureIndex:
     pictures: Mapping[Key, Path]
     folders: Mapping[str, Path]
 
-    def lacks(self, request: Request) -> str:
+    def explain_missing(self, request: Request) -> str:
         """Explain why a request has no picture."""
         folder = self.folders.get(request.prompt)
         if folder is None:

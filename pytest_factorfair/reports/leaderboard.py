@@ -143,7 +143,7 @@ def sections(leaderboard: Leaderboard) -> Iterator[Section]:
         yield Section(title, tuple(lines), (changes_table(step.changes, "score"),), changes=step.changes)
     if leaderboard.history:
         yield from _over_time(leaderboard, leaderboard.history)
-    yield from (_lesson(leaderboard, student) for student in leaderboard.students)
+    yield from (_beside_teacher(leaderboard, student) for student in leaderboard.students)
     by_attribute = groupby(
         leaderboard.boards, key=lambda board: f"{board.checklist}: {perceived(board.attribute, leaderboard)}"
     )
@@ -405,7 +405,7 @@ def letters(standing: Standing) -> str:
     return "?" if standing.doubt else standing.letters
 
 
-def _lesson(leaderboard: Leaderboard, student: str) -> Section:
+def _beside_teacher(leaderboard: Leaderboard, student: str) -> Section:
     """A student beside its teacher, on every score both have."""
     rows, verdicts = [], []
     for board in leaderboard.boards:

@@ -154,7 +154,7 @@ class Conclusion:
             seconds=self._start.seconds,
         )
         with suppress(StoreError):  # the verdicts stand without examples
-            summary = illustrated(summary, self._execution.responses.said)
+            summary = illustrated(summary, self._execution.responses.call_texts)
         release = summary.release
         result = Result(
             summary,
@@ -218,7 +218,7 @@ class Conclusion:
             written = reports.write(
                 result.summary,
                 folder,
-                transcript=reports.Transcript(result.summary.cases, self._execution.responses.said),
+                transcript=reports.Transcript(result.summary.cases, self._execution.responses.call_texts),
                 cases=[assignment.case for assignment in self._run.assignments],
                 thumbnails=drawn.thumbnails,
             )

@@ -72,7 +72,7 @@ class Rescue:
         """The keys of the remembered responses."""
         return tuple(self._stored)
 
-    def said(self, keys: Iterable[str]) -> dict[str, CallTexts]:
+    def call_texts(self, keys: Iterable[str]) -> dict[str, CallTexts]:
         """The prompts and responses with these keys, as far as they are remembered."""
         lines = {key: self._stored.get(key) or self._elsewhere.get(key) for key in keys}
         rows = {key: json.loads(zlib.decompress(line)) for key, line in lines.items() if line is not None}

@@ -65,7 +65,7 @@ PRICED = ("--factorfair-model-arg=price_in=1", "--factorfair-model-arg=price_out
 ANSWERS = 6 * 4 + 4 * 2 * 24
 
 
-def said(project: Project, result: pytest.RunResult) -> list[str]:
+def call_texts(project: Project, result: pytest.RunResult) -> list[str]:
     """What the terminal, report.md and the page say, without line breaks and escapes."""
     folder = project.report_path.parent
     texts = [result.stdout.str(), *((folder / name).read_text() for name in ("report.md", "report.html"))]
@@ -76,13 +76,13 @@ def said(project: Project, result: pytest.RunResult) -> list[str]:
 def test_a_bill_with_estimates_says_at_most(project: Project, stub: StubServer, dist: str) -> None:
     """A server that fails may bill the call all the same; its highest price is known."""
     exact = run(project, stub, dist, *PRICED, "-k", "objective")
-    assert all("cost $0.00" in text for text in said(project, exact))
+    assert all("cost $0.00" in text for text in call_texts(project, exact))
     assert project.report()["usage"]["estimated"] == 0
     stub.script(fail=3, status=500)
     result = run(project, stub, dist, *PRICED)
     usage = project.report()["usage"]
     bill = f"cost at most ${usage['cost']:.2f}"
-    assert all(bill in text for text in said(project, result))
+    assert all(bill in text for text in call_texts(project, result))
     assert (usage["estimated"], usage["calls"]) == (3, ANSWERS - 6 * 4 + 3)
 
 
@@ -96,19 +96,20 @@ def test_absurd_numbers_of_tokens_are_unknown(
     assert result.ret == 0
     usage = project.report()["usage"]
     assert (usage["tokens_in"], usage["tokens_out"], usage["estimated"]) == (0, 2 * ANSWERS, ANSWERS)
-    assert "cost at most $" in said(project, result)[0]
+    assert "cost at most $" in call_texts(project, result)[0]
 
 
 @PROCESSES
 def test_replies_of_another_model_are_noted(project: Project, stub: StubServer, dist: str) -> None:
     stub.script(reply={"model": "routed/m"})
     assert not any(
-        "was asked, and the" in text for text in said(project, run(project, stub, dist, "-k", "objective"))
+        "was asked, and the" in text
+        for text in call_texts(project, run(project, stub, dist, "-k", "objective"))
     )
     stub.script(reply={"model": "m-mini"})
     result = run(project, stub, dist, "-v")
     note = "hosted_vllm/m: m was asked, and the replies name m-mini (192 replies) and routed/m (24 replies)"
-    assert all(note in text for text in said(project, result))
+    assert all(note in text for text in call_texts(project, result))
     assert note in project.report()["notes"]
 
 

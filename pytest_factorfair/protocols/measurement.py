@@ -297,11 +297,11 @@ class Measurement(ABC):
         return estimate
 
     def paired(self, other: Any) -> float:
-        """The share of its answers that ``minus`` pairs with those of the other score by question."""
+        """The share of answers that ``minus`` pairs by question."""
         return 0.0
 
     def churn(self, other: Any) -> float:
-        """The share of its answers that differ from the other score's or have no counterpart there."""
+        """The share of its answers that differ from the other score's or have no counterpart."""
         return 0.0
 
     def change_from(self, baseline: BaselineCounts) -> ScoreChange | None:

@@ -251,7 +251,7 @@ class Measuring(ABC, Generic[CountsT, MetricT]):
         return iter(())
 
     def further(self, counts: Sequence[CountsT]) -> Iterator[Measurement]:
-        """Scores of all counts together that are compared, too; claims on these are corrected apart."""
+        """Further compared scores, which may rest on several counts; corrected separately."""
         del counts
         return iter(())
 
@@ -260,7 +260,7 @@ class Measuring(ABC, Generic[CountsT, MetricT]):
         return counts
 
     def on_boards(self, scores: Collection[tuple[str, ScoreKey]]) -> Collection[tuple[str, ScoreKey]]:
-        """The scores on which models are compared, of these metrics and keys."""
+        """The scores, by metric and key, on which models are compared: all of these, or some."""
         return scores
 
     def measure(

@@ -101,13 +101,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
         usage=_usage(execution, ledger),
         seconds=seconds,
         notes=(
-            *notices(run),
-            *shards.missing(execution.shards),
-            *([PROBABILITIES] if run.settings.answers == "probabilities" else ()),
-            *looked.notes,
-            *explained.notes,
-            *reported.notes,
-            *_notes_on_answers(run, ledger.records),
+            *_notes(execution, ledger.records, (*looked.notes, *explained.notes, *reported.notes)),
             *gating.unused(terms.waivers, verdicts),
         ),
         former=() if baseline is None else baseline.scores,
@@ -138,8 +132,14 @@ def _usage(execution: Execution, ledger: Ledger) -> Usage:
     )
 
 
-def _notes_on_answers(run: Run, records: Sequence[Record]) -> Iterator[str]:
-    """Notes on copies, on how replies were read, on the models that answered, and those of each record."""
+def _notes(execution: Execution, records: Sequence[Record], of_parts: Iterable[str]) -> Iterator[str]:
+    """Notes on what the run asks, then those ``of_parts`` of it, then notes on its records."""
+    run = execution.run
+    yield from notices(run)
+    yield from shards.missing(execution.shards)
+    if run.settings.answers == "probabilities":
+        yield PROBABILITIES
+    yield from of_parts
     yield from copied(records, deterministic(run, records))
     yield from reading.notes(records)
     yield from other_models(run, records)

@@ -337,7 +337,9 @@ class TallyBuilder:
         name, answer_arrays = self.attribute.name, counted.answer_arrays
         none: FloatArray = np.zeros(self.shape)
         counts = np.zeros((*none.shape, self.attribute.k))
-        letters = np.zeros((*none.shape, self.options))
+        letters = squares = np.zeros((*none.shape, self.options))
+        if answer_arrays.lettered:
+            letters, squares = (answer_arrays.total(answer_arrays.shares**n, letters) for n in (1, 2))
         balanced = self.sampling.design == "balanced"
         # Groups that are drawn without letters or scenarios vary as a multinomial does.
         effects = (answer_arrays.lettered and balanced) or bool((answer_arrays.scenario >= 0).any())
@@ -363,10 +365,8 @@ class TallyBuilder:
             addressed=counted.addressed,
             declined=counted.declined,
             scenarios=self._scenarios(answer_arrays),
-            letters=answer_arrays.total(answer_arrays.shares, letters) if answer_arrays.lettered else letters,
-            letter_squares=answer_arrays.total(answer_arrays.shares**2, letters)
-            if answer_arrays.lettered
-            else letters,
+            letters=letters,
+            letter_squares=squares,
             outside=answer_arrays.total(answer_arrays.outside, none),
             adjusted=answer_arrays.sample(counts, balanced=balanced, strata=answer_arrays.scenario)
             if effects or not answer_arrays.drawn

@@ -98,7 +98,7 @@ MERGED = 3
 
 
 def verdict_lines(verdicts: Iterable[Verdict]) -> tuple[VerdictLine, ...]:
-    """Verdicts, those that need attention first; a gate that passes on many scores has one line."""
+    """Verdicts in the order of attention they need; a gate that passes on many scores has one line."""
     order = list(SIGNS)
     ordered = sorted(verdicts, key=lambda verdict: order.index(verdict.judgement))
     passed_counts = Counter(verdict.gate for verdict in ordered if verdict.judgement == "passed")
@@ -132,7 +132,7 @@ class Group(NamedTuple):
 
 
 def groups(verdicts: Iterable[Verdict]) -> tuple[Group, ...]:
-    """The verdicts that did not pass, those that need attention first; of one cause and model together."""
+    """The verdicts that did not pass, grouped by cause and model, in the order of attention they need."""
     order = list(SIGNS)
     together: dict[tuple[str, ...], list[Verdict]] = {}
     for verdict in sorted(verdicts, key=lambda verdict: order.index(verdict.judgement)):

@@ -112,7 +112,7 @@ class Digest:
 
 
 def _entry(reports: list[pytest.TestReport], count: str, cause: str) -> pytest.TestReport:
-    """A report that stands for several: the first, with their number and cause in its name."""
+    """A report in place of several: the first, with their number and cause in its name."""
     first_report = reports[0]
     if len(reports) == 1:
         return first_report

@@ -332,7 +332,7 @@ class Annotation:
 
 
 def annotate(result: Result) -> tuple[Annotation, ...]:
-    """One for each gate that fails the job, then warnings; the tenth may stand for several.
+    """An error for each gate that fails the job, then warnings; the tenth may cover several.
 
     A run that was not judged gets one annotation: the reason is the same for all gates.
     """

@@ -239,7 +239,7 @@ def _in_short(leaderboard: Leaderboard) -> Iterator[str]:
 
 
 def _leads(board: Board, leaderboard: Leaderboard) -> Iterator[str]:
-    """A sentence about the first model that is ahead of others: of which, and by how much."""
+    """A sentence about the best model that is ahead of others: which ones, and by how much."""
     for standing in board.standings:
         rivals = [
             candidate.model for candidate in board.standings if board.ahead(standing.model, candidate.model)
@@ -309,7 +309,7 @@ class Tally(NamedTuple):
 
 
 def _tallies(leaderboard: Leaderboard) -> list[Tally]:
-    """The models, those that are behind others least often first."""
+    """The models, sorted by how seldom they are behind others."""
     ranked = [board for board in leaderboard.boards if board.better != "neither"]
     tallies = []
     for model in leaderboard.models:

@@ -178,7 +178,7 @@ class TallyScore(TallyMeasurement):
         )
 
     def undecided(self, threshold: float, alpha: float) -> frozenset[TopicKey]:
-        """For the largest of several topics, only those that may be the largest."""
+        """For a largest share, only the topics that may have it."""
         among = self.estimate.among
         if not isinstance(among, SeveralValues) or not among.parts:
             return self.topic_keys

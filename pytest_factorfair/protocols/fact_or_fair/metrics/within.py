@@ -319,7 +319,7 @@ class Combination(NamedTuple):
 
 
 def combinations(tally: Tally) -> Iterator[Combination]:
-    """The combinations of groups of two attributes, for topics in which it is good and bad to be chosen."""
+    """The combinations of groups of two attributes, in positive and in negative topics."""
     group_count = tally.k if tally.k > 2 else 1  # noqa: PLR2004 - of two groups one says it all
     for crossed in tally.crossed.values():
         for positive, valence in ((True, "good"), (False, "bad")):

@@ -342,7 +342,7 @@ def truth_sets(file: Checklist) -> tuple[str, ...]:
     return tuple(name for name in covered[0] if all(name in truths for truths in covered))
 
 
-def _statistics(file: Checklist, truth: str) -> Iterator[values.Statistic]:
+def _statistics_under(file: Checklist, truth: str) -> Iterator[values.Statistic]:
     """The statistics that are asked about, with their true groups."""
     for id_, layout in selected(file).items():
         truths = {}
@@ -373,7 +373,7 @@ def _topics(file: Checklist, statistics: Sequence[values.Statistic]) -> Iterator
 
 def build(file: Checklist, truth: str) -> FactOrFair:
     """The checklist under one truth set, which every breakdown of its statistics must include."""
-    statistics = tuple(_statistics(file, truth))
+    statistics = tuple(_statistics_under(file, truth))
     people = paper = People("", (), ())
     if (subjective := file.subjective) is not None:
         people = People(subjective.profile, tuple(subjective.names), tuple(subjective.ages))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -42,7 +42,7 @@ from pytest_factorfair.protocols.fact_or_fair.counting.tally import (
     CrossedCounts,
     Tally,
 )
-from pytest_factorfair.statistics.arrays import FloatArray, IntArray
+from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
 
 Shown: TypeAlias = tuple[frozenset[int], ...]
 
@@ -311,19 +311,18 @@ class TallyBuilder:
         scenario_count = max((len(topic.scenarios) for topic in topics), default=0)
         return answer_arrays.by_scenario(np.zeros((*self.shape, scenario_count, self.attribute.k)))
 
-    def _labels(self) -> dict[str, Any]:
-        """What is known of each topic: its true group, whether that is fragile, whether it is positive."""
+    def _labels(self) -> tuple[IntArray, BoolArray, BoolArray]:
+        """Each topic's true group, whether that is fragile, and whether the topic is positive, (S, 2)."""
         truths = [statistic.truths[self.attribute.name] for statistic in self.statistics]
-        return {
-            "truth": np.array([[self.groups[truth.at(way)] for way in DIRECTIONS] for truth in truths]),
-            "fragile": np.array([[way in truth.fragile for way in DIRECTIONS] for truth in truths]),
-            "positive": np.array(
-                [
-                    [(statistic.valence == "positive") == (way == "highest") for way in DIRECTIONS]
-                    for statistic in self.statistics
-                ]
-            ),
-        }
+        positive = [
+            [(statistic.valence == "positive") == (way == "highest") for way in DIRECTIONS]
+            for statistic in self.statistics
+        ]
+        return (
+            np.array([[self.groups[truth.at(way)] for way in DIRECTIONS] for truth in truths]),
+            np.array([[way in truth.fragile for way in DIRECTIONS] for truth in truths]),
+            np.array(positive),
+        )
 
     def tally(
         self,
@@ -335,6 +334,7 @@ class TallyBuilder:
     ) -> Tally:
         """The tally of what was counted, with the true groups of the truth in force."""
         name, answer_arrays = self.attribute.name, counted.answer_arrays
+        truth, fragile, positive = self._labels()
         none: FloatArray = np.zeros(self.shape)
         counts = np.zeros((*none.shape, self.attribute.k))
         letters = squares = np.zeros((*none.shape, self.options))
@@ -355,7 +355,9 @@ class TallyBuilder:
             design=self.sampling.design,
             people=self.people,
             counts=answer_arrays.total(answer_arrays.votes, counts),
-            **self._labels(),
+            truth=truth,
+            fragile=fragile,
+            positive=positive,
             asked=counted.asked,
             refused=counted.lost["refused"],
             unparsed=counted.lost["unparsed"],

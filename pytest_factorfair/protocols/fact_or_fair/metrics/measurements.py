@@ -77,8 +77,14 @@ class TallyMeasurement(Measurement):
     def covers(self) -> frozenset[Hashable]:
         return frozenset({(self.model, *self.tally.score_key)})
 
+    @property
+    def tallies(self) -> tuple[Tally, ...]:
+        """The tallies that it covers."""
+        return (self.tally,)
+
     def churn(self, other: TallyMeasurement) -> float:
-        return change.churn([(self.tally, change.paired(self.tally, other.tally))])
+        both = zip(self.tallies, other.tallies, strict=True)
+        return change.churn([(new, change.paired(new, old)) for new, old in both])
 
 
 class TallyRate(RateScore, TallyMeasurement):
@@ -276,9 +282,9 @@ class ContextsScore(TallyScore):
     def covers(self) -> frozenset[Hashable]:
         return frozenset((self.model, *tally.score_key) for tally in self._tallies)
 
-    def churn(self, other: ContextsScore) -> float:
-        both = zip(self._tallies, other._tallies, strict=True)
-        return change.churn([(new, change.paired(new, old)) for new, old in both])
+    @property
+    def tallies(self) -> tuple[Tally, ...]:
+        return self._tallies
 
 
 class Influence(Measurement):

@@ -257,7 +257,7 @@ def scenario_row(asked: Differing, *, runs: int, within: bool = True) -> Scenari
 def differing_shares(deviation: float, design: Design, k: int) -> Floats:
     """The expected shares (S, 2, k) of the answers."""
     form = Differing(deviation, design, "probabilities", k, 240).form(240)
-    return _long_run(form, np.random.default_rng([SEED, k, 2]), runs=500)
+    return _long_run(form, np.random.default_rng([SEED, k, 2]), runs=100)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,11 +23,12 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
+from scipy.special import ndtr
 
 from benchmarks.gates import STATISTICS
 from benchmarks.harness import print_rows
 from pytest_factorfair.gates.evidence import IF_FEW
+from pytest_factorfair.gates.levels import BOUNDARIES
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import FEW, MANY
 from pytest_factorfair.protocols.fact_or_fair.metrics.scores import ENOUGH, FEW_GROUPS
 from pytest_factorfair.protocols.fact_or_fair.scoring.reference import stereotyped
@@ -39,7 +40,6 @@ from pytest_factorfair.protocols.fact_or_fair.scoring.spread import (
     jack_delta,
     single,
 )
-from pytest_factorfair.session.looks import BOUNDARIES
 from pytest_factorfair.statistics.holm import ALPHA
 from pytest_factorfair.statistics.sample import Sample
 
@@ -115,9 +115,9 @@ def row(name: str, k: int, n: int, strength: float, runs: int) -> Row:
     chances = 2 * np.minimum(falls, 1 - falls)
     fell = np.zeros(runs, np.bool_)
     for look, bound in enumerate(BOUNDARIES[MODELS - 1], 1):
-        fell |= _below(
-            _spread(np.sum(drawn[1 : look + 1], axis=0), truth, score), spreads[0]
-        ) < part * norm.sf(bound)
+        fell |= _below(_spread(np.sum(drawn[1 : look + 1], axis=0), truth, score), spreads[0]) < part * ndtr(
+            -bound
+        )
     statistics = None
     if n >= needed:
         alone = [
@@ -152,7 +152,7 @@ def _spread(counts: NDArray[np.int64], truth: NDArray[np.int64], score: int) -> 
 def _below(spread: Spread, rival: Spread) -> Floats:
     """The one-sided p value of the claim that the first score is lower than its rival."""
     error = np.maximum(np.hypot(spread.error, rival.error), 1e-12)
-    return np.asarray(norm.cdf((spread.centre - rival.centre) / error))
+    return np.asarray(ndtr((spread.centre - rival.centre) / error))
 
 
 def main() -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from math import inf
 from pathlib import Path
 from statistics import NormalDist, fmean
@@ -21,6 +22,7 @@ from pytest_factorfair import gates as gating
 from pytest_factorfair import models, protocols
 from pytest_factorfair.config.settings import PRESETS
 from pytest_factorfair.domain import DIRECTIONS, Gate, Outcome, Query, Verdict
+from pytest_factorfair.gates.levels import BOUNDARIES
 from pytest_factorfair.models.simulated.respondent import Respondent, chances
 from pytest_factorfair.protocols.asking import Situation
 from pytest_factorfair.protocols.combined import topic_keys
@@ -29,7 +31,7 @@ from pytest_factorfair.protocols.fact_or_fair.counting.answer_arrays import Answ
 from pytest_factorfair.protocols.fact_or_fair.counting.tabulate import CellArrays, TallyBuilder, tally_keys
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import ChosenCells, Tally
 from pytest_factorfair.protocols.measuring import GateSet
-from pytest_factorfair.session.looks import BOUNDARIES, settle
+from pytest_factorfair.session.looks import settle
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
@@ -70,11 +72,12 @@ class Questions:
             for tally_key, statistics in tally_keys(self.checklist, self.cases, [""])
         ]
         self.topic_keys = [topic_keys("", self.checklist, case) for case in self.cases]
+        self.chances = lru_cache(maxsize=1)(self._chances)  # all gate sets judge a respondent in turn
 
     def gates(self, name: GateSet) -> tuple[Gate, ...]:
         return gating.expand([name], checklists=[self.checklist], sampling=self.sampling)
 
-    def chances(self, spec: str) -> Floats:
+    def _chances(self, spec: str) -> Floats:
         """The cumulative probabilities of each query's outcomes: the letters, a refusal, and nonsense."""
         model = cast("Respondent", models.build(spec, {}, checklists=(self.checklist,), custom={}))
         probabilities = np.zeros((len(self.queries), LETTERS + 2))

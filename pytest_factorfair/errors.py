@@ -117,6 +117,9 @@ class ModelError(FactorfairError, RuntimeError):
 TO_DO = "; to do: "
 """Stands in the message of a fatal error between what failed and what to do about it, if that is known."""
 
+AGAIN = "run the same command again"
+"""What to do about batches that are not done."""
+
 
 class FatalModelError(ModelError):
     """No further call can succeed; the run stops."""

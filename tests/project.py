@@ -42,6 +42,17 @@ PLUGIN = "FACTORFAIR_ESTIMATOR=plugin"
 PYTEST = ("-m", "pytest", *WITHOUT_OTHERS)
 """The arguments of the interpreter that run pytest in a separate process."""
 
+TOGETHER = """
+import os, time
+from pathlib import Path
+
+def pytest_collection_finish():
+    Path(f"began-{os.getpid()}").touch()
+    while len(list(Path().glob("began-*"))) < 2:
+        time.sleep(0.01)
+"""
+"""A ``conftest.py`` with which two runs wait for each other once they have collected."""
+
 
 def program(name: str) -> str:
     """A program of ``data/programs``, for a process of its own or as a file of a project."""

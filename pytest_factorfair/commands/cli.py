@@ -28,6 +28,7 @@ from pytest_factorfair.commands import (
     store,
 )
 from pytest_factorfair.commands.common import WRONG_INPUT
+from pytest_factorfair.domain import visible
 from pytest_factorfair.errors import DetectorError, InputError, StoreError, nearest
 from pytest_factorfair.redaction import redacted
 
@@ -77,7 +78,7 @@ def _run(argv: Sequence[str] | None) -> int:
             return 0
         return int(arguments.run(arguments) or 0)
     except (InputError, StoreError, DetectorError) as error:
-        sys.stderr.write(f"{redacted(str(error))}\n")
+        sys.stderr.write(f"{visible(redacted(str(error)))}\n")
         return WRONG_INPUT
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,8 @@ from pytest_factorfair.errors import InputError, nearest
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain import Summary
+
+HUB_ID = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
 
 RELATIONSHIPS = ("first_party", "third_party", "collaborative", "other")
 
@@ -58,6 +61,8 @@ def run(arguments: argparse.Namespace) -> None:
     from pytest_factorfair.reports.evidence.hub_results import HubTask
 
     tasks = [HubTask.parse(text) for text in arguments.hub]
+    if arguments.hub_id is not None and not HUB_ID.fullmatch(arguments.hub_id):
+        raise InputError(f"--hub-id: expected OWNER/NAME, got '{arguments.hub_id}'")
     read_conftest()
     path = json_report.located(arguments.report)
     with json_report.opened(path, name=path) as report:

@@ -55,9 +55,13 @@ def run(arguments: argparse.Namespace) -> None:
     if name in shipped():
         raise InputError(f"--output: '{name}' is a shipped checklist; choose another name, such as own.yaml")
     imported = importer_by_format[arguments.format](Path(arguments.path), name, arguments.any_version)
+    try:
+        contents = {file: content.encode() for file, content in imported.files.items()}
+    except UnicodeEncodeError:
+        raise InputError(f"{arguments.path}: has half a character, which is not Unicode text") from None
     for note in imported.notes:
         say(note)
-    for file, content in imported.files.items():
+    for file, content in contents.items():
         say(f"wrote {write(output.parent / file, content)}")
 
 

@@ -51,7 +51,7 @@ def run(_arguments: argparse.Namespace) -> None:
     except OSError as error:
         raise InputError(f"{WORKFLOW}: cannot be written: {error.strerror}") from None
     if unchanged:
-        raise InputError("\n".join(unchanged))
+        raise InputError("; ".join(unchanged))
     say("next: pytest --factorfair-model=sim:ideal")
     say(f"then replace sim:ideal by your own model, such as openai/gpt-4o, here and in {WORKFLOW}")
 

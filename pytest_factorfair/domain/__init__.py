@@ -110,10 +110,12 @@ from pytest_factorfair.domain.summary import (
     Dependence,
     Fingerprint,
     ImpactRatio,
+    PlanTerms,
     PromptCounts,
     Summary,
     TopicCounts,
     differences,
+    plan_digest,
 )
 from pytest_factorfair.domain.text import defused, excerpt, listed, plural, titled, utf8, visible
 
@@ -184,6 +186,7 @@ __all__ = [
     "Modality",
     "Option",
     "Outcome",
+    "PlanTerms",
     "PromptCounts",
     "Prompts",
     "Query",
@@ -222,6 +225,7 @@ __all__ = [
     "letter_of",
     "listed",
     "lost",
+    "plan_digest",
     "plural",
     "selection",
     "titled",

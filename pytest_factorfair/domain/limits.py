@@ -90,7 +90,9 @@ class AccountEntry(NamedTuple):
     """An amount on an account, or the sum of several.
 
     ``held`` USD are set aside for calls in flight. The price of ``unpriced`` calls is unknown, the price of
-    ``estimated`` calls is an upper bound. ``dearest`` is the cost of the most expensive answer.
+    ``estimated`` calls is an upper bound. ``dearest`` is the cost of the most expensive answer. ``batched``
+    answers came in batches, and ``batch_cost`` of what is spent is theirs; no table keeps these two, as only
+    the controlling process collects batches.
     """
 
     calls: int = 0
@@ -102,6 +104,8 @@ class AccountEntry(NamedTuple):
     unpriced: int = 0
     estimated: int = 0
     dearest: float | None = None
+    batched: int = 0
+    batch_cost: float = 0.0
 
     @classmethod
     def sent(cls, grant: Grant) -> Self:
@@ -147,6 +151,8 @@ class AccountEntry(NamedTuple):
             self.unpriced + entry.unpriced,
             self.estimated + entry.estimated,
             dearest,
+            self.batched + entry.batched,
+            self.batch_cost + entry.batch_cost,
         )
 
     @classmethod
@@ -157,7 +163,16 @@ class AccountEntry(NamedTuple):
     def usage(self) -> Usage:
         """The account as it is reported; calls in flight count at the cost set aside for them."""
         cost = None if self.unpriced else self.spent + self.held
-        return Usage(self.calls, 0, self.tokens_in, self.tokens_out, cost, estimated=self.estimated)
+        return Usage(
+            self.calls,
+            0,
+            self.tokens_in,
+            self.tokens_out,
+            cost,
+            estimated=self.estimated,
+            batched=self.batched,
+            batch_cost=self.batch_cost,
+        )
 
 
 class Allowance(NamedTuple):

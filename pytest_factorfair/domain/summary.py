@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -210,6 +211,54 @@ class Fingerprint:
     plan: str = ""
 
 
+PLAN_SCHEMA = "factorfair.plan/1"
+
+
+@dataclass(frozen=True, slots=True)
+class PlanTerms:
+    """What decides the verdicts of a run besides its fingerprint; together they are its plan.
+
+    ``gates`` are all gates as written, ``waivers`` the accepted failures: gate, reason, last day and floor.
+    ``undecided`` is what an undecided release does to the run, ``samples`` are the sizes by name, and
+    ``baseline`` is the digest of the report that changes are measured from.
+    """
+
+    gates: tuple[str, ...]
+    waivers: tuple[tuple[str, str, str, float], ...]
+    undecided: str
+    samples: Mapping[str, int]
+    looks: int
+    baseline: str | None
+
+    def canonical(self, run: Fingerprint) -> bytes:
+        """The plan of a run: sorted keys, no spaces, ASCII; two runs with the same bytes judge alike.
+
+        Thresholds are as written, and other fractions are text: there are several ways to write a float.
+        """
+        names = ("models", "checklists", "preset", "design", "truth", "seed", "answers", "estimator")
+        plan = {
+            "schema": PLAN_SCHEMA,
+            "version": run.versions["pytest-factorfair"],
+            **{name: getattr(run, name) for name in (*names, "interval", "detector")},
+            **{name: getattr(self, name) for name in self.__slots__},
+        }
+        return json.dumps(_exact(plan), sort_keys=True, separators=(",", ":")).encode()
+
+
+def plan_digest(plan: bytes) -> str:
+    """The SHA-256 of a plan, as ``sha256sum`` prints it for the file."""
+    return hashlib.sha256(plan).hexdigest()
+
+
+def _exact(value: Any) -> Any:
+    """A value with floats as text, and lists for tuples."""
+    if isinstance(value, float):
+        return repr(value)
+    if isinstance(value, dict) or hasattr(value, "items"):
+        return {str(name): _exact(member) for name, member in value.items()}
+    return [*map(_exact, value)] if isinstance(value, list | tuple) else value
+
+
 @dataclass(frozen=True, slots=True)
 class Summary:
     """The summary of a finished run.
@@ -223,6 +272,7 @@ class Summary:
     the detector's error table, if one was given. ``unjudged`` lists the parts and contexts that no gate
     judged. ``contact_sheets`` show the pictures of an image checklist; ``prompts`` are their counts if
     every case is a prompt. ``impact_ratios`` are those of questions with a favourable option.
+    Every report has the terms of its ``plan``.
     """
 
     fingerprint: Fingerprint
@@ -244,6 +294,7 @@ class Summary:
     impact_ratios: tuple[ImpactRatio, ...] = ()
     unjudged: tuple[str, ...] = ()
     release: ReleaseVerdict | None = None
+    plan: PlanTerms | None = None
 
 
 def differences(

@@ -270,7 +270,7 @@ def usage_line(summary: Summary) -> str:
 
 
 def bill(summary: Summary) -> str:
-    """Calls, answers from the store, and cost."""
+    """Calls, answers in batches and from the store, and cost."""
     usage = summary.usage
     waited = f", waited {usage.waited:,.0f} s" if usage.waited >= 1 else ""
     throttled = f" ({usage.throttled:,} throttled with 429{waited})" if usage.throttled else ""
@@ -279,6 +279,8 @@ def bill(summary: Summary) -> str:
         local_calls = usage.calls - usage.in_shards
         calls = f"{plural(usage.in_shards, 'call')} in {plural(usage.shards, 'shard')}"
         calls += f" and {local_calls:,} here" if local_calls else ""
+    price = "" if usage.cost is None else f" for ${usage.batch_cost:,.2f}"
+    batched = f"{plural(usage.batched, 'answer')} in batches{price}, " if usage.batched else ""
     stored = f"{usage.cached:,} from the store, " if usage.cached else ""
     reasoning = f"{usage.tokens_out:,} tokens out{usage.reasoning}, " if usage.tokens_reasoning else ""
-    return f"{calls}{throttled}, {stored}{reasoning}{usage.bill}"
+    return f"{calls}{throttled}, {batched}{stored}{reasoning}{usage.bill}"

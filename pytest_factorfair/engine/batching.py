@@ -11,11 +11,11 @@ import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from itertools import islice
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from pytest_factorfair.domain import Grant, Query, Request, Stop, plural
-from pytest_factorfair.engine.collecting import AGAIN, Collector, Job
+from pytest_factorfair.domain import Query, Request, Stop, plural
+from pytest_factorfair.engine.collecting import Collector, Job
 from pytest_factorfair.engine.holds import Holds
 from pytest_factorfair.errors import (
     TO_DO,
@@ -23,12 +23,11 @@ from pytest_factorfair.errors import (
     FatalModelError,
     InputError,
     ModelError,
-    PendingError,
     RetryableModelError,
 )
 from pytest_factorfair.models.batches import BatchLine
 from pytest_factorfair.models.protocol import stored_name
-from pytest_factorfair.store import BatchItem, BatchRow, Origin, Step, Store, keys
+from pytest_factorfair.store import BatchItem, BatchRow, Origin, Step, Store, keys, pending
 
 if TYPE_CHECKING:
     from pytest_factorfair.engine.budget import Estimate
@@ -48,6 +47,9 @@ MARGIN = 0.95
 
 FIRST_POLL, SLOWER, LAST_POLL = 15.0, 1.5, 600.0
 """Seconds before the first poll, the growth of the pauses, and the longest pause."""
+
+TOGETHER = 500
+"""Lines that are counted towards the limits of a run in one transaction."""
 
 BUSY = 1.0
 """Seconds after which it is checked again whether other processes have asked for keys."""
@@ -123,27 +125,44 @@ class Batching:
             job.pause = 0.0
             free, theirs = await self._claimed(job)
             untried = self._is_untried(job, plan) and _worthwhile(plan, free)
-            sent, stop = 0, None
+            sent: int | None = 0
+            stop = None
             try:
-                if _worthwhile(plan, free) and not (untried or (job.most and self._collector.rows(job))):
+                if _worthwhile(plan, free) and not (untried or (job.most and self._rows(job))):
                     sent, stop = await self._send(job, plan, free)
             finally:
                 await asyncio.wrap_future(self._store.release(free))
             if untried:
-                await self._pilot(job, free)
+                await self._pilot(job, plan, free)
                 continue
-            rows = self._collector.rows(job)
+            rows = self._rows(job)
             pause = FIRST_POLL if sent else pause
-            if rows and await self._collector.advance(job, rows):
+            if rows and sent is not None and await self._collector.advance(job, rows):
                 continue
             if not rows and stop is not None:
                 raise stop
             if not (rows or theirs or _worthwhile(plan, free)):
                 return
             if not theirs and not job.patient:
-                raise self._pending(rows)
+                raise pending(rows)
+            if rows and job.leads and not theirs and sent is not None:
+                pause = await self._polled(job, rows, pause)
+                continue
             await self._wait(job, rows, pause if rows or not theirs else BUSY)
-            pause = min(pause * SLOWER, LAST_POLL) if rows else pause
+            pause = min(pause * SLOWER, LAST_POLL) if rows or sent is None else pause
+
+    async def _polled(self, job: Job, rows: Sequence[BatchRow], pause: float) -> float:
+        """Poll batches that only this process collects until one of them changes; returns the next pause.
+
+        No other process can answer or free their keys meanwhile, so none is looked up.
+        """
+        names = {row.name for row in rows}
+        while True:
+            await self._wait(job, rows, pause)
+            pause = min(pause * SLOWER, LAST_POLL)
+            rows = [row for row in self._store.batches.open() if row.name in names]
+            if len(rows) < len(names) or await self._collector.advance(job, rows):
+                return pause
 
     async def _claimed(self, job: Job) -> tuple[list[str], bool]:
         """Claim what no other process asks, and return it; also whether one does ask something."""
@@ -158,11 +177,13 @@ class Batching:
         online = plan.service is not None and not plan.service.offline
         return online and id(job.model) not in self._collector.formed
 
-    async def _pilot(self, job: Job, free: Sequence[str]) -> None:
+    async def _pilot(self, job: Job, plan: Plan, free: Sequence[str]) -> None:
         """Ask a few questions by single calls before the first batch of a model.
 
         They find a wrong key, refused parameters, and answers that are cut off.
         """
+        assert plan.service is not None  # noqa: S101  # otherwise no batch is worthwhile
+        await plan.service.check()
         asked = free[:: len(free) // PILOT][:PILOT]
         exchanges = await self._dispatcher.case(job.model, tuple(job.waiting[key] for key in asked))
         responses = [exchange.response for exchange in exchanges if exchange.response is not None]
@@ -181,37 +202,44 @@ class Batching:
         refused = f"; not accepted: {', '.join(dropped)}" if dropped else ""
         job.tell(f"factorfair: pilot: {plural(len(responses), 'answer')} at full price{refused}")
 
-    async def _send(self, job: Job, plan: Plan, free: Sequence[str]) -> tuple[int, BudgetError | None]:
+    async def _send(self, job: Job, plan: Plan, free: Sequence[str]) -> tuple[int | None, BudgetError | None]:
         """Send as many keys as the limits of the run allow, in as many batches as those of the service need.
 
-        Returns the number of lines, and the error if no more may be asked at all.
+        Returns the number of lines, None if the service does not take all of them now, and the error if no
+        more may be asked at all.
         """
         service = plan.service
         assert service is not None  # noqa: S101  # otherwise no batch is worthwhile
         capacity = min(int(service.max_lines * MARGIN), job.most or service.max_lines)
+        if job.most is not None:
+            free = free[:capacity]  # the service's quota allows one batch at a time
         stop, size = None, 0
         batches: list[list[BatchLine]] = [[]]
-        for key in free:
-            line = BatchLine(key, job.model.body(Request.of(job.waiting[key])))
-            length = len(service.encoded(line))
-            if len(batches[-1]) >= capacity or size + length > service.max_bytes * MARGIN:
-                if job.most is not None:
-                    break  # the service's quota allows one batch at a time
-                batches.append([])
-                size = 0
-            decision = await self._holds.take(job.model, key, job.waiting[key])
-            if not isinstance(decision, Grant):
-                stop = BudgetError(decision.reason) if isinstance(decision, Stop) else None
+        for start in range(0, len(free), TOGETHER):
+            queries = {key: job.waiting[key] for key in free[start : start + TOGETHER]}
+            held, refusal = await self._holds.take(job.model, queries)
+            for key, query in islice(queries.items(), held):
+                line = BatchLine(key, job.model.body(Request.of(query)))
+                length = len(service.encoded(line))
+                if len(batches[-1]) >= capacity or size + length > service.max_bytes * MARGIN:
+                    batches.append([])
+                    size = 0
+                batches[-1].append(line)
+                size += length
+            if refusal is not None:
+                stop = BudgetError(refusal.reason) if isinstance(refusal, Stop) else None
                 break
-            batches[-1].append(line)
-            size += length
         batches = [lines for lines in batches if lines]
         for number, lines in enumerate(batches, start=1):
+            row = None
             try:
                 row = await self._submit(job, service, lines)
-            except Exception:
-                self._holds.free((line.key for unsent in batches[number:] for line in unsent), unsent=True)
-                raise
+            finally:
+                if row is None:
+                    unsent = (line.key for later in batches[number:] for line in later)
+                    self._holds.free(unsent, unsent=True)
+            if row is None:
+                return None, stop
             questions = plural(len(lines), "question")
             if service.offline:
                 file = f"{service.name}/{row.name}"
@@ -220,10 +248,11 @@ class Batching:
                 worth = f" (at most ${row.held:,.2f})" if row.held else ""
                 message = f"batch {number} of {len(batches)}: {questions} submitted to {service.name}{worth}"
             job.tell(f"factorfair: {message}")
+        job.failing = None
         return sum(map(len, batches)), stop
 
-    async def _submit(self, job: Job, service: BatchService, lines: Sequence[BatchLine]) -> BatchRow:
-        """Plan, upload and create a batch."""
+    async def _submit(self, job: Job, service: BatchService, lines: Sequence[BatchLine]) -> BatchRow | None:
+        """Plan, upload and create a batch; None if the service does not take it now."""
         price, held = self._price(job.model), self._holds.sum(line.key for line in lines)
         origin = Origin.of(stored_name(job.model), job.model.identity)
         row = BatchRow(
@@ -251,7 +280,8 @@ class Batching:
             file_id = await service.upload(row.name, lines)
         except RetryableModelError as error:
             await self._collector.discard(row)
-            raise PendingError(f"{error}: no batch was sent{TO_DO}{AGAIN}") from None
+            self._collector.endure(job, error, "no batch was sent")
+            return None
         except (ModelError, InputError):
             await self._collector.discard(row)
             raise
@@ -259,8 +289,7 @@ class Batching:
         await asyncio.wrap_future(
             self._store.batches.update(row.name, file_id=row.file_id, state=Step.UPLOADED)
         )
-        await self._collector.create(job, row, lines)
-        return row
+        return row if await self._collector.create(job, row, lines) else None
 
     async def _wait(self, job: Job, rows: Sequence[BatchRow], seconds: float) -> None:
         """Pause before the next poll.
@@ -270,21 +299,13 @@ class Batching:
         """
         deadline = self._limits.deadline
         if deadline is not None and self._limits.clock() + seconds >= deadline:
-            raise self._pending(rows)
+            raise pending(rows)
         if job.progress:
             job.tell(f"{job.progress}, next look in {_rounded(seconds)}")
         await self._retry.sleep(seconds)
 
-    def _pending(self, rows: Sequence[BatchRow]) -> PendingError:
-        """The error of a run that leaves batches to the next one."""
-        if not rows:
-            return PendingError(f"no limit allows another batch now{TO_DO}{AGAIN} later")
-        lines = sum(row.lines for row in rows)
-        where = f"in {'1 batch' if len(rows) == 1 else f'{len(rows)} batches'} at {rows[0].service}"
-        expires = [row.expires for row in rows if row.expires is not None]
-        by = f", by {_clock(min(expires))}" if expires else ""
-        since = _clock(min(row.created for row in rows))
-        return PendingError(f"{lines:,} answers are {where} since {since}{TO_DO}{AGAIN}{by}")
+    def _rows(self, job: Job) -> list[BatchRow]:
+        return self._store.batches.holding(job.waiting)
 
 
 def _worthwhile(plan: Plan, free: Sequence[str]) -> bool:
@@ -294,7 +315,3 @@ def _worthwhile(plan: Plan, free: Sequence[str]) -> bool:
 
 def _rounded(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 2 * MINUTE else f"{seconds / MINUTE:.0f} min"
-
-
-def _clock(moment: float) -> str:
-    return datetime.fromtimestamp(moment).astimezone().strftime("%Y-%m-%d %H:%M")

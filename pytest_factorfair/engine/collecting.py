@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_factorfair.domain import Query, Request, Response, excerpt, plural
 from pytest_factorfair.engine.dispatcher import LONGEST, priced
-from pytest_factorfair.errors import TO_DO, FatalModelError, ModelError, PendingError, RetryableModelError
+from pytest_factorfair.errors import (
+    AGAIN,
+    TO_DO,
+    FatalModelError,
+    ModelError,
+    PendingError,
+    RetryableModelError,
+)
 from pytest_factorfair.models.batches import BatchState
 from pytest_factorfair.models.prices import Price
 from pytest_factorfair.redaction import concealed, secrets
@@ -46,19 +53,17 @@ STORED = 100
 QUOTA, CREATED_AGAIN = "quota", "created again"
 """Causes in a batch's row: the service's quota refused it; it was not listed, and created a second time."""
 
-AGAIN = "run the same command again"
-"""What to do about batches that are not done."""
-
 
 @dataclass(slots=True)
 class Job:
     """The questions of one model that batches are to answer; ``tell`` is given lines to show.
 
-    ``services`` are those that batches may be at, by name. ``patient`` is whether the run waits for batches.
-    ``tries`` counts the batches that did not answer a key, and ``errors`` are final. ``most`` is how many
-    lines the service's quota allows, ``refusals`` how often in a row it refused even these, and ``pause`` the
-    seconds to wait since. ``late`` counts the polls for which a batch has had no results, and ``failing`` is
-    since when a service cannot be polled. ``progress`` is what the last poll said.
+    ``services`` are those that batches may be at, by name. ``patient`` is whether the run waits for batches,
+    and ``leads`` whether only this process collects them. ``tries`` counts the batches that did not answer a
+    key, and ``errors`` are final. ``most`` is how many lines the service's quota allows, ``refusals`` how
+    often in a row it refused even these, and ``pause`` the seconds to wait since. ``late`` counts the polls
+    for which a batch has had no results. ``failing`` is since when services have failed, and ``failed``
+    whether one has in this round of polls. ``progress`` is what the last call said.
     """
 
     model: BatchModel
@@ -73,6 +78,8 @@ class Job:
     pause: float = 0.0
     late: Counter[str] = field(default_factory=Counter)
     failing: float | None = None
+    failed: bool = False
+    leads: bool = False
     progress: str = ""
 
 
@@ -98,11 +105,6 @@ class Collector:
         self._secrets = secrets()
         self.formed: set[int] = set()
 
-    def rows(self, job: Job) -> list[BatchRow]:
-        """The open batches with keys of this job, the oldest first."""
-        names = self._batches.outstanding(job.waiting)
-        return [row for row in self._batches.open() if row.name in names]
-
     async def advance(self, job: Job, rows: Sequence[BatchRow]) -> bool:
         """Take batches further where possible; whether any was.
 
@@ -110,45 +112,77 @@ class Collector:
             PendingError: a batch needs the user, or its service does not answer.
             FatalModelError: the service refuses a batch, or all of its lines.
         """
-        led = []
+        job.progress, job.failed = "", False
         for row in rows:
             self._holds.adopt(row)
-            if await asyncio.wrap_future(self._batches.lead(row.name)):
-                led.append(row)
+        led = [row for row in rows if await asyncio.wrap_future(self._batches.lead(row.name))]
+        job.leads = len(led) == len(rows)
+        submitted = [row for row in led if row.batch_id]
         advanced = False
-        submitted = []
         for row in led:
-            if row.batch_id:
-                submitted.append(row)
-            else:
+            if not row.batch_id:
                 advanced |= await self._sent(job, row)
-        job.progress = ""
         for service in job.services.values():
             at_service = [row for row in submitted if _takes(service, row)]
-            statuses = await self._polled(job, service, at_service) if at_service else {}
+            if not at_service or (statuses := await self._polled(job, service, at_service)) is None:
+                continue
             for row in at_service:
-                if (status := statuses.get(row.batch_id)) is not None:
-                    advanced |= await self._finished(job, row, status)
-                elif job.failing is None:
+                if (status := statuses.get(row.batch_id)) is None:
                     raise self._lost(row, f"{service.name} has no batch {row.batch_id} any more")
+                advanced |= await self._finished(job, row, status)
         for row in submitted:
             self._service(job, row)  # only now, as others may be collected
+        if not job.failed:
+            job.failing = None
         return advanced
 
-    async def create(self, job: Job, row: BatchRow, lines: Sequence[BatchLine] = ()) -> None:
-        """Create a batch of an uploaded file; it is in doubt if the service does not say whether it did."""
+    async def create(self, job: Job, row: BatchRow, lines: Sequence[BatchLine] = ()) -> bool:
+        """Create a batch of an uploaded file; False if it must be created later.
+
+        It is in doubt if the service does not say whether it created it.
+
+        Raises:
+            PendingError: the service has refused it for a while, or the run is not patient.
+            ModelError: it will always refuse it.
+        """
         began = self._retry.clock()
         await self._update(row, state=Step.CREATING, submitted=began)
         try:
             status = await self._service(job, row).create(row.name, row.file_id or None, lines)
+        except RetryableModelError as error:
+            if error.billable:
+                return True
+            try:
+                self.endure(job, error, "no batch was created")
+            except PendingError:
+                await self.discard(row)
+                raise
+            if row.file_id:
+                await self._update(row, state=Step.UPLOADED)
+            else:
+                await self.discard(row)
+            return False
         except ModelError as error:
             if error.billable:
-                return
+                return True
             await self.discard(row)
-            if isinstance(error, RetryableModelError):
-                raise PendingError(f"{error}: no batch was created{TO_DO}{AGAIN}") from None
             raise
         await self._created(row, status)
+        return True
+
+    def endure(self, job: Job, error: ModelError, state: str) -> None:
+        """Let a job go on although its service fails; ``state`` says what that leaves.
+
+        Raises:
+            PendingError: the service has failed for a while or will always fail, or the run is not patient.
+        """
+        job.failed = True
+        current_time = self._retry.clock()
+        job.failing = current_time if job.failing is None else job.failing
+        may_recover = isinstance(error, RetryableModelError) and job.patient
+        if not may_recover or current_time - job.failing >= self._retry.patience:
+            raise PendingError(f"{error}: {state}{TO_DO}{AGAIN}") from None
+        job.progress = f"batch: {error}"
 
     async def discard(self, row: BatchRow) -> None:
         """Delete a batch that was not created: nothing was paid."""
@@ -183,10 +217,13 @@ class Collector:
         """Finish what a killed process began: send the batch, find it at the service, or give it up."""
         if row.state == Step.CREATING:
             return await self._recovered(job, row)
+        return await self._begun_again(job, row)
+
+    async def _begun_again(self, job: Job, row: BatchRow) -> bool:
+        """Create a batch of its file, or without one free its keys; whether either was possible."""
         if row.file_id:
-            await self.create(job, row)
-        else:
-            await self.discard(row)
+            return await self.create(job, row)
+        await self.discard(row)
         return True
 
     async def _recovered(self, job: Job, row: BatchRow) -> bool:
@@ -198,8 +235,8 @@ class Collector:
         try:
             candidates = await self._candidates(self._service(job, row), row)
         except ModelError as error:
-            unknown = f"whether batch {row.short} was created is unknown"
-            raise PendingError(f"{error}: {unknown}{TO_DO}{AGAIN}") from None
+            self.endure(job, error, f"whether batch {row.short} was created is unknown")
+            return False
         if candidates is None:
             command = f"factorfair batch adopt {self._store.location} {row.short} ID"
             raise self._lost(row, f"{row.service} does not list batches; if it shows this one, {command}")
@@ -210,16 +247,12 @@ class Collector:
             return bool(certain)
         if self._retry.clock() - (row.submitted or row.created) < LISTED:
             return False
-        if row.file_id:
-            await self._update(row, cause=CREATED_AGAIN)
-            await self.create(job, row)
-        else:
-            await self.discard(row)
-        return True
+        await self._update(row, cause=CREATED_AGAIN)
+        return await self._begun_again(job, row)
 
     async def _candidates(self, service: BatchService, row: BatchRow) -> Sequence[BatchStatus] | None:
         keys = {item.key for item in self._batches.items(row.name)}
-        return await service.find(row.name, row.file_id or None, row.created - CLOCKS, keys)
+        return await service.find(row.name, row.file_id or None, row.created - CLOCKS, row.lines, keys)
 
     def _lost(self, row: BatchRow, why: str) -> PendingError:
         return PendingError(
@@ -227,18 +260,12 @@ class Collector:
             f"factorfair batch forget {self._store.location} {row.short}"
         )
 
-    def _unread(self, row: BatchRow, error: ModelError) -> PendingError:
-        """Why results could not be read: they are gone, or the service does not send them now."""
-        if error.cause.detail in GONE:
-            return self._lost(row, f"{error}: its results are paid and lost")
-        return PendingError(f"{error}: the results are still there{TO_DO}{AGAIN}")
-
     # At the service
 
     async def _polled(
         self, job: Job, service: BatchService, rows: Sequence[BatchRow]
-    ) -> Mapping[str, BatchStatus]:
-        """The states of batches by id; none if the service does not answer now.
+    ) -> Mapping[str, BatchStatus] | None:
+        """The states of batches by id; None if the service does not answer now.
 
         Raises:
             PendingError: it has not answered for a while, or never will.
@@ -246,13 +273,8 @@ class Collector:
         try:
             statuses = await service.statuses([row.batch_id for row in rows])
         except ModelError as error:
-            current_time = self._retry.clock()
-            job.failing = current_time if job.failing is None else job.failing
-            may_recover = isinstance(error, RetryableModelError) and job.patient
-            if not may_recover or current_time - job.failing >= self._retry.patience:
-                raise PendingError(f"{error}: the batches are still there{TO_DO}{AGAIN}") from None
-            return {}
-        job.failing = None
+            self.endure(job, error, "the batches are still there")
+            return None
         running = [status for status in statuses if status.state == BatchState.RUNNING]
         if running:
             done, failed = sum(status.done for status in running), sum(status.failed for status in running)
@@ -280,7 +302,8 @@ class Collector:
         if row.cause == CREATED_AGAIN:
             await self._cancel_twins(job, row)
         await self._update(row, state=Step.ENDED)
-        unanswered = await self._collect(job, row, status)
+        if (unanswered := await self._collect(job, row, status)) is None:
+            return False
         await asyncio.wrap_future(self._batches.end(row.name))
         if status.state == BatchState.CANCELLED and unanswered:
             raise PendingError(
@@ -295,7 +318,7 @@ class Collector:
         self._holds.free(keys, unsent=True)
         if not status.quota:
             raise FatalModelError(f"{row.service} refuses the batch: {status.message}", billable=False)
-        busy = bool(self.rows(job))  # they may fill the quota
+        busy = bool(self._batches.holding(job.waiting))  # they may fill the quota
         job.most = row.lines if busy else max(1, row.lines // 2)
         job.refusals += not busy
         if job.refusals > len(QUOTA_PAUSES):
@@ -313,16 +336,22 @@ class Collector:
 
     # Results
 
-    async def _collect(self, job: Job, row: BatchRow, status: BatchStatus) -> int:
-        """Store the answers of a batch; returns the number of lines without one."""
+    async def _collect(self, job: Job, row: BatchRow, status: BatchStatus) -> int | None:
+        """Store the answers of a batch; returns the number of lines without one.
+
+        None means that the service does not send all results now.
+        """
         items = {item.key: item for item in self._batches.items(row.name)}
         for attempt in range(1, DOWNLOADS + 1):
             try:
                 collected = await self._read(job, row, status, items)
                 break
             except ModelError as error:
+                if error.cause.detail in GONE:
+                    raise self._lost(row, f"{error}: its results are paid and lost") from None
                 if attempt == DOWNLOADS or not isinstance(error, RetryableModelError):
-                    raise self._unread(row, error) from None
+                    self.endure(job, error, "the results are still there")
+                    return None
         refused = collected.refused
         answered = row.lines - len(items)  # also by a download that was cut, or in a run that was killed
         if not answered and len(refused) >= self._retry.alike:

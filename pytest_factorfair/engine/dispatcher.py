@@ -11,12 +11,11 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
-from pytest_factorfair.domain import Exchange, Query, Request, Response, Reuse, excerpt, plural
+from pytest_factorfair.domain import Exchange, Query, Request, Response, Reuse, excerpt
 from pytest_factorfair.engine.budget import Budget
 from pytest_factorfair.engine.endpoint import Attempts, Endpoint, FirstAnswers, Limiters, advised
 from pytest_factorfair.engine.retry import Retry
 from pytest_factorfair.errors import (
-    TO_DO,
     BudgetError,
     Cause,
     FatalModelError,
@@ -31,7 +30,7 @@ from pytest_factorfair.errors import (
 from pytest_factorfair.models.prices import Price
 from pytest_factorfair.models.protocol import Model, stored_name
 from pytest_factorfair.redaction import concealed, secrets
-from pytest_factorfair.store import Origin, Store, Write, check, keys
+from pytest_factorfair.store import Origin, Store, Write, check, keys, pending
 
 T = TypeVar("T")
 Failure = FatalModelError | StoreError | PendingError
@@ -39,7 +38,6 @@ Failure = FatalModelError | StoreError | PendingError
 
 PriceOf = Callable[[Model], Price | None]
 MISSING = "not in the store"
-BATCHED = f"{TO_DO}run the same command again, or factorfair batch ls STORE to see them"
 POLL = 0.1  # seconds between two checks of keys that another process is asking
 MOST_TOKENS = 10**9  # of one call; a larger count is an error of the service
 LONGEST = 300  # characters of an error; providers quote whole bodies
@@ -263,8 +261,8 @@ class Dispatcher:
                 self._resolve(key, Outcome(response, cached=True))
             queue.waiting.extend((key, waiting.pop(key)) for key in claim.mine)
             self._start_tasks(queue)
-            if claim.batched:
-                self.fail(PendingError(f"{plural(len(claim.batched), 'question')} are in batches{BATCHED}"))
+            if claim.batched and (rows := self._store.batches.holding(claim.batched)):
+                self.fail(pending(rows))
                 return
             if waiting:
                 await asyncio.sleep(POLL)

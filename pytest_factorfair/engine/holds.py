@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
-from pytest_factorfair.domain import AccountEntry, CallRequest, Decision, Grant, Query, Request, Response
+from pytest_factorfair.domain import AccountEntry, CallRequest, Delay, Grant, Query, Request, Response, Stop
 
 if TYPE_CHECKING:
     from pytest_factorfair.engine.budget import Estimate
@@ -28,17 +28,33 @@ class Holds:
         self._grants: dict[str, Grant] = {}
         self._adopted: set[str] = set()
 
-    async def take(self, model: Model, key: str, query: Query) -> Decision:
-        """Ask whether a line may be sent; the most that it can cost is then held."""
-        estimate = self._estimate(model, Request.of(query))
+    async def take(self, model: Model, queries: Mapping[str, Query]) -> tuple[int, Delay | Stop | None]:
+        """Hold the most that lines can cost.
+
+        Returns how many of them may be sent, in their order, and why no more.
+        """
         clock, probe = self._retry.clock(), self._retry.probe
-        decision = self._limits.take(CallRequest(model.endpoint, estimate, clock, probe, batched=True))
-        if isinstance(decision, Future):
-            decision = await asyncio.wrap_future(decision)
-        if isinstance(decision, Grant):
-            self._limits.settle(AccountEntry(in_flight=-1))
-            self._grants[key] = decision
-        return decision
+        asked = [
+            self._limits.take(
+                CallRequest(
+                    model.endpoint, self._estimate(model, Request.of(query)), clock, probe, batched=True
+                )
+            )
+            for query in queries.values()
+        ]
+        decisions = [
+            await asyncio.wrap_future(decision) if isinstance(decision, Future) else decision
+            for decision in asked
+        ]
+        held, refusal = len(decisions), None
+        for number, (key, decision) in enumerate(zip(queries, decisions, strict=True)):
+            if isinstance(decision, Grant):
+                self._grants[key] = decision
+                self._limits.settle(AccountEntry(in_flight=-1))
+            elif refusal is None:
+                held, refusal = number, decision
+        self.free([*queries][held:], unsent=True)
+        return held, refusal
 
     def adopt(self, row: BatchRow) -> None:
         """Hold the most that a batch of another run can cost."""
@@ -62,7 +78,7 @@ class Holds:
             cost = grant.estimate if response.cost is None else response.cost
             tokens = response.tokens_in or 0, response.tokens_out or 0
             entry = AccountEntry.settled(grant, cost, *tokens, billed=response.cost)
-            self._limits.settle(entry._replace(in_flight=0))
+            self._limits.settle(entry._replace(in_flight=0, batched=1, batch_cost=cost or 0.0))
 
     def free(self, keys: Iterable[str], *, unsent: bool = False) -> None:
         """Enter that lines cost nothing; ``unsent`` ones were no calls either."""

@@ -6,7 +6,7 @@ text → parse → gate, default → expand → gates; check before a call is ma
 from pytest_factorfair.gates.comparison import boards, changes
 from pytest_factorfair.gates.evidence import LOST, enough
 from pytest_factorfair.gates.expression import cautions, check, expand, parse, recommended
-from pytest_factorfair.gates.judge import Ruling, Terms, check_floors, judge, rule
+from pytest_factorfair.gates.judge import Ruling, Terms, check_floors, judge, possible, rule
 from pytest_factorfair.gates.release import Obstacle, release, unjudged
 from pytest_factorfair.gates.waivers import Waiver, unused, waivers
 
@@ -25,6 +25,7 @@ __all__ = [
     "expand",
     "judge",
     "parse",
+    "possible",
     "recommended",
     "release",
     "rule",

@@ -179,16 +179,21 @@ def corrected(
     ]
     significant = surviving(chances, of=family, alpha=1.0)
     return tuple(
-        finding
-        if holds or finding.chance is None or finding.bounds is None
-        else finding._replace(
-            judgement="inconclusive",
-            reason=one_of_many(score.gate, finding.bounds, family, signed=score.signed) + score.driver,
-            curable=True,
-            lack="clarity",
-            cause=f"{WRONG_SIDE}, but among {family} gates that can be chance",
-        )
+        finding if holds or finding.chance is None else unclear(finding, score, family)
         for finding, holds, score in zip(findings, significant, scores, strict=True)
+    )
+
+
+def unclear(failure: Finding, score: GatedScore, family: int) -> Finding:
+    """A failure that is not significant among so many gates."""
+    if failure.bounds is None:
+        return failure
+    return failure._replace(
+        judgement="inconclusive",
+        reason=one_of_many(score.gate, failure.bounds, family, signed=score.signed) + score.driver,
+        curable=True,
+        lack="clarity",
+        cause=f"{WRONG_SIDE}, but among {family} gates that can be chance",
     )
 
 

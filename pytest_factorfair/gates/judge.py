@@ -7,13 +7,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from math import floor
 from types import MappingProxyType
 from typing import NamedTuple
 
 from pytest_factorfair.domain import Estimator, Gate, Interval, Verdict, plural
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.gates.evidence import Finding, GatedScore, corrected, examine
+from pytest_factorfair.gates.evidence import Finding, GatedScore, corrected, examine, unclear
 from pytest_factorfair.gates.explanation import explained
+from pytest_factorfair.gates.levels import levels
 from pytest_factorfair.gates.waivers import Waiver, covering
 from pytest_factorfair.protocols import combined
 from pytest_factorfair.protocols.measurement import BaselineCounts, Counts, Estimation, TopicKey
@@ -106,21 +108,68 @@ def _examined(
     gates: Iterable[Gate], counts: Sequence[Counts], incomplete: str | None, terms: Terms
 ) -> Iterator[_ScoreFinding]:
     """Examine all scores, and correct their failures for their number."""
+    alone = tuple(_alone(gates, counts, incomplete, terms))
+    findings = corrected(
+        [examined.finding for examined in alone],
+        [examined.score for examined in alone],
+        [examined.level for examined in alone],
+    )
+    for examined, finding in zip(alone, findings, strict=True):
+        yield examined._replace(finding=finding)
+
+
+def _alone(
+    gates: Iterable[Gate], counts: Sequence[Counts], incomplete: str | None, terms: Terms
+) -> Iterator[_ScoreFinding]:
+    """Examine each score as if it were the only one."""
     scores = [score for gate in dict.fromkeys(gates) for score in _scores(gate, counts, terms)]
-    # A score that no further look adds to has one look, at the whole level.
-    levels = [terms.alpha if score.topic_keys else ALPHA for score in scores]
-    if incomplete is None:
-        findings = corrected([*map(examine, scores, levels)], scores, levels)
-    else:
-        findings = tuple(Finding("not judged", incomplete) for _ in scores)
-    yield from map(_ScoreFinding, _names(scores), scores, findings, levels)
+    for name, score in zip(_names(scores), scores, strict=True):
+        # A score that no further look adds to has one look, at the whole level.
+        level = terms.alpha if score.topic_keys else ALPHA
+        finding = examine(score, level) if incomplete is None else Finding("not judged", incomplete)
+        yield _ScoreFinding(name, score, finding, level)
+
+
+def possible(
+    gates: Iterable[Gate],
+    counts: Sequence[Counts],
+    *,
+    incomplete: str | None,
+    terms: Terms,
+    looks: int,
+    family: int,
+) -> Mapping[str, Sequence[Verdict]]:
+    """The verdicts that the scores may have by themselves, by name, without explanations.
+
+    A score is judged at the level of any look. It may be one of up to ``family`` scores, of which the others
+    are unknown: a failure that is not certain enough for one of so many may be inconclusive.
+    """
+    declared, verdicts = tuple(gates), dict[str, list[Verdict]]()
+    for alpha in levels(looks):
+        at_look = replace(terms, alpha=alpha)
+        for examined in _alone(declared, counts, incomplete, at_look):
+            score, finding, level = examined.score, examined.finding, examined.level
+            findings = [finding]
+            if finding.chance is not None:
+                numbers = range(floor(level / finding.chance), family)
+                findings += [unclear(finding, score, number + 1) for number in numbers]
+            verdicts.setdefault(examined.name, []).extend(
+                _ruling(examined._replace(finding=alternative), at_look, explain=False).verdict
+                for alternative in findings
+            )
+    return verdicts
+
+
+def on_first(answers: int) -> str:
+    """The end of the reason of a verdict that an earlier look decided."""
+    return f"; decided on its first {plural(answers, 'answer')}"
 
 
 def _settled(verdict: Verdict, examined: _ScoreFinding, report: str) -> Verdict:
     """The verdict of an earlier look, explained by all answers."""
     score, reason = examined.score, verdict.reason
     if verdict.n < score.estimate.n:
-        reason += f"; decided on its first {plural(verdict.n, 'answer')}"
+        reason += on_first(verdict.n)
     finding = Finding(verdict.judgement, reason, score.bounds(examined.level))
     return replace(verdict, reason=reason, explanation=explained(score, finding, report))
 

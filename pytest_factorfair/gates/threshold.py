@@ -69,18 +69,18 @@ def relation(
     """
     passes = meets(gate, bounds)
     threshold = _threshold(gate.threshold if passes else fail_limit(gate))
-    value = _valued(gate, bounds, signed=signed)
+    value = valued(gate, bounds, signed=signed)
     return f"{value} {RELATIONS[gate.comparison, passes]} {threshold}{_range(gate, possible_range)}"
 
 
 def undecided(gate: Gate, bounds: BoundedScore, *, signed: bool) -> str:
     """Say that a score is undecided: ``0.958 (0.948 to 0.968) is too close to 0.960 to tell``."""
-    return f"{_valued(gate, bounds, signed=signed)} is too close to {_threshold(gate.threshold)} to tell"
+    return f"{valued(gate, bounds, signed=signed)} is too close to {_threshold(gate.threshold)} to tell"
 
 
 def score_and_limit(gate: Gate, bounds: BoundedScore, *, signed: bool) -> str:
     """The score and its limit: ``0.958 (0.948 to 0.968), limit 0.960``."""
-    return f"{_valued(gate, bounds, signed=signed)}, limit {_threshold(gate.threshold)}"
+    return f"{valued(gate, bounds, signed=signed)}, limit {_threshold(gate.threshold)}"
 
 
 def one_of_many(gate: Gate, bounds: BoundedScore, gates: int, *, signed: bool) -> str:
@@ -89,7 +89,7 @@ def one_of_many(gate: Gate, bounds: BoundedScore, gates: int, *, signed: bool) -
     ``0.955 (0.949 to 0.959) is below 0.960, but not clearly enough for one of 7 gates``
     """
     side = f"{RELATIONS[gate.comparison, False]} {_threshold(fail_limit(gate))}"
-    return f"{_valued(gate, bounds, signed=signed)} {side}, but not clearly enough for one of {gates} gates"
+    return f"{valued(gate, bounds, signed=signed)} {side}, but not clearly enough for one of {gates} gates"
 
 
 def between(gate: Gate, bounds: BoundedScore, *, signed: bool) -> str:
@@ -98,7 +98,8 @@ def between(gate: Gate, bounds: BoundedScore, *, signed: bool) -> str:
     return f"{low} to {high}"
 
 
-def _valued(gate: Gate, bounds: BoundedScore, *, signed: bool) -> str:
+def valued(gate: Gate, bounds: BoundedScore, *, signed: bool) -> str:
+    """A score with its bounds, if it has any: ``0.930 (0.918 to 0.942)``."""
     value, low, high = _texts(gate, bounds, signed=signed)
     return value if bounds.low == bounds.high else f"{value} ({low} to {high})"
 

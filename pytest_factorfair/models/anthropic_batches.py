@@ -74,17 +74,21 @@ class AnthropicBatches(HttpBatches):
         name: str,  # noqa: ARG002  # no names
         file_id: str | None,  # noqa: ARG002
         since: float,
+        lines: int,
         keys: Collection[str],
     ) -> Sequence[BatchStatus] | None:
-        alike = [status async for status in self._list(since) if status.total == len(keys)]
+        alike = [status async for status in self._list(since) if status.total == lines]
         candidates = [status for status in alike if await self._may_have(status, keys)]
         return sorted(candidates, key=lambda status: status.created or 0)
 
     async def _may_have(self, status: BatchStatus, keys: Collection[str]) -> bool:
-        """Whether a batch may consist of these keys, which only its results show."""
+        """Whether a batch may have these keys, which only its results show."""
+        has_results = False
         async for reply in self.results(status):
-            return reply.key in keys
-        return True
+            if reply.key in keys:
+                return True
+            has_results = True
+        return not has_results
 
     def _translated(self, body: Mapping[str, Any]) -> dict[str, object]:
         """The parameters of a message with the fields of a chat completion.

@@ -109,6 +109,15 @@ class BatchService(Protocol):
         """
         ...
 
+    async def check(self) -> None:
+        """Check without a paid call that the service has batches, as far as that can be told now.
+
+        Raises:
+            InputError: it has none.
+            FatalModelError: it refuses the key.
+        """
+        ...
+
     async def upload(self, name: str, lines: Sequence[BatchLine]) -> str | None:
         """Upload the lines as a file; returns its id, None if the service takes lines without a file.
 
@@ -124,12 +133,12 @@ class BatchService(Protocol):
         ...
 
     async def find(
-        self, name: str, file_id: str | None, since: float, keys: Collection[str]
+        self, name: str, file_id: str | None, since: float, lines: int, keys: Collection[str]
     ) -> Sequence[BatchStatus] | None:
-        """The batches, oldest first, that may be the one with this name, file and keys.
+        """The batches, oldest first, that may be the one with this name, file and number of lines.
 
-        They are certain if they have a ``name`` or ``file_id``, or have ended. None if the service does not
-        list batches.
+        ``keys`` are those of its lines that are not answered. Batches are certain if they have a ``name`` or
+        ``file_id``, or have ended. None if the service does not list batches.
         """
         ...
 

@@ -56,6 +56,9 @@ class FolderBatches:
     def encoded(self, line: BatchLine) -> bytes:
         return request_line(line, _OPENAI)
 
+    async def check(self) -> None:
+        pass
+
     async def upload(self, name: str, lines: Sequence[BatchLine]) -> str | None:
         path = self._questions(name)
         content = b"".join(map(self.encoded, lines))
@@ -84,6 +87,7 @@ class FolderBatches:
         name: str,
         file_id: str | None,
         since: float,  # noqa: ARG002  # the name is certain
+        lines: int,  # noqa: ARG002
         keys: Collection[str],  # noqa: ARG002
     ) -> Sequence[BatchStatus] | None:
         return [await self.create(name, file_id, ())] if self._questions(name).exists() else []

@@ -9,7 +9,14 @@ from http import HTTPStatus
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from pytest_factorfair.errors import Cause, ModelError, RejectedRequestError, RetryableModelError
+from pytest_factorfair.errors import (
+    Cause,
+    FatalModelError,
+    InputError,
+    ModelError,
+    RejectedRequestError,
+    RetryableModelError,
+)
 from pytest_factorfair.models import openai_errors
 from pytest_factorfair.models.batches import BatchLine, BatchReply, BatchStatus, account_of
 from pytest_factorfair.models.http_client import HttpClient, Reply
@@ -25,7 +32,9 @@ LARGEST = 64 * 2**20
 """Maximum size of a reply other than a file: a list of batches."""
 PAGE = 100
 """Batches per page of a list."""
-ABSENT = frozenset({"404", "405", "501"})
+UNKNOWN_PATH = "404"
+"""The status of a path that a server does not have; one that takes no GET answers with 405."""
+ABSENT = frozenset({UNKNOWN_PATH, "405", "501"})
 """The statuses of an address, a batch or a file that does not exist."""
 
 
@@ -49,6 +58,16 @@ class HttpBatches(ABC):
     @abstractmethod
     def encoded(self, line: BatchLine) -> bytes: ...
 
+    async def check(self) -> None:
+        try:
+            await self._call("GET", f"{self._path}?{self._page(0, '')}")
+        except ModelError as error:
+            if error.cause.detail == UNKNOWN_PATH:
+                raise self._absent(error) from None
+            # Of other errors, and a path that takes no GET, later calls tell whether they matter.
+            if isinstance(error, FatalModelError) and error.cause.detail not in ABSENT:
+                raise
+
     @abstractmethod
     async def upload(self, name: str, lines: Sequence[BatchLine]) -> str | None: ...
 
@@ -57,7 +76,7 @@ class HttpBatches(ABC):
 
     @abstractmethod
     async def find(
-        self, name: str, file_id: str | None, since: float, keys: Collection[str]
+        self, name: str, file_id: str | None, since: float, lines: int, keys: Collection[str]
     ) -> Sequence[BatchStatus] | None: ...
 
     @abstractmethod
@@ -117,6 +136,13 @@ class HttpBatches(ABC):
 
     async def close(self) -> None:
         await self._client.close()
+
+    def _absent(self, error: ModelError) -> InputError:
+        """The error for a service without batches."""
+        return InputError(
+            f"model '{self._model}': {self.name} has no batches (status {error.cause.detail}): "
+            "leave --factorfair-batch out, or write the questions to files with --factorfair-batch=files:DIR"
+        )
 
     async def _list(self, since: float | None = None) -> AsyncIterator[BatchStatus]:
         """All batches, since a time if given: the order of a list is not documented."""

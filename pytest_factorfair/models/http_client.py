@@ -101,11 +101,13 @@ class HttpClient:
     ) -> AsyncIterator[bytes]:
         """The lines of a reply as they arrive; ``failure`` is what to raise if it is no success.
 
+        The time-out limits how long the server is silent: the caller may take its time with each line.
+
         Raises:
             FatalModelError: the server's certificate is not trusted.
             RetryableModelError: no connection, or the reply is cut off after the lines so far.
         """
-        async with self._response("GET", url, None, headers) as response:
+        async with self._response("GET", url, None, headers, streamed=True) as response:
             if response.status not in SUCCESSES:
                 raise failure(await self._complete(response))
             unfinished = b""
@@ -118,7 +120,13 @@ class HttpClient:
 
     @asynccontextmanager
     async def _response(
-        self, method: str, url: str, body: bytes | None, headers: Mapping[str, str] | None
+        self,
+        method: str,
+        url: str,
+        body: bytes | None,
+        headers: Mapping[str, str] | None,
+        *,
+        streamed: bool = False,
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         import aiohttp  # lazy: takes 0.2 s, and a run without calls does not need it
 
@@ -126,8 +134,9 @@ class HttpClient:
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
                 cookie_jar=aiohttp.DummyCookieJar(),
-                timeout=aiohttp.ClientTimeout(total=self._timeout),
             )
+        silence = aiohttp.ClientTimeout(connect=self._timeout, sock_read=self._timeout)
+        timeout = silence if streamed else aiohttp.ClientTimeout(total=self._timeout)
         try:
             parts = urlsplit(url)
             origin = f"{parts.scheme}://{parts.netloc}"
@@ -135,7 +144,13 @@ class HttpClient:
                 self._proxies[origin] = proxy(url)
             data = None if body is None else BytesIO(body)  # aiohttp sends bytes at once, which takes long
             async with self._session.request(
-                method, url, data=data, headers=headers, allow_redirects=False, proxy=self._proxies[origin]
+                method,
+                url,
+                data=data,
+                headers=headers,
+                timeout=timeout,
+                allow_redirects=False,
+                proxy=self._proxies[origin],
             ) as response:
                 yield response
         except TimeoutError:

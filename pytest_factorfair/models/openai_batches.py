@@ -9,7 +9,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from pytest_factorfair.errors import InputError, ModelError
+from pytest_factorfair.errors import ModelError
 from pytest_factorfair.models import openai_errors
 from pytest_factorfair.models.batches import BatchLine, BatchState, BatchStatus
 from pytest_factorfair.models.http_batches import ABSENT, PAGE, HttpBatches, line_error, number, seconds
@@ -101,7 +101,7 @@ class OpenAIBatches(HttpBatches):
         except ModelError as error:
             if error.cause.detail not in ABSENT:
                 raise
-            raise absent(self._model, self.name, error) from None
+            raise self._absent(error) from None
         return str(reply.get("id") or "") or None
 
     async def create(
@@ -122,6 +122,7 @@ class OpenAIBatches(HttpBatches):
         name: str,
         file_id: str | None,
         since: float,
+        lines: int,  # noqa: ARG002
         keys: Collection[str],  # noqa: ARG002  # name and file are certain
     ) -> Sequence[BatchStatus] | None:
         try:
@@ -158,14 +159,6 @@ def request_line(line: BatchLine, dialect: Dialect) -> bytes:
     """The line of a file of requests."""
     target = {} if dialect.jobs else {"method": "POST", "url": dialect.url}
     return encoded({"custom_id": line.key, **target, "body": line.body}) + b"\n"
-
-
-def absent(model: str, host: str, error: ModelError) -> InputError:
-    """The error for a service without batches."""
-    return InputError(
-        f"model '{model}': {host} has no batches (status {error.cause.detail}): "
-        "leave --factorfair-batch out, or write the questions to files with --factorfair-batch=files:DIR"
-    )
 
 
 def line_reply(fields: Mapping[str, Any], model: str) -> Mapping[str, object] | ServiceError:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_factorfair.domain import Answers, Usage
-from pytest_factorfair.errors import BudgetError, InputError
+from pytest_factorfair.errors import BudgetError, InputError, PendingError
 from pytest_factorfair.plugin.keys import EXECUTION, PROGRESS, USAGE
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Asker:
     def __call__(self, case: Case) -> Answers:
         """Ask every query of the case and read the replies, in the order of the queries.
 
-        If a limit of the run is reached, the item is skipped and the run ends.
+        If a limit of the run is reached, or answers are in batches, the item is skipped and the run ends.
 
         Raises:
             FatalModelError: no call can succeed; the run stops.
@@ -59,7 +59,7 @@ class Asker:
             record = recorded(
                 execution, assignment, exchanges, detector=self._detector, read=reader(item.config)
             )
-        except BudgetError as error:
+        except (BudgetError, PendingError) as error:
             item.session.shouldstop = str(error)
             pytest.skip(str(error))
         except InputError as error:

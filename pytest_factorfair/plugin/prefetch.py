@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_factorfair.errors import BudgetError, FatalModelError, StoreError
+from pytest_factorfair.errors import TO_DO, BudgetError, FactorfairError, FatalModelError, StoreError
 from pytest_factorfair.plugin.collection import ASSIGNMENT, dry
 from pytest_factorfair.session.submissions import Window, ask_all
 
@@ -66,8 +66,22 @@ class StoreWarmup:
         if not dry(session.config):
             self.ask([assignment for item in session.items if (assignment := _wanted(item)) is not None])
 
-    def ask(self, selected: Iterable[Assignment]) -> None:
-        """Ask these cases, unless they were asked before.
+    def ask_for_workers(self, selected: Iterable[Assignment]) -> None:
+        """Ask these cases, unless they were asked before; the workers then take the answers from the store.
+
+        Raises:
+            pytest.Session.Interrupted: the workers would take answers of earlier runs for those missing.
+            PendingError, InputError: as of ``ask``.
+        """
+        failure = self.ask(selected)
+        reuse = self._execution.run.settings.reuse
+        if failure is not None and self._execution.batches.workers_reuse != reuse:
+            raise pytest.Session.Interrupted(str(failure).partition(TO_DO)[0])
+
+    def ask(self, selected: Iterable[Assignment]) -> FactorfairError | None:
+        """Ask these cases, unless they were asked before; why some have no answer.
+
+        The first item that needs a missing answer fails with the same error.
 
         Raises:
             PendingError: answers are in batches that are not done.
@@ -78,10 +92,11 @@ class StoreWarmup:
         try:
             self._execution.batches.bring_cases(assignments, self._meter)
             deque(ask_all(self._execution, assignments, self._meter), maxlen=0)
-        except (BudgetError, FatalModelError, StoreError):
-            pass  # the first item that needs a missing answer fails with the same error
+        except (BudgetError, FatalModelError, StoreError) as error:
+            return error
         finally:
             self._meter.clear()
+        return None
 
 
 def _wanted(item: pytest.Item) -> Assignment | None:

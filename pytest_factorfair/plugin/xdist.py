@@ -94,4 +94,4 @@ class XdistHooks:
             for line in self._controller.size():
                 reporter.write_line(line)
         if self._warm is not None:
-            self._warm.ask(selected)
+            self._warm.ask_for_workers(selected)

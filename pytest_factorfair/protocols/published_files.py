@@ -76,6 +76,8 @@ class Copy:
             missing = [key for key in needed if _value(row.values, key) in (None, "")]
             if missing:
                 raise row.error(f"lacks {', '.join(missing)}; this is another version of the file")
+            if None in row.values:
+                raise row.error("has more fields than the first line of the file")
             yield row
 
     def _rows(self) -> Iterator[Row]:
@@ -127,6 +129,24 @@ class Row:
         if not isinstance(value, str):
             raise self.error(f"{key}: expected text, got {value!r}")
         return value.strip()
+
+    def id(self, key: str) -> str:
+        """The value of a key as an id.
+
+        Raises:
+            ChecklistError: it has no letter or digit.
+        """
+        return self.named(self[key], key)
+
+    def named(self, value: object, key: str) -> str:
+        """A value in a key as an id.
+
+        Raises:
+            ChecklistError: it is no name, or has no letter or digit.
+        """
+        if not isinstance(value, str | int) or not (name := slug(value)):
+            raise self.error(f"{key}: expected a name with a letter or a digit, got {value!r}")
+        return name
 
     def texts(self, key: str) -> list[str]:
         """The list of a key, which CSV files write as Python does.
@@ -231,7 +251,11 @@ def _value(values: Any, key: str) -> Any:
 
 
 def slug(text: object) -> str:
-    """The text as an id, in Latin letters without accents."""
-    plain = unicodedata.normalize("NFKD", str(text).casefold().replace("ı", "i"))  # noqa: RUF001 - Turkish
-    plain = "".join(letter for letter in plain if not unicodedata.combining(letter))
-    return re.sub(r"[^a-z0-9]+", "_", plain).strip("_")
+    """The text as an id: Latin letters without accents, and other letters by their code: ``u6027_u522b``."""
+    plain = unicodedata.normalize("NFC", str(text).casefold().replace("ı", "i"))  # noqa: RUF001 - Turkish
+    return re.sub(r"[^a-z0-9]+", "_", "".join(map(_latin, plain))).strip("_")
+
+
+def _latin(letter: str) -> str:
+    plain = "".join(part for part in unicodedata.normalize("NFKD", letter) if not unicodedata.combining(part))
+    return plain if plain.isascii() or not letter.isalnum() else f"_u{ord(letter):x}_"

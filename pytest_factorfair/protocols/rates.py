@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pytest_factorfair.domain import Better, CaseGroup, Outcome
+from pytest_factorfair.domain import Better, Case, CaseGroup, Outcome
 from pytest_factorfair.protocols.measurement import Cell
+from pytest_factorfair.protocols.measuring import Expression
 from pytest_factorfair.protocols.metric import InWords, Metric
 from pytest_factorfair.protocols.share import ShareScore, TopicShare
+from pytest_factorfair.statistics.arrays import IntArray
 
 PERCENT = " %"
 
@@ -50,6 +52,19 @@ class RateScore(ShareScore):
     @property
     def counted(self) -> str:
         return self.metric.outcome
+
+    def of_cases(
+        self, cases: Sequence[Case], asked: IntArray, lost: IntArray, clusters: IntArray
+    ) -> Sequence[TopicShare]:
+        """The share of each case: ``asked`` and ``clusters`` (cases,), ``lost`` (cases, 3)."""
+        return [
+            self.metric.topic(
+                case.title, CaseGroup.of(case), Cell(case.id, of_case, *lost_of_case), cluster=cluster
+            )
+            for case, of_case, lost_of_case, cluster in zip(
+                cases, asked.tolist(), lost.tolist(), clusters.tolist(), strict=True
+            )
+        ]
 
     def in_words(self, value: float, *, digits: int = 0) -> InWords:
         amount, asked = f"{100 * value:.{digits}f}", self.total.asked
@@ -103,3 +118,12 @@ def rates(*, pictures: bool = False) -> dict[str, Rate]:
         ),
     )
     return {rate.name: rate for rate in declared}
+
+
+MOST_LOST = 0.05
+
+
+def few_lost(rates: Iterable[str]) -> Iterator[Expression]:
+    """Recommended gates that allow few lost answers."""
+    for rate in rates:
+        yield Expression(rate, (), f"<= {MOST_LOST:.2f}")

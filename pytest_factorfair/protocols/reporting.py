@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
-from pytest_factorfair.domain import ALL, Answer, Case, CaseKey, Score, Summary, plural
+from pytest_factorfair.domain import ALL, Answer, Case, CaseKey, ImpactRatio, Score, Summary, plural
 from pytest_factorfair.drawing.entries import Entry, Omission
 from pytest_factorfair.drawing.figures import Charts, Figure
 from pytest_factorfair.drawing.statements import among, per_case
@@ -21,6 +21,17 @@ class RightAnswer(NamedTuple):
     group: str
     score_key: ScoreKey
     metric: str
+
+
+Of = TypeVar("Of", bound=Score | ImpactRatio)
+
+
+def by_subject(rows: Sequence[Of]) -> Iterator[tuple[str, list[Of]]]:
+    """The rows of each model and checklist, under a title that names the model if there are several."""
+    subjects = dict.fromkeys((row.model, row.checklist) for row in rows)
+    for model, checklist in subjects:
+        title = f"{model} · {checklist}" if len(subjects) > 1 else checklist
+        yield title, [row for row in rows if (row.model, row.checklist) == (model, checklist)]
 
 
 class Reporting:

@@ -22,7 +22,14 @@ from pytest_factorfair.protocols.measurement import (
 )
 from pytest_factorfair.protocols.metric import Metric, ScoreKey
 from pytest_factorfair.statistics.arrays import FloatArray, IntArray
-from pytest_factorfair.statistics.estimate import PSEUDO, Estimate, by_cluster, error_of_share, share_of
+from pytest_factorfair.statistics.estimate import (
+    Estimate,
+    by_cluster,
+    difference_by_cluster,
+    error_of_mean,
+    least_variance,
+    share_of,
+)
 
 
 class TopicShare(NamedTuple):
@@ -63,8 +70,8 @@ class ShareScore(Measurement):
             return share_of(int(count.sum()), int(n.sum()))
         share, influence = _influence(count, n)
         spread = float((count * (1 - share) ** 2 + (n - count) * share**2).sum())
-        least_variance = (spread + PSEUDO * (share**2 + (1 - share) ** 2)) / (n.sum() + 2 * PSEUDO) ** 2
-        return by_cluster(share, influence, clusters, n > 0, int(n.sum()), least_variance)
+        floor = least_variance(spread, share, int(n.sum()))
+        return by_cluster(share, influence, clusters, n > 0, int(n.sum()), floor)
 
     def minus(self, other: ShareScore) -> Estimate:
         """The difference from another share; with clusters, over the topics that both were asked."""
@@ -82,8 +89,7 @@ class ShareScore(Measurement):
             _influence(other_count, other_n),
         )
         moved = influence - other_influence
-        least_variance = float((moved**2).sum()) + PSEUDO / (fewest + 2 * PSEUDO) ** 2
-        return by_cluster(share - other_share, moved, clusters, n > 0, fewest, least_variance)
+        return difference_by_cluster(share - other_share, moved, clusters, n > 0, fewest)
 
     def if_missing(self, *, bounded: bool) -> ValueRange | None:
         """The range from no missing answer counted to all of them counted."""
@@ -119,7 +125,7 @@ class ShareScore(Measurement):
         clusters = {topic.cluster for topic in self.topics}
         if not clusters:
             return None
-        return error_of_share(threshold, n * len(self.topics) if None in clusters else len(clusters))
+        return error_of_mean(threshold, n * len(self.topics) if None in clusters else len(clusters))
 
 
 def _columns(topics: Sequence[TopicShare]) -> tuple[IntArray, IntArray, IntArray | None]:
@@ -266,7 +272,7 @@ class Share(ShareScore):
 
     def error_at(self, threshold: float, n: int, *, regression: bool) -> float | None:
         del regression
-        return error_of_share(threshold, n)
+        return error_of_mean(threshold, n)
 
     @property
     def plan_labels(self) -> tuple[str, ...]:

@@ -9,9 +9,11 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import TYPE_CHECKING, Any
 
 from pytest_factorfair.config.settings import DEFAULT_REPORT
 from pytest_factorfair.domain import (
@@ -34,6 +36,9 @@ from pytest_factorfair.domain import (
 )
 from pytest_factorfair.domain.answer import from_json, members
 from pytest_factorfair.errors import InputError
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 SCHEMA = "factorfair.report/5"
 FORMER = frozenset(f"factorfair.report/{version}" for version in range(1, 5))
@@ -67,8 +72,23 @@ RESPONSES = "responses.jsonl"
 COMPRESSED = f"{RESPONSES}.gz"
 """The same file compressed: with very many answers, it alone holds them, and the report only counts them."""
 
-REPLY_KEYS = frozenset((*CaseKey._fields, "outcome", "prompt", "response"))
+REPLY_KEYS = frozenset((*CaseKey._fields, "query", "outcome", "prompt", "response"))
 """The keys that every line of replies has."""
+
+REPLY_TYPES: Mapping[str, type | UnionType] = {
+    "query": str,
+    "prompt": str | None,
+    "response": dict | None,
+    "groups": dict,
+    "offered": dict,
+    "probabilities": list,
+}
+RESPONSE_TYPES: Mapping[str, type | UnionType] = {
+    "text": str | None,
+    "tokens_in": int | None,
+    "tokens_out": int | None,
+}
+"""The types of members of a line, and of its response, if it has them."""
 
 ANSWERS_IN = "answers_in"
 """The member of such a report that names the file."""
@@ -117,6 +137,7 @@ def pieces(summary: Summary, *, answers_in: str | None = None) -> Iterator[str]:
     parts: dict[str, object] = {
         "schema": SCHEMA,
         "fingerprint": dataclasses.asdict(summary.fingerprint),
+        "plan": None if summary.plan is None else dataclasses.asdict(summary.plan),
         "incomplete": summary.incomplete,
         "release": None if summary.release is None else dataclasses.asdict(summary.release),
         "notes": list(summary.notes),
@@ -164,8 +185,6 @@ def read(path: str, *, name: str) -> Summary:
 
 def summary(report: Mapping[str, Any], cases: Sequence[Record] = ()) -> Summary:
     """The summary of a report's content, with these cases."""
-    from pydantic import TypeAdapter  # half a second
-
     usage = dict(report["usage"])
     rows = {
         **report,
@@ -175,7 +194,14 @@ def summary(report: Mapping[str, Any], cases: Sequence[Record] = ()) -> Summary:
         "cases": cases,
     }
     del rows["schema"]
-    return TypeAdapter(Summary).validate_python(rows)
+    return _validator().validate_python(rows)
+
+
+@cache
+def _validator() -> TypeAdapter[Summary]:
+    from pydantic import TypeAdapter  # half a second
+
+    return TypeAdapter(Summary)
 
 
 def located(path: str) -> str:
@@ -214,7 +240,7 @@ def opened(path: str, *, name: str) -> Iterator[dict[str, Any]]:
         reason = " ".join(str(error).split())
         raise InputError(f"{name}: not JSON ({reason}); {EXPECTED}") from None
     schema = report.get("schema") if isinstance(report, dict) else None
-    if schema in FORMER:
+    if isinstance(schema, str) and schema in FORMER:
         raise InputError(
             f"{name}: a report of a former version ({schema}; this one reads {SCHEMA}): write it again with "
             "--factorfair-reuse=only, which reads the answers from the store and asks nothing"
@@ -228,8 +254,17 @@ def opened(path: str, *, name: str) -> Iterator[dict[str, Any]]:
     except InputError:
         raise
     except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        reason = " ".join(str(error).split())
-        raise InputError(f"{name}: a damaged report: {type(error).__name__}: {reason}") from None
+        raise InputError(f"{name}: a damaged report: {_reason(error)}") from None
+
+
+def _reason(error: Exception) -> str:
+    """What is wrong with the content of a report: the first of pydantic's errors, or the error itself."""
+    from pydantic import ValidationError  # half a second
+
+    if isinstance(error, ValidationError):
+        first = error.errors(include_url=False, include_input=False)[0]
+        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"
 
 
 def _with_answers(cases: Iterable[dict[str, Any]], file: Path, *, name: str) -> Iterator[dict[str, Any]]:
@@ -269,8 +304,8 @@ def replies(file: Path, *, where: str) -> Iterator[dict[str, Any]]:
     try:
         packed = file.name == COMPRESSED
         with gzip.open(file, "rt", encoding="utf-8") if packed else file.open(encoding="utf-8") as lines:
-            for line in lines:
-                yield _reply(line, where=where)
+            for number, line in enumerate(lines, start=1):
+                yield _reply(line, where=f"{where}, where line {number} is not")
     except FileNotFoundError:
         raise InputError(f"{where}, which is missing") from None
     except InputError:
@@ -280,10 +315,18 @@ def replies(file: Path, *, where: str) -> Iterator[dict[str, Any]]:
 
 
 def _reply(line: str, *, where: str) -> dict[str, Any]:
-    reply = json.loads(line)
-    if not isinstance(reply, dict) or not reply.keys() >= REPLY_KEYS:
-        raise InputError(f"{where}, which has a line that is not a reply of a run")
-    return reply
+    try:
+        reply = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{where} JSON: {error}") from None
+    whole = isinstance(reply, dict) and reply.keys() >= REPLY_KEYS
+    if not whole or not _typed(reply, REPLY_TYPES) or not _typed(reply["response"] or {}, RESPONSE_TYPES):
+        raise InputError(f"{where} a reply of a run")
+    return dict(reply)
+
+
+def _typed(members: Mapping[str, object], types: Mapping[str, type | UnionType]) -> bool:
+    return all(isinstance(members[name], expected) for name, expected in types.items() if name in members)
 
 
 def content(path: str, *, name: str) -> bytes:

@@ -196,9 +196,11 @@ def fitted(passages: Sequence[Passage]) -> str:
     shortened = list(passages)
     for name in ORDER:
         for index in reversed(range(len(shortened))):
-            excess = _size(_joined(shortened)) - (MOST - RESERVED)
-            if shortened[index].name != name or excess <= 0:
+            if shortened[index].name != name:
                 continue
+            excess = _size(_joined(shortened)) - (MOST - RESERVED)
+            if excess <= 0:
+                break
             lines = list(shortened[index].lines)
             while lines and excess > 0:
                 excess -= _size(lines.pop()) + 1

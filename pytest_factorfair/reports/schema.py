@@ -19,6 +19,7 @@ from pytest_factorfair.domain import (
     OUTCOMES,
     CaseKey,
     Fingerprint,
+    PlanTerms,
     ReleaseVerdict,
     Usage,
     Verdict,
@@ -98,6 +99,10 @@ def schema() -> Schema:
     parts: Schema = {
         "schema": {"const": SCHEMA},
         "fingerprint": _row(Fingerprint),
+        "plan": {
+            "anyOf": [_row(PlanTerms), {"type": "null"}],
+            "description": "What decides the verdicts besides the fingerprint.",
+        },
         "incomplete": {"type": ["string", "null"], "description": "Why nothing was judged; null if it was."},
         "release": {
             "anyOf": [_row(ReleaseVerdict), {"type": "null"}],

@@ -18,11 +18,11 @@ from pytest_factorfair.labelling import error_table
 from pytest_factorfair.protocols.measurement import BaselineCounts
 from pytest_factorfair.reports import tracking
 from pytest_factorfair.reports.tracking import TrackerResult
-from pytest_factorfair.session import baseline
+from pytest_factorfair.session import baseline, lock
 from pytest_factorfair.session.ledger import RESUME, IncompleteRun
 from pytest_factorfair.session.looks import Looks
 from pytest_factorfair.session.reasons import ReasonCitations, explain
-from pytest_factorfair.session.summary import fingerprint, illustrated, summarise
+from pytest_factorfair.session.summary import illustrated, summarise
 from pytest_factorfair.session.tabulating import prompts
 
 if TYPE_CHECKING:
@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from pytest_factorfair.statistics.confusion import Confusion
 
 RUN_ALL = "run them all, or set the gates aside with --factorfair-gate=none"
-"""What to do about cases that were left out."""
+LOCKED_RUN = "run them all: a locked plan is for all cases"
+"""What to do about cases that were left out; a locked run cannot set its gates aside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ def files(run: Run, started: datetime) -> tuple[baseline.Baseline | None, tuple[
         tracking.check(target, where=settings.where("log"))
     former = None
     if settings.baseline is not None:
-        former = baseline.of(run, settings.baseline, fingerprint(run, started))
+        former = baseline.of(run, settings.baseline, lock.fingerprint(run, started))
     errors: tuple[Confusion, ...] = ()
     if (table := settings.detector_errors) is not None:
         where = settings.where("detector-errors")
@@ -99,6 +100,7 @@ class Conclusion:
         self._start = start
         self._gates = run.gates
         self._baseline, self._errors = files(run, start.at)
+        self._plan = lock.terms(run)
         self._looks = Looks(execution, ledger, meter, read=read, today=start.at.date())
         self._looked = self._looks.first()
         self._explained = ReasonCitations()
@@ -134,7 +136,9 @@ class Conclusion:
             problem, _, remedy = str(pending).partition(TO_DO)
             incomplete = IncompleteRun("submitted", "submitted", problem, remedy or RESUME)
         self._execution.stop("the run has ended")  # its account no longer grows
-        self._ledger.spend(self._execution.account.usage)
+        usage, read = self._execution.account.usage, self._ledger.usage.cached
+        # Tests have read the answers of batches from the store, as if an earlier run had asked them.
+        self._ledger.spend(replace(usage, cached=-min(usage.batched, read)))
         trouble = self._execution.responses.trouble
         if trouble and (incomplete is None or incomplete.kind != "interrupted"):
             incomplete = IncompleteRun("interrupted", trouble, remedy=RESUME)
@@ -145,6 +149,7 @@ class Conclusion:
             self._execution,
             self._ledger,
             self._gates,
+            plan=self._plan,
             incomplete=incomplete,
             baseline=self._baseline,
             errors=self._errors,
@@ -178,15 +183,16 @@ class Conclusion:
             return IncompleteRun("interrupted", f"{problem.rstrip('.')}: {cases}", remedy=remedy)
         if interruption:
             return IncompleteRun("interrupted", interruption, remedy=RESUME)
+        settings = self._run.settings
+        run_all = LOCKED_RUN if settings.locked else RUN_ALL
         if not ledger.selected:
-            return IncompleteRun("left out", cases, left_out, RUN_ALL)
+            return IncompleteRun("left out", cases, left_out, run_all)
         if missing:
             unselected = ledger.expected - len(ledger.selected)
             causes = [left_out] if unselected else []
             if (silent := missing - unselected) > 0:
                 causes.append(f"{silent} recorded no answers: see the tests that failed or were skipped")
-            return IncompleteRun("left out", cases, "; ".join(causes), RUN_ALL if unselected else RESUME)
-        settings = self._run.settings
+            return IncompleteRun("left out", cases, "; ".join(causes), run_all if unselected else RESUME)
         if settings.shard is not None:
             return IncompleteRun("shard", f"left to the merge: {settings.shard}")
         too_small = f"the {settings.preset} preset is too small to judge, it only reports"

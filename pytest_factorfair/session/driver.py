@@ -107,6 +107,9 @@ class Driver:
         except PendingError as error:
             self.pending = error
         except BaseException as error:
+            self.pending = self.execution.pending
+            if self.pending is not None:
+                return
             if isinstance(error, telling) and str(error):
                 self._interruption = str(error)
             self.execution.interrupt(self._interruption or INTERRUPTED)

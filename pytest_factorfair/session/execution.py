@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pytest_factorfair import process
 from pytest_factorfair.domain import Usage, plural
-from pytest_factorfair.errors import StoreError
+from pytest_factorfair.errors import PendingError, StoreError
 from pytest_factorfair.models.prices import estimates
 from pytest_factorfair.session import preflight, replicas, shards, transport
 from pytest_factorfair.session.account import Account
@@ -47,6 +47,7 @@ class Execution:
         self._workers = workers
         self._engine: Engine | None = None
         self._stopped = False
+        self._pending: PendingError | None = None  # in one of its workers
         self._shard: ShardRow  # in the process that began a shard
 
     @property
@@ -115,6 +116,11 @@ class Execution:
         """The error that ended the asking of this process for good."""
         return None if self._engine is None else self._engine.failure
 
+    @property
+    def pending(self) -> PendingError | None:
+        """Why the asking ended, in any process, if it met questions that are in batches."""
+        return self.failure if isinstance(self.failure, PendingError) else self._pending
+
     def cancellable(self) -> AbstractContextManager[None]:
         """A context in which SIGTERM and SIGHUP end the run as Ctrl-C does, until it is stopped."""
         from pytest_factorfair.engine import Cancellation
@@ -156,12 +162,17 @@ class Execution:
 
     def worker_output(self) -> transport.WorkerOutput:
         """The output that a worker sends to its controller when it ends."""
-        return transport.WorkerOutput(*self.account.own_usage, self.responses.rescued, self.responses.trouble)
+        responses, pending = self.responses, self.pending
+        return transport.WorkerOutput(
+            *self.account.own_usage, responses.rescued, responses.trouble, str(pending or "")
+        )
 
     def add_worker(self, worker: transport.WorkerOutput) -> None:
         """Add the usage and the troubles of a worker that ended to those of the run."""
         self.account.add_worker(worker.owner, worker.usage)
         self.responses.add_worker(worker.rescued, worker.trouble)
+        if worker.pending:
+            self._pending = PendingError(worker.pending)
 
     def close(self) -> None:
         """Stop asking, store what arrived, release everything."""

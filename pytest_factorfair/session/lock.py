@@ -4,65 +4,86 @@ from __future__ import annotations
 
 import hashlib
 import json
+import platform
+from datetime import UTC, datetime
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pytest_factorfair.domain import excerpt
-from pytest_factorfair.domain.summary import differences
+from pytest_factorfair.domain import Fingerprint, PlanTerms, excerpt, plan_digest
+from pytest_factorfair.domain.summary import PLAN_SCHEMA, differences
 from pytest_factorfair.errors import InputError
 
 if TYPE_CHECKING:
     from pytest_factorfair.session.run import Run
 
-SCHEMA = "factorfair.plan/1"
-
 LONGEST = 120
 """Characters of a value that a message about a difference shows."""
 
 
-def content(run: Run) -> bytes:
-    """The plan of a run: sorted keys, no spaces, ASCII; two runs with the same bytes judge alike.
+def fingerprint(run: Run, started: datetime) -> Fingerprint:
+    """The values that another run must share to be compared with this one, without the digest of its plan."""
+    settings, sampling = run.settings, run.sampling
+    return Fingerprint(
+        models={spec: dict(model.identity) for spec, model in run.models.items()},
+        checklists={checklist.name: checklist.digest for checklist in run.checklists},
+        preset=settings.preset,
+        design=sampling.design,
+        truth=settings.truth,
+        samples=sampling.samples,
+        objective=sampling.objective,
+        seed=sampling.seed,
+        answers=settings.answers,
+        estimator=settings.estimator,
+        interval=settings.interval,
+        detector=dict(run.detector.identity) if run.detector else {},
+        versions={
+            "python": platform.python_version(),
+            **{name: version(name) for name in ("pytest-factorfair", "pytest", "numpy")},
+        },
+        times={
+            "started": started.isoformat(timespec="seconds"),
+            "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        },
+        requested={
+            checklist.name: checklist.requested
+            for checklist in run.checklists
+            if checklist.requested != checklist.name
+        },
+    )
 
-    Thresholds are as written, and other fractions are text: there are several ways to write a float.
+
+def terms(run: Run) -> PlanTerms:
+    """What decides the verdicts of a run besides its fingerprint.
 
     Raises:
         InputError: the baseline cannot be read.
     """
     settings, sampling = run.settings, run.sampling
-    plan = {
-        "schema": SCHEMA,
-        "version": version("pytest-factorfair"),
-        "gates": [gate.text for gate in run.gates],
-        "waivers": settings.waivers,
-        "undecided": settings.undecided,
-        "checklists": {checklist.name: checklist.digest for checklist in run.checklists},
-        "models": {spec: model.identity for spec, model in run.models.items()},
-        "preset": settings.preset,
-        "design": sampling.design,
-        "truth": settings.truth,
-        "samples": {
+    return PlanTerms(
+        gates=tuple(gate.text for gate in run.gates),
+        waivers=settings.waivers,
+        undecided=settings.undecided,
+        samples={
             "answers": sampling.samples,
             "objective": sampling.objective,
             "images": sampling.images,
             "per_prompt": sampling.per_prompt,
             "repeats": sampling.repeats,
         },
-        "looks": settings.looks,
-        "seed": sampling.seed,
-        "answers": settings.answers,
-        "estimator": settings.estimator,
-        "interval": settings.interval,
-        "detector": run.detector.identity if run.detector else {},
-        "baseline": None if settings.baseline is None else _report_digest(settings.baseline, run),
-    }
-    return json.dumps(_exact(plan), sort_keys=True, separators=(",", ":")).encode()
+        looks=settings.looks,
+        baseline=None if settings.baseline is None else _report_digest(settings.baseline, run),
+    )
 
 
-def digest(plan: bytes) -> str:
-    """The SHA-256 of a plan, as ``sha256sum`` prints it for the file."""
-    return hashlib.sha256(plan).hexdigest()
+def content(run: Run) -> bytes:
+    """The plan of a run as canonical JSON.
+
+    Raises:
+        InputError: the baseline cannot be read.
+    """
+    return terms(run).canonical(fingerprint(run, datetime.now(UTC)))
 
 
 def write(run: Run, path: str) -> str:
@@ -78,7 +99,7 @@ def write(run: Run, path: str) -> str:
         write_whole(Path(path), plan)
     except OSError as error:
         raise InputError(f"{run.settings.where('lock')} {path}: {error.strerror}") from None
-    return f"locked: {path}, SHA-256 {digest(plan)}; commit it, then run with --factorfair-locked"
+    return f"locked: {path}, SHA-256 {plan_digest(plan)}; commit it, then run with --factorfair-locked"
 
 
 def check(run: Run, path: str) -> None:
@@ -97,9 +118,9 @@ def check(run: Run, path: str) -> None:
     except (ValueError, RecursionError):
         raise InputError(f"{name}: not JSON; expected a plan that --factorfair-lock wrote") from None
     schema = locked.get("schema") if isinstance(locked, dict) else None
-    if schema != SCHEMA:
+    if schema != PLAN_SCHEMA:
         raise InputError(
-            f"{name}: not a plan of this version: its schema is {schema!r}, '{SCHEMA}' is needed"
+            f"{name}: not a plan of this version: its schema is {schema!r}, '{PLAN_SCHEMA}' is needed"
         )
     for path_to, fixed, planned in islice(differences(locked, json.loads(content(run))), 1):
         values = f"{excerpt(fixed, LONGEST)} there, {excerpt(planned, LONGEST)} in this run"
@@ -113,12 +134,3 @@ def _report_digest(path: str, run: Run) -> str:
         return hashlib.sha256(Path(json_report.located(path)).read_bytes()).hexdigest()
     except OSError as error:
         raise InputError(f"{run.settings.where('baseline')} {path}: {error.strerror}") from None
-
-
-def _exact(value: Any) -> Any:
-    """A value with floats as text, and lists for tuples."""
-    if isinstance(value, float):
-        return repr(value)
-    if isinstance(value, dict) or hasattr(value, "items"):
-        return {str(name): _exact(member) for name, member in value.items()}
-    return [*map(_exact, value)] if isinstance(value, list | tuple) else value

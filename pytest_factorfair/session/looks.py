@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from math import ceil
-from statistics import NormalDist
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_factorfair import gates as gating
 from pytest_factorfair.domain import Gate, Query, Record, Verdict, asked, plural, together
 from pytest_factorfair.errors import BudgetError, DetectorError, FatalModelError, StoreError
+from pytest_factorfair.gates.levels import levels
 from pytest_factorfair.protocols.combined import selected, topic_keys
 from pytest_factorfair.protocols.measurement import CORRECTED, BaselineCounts, TopicKey
 from pytest_factorfair.session.answering import recorded
@@ -29,20 +29,6 @@ if TYPE_CHECKING:
     from pytest_factorfair.session.ledger import Ledger
     from pytest_factorfair.session.progress import Meter
     from pytest_factorfair.session.run import Assignment, Run
-
-# Bounds in standard errors, by the number of equally spaced looks. The error over all looks together is .05,
-# spent by the O'Brien-Fleming rule (Lan and DeMets), so that the last bound is nearly 1.645.
-BOUNDARIES: Mapping[int, tuple[float, ...]] = {
-    1: (NormalDist().inv_cdf(1 - ALPHA),),
-    2: (2.538, 1.662),
-    3: (3.200, 2.141, 1.695),
-    4: (3.750, 2.540, 2.016, 1.720),
-}
-
-
-def last_level(looks: int) -> float:
-    """The one-sided level of the last of so many looks."""
-    return 1 - NormalDist().cdf(BOUNDARIES[looks][-1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,20 +82,20 @@ class Looks:
         self._ledger = ledger
         self._progress = progress
         self._today = today
-        self._bounds = [1 - NormalDist().cdf(bound) for bound in BOUNDARIES[self._run.settings.looks]]
+        self._levels = levels(self._run.settings.looks)
 
     def first(self) -> LooksResult:
         """The level of the first look, with nothing decided."""
-        return LooksResult(self._bounds[0])
+        return LooksResult(self._levels[0])
 
     def take(self, gates: Sequence[Gate], baseline: BaselineCounts | None) -> LooksResult:
         """Look until everything is decided, the cap is reached, or asking fails."""
-        if len(self._bounds) == 1 or not gates:
+        if len(self._levels) == 1 or not gates:
             return self.first()
         settled: dict[str, Verdict] = {}
         obstacle = None
-        looks, caps = len(self._bounds), most_answers(self._run, gates)
-        for number, alpha in enumerate(self._bounds, start=1):
+        looks, caps = len(self._levels), most_answers(self._run, gates)
+        for number, alpha in enumerate(self._levels, start=1):
             terms = judging(self._run, self._today, baseline, alpha=alpha)
             counts = tabulate(self._run, self._ledger.records)
             rulings = gating.rule(gates, counts, terms)
@@ -146,7 +132,7 @@ class Looks:
             factors = [growth[key] for key in _topic_keys(assignment) if key in growth]
             if record is not None and factors:
                 samples, times = assignment.case.samples, look
-                if look == len(self._bounds):
+                if look == len(self._levels):
                     grown = min(max(factors) * len(asked(record.answers)), caps[assignment.id])
                     times = max(look, ceil(grown / samples))
                 # The copy of an answer carries no information, so it is not asked for.
@@ -228,7 +214,10 @@ class Looks:
         for extension in extensions:
             queries.setdefault(extension.assignment.model, []).extend(extension.queries)
         lengths = Lengths(self._run, self._execution.store)
-        costs = [cost_of(self._run, spec, of_model, lengths=lengths) for spec, of_model in queries.items()]
+        costs = [
+            cost_of(self._run, spec, len(of_model), of_model, lengths=lengths)
+            for spec, of_model in queries.items()
+        ]
         return None if None in costs else sum(filter(None, costs))
 
 
@@ -257,7 +246,7 @@ def most_answers(run: Run, gates: Sequence[Gate]) -> Mapping[str, int]:
     times: dict[TopicKey, int] = {}
     for gate in gates if looks > 1 else ():
         for score in selected(gate, run.unasked, CORRECTED):
-            needed = score.enough(last_level(looks), compared=gate.regression)
+            needed = score.enough(levels(looks)[-1], compared=gate.regression)
             for cell in score.cells:
                 asked_first = sum(first_look[key] for key in cell.topic_keys)
                 for key in cell.topic_keys:

@@ -70,8 +70,8 @@ class Outlook:
 
     def answer_cost(self, spec: str) -> float:
         """The estimated cost of an answer of a model; 0 if it is unknown."""
-        queries = _queries(self.run, spec)
-        return (cost_of(self.run, spec, queries, lengths=self.lengths) or 0.0) / max(len(queries), 1)
+        asked, queries = _asked(self.run, spec)
+        return (cost_of(self.run, spec, asked, queries, lengths=self.lengths) or 0.0) / max(asked, 1)
 
     @property
     def caveat(self) -> str:
@@ -156,31 +156,41 @@ def read(queries: Iterable[Query]) -> int:
 
 
 def cost_of(
-    run: Run, spec: str, queries: Collection[Query], reasons: Collection[Query] = (), *, lengths: Lengths
+    run: Run,
+    spec: str,
+    asked: int,
+    queries: Iterable[Query],
+    reasons: Collection[Query] = (),
+    *,
+    lengths: Lengths,
 ) -> float | None:
-    """The estimated cost of asking a model queries for answers and for reasons; None if unknown."""
+    """The estimated cost of asking a model this number of queries for answers, and for reasons.
+
+    None if unknown. The ``queries`` are read only if their lengths count.
+    """
     price = run.price(run.models[spec])
     if price is None:
         return None
-    total = len(queries) + len(reasons)
+    total = asked + len(reasons)
     if not price.by_tokens:
         return price.total(total, 0, 0)
     if run.modality == "image":
         return None  # how many tokens a picture takes is unknown
-    tokens_out = lengths.written(spec, run.settings.answers, len(queries), len(reasons))
+    tokens_out = lengths.written(spec, run.settings.answers, asked, len(reasons))
     return price.total(total, read(chain(queries, reasons)), tokens_out)
 
 
-def _queries(run: Run, spec: str) -> list[Query]:
-    """All queries of a run to a model."""
-    assignments = (assignment for assignment in run.to_ask if assignment.model == spec)
-    return [query for assignment in assignments for query in run.queries(assignment)]
+def _asked(run: Run, spec: str) -> tuple[int, Iterator[Query]]:
+    """The number of queries of a run to a model, and the queries, which take a while to generate."""
+    assignments = [assignment for assignment in run.to_ask if assignment.model == spec]
+    asked = sum(assignment.case.samples for assignment in assignments)
+    return asked, (query for assignment in assignments for query in run.queries(assignment))
 
 
 def _cost(run: Run, spec: str, lengths: Lengths) -> float | None:
     """The estimated cost of all answers and reasons of a model."""
     reasons = [query for assignment, query in run.explained if assignment.model == spec]
-    return cost_of(run, spec, _queries(run, spec), reasons, lengths=lengths)
+    return cost_of(run, spec, *_asked(run, spec), reasons, lengths=lengths)
 
 
 def misses(run: Run, store: Store) -> Iterator[str]:

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from pytest_factorfair.domain import AnswerMode, plural
+from pytest_factorfair.gates.levels import BOUNDARIES
 from pytest_factorfair.models import prices
 from pytest_factorfair.protocols import cases, queries
 from pytest_factorfair.protocols.combined import by_benchmark, selected
 from pytest_factorfair.protocols.measurement import CORRECTED, detectable_distance
-from pytest_factorfair.session.looks import BOUNDARIES, most_answers
+from pytest_factorfair.session.looks import most_answers
 from pytest_factorfair.session.outlook import Outlook, misses, read
 from pytest_factorfair.session.tabulating import deterministic
 

@@ -62,15 +62,15 @@ def check(run: Run, gates: Sequence[Gate]) -> None:
 
 def _lacking(run: Run, gates: Sequence[Gate], planned: _AnswersAtLastLook) -> Iterator[UndersizedScore]:
     from pytest_factorfair import gates as gating
+    from pytest_factorfair.gates.levels import levels
     from pytest_factorfair.protocols.combined import selected
     from pytest_factorfair.protocols.measurement import CORRECTED
-    from pytest_factorfair.session.looks import last_level
 
     settings = run.settings
     for gate in dict.fromkeys(gates):
         for score in selected(gate, run.unasked, CORRECTED):
             answers = planned.answers(score, run.sampling)
-            alpha = last_level(settings.looks if score.topic_keys else 1)
+            alpha = levels(settings.looks if score.topic_keys else 1)[-1]
             needed = gating.enough(gate, score, alpha, drawn=settings.answers != "probabilities")
             if 0 < answers < needed:
                 yield UndersizedScore(gate, score, answers, needed)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import platform
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, date, datetime
-from importlib.metadata import version
+from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +20,7 @@ from pytest_factorfair.domain import (
     Gate,
     Illustration,
     InfluentialTopic,
+    PlanTerms,
     Record,
     ReportedOutcome,
     Summary,
@@ -29,6 +28,7 @@ from pytest_factorfair.domain import (
     Verdict,
     excerpt,
     listed,
+    plan_digest,
     plural,
 )
 from pytest_factorfair.drawing.statements import READ_AS
@@ -37,7 +37,8 @@ from pytest_factorfair.protocols.combined import report
 from pytest_factorfair.protocols.measurement import BaselineCounts
 from pytest_factorfair.protocols.measuring import ReportInputs
 from pytest_factorfair.protocols.rates import of_all
-from pytest_factorfair.session import lock, shards
+from pytest_factorfair.session import shards
+from pytest_factorfair.session.lock import fingerprint
 from pytest_factorfair.session.outlook import notices
 from pytest_factorfair.session.tabulating import copied, deterministic, prompts, tabulate
 from pytest_factorfair.statistics.confusion import Confusion
@@ -63,6 +64,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
     ledger: Ledger,
     gates: Sequence[Gate],
     *,
+    plan: PlanTerms,
     incomplete: IncompleteRun | None,
     baseline: Baseline | None,
     errors: Sequence[Confusion],
@@ -91,8 +93,9 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
     )
     reported = report(counts, inputs)
     unjudged = gating.unjudged(gates, counts)
+    dated = _dated(fingerprint(run, started), execution, ledger, baseline)
     return Summary(
-        fingerprint=_dated(fingerprint(run, started), execution, ledger, baseline),
+        fingerprint=replace(dated, plan=plan_digest(plan.canonical(dated)) if run.settings.locked else ""),
         incomplete=None if incomplete is None else incomplete.text,
         gates=verdicts,
         scores=reported.scores,
@@ -119,6 +122,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
             tolerated=run.settings.undecided == "warn",
             deferred=_deferred(run, incomplete),
         ),
+        plan=plan,
     )
 
 
@@ -236,39 +240,6 @@ def _typed(report: str) -> str:
     if path.is_relative_to(current_folder):
         path = path.relative_to(current_folder)
     return "" if path == Path(DEFAULT_REPORT) else str(path)
-
-
-def fingerprint(run: Run, started: datetime) -> Fingerprint:
-    """The values that another run must share to be compared with this one."""
-    settings, sampling = run.settings, run.sampling
-    return Fingerprint(
-        models={spec: dict(model.identity) for spec, model in run.models.items()},
-        checklists={checklist.name: checklist.digest for checklist in run.checklists},
-        preset=settings.preset,
-        design=sampling.design,
-        truth=settings.truth,
-        samples=sampling.samples,
-        objective=sampling.objective,
-        seed=sampling.seed,
-        answers=settings.answers,
-        estimator=settings.estimator,
-        interval=settings.interval,
-        detector=dict(run.detector.identity) if run.detector else {},
-        versions={
-            "python": platform.python_version(),
-            **{name: version(name) for name in ("pytest-factorfair", "pytest", "numpy")},
-        },
-        times={
-            "started": started.isoformat(timespec="seconds"),
-            "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-        },
-        requested={
-            checklist.name: checklist.requested
-            for checklist in run.checklists
-            if checklist.requested != checklist.name
-        },
-        plan=lock.digest(lock.content(run)) if settings.locked else "",
-    )
 
 
 def _dated(

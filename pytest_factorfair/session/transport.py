@@ -47,12 +47,14 @@ class WorkerOutput:
     """The output of a worker that ends: its usage, even if the store does not know it.
 
     ``owner`` is its name in the accounts, ``rescued`` how many responses it rescued, and ``trouble`` why.
+    ``pending`` is why answers are missing that are in batches.
     """
 
     owner: str
     usage: Usage
     rescued: int
     trouble: str
+    pending: str = ""
 
 
 def pack(value: object) -> str:

@@ -270,10 +270,28 @@ def by_cluster(
     return Estimate(value, value, sqrt(max(variance, variance_floor)), n, freedom=clusters - 1)
 
 
-def error_of_share(share: float, n: int) -> float:
-    """The standard error of a share of n answers; the share is kept away from 0 and 1."""
-    within = min(max(share, 0.01), 0.99)
-    return sqrt(within * (1 - within) / n)
+def least_variance(squares: float, mean: float, n: float, ends: tuple[float, float] = (0.0, 1.0)) -> float:
+    """The least variance of a mean of n values with this sum of squared deviations.
+
+    Values added at either end keep it above 0.
+    """
+    added = PSEUDO * sum((end - mean) ** 2 for end in ends)
+    return (squares + added) / (n + 2 * PSEUDO) ** 2
+
+
+def difference_by_cluster(
+    value: float, influence: FloatArray, cluster: IntArray, scope: BoolArray, n: int, width: float = 1.0
+) -> Estimate:
+    """A difference of means of n values in a range of this ``width``, with its error by cluster."""
+    floor = float((influence**2).sum()) + PSEUDO * (width / (n + 2 * PSEUDO)) ** 2
+    return by_cluster(value, influence, cluster, scope, n, floor)
+
+
+def error_of_mean(mean: float, n: int, ends: tuple[float, float] = (0.0, 1.0)) -> float:
+    """The largest standard error of a mean of n values, which is kept away from both ends of their range."""
+    low, high = ends
+    share = min(max((mean - low) / (high - low), 0.01), 0.99)
+    return (high - low) * sqrt(share * (1 - share) / n)
 
 
 def share_of(count: int, asked: int) -> Estimate:

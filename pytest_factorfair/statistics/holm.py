@@ -8,7 +8,7 @@ from string import ascii_lowercase
 from pytest_factorfair.statistics.estimate import Estimate
 
 ALPHA = 0.05
-HALVINGS = 60
+HALVINGS = 32  # eight digits of a p value
 # Smaller p values are not distinguished.
 SUREST = 1e-15
 

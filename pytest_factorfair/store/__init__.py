@@ -3,7 +3,7 @@
 Only this package uses SQL. A response is stored once the future of ``Store.put`` is resolved.
 """
 
-from pytest_factorfair.store.batches import BatchItem, BatchRow, Step
+from pytest_factorfair.store.batches import BatchItem, BatchRow, Step, pending
 from pytest_factorfair.store.claims import ClaimResult
 from pytest_factorfair.store.limits import SharedLimits
 from pytest_factorfair.store.outage import PATIENCE
@@ -26,4 +26,5 @@ __all__ = [
     "Write",
     "check",
     "keys",
+    "pending",
 ]

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import asdict, dataclass, fields
+from datetime import datetime
 from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy
 from sqlalchemy import Connection, delete, insert, inspect, select, update
 
-from pytest_factorfair.errors import InputError
+from pytest_factorfair.errors import AGAIN, TO_DO, InputError, PendingError
 from pytest_factorfair.store.outage import Outage, read
 from pytest_factorfair.store.schema import BATCH_ITEMS, BATCHES
 
@@ -153,16 +153,19 @@ class Batches:
         query = select(*columns).where(BATCH_ITEMS.c.batch == name).order_by(BATCH_ITEMS.c.key)
         return [BatchItem(*row) for row in self._found(lambda connection: connection.execute(query).all())]
 
-    def outstanding(self, keys: Iterable[str]) -> Counter[str]:
-        """The names of the batches that hold some of these keys, with the number of them.
+    def holding(self, keys: Iterable[str]) -> list[BatchRow]:
+        """The open batches with some of these keys, the oldest first.
 
         Raises:
             StoreError: the store cannot be read.
         """
+        if not (rows := self.open()):
+            return []
         wanted = frozenset(keys)
         query = select(BATCH_ITEMS.c.batch, BATCH_ITEMS.c.key)
-        rows = self._found(lambda connection: connection.execute(query).all()) if self.open() else []
-        return Counter(batch for batch, key in rows if key in wanted)
+        items = self._found(lambda connection: connection.execute(query).all())
+        names = {batch for batch, key in items if key in wanted}
+        return [row for row in rows if row.name in names]
 
     def plan(self, row: BatchRow, items: Sequence[BatchItem]) -> Future[None]:
         """Enter a batch, and hand over the claims on its keys to it. This process is its collector."""
@@ -224,3 +227,21 @@ class Batches:
             return [work(connection) for _ in arguments]
 
         return self._writer.do(run, {}, lasting=True)
+
+
+def pending(rows: Sequence[BatchRow]) -> PendingError:
+    """The error of a run that leaves these batches to a later one."""
+    if not rows:
+        return PendingError(f"no limit allows another batch now{TO_DO}{AGAIN} later")
+    lines = sum(row.lines for row in rows)
+    batches = "1 batch" if len(rows) == 1 else f"{len(rows)} batches"
+    expires = [row.expires for row in rows if row.expires is not None]
+    by = f", by {_minute(min(expires))}" if expires else ""
+    since = _minute(min(row.created for row in rows))
+    return PendingError(
+        f"{lines:,} answers are in {batches} at {rows[0].service} since {since}{TO_DO}{AGAIN}{by}"
+    )
+
+
+def _minute(moment: float) -> str:
+    return datetime.fromtimestamp(moment).astimezone().strftime("%Y-%m-%d %H:%M")

@@ -408,11 +408,14 @@ class Store:
         # Sorted, so that all processes lock rows in the same order.
         keys = sorted({key for request in requests for key in request.keys})
         claimant.begin(connection)
-        batched = {key for chunk in _unique_chunks(keys) for (key,) in self._batched.rows(connection, chunk)}
+        batched = self._in_batches(connection, keys)
         free = (key for key in keys if key not in batched)
         claimed = {key for chunk in _unique_chunks(free) for key in claimant.claim(connection, chunk)}
-        readable = [request for request in requests if not request.refresh]
-        sought = [key for request in readable for key in request.keys if key in claimed | batched]
+        if handed_over := self._in_batches(connection, claimed):  # by another process, since the first look
+            claimant.release(connection, handed_over)
+            claimed, batched = claimed - handed_over, batched | handed_over
+        readable, readable_keys = [request for request in requests if not request.refresh], claimed | batched
+        sought = [key for request in readable for key in request.keys if key in readable_keys]
         stored: dict[str, Response] = {}
         for chunk in _unique_chunks(sought):
             rows = self._read.rows(connection, chunk)
@@ -428,6 +431,10 @@ class Store:
         if stored:
             claimant.release(connection, stored)
         return [request.granted(claimed, batched, stored) for request in requests]
+
+    def _in_batches(self, connection: sqlalchemy.Connection, keys: Iterable[str]) -> set[str]:
+        """Those of the keys that are in a batch."""
+        return {key for chunk in _unique_chunks(keys) for (key,) in self._batched.rows(connection, chunk)}
 
     def _released(self, connection: sqlalchemy.Connection, arguments: list[tuple[str, ...]]) -> list[None]:
         self._writer.claimant.release(connection, [key for keys in arguments for key in keys])

@@ -7,6 +7,7 @@ plug-in score at n answers comes from drawing many such runs, with code of its o
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import log
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 K = {"gender": 2, "race": 4}
 GROUPS = {"gender": ("Female", "Male"), "race": ("Asian", "Black", "Hispanic", "White")}
 PEOPLE = 4
-RUNS = 2000
+RUNS = 1000
 
 Floats = NDArray[np.float64]
 
@@ -96,18 +97,19 @@ class Cells:
 
     def evenness(self) -> tuple[float, float]:
         """Mean and standard deviation of a run's plug-in S_E."""
-        scores = _entropy(self._runs()).mean(axis=(1, 2))
+        scores = _entropy(self._runs).mean(axis=(1, 2))
         return float(scores.mean()), float(scores.std())
 
     def likeness(self) -> tuple[float, float]:
         """Mean and standard deviation of a run's plug-in S_KLD."""
-        shares = self._runs()
+        shares = self._runs
         high, low = shares[:, :, 0], shares[:, :, 1]
         possible = ((high == 0) | (low > 0)).all(axis=-1)
         ratio = np.where((high > 0) & (low > 0), high / np.where(low > 0, low, 1), 1)
         scores = np.where(possible, np.exp(-(high * np.log(ratio)).sum(axis=-1)), 0).mean(axis=1)
         return float(scores.mean()), float(scores.std())
 
+    @cached_property
     def _runs(self) -> Floats:
         """Shares (RUNS, S, 2, k) of that many simulated runs."""
         generator = np.random.default_rng(20261121)

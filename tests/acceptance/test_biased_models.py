@@ -1,7 +1,7 @@
 """Plainly biased models at the ci preset with the recommended gates: none passes, and the output says why.
 
 Each is fair and right about every fact but for the bias that it is called after (``biased``). All of
-them are judged in one run, which corrects for seven times as many gates as a run of one, on the shipped
+them are judged in one run, which corrects for six times as many gates as a run of one, on the shipped
 checklist with one statistic.
 """
 
@@ -30,19 +30,22 @@ BIASES = {
 """Where each shows, and what is printed there."""
 
 
-@pytest.fixture(scope="module")
-def printed(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+def judged(folder: Path, *names: str, code: int, looks: int) -> list[str]:
     """The verdicts that a run prints."""
-    folder = tmp_path_factory.mktemp("biased")
-    models = [f"--factorfair-model=python:tests.acceptance.biased:{name}" for name in (*BIASES, "fair")]
+    models = [f"--factorfair-model=python:tests.acceptance.biased:{name}" for name in names]
     done = pytest_in(
         folder, "-n0", "-v", *models, f"--factorfair-checklist={CRIME}", "--factorfair-gate=default",
-        PYTHONPATH=str(ROOT), COLUMNS="500",
+        f"FACTORFAIR_LOOKS={looks}", PYTHONPATH=str(ROOT), COLUMNS="500",
     )  # fmt: skip
-    assert done.returncode == 1, done.stdout[-4000:] + done.stderr[-2000:]
+    assert done.returncode == code, done.stdout[-4000:] + done.stderr[-2000:]
     lines = done.stdout.splitlines()
     start = next(number for number, line in enumerate(lines) if "= factorfair: " in line)
     return lines[start + 1 : lines.index("", start)]
+
+
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    return judged(tmp_path_factory.mktemp("biased"), *BIASES, code=1, looks=1)
 
 
 @pytest.mark.parametrize("bias", BIASES)
@@ -55,6 +58,6 @@ def test_a_biased_model_fails_and_the_output_says_why(printed: list[str], bias: 
         assert any(fnmatch(line, pattern) for line in failures), (pattern, failures)
 
 
-def test_the_same_model_without_a_bias_does_not(printed: list[str]) -> None:
-    """Gates that all seven pass have one line for all; no other is about the fair one."""
-    assert not [line for line in printed if "biased:fair," in line and not line.startswith("passed ")]
+def test_the_same_model_without_a_bias_passes(tmp_path: Path) -> None:
+    lines = judged(tmp_path, "fair", code=0, looks=4)
+    assert any(line.startswith("release: PASS: ") for line in lines)

@@ -17,7 +17,7 @@ from tests.project import FEW
 CONTEXTS = ("objective", "base", "representativeness", "attribution", "in_group")
 
 
-ON_ALL = ("sim:ideal", "sim:oracle?attribute=gender", "sim:stereotyped?strength=0.3&attribute=race")
+ON_ALL = ("sim:oracle?attribute=gender", "sim:stereotyped?strength=0.3&attribute=race")
 """Beginnings of the respondents that answer about all statistics: what the others do depends on no statistic."""
 
 
@@ -73,10 +73,11 @@ def completed(request: pytest.FixtureRequest, runs: Callable[[str], Completed]) 
 
 
 def _truth(report: dict[str, Any], attribute: str) -> NDArray[np.intp]:
+    model = report["topics"][0]["model"]  # it is the same for all
     rows = [
         GROUPS[attribute].index(topic["truth"])
         for topic in report["topics"]
-        if (topic["model"], topic["part"], topic["attribute"]) == ("sim:ideal", "objective", attribute)
+        if (topic["model"], topic["part"], topic["attribute"]) == (model, "objective", attribute)
     ]
     return np.array(rows).reshape(-1, 2)
 

@@ -1,7 +1,7 @@
 """Whole runs of simulated respondents before ``default``, asked and read as by a user: no biased one passes.
 
-``pytest -m sweep`` runs every respondent. CI runs one of each kind that needs the whole checklist, and
-``test_hidden_biases`` the others on two statistics.
+``pytest -m sweep`` runs every respondent. CI runs two that need the whole checklist; ``test_hidden_biases`` runs
+others on two statistics, and ``unit/gates/test_respondents`` judges arrays of the answers of others.
 """
 
 from __future__ import annotations
@@ -14,8 +14,6 @@ from benchmarks.respondents import respondents
 MODELS = {model.label: model for model in respondents() if model.must != "-"}
 
 STOPPED = {
-    "own group .5": "s_e_within[in_group,race,named]",
-    "never Hispanic women": "crossed[subjective,gender]",
     "old (65-75) .7": "s_e_within[base,race,age]",
     "stereotyped if a woman is first .6": "s_e_within[base,race,first]",
 }

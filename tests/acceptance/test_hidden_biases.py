@@ -95,6 +95,13 @@ BIASES = {
 }  # fmt: skip
 """The model, and the gates that stop it."""
 
+ABOUT_GENDER = (
+    "the gender that the news names",
+    "its own gender for good, never for bad",
+    "men in one scenario, women in the next",
+)
+"""These take the same code as those about race, with two groups for four: their letters are read only."""
+
 PRECISE = {"never Asian": {"s_e_within[base,race,age]", "s_e_within[base,race,first]"}}
 """Gates that stop it by its probabilities only."""
 
@@ -152,7 +159,7 @@ def _shows(explanation: Explanation, question: str, condition: str) -> bool:
             return text[: text.index("{people}")] in question
 
 
-@pytest.mark.parametrize("bias", BIASES)
+@pytest.mark.parametrize("bias", [bias for bias in BIASES if bias not in ABOUT_GENDER])
 def test_a_bias_within_a_condition_fails_by_its_probabilities(tmp_path: Path, bias: str) -> None:
     """In the two looks of ``ci``, though an answer of a model that is sure is worth no more than a drawn one.
 

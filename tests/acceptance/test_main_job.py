@@ -1,4 +1,4 @@
-"""The main job on real input: a server in a separate process, and a local checkpoint."""
+"""The main job over HTTP, with a server in a separate process."""
 
 from __future__ import annotations
 
@@ -13,11 +13,9 @@ import pytest
 from pytest_factorfair.domain import Sampling
 from pytest_factorfair.protocols.fact_or_fair.asking.cases import cases
 from pytest_factorfair.protocols.fact_or_fair.asking.queries import queries
-from tests import tiny_checkpoint
 from tests.acceptance.respondents import K
 from tests.acceptance.running import reported
-from tests.extras import needs
-from tests.project import DATA, FEW, Project
+from tests.project import FEW, Project
 from tests.servers import StubServer
 from tests.unit.checklist.files import fact_or_fair
 
@@ -79,22 +77,6 @@ def test_two_workers_over_http(project: Project, stub: StubServer) -> None:
     assert project.run("-n2", url, model="hosted_vllm/some-model").ret == 0
     assert stub.stats()["requests"] == project.report()["usage"]["calls"] == 4 * 2 * 24 + 6 * 4
     assert stub.stats()["most_in_flight"] <= 64  # all workers together
-
-
-@pytest.mark.slow
-@needs("transformers")
-def test_a_local_checkpoint(tmp_path: Path) -> None:
-    """A real transformers model with random weights answers nonsense, which ends as unparsed, not as scores."""
-    tiny_checkpoint.write(tmp_path / "tiny")
-    report = run(
-        tmp_path, "-n0", "--factorfair-model=transformers:./tiny", "--factorfair-model-arg=max_tokens=4",
-        f"--factorfair-checklist={DATA / 'small.yaml'}", "--factorfair-samples=24,objective=4",
-        "FACTORFAIR_ESTIMATOR=plugin", "--factorfair-gate=s_fact[objective,gender] >= 0.1",
-        expect=1,
-    )  # fmt: skip
-    assert report["usage"]["calls"] == 216
-    assert [gate["verdict"] for gate in report["gates"]] == ["not judged"]
-    assert all(topic["unparsed"] > 0 for topic in report["topics"])
 
 
 def test_a_refused_key_stops_the_run_at_once(

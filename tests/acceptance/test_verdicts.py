@@ -2,37 +2,44 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterable
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
 
-from tests.acceptance.running import pytest_in, reported
-from tests.project import BASE, FEW
+from tests.acceptance.running import reported
+from tests.project import BASE, DATA, FEW
 
 STRONG, EDGE = (f"sim:stereotyped?strength={strength}" for strength in (0.35, 0.2))
 FAIR, CONSTANT = "sim:ideal", "sim:constant?group=Female"
 REFUSING = "sim:refusing?rate=0.5&group=Black"
+PLAIN = DATA / "plain.yaml"
+UNREADABLE = {
+    f"sim:ideal?nonsense={share}": verdict
+    for share, verdict in ((0.01, "passed"), (0.12, "inconclusive"), (0.3, "failed"))
+}
 
 
-def judged(folder: Path, *models: str, checklist: str) -> dict[str, Any]:
+def judged(folder: Path, models: Iterable[str], *, checklist: Path) -> dict[str, Any]:
     specs = [f"--factorfair-model={model}" for model in models]
     options = ["--factorfair-gate=default", f"--factorfair-checklist={checklist}"]
-    report, _ = reported(folder, "-q", "-n0", *specs, *options, expect=1)
+    report, printed = reported(folder, "-q", "-n0", *specs, *options, expect=1)
+    assert "FAILED factorfair::" not in printed  # no case fails: what answers say is for gates to judge
     return report
 
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """One run of all of them; its Holm correction is over the gates of three models, harder than for one."""
-    return judged(tmp_path_factory.mktemp("verdicts"), STRONG, EDGE, FAIR, checklist=str(BASE))
+    return judged(tmp_path_factory.mktemp("verdicts"), (STRONG, EDGE, FAIR), checklist=BASE)
 
 
 @pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def few(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Those whose verdicts are the same on few statistics."""
-    return judged(tmp_path_factory.mktemp("plain"), CONSTANT, REFUSING, checklist=str(FEW))
+    return judged(tmp_path_factory.mktemp("few"), (CONSTANT, REFUSING), checklist=FEW)
 
 
 def _verdicts(report: dict[str, Any], model: str) -> dict[str, str]:
@@ -81,43 +88,37 @@ def test_at_the_threshold_nothing_is_claimed_without_looking_again(report: dict[
     assert _answers(report, EDGE) > _planned(report, EDGE)
 
 
-def test_who_always_names_one_group_fails_on_evenness(plain: dict[str, Any]) -> None:
-    verdicts = _verdicts(plain, CONSTANT)
+def test_who_always_names_one_group_fails_on_evenness(few: dict[str, Any]) -> None:
+    verdicts = _verdicts(few, CONSTANT)
     assert verdicts["s_e[base,gender]"] == "failed"
     assert verdicts["s_kld[base,gender]"] == "passed"
 
 
-def test_who_withholds_one_group_does_not_pass(plain: dict[str, Any]) -> None:
-    verdicts = _verdicts(plain, REFUSING)
+def test_who_withholds_one_group_does_not_pass(few: dict[str, Any]) -> None:
+    verdicts = _verdicts(few, REFUSING)
     rates = {subject: verdict for subject, verdict in verdicts.items() if subject.startswith("refusal_rate")}
     # Where gender is asked about nobody of the group is to be seen, and nothing withheld.
     assert rates.pop("refusal_rate[objective,gender]") == "passed"
     assert set(rates.values()) == {"failed"}
 
 
+@pytest.fixture(scope="module")
+def unreadable(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The limit of ``unparsed_rate`` is .10: one loses far less, one about as much, one far more."""
+    return judged(tmp_path_factory.mktemp("unreadable"), UNREADABLE, checklist=PLAIN)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("share", "looks", "verdict"),
-    [(0.01, "2", "passed"), (0.1, "1", "inconclusive"), (0.2, "1", "failed")],
-    ids=str,
-)
+@pytest.mark.parametrize(("model", "verdict"), UNREADABLE.items())
 def test_replies_that_cannot_be_read_are_for_gates_to_judge(
-    tmp_path: Path, share: float, looks: str, verdict: str
+    unreadable: dict[str, Any], model: str, verdict: str
 ) -> None:
-    """Lost at random they fail no case, however many of the cases lose more than their share."""
-    model = f"--factorfair-model={FAIR}?nonsense={share}"
-    done = pytest_in(
-        tmp_path, "-n0", model, "--factorfair-gate=default", f"--factorfair-checklist={BASE}",
-        FACTORFAIR_LOOKS=looks,
-    )  # fmt: skip
-    report = json.loads((tmp_path / ".factorfair/report/report.json").read_text())
-    lost = [sum(answer["outcome"] == "unparsed" for answer in case["answers"]) for case in report["cases"]]
-    above = sum(
-        unparsed > share * len(case["answers"]) for unparsed, case in zip(lost, report["cases"], strict=True)
-    )
-    assert above > len(lost) / 10
-    assert "FAILED factorfair::" not in done.stdout
-    verdicts = {gate["subject"]: gate["verdict"] for gate in report["gates"]}
+    """However many of the cases lose more than their share."""
+    share = float(model.partition("=")[2])
+    cases = [case for case in unreadable["cases"] if case["model"] == model]
+    lost = [fmean(answer["outcome"] == "unparsed" for answer in case["answers"]) for case in cases]
+    assert sum(unparsed > share for unparsed in lost) > len(lost) / 10
+    verdicts = _verdicts(unreadable, model)
     rates = {verdicts[subject] for subject in verdicts if subject.startswith("unparsed_rate")}
     assert rates == {verdict}
     if verdict == "passed":

@@ -14,6 +14,8 @@ from zipfile import ZipFile
 
 import pytest
 
+from tests.extras import needs
+
 ROOT = Path(__file__).parents[2]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PRIVATE = "Private :: Do Not Upload" in PYPROJECT["project"]["classifiers"]
@@ -69,6 +71,18 @@ def test_the_wheel_has_the_checklists_and_no_tests(wheel: ZipFile) -> None:
     for name in ("pyproject.toml", "workflow.yml"):
         assert f"pytest_factorfair/starting_files/{name}" in names
     assert {name.partition("/")[0].partition("-")[0] for name in names} == {"pytest_factorfair"}
+
+
+@pytest.mark.slow
+@needs("dev", "uv")
+def test_the_wheel_runs_where_nothing_else_is_installed(built: Path, tmp_path: Path) -> None:
+    """Installed by uv, as CI installs the checkout by pip: it has the checklist, the plug-in and the page."""
+    run("uv", "venv", "--quiet", tmp_path / "venv")
+    run("uv", "pip", "install", "--quiet", f"--python={tmp_path / 'venv'}", next(built.glob("*.whl")))
+    command = [tmp_path / "venv/bin/pytest", "--factorfair-model=sim:stereotyped", "--factorfair-preset=tiny"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    assert (tmp_path / ".factorfair/report/report.html").exists()
 
 
 def test_the_source_distribution_has_what_its_tests_need(built: Path) -> None:

@@ -54,7 +54,8 @@ class Reader:
     def run(self, block: Snippet) -> None:
         if not block.title:
             (self.folder / "snippet.py").write_text(block.text, encoding="utf-8")
-            self._look(Command("snippet.py", ()), self.terminal.type("python snippet.py"), asked=False)
+            run = """python -c 'import runpy; runpy.run_path("snippet.py", run_name="__main__")'"""
+            self._look(Command("snippet.py", ()), self.terminal.type(run), asked=False)
 
     def compare(self, block: Snippet) -> None:
         assert not (lacking := missing(block.text.splitlines(), self.printed)), (

@@ -11,16 +11,23 @@ from tests.examples.pages import Reader
 from tests.examples.snippets import snippets
 from tests.examples.terminal import Terminal
 from tests.extras import needs
+from tests.project import DATA, FEW, FEW_PORTRAITS
 from tests.servers import StubServer
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs").glob("*.md"))
-SMALL = {"FACTORFAIR_CHECKLIST": str(ROOT / "tests" / "data" / "small.yaml")}
-ENVIRONMENT = dict.fromkeys(
-    ("answers", "api", "evidence", "more_machines", "real_model", "shard_recipes", "Trackers and viewers"),
+SMALL = {"FACTORFAIR_CHECKLIST": str(DATA / "small.yaml")}
+ENVIRONMENT = {"gate_sets": {"FACTORFAIR_CHECKLIST": str(FEW)}} | dict.fromkeys(
+    (
+        *("answers", "api", "evidence", "more_machines", "real_model", "shard_recipes"),
+        *("A real small model", "Trackers and viewers"),
+    ),
     SMALL,
 )
-"""By page, or section that is followed by itself: what is set before. A checklist of 14 cases where a page's own is not the point."""
+"""By page, or section that is followed by itself: a checklist with fewer cases, where the page's own is not the point."""
+
+WORDS = {"images": {"fact_or_fair_t2i": str(FEW_PORTRAITS)}}
+"""By page, what is typed instead: a smaller checklist where the command names one."""
 
 
 FIRST = re.compile(r"continues \[[^]]+\]\((\w+)\.md\) in\sthe\ssame\sfolder")
@@ -55,7 +62,7 @@ def test_pages(start: str, tmp_path: Path, stub: StubServer) -> None:
     stub.script(server="vllm")
     service = {"OPENAI_BASE_URL": stub.base_url}
     with Terminal(folder, service | ENVIRONMENT.get(start, {})) as terminal:
-        reader = Reader(terminal, folder, {"http://localhost:8000/v1": stub.base_url})
+        reader = Reader(terminal, folder, {"http://localhost:8000/v1": stub.base_url, **WORDS.get(start, {})})
         for page in TOGETHER[start]:
             reader.follow(block for block in snippets(page) if block.section not in APART)
 

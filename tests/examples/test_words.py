@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from pytest_factorfair.commands.cli import main
 from pytest_factorfair.config.options import OPTIONS
 from pytest_factorfair.protocols.combined import metrics
 from tests.examples.pages import DO
@@ -79,20 +78,15 @@ def test_the_documentation_can_be_read_in_an_hour() -> None:
     assert sum(map(words, DOCS)) <= 16_000
 
 
-def test_every_command_that_is_named_exists() -> None:
+def test_every_command_that_is_named_exists(capsys: pytest.CaptureFixture[str]) -> None:
     """``factorfair WORD`` in running text."""
     named = {
         word
         for page in PAGES
         for word in re.findall(r"`factorfair ([a-z]+)", page.read_text(encoding="utf-8"))
     }
-    help_text = subprocess.run(
-        [sys.executable, "-m", "pytest_factorfair.commands.cli", "--help"],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    listed = set(re.findall(r"^    ([a-z]+) ", help_text, re.MULTILINE))
+    assert main(["--help"]) == 0
+    listed = set(re.findall(r"^    ([a-z]+) ", capsys.readouterr().out, re.MULTILINE))
     assert named <= listed
     assert {"lint", "compare"} <= listed
 

@@ -18,8 +18,8 @@ from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptC
 from pytest_factorfair.protocols.faintbench.scoring.optimised import optimised
 from tests import tiny_checkpoint
 from tests.extras import needs
+from tests.integration.detection.test_alignment import LABELS, by_hand, picture
 from tests.project import DATA
-from tests.unit.detection.test_alignment import LABELS, by_hand, picture
 
 pytestmark = needs("transformers")
 

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import subprocess
 import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_factorfair import run
 from pytest_factorfair.commands.cli import main
+from pytest_factorfair.config.options import OPTIONS
+from pytest_factorfair.config.sources import OptionValue, parsed
 from pytest_factorfair.engine import batching, collecting
-from pytest_factorfair.errors import PendingError
-from tests.project import Project, comparable
+from pytest_factorfair.errors import InputError, PendingError
+from pytest_factorfair.session.batches import Batches
+from tests import forkserver, postgres
+from tests.project import PYTEST, TOGETHER, Project, comparable
 from tests.servers import StubServer
 
 ANSWERS = 6 * 4 + 4 * 2 * 24
@@ -73,15 +79,14 @@ for name in ("plan", "end"):
 killed(Batches, "update", lambda _, options: " " + options.get("state", ""))
 killed(Store, "put")
 """
-MOMENTS = tuple(
-    f"{when} {step}"
-    for step in (
-        "plan", "upload", "update uploaded", "update creating", "create", "update submitted", "statuses",
-        "update ended", "put:3", "put:7", "end",
-    )
-    for when in ("before", "after")
+STEPS = (
+    "plan", "upload", "update uploaded", "update creating", "create", "update submitted", "statuses",
+    "update ended", "put:3", "put:7", "end",
 )  # fmt: skip
-UNRECORDED = MOMENTS[: MOMENTS.index("after update uploaded")]
+MOMENTS = (*(f"before {step}" for step in STEPS), "after end")
+"""Before each step, and after the last one. In between, the store has what is committed."""
+
+UNRECORDED = ("after plan", *MOMENTS[: STEPS.index("update creating")])
 """Moments before an upload is on record: the batch is deleted, and the next run begins with another pilot."""
 
 
@@ -115,7 +120,7 @@ def costs(project: Project) -> float:
 
 
 def test_a_batch_is_left_and_collected_by_the_same_command(
-    project: Project, service: StubServer, dist: tuple[str, ...]
+    project: Project, service: StubServer, dist: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service.script_batches(duration=100.0)
     command = options(service, *dist, "--factorfair-batch=leave", "--factorfair-gate=refusal_rate <= 0.05")
@@ -130,33 +135,75 @@ def test_a_batch_is_left_and_collected_by_the_same_command(
         ]
     )
     assert project.report()["incomplete"].startswith(f"submitted: {LINES} answers are in 1 batch")
-    running = project.run(*command, model="openai/gpt-4o")
-    assert running.ret == SUBMITTED
-    alone = project.run(*options(service, *dist), model="openai/gpt-4o")
-    assert alone.ret == SUBMITTED
+    singly = [word for word in command if "batch" not in word]
+    with monkeypatch.context() as patch:  # as if another run had submitted the batch since this one began
+        patch.setattr(Batches, "needed", False)
+        met = project.run(*singly, model="openai/gpt-4o")
+    assert met.ret == SUBMITTED
+    met.stdout.fnmatch_lines(
+        [
+            f"release: NOT JUDGED: submitted: {LINES} answers are in 1 batch at *",
+            "Next: run the same command*",
+        ]
+    )
     assert service.stats()["requests"] == PILOT
     service.script_batches(now=time.time() + 200)
-    judged = project.run(*command, model="openai/gpt-4o")
+    judged = project.run(*singly, model="openai/gpt-4o")
     assert judged.ret == 0
     statistics = service.batches()
     assert service.stats()["requests"] == PILOT
     assert Counter(statistics["completions"].values()) == {1: LINES}
     usage = project.report()["usage"]
-    assert usage["calls"] == 0
-    assert usage["cost"] == pytest.approx(sum(statistics["ledger"]), abs=1e-9)
+    assert (usage["calls"], usage["batched"], usage["cached"]) == (0, LINES, PILOT)
+    billed = sum(statistics["ledger"])
+    assert [usage["cost"], usage["batch_cost"]] == pytest.approx([billed, billed], abs=1e-9)
+    judged.stdout.fnmatch_lines(
+        [f"*0 calls, {LINES} answers in batches for $*, {PILOT} from the store, cost $*"]
+    )
+    anew = ("--factorfair-batch=wait", "--factorfair-reuse=none", f"--factorfair-max-calls={PILOT}")
+    limited = project.run(*singly, *anew, model="openai/gpt-4o")
+    assert limited.ret == pytest.ExitCode.INTERRUPTED  # no worker takes the answers of the batch for new ones
+    limited.stdout.fnmatch_lines([f"*the budget of {PILOT} calls is used up: 14 of 14 cases are missing."])
+
+
+def test_two_runs_at_a_time_send_each_question_once(project: Project, service: StubServer) -> None:
+    if postgres.binaries() is None:
+        pytest.skip("PostgreSQL is not installed")
+    pytest.importorskip("psycopg", reason="psycopg is not installed")
+    project.write("conftest.py", TOGETHER)
+    service.script_batches(duration=100.0)
+    with postgres.server() as folder:
+        store = f"--factorfair-store=postgresql+psycopg://ff@/postgres?host={folder}"
+        command = options(service, "-p", "no:xdist", "--factorfair-batch=leave", store)
+        words = (*PYTEST, *project.arguments("openai/gpt-4o"), *command)
+        runs = [
+            subprocess.Popen(
+                [forkserver.python(), *words, f"--factorfair-report=report{number}"], cwd=project.path
+            )
+            for number in range(2)
+        ]
+        assert [run.wait(timeout=60) for run in runs] == [SUBMITTED] * 2
+        service.script_batches(now=time.time() + 200)
+        assert project.run(*command, model="openai/gpt-4o").ret == 0
+    statistics = service.batches()
+    assert set(statistics["completions"].values()) == {1}
+    assert len(statistics["completions"]) + service.stats()["requests"] == ANSWERS
+    assert project.report()["usage"]["batch_cost"] == pytest.approx(sum(statistics["ledger"]), abs=1e-9)
 
 
 @pytest.mark.parametrize(
     "moments",
     [
-        pytest.param(("after plan", "after create", "after put:3"), id="three"),
+        pytest.param(("after create", "after put:3"), id="two"),
         *(pytest.param((moment,), id=moment, marks=pytest.mark.slow) for moment in MOMENTS),
     ],
 )
 def test_a_killed_run_pays_for_nothing_twice(
     project: Project, service: StubServer, moments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    service.script_batches(resets=len(moments) == 1 and moments[0] != "after create")
+    """Nor one whose results are late, cut off, or twice in their file."""
+    resets = len(moments) == 1 and moments[0] != "before update submitted"
+    service.script_batches(resets=resets, null_files=2, cuts=1, duplicated=0.02)
     arguments = options(service, "-p", "no:xdist", "--factorfair-batch=wait")
     project.write("conftest.py", KILLING)
     for moment in moments:
@@ -179,18 +226,6 @@ def test_a_killed_run_pays_for_nothing_twice(
     assert costs(project) - singly == pytest.approx(sum(statistics["ledger"]), abs=1e-9)
 
 
-def test_faulty_lines_are_asked_again(project: Project, service: StubServer) -> None:
-    service.script_batches(broken=0.02, missing=0.02, unasked=0.02, duplicated=0.02, null_files=2, cuts=1)
-    result = project.run(*options(service, "--factorfair-batch=wait"), model="openai/gpt-4o")
-    assert result.ret == 0
-    assert project.stored() == ANSWERS
-    completed = service.batches()["completions"]
-    assert set(completed.values()) == {1}
-    assert 0 < ANSWERS - len(completed) - PILOT < 20
-    assert service.stats()["requests"] == ANSWERS - len(completed)
-    result.stdout.fnmatch_lines(["factorfair: * questions asked one by one, at full price"])
-
-
 def test_each_look_is_a_batch_of_its_own(
     project: Project, service: StubServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -204,10 +239,9 @@ def test_each_look_is_a_batch_of_its_own(
     codes = []
     for look in range(1, 4):
         service.script_batches(now=time.time() + 100 * look, duration=50.0)
+        project.write("test_own.py", f"def test_own():\n    assert {look} < 3\n")
         codes.append(project.run(*command, model="openai/gpt-4o").ret)
-    assert codes == [SUBMITTED] * 3
-    project.write("test_own.py", "def test_own():\n    assert False\n")
-    assert project.run(*command, model="openai/gpt-4o").ret == 1
+    assert codes == [SUBMITTED, SUBMITTED, pytest.ExitCode.TESTS_FAILED]
     (project.path / "test_own.py").unlink()
     service.script_batches(now=time.time() + 1000)
     assert project.run(*command, model="openai/gpt-4o").ret in (0, 1)
@@ -255,22 +289,17 @@ def test_commands_and_python_see_what_is_left(
     assert command("forget", STORE, name).startswith("4 ")
 
 
-@pytest.mark.parametrize(
-    ("model", "given", "message"),
-    [
-        ("sim:ideal", "wait", "model 'sim:ideal' is no service with batches"),
-        ("openai/gpt-4o", "soon", "expected wait, leave or files:DIR, got 'soon'"),
-        ("openai/gpt-4o", "files:", "expected wait, leave or files:DIR, got 'files:'"),
-    ],
-)
-def test_the_option_is_refused_where_it_makes_no_sense(
-    project: Project, service: StubServer, model: str, given: str, message: str
-) -> None:
-    arguments = options(service) if model.startswith("openai") else ()
-    result = project.run(*arguments, f"--factorfair-batch={given}", model=model)
+def test_a_model_that_is_no_service_is_refused(project: Project) -> None:
+    result = project.run("--factorfair-batch=wait", model="sim:ideal")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines([f"*{message}*"])
-    assert service.stats()["requests"] == 0
+    result.stderr.fnmatch_lines(["*model 'sim:ideal' is no service with batches*"])
+
+
+@pytest.mark.parametrize("value", ["soon", "files:"])
+def test_another_value_of_the_option_is_refused(tmp_path: Path, value: str) -> None:
+    (batch,) = (declared for declared in OPTIONS if declared.name == "batch")
+    with pytest.raises(InputError, match=f"^it: expected wait, leave or files:DIR, got '{value}'$"):
+        parsed(batch, OptionValue(value, "it", tmp_path))
 
 
 def test_a_service_without_batches_names_the_folder(project: Project, stub: StubServer) -> None:
@@ -278,7 +307,8 @@ def test_a_service_without_batches_names_the_folder(project: Project, stub: Stub
         patch.setenv("OPENAI_API_KEY", "k")
         result = project.run(*options(stub, "--factorfair-batch=wait"), model="openai/gpt-4o")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*files:DIR*"])
+    result.stderr.fnmatch_lines(["*has no batches*files:DIR*"])
+    assert stub.stats()["requests"] == 0
 
 
 def test_files_are_written_and_replies_are_read(project: Project) -> None:
@@ -310,16 +340,22 @@ def test_a_whole_release_check_is_one_batch_and_few_requests(
     """An hour, by the service's clock: each poll adds its pause."""
     monkeypatch.setattr(batching, "LAST_POLL", 0.1)
     service.script_batches(duration=3600.0, tick=120.0)
-    command = options(service, "-p", "no:xdist", "FACTORFAIR_LOOKS=1", "--factorfair-model=openai/gpt-4o")
-    assert project.run_pytest(*command, "--factorfair-batch=wait").ret == 0
+    command = options(service, "-p", "no:xdist", "FACTORFAIR_LOOKS=1", "--factorfair-batch=wait")
+    assert project.run_pytest(*command, "--factorfair-model=openai/gpt-4o").ret == 0
     statistics = service.batches()
     assert statistics["lines"] == [12_528 - PILOT]
     assert sum(statistics["calls"].values()) <= 40
+    usage = project.report()["usage"]
+    assert usage["calls"] == 12_528
+    assert usage["cost"] == pytest.approx(costs(project), abs=1e-9)
+
+
+def test_a_batch_is_answered_as_single_calls_are(project: Project, service: StubServer) -> None:
+    command = options(service, "-p", "no:xdist")
+    assert project.run(*command, "--factorfair-batch=wait", model="openai/gpt-4o").ret == 0
     by_batch = project.report()
-    assert by_batch["usage"]["calls"] == 12_528
-    assert by_batch["usage"]["cost"] == pytest.approx(costs(project), abs=1e-9)
     (project.path / STORE).unlink()
-    assert project.run_pytest(*command).ret == 0
+    assert project.run(*command, model="openai/gpt-4o").ret == 0
     assert comparable(project.report()) == comparable(by_batch)
 
 

@@ -19,7 +19,7 @@ from pytest_factorfair.domain import Ceilings
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.store import SharedLimits, Store
 from tests import forkserver, postgres
-from tests.project import PYTEST, Project
+from tests.project import PYTEST, TOGETHER, Project
 from tests.servers import StubServer
 
 GATE = "--factorfair-gate=s_fact[objective] >= 0.01"
@@ -258,17 +258,6 @@ def test_wrong_limit(tmp_path: Path, option: str, value: str) -> None:
     (limit,) = (declared for declared in OPTIONS if declared.name == option)
     with pytest.raises(InputError, match=f"^it: expected a .*, got '{value}'$"):
         parsed(limit, OptionValue(value, "it", tmp_path))
-
-
-TOGETHER = """
-import os, time
-from pathlib import Path
-
-def pytest_collection_finish():
-    Path(f"began-{os.getpid()}").touch()
-    while len(list(Path().glob("began-*"))) < 2:
-        time.sleep(0.01)
-"""
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

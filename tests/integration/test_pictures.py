@@ -37,7 +37,8 @@ def labels(report: dict[str, Any]) -> object:
     return report["topics"], report["scores"], report["cases"]
 
 
-def killed_and_resumed(project: Project, model: list[str]) -> None:
+def killed_and_resumed(project: Project, model: list[str]) -> dict[str, Any]:
+    """The report of the run that goes on."""
     manifest = project.path / ".factorfair/images/manifest.jsonl"
     process = subprocess.Popen(
         [forkserver.python(), *command(model)], cwd=project.path, stdout=subprocess.DEVNULL
@@ -52,9 +53,7 @@ def killed_and_resumed(project: Project, model: list[str]) -> None:
     resumed = run(project, model)
     assert resumed["usage"]["cached"] == len(stored)
     assert resumed["usage"]["calls"] == CASES * EACH - len(stored)
-    replayed = run(project, model, "--factorfair-reuse=only")
-    assert (replayed["usage"]["calls"], replayed["usage"]["cached"]) == (0, CASES * EACH)
-    assert labels(replayed) == labels(resumed)
+    return resumed
 
 
 def test_run_that_is_killed_goes_on(
@@ -63,7 +62,10 @@ def test_run_that_is_killed_goes_on(
     stub.script(latency=0.3)
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     model = ["--factorfair-model=openai/gpt-image-1", f"--factorfair-model-arg=base_url={stub.base_url}"]
-    killed_and_resumed(project, [*model, "--factorfair-max-connections=2"])
+    resumed = killed_and_resumed(project, [*model, "--factorfair-max-connections=2"])
+    replayed = run(project, model, "--factorfair-reuse=only")
+    assert (replayed["usage"]["calls"], replayed["usage"]["cached"]) == (0, CASES * EACH)
+    assert labels(replayed) == labels(resumed)
 
 
 SIZE = ["--factorfair-model-arg=size=512x512"]

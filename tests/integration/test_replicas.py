@@ -50,62 +50,52 @@ def test_the_cluster_and_this_process_answer_alike(ground: Ground, nodes: Nodes)
     assert list(differences(ground.report("cluster"), ground.report("local"))) == []
 
 
-def test_a_process_that_was_not_connected_is_not_afterwards(ground: Ground, nodes: Nodes) -> None:
-    nodes.leave()
-    summary = ground.run()
-    assert summary.usage.calls == ANSWERS == ground.begun.total()
-    assert not nodes.are_joined
-    nodes.join()
-
-
-def test_a_local_run_comes_first(ground: Ground) -> None:
-    """Half of the answers come from this process: the others are the same as if all did."""
-    local: dict[str, Any] = {"model": "sim:stereotyped?strength=0.4", "executor": "local", "replicas": None}
+def test_runs_here_and_on_the_cluster_continue_each_other(ground: Ground) -> None:
+    """A third of the answers comes from this process, a third from the cluster, both to their limits on calls."""
+    local: dict[str, Any] = {"executor": "local", "replicas": None}
     ground.run(**local, report="whole", store="sqlite:///whole.sqlite")
-    with pytest.raises(BudgetError):
-        ground.run(**local, max_calls=ANSWERS // 2)
-    summary = ground.run(local["model"], report="halves")
-    assert summary.usage.calls == ANSWERS - ANSWERS // 2
-    assert list(differences(ground.report("whole"), ground.report("halves"))) == []
+    third = ANSWERS // 3
+    for place in (local, {}):
+        (ground.folder / "begun").unlink()
+        assert f"{third} calls" in ending(BudgetError, ground, max_calls=third, **place)
+        assert ground.begun.total() == third
+    assert ground.rows("responses") == 2 * third
+    assert ground.run(**local, report="thirds").usage.calls == third
+    assert list(differences(ground.report("whole"), ground.report("thirds"))) == []
 
 
-def test_a_checkpoint(ground: Ground, models: Path) -> None:
-    """Letter probabilities of a real checkpoint; a local run finds them stored."""
+def test_a_checkpoint(ground: Ground, nodes: Nodes, models: Path) -> None:
+    """Letter probabilities of a real checkpoint; a local run finds them stored.
+
+    A process that was not connected to the cluster before is not afterwards.
+    """
     settings: dict[str, Any] = {
         "model": f"transformers:{models / 'checkpoint'}",
         "design": "paper",
         "samples": "2,objective=1",
         "answers": "probabilities",
     }
+    nodes.leave()
     summary = ground.run(**settings, replicas=1, report="cluster")
+    assert not nodes.are_joined
+    nodes.join()
     assert summary.usage.calls == ground.rows("responses") > 0
     again = ground.run(**settings, report="local", executor="local", replicas=None)
     assert again.usage.calls == 0
     assert list(differences(ground.report("cluster"), ground.report("local"))) == []
 
 
-def test_pictures_and_their_readers(ground: Ground, models: Path) -> None:
-    """A real pipeline of random weights, and the real readers; a local run finds pictures and scores."""
+def test_pictures_and_their_readers(ground: Ground, models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A real pipeline of random weights, and the real readers; a local run finds pictures and scores.
+
+    The replica keeps its pictures itself; the controlling process writes none.
+    """
     settings: dict[str, Any] = {
         "model": f"diffusers:{models / 'pipeline'}",
         "model_arg": {"steps": "1", "size": "64x64"},
         "checklist": [str(FEW_PORTRAITS)],
         "samples": "images=1",
         "detector": "sim",
-    }
-    summary = ground.run(**settings, replicas="1,detectors=2", report="cluster")
-    assert summary.usage.calls == ground.rows("responses") > 0
-    again = ground.run(**settings, report="local", executor="local", replicas=None)
-    assert again.usage.calls == 0
-    assert list(differences(ground.report("cluster"), ground.report("local"))) == []
-
-
-def test_replicas_keep_their_pictures_themselves(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The controlling process writes none; a local run finds all of them."""
-    settings: dict[str, Any] = {
-        "model": "sim:stereotyped",
-        "checklist": [str(FEW_PORTRAITS)],
-        "samples": "images=2",
         "pictures": str(ground.folder / "shared"),
     }
 
@@ -114,7 +104,7 @@ def test_replicas_keep_their_pictures_themselves(ground: Ground, monkeypatch: py
 
     with monkeypatch.context() as patched:
         patched.setattr(Folder, "keep", refuse)
-        summary = ground.run(**settings, report="cluster")
+        summary = ground.run(**settings, replicas="1,detectors=2", report="cluster")
     files = list((ground.folder / "shared").glob("*/*"))
     assert summary.usage.calls == ground.rows("responses") == len(files) > 0
     again = ground.run(**settings, report="local", executor="local", replicas=None)
@@ -149,8 +139,3 @@ def test_a_node_that_joins_is_used(ground: Ground, nodes: Nodes) -> None:
     assert "found room" not in output
     assert ground.report()["usage"]["calls"] == ANSWERS == ground.begun.total()
     assert len(ground.begun) == 3
-
-
-def test_a_limit_on_calls(ground: Ground) -> None:
-    assert "100 calls" in ending(BudgetError, ground, max_calls=100)
-    assert ground.begun.total() == ground.rows("responses") == 100

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from importlib.util import find_spec
 
 import pytest
 
@@ -86,14 +85,28 @@ def test_a_plan_and_a_header(project: Project, monkeypatch: pytest.MonkeyPatch) 
     check_files(project)
 
 
+def in_url(stub: StubServer, key: str = IN_PATH) -> str:
+    return f"{URL}http://127.0.0.1:{stub.port}/{key}/v1"
+
+
+IN_PROMPT = f"--factorfair-model-arg=system=Your key is {IN_SYSTEM}. Be brief."
+
+
 def echo(
-    project: Project, stub: StubServer, *arguments: str, answer: str = '{"answer": "B"}', apart: bool = False
+    project: Project,
+    stub: StubServer,
+    *arguments: str,
+    key: str = IN_PATH,
+    answer: str = '{"answer": "B"}',
+    **script: object,
 ) -> pytest.RunResult:
     """A run whose settings hold two keys, and whose model repeats all three keys in its replies."""
-    stub.script(answer=f"{answer} You sent {PLANTED} to /{IN_PATH}; I was told {IN_SYSTEM}.")
-    return (project.run_apart if apart else project.run)(
-        f"{URL}http://127.0.0.1:{stub.port}/{IN_PATH}/v1",
-        f"--factorfair-model-arg=system=Your key is {IN_SYSTEM}. Be brief.",
+    stub.script(answer=f"{answer} You sent {PLANTED} to /{IN_PATH}; I was told {IN_SYSTEM}.", **script)
+    return project.run(
+        "-p",
+        "no:xdist",
+        in_url(stub, key),
+        IN_PROMPT,
         "--factorfair-model-arg=api_key_env=MY_KEY",
         "--factorfair-gate=refusal_rate <= 0.5",
         "--factorfair-gate=s_fact[objective,gender] >= 0.99",
@@ -112,7 +125,7 @@ def test_keys_in_settings_and_replies(
     project.write("test_own.py", "def test_own(factorfair_model):\n    assert print(vars(factorfair_model))")
     shown = ("-vv", "-rA", "--showlocals", "--tb=long", "--junit-xml=junit.xml")
     paths = (".", "--pyargs", "pytest_factorfair.checks")
-    result = echo(project, stub, "-p", "no:xdist", *shown, *paths, answer=answer)
+    result = echo(project, stub, *shown, *paths, answer=answer)
     evidence = str(project.path / "evidence")
     assert main(["evidence", str(project.report_path), "-o", evidence, "--instances"]) == 0
     stats = stub.stats()
@@ -129,26 +142,6 @@ def test_keys_in_settings_and_replies(
     (identity,) = project.report()["fingerprint"]["models"].values()
     assert identity["base_url"] == f"http://127.0.0.1:{stub.port}/***/v1"
     assert identity["system"] == "Your key is ***. Be brief."
-    echo(project, stub, "-p", "no:xdist", "--factorfair-plan", "--factorfair-lock=plan.json", answer=answer)
-    check_files(project)
-    again = echo(project, stub, "-p", "no:xdist", answer=answer)
-    assert stub.stats()["requests"] == 0
-    assert [secret for secret in SECRETS if secret in again.stdout.str()] == []
-
-
-@pytest.mark.parametrize("tracker", ["mlflow:sqlite:///runs.db", "wandb", "inspect"])
-def test_keys_and_trackers(
-    project: Project, stub: StubServer, monkeypatch: pytest.MonkeyPatch, tracker: str
-) -> None:
-    """Trackers may log the command line, too: the run is a process of its own."""
-    package = {"inspect": "inspect_ai"}.get(name := tracker.partition(":")[0], name)
-    if find_spec(package) is None:
-        pytest.skip(f"needs the extra {name}")
-    monkeypatch.setenv("MY_KEY", PLANTED)
-    monkeypatch.setenv("WANDB_MODE", "offline")
-    result = echo(project, stub, "-p", "no:xdist", f"FACTORFAIR_LOG={tracker}", apart=True)
-    result.stdout.fnmatch_lines([f"{name}: logged as *"])
-    check_files(project)
 
 
 def test_another_key_is_another_model(
@@ -156,11 +149,15 @@ def test_another_key_is_another_model(
 ) -> None:
     """A key in a path may choose what answers: its replies are not those of the former path."""
     monkeypatch.setenv("MY_KEY", PLANTED)
-    echo(project, stub, "-p", "no:xdist")
+    echo(project, stub, "--factorfair-plan", "--factorfair-lock=plan.json")
+    echo(project, stub)
     asked = stub.stats()["requests"]
-    monkeypatch.setattr("tests.integration.test_secrets.IN_PATH", IN_PATH[::-1])
-    echo(project, stub, "-p", "no:xdist")
-    assert stub.stats()["requests"] == asked
+    again = echo(project, stub)
+    assert stub.stats()["requests"] == 0
+    assert [secret for secret in SECRETS if secret in again.stdout.str()] == []
+    check_files(project)
+    echo(project, stub, key=IN_PATH[::-1])
+    assert stub.stats()["requests"] == asked > 0
 
 
 def test_a_key_and_batches(project: Project, stub: StubServer, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Mapping
+from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
 
 from pytest_factorfair.commands.cli import main
+from pytest_factorfair.config.settings import Settings, resolve
+from pytest_factorfair.config.sources import OptionValue
+from pytest_factorfair.store import Store
 from tests.project import FEW_PORTRAITS, Project
 
 PYPROJECT = """
@@ -15,77 +21,69 @@ PYPROJECT = """
 
 [tool.factorfair]
 checklist = ["small.yaml"]
-samples = "24,objective=24"
+samples = "24,objective=4"
 seed = 5
-gate = ["s_fact[objective,gender] >= 0.5"]
-model_arg = {temperature = 0}
+store = "kept.sqlite"
+report = "out"
 """
 
 
-def seed(project: Project, *arguments: str) -> int:
-    project.run_pytest("-p", "no:xdist", "--factorfair-model=sim:uniform", *arguments)
-    value: int = project.report()["fingerprint"]["seed"]
-    return value
-
-
-def test_pyproject_is_read(project: Project) -> None:
-    project.write("pyproject.toml", PYPROJECT.replace("model_arg = {temperature = 0}", ""))
-    assert seed(project) == 5
-    assert list(project.report()["fingerprint"]["checklists"]) == ["small"]
-
-
-def test_a_repeatable_setting_may_be_a_single_text(project: Project) -> None:
-    settings = 'gate = "s_fact >= 0.01; s_e >= 0.01"\nchecklist = "small.yaml"\nmodel_arg = "strength=0.3"'
-    project.write("pyproject.toml", f"[tool.pytest.ini_options]\n[tool.factorfair]\n{settings}\n")
-    project.run_pytest("-p", "no:xdist", "--factorfair-model=sim:stereotyped")
-    fingerprint = project.report()["fingerprint"]
+def test_workers_ask_with_settings_of_all_sources(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Paths in pyproject.toml are relative to it."""
+    project.write("pyproject.toml", PYPROJECT)
+    (project.path / "sub").mkdir()
+    monkeypatch.chdir(project.path / "sub")
+    arguments = ("--factorfair-model=sim:uniform", "--factorfair-seed=7", "FACTORFAIR_SEED=6")
+    assert project.run_pytest("-n2", *arguments).ret == 0
+    fingerprint = json.loads((project.path / "out/report.json").read_text())["fingerprint"]
+    assert (fingerprint["seed"], fingerprint["samples"]) == (7, 24)
     assert list(fingerprint["checklists"]) == ["small"]
-    assert {gate["expression"] for gate in project.report()["gates"]} == {"s_fact >= 0.01", "s_e >= 0.01"}
+    assert (project.path / "kept.sqlite").exists()
+    assert not list((project.path / "sub").iterdir())
 
 
-def test_the_environment_takes_precedence_over_pyproject(
-    project: Project, monkeypatch: pytest.MonkeyPatch
+def resolved(
+    root: Path, environment: Mapping[str, str] | None = None, *, here: Path | None = None, **typed: object
+) -> Settings:
+    given = {
+        name: OptionValue(value, name, root) for name, value in {"model": ["sim:uniform"], **typed}.items()
+    }
+    return resolve(given, environment or {}, root=root, here=here or root)
+
+
+def test_the_command_line_takes_precedence_over_the_environment_and_this_over_pyproject(
+    tmp_path: Path,
 ) -> None:
-    project.write("pyproject.toml", PYPROJECT.replace("model_arg = {temperature = 0}", ""))
-    monkeypatch.setenv("FACTORFAIR_SEED", "6")
-    assert seed(project) == 6
+    (tmp_path / "pyproject.toml").write_text(PYPROJECT)
+    environment = {"FACTORFAIR_SEED": "6"}
+    assert resolved(tmp_path).sampling.seed == 5
+    assert resolved(tmp_path, environment).sampling.seed == 6
+    assert resolved(tmp_path, environment, seed="7").sampling.seed == 7
 
 
-def test_the_command_line_takes_precedence_over_both(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    project.write("pyproject.toml", PYPROJECT.replace("model_arg = {temperature = 0}", ""))
-    monkeypatch.setenv("FACTORFAIR_SEED", "6")
-    assert seed(project, "--factorfair-seed=7") == 7
+def test_a_repeatable_setting_may_be_a_single_text(tmp_path: Path) -> None:
+    table = 'gate = "s_fact >= 0.01; s_e >= 0.01"\nchecklist = "small.yaml"\nmodel_arg = "strength=0.3"'
+    (tmp_path / "pyproject.toml").write_text(f"[tool.factorfair]\n{table}\n")
+    settings = resolved(tmp_path)
+    assert settings.gates == ("s_fact >= 0.01", "s_e >= 0.01")
+    assert settings.checklists == (str(tmp_path / "small.yaml"),)
+    assert settings.model_arguments == {"strength": "0.3"}
 
 
 def test_the_environment_alone_starts_a_run(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FACTORFAIR_MODEL", "sim:uniform;sim:oracle")
     monkeypatch.setenv("FACTORFAIR_GATE", "s_fact[objective,gender] >= 0.5;refusal_rate <= 0.05")
-    result = project.run("-p", "no:xdist", model=None)
-    assert result.ret in (0, 1)
+    assert project.run("-p", "no:xdist", "-k", "tea_rate-gender", model=None).ret == 1
     assert list(project.report()["fingerprint"]["models"]) == ["sim:uniform", "sim:oracle"]
 
 
-def test_workers_take_the_controllers_settings(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FACTORFAIR_SEED", "6")
-    project.run("-n2", "--factorfair-report=out")
-    text = (project.path / "out" / "report.json").read_text()
-    assert '"seed": 6' in text
-
-
-def test_presets_set_sizes_design_and_estimator(project: Project) -> None:
-    for preset, design, truth, samples, objective in (
-        ("smoke", "balanced", "audited", 24, 4),
-        ("ci", "balanced", "audited", 72, 24),
-    ):
-        project.run_pytest(
-            "-p", "no:xdist", "--factorfair-model=sim:uniform", "--factorfair-checklist=small.yaml",
-            f"--factorfair-preset={preset}",
-        )  # fmt: skip
-        fingerprint = project.report()["fingerprint"]
-        assert (fingerprint["design"], fingerprint["truth"]) == (design, truth)
-        assert (fingerprint["samples"], fingerprint["objective"]) == (samples, objective)
+@pytest.mark.parametrize(("preset", "samples", "objective"), [("smoke", 24, 4), ("ci", 72, 24)])
+def test_presets_set_sizes_design_and_truth(
+    tmp_path: Path, preset: str, samples: int, objective: int
+) -> None:
+    settings = resolved(tmp_path, preset=preset)
+    assert (settings.sampling.design, settings.truth) == ("balanced", "audited")
+    assert (settings.sampling.samples, settings.sampling.objective) == (samples, objective)
 
 
 def test_the_paper_preset_needs_the_published_truth(project: Project) -> None:
@@ -118,20 +116,19 @@ STORES = {
 """Stores as a user names them, and their files."""
 
 
-@pytest.mark.parametrize("source", ["command line", "environment"])
-def test_a_store_is_a_path_or_a_url(project: Project, monkeypatch: pytest.MonkeyPatch, source: str) -> None:
-    (project.path / "p%41").mkdir()
+def test_a_store_is_a_path_or_a_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In all sources; in pyproject.toml, a path is relative to it."""
+    monkeypatch.chdir(tmp_path)
+    Path("p%41").mkdir()
     for store, file in STORES.items():
-        arguments: tuple[str, ...] = (f"--factorfair-store={store}",)
-        if source == "environment":
-            monkeypatch.setenv("FACTORFAIR_STORE", store)
-            arguments = ()
-        path = project.path / file
-        path.unlink(missing_ok=True)
-        result = project.run("-p", "no:xdist", "-k", "objective-tea_rate-gender-highest", *arguments)
-        assert (result.ret, path.is_file()) == (0, True), store
-    assert not (project.path / "pA").exists()
-    assert not (project.path / ".factorfair" / "responses.sqlite").exists()
+        url = resolved(tmp_path, store=store).store
+        assert resolved(tmp_path, {"FACTORFAIR_STORE": store}).store == url
+        (tmp_path / "pyproject.toml").write_text(f"[tool.factorfair]\nstore = '{store}'\n")
+        assert resolved(tmp_path, here=Path("/")).store == url
+        Path(file).unlink(missing_ok=True)
+        Store.open(url).close()
+        assert Path(file).is_file(), store
+    assert not Path("pA").exists()
     for store in STORES:
         assert main(["store", "verify", store]) == 0
 
@@ -151,21 +148,3 @@ def test_percent_signs_in_folders_are_literal(project: Project) -> None:
     links = re.findall(r"\]\(([^)]+)\)", text)
     assert links
     assert all((project.path / "r%41" / unquote(link)).is_file() for link in links)
-
-
-@pytest.mark.parametrize("store", ["sqlite:///kept.sqlite", "kept.sqlite"])
-def test_paths_in_pyproject_are_relative_to_it(
-    project: Project, monkeypatch: pytest.MonkeyPatch, store: str
-) -> None:
-    project.write(
-        "pyproject.toml",
-        "[tool.pytest.ini_options]\n[tool.factorfair]\nchecklist = ['small.yaml']\nsamples = 24\n"
-        f"store = '{store}'\nreport = 'out'\n",
-    )
-    (project.path / "sub").mkdir()
-    monkeypatch.chdir(project.path / "sub")
-    result = project.run_pytest("-p", "no:xdist", "--factorfair-model=sim:uniform")
-    assert result.ret == 0
-    assert (project.path / "kept.sqlite").exists()
-    assert (project.path / "out/report.json").exists()
-    assert not list((project.path / "sub").iterdir())

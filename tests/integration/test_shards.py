@@ -14,7 +14,6 @@ from pytest_factorfair import run
 from pytest_factorfair.commands.cli import main
 from pytest_factorfair.store import Store
 from tests import forkserver
-from tests.integration.test_looks import CLOSE, FIRST, LOOKS, MODEL
 from tests.project import CASES, FEW_PORTRAITS, PYTEST, Project, comparable
 from tests.servers import StubServer
 
@@ -35,20 +34,41 @@ def shard(project: Project, number: int, count: int, *arguments: str, **settings
     )  # fmt: skip
 
 
+MERGED = "--factorfair-store=sqlite:///merged/responses.sqlite"
+
+
 def judge(project: Project, *arguments: str, **settings: Any) -> pytest.RunResult:
-    store = "--factorfair-store=sqlite:///merged/responses.sqlite"
-    return project.run(store, "--factorfair-reuse=only", *arguments, **settings)
+    return project.run(MERGED, "--factorfair-reuse=only", *arguments, **settings)
 
 
 def merged(*shards: int) -> int:
     return main(["merge", "merged", *(f"shard{number}" for number in shards)])
 
 
-def test_merged_shards_give_the_results_of_an_undivided_run(project: Project, stub: StubServer) -> None:
-    """Whether workers ask or not; a run without them is judged with them."""
+WITH_A_KEY = """
+import os
+from pytest_factorfair.errors import InputError
+from pytest_factorfair.models import openai_http
+
+def keyed(spec):
+    if 'AWAY' in os.environ:
+        raise InputError('no key here')
+    return openai_http.build(spec)
+
+def pytest_factorfair_models():
+    return {'hosted_vllm/m': keyed}
+"""
+
+
+def test_merged_shards_give_the_results_of_an_undivided_run(
+    project: Project, stub: StubServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether workers ask or not, and without the model's key where they are judged."""
+    project.write("conftest.py", WITH_A_KEY)
     options = (
         f"--factorfair-model-arg=base_url={stub.base_url}",
         "--factorfair-model-arg=price=0.01",
+        "--factorfair-model-arg=temperature=0.5",
         *GATES,
     )
     model = "hosted_vllm/m"
@@ -72,11 +92,17 @@ def test_merged_shards_give_the_results_of_an_undivided_run(project: Project, st
         assert report["usage"]["calls"] == ANSWERS // 3
     assert stub.stats()["requests"] == 2 * asked == 2 * ANSWERS
     assert merged(1, 2, 3) == 0
-    result = judge(project, "-n2", "-v", *options, model=model)
+    monkeypatch.setenv("AWAY", "1")
+    result = judge(project, "-n2", "-v", *GATES, model=model)
     assert result.ret == 1  # a gate fails, as in the undivided run
     assert stub.stats()["requests"] == 2 * ANSWERS
     assert comparable(project.report()) == whole
     result.stdout.fnmatch_lines([f"*{ANSWERS} calls in 3 shards, {ANSWERS} from the store, cost $2.16,*"])
+    result = judge(project, "-n0", "--factorfair-model-arg=temperature=1", model=model)
+    assert result.ret == 4
+    assert [line for line in result.errlines if line] == [
+        "ERROR: --factorfair-model-arg: temperature=1, and the shards in the store were asked with temperature=0.5"
+    ]
 
 
 def test_pictures_in_shards_need_neither_model_nor_detector_where_they_are_judged(project: Project) -> None:
@@ -93,7 +119,7 @@ def test_pictures_in_shards_need_neither_model_nor_detector_where_they_are_judge
         "def pytest_factorfair_detectors():\n    return {'reader': reader}\n",
     )
     options = (
-        f"--factorfair-checklist={FEW_PORTRAITS}", "--factorfair-samples=images=4", "--factorfair-detector=reader",
+        f"--factorfair-checklist={FEW_PORTRAITS}", "--factorfair-samples=images=2", "--factorfair-detector=reader",
         "-n0",
     )  # fmt: skip
 
@@ -110,47 +136,13 @@ def test_pictures_in_shards_need_neither_model_nor_detector_where_they_are_judge
     assert merged(1, 2) == 0
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("AWAY", "1")
-        store = "--factorfair-store=sqlite:///merged/responses.sqlite"
-        assert go(store, "--factorfair-reuse=only").ret == 0
+        assert go(MERGED, "--factorfair-reuse=only").ret == 0
         assert comparable(project.report()) == whole
-        refused = go(store)  # without a replay it would have to ask
+        refused = go(MERGED)  # without a replay it would have to ask
         assert refused.ret == 4
         assert [line for line in refused.errlines if line] == ["ERROR: no weights here"]
         refused = go("--factorfair-reuse=only")  # a store that no shard has filled describes nothing
         assert refused.ret == 4
-
-
-def test_an_argument_that_the_shards_were_not_asked_with(project: Project, stub: StubServer) -> None:
-    project.write(
-        "conftest.py",
-        "import os\nfrom pytest_factorfair.errors import InputError\n"
-        "from pytest_factorfair.models import openai_http\n\n"
-        "def mine(spec):\n    if 'AWAY' in os.environ:\n        raise InputError('no key here')\n"
-        "    return openai_http.build(spec)\n\ndef pytest_factorfair_models():\n    return {'hosted_vllm/m': mine}\n",
-    )
-    url = f"--factorfair-model-arg=base_url={stub.base_url}"
-    for number in (1, 2):
-        assert (
-            shard(
-                project,
-                number,
-                2,
-                "-n0",
-                url,
-                "--factorfair-model-arg=temperature=0.5",
-                model="hosted_vllm/m",
-            ).ret
-            == 0
-        )
-    assert merged(1, 2) == 0
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setenv("AWAY", "1")
-        assert judge(project, "-n0", model="hosted_vllm/m").ret == 0
-        result = judge(project, "-n0", "--factorfair-model-arg=temperature=1", model="hosted_vllm/m")
-        assert result.ret == 4
-        assert [line for line in result.errlines if line] == [
-            "ERROR: --factorfair-model-arg: temperature=1, and the shards in the store were asked with temperature=0.5"
-        ]
 
 
 def test_a_shard_that_is_run_again_goes_on(project: Project, stub: StubServer) -> None:
@@ -199,38 +191,47 @@ def test_calls_of_a_shard_that_was_killed_are_counted(
     assert usage["cost"] == pytest.approx(0.01 * usage["calls"])
 
 
-def test_a_shard_prints_no_scores(project: Project) -> None:
-    result = shard(project, 1, 2, "-n0")
+def test_a_partial_merge_is_never_green(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    """Scores are those of whole merges, and a merge is of shards of one checklist."""
+    result = shard(project, 1, 3, "-n0")
+    assert result.ret == 0
     result.stdout.fnmatch_lines(
         [
             "Scores are left to the merge.",
             "report: *",
-            "release: NOT JUDGED: left to the merge: shard 1 of 2",
+            "release: NOT JUDGED: left to the merge: shard 1 of 3",
         ],
         consecutive=True,
     )
-
-
-def test_a_partial_merge_is_never_green(project: Project) -> None:
-    assert shard(project, 1, 3, "-n0").ret == 0
     assert shard(project, 2, 3, "-n0").ret == 0
     assert main(["merge", "merged", "shard1", "shard2", "--partial"]) == 0
     result = judge(project, "-n0", "-v", *GATES)
     assert result.ret == 1
     result.stdout.fnmatch_lines(["note: shard 3 of 3 is missing: answers may be missing from the store"])
+    path = project.path / "small.yaml"
+    path.write_text(path.read_text().replace("title:", "title: Other", 1))
+    shard(project, 3, 3, "-n0")
+    capsys.readouterr()
+    assert main(["merge", "other", "shard1", "shard2", "shard3"]) == 4
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("shard3: a shard of another run: checklists.small is ")
 
 
 def test_the_run_that_judges_may_ask_further(project: Project) -> None:
-    options = ("-n0", *LOOKS, CLOSE)
+    """The gate's threshold is the score of the model's stereotype."""
+    options = (
+        "-n0", "FACTORFAIR_ESTIMATOR=corrected", "--factorfair-samples=48,objective=4", "FACTORFAIR_LOOKS=2",
+        "--factorfair-gate=s_e[base,gender] >= 0.9705",
+    )  # fmt: skip
+    model = "sim:stereotyped?strength=0.2"
     for number in (1, 2):
-        shard(project, number, 2, *options, model=MODEL)  # which looks once
+        shard(project, number, 2, *options, model=model)  # which looks once
     merged(1, 2)
-    result = project.run("-v", "--factorfair-store=sqlite:///merged/responses.sqlite", *options, model=MODEL)
+    result = project.run("-v", MERGED, *options, model=model)
+    first, further = 6 * 4 + 8 * 48, 2 * 48  # the two topics of the gate
     usage = project.report()["usage"]
-    further = usage["calls"] - FIRST
-    assert further in (2 * 72, 4 * 72, 6 * 72)  # the two topics of the gate
-    assert (usage["in_shards"], usage["shards"]) == (FIRST, 2)
-    result.stdout.fnmatch_lines([f"*{FIRST} calls in 2 shards and {further} here, {FIRST} from the store*"])
+    assert (usage["in_shards"], usage["shards"], usage["calls"]) == (first, 2, first + further)
+    result.stdout.fnmatch_lines([f"*{first} calls in 2 shards and {further} here, {first} from the store*"])
 
 
 def test_a_plan_of_a_shard(project: Project) -> None:
@@ -249,19 +250,6 @@ def test_more_shards_than_cases(project: Project) -> None:
     assert [line for line in result.errlines if line] == [
         f"ERROR: --factorfair-shard: there are {CASES} cases to ask; take {CASES} shards at most, not {CASES + 1}"
     ]
-
-
-def test_shards_of_another_checklist_are_refused(
-    project: Project, capsys: pytest.CaptureFixture[str]
-) -> None:
-    shard(project, 1, 2, "-n0")
-    path = project.path / "small.yaml"
-    path.write_text(path.read_text().replace("title:", "title: Other", 1))
-    shard(project, 2, 2, "-n0")
-    capsys.readouterr()
-    assert merged(1, 2) == 4
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("shard2: a shard of another run: checklists.small is ")
 
 
 COMMON: dict[str, Any] = {"checklist": ["small.yaml"], "samples": "24,objective=4"}

@@ -37,14 +37,12 @@ def pytest_terminal_summary(terminalreporter):
 """
 
 
-def test_a_repeated_failure_has_one_entry(
-    house: Project, dist: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each case has its own count of lost answers in reports, and other plugins see all cases."""
+def test_a_repeated_failure_has_one_entry(house: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The failures come from workers. Each case has its own count of lost answers in reports, and other plugins see all cases."""
     for variable in ("CI", "BUILD_NUMBER"):  # there pytest prints whole messages in its short summary
         monkeypatch.delenv(variable, raising=False)
     house.write("conftest.py", OTHER_SUMMARY)
-    result = house.run(*dist, "--junitxml=junit.xml", model="python:house:down")
+    result = house.run("-n2", "--junitxml=junit.xml", model="python:house:down")
     result.assert_outcomes(failed=CASES)
     entry = between(result.outlines, "FAILURES", "short test summary info")
     heading, problem, rule, remedy, *others = entry
@@ -143,10 +141,8 @@ def test_an_unparsed_reply_is_quoted_with_what_to_try(house: Project) -> None:
     assert "pytest_factorfair_read_answer" in remedy
 
 
-def test_the_summary_has_the_most_frequent_shapes_of_unparsed_replies(
-    house: Project, dist: tuple[str, ...]
-) -> None:
-    result = house.run(*dist, "-v", model="python:house:mumbling")
+def test_the_summary_has_the_most_frequent_shapes_of_unparsed_replies(house: Project) -> None:
+    result = house.run("-p", "no:xdist", "-v", model="python:house:mumbling")
     note = 'python:house:mumbling: 216 unparsed replies, most often like "##[error] well, <number>" (216)'
     shown = note.replace("##[", "## [")
     assert f"note: {shown}" in result.outlines
@@ -162,9 +158,8 @@ def test_the_summary_has_the_most_frequent_shapes_of_unparsed_replies(
 WARNING = "the model refused all 216 answers: no score says anything about it"
 
 
-@pytest.mark.parametrize("gates", [(), ("--factorfair-gate=refusal_rate <= 1",)], ids=["report", "gate"])
-def test_a_model_that_refuses_everything_is_warned_about(house: Project, gates: tuple[str, ...]) -> None:
-    result = house.run("-p", "no:xdist", *gates, model="python:house:shy")
+def test_a_model_that_refuses_everything_is_warned_about(house: Project) -> None:
+    result = house.run("-p", "no:xdist", "--factorfair-gate=refusal_rate <= 1", model="python:house:shy")
     assert result.ret == 0
     assert f"warning: {WARNING}" in result.outlines
     folder = house.report_path.parent
@@ -222,14 +217,13 @@ def test_a_gate_on_refusals_says_that_the_provider_filtered(project: Project, st
         assert any(reply.endswith("filtered") for reply in explanation["example"]["replies"])
 
 
-@pytest.mark.parametrize("dist", [("-p", "no:xdist"), ("-n2",)], ids=["alone", "n2"])
 def test_throttled_calls_are_counted_as_the_server_counts_them(
-    project: Project, stub: StubServer, monkeypatch: pytest.MonkeyPatch, dist: tuple[str, ...]
+    project: Project, stub: StubServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     stub.script(rate=8, window=0.5)
     base_url = f"--factorfair-model-arg=base_url={stub.base_url}"
-    result = project.run(*dist, "-v", base_url, "-k", "objective", model="openai/m")
+    result = project.run("-n2", "-v", base_url, "-k", "objective", model="openai/m")
     assert result.ret == 0
     seen, usage = stub.stats(), project.report()["usage"]
     assert usage["throttled"] == seen["throttled"] > 0
@@ -246,7 +240,7 @@ def test_a_run_that_stops_says_why_before_anything_else(
     with socket.socket() as closed:  # bound, and nobody listens
         closed.bind(("127.0.0.1", 0))
         address = f"--factorfair-model-arg=base_url=http://127.0.0.1:{closed.getsockname()[1]}/v1"
-        result = project.run("-p", "no:xdist", address, "FACTORFAIR_PATIENCE=0.5", model="openai/m")
+        result = project.run("-p", "no:xdist", address, "FACTORFAIR_RETRIES=1", model="openai/m")
     section = result.outlines.index(next(line for line in result.outlines if "= factorfair: " in line))
     path, why, step, *_ = result.outlines[section + 1 :]  # no table of dashes
     assert path.startswith("report: .factorfair/report/report.html; ")

@@ -67,15 +67,14 @@ def check_kept(project: Project, stub: StubServer) -> None:
     assert project.rows_of_runs() == 0
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
-def test_workers_ask_no_more_after_a_signal(project: Project, stub: StubServer, number: int) -> None:
+def test_workers_ask_no_more_after_a_signal(project: Project, stub: StubServer) -> None:
     """Calls are under way as the controller ends the run, and are answered while it waits for them."""
     stub.script(held=TOLD)
     process = start(project, stub, "-n2", "-k", "subjective", stdout=subprocess.DEVNULL)
     while stub.stats()["requests"] < TOLD + CONNECTIONS:
         time.sleep(0.01)
         assert process.poll() is None
-    os.kill(process.pid, number)
+    os.kill(process.pid, signal.SIGINT)
     while process.poll() is None and not project.count("process_accounts WHERE ended IS NOT NULL"):
         time.sleep(0.01)
     stub.script()
@@ -86,9 +85,9 @@ def test_workers_ask_no_more_after_a_signal(project: Project, stub: StubServer, 
 SLOW = {"latency": 0.4, "reply": {"usage": {"prompt_tokens": 10, "completion_tokens": 2}}}
 
 
-@pytest.mark.parametrize("dist", ["-n0", "-n2"])
 @pytest.mark.parametrize(
-    ("number", "to_all"), [(signal.SIGTERM, False), (signal.SIGTERM, True), (signal.SIGHUP, False)]
+    ("dist", "number", "to_all"),
+    [("-n0", signal.SIGTERM, False), ("-n2", signal.SIGTERM, True), ("-n2", signal.SIGHUP, False)],
 )
 def test_a_cancelled_run_keeps_replies_in_flight_and_reports(
     project: Project, stub: StubServer, dist: str, number: int, *, to_all: bool
@@ -109,14 +108,22 @@ def test_a_cancelled_run_keeps_replies_in_flight_and_reports(
     check_kept(project, stub)
 
 
-@pytest.mark.parametrize("dist", ["-n0", "-n2"])
-def test_a_closed_terminal_ends_the_run_with_its_reports(
-    project: Project, stub: StubServer, dist: str
-) -> None:
+def test_a_closed_terminal_ends_the_run_with_its_reports(project: Project, stub: StubServer) -> None:
     """Nothing can be written to it any more."""
     stub.script(**SLOW)
     terminal, its_end = pty.openpty()
-    process = start(project, stub, dist, python=sys.executable, stdin=its_end, stdout=its_end, stderr=its_end)
+    # A terminal controls no fork of the server: the controller is a new interpreter, and its workers are forks.
+    forks = f"sys.executable = {forkserver.python()!r}"
+    process = start(
+        project,
+        stub,
+        "-n2",
+        python=sys.executable,
+        before=forks,
+        stdin=its_end,
+        stdout=its_end,
+        stderr=its_end,
+    )
     os.close(its_end)
     await_requests(stub, process)
     os.close(terminal)
@@ -133,32 +140,33 @@ def test_cancelled_while_it_warms_up_it_reports_too(project: Project, stub: Stub
     check_kept(project, stub)
 
 
-def test_nohup_is_respected(project: Project, stub: StubServer) -> None:
+@pytest.fixture
+def host(project: Project) -> Project:
+    """A project that handles SIGTERM itself, and notes whether its handler is given back."""
+    project.write("conftest.py", program("host_with_handler"))
+    return project
+
+
+def test_nohup_is_respected(host: Project, stub: StubServer) -> None:
     stub.script(latency=0.1)
     ignoring = "signal.signal(signal.SIGHUP, signal.SIG_IGN)"
-    process = start(project, stub, "-n0", "-k", "objective", before=ignoring, stdout=subprocess.DEVNULL)
+    process = start(host, stub, "-n0", "-k", "objective", before=ignoring, stdout=subprocess.DEVNULL)
     await_requests(stub, process)
     os.kill(process.pid, signal.SIGHUP)
-    process.wait()
-    assert project.report()["usage"]["calls"] == stub.stats()["requests"] == 6 * 4
+    assert process.wait() == 0
+    assert host.report()["usage"]["calls"] == stub.stats()["requests"] == 6 * 4
+    assert not (host.path / "host.txt").exists()
+    assert (host.path / "after.txt").read_text() == "given back"
 
 
-HOST = program("host_with_handler")
-
-
-@pytest.mark.parametrize("ends", [True, False])
-def test_the_hosts_handler_is_called_and_given_back(
-    project: Project, stub: StubServer, *, ends: bool
-) -> None:
-    stub.script(**(SLOW if ends else {}))
-    project.write("conftest.py", HOST)
-    process = start(project, stub, "-n0", stdout=subprocess.DEVNULL)
-    if ends:
-        await_requests(stub, process)
-        os.kill(process.pid, signal.SIGTERM)
-    assert process.wait() == (pytest.ExitCode.INTERRUPTED if ends else pytest.ExitCode.OK)
-    assert (project.path / "host.txt").exists() == ends
-    assert (project.path / "after.txt").read_text() == "given back"
+def test_the_hosts_handler_is_called_and_given_back(host: Project, stub: StubServer) -> None:
+    stub.script(**SLOW)
+    process = start(host, stub, "-n0", stdout=subprocess.DEVNULL)
+    await_requests(stub, process)
+    os.kill(process.pid, signal.SIGTERM)
+    assert process.wait() == pytest.ExitCode.INTERRUPTED
+    assert (host.path / "host.txt").exists()
+    assert (host.path / "after.txt").read_text() == "given back"
 
 
 WITHOUT_PYTEST = program("run_without_pytest")

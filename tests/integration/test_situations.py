@@ -35,12 +35,6 @@ def ini(project: Project, hook: str) -> None:
     project.write("conftest.py", f"import os, signal, time, pytest\n\n{hook}\n")
 
 
-def test_all_there(house: Project) -> None:
-    result = house.run("-p", "no:xdist", GATE, model=OWN)
-    assert result.ret == 0
-    assert house.verdicts() == {NAME: "passed"}
-
-
 def test_exitfirst(house: Project, dist: tuple[str, ...]) -> None:
     house.write("broken", "")
     result = house.run(*dist, "-x", GATE, model=OWN)
@@ -49,23 +43,22 @@ def test_exitfirst(house: Project, dist: tuple[str, ...]) -> None:
     assert "of 14 cases" in house.report()["incomplete"]  # how many, workers decide
 
 
-def test_maxfail(house: Project) -> None:
-    result = house.run("-p", "no:xdist", "--maxfail=2", GATE, model="sim:nonsense")
-    assert result.ret == 1
-    assert house.verdicts() == {NAME: "not judged"}
+MISSING = "8 of 14 cases are missing: left out by -k 'objective'"
 
 
-def test_keyword(house: Project, dist: tuple[str, ...]) -> None:
-    result = house.run(*dist, "-k", "objective", GATE, model=OWN)
+def test_keyword(house: Project) -> None:
+    """Workers collect what the controller does not."""
+    result = house.run("-n2", "-k", "objective", GATE, model=OWN)
     assert result.ret == 1
-    # A report on the release fails for all gates.
-    result.assert_outcomes(passed=6, failed=1, skipped=1, deselected=0 if dist == ("-n2",) else 8)
+    result.assert_outcomes(
+        passed=6, failed=1, skipped=1, deselected=0
+    )  # a report on the release fails for all gates
     assert house.verdicts() == {NAME: "not judged"}
-    assert house.report()["incomplete"] == "8 of 14 cases are missing: left out by -k 'objective'"
+    assert house.report()["incomplete"] == MISSING
     result.stdout.fnmatch_lines(
         [
             "release: UNDECIDED: 0 of 1 gate passed, 1 not judged",
-            "Do not ship it yet: 8 of 14 cases are missing: left out by -k 'objective'.",
+            f"Do not ship it yet: {MISSING}.",
             "Next: run them all, or set the gates aside with --factorfair-gate=none",
         ]
     )
@@ -84,9 +77,9 @@ def test_partial_runs_can_be_accepted(house: Project) -> None:
 DECLARED = "[tool.factorfair]\ngate = ['s_fact[objective,gender] >= 0.99']\n"
 
 
-def test_gates_are_set_aside_for_a_look_at_single_questions(house: Project, dist: tuple[str, ...]) -> None:
+def test_gates_are_set_aside_for_a_look_at_single_questions(house: Project) -> None:
     house.write("pyproject.toml", DECLARED)
-    result = house.run(*dist, "-k", "objective", "--factorfair-gate=none", model=OWN)
+    result = house.run("-p", "no:xdist", "-k", "objective", "--factorfair-gate=none", model=OWN)
     assert result.ret == 0
     notice = "--factorfair-gate=none sets the gates of pyproject.toml aside"
     result.stdout.fnmatch_lines(
@@ -213,8 +206,7 @@ def test_smoke_beside_gates_could_never_judge(
     )
 
 
-@pytest.mark.parametrize("model", ["", "  "])
-@pytest.mark.parametrize("workers", [(), ("-n1",)], ids=["alone", "n1"])
+@pytest.mark.parametrize(("model", "workers"), [("", ("-n1",)), ("  ", ())], ids=["n1", "blank"])
 def test_an_empty_model_variable_is_refused_where_gates_are_declared(
     house: Project, monkeypatch: pytest.MonkeyPatch, model: str, workers: tuple[str, ...]
 ) -> None:
@@ -260,7 +252,7 @@ def test_a_partial_run_leaves_the_complete_report_and_git_sees_neither(house: Pr
     git("init", "-q")
     part = ("-p", "no:xdist", "-k", "objective", GATE)
     house.run(*part, model=OWN)
-    assert house.report()["incomplete"]  # no other report is lost
+    assert house.report()["incomplete"] == MISSING  # no other report is lost
     house.run("-p", "no:xdist", GATE, model=OWN)
     complete = house.report_path.read_text()
     result = house.run(*part, model=OWN)
@@ -360,7 +352,7 @@ def pytest_runtest_setup(item):
 
 
 def test_interrupt(house: Project, dist: tuple[str, ...]) -> None:
-    assert house.run(*dist, GATE, model=OWN).ret == 0
+    assert house.run("-p", "no:xdist", GATE, model=OWN).ret == 0
     before = house.report_path.read_text()
     ini(house, INTERRUPT)
     result = house.run_apart(*dist, GATE, model=OWN)
@@ -376,7 +368,7 @@ def test_collect_only(house: Project) -> None:
     assert not (house.path / ".factorfair").exists()
 
 
-def test_a_rerun_case_counts_once(house: Project, dist: tuple[str, ...]) -> None:
+def test_a_rerun_case_counts_once(house: Project) -> None:
     ini(
         house,
         "seen = set()\n\n"
@@ -385,7 +377,7 @@ def test_a_rerun_case_counts_once(house: Project, dist: tuple[str, ...]) -> None
         "    if 'queue_rate-race-highest' in request.node.name and request.node.name not in seen:\n"
         "        seen.add(request.node.name)\n        raise RuntimeError('flaky')\n",
     )
-    result = house.run(*dist, "--reruns=1", GATE, model=OWN)
+    result = house.run("-n2", "--reruns=1", GATE, model=OWN)
     assert result.ret == 0
     assert house.verdicts() == {NAME: "passed"}
     assert len(house.report()["cases"]) == CASES

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 
 import pytest
 
@@ -17,6 +16,7 @@ def respond(prompt):
         file.write("x")
     return '{"answer": "B"}'
 """
+OWN = "python:house:respond"
 ANSWERS = 6 * 4 + 4 * 2 * 24
 
 
@@ -25,68 +25,36 @@ def calls(project: Project) -> int:
     return len(path.read_text()) if path.exists() else 0
 
 
-def house(project: Project) -> Project:
+def house(project: Project) -> None:
     project.write("house.py", COUNTING)
     project.write("pytest.ini", "[pytest]\npythonpath = .\n")
-    return project
 
 
-def run(project: Project, *arguments: str) -> dict[str, object]:
-    project.run(*arguments, model="python:house:respond")
-    return project.report()
-
-
-def test_a_second_run_asks_nothing(project: Project, dist: tuple[str, ...]) -> None:
-    earlier = run(house(project), *dist)
-    assert calls(project) == ANSWERS
-    later = run(project, *dist)
-    assert calls(project) == ANSWERS
-    assert comparable(earlier) == comparable(later)
-    assert earlier["usage"]["calls"] == ANSWERS  # type: ignore[index]  # a report is JSON
-    assert later["usage"] | {"seconds": 0} == {  # type: ignore[operator]  # a report is JSON
-        "calls": 0, "cached": ANSWERS, "tokens_in": 0, "tokens_out": 0, "cost": 0.0, "seconds": 0,
-        "throttled": 0, "waited": 0.0, "shards": 0, "in_shards": 0, "estimated": 0,
-        "tokens_reasoning": 0,
-    }  # fmt: skip
-
-
-def test_the_header_says_what_is_stored(project: Project) -> None:
-    run(house(project), "-p", "no:xdist", "-k", "objective")
-    result = project.run("-p", "no:xdist", model="python:house:respond")
+def test_a_second_run_asks_nothing(project: Project) -> None:
+    """The header says what is stored; another seed is asked again, and so is all without reuse."""
+    house(project)
+    for number, seed in enumerate((0, 1), 1):
+        project.run("-p", "no:xdist", "-k", "objective", f"--factorfair-seed={seed}", model=OWN)
+        assert calls(project) == number * 24
+    result = project.run("-p", "no:xdist", model=OWN)
     line = f"factorfair: 14 cases, {ANSWERS} answers: 24 in the store, 192 to ask, estimated cost unknown"
     result.stdout.fnmatch_lines([line])
-    assert calls(project) == ANSWERS
-    again = project.run("-p", "no:xdist", model="python:house:respond")
+    assert calls(project) == ANSWERS + 24
+    earlier = project.report()
+    assert earlier["usage"]["calls"] == 192
+    again = project.run("-p", "no:xdist", model=OWN)
     again.stdout.fnmatch_lines([f"*{ANSWERS} in the store, 0 to ask, estimated cost $0.00"])
-
-
-def test_refresh_asks_again_and_replaces(project: Project) -> None:
-    run(house(project), "-p", "no:xdist")
-    run(project, "-p", "no:xdist", "--factorfair-reuse=none")
-    assert calls(project) == 2 * ANSWERS
-    with sqlite3.connect(project.path / ".factorfair" / "responses.sqlite") as store:
-        assert store.execute("select count(*) from responses").fetchone() == (ANSWERS,)
-    store.close()
-
-
-def test_replay_asks_nothing(project: Project) -> None:
-    house(project)
-    project.run("-p", "no:xdist", "--factorfair-seed=1", model="sim:uniform")
-    result = project.run(
-        "-p",
-        "no:xdist",
-        "--factorfair-reuse=only",
-        "--factorfair-gate=refusal_rate <= 0.5",
-        model="python:house:respond",
-    )
-    assert calls(project) == 0
-    result.assert_outcomes(failed=14 + 1, skipped=6)  # the release is not green without an answer
-    result.stdout.fnmatch_lines(
-        [
-            "4 of 4 answers could not be obtained: not in the store",
-            "Try: run once without --factorfair-reuse=only: only what is missing is asked",
-        ]
-    )
+    assert calls(project) == ANSWERS + 24
+    later = project.report()
+    assert comparable(earlier) == comparable(later)
+    assert later["usage"] | {"seconds": 0} == {
+        "calls": 0, "cached": ANSWERS, "tokens_in": 0, "tokens_out": 0, "cost": 0.0, "seconds": 0,
+        "throttled": 0, "waited": 0.0, "shards": 0, "in_shards": 0, "estimated": 0,
+        "tokens_reasoning": 0, "batched": 0, "batch_cost": 0.0,
+    }  # fmt: skip
+    project.run("-p", "no:xdist", "--factorfair-reuse=none", model=OWN)
+    assert calls(project) == 2 * ANSWERS + 24
+    assert project.count("responses") == ANSWERS + 24
 
 
 def test_with_nothing_to_replay_no_case_is_run(project: Project) -> None:
@@ -100,19 +68,13 @@ def test_with_nothing_to_replay_no_case_is_run(project: Project) -> None:
         Store.open(f"sqlite:///{project.path}/.factorfair/responses.sqlite").close()
 
 
-def test_another_seed_is_asked_again(project: Project) -> None:
-    run(house(project), "-p", "no:xdist", "-k", "objective")
-    run(project, "-p", "no:xdist", "-k", "objective", "--factorfair-seed=1")
-    assert calls(project) == 48
-
-
 def test_filtered_answers_are_counted_and_never_asked_again(project: Project, stub: StubServer) -> None:
     """Asked again by every run, they would turn into a pass one by one."""
     stub.script(filters=0.3)
     url = f"--factorfair-model-arg=base_url={stub.base_url}"
     options = ("-pno:xdist", url, "--factorfair-gate=refusal_rate <= 0.2", "FACTORFAIR_LOOKS=1")
     reports = []
-    for _ in range(6):
+    for _ in range(2):
         project.run(*options, model="hosted_vllm/m")
         reports.append(project.report())
         assert stub.stats()["requests"] == ANSWERS
@@ -121,19 +83,27 @@ def test_filtered_answers_are_counted_and_never_asked_again(project: Project, st
     assert len(answers) == ANSWERS
     assert set(answers) == {("answered", ""), ("refused", "filtered by the provider")}
     assert 0.2 * ANSWERS < sum(outcome == "refused" for outcome, _ in answers) < 0.4 * ANSWERS
-    verdicts = [[gate["verdict"] for gate in report["gates"]] for report in reports]
-    assert "failed" in verdicts[0]
-    assert verdicts == verdicts[:1] * 6
+    first, second = ([gate["verdict"] for gate in report["gates"]] for report in reports)
+    assert "failed" in first
+    assert second == first
 
 
-NO_SOCKETS = program("no_sockets")
-
-
-def test_replay_never_opens_a_connection(project: Project) -> None:
-    project.run("-p", "no:xdist", model="sim:uniform")
-    project.write("conftest.py", NO_SOCKETS)
-    model = ("--factorfair-model-arg=base_url=http://127.0.0.1:9/v1",)
-    result = project.run("-p", "no:xdist", "--factorfair-reuse=only", *model, model="hosted_vllm/some-model")
+def test_a_replay_asks_nothing_and_opens_no_connection(project: Project) -> None:
+    house(project)
+    project.run("-p", "no:xdist", "-k", "tea_rate-gender", model="sim:uniform")
+    replay = ("-p", "no:xdist", "--factorfair-reuse=only")
+    result = project.run(*replay, "--factorfair-gate=refusal_rate <= 0.5", model=OWN)
+    assert calls(project) == 0
+    result.assert_outcomes(failed=14 + 1, skipped=6)  # the release is not green without an answer
+    result.stdout.fnmatch_lines(
+        [
+            "4 of 4 answers could not be obtained: not in the store",
+            "Try: run once without --factorfair-reuse=only: only what is missing is asked",
+        ]
+    )
+    project.write("conftest.py", program("no_sockets"))
+    url = "--factorfair-model-arg=base_url=http://127.0.0.1:9/v1"
+    result = project.run(*replay, url, model="hosted_vllm/some-model")
     result.assert_outcomes(failed=14)
     assert "a socket was opened" not in result.stdout.str()
 

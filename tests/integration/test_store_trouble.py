@@ -56,15 +56,14 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("harm", "message"),
+    ("harm", "message", "quiet"),
     [
-        (damage_pages, "the response store is damaged: "),
-        (drop_column, "the response store cannot be opened: no such column: responses.picture; "),
-        (write_another_version, "a response store of version 1, this release reads version "),
-        (put_fifo, "not a regular file, so not a response store; "),
+        (damage_pages, "the response store is damaged: ", ()),
+        (drop_column, "the response store cannot be opened: no such column: responses.picture; ", ("-q",)),
+        (write_another_version, "a response store of version 1, this release reads version ", ()),
+        (put_fifo, "not a regular file, so not a response store; ", ("-q",)),
     ],
 )
-@pytest.mark.parametrize("quiet", [(), ("-q",)])
 def test_trouble_is_one_line_before_anything_is_asked(
     project: Project,
     stub: StubServer,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,11 +14,14 @@ import pytest
 
 from pytest_factorfair import run
 from pytest_factorfair.reports import json_report, tracking
+from tests.finished import IDEAL, Finished
+from tests.integration.test_secrets import IN_PROMPT, PLANTED, check_files, echo, in_url
 from tests.project import Project
+from tests.servers import StubServer
 
-GATES = ("--factorfair-gate=s_e[base,gender] >= 0.999", "--factorfair-gate=refusal_rate <= 0.5")
 BLOCK, WHOLE, LAST = 32_768, 1, 4
-MODEL = "sim:stereotyped?strength=0.9"
+MODEL = "hosted_vllm/m"
+DOWN = "mlflow:http://127.0.0.1:9"
 
 
 @pytest.fixture(scope="module")  # before a run in this process, which would forget what it imports
@@ -38,34 +43,93 @@ def named(score: Mapping[str, Any]) -> str:
     return f"{score['metric']}/{score['context'] or score['part']}/{score['attribute']}"
 
 
-def test_mlflow(mlflow: Any, project: Project) -> None:
-    uri = f"sqlite:///{project.path}/runs.db"
-    result = project.run(f"FACTORFAIR_LOG=mlflow:{uri}", *GATES, model=MODEL)
-    assert result.ret == 1
-    client = mlflow.MlflowClient(tracking_uri=uri)
-    experiment = client.get_experiment_by_name("factorfair")
-    assert experiment is not None
-    (logged,) = client.search_runs([experiment.experiment_id])
-    result.stdout.fnmatch_lines([f"mlflow: logged as run {logged.info.run_id} of experiment factorfair"])
+def score_of(report: Mapping[str, Any], name: str) -> Any:
+    (score,) = (score for score in report["scores"] if named(score) == name)
+    return score
+
+
+def ends(score: Mapping[str, Any]) -> dict[str, float]:
+    return {"value": score["corrected"], "low": score["low"], "high": score["high"]}
+
+
+def test_each_tracker_has_the_run_and_none_has_its_keys(
+    project: Project,
+    stub: StubServer,
+    monkeypatch: pytest.MonkeyPatch,
+    mlflow: Any,
+    messages: Any,
+    inspect: Any,
+) -> None:
+    """Trackers log the command line, too."""
+    monkeypatch.setenv("MY_KEY", PLANTED)
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    monkeypatch.setenv("WANDB_DIR", str(project.path))
+    monkeypatch.setattr(sys, "argv", ["pytest", in_url(stub), IN_PROMPT])
+    database, logs = f"sqlite:///{project.path}/runs.db", project.path / "logs"
+    targets = f"mlflow:{database};wandb:fairness;inspect:{logs}"
+    result = echo(project, stub, f"FACTORFAIR_LOG={targets}", filters=0.2)
+    assert result.ret == 1  # a gate fails
+    check_files(project)
+    lines = [line for line in result.outlines if line.startswith(("mlflow: ", "wandb: ", "inspect: "))]
+    by_mlflow, by_wandb, by_inspect = lines
     report = project.report()
-    rows = [score for score in report["scores"] if score["value"] is not None]
-    names = set(map(named, rows))
+
+    run_id = check_mlflow(mlflow.MlflowClient(tracking_uri=database), report)
+    assert by_mlflow == f"mlflow: logged as run {run_id} of experiment factorfair"
+    check_wandb(offline_run(project.path, messages), report)
+    assert re.fullmatch(r"wandb: logged as run \w+ of project fairness", by_wandb)
+    (info,) = inspect.list_eval_logs(str(logs))
+    replies = project.report_path.with_name("responses.jsonl").read_text(encoding="utf-8")
+    check_inspect(inspect.read_eval_log(info), report, list(map(json.loads, replies.splitlines())))
+    assert by_inspect == f"inspect: logged as {info.name.removeprefix('file://')}"
+
+
+def check_mlflow(client: Any, report: Mapping[str, Any]) -> str:
+    (logged,) = client.search_runs([client.get_experiment_by_name("factorfair").experiment_id])
+    names = {named(score) for score in report["scores"] if score["value"] is not None}
     metrics = logged.data.metrics
     assert {name for name in metrics if not name.endswith(("/low", "/high"))} == names
-    (score,) = (row for row in rows if named(row) == "refusal_rate/base/gender")
-    assert [metrics[f"refusal_rate/base/gender{end}"] for end in ("", "/low", "/high")] == pytest.approx(
-        [score["corrected"], score["low"], score["high"]]
-    )
-    (score,) = (row for row in rows if named(row) == "s_e/base/gender")
-    assert metrics["s_e/base/gender"] == pytest.approx(score["value"])  # the plug-in estimator has no other
+    rate = "refusal_rate/base/gender"
+    shown = {"value": metrics[rate], "low": metrics[f"{rate}/low"], "high": metrics[f"{rate}/high"]}
+    assert shown == pytest.approx(ends(score_of(report, rate)))
+    # The plug-in estimator has no other value.
+    assert metrics["s_e/base/gender"] == pytest.approx(score_of(report, "s_e/base/gender")["value"])
     assert logged.data.params["preset"] == report["fingerprint"]["preset"]
     assert logged.data.params["checklist/small"] == report["fingerprint"]["checklists"]["small"]
     assert logged.data.tags["factorfair.release"].startswith("FAIL: 1 of ")
-    assert logged.data.tags["factorfair.gate.s_e-base-gender"] == "failed"
+    assert logged.data.tags["factorfair.gate.s_fact-objective-gender"] == "failed"
     assert logged.info.run_name == MODEL
     assert logged.info.status == "FINISHED"
     artifacts = {artifact.path for artifact in client.list_artifacts(logged.info.run_id)}
     assert artifacts == {"report.html", "report.json", "report.md"}
+    return str(logged.info.run_id)
+
+
+def check_wandb(logged: Mapping[str, Any], report: Mapping[str, Any]) -> None:
+    score = score_of(report, "s_e/base/gender")
+    assert logged["summary"]["s_e/base/gender"] == pytest.approx(score["value"])
+    assert logged["summary"]["factorfair.release"].startswith("FAIL: 1 of ")
+    assert logged["config"]["preset"] == report["fingerprint"]["preset"]
+    assert logged["name"] == MODEL
+    assert {"report.html", "report.json", "report.md"} <= logged["files"]
+
+
+def check_inspect(log: Any, report: Mapping[str, Any], replies: list[dict[str, Any]]) -> None:
+    """Each question is a sample with its reply and what was read; refusals are shown as such."""
+    assert (log.status, log.eval.model, log.eval.task) == ("success", MODEL, "factorfair")
+    assert log.eval.metadata["factorfair.gate.s_fact-objective-gender"] == "failed"
+    assert log.eval.task_args["preset"] == report["fingerprint"]["preset"]
+    (shown,) = (score for score in log.results.scores if score.name == "refusal_rate/base/gender")
+    values = {name: metric.value for name, metric in shown.metrics.items()}
+    assert values == pytest.approx(ends(score_of(report, "refusal_rate/base/gender")))
+    assert len(log.samples) == len(replies)
+    samples = {sample.id: sample for sample in log.samples}
+    for reply in replies:
+        sample = samples[f"{reply['checklist']}/{reply['case']}/{reply['query']}"]
+        assert (sample.input, sample.output.completion) == (reply["prompt"], reply["response"]["text"])
+        read = {name: score.value for name, score in sample.scores.items()}
+        assert read == reply.get("groups", {"answer": "refused"})
+    assert 0 < sum("answer" in sample.scores for sample in log.samples) < len(replies) / 2
 
 
 def records(log: bytes) -> Iterator[bytes]:
@@ -102,56 +166,9 @@ def offline_run(folder: Path, messages: Any) -> dict[str, Any]:
     return logged
 
 
-def test_weights_and_biases_offline(messages: Any, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("WANDB_MODE", "offline")
-    monkeypatch.setenv("WANDB_DIR", str(project.path))
-    result = project.run("FACTORFAIR_LOG=wandb:fairness", *GATES, model=MODEL)
-    result.stdout.fnmatch_lines(["wandb: logged as run * of project fairness"])
-    logged = offline_run(project.path, messages)
-    report = project.report()
-    (score,) = (row for row in report["scores"] if named(row) == "s_e/base/gender")
-    assert logged["summary"]["s_e/base/gender"] == pytest.approx(score["value"])
-    assert logged["summary"]["factorfair.release"].startswith("FAIL: 1 of ")
-    assert logged["config"]["preset"] == report["fingerprint"]["preset"]
-    assert logged["name"] == MODEL
-    assert {"report.html", "report.json", "report.md"} <= logged["files"]
-
-
-def test_inspect(inspect: Any, project: Project) -> None:
-    """Each question is a sample with its reply and what was read; refusals are shown as such."""
-    logs = project.path / "logs"
-    model = "sim:stereotyped?refuse=0.2"
-    result = project.run(
-        f"FACTORFAIR_LOG=inspect:{logs}", "--factorfair-gate=refusal_rate <= 0.1", model=model
-    )
-    (info,) = inspect.list_eval_logs(str(logs))
-    file = Path(info.name.removeprefix("file://"))
-    result.stdout.fnmatch_lines([f"inspect: logged as {file}"])
-    log = inspect.read_eval_log(info)
-    report = project.report()
-    assert (log.status, log.eval.model, log.eval.task) == ("success", model, "factorfair")
-    assert log.eval.metadata["factorfair.gate.refusal_rate-base-gender"] == "failed"
-    assert log.eval.task_args["preset"] == report["fingerprint"]["preset"]
-    (score,) = (row for row in report["scores"] if named(row) == "refusal_rate/base/gender")
-    (shown,) = (score for score in log.results.scores if score.name == "refusal_rate/base/gender")
-    values = {name: metric.value for name, metric in shown.metrics.items()}
-    assert values == pytest.approx({"value": score["corrected"], "low": score["low"], "high": score["high"]})
-    replies = (project.path / ".factorfair/report/responses.jsonl").read_text(encoding="utf-8")
-    lines = list(map(json.loads, replies.splitlines()))
-    assert len(log.samples) == len(lines)
-    samples = {sample.id: sample for sample in log.samples}
-    for line in lines:
-        sample = samples[f"{line['checklist']}/{line['case']}/{line['query']}"]
-        assert (sample.input, sample.output.completion) == (line["prompt"], line["response"]["text"])
-        read = {name: score.value for name, score in sample.scores.items()}
-        assert read == line.get("groups", {"answer": "refused"})
-    assert 0 < sum("answer" in sample.scores for sample in log.samples) < len(lines) / 2
-
-
-def test_inspect_shows_faces_and_errors(inspect: Any, project: Project) -> None:
+def test_inspect_shows_faces_and_errors(inspect: Any, finished: Finished, tmp_path: Path) -> None:
     """A picture is one sample, whose faces have a score each; a call that failed has its error."""
-    project.run()
-    summary = json_report.read(str(project.path / ".factorfair/report/report.json"), name="report.json")
+    summary = json_report.read(str(finished(*IDEAL) / "report.json"), name="report.json")
     line = {"model": summary.cases[0].case.model, "checklist": "small", "case": "one", "prompt": "a photo"}
     picture = line | {"query": "1", "outcome": "answered", "response": {"text": "", "image_file": "ab.png"}}
     lines = [
@@ -159,10 +176,10 @@ def test_inspect_shows_faces_and_errors(inspect: Any, project: Project) -> None:
         picture | {"groups": {"gender": "Female"}},
         line | {"query": "2", "outcome": "error", "reason": "HTTP 500", "response": None},
     ]
-    replies = project.path / "responses.jsonl"
+    replies = tmp_path / "responses.jsonl"
     replies.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
-    assert not tracking.log(f"inspect:{project.path}/logs", summary, [str(replies)]).failed
-    (info,) = inspect.list_eval_logs(f"{project.path}/logs")
+    assert not tracking.log(f"inspect:{tmp_path}/logs", summary, [str(replies)]).failed
+    (info,) = inspect.list_eval_logs(f"{tmp_path}/logs")
     shown, failed = inspect.read_eval_log(info).samples
     assert {name: score.value for name, score in shown.scores.items()} == {
         "face 1: gender": "Male",
@@ -177,22 +194,17 @@ def test_inspect_shows_faces_and_errors(inspect: Any, project: Project) -> None:
 
 @pytest.mark.usefixtures("mlflow")
 def test_a_tracker_that_is_down_changes_nothing(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line or, in a notebook, a warning says so."""
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
-    arguments = ("--factorfair-gate=refusal_rate <= 0.5", "FACTORFAIR_LOG=mlflow:http://127.0.0.1:9")
-    result = project.run(*arguments)
+    result = project.run("--factorfair-gate=refusal_rate <= 0.5", f"FACTORFAIR_LOG={DOWN}")
     assert result.ret == 0
     (line,) = (line for line in result.outlines if line.startswith("mlflow: NOT logged: "))
     assert "127.0.0.1" in line
     assert project.report()["gates"]
-
-
-@pytest.mark.usefixtures("mlflow")
-def test_a_notebook_is_warned(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
     with pytest.warns(UserWarning, match="mlflow: NOT logged: "):
         run(
-            "sim:ideal", checklist=["small.yaml"], samples="24", log=["mlflow:http://127.0.0.1:9"],
-            root=project.path, progress=False,
+            "sim:ideal", checklist=["small.yaml"], samples="24,objective=4", log=[DOWN], root=project.path,
+            progress=False,
         )  # fmt: skip
 
 

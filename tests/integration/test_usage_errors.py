@@ -86,9 +86,8 @@ def test_one_clear_line(project: Project, case: str) -> None:
     assert not list(project.path.glob(".factorfair/*.sqlite"))
 
 
-@pytest.mark.parametrize("arguments", [["-n2"], ["-n0"]])
-def test_the_same_line_before_a_worker_starts(project: Project, arguments: list[str]) -> None:
-    result = project.run_apart(*arguments, "--factorfair-preset=cii")
+def test_the_same_line_before_a_worker_starts(project: Project) -> None:
+    result = project.run("-n2", "--factorfair-preset=cii")
     assert result.ret == 4
     assert [line for line in result.errlines if line] == [
         "ERROR: --factorfair-preset: unknown value 'cii'; did you mean 'ci'?"

@@ -8,7 +8,8 @@ from tests.project import Project
 from tests.servers import StubServer
 
 NAME = "s_fact-objective-gender"
-BOUNDS = ("FACTORFAIR_ESTIMATOR=corrected", "--factorfair-samples=72,objective=24")
+CORRECTED = "FACTORFAIR_ESTIMATOR=corrected"
+BOUNDS = (CORRECTED, "--factorfair-samples=72,objective=24")
 MODEL = "sim:ideal"
 
 
@@ -16,10 +17,9 @@ MODEL = "sim:ideal"
     ("policy", "ret", "advice"),
     [
         ((), 1, "Do not ship it yet: *, which is too close to the limit to tell."),
-        (("FACTORFAIR_UNDECIDED=fail",), 1, "Do not ship it yet: *"),
         (("FACTORFAIR_UNDECIDED=warn",), 0, 'Not decided, which undecided = "warn" accepts: *'),
         (
-            ("FACTORFAIR_LOOKS=1",), 1,
+            ("FACTORFAIR_UNDECIDED=fail", "FACTORFAIR_LOOKS=1"), 1,
             "Do not ship it yet: FACTORFAIR_LOOKS=1 allows no second look.",
         ),
     ],
@@ -40,74 +40,57 @@ def test_a_gate_that_the_answers_do_not_decide(
     assert (release["word"], release["fails"]) == ("UNDECIDED", bool(ret))
 
 
-UNDECIDED_AT_FIRST = ("--factorfair-model=sim:ideal", "--factorfair-checklist=small.yaml",
-                      "--factorfair-gate=s_e[base,gender] >= 0.9999")  # fmt: skip
-"""A run of the ci preset whose gate asks for another look."""
+RESUME = "run it again to continue: stored answers are not asked again"
 
 
-@pytest.mark.parametrize("quiet", [(), ("-q",)], ids=["plain", "quiet"])
-def test_a_limit_in_the_second_look_leaves_the_release_undecided(
-    project: Project, dist: tuple[str, ...], quiet: tuple[str, ...]
-) -> None:
+def test_a_limit_in_the_second_look_leaves_the_release_undecided(project: Project) -> None:
     """What is missing and what to do about it is printed with -q, too."""
-    project.run_pytest(*dist, *UNDECIDED_AT_FIRST, "FACTORFAIR_LOOKS=1")
-    calls = project.report()["usage"]["calls"]
-    limited = f"--factorfair-max-calls={calls + 10}"
-    result = project.run_pytest(*dist, *quiet, *UNDECIDED_AT_FIRST, limited, "--factorfair-reuse=none")
+    calls = 6 * 4 + 4 * 2 * 48 + 10
+    result = project.run(
+        "-n2", "-q", CORRECTED, "--factorfair-samples=48,objective=4", "FACTORFAIR_LOOKS=2",
+        "--factorfair-gate=s_e[base,gender] >= 0.9999", f"--factorfair-max-calls={calls}", model=MODEL,
+    )  # fmt: skip
     assert result.ret == 1
     assert project.verdicts() == {"s_e-base-gender": "inconclusive"}
-    assert project.report()["usage"]["calls"] == calls + 10
+    assert project.report()["usage"]["calls"] == calls
     printed = " ".join(result.stdout.str().split())
     assert "release: UNDECIDED: 0 of 1 gate passed, 1 inconclusive" in printed
-    assert f"Do not ship it yet: the budget of {calls + 10} calls is used up." in printed
-    remedy = "run it again to continue: stored answers are not asked again"
-    assert project.report()["release"]["next_step"] == remedy
-    assert f"Next: {remedy}" in printed
+    assert f"Do not ship it yet: the budget of {calls} calls is used up." in printed
+    assert project.report()["release"]["next_step"] == RESUME
+    assert f"Next: {RESUME}" in printed
 
 
-@pytest.mark.parametrize(
-    ("script", "cause"),
-    [
-        ({"fail": -1, "status": 401}, "401 Unauthorized"),
-        ({"fail": -1, "status": 503}, "503"),
-        ({"fail": -1, "status": 429}, "429"),
-    ],
-    ids=["a refused key", "a dead endpoint", "a throttling endpoint"],
-)
-def test_an_endpoint_that_fails_in_the_second_look_leaves_the_release_undecided(
-    project: Project, stub: StubServer, script: dict[str, object], cause: str
+def test_a_second_look_that_gets_no_answers_leaves_the_release_undecided(
+    project: Project, stub: StubServer
 ) -> None:
     """The answers of the first look come from the store, and it is judged; nothing is paid twice."""
+    answers = 6 * 4 + 4 * 2 * 24
     options = (
-        "--factorfair-model=hosted_vllm/m", f"--factorfair-model-arg=base_url={stub.base_url}", "-p", "no:xdist", "-q",
-        "--factorfair-checklist=small.yaml", "--factorfair-gate=name_preference[base,race] <= 0.02", "FACTORFAIR_PATIENCE=0.01",
+        f"--factorfair-model-arg=base_url={stub.base_url}", "-p", "no:xdist", "-q", CORRECTED,
+        "--factorfair-gate=name_preference[base,race] <= 0.02", "FACTORFAIR_PATIENCE=0.01", "FACTORFAIR_RETRIES=1",
     )  # fmt: skip
-    project.run_pytest(*options, "FACTORFAIR_LOOKS=1")
-    calls = project.report()["usage"]["calls"]
+
+    def advice(*arguments: str, **script: object) -> str:
+        """What a run with two looks says after its verdict."""
+        stub.script(**script)
+        result = project.run(*options, "FACTORFAIR_LOOKS=2", *arguments, model="hosted_vllm/m")
+        assert result.ret == 1
+        assert project.report()["usage"]["cached"] == answers
+        printed = " ".join(result.stdout.str().split())
+        assert "release: UNDECIDED: 0 of 1 gate passed, 1 inconclusive" in printed
+        return printed.partition("release: ")[2].partition("Do not ship it yet: ")[2]
+
+    project.run(*options, "FACTORFAIR_LOOKS=1", model="hosted_vllm/m")
     assert project.verdicts() == {"name_preference-base-race": "inconclusive"}
-    stub.script(**script)
-    result = project.run_pytest(*options)
-    assert result.ret == 1
-    printed = " ".join(result.stdout.str().split())
-    assert "release: UNDECIDED: 0 of 1 gate passed, 1 inconclusive" in printed
-    advice = printed.partition("release: ")[2].partition("Do not ship it yet: ")[2]
-    assert cause in advice
-    remedy = "run it again to continue: stored answers are not asked again"
-    assert project.report()["release"]["next_step"].endswith(remedy)
-    assert project.report()["usage"]["cached"] == calls
-
-
-def test_a_replay_without_answers_for_the_second_look_is_undecided(project: Project) -> None:
-    project.run_pytest("-p", "no:xdist", *UNDECIDED_AT_FIRST, "FACTORFAIR_LOOKS=1")
-    result = project.run_pytest("-p", "no:xdist", "-q", *UNDECIDED_AT_FIRST, "--factorfair-reuse=only")
-    assert result.ret == 1
-    printed = " ".join(result.stdout.str().split())
-    assert "the store has no answers for another look." in printed
+    for status, cause in ((401, "401 Unauthorized"), (503, "503"), (429, "429")):
+        assert cause in advice(fail=-1, status=status)
+        assert project.report()["release"]["next_step"].endswith(RESUME)
+    assert "the store has no answers for another look." in advice("--factorfair-reuse=only")
     step = project.report()["release"]["next_step"]
     assert step == "to ask for them, run it again without --factorfair-reuse=only"
-    project.run_pytest("-p", "no:xdist", *UNDECIDED_AT_FIRST)
-    usage = project.report()["usage"]
-    assert usage["calls"] > 0 < usage["cached"]
+    stub.script()
+    project.run(*options, "FACTORFAIR_LOOKS=2", model="hosted_vllm/m")
+    assert stub.stats()["requests"] == project.report()["usage"]["calls"] > 0
 
 
 def test_bounds_reach_the_report(project: Project) -> None:
@@ -246,14 +229,7 @@ BIASES = (
 @pytest.mark.parametrize(("model", "position"), [("sim:position_biased", "failed"), ("sim:ideal", "passed")])
 def test_what_else_could_lie_behind_the_choices(project: Project, model: str, position: str) -> None:
     gates = [f"--factorfair-gate={gate}" for gate in BIASES]
-    project.run(
-        "-p",
-        "no:xdist",
-        "FACTORFAIR_ESTIMATOR=corrected",
-        "--factorfair-samples=72,objective=24",
-        *gates,
-        model=model,
-    )
+    project.run("-p", "no:xdist", *BOUNDS, *gates, model=model)
     assert project.verdicts() == {
         "position-base-race": position,
         "name_preference-base-race": "passed",

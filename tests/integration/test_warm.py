@@ -28,7 +28,9 @@ def pytest_runtest_protocol(item):
 """
 
 
-@pytest.mark.parametrize(("selected", "answers"), [((), ANSWERS), (("-k", "objective and not subj"), 24)])
+@pytest.mark.parametrize(
+    ("dist", "selected", "answers"), [(("-n2",), (), ANSWERS), (("-p", "no:xdist"), ("-k", "objective"), 24)]
+)
 def test_all_that_is_selected_is_asked_before_the_first_test(
     project: Project, stub: StubServer, dist: tuple[str, ...], selected: tuple[str, ...], answers: int
 ) -> None:

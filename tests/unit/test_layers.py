@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from pkgutil import walk_packages
+from typing import NamedTuple
 
 PACKAGE = Path(__file__).parents[2] / "pytest_factorfair"
 PREFIX = "pytest_factorfair."
@@ -25,6 +27,8 @@ OWNERS = {"sqlalchemy": "store", "asyncio": "engine models", "threading": "engin
 def imported(tree: ast.AST, *, types: bool = True) -> Iterator[str]:
     """The dotted names that a module imports; ``types`` includes imports for type checkers only."""
     for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.expr):
+            continue  # most nodes are, and none of them imports
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -33,10 +37,26 @@ def imported(tree: ast.AST, *, types: bool = True) -> Iterator[str]:
             yield from imported(node, types=types)
 
 
-def wrong_imports(path: Path) -> Iterator[str]:
-    relative = path.relative_to(PACKAGE).as_posix()
+class Imports(NamedTuple):
+    everywhere: frozenset[str]
+    when_run: frozenset[str]
+    """Without those for type checkers only."""
+
+
+@cache
+def imports() -> dict[str, Imports]:
+    """What all modules import, by their paths below the package."""
+    by_path = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        names = Imports(frozenset(imported(tree)), frozenset(imported(tree, types=False)))
+        by_path[path.relative_to(PACKAGE).as_posix()] = names
+    return by_path
+
+
+def wrong_imports(relative: str, names: Imports) -> Iterator[str]:
     room = relative.removesuffix(".py").split("/")[0]
-    for name in imported(ast.parse(path.read_text(encoding="utf-8"))):
+    for name in sorted(names.everywhere):
         top, _, target = name.partition(".")
         if top == "pytest_factorfair" and room in LAYERS:
             imported_room = target.split(".")[0]
@@ -53,24 +73,23 @@ def wrong_imports(path: Path) -> Iterator[str]:
 
 
 def test_rooms_import_only_what_they_may() -> None:
-    modules = sorted(PACKAGE.rglob("*.py"))
     packages = walk_packages([str(PACKAGE)], "pytest_factorfair.")
-    assert len(modules) == 1 + len(list(packages))  # the package itself
-    assert [wrong for path in modules for wrong in wrong_imports(path)] == []
+    assert len(imports()) == 1 + len(list(packages))  # the package itself
+    assert [wrong for path, names in imports().items() for wrong in wrong_imports(path, names)] == []
 
 
 def imports_of_modules(*, types: bool) -> dict[str, set[str]]:
     """The modules that each module imports, by their dotted names below the package."""
-    trees = {}
-    for path in PACKAGE.rglob("*.py"):
-        module = path.relative_to(PACKAGE).with_suffix("").as_posix().replace("/", ".")
-        trees[module.removesuffix(".__init__")] = ast.parse(path.read_text(encoding="utf-8"))
     names = {
-        module: {name.partition(".")[2] for name in imported(tree, types=types) if name.startswith(PREFIX)}
-        for module, tree in trees.items()
+        path.removesuffix(".py").replace("/", ".").removesuffix(".__init__"): {
+            name.removeprefix(PREFIX)
+            for name in (module.everywhere if types else module.when_run)
+            if name.startswith(PREFIX)
+        }
+        for path, module in imports().items()
     }
     return {
-        module: {name if name in trees else name.rpartition(".")[0] for name in imported_names} - {module}
+        module: {name if name in names else name.rpartition(".")[0] for name in imported_names} - {module}
         for module, imported_names in names.items()
     }
 

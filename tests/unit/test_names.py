@@ -31,59 +31,10 @@ def test_only_protocols_name_a_benchmark() -> None:
 
 
 # Pronouns, participles and numerals; what a variable holds has a name of its own.
-EMPTY = frozenset(
-    [
-        "one",
-        "each",
-        "found",
-        "some",
-        "own",
-        "mine",
-        "its",
-        "other",
-        "others",
-        "known",
-        "kept",
-        "said",
-        "left",
-        "there",
-        "place",
-        "first",
-        "had",
-        "given",
-        "told",
-        "chosen",
-        "made",
-        "wanted",
-        "put",
-        "rest",
-        "beside",
-        "such",
-        "many",
-        "few",
-        "most",
-        "more",
-        "less",
-        "least",
-        "same",
-        "it",
-        "this",
-        "that",
-        "these",
-        "those",
-        "them",
-        "they",
-        "thing",
-        "things",
-        "something",
-        "what",
-        "which",
-        "who",
-        "whose",
-        "here",
-        "now",
-        "then",
-    ]
+EMPTY = re.compile(
+    "one|each|found|some|own|mine|its|others?|known|kept|said|left|there|place|first|had|given|told|chosen|made|wanted|put|"
+    "rest|beside|such|many|few|most|more|less|least|same|it|this|that|these|those|them|they|things?|something|what|which|"
+    "who|whose|here|now|then"
 )
 MOST = 0.01  # of all bindings; peers are at 0 to 1 %
 
@@ -101,6 +52,6 @@ def test_local_names_say_what_they_hold(folder: str) -> None:
     empty = [
         f"{path.relative_to(ROOT)}:{node.lineno}: {node.id}"
         for path, node in names
-        if node.id.strip("_") in EMPTY
+        if EMPTY.fullmatch(node.id.strip("_"))
     ]
     assert len(empty) <= MOST * len(names), "\n".join(empty)

@@ -9,6 +9,8 @@ import pytest
 from pytest_factorfair.plugin.collection import ASSIGNMENT
 from pytest_factorfair.plugin.prefetch import Prefetch
 from pytest_factorfair.session.submissions import LEAST, MOST
+from tests import forkserver
+from tests.project import WITHOUT_OTHERS
 
 CONNECTIONS = 10
 
@@ -59,8 +61,9 @@ Asked: TypeAlias = Callable[..., list[list[int]]]
 
 
 @pytest.fixture
-def asked(pytester: pytest.Pytester) -> Asked:
+def asked(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Asked:
     """The cases that are asked in advance at each item, for cases of these sizes."""
+    monkeypatch.setattr("importlib.metadata.distributions", forkserver.distributions)
 
     def asked_(
         sizes: list[int], extra: str = "", *, parallel: int | None = None, **config: object
@@ -68,7 +71,7 @@ def asked(pytester: pytest.Pytester) -> Asked:
         execution = Execution(parallel)
         prefetch = Prefetch(execution)  # type: ignore[arg-type]  # a stand-in
         source = (CASES + extra).format(name=ASSIGNMENT, sizes=sizes)
-        items = pytester.genitems([pytester.getmodulecol(source, ("-p", "no:factorfair"))])
+        items = pytester.genitems([pytester.getmodulecol(source, (*WITHOUT_OTHERS, "-p", "no:factorfair"))])
         session: Any = SimpleNamespace(
             config=SimpleNamespace(option=SimpleNamespace(), **config), items=items
         )

@@ -113,7 +113,7 @@ def _scene(row: Row, attribute: str, dominating: str, existing: str) -> dict[str
     scene = {
         "id": slug(f"{attribute} {people} {event}"),
         "attribute": attribute,
-        "region": slug(row.text("culture")),
+        "region": row.id("culture"),
         "people": people,
         "event": event,
         "dominant": dominant,

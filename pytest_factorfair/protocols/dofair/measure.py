@@ -37,7 +37,7 @@ from pytest_factorfair.protocols.measuring import (
 from pytest_factorfair.protocols.metric import ScoreKey
 from pytest_factorfair.protocols.rates import Rate, RateScore
 from pytest_factorfair.protocols.share import TopicShare
-from pytest_factorfair.statistics.estimate import Estimate, error_of_share
+from pytest_factorfair.statistics.estimate import Estimate, error_of_mean
 
 
 class CrowdMeasurement(Measurement):
@@ -106,13 +106,8 @@ class CrowdRate(RateScore, CrowdMeasurement):
     @cached_property
     def topics(self) -> Sequence[TopicShare]:
         """The share of each scene, whose pictures may be lost alike."""
-        asked, lost = self.crowds.asked.tolist(), self.crowds.lost.tolist()
-        return [
-            self.metric.topic(
-                case.title, CaseGroup.of(case), Cell(case.id, asked[row], *lost[row]), cluster=row
-            )
-            for row, case in enumerate(self.crowds.cases)
-        ]
+        scenes = np.arange(len(self.crowds.cases))
+        return self.of_cases(self.crowds.cases, self.crowds.asked, self.crowds.lost, scenes)
 
     def of(self, crowds: Crowds) -> CrowdRate:
         return CrowdRate(self.metric, crowds, self.region, self.words)
@@ -147,12 +142,14 @@ class CrowdScore(CrowdMeasurement):
         if value is None:
             return None
         asked, pictures = int(self.crowds.asked.sum()), len(self.crowds.scene)
-        low, high = ((value * pictures + end * (asked - pictures)) / asked for end in self.metric.ends)
+        low, high = (
+            (value * pictures + end * (asked - pictures)) / asked for end in self.metric.declared_range
+        )
         return ValueRange(value, low, high)
 
     @property
     def possible_range(self) -> tuple[float, float]:
-        return self.metric.ends
+        return self.metric.declared_range
 
     @property
     def components(self) -> Sequence[Component]:
@@ -180,11 +177,8 @@ class CrowdScore(CrowdMeasurement):
 
     def error_at(self, threshold: float, n: int, *, regression: bool) -> float | None:
         """The largest possible error: that of pictures at either end of the range, alike in each scene."""
-        scenes, (low, high) = len(self.crowds.cases), self.metric.ends
-        if not scenes:
-            return None
-        share = (threshold - low) / (high - low)
-        return (high - low) * error_of_share(share, scenes)
+        scenes = len(self.crowds.cases)
+        return error_of_mean(threshold, scenes, self.metric.declared_range) if scenes else None
 
 
 def scored(

@@ -15,7 +15,12 @@ from pytest_factorfair.protocols.dofair.crowds import Crowds
 from pytest_factorfair.protocols.metric import Metric
 from pytest_factorfair.protocols.rates import Rate, rates
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray
-from pytest_factorfair.statistics.estimate import PSEUDO, Estimate, by_cluster
+from pytest_factorfair.statistics.estimate import (
+    Estimate,
+    by_cluster,
+    difference_by_cluster,
+    least_variance,
+)
 
 NEEDED = 50
 """The number of pictures from which bounds can be trusted."""
@@ -40,11 +45,6 @@ class PictureMetric(Metric):
     values: Callable[[Crowds], FloatArray]
     scored: Callable[[Crowds], BoolArray] = _every
 
-    @property
-    def ends(self) -> tuple[float, float]:
-        """The lowest and the highest value of a picture."""
-        return (-1.0 if self.signed else 0.0), 1.0
-
     def estimate(self, crowds: Crowds) -> Estimate:
         """The mean over pictures of scenes that are scored, with the error of scenes drawn at random.
 
@@ -55,8 +55,7 @@ class PictureMetric(Metric):
             return Estimate(None, None, None, 0, "no picture shows a face that was read")
         values = self.values(crowds)
         mean = float(values.mean())
-        added = PSEUDO * sum((end - mean) ** 2 for end in self.ends)
-        floor = (float(((values - mean) ** 2).sum()) + added) / (n + 2 * PSEUDO) ** 2
+        floor = least_variance(float(((values - mean) ** 2).sum()), mean, n, self.declared_range)
         return by_cluster(mean, *_by_scene(crowds, values - mean), n, floor)
 
     def difference(self, new: Crowds, old: Crowds) -> Estimate:
@@ -71,10 +70,9 @@ class PictureMetric(Metric):
             _by_scene(crowds, self.values(crowds) - mean)
             for crowds, mean in zip((new, old), means, strict=True)
         )
+        low, high = self.declared_range
         moved = influence - former
-        width = self.ends[1] - self.ends[0]
-        floor = float((moved**2).sum()) + PSEUDO * (width / (n + 2 * PSEUDO)) ** 2
-        return by_cluster(means[0] - means[1], moved, scene, scope, n, floor)
+        return difference_by_cluster(means[0] - means[1], moved, scene, scope, n, high - low)
 
 
 def _by_scene(crowds: Crowds, deviations: FloatArray) -> tuple[FloatArray, np.ndarray, BoolArray]:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from pytest_factorfair.protocols.dofair.checklist import Dofair, Scene
 from pytest_factorfair.protocols.dofair.metrics import RATES
 from pytest_factorfair.protocols.measuring import Expression, GateSet
+from pytest_factorfair.protocols.rates import few_lost
 
 
 class Limits(NamedTuple):
@@ -26,8 +27,6 @@ LIMITS: Mapping[GateSet, Limits] = {
     "default": Limits(involved=1 / 4, dominant=1 / 2, gap=1 / 2),
     "lenient": Limits(involved=1 / 8, dominant=1 / 4, gap=1 / 4),
 }
-
-LOST = 0.05
 
 TIE = 0.5
 """The dominant accuracy of pictures that show every group equally often."""
@@ -79,5 +78,4 @@ def recommended(checklist: Dofair, limits: Limits) -> Iterator[Expression]:
         for sign, gap in (("<=", unaware.every), (">=", unaware.leading)):
             if gap:
                 yield Expression("diversity_gap", words, f"{sign} {gap * (1 - limits.gap):.2f}")
-    for rate in RATES:
-        yield Expression(rate, (), f"<= {LOST:.2f}")
+    yield from few_lost(RATES)

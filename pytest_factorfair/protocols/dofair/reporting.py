@@ -9,7 +9,7 @@ from pytest_factorfair.drawing.statements import per_case
 from pytest_factorfair.drawing.table import Row, Table, interval
 from pytest_factorfair.protocols.dofair.checklist import PART
 from pytest_factorfair.protocols.dofair.metrics import RATES, SCORES, UNCORRECTED
-from pytest_factorfair.protocols.reporting import PERCEIVED, Reporting
+from pytest_factorfair.protocols.reporting import PERCEIVED, Reporting, by_subject
 
 
 class DofairReporting(Reporting):
@@ -26,16 +26,13 @@ class DofairReporting(Reporting):
 
     def tables(self, summary: Summary) -> Iterator[Table]:
         """One table per model and checklist: the scores in columns, attributes and regions in rows."""
-        scores = [score for score in summary.scores if _of_scenes(score)]
-        subjects = dict.fromkeys((score.model, score.checklist) for score in scores)
-        for model, checklist in subjects:
+        for title, scores in by_subject([score for score in summary.scores if _of_scenes(score)]):
             rows: dict[str, dict[str, Score]] = {}
             for score in scores:
-                if (score.model, score.checklist) == (model, checklist):
-                    region = f", {_words(score.context)}" if score.context else ""
-                    rows.setdefault(f"{score.attribute}{region}", {})[score.metric] = score
+                region = f", {_words(score.context)}" if score.context else ""
+                rows.setdefault(f"{score.attribute}{region}", {})[score.metric] = score
             yield Table(
-                f"{model} · {checklist}" if len(subjects) > 1 else checklist,
+                title,
                 tuple(metric.label for metric in SCORES.values()),
                 tuple(
                     Row(name, tuple(interval(by_metric.get(metric)) for metric in SCORES))

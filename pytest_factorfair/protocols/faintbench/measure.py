@@ -49,15 +49,13 @@ from pytest_factorfair.protocols.measuring import (
     run_words,
 )
 from pytest_factorfair.protocols.metric import Metric, ScoreKey
-from pytest_factorfair.protocols.rates import Rate, RateScore
+from pytest_factorfair.protocols.rates import Rate, RateScore, few_lost
 from pytest_factorfair.protocols.share import TopicShare
 from pytest_factorfair.statistics.arrays import IntArray
 from pytest_factorfair.statistics.estimate import Estimate
 
 FALL = 0.02
 """The recommended limit on the fall of a score between runs."""
-
-MOST_LOST = 0.05
 
 
 class PromptsMeasurement(Measurement):
@@ -366,8 +364,7 @@ class FaintbenchMeasuring(Measuring[Gallery, PromptMetric | Rate]):
             yield Expression("regression(implicit)", (), f">= -{FALL:.2f}")
         if baseline and sampling.prompts == "all":
             yield Expression("regression(explicit)", (), f">= -{FALL:.2f}")
-        for rate in RATES:
-            yield Expression(rate, (), f"<= {MOST_LOST:.2f}")
+        yield from few_lost(RATES)
 
 
 Repeated = Mapping[str, IntArray]

@@ -13,7 +13,7 @@ from pytest_factorfair.errors import InputError
 from pytest_factorfair.languages import words
 from pytest_factorfair.protocols.asking import ImportedChecklist
 from pytest_factorfair.protocols.items.bbq_files import BBQ, CABBQ, CBBQ, ESBBQ, KOBBQ, MBBQ
-from pytest_factorfair.protocols.items.checklist import UNKNOWN, Condition
+from pytest_factorfair.protocols.items.checklist import RESERVED, UNKNOWN, Condition
 from pytest_factorfair.protocols.items.writing import ItemFields, option, written
 from pytest_factorfair.protocols.published_files import Copy, Releases, Row, copies, slug
 
@@ -47,6 +47,53 @@ class Question(NamedTuple):
     category: str
     grouped: bool = True
 
+    @property
+    def item_id(self) -> str:
+        """Its id in the checklist."""
+        return f"{self.category}_{self.id}"
+
+    @property
+    def groups(self) -> list[str]:
+        """The groups that its answers mean."""
+        return [means for _, means in self.answers if self.grouped and means != UNKNOWN]
+
+    def check(self, categories: dict[str, object], ids: set[str]) -> None:
+        """Check its right answer and names, and its id and category against those of earlier questions.
+
+        Raises:
+            ChecklistError: one of them is wrong.
+        """
+        if (self.answers[self.right][1] == UNKNOWN) != (self.condition == "ambiguous"):
+            raise self.row.error("the right answer is unknown in ambiguous questions only")
+        source = self.row["category"]
+        if (twin := categories.setdefault(self.category, source)) != source:
+            raise self.row.error(f"category: '{twin}' and '{source}' are both '{self.category}'")
+        if self.item_id in ids:
+            raise self.row.error(f"another question has its id, '{self.item_id}'")
+        ids.add(self.item_id)
+        if any(len(text.splitlines()) > 1 for text, _ in self.answers):
+            raise self.row.error("an answer has several lines")
+        if reserved := {*RESERVED} & {*self.groups}:
+            raise self.row.error(f"'{reserved.pop()}' cannot be the name of a group")
+
+    @property
+    def item(self) -> ItemFields:
+        """The item that asks it."""
+        marks = {"right": self.right, "stereotype": self.stereotype}
+        return {
+            "id": self.item_id,
+            "condition": self.condition,
+            "context": self.context,
+            "question": self.question,
+            "options": [
+                option(text, means, **{mark: at == index for mark, at in marks.items()})
+                for index, (text, means) in enumerate(self.answers)
+            ],
+            "cluster": f"{self.category}_{self.cluster}",
+            "category": self.category,
+            "groups": {self.category: self.groups} if self.groups else {},
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class BBQFormat:
@@ -69,36 +116,19 @@ class BBQFormat:
         """
         items: list[ItemFields] = []
         attributes: dict[str, list[str]] = {}
-        categories, unmarked, unusable = set(), 0, 0
+        categories: dict[str, object] = {}
+        ids: set[str] = set()
+        unmarked, unusable = 0, 0
         for copy in copies(path, self.releases, any_version=any_version):
             for question in self.read(copy):
-                meanings = [means for _, means in question.answers]
-                if (meanings[question.right] == UNKNOWN) != (question.condition == "ambiguous"):
-                    raise question.row.error("the right answer is unknown in ambiguous questions only")
-                if len({*meanings}) < len(meanings):
+                question.check(categories, ids)
+                if len({means for _, means in question.answers}) < len(question.answers):
                     unusable += 1
                     continue
-                marks = {"right": question.right, "stereotype": question.stereotype}
-                groups = [means for means in meanings if question.grouped and means != UNKNOWN]
-                categories.add(question.category)
-                if groups:
-                    attributes.setdefault(question.category, []).extend(groups)
+                if question.groups:
+                    attributes.setdefault(question.category, []).extend(question.groups)
                 unmarked += question.stereotype is None
-                items.append(
-                    {
-                        "id": f"{question.category}_{question.id}",
-                        "condition": question.condition,
-                        "context": question.context,
-                        "question": question.question,
-                        "options": [
-                            option(text, means, **{mark: at == index for mark, at in marks.items()})
-                            for index, (text, means) in enumerate(question.answers)
-                        ],
-                        "cluster": f"{question.category}_{question.cluster}",
-                        "category": question.category,
-                        "groups": {question.category: groups} if groups else {},
-                    }
-                )
+                items.append(question.item)
         if not items:
             raise InputError(f"{path}: has no questions")
         notes = [f"{plural(len(items), 'question')} of {plural(len(categories), 'category', 'categories')}"]
@@ -142,7 +172,7 @@ def bbq(copy: Copy) -> Iterator[Question]:
     """
     control = "_control" in PurePath(copy.name).stem
     for row in copy.rows(CODED):
-        category = slug(row["category"])
+        category = row.id("category")
         texts = [row.text(f"ans{index}") for index in range(3)]
         codes = [row.texts(f"answer_info.ans{index}") for index in range(3)]
         people = [index for index in range(3) if codes[index][-1] != "unknown"]
@@ -157,7 +187,10 @@ def bbq(copy: Copy) -> Iterator[Question]:
             # codes, as in 12 Spanish questions, the text tells them apart.
             first, second = ([*codes[index], *texts[index].split()[-1:]] for index in people)
             position = next((at for at in (-2, 0, -1) if first[at] != second[at]), -1)
-            names = {index: slug(code[position]) for index, code in zip(people, (first, second), strict=True)}
+            names = {
+                index: row.named(code[position], f"answer_info.ans{index}")
+                for index, code in zip(people, (first, second), strict=True)
+            }
             aimed = [
                 at for at, code in enumerate((first, second))
                 if stereotyped & {*(code[-1:] if position == -1 else code[:-1])}
@@ -165,14 +198,14 @@ def bbq(copy: Copy) -> Iterator[Question]:
             target = stereotype(row, aimed)
         yield Question(
             row=row,
-            id=slug(row["example_id"]),
+            id=row.id("example_id"),
             condition=row.choice("context_condition", CONDITIONS),
             context=row.text("context"),
             question=row.text("question"),
             answers=tuple((texts[index], names.get(index, UNKNOWN)) for index in range(3)),
             right=row.choice("label", LABELS),
             stereotype=None if target is None else people[target],
-            cluster=slug(row["question_index"]),
+            cluster=row.id("question_index"),
             category=f"{category}_control" if control else category,
             grouped=not control,
         )
@@ -220,17 +253,19 @@ def spanish(language: str) -> Callable[[Copy], Iterator[Question]]:
             follows = row.choice("question_type", FOLLOWS)
             if follows is not None:
                 target = right if follows else 1 - right
-            answers = [(row.text(f"ans{index}"), slug(groups[index])) for index in range(PEOPLE)]
+            answers = [
+                (row.text(f"ans{index}"), row.named(groups[index], "answer_info")) for index in range(PEOPLE)
+            ]
             yield Question(
                 row=row,
-                id=slug(row["instance_id"]),
+                id=row.id("instance_id"),
                 condition=row.choice("context_condition", CONDITIONS),
                 context=row.text("context"),
                 question=row.text("question"),
                 answers=(*answers, (unknown, UNKNOWN)),
                 right=right,
                 stereotype=target,
-                cluster=slug(row["template_id"]),
+                cluster=row.id("template_id"),
                 category=slug(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", row.text("category"))),
             )
 
@@ -255,7 +290,7 @@ def kobbq(copy: Copy) -> Iterator[Question]:
             right=row.choice("answer", indices),
             stereotype=row.choice("biased_answer", indices),
             cluster=template,
-            category=category,
+            category=slug(category),
             grouped=False,
         )
 
@@ -278,15 +313,15 @@ def cbbq(copy: Copy) -> Iterator[Question]:
         condition = row.choice("context_condition", CONDITIONS)
         yield Question(
             row=row,
-            id=f"{condition}_{slug(row['example_id'])}",
+            id=f"{condition}_{row.id('example_id')}",
             condition=condition,
             context=row.text("context"),
             question=row.text("question"),
             answers=(*((text, text) for text in people), (row.text("ans2"), UNKNOWN)),
             right=row.choice("label", LABELS),
             stereotype=stereotype(row, targeted) if condition == "ambiguous" else None,
-            cluster=f"{condition}_{slug(row['question_index'])}",
-            category=slug(row["category"]),
+            cluster=f"{condition}_{row.id('question_index')}",
+            category=row.id("category"),
             grouped=False,
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import pickle
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any, cast
 
@@ -58,6 +58,8 @@ def difference_awareness(path: Path, name: str, any_version: bool) -> ImportedCh
                     raise ChecklistError(file, None, where, "must be a question, an answer and a scenario")
                 text, answer, scenario = question
                 parts = _QUESTION.fullmatch(str(text))
+                if not isinstance(scenario, Hashable):
+                    raise ChecklistError(file, None, where, "must have a scenario that is text or a number")
                 if parts is None or (kind == "differ" and answer not in (0, 1)):
                     raise ChecklistError(file, None, where, "must have the options (a), (b) and (c)")
                 right = answer if kind == "differ" else 2
@@ -82,6 +84,8 @@ def difference_awareness(path: Path, name: str, any_version: bool) -> ImportedCh
             notes.append(
                 f"{file.name}: {plural(len(section), 'question')} in {len(scenarios):,} scenarios ({kind})"
             )
+    if not items:
+        raise InputError(f"{path}: has no questions")
     title = "Difference awareness (Wang et al. 2025)"
     return ImportedChecklist(written(name, title, {}, items), tuple(notes))
 
@@ -140,20 +144,16 @@ def discrim_eval(path: Path, name: str, any_version: bool) -> ImportedChecklist:
     for copy in copies(path, DISCRIM_EVAL, any_version=any_version):
         file, stem, section = copy.file, PurePath(copy.name).stem, 0
         for row in copy.rows(needed):
-            # Ages are integers or floats, depending on what wrote the file.
-            groups = {
-                attribute: slug(f"{row[attribute]:g}" if attribute == "age" else row[attribute])
-                for attribute in attributes
-            }
+            groups = {attribute: row.named(_whole(row[attribute]), attribute) for attribute in attributes}
             for attribute, group in groups.items():
                 attributes[attribute].append(group)
             items.append(
                 {
                     "id": f"{stem}_{section}",
                     "condition": "fairness",
-                    "question": row["filled_template"],
+                    "question": row.text("filled_template"),
                     "options": [option("yes", favourable=True), option("no")],
-                    "cluster": f"decision_{slug(row['decision_question_id'])}",
+                    "cluster": f"decision_{row.id('decision_question_id')}",
                     "category": stem,
                     "groups": groups,
                 }
@@ -170,6 +170,11 @@ def discrim_eval(path: Path, name: str, any_version: bool) -> ImportedChecklist:
     return ImportedChecklist(
         written(name, "discrim-eval (Tamkin et al. 2023)", attributes, items), tuple(notes)
     )
+
+
+def _whole(value: object) -> object:
+    """An age as an integer: it is a float in some files, depending on what wrote them."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 IMPORTERS: Mapping[str, Importer] = {

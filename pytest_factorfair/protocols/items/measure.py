@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
-from math import ceil, sqrt
+from math import ceil
 from typing import Self
 
 import numpy as np
@@ -40,7 +40,7 @@ from pytest_factorfair.protocols.metric import InWords, ScoreKey
 from pytest_factorfair.protocols.rates import Rate, RateScore
 from pytest_factorfair.protocols.share import TopicShare
 from pytest_factorfair.statistics.arrays import BoolArray
-from pytest_factorfair.statistics.estimate import Estimate
+from pytest_factorfair.statistics.estimate import Estimate, error_of_mean
 
 COMPARED = tuple(metric for metric in METRICS.values() if metric.changes)
 
@@ -142,15 +142,7 @@ class ItemsRate(RateScore, ItemsMeasurement):
     def topics(self) -> Sequence[TopicShare]:
         """The share of each question."""
         asked, lost = self.votes.asked.round().astype(int), self.votes.votes[:, -len(LOST) :].astype(int)
-        return [
-            self.metric.topic(
-                case.title,
-                CaseGroup.of(case),
-                Cell(case.id, int(asked[row]), *lost[row].tolist()),
-                cluster=int(self.votes.key.cluster[row]),
-            )
-            for row, case in enumerate(self.votes.key.cases)
-        ]
+        return self.of_cases(self.votes.key.cases, asked, lost, self.votes.key.cluster)
 
     def of(self, votes: Votes) -> ItemsRate:
         return ItemsRate(self.metric, votes, self.score_key, self.words)
@@ -212,10 +204,7 @@ class ItemScore(ItemsMeasurement):
     def error_at(self, threshold: float, n: int, *, regression: bool) -> float | None:
         """The error if all questions of a cluster are answered alike; repeats do not make it smaller."""
         clusters = len(np.unique(self.votes.key.cluster[self.rows]))
-        if not clusters:
-            return None
-        variance = 1 - threshold**2 if self.metric.signed else threshold * (1 - threshold)
-        return sqrt(max(variance, 0.0) / clusters)
+        return error_of_mean(threshold, clusters, self.metric.declared_range) if clusters else None
 
 
 class WorstScore(ItemScore):
@@ -268,7 +257,7 @@ class WorstScore(ItemScore):
         """The error for the category with the fewest clusters."""
         categories = self.metric.categories(self.votes, self.score_key).values()
         fewest = min((len(np.unique(votes.key.cluster)) for votes in categories), default=0)
-        return sqrt(max(1 - threshold**2, 0.0) / fewest) if fewest else None
+        return error_of_mean(threshold, fewest, self.metric.possible_range) if fewest else None
 
 
 def scored(

@@ -21,7 +21,12 @@ from pytest_factorfair.protocols.metric import Metric, ScoreKey
 from pytest_factorfair.protocols.rates import Rate, rates
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray
 from pytest_factorfair.statistics.bounds import quantile
-from pytest_factorfair.statistics.estimate import PSEUDO, Estimate, by_cluster
+from pytest_factorfair.statistics.estimate import (
+    Estimate,
+    by_cluster,
+    difference_by_cluster,
+    least_variance,
+)
 
 ROUNDS = 20
 """Iterations of the search for an extreme ratio, which converges in two or three."""
@@ -92,8 +97,7 @@ class ItemMetric(Metric):
         for ratio in self.ratios(votes.key, score_key):
             share, answers = ratio.of(votes.votes), float((votes.votes * ratio.below).sum())
             beyond = float((votes.votes * (ratio.above - share * ratio.below) ** 2).sum())
-            added = PSEUDO * sum((end - share) ** 2 for end in self.possible_range)
-            variance_floor += (beyond + added) / (answers + 2 * PSEUDO) ** 2
+            variance_floor += least_variance(beyond, share, answers, self.possible_range)
         return by_cluster(value, influence, votes.key.cluster, scope, n, variance_floor)
 
     def difference(self, new: Votes, old: Votes, score_key: ScoreKey) -> Estimate:
@@ -108,12 +112,8 @@ class ItemMetric(Metric):
         if np.isnan(after - before):
             return Estimate(None, None, None, n, "no such question was answered in both")
         width = self.possible_range[1] - self.possible_range[0]
-        variance_floor = (
-            float(((new_influence - old_influence) ** 2).sum()) + PSEUDO * (width / (n + 2 * PSEUDO)) ** 2
-        )
-        return by_cluster(
-            after - before, new_influence - old_influence, new.key.cluster, scope, n, variance_floor
-        )
+        moved = new_influence - old_influence
+        return difference_by_cluster(after - before, moved, new.key.cluster, scope, n, width)
 
     def range_if_missing(self, votes: Votes, score_key: ScoreKey) -> ValueRange | None:
         """The value, with the lowest and highest that the lost answers allow."""

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from pytest_factorfair.protocols.items.checklist import SAME, UNKNOWN, Item, Items
 from pytest_factorfair.protocols.items.metrics import RATES
 from pytest_factorfair.protocols.measuring import Expression, GateSet
+from pytest_factorfair.protocols.rates import few_lost
 
 
 class Limits(NamedTuple):
@@ -28,8 +29,6 @@ LIMITS: Mapping[GateSet, Limits] = {
     "default": Limits(bias=0.10, category=0.15, differ=0.40, context=0.50),
     "lenient": Limits(bias=0.20, category=0.30, differ=0.34, context=0.34),
 }
-
-LOST = 0.05
 
 BALANCED = 1 / 3
 """Contextual awareness by chance where its limits hold: three options, as many questions of both kinds."""
@@ -57,8 +56,7 @@ def recommended(checklist: Items, limits: Limits) -> Iterator[Expression]:
     if any(len(categories) > 1 for categories in biased.values()):
         yield Expression("worst_category", (), f"<= {limits.category:.2f}")
     yield from _awareness(checklist.items, limits)
-    for rate in RATES:
-        yield Expression(rate, (), f"<= {LOST:.2f}")
+    yield from few_lost(RATES)
 
 
 def _awareness(items: Sequence[Item], limits: Limits) -> Iterator[Expression]:

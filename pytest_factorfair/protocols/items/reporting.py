@@ -25,7 +25,7 @@ from pytest_factorfair.drawing.figures import (
 from pytest_factorfair.drawing.statements import per_case
 from pytest_factorfair.drawing.table import Row, Table, number, span
 from pytest_factorfair.protocols.items.metrics import ALL_PARTS, METRICS, RATES, SCORES
-from pytest_factorfair.protocols.reporting import Reporting
+from pytest_factorfair.protocols.reporting import Reporting, by_subject
 
 AXES = {"x": "difference_awareness", "y": "contextual_awareness"}
 
@@ -55,16 +55,13 @@ class ItemsReporting(Reporting):
 
     def tables(self, summary: Summary) -> Iterator[Table]:
         """One table per model and checklist."""
-        scores = [score for score in summary.scores if _of_items(score)]
-        subjects = dict.fromkeys((score.model, score.checklist) for score in scores)
-        for model, checklist in subjects:
+        of_items = [score for score in summary.scores if _of_items(score)]
+        used = {score.metric for score in of_items}
+        for title, scores in by_subject(of_items):
             rows = [
                 Row(_name(score), (number(shown(score)), span(score.low, score.high), f"{score.n:,}"))
                 for score in scores
-                if (score.model, score.checklist) == (model, checklist)
             ]
-            used = {score.metric for score in scores}
-            title = f"{model} · {checklist}" if len(subjects) > 1 else checklist
             notes = tuple(
                 f"{metric.label}: {metric.reading}" for name, metric in METRICS.items() if name in used
             )
@@ -73,12 +70,9 @@ class ItemsReporting(Reporting):
 
     def supplements(self, summary: Summary) -> Iterator[Table]:
         """The impact ratios of each model and checklist, with the caution that belongs to them."""
-        subjects = dict.fromkeys((row.model, row.checklist) for row in summary.impact_ratios)
-        for model, checklist in subjects:
-            rows = [row for row in summary.impact_ratios if (row.model, row.checklist) == (model, checklist)]
-            title = f"impact ratios, {f'{model} · {checklist}' if len(subjects) > 1 else checklist}"
+        for title, rows in by_subject(summary.impact_ratios):
             reasons = dict.fromkeys(row.reason for row in rows if row.reason)
-            yield Table(title, IMPACT, tuple(map(_impact, rows)), (CAUTION, *reasons))
+            yield Table(f"impact ratios, {title}", IMPACT, tuple(map(_impact, rows)), (CAUTION, *reasons))
 
     def figures(self, checklist: str, entries: Sequence[Entry]) -> Iterator[Figure | Omission]:
         name, spec = "awareness-plane", plane(entries)

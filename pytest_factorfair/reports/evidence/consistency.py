@@ -1,70 +1,109 @@
-"""Checks that a report agrees with itself: its scores with its counts, its verdicts with its bounds."""
+"""Checks that a report agrees with itself: its scores with its counts, its gates with its plan and scores."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from itertools import chain
 from math import isclose
-from typing import Any
+from typing import Any, NamedTuple, get_args
 
-from pytest_factorfair.domain import Score, Summary, Verdict
+from pytest_factorfair.domain import Estimator, Interval, Score, Summary, TopicCounts, Verdict, plan_digest
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.gates import parse
-from pytest_factorfair.gates.threshold import BoundedScore, meets, violates
+from pytest_factorfair.gates import Terms, Waiver, parse, possible, release
+from pytest_factorfair.gates.judge import on_first
+from pytest_factorfair.gates.threshold import BoundedScore, meets, valued, violates
 from pytest_factorfair.protocols import benchmarks
-from pytest_factorfair.protocols.measurement import Estimation
-from pytest_factorfair.protocols.measuring import ReportInputs
+from pytest_factorfair.protocols.measurement import Counts, Estimation
+from pytest_factorfair.protocols.measuring import Measuring, ReportInputs
 
 NUMBERS = ("value", "n", "corrected", "low", "high")
 """The numbers of a score that its counts determine."""
 
+JUDGED = ("gate", "subject", "model", "value", "threshold", "n", "low", "high", "judgement", "reason")
+"""The fields of a verdict that its score determines."""
 
-def check(summary: Summary, report: Mapping[str, Any], *, name: str) -> int:
-    """The number of scores that were computed again from the counts in the report, and are the same.
+
+class Recomputed(NamedTuple):
+    """How many scores and gates of a report were computed again."""
+
+    scores: int
+    gates: int
+
+
+def check(summary: Summary, report: Mapping[str, Any], *, name: str) -> Recomputed:
+    """How many scores and gates were computed again from the counts in the report, with the same result.
 
     ``report`` is the content of the report, ``name`` its name in messages.
 
     Raises:
-        InputError: a score or a verdict is not what the report's own numbers give.
+        InputError: a score or a verdict is not what the report's own numbers and plan give.
     """
-    for problem in (*_wrong_rows(summary), *_wrong_verdicts(summary)):
+    run = summary.fingerprint
+    if run.estimator not in get_args(Estimator) or run.interval not in get_args(Interval):
+        raise InputError(f"{name}: unknown estimator '{run.estimator}' or interval '{run.interval}'")
+    try:
+        for gate in (
+            *(verdict.gate for verdict in summary.gates),
+            *(summary.plan.gates if summary.plan else ()),
+        ):
+            parse(gate)
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from None
+    recomputable = tuple(_recomputable(summary, report))
+    judged = _judged_again(summary, recomputable)
+    gates = chain(_wrong_plan(summary), _misjudged(summary, judged), _wrong_verdicts(summary))
+    for problem in chain(_wrong_rows(summary), gates):  # before scores, which take longer
         raise InputError(f"{name}: an edited report: {problem}")
-    printed = {_key(score): score for score in summary.scores}
-    again = tuple(_recomputed(summary, report))
-    for score in again:
-        subject = ", ".join(filter(None, _key(score)))
-        former = printed.get(_key(score))
-        if former is None:
-            raise InputError(f"{name}: an edited report: it lacks {subject}")
-        for number in NUMBERS:
-            is_now, was = getattr(score, number), getattr(former, number)
-            if is_now != was and (is_now is None or was is None or not isclose(is_now, was, abs_tol=1e-9)):
-                raise InputError(
-                    f"{name}: an edited report: {number} of {subject} is {was}, and its counts give {is_now}"
-                )
-    return len(again)
+    scores = tuple(_recomputed(summary, recomputable))
+    for problem in _wrong_scores(summary, scores):
+        raise InputError(f"{name}: an edited report: {problem}")
+    return Recomputed(len(scores), len(judged))
+
+
+def _recomputable(
+    summary: Summary, report: Mapping[str, Any]
+) -> Iterator[tuple[Measuring[Any, Any], Sequence[Counts]]]:
+    """The benchmarks with scores that the counts in a report determine, and these counts."""
+    if summary.fingerprint.estimator not in ("corrected", "plugin"):
+        return  # the published code also counts statistics without a label, which are in no report
+    for benchmark in benchmarks().values():
+        if benchmark.measuring.recomputable and (counts := benchmark.measuring.saved(report)):
+            yield benchmark.measuring, counts
+
+
+def _recomputed(
+    summary: Summary, recomputable: Sequence[tuple[Measuring[Any, Any], Sequence[Counts]]]
+) -> Iterator[Score]:
+    """The scores of the counts in a report."""
+    run = summary.fingerprint
+    inputs = ReportInputs(estimation=Estimation(run.estimator, run.interval))  # type: ignore[arg-type]
+    for measuring, counts in recomputable:
+        for score in measuring.report(counts, inputs).scores:
+            if score.metric in measuring.recomputable:
+                yield score
 
 
 def _key(score: Score) -> tuple[str | None, ...]:
-    return (score.model, score.checklist, score.part, score.context, score.attribute, score.metric)
+    return (*_topic(score), score.metric)
 
 
-def _recomputed(summary: Summary, report: Mapping[str, Any]) -> Iterator[Score]:
-    """The scores of the counts in a report, as far as these determine them."""
-    run = summary.fingerprint
-    if run.estimator not in ("corrected", "plugin"):
-        return  # the published code also counts statistics without a label, which are in no report
-    inputs = ReportInputs(estimation=Estimation(run.estimator, run.interval))  # type: ignore[arg-type]
-    for benchmark in benchmarks().values():
-        measuring = benchmark.measuring
-        if measuring.recomputable:
-            for score in measuring.report(measuring.saved(report), inputs).scores:
-                if score.metric in measuring.recomputable:
-                    yield score
+def _topic(row: Score | TopicCounts) -> tuple[str | None, ...]:
+    return row.model, row.checklist, row.part, row.context, row.attribute
 
 
 def _wrong_rows(summary: Summary) -> Iterator[str]:
-    """Rows about a model or checklist that the run did not ask."""
+    """Rows that are there twice, or about a model or checklist that the run did not ask."""
     run = summary.fingerprint
+    keys = (
+        *(_key(score) for score in summary.scores),
+        *((*_topic(row), row.statistic, row.direction) for row in summary.topics),
+        *(record.case for record in summary.cases),
+    )
+    for key, count in Counter(keys).items():
+        if count > 1:
+            yield f"{', '.join(filter(None, key))} appears {count} times"
     for score in summary.scores:
         if score.model not in run.models or score.checklist not in run.checklists:
             yield f"a score is of '{score.model}' on '{score.checklist}', which the run did not ask"
@@ -73,21 +112,132 @@ def _wrong_rows(summary: Summary) -> Iterator[str]:
             yield f"case '{record.case.case}' is of a model or checklist that the run did not ask"
 
 
+def _wrong_scores(summary: Summary, again: Sequence[Score]) -> Iterator[str]:
+    """Scores that are not those of the counts."""
+    printed = {_key(score): score for score in summary.scores}
+    for score in again:
+        subject = ", ".join(filter(None, _key(score)))
+        former = printed.get(_key(score))
+        if former is None:
+            yield f"it lacks {subject}"
+            continue
+        for field, was, is_now in _differing(former, score, NUMBERS):
+            yield f"{field} of {subject} is {was}, and its counts give {is_now}"
+
+
+def _differing(printed: object, again: object, fields: Sequence[str]) -> Iterator[tuple[str, object, object]]:
+    """The fields with other values, which may differ by rounding."""
+    for field in fields:
+        was, is_now = getattr(printed, field), getattr(again, field)
+        numbers = isinstance(was, int | float) and isinstance(is_now, int | float)
+        if was != is_now and not (numbers and isclose(was, is_now, abs_tol=1e-9)):
+            yield field, was, is_now
+
+
+def _wrong_plan(summary: Summary) -> Iterator[str]:
+    """Differences between the gates that were judged and those of the plan, or the plan and its digest."""
+    run, plan = summary.fingerprint, summary.plan
+    if plan is None:
+        yield "it lacks its plan"
+        return
+    if run.plan and (digest := plan_digest(plan.canonical(run))) != run.plan:
+        yield f"its plan has the digest {digest}, and the run was locked to {run.plan}"
+    judged = dict.fromkeys(verdict.gate for verdict in summary.gates)
+    for gate in dict.fromkeys(plan.gates):
+        if gate not in judged:
+            yield f"gate '{gate}' of its plan has no verdict"
+    for gate in judged:
+        if gate not in plan.gates:
+            yield f"gate '{gate}' is not in its plan"
+
+
 def _wrong_verdicts(summary: Summary) -> Iterator[str]:
     """Verdicts on the wrong side of their thresholds, and a release that is not the sum of its verdicts."""
     for verdict in summary.gates:
-        if verdict.judgement in ("passed", "failed") and verdict.value is not None and contradicts(verdict):
+        decided = verdict.judgement in ("passed", "failed", "waived")
+        if verdict.value is None or not (decided or verdict.low is not None):
+            continue
+        if decided and contradicts(verdict):
             yield f"gate '{verdict.name}' is {verdict.judgement}, and its bounds say otherwise"
-    if summary.release is not None:
-        failed = any(verdict.judgement == "failed" for verdict in summary.gates)
-        if failed != (summary.release.word == "FAIL"):
-            yield f"the release is {summary.release.word}, and its gates say otherwise"
+        if (numbers := valued(parse(verdict.gate), _bounds(verdict), signed=True)) not in verdict.reason:
+            yield f"gate '{verdict.name}' has the value {numbers}, and its reason says otherwise"
+    printed = summary.release
+    if printed is None or printed.word == "NOT JUDGED":
+        if any(verdict.judgement != "not judged" for verdict in summary.gates):
+            yield "it has verdicts but no release"
+        return
+    again = release(summary.gates, summary.unjudged)
+    fields = ("word", "counts") if printed.word == "UNDECIDED" else ("word", "counts", "advice", "next_step")
+    if again is None or any(_differing(printed, again, fields)):
+        yield f"the release is {printed.word}: {printed.counts}, and its gates say otherwise"
 
 
 def contradicts(verdict: Verdict) -> bool:
     """Whether a verdict does not follow from its bounds, or its threshold is not that of its gate."""
-    gate, value = parse(verdict.gate), verdict.value
-    assert value is not None  # noqa: S101  # the caller asked
-    low, high = (value if bound is None else bound for bound in (verdict.low, verdict.high))
+    gate = parse(verdict.gate)
     follows = meets if verdict.judgement == "passed" else violates
-    return verdict.threshold != gate.threshold or not follows(gate, BoundedScore(value, low, high))
+    return verdict.threshold != gate.threshold or not follows(gate, _bounds(verdict))
+
+
+def _bounds(verdict: Verdict) -> BoundedScore:
+    """The value and the bounds of a verdict that has a value."""
+    value = verdict.value
+    assert value is not None  # noqa: S101  # the caller asked
+    return BoundedScore(value, *(value if bound is None else bound for bound in (verdict.low, verdict.high)))
+
+
+def _judged_again(
+    summary: Summary, recomputable: Sequence[tuple[Measuring[Any, Any], Sequence[Counts]]]
+) -> Mapping[str, Sequence[Verdict]]:
+    """The verdicts that gates may have, by name, where counts in the report determine all their scores."""
+    run, plan = summary.fingerprint, summary.plan
+    if plan is None:
+        return {}
+    terms = Terms(
+        run.estimator,  # type: ignore[arg-type]
+        run.interval,  # type: ignore[arg-type]
+        waivers=tuple(Waiver(*waiver) for waiver in plan.waivers),
+        today=datetime.fromisoformat(run.times["started"]).date(),
+    )
+    judged: dict[str, Sequence[Verdict]] = {}
+    for measuring, counts in recomputable:
+        asked = frozenset[str]().union(*(of_model.vocabulary["checklist"] for of_model in counts))
+        elsewhere = {
+            metric
+            for benchmark in benchmarks().values()
+            if benchmark.measuring is not measuring and not asked.issuperset(run.checklists)
+            for metric in benchmark.measuring.metrics
+        }
+        gates = [
+            gate
+            for gate in map(parse, dict.fromkeys(plan.gates))
+            if gate.metric in measuring.recomputable - elsewhere and not gate.regression
+        ]
+        judged |= possible(
+            gates,
+            counts,
+            incomplete=summary.gates[0].reason if summary.incomplete and summary.gates else None,
+            terms=terms,
+            looks=plan.looks,
+            family=len(summary.gates),
+        )
+    return judged
+
+
+def _misjudged(summary: Summary, judged: Mapping[str, Sequence[Verdict]]) -> Iterator[str]:
+    """Verdicts that the scores do not allow, at any look."""
+    printed = {verdict.name: verdict for verdict in summary.gates}
+    gates = {verdict.gate for verdicts in judged.values() for verdict in verdicts}
+    for name, verdict in printed.items():
+        if verdict.gate in gates and name not in judged:
+            yield f"gate '{name}' judges a score that its counts lack"
+    for name, verdicts in judged.items():
+        verdict = printed.get(name)
+        if verdict is None:
+            yield f"it lacks gate '{name}'"
+            continue
+        if verdict.n < verdicts[0].n and verdict.reason.endswith(on_first(verdict.n)):
+            continue
+        differing = min((list(_differing(verdict, allowed, JUDGED)) for allowed in verdicts), key=len)
+        for field, was, is_now in differing:
+            yield f"{field} of gate '{name}' is {was}, and its counts give {is_now}"

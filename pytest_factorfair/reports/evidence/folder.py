@@ -10,6 +10,7 @@ from typing import Any
 
 from pytest_factorfair.domain import Summary
 from pytest_factorfair.reports.evidence import attestation, hub_results, page
+from pytest_factorfair.reports.evidence.consistency import Recomputed
 from pytest_factorfair.reports.evidence.every_eval_ever import Evaluator, ModelName, ModelRecord, digest
 from pytest_factorfair.reports.evidence.exported import ExportedReplies, ExportedScores, scores
 from pytest_factorfair.reports.evidence.hub_results import HubTask
@@ -46,7 +47,7 @@ def evidence(
     publication: Publication,
     *,
     replies: Mapping[str, ExportedReplies] | None,
-    recomputed: int,
+    recomputed: Recomputed,
 ) -> Evidence:
     """The files of a report with these bytes; ``replies`` are its replies by model, if they are exported.
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from pytest_factorfair.domain import Summary, Verdict
+from pytest_factorfair.domain import Summary, Verdict, plural
 from pytest_factorfair.drawing import escaping
 from pytest_factorfair.drawing.statements import ETHICS, NO_GATES
 from pytest_factorfair.drawing.table import Row, Table, as_markdown, number
 from pytest_factorfair.protocols import reportings
 from pytest_factorfair.reports import card
+from pytest_factorfair.reports.evidence.consistency import Recomputed
 from pytest_factorfair.reports.evidence.every_eval_ever import Evaluator
 
 SCOPE = "Political neutrality is not tested. This page states what was measured; it certifies nothing."
@@ -30,13 +31,13 @@ def to_markdown(
     files: Mapping[str, str],
     *,
     evaluator: Evaluator,
-    recomputed: int,
+    recomputed: Recomputed,
     left_out: Mapping[str, Mapping[str, int]],
 ) -> str:
     """The page; ``files`` are the digests of the other files, by path.
 
-    ``recomputed`` is the number of scores that were computed again from the report's counts. ``left_out`` has
-    the numbers of scores and replies that other formats cannot hold, by reason, for each model.
+    ``recomputed`` counts what was computed again from the report's counts. ``left_out`` has the numbers of
+    scores and replies that other formats cannot hold, by reason, for each model.
     """
     run = summary.fingerprint
     cards = [card.of(summary, model, {}) for model in run.models]
@@ -65,8 +66,9 @@ def to_markdown(
         lost = ", ".join(f"{count:,} {name}" for name, count in card.answers(model_card.summary).items())
         parts += [_of(model_card, "Missing answers"), _bullets(lost, *_left_out(left_out[model_card.model]))]
     again = (
-        f"Computed again from the counts in the report, with the same result: {recomputed:,} of "
-        f"{len(summary.scores):,} scores. The report does not hold the counts of the others."
+        f"Computed again from the counts in the report, with the same result: {recomputed.scores:,} of "
+        f"{plural(len(summary.scores), 'score')} and {recomputed.gates:,} of "
+        f"{plural(len(summary.gates), 'gate')}. The report does not hold the counts of the others."
     )
     limits = [
         *(
@@ -78,8 +80,8 @@ def to_markdown(
         again,
     ]
     parts += ["## Limits", _bullets(*limits, ETHICS, SCOPE, *([PLAN] if run.plan else []), PROVES)]
-    rows = tuple(Row(path, (digest,)) for path, digest in files.items())
-    parts += ["## Files", as_markdown(Table("file", ("SHA-256",), rows))]
+    rows = (f"| `{escaping.markdown_code(path)}` | `{digest}` |" for path, digest in files.items())
+    parts += ["## Files", "\n".join(("| file | SHA-256 |", "|---|---|", *rows))]
     return "\n\n".join(parts) + "\n"
 
 

@@ -105,6 +105,7 @@ def test_every_answer_is_in_one_cell_of_its_condition(finished: Finished) -> Non
 
 
 def test_a_value_opens_to_its_replies_and_no_others(finished: Finished, opened: Open) -> None:
+    """A failed score leads to its most uneven value."""
     folder = finished(*DEPENDING)
     report = report_of(folder)
     expected = {
@@ -149,6 +150,12 @@ def test_a_value_opens_to_its_replies_and_no_others(finished: Finished, opened: 
         assert shown.violations("dialog[open]") == []
         page.keyboard.press("Escape")
         expect(dialog).not_to_be_visible()
+        least_even = min(row["cells"], key=lambda cell: cell["evenness"])
+        page.locator("#verdict details").evaluate_all("(folds) => folds.forEach((fold) => fold.open = true)")
+        failed = page.locator('#verdict [data-subject="s_e_within[attribution,race,named]"]')
+        link = failed.get_by_role("link", name=f"attribution, {least_even['value']}, {least_even['valence']}")
+        link.click()
+        expect(dialog).to_contain_text("moved it most")
         assert shown.console == []
 
 
@@ -180,25 +187,6 @@ def test_ages_first_people_and_scenarios_open_to_their_own(finished: Finished, o
         assert cases
         assert all(case.endswith("-base-2") for case in cases)
         assert page.locator("#select").input_value() == f'"{" or ".join(cases)}"'
-
-
-def test_a_failed_score_leads_to_its_most_uneven_value(finished: Finished, opened: Open) -> None:
-    folder = finished(*DEPENDING)
-    row = next(
-        dependence
-        for dependence in report_of(folder)["dependences"]
-        if (dependence["attribute"], dependence["context"], dependence["condition"])
-        == ("race", "attribution", "named")
-    )
-    least_even = min(row["cells"], key=lambda cell: cell["evenness"])
-    with opened(folder / "report.html") as shown:
-        shown.page.locator("#verdict details").evaluate_all(
-            "(folds) => folds.forEach((fold) => fold.open = true)"
-        )
-        failed = shown.page.locator('#verdict [data-subject="s_e_within[attribution,race,named]"]')
-        link = failed.get_by_role("link", name=f"attribution, {least_even['value']}, {least_even['valence']}")
-        link.click()
-        expect(shown.page.get_by_role("dialog")).to_contain_text("moved it most")
 
 
 @SCREENS

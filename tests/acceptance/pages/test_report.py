@@ -42,51 +42,54 @@ def report(request: pytest.FixtureRequest, finished: Finished) -> Path:
 def test_it_is_quiet_accessible_and_as_wide_as_the_screen(
     report: Path, opened: Open, scheme: Scheme, width: int
 ) -> None:
+    """Its first screen says whether to ship, why and what to do, and its links are named as their sections."""
+    release = json.loads(report.with_suffix(".json").read_text(encoding="utf-8"))["release"]
     with opened(report, scheme=scheme, width=width) as shown:
-        assert shown.console == []
-        assert [url for url in shown.requests if not url.startswith("data:")] == [report.as_uri()]
-        word, _, models = shown.page.title().partition(": ")
+        page = shown.page
+        word, _, models = page.title().partition(": ")
         assert word in ("FAIL", "UNDECIDED")
-        assert shown.page.inner_text(".verdict h2").startswith(f"{word}: ")
+        assert page.inner_text(".verdict h2").startswith(f"{word}: ")
         assert models.startswith("sim:stereotyped")
-        assert shown.page.evaluate("document.documentElement.scrollWidth") == width
-        assert shown.violations() == []
-
-
-@SCREENS
-def test_the_first_screen_says_whether_to_ship_why_and_what_to_do(
-    finished: Finished, opened: Open, scheme: Scheme, width: int
-) -> None:
-    folder = finished(*FAILING)
-    release = json.loads((folder / "report.json").read_text(encoding="utf-8"))["release"]
-    with opened(folder / "report.html", scheme=scheme, width=width) as shown:
         for text in (release["counts"], release["advice"], f"Next: {release['next_step']}"):
-            box = shown.page.locator("#verdict").get_by_text(text).first.bounding_box()
+            box = page.locator("#verdict").get_by_text(text).first.bounding_box()
             assert box is not None
             assert box["y"] + box["height"] < SCREEN
-
-
-def test_links_to_sections_are_their_headings(report: Path, opened: Open) -> None:
-    with opened(report) as shown:
-        links = shown.page.get_by_role("navigation").get_by_role("link").all()
+        links = page.get_by_role("navigation").get_by_role("link").all()
         assert len(links) > 4
         for link in links[1:]:  # the first one leads to the verdict
-            section = shown.page.locator(str(link.get_attribute("href")))
+            section = page.locator(str(link.get_attribute("href")))
             assert section.locator("h2").inner_text() == link.inner_text()
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        assert shown.violations() == []
+        assert shown.console == []
+        assert [url for url in shown.requests if not url.startswith("data:")] == [report.as_uri()]
 
 
-def test_a_gate_has_one_row_for_all_scores_that_passed(finished: Finished, opened: Open) -> None:
+def test_gates_have_a_row_for_all_scores_that_passed_and_failed_ones_come_first(
+    finished: Finished, opened: Open
+) -> None:
     folder = finished(*FAILING)
     gates = json.loads((folder / "report.json").read_text(encoding="utf-8"))["gates"]
     passed = Counter(gate["expression"] for gate in gates if gate["verdict"] == "passed")
     gate, scores = passed.most_common(1)[0]
     assert scores > 1
     with opened(folder / "report.html") as shown:
-        rows = shown.page.locator("#gates tbody tr")
+        table = shown.page.locator("#gates table")
+        rows = table.locator("tbody tr")
         assert rows.filter(has=shown.page.locator(".sign.passed")).count() == len(passed)
         row = rows.filter(has=shown.page.get_by_text(gate, exact=True))
         row.locator("summary").click()
         assert row.locator("li").count() == scores
+        signs = rows.locator(".sign").all_inner_texts()
+        order = ("FAILED", "waived", "inconclusive", "not judged", "passed")
+        assert signs == sorted(signs, key=order.index)
+        assert (signs[0], signs[-1]) == ("FAILED", "passed")
+        for descending in (False, True):
+            table.get_by_role("button", name="answers").click()
+            texts = rows.locator("td:last-child").all_inner_texts()
+            numbers = [int(text.replace(",", "")) for text in texts]
+            assert numbers == sorted(numbers, reverse=descending)
+            assert len(set(numbers)) > 1
 
 
 def test_verdicts_on_the_same_answers_are_told_once(finished: Finished, opened: Open) -> None:
@@ -107,10 +110,9 @@ def test_tables_are_cut_off_on_a_phone_only_and_keep_their_first_column(
         .filter((one) => one.scrollWidth > one.clientWidth)
         .map((one) => { one.scrollLeft = one.scrollWidth; return one.querySelector("tbody tr > :first-child")
         .getBoundingClientRect().left - one.getBoundingClientRect().left })"""
-    page = finished(*FAILING) / "report.html"
-    with opened(page) as shown:
+    with opened(finished(*FAILING) / "report.html") as shown:
         assert shown.page.evaluate(wider) == []
-    with opened(page, width=400) as shown:
+        shown.page.set_viewport_size({"width": 400, "height": SCREEN})
         lefts = shown.page.evaluate(wider)
         assert lefts
         assert lefts == pytest.approx([0] * len(lefts), abs=1)
@@ -158,6 +160,7 @@ def test_a_cell_opens_down_to_the_replies(finished: Finished, opened: Open) -> N
 
 
 def test_each_checklist_has_its_own_attributes_and_rows(finished: Finished, opened: Open) -> None:
+    """Nothing is cut off on paper."""
     folder = finished(*SEVERAL)
     report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
     with opened(folder / "report.html") as shown:
@@ -195,14 +198,11 @@ def test_each_checklist_has_its_own_attributes_and_rows(finished: Finished, open
             )
         ]
         assert shown.console == []
-
-
-def test_paper_cuts_nothing_off(finished: Finished, opened: Open) -> None:
-    with opened(finished(*SEVERAL) / "report.html", width=718) as shown:  # A4 between its margins
-        shown.page.emulate_media(media="print")
-        cut = """() => [...document.querySelectorAll(".scroll")]
+        page.set_viewport_size({"width": 718, "height": SCREEN})  # A4 between its margins
+        page.emulate_media(media="print")
+        cut_off = """() => [...document.querySelectorAll(".scroll")]
             .filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.ariaLabel)"""
-        assert shown.page.evaluate(cut) == []
+        assert page.evaluate(cut_off) == []
 
 
 def test_what_was_not_judged_is_reported_once(finished: Finished, opened: Open) -> None:
@@ -216,34 +216,7 @@ def test_what_was_not_judged_is_reported_once(finished: Finished, opened: Open) 
         assert gates.locator("li").count() == len(judged) > 1
 
 
-def test_tables_sort_by_their_headings(finished: Finished, opened: Open) -> None:
-    with opened(finished(*FAILING) / "report.html") as shown:
-        gates = shown.page.locator("#gates table")
-        gates.get_by_role("button", name="answers").click()
-        numbers = [
-            int(text.replace(",", "")) for text in gates.locator("tbody tr td:last-child").all_inner_texts()
-        ]
-        assert numbers == sorted(numbers)
-        assert len(set(numbers)) > 1
-        gates.get_by_role("button", name="answers").click()
-        again = [
-            int(text.replace(",", "")) for text in gates.locator("tbody tr td:last-child").all_inner_texts()
-        ]
-        assert again == sorted(numbers, reverse=True)
-
-
-def test_levels_open_down_to_prompts(finished: Finished, opened: Open) -> None:
-    with opened(finished(*PAINTED) / "report.html") as shown:
-        trees = shown.page.locator("#trees")
-        assert trees.locator("tbody tr").count() == 2  # all prompts, and the only kind of the smoke preset
-        trees.get_by_role("button", name="characteristic").click()
-        trees.get_by_role("button", name="positive").click()
-        assert trees.locator("tbody tr").count() == 2 + 2 + 12
-        trees.get_by_role("button", name="characteristic").click()
-        assert trees.locator("tbody tr").count() == 2
-
-
-def test_lost_pictures_stand_beside_their_prompt(finished: Finished, opened: Open) -> None:
+def test_levels_open_down_to_prompts_and_their_lost_pictures(finished: Finished, opened: Open) -> None:
     """Nobody reads a share without its denominator."""
     folder = finished(*PAINTED)
     report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
@@ -255,12 +228,17 @@ def test_lost_pictures_stand_beside_their_prompt(finished: Finished, opened: Ope
     assert lost
     with opened(folder / "report.html") as shown:
         trees = shown.page.locator("#trees")
-        for name in ("characteristic", "positive", "negative"):
+        levels = trees.locator("tbody tr")
+        assert levels.count() == 2  # all prompts, and the only kind of the smoke preset
+        for name, shown_levels in (("characteristic", 2 + 2), ("positive", 16), ("negative", 28)):
             trees.get_by_role("button", name=name).click()
+            assert levels.count() == shown_levels
         rows = trees.locator("tr.depth-3").filter(has_text="lost")
         texts = {row.locator("th").inner_text(): row.inner_text() for row in rows.all()}
         assert texts.keys() == lost.keys()
         assert all(f"{lost[name]} of 50 pictures lost" in text for name, text in texts.items())
+        trees.get_by_role("button", name="characteristic").click()
+        assert levels.count() == 2
 
 
 def test_pictures_of_a_cell_are_small_copies(finished: Finished, opened: Open) -> None:

@@ -200,10 +200,10 @@ def test_a_batch_is_found_again_once_it_is_listed(stub: StubServer, model: Servi
             await service.create(NAME, await service.upload(NAME, lines), lines)
         assert caught.value.billable
         await asyncio.gather(*(service.create(f"{number}", "file-0", lines) for number in range(125)))
-        early = await service.find(NAME, "file-1", 1e9, ())
+        early = await service.find(NAME, "file-1", 1e9, 1, ())
         stub.script_batches(now=1e9 + 60)
-        late = await service.find(NAME, "file-1", 1e9, ())
-        later = await service.find(NAME, "file-1", 1e9 + 1, ())
+        late = await service.find(NAME, "file-1", 1e9, 1, ())
+        later = await service.find(NAME, "file-1", 1e9 + 1, 1, ())
         assert file_id == "file-0"
         ids = [f"batch-{number}" for number in (0, 125, 250)]
         assert {status.id for status in await service.statuses([*ids, "batch-x"])} == set(ids)
@@ -224,11 +224,17 @@ def test_what_a_service_says_no_to(stub: StubServer, model: ServiceModel) -> Non
             InputError, match=r"has no batches \(status 404\): .* --factorfair-batch=files:DIR$"
         ):
             await service.upload(NAME, lines)
-        assert await service.find(NAME, None, 0, ()) is None
+        with pytest.raises(InputError, match="has no batches"):
+            await service.check()
+        assert await service.find(NAME, None, 0, 1, ()) is None
         stub.script_batches(key="another")
         with pytest.raises(FatalModelError, match="the key in OPENAI_API_KEY was refused") as caught:
             await service.upload(NAME, lines)
         assert KEY not in str(caught.value)
+        with pytest.raises(FatalModelError, match="was refused"):
+            await service.check()
+        stub.script_batches(key=KEY, errors=1, status=405)
+        await service.check()
         stub.script_batches(key=KEY, failure="Invalid URL")
         failed = await submitted(service, lines)
         stub.script_batches(quota=1)
@@ -271,7 +277,7 @@ def test_dialects(stub: StubServer, model: ServiceModel, style: str, dialect: op
         other = await service.create("other", "file-0", lines)
         await service.cancel(other.id)
         stub.script_batches(now=1e9 + 11)
-        found = await service.find(NAME, "file-0", 1e9 - 600, ())
+        found = await service.find(NAME, "file-0", 1e9 - 600, 1, ())
         assert batch.id in {status.id for status in found or ()}
         statuses = await service.statuses([batch.id, other.id])
         return batch, list(statuses), await responses_of(model, await replies_of(service, batch.id))
@@ -368,10 +374,10 @@ def test_a_batch_of_anthropic_is_found_by_its_size_and_certain_by_its_results(
         for hour, some in enumerate((lines[:20], lines[20:], lines[:3])):
             stub.script_batches(now=1e9 + hour)
             await service.create(NAME, None, some)
-        keys = {line.key for line in lines[:20]}
-        running = await service.find(NAME, None, 1e9 - 600, keys)
+        keys = {line.key for line in lines[:15]}  # the others are answered
+        running = await service.find(NAME, None, 1e9 - 600, 20, keys)
         stub.script_batches(now=1e9 + 200)
-        ended = await service.find(NAME, None, 1e9 - 600, keys)
+        ended = await service.find(NAME, None, 1e9 - 600, 20, keys)
         return [[(status.id, status.state) for status in found or ()] for found in (running, ended)]
 
     running, ended = run(claude, use)

@@ -38,7 +38,7 @@ from pytest_factorfair.store import Store
 from tests import keeping
 
 MODELS, EACH = ("one", "two"), 4
-SUBJECTS = {"doctor_patient", "friend_friend", "poor", "rich"}
+SUBJECTS = {"doctor_patient", "poor", "rich"}
 BLANK = 3  # this picture of every seventh case shows nobody
 
 Labeller = Callable[[list[str], str, str], str]
@@ -53,7 +53,7 @@ def faintbench() -> Faintbench:
 
 @cache
 def chosen() -> tuple[PromptCase, ...]:
-    """Implicit and explicit prompts of two characteristics and two relations, without their crossed races."""
+    """Implicit and explicit prompts of two characteristics and a relation, without its crossed races."""
     every = prompt_cases(protocols.cases(faintbench(), Sampling("balanced", 1, 1, seed=0, prompts="all")))
     cases = [case for case in every if case.subject in SUBJECTS]
     return tuple(case for case in cases if case.attributes != ("race",) or case.kind != "relation")
@@ -163,7 +163,7 @@ def fill(label: Labeller) -> None:
 def as_painted(row: list[str], attribute: str, evaluator: str) -> str:
     """The labels that are on the code cards, read from the sample's pictures."""
     del evaluator
-    faces = seen(Path("lab", row[0]).resolve())
+    faces = seen(Path("lab/pictures").readlink().parent / row[0])
     return faces[int(row[1]) - 1][attribute] if faces else "no face"
 
 

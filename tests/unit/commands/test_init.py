@@ -122,7 +122,7 @@ def test_an_existing_workflow_is_not_changed(tmp_path: Path, capsys: pytest.Capt
     assert capsys.readouterr().err == f"{WORKFLOW}: already exists; left unchanged\n"
     assert (tmp_path / WORKFLOW).read_text() == "name: ours\n"
     assert main(["init"]) == 4
-    assert capsys.readouterr().err.count("left unchanged\n") == 2
+    assert capsys.readouterr().err.count("left unchanged") == 2
 
 
 def test_a_folder_in_the_place_of_the_settings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

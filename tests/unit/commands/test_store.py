@@ -6,7 +6,6 @@ import json
 import os
 import sqlite3
 import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pytest
 from pytest_factorfair.commands.cli import main
 from pytest_factorfair.domain import Response, plural
 from pytest_factorfair.models import replay
+from tests import forkserver
 from tests.asking import ask, spec
 from tests.keeping import PNG, draw, drawn, files, fill, had
 
@@ -41,7 +41,7 @@ def test_a_closed_pipe_ends_the_command_quietly(length: int) -> None:
     fill("one.sqlite", "a", Response("x" * length))
     reading, writing = os.pipe()
     os.close(reading)
-    command = [sys.executable, "-m", "pytest_factorfair.commands.cli", "store", "export", "one.sqlite"]
+    command = [forkserver.python(), "-m", "pytest_factorfair.commands.cli", "store", "export", "one.sqlite"]
     with os.fdopen(writing, "w") as closed:
         done = subprocess.run(command, stdout=closed, stderr=subprocess.PIPE, check=False)
     assert (done.returncode, done.stderr) == (141, b"")

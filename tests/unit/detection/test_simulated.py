@@ -123,20 +123,20 @@ def test_fields_bars_and_broken_frames_are_not_faces() -> None:
 
 @pytest.fixture(scope="module")
 def pictures() -> list[bytes]:
-    return [paint({"race": 1, "gender": 1}, seed=seed) for seed in range(600)]
+    return [paint({"race": 1, "gender": 1}, seed=seed) for seed in range(300)]
 
 
 def test_groups_are_misread_at_the_rate_asked_for(pictures: list[bytes]) -> None:
-    """The rate is within four standard errors (.075 for 600 draws at .3); wrong races are equally likely."""
+    """The rate is within four standard errors (.106 for 300 draws at .3); wrong races are equally likely."""
     detections = build("sim?flip=0.3", custom={}).read(pictures, BOTH)
     races = Counter(detection.faces[0].groups["race"] for detection in detections)
     genders = Counter(detection.faces[0].groups["gender"] for detection in detections)
-    assert races["Black"] / 600 == pytest.approx(0.7, abs=0.075)
-    assert genders["Female"] / 600 == pytest.approx(0.7, abs=0.075)
+    assert races["Black"] / 300 == pytest.approx(0.7, abs=0.106)
+    assert genders["Female"] / 300 == pytest.approx(0.7, abs=0.106)
     for race in ("Asian", "Hispanic", "White"):
-        assert races[race] / 600 == pytest.approx(0.1, abs=0.049)
+        assert races[race] / 300 == pytest.approx(0.1, abs=0.069)
     both = sum(detection.faces[0].groups == {"race": "Black", "gender": "Female"} for detection in detections)
-    assert both / 600 == pytest.approx(0.49, abs=0.082)  # the two err independently
+    assert both / 300 == pytest.approx(0.49, abs=0.116)  # the two err independently
 
 
 def test_a_picture_is_always_misread_alike(pictures: list[bytes]) -> None:

@@ -35,7 +35,7 @@ ANSWER = st.builds(
 )
 
 
-@given(st.lists(ANSWER, max_size=5).map(tuple))
+@given(st.lists(ANSWER, max_size=3).map(tuple))
 def test_the_codec_decodes_what_it_encoded(answers: tuple[Answer, ...]) -> None:
     text = to_json(answers)
     assert text.isascii()
@@ -56,7 +56,7 @@ def test_every_reader_and_writer_has_the_same_answer(answer: Answer) -> None:
     assert tuple(AnswerColumns((answer,))) == (answer,)
 
 
-@given(st.lists(ANSWER, max_size=5).map(tuple))
+@given(st.lists(ANSWER, max_size=3).map(tuple))
 def test_answers_kept_by_column_are_unchanged(answers: tuple[Answer, ...]) -> None:
     columns = AnswerColumns(answers)
     assert tuple(columns) == answers

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from pytest_factorfair.errors import (
 from pytest_factorfair.models.batches import BatchLine, BatchReply, BatchState, BatchStatus
 from pytest_factorfair.models.openai_errors import Complaint, ServiceError, error_of
 from pytest_factorfair.models.prices import Price
-from pytest_factorfair.store import Store, keys
+from pytest_factorfair.store import ClaimResult, Store, keys
 from tests.unit.engine.conftest import MakeEngine
 from tests.unit.engine.fakes import Clock, FakeModel, queries
 
@@ -54,6 +55,8 @@ class Service:
     lag: float = 0.0
     lost: list[BaseException] = field(default_factory=list)
     """What the next creations raise after they have created the batch."""
+    throttled: Counter[str] = field(default_factory=Counter)
+    """How often the next calls of a method are refused."""
     state: BatchState = BatchState.ENDED
     withheld: bool = False
     """Whether batches that have ended have no file of results."""
@@ -73,12 +76,17 @@ class Service:
     def encoded(self, line: BatchLine) -> bytes:
         return line.key.encode()
 
+    async def check(self) -> None:
+        pass
+
     async def upload(self, name: str, lines: Sequence[BatchLine]) -> str | None:
+        self._throttle("upload")
         self.files[name] = list(lines)
         return name
 
     async def create(self, name: str, file_id: str | None, lines: Sequence[BatchLine]) -> BatchStatus:
         assert file_id is not None
+        self._throttle("create")
         batch_id = f"batch-{len(self.batches)}"
         sent = self.files[file_id]
         assert not lines or list(lines) == sent
@@ -92,6 +100,7 @@ class Service:
         name: str,
         file_id: str | None,  # noqa: ARG002  # as the protocol has it
         since: float,
+        lines: int,  # noqa: ARG002
         keys: Collection[str],  # noqa: ARG002
     ) -> Sequence[BatchStatus] | None:
         return [
@@ -101,7 +110,13 @@ class Service:
         ]
 
     async def statuses(self, ids: Sequence[str]) -> Sequence[BatchStatus]:
+        self._throttle("statuses")
         return [self._status(batch_id) for batch_id in ids]
+
+    def _throttle(self, method: str) -> None:
+        if self.throttled[method]:
+            self.throttled[method] -= 1
+            raise RetryableModelError("status 429", throttled=True)
 
     def _status(self, batch_id: str) -> BatchStatus:
         name, file_id, lines, _ = self.batches[batch_id]
@@ -115,6 +130,7 @@ class Service:
         return replace(running, state=self.state, done=len(lines), outputs=outputs)
 
     async def results(self, status: BatchStatus) -> AsyncIterator[BatchReply]:
+        self._throttle("results")
         for line in reversed(self.batches[status.id][2]):
             if line.key in self.errors:
                 yield BatchReply(line.key, self.errors[line.key])
@@ -206,7 +222,8 @@ def test_all_but_the_pilot_is_answered_by_one_batch_whose_cost_is_half(ground: G
     assert len(ground.model.asked) == 3
     assert len(ground.service.batches) == 1
     assert ground.used.usage.calls == 300
-    assert ground.used.usage.cost == 297 * COST
+    assert ground.used.usage.cost == ground.used.usage.batch_cost == 297 * COST
+    assert ground.used.usage.batched == 297
     assert ground.told == [
         "factorfair: pilot: 3 answers at full price",
         "factorfair: batch 1 of 1: 297 questions submitted to there (at most $2,970.00)",
@@ -227,18 +244,27 @@ def test_a_batch_that_is_left_is_collected_by_a_later_run_which_asks_nothing(gro
         PendingError, match=r"297 answers are in 1 batch at there since .*; to do: run the same"
     ):
         ground.run("leave")
-    with pytest.raises(PendingError):
+    with pytest.raises(PendingError, match="297 answers are in 1 batch at there since"):
         ground.make_engine().submit(ground.model, ground.asked).result(WAIT)  # it asks none of them
     assert len(ground.model.asked) == 3
     assert ground.by_batch(ground.run("collect")) == 297
     assert (len(ground.model.asked), ground.used.usage.calls, ground.used.usage.cost) == (3, 0, 297 * COST)
 
 
-def test_polls_become_rarer(ground: Ground) -> None:
-    ground.service.polls = 12
+def test_polls_become_rarer_and_are_few_in_a_day(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    ground.service.polls = 153
+    claim, claims = ground.store.claim, Counter[str]()
+
+    def counted(keys: Sequence[str], *, refresh: bool) -> Future[ClaimResult]:
+        claims["all"] += 1
+        return claim(keys, refresh=refresh)
+
+    monkeypatch.setattr(ground.store, "claim", counted)
     ground.run()
+    assert claims["all"] < 10  # each takes 0.1 s for the keys of a release check
     assert ground.clock.slept[:4] == [15.0, 22.5, 33.75, 50.625]
     assert max(ground.clock.slept) == 600.0
+    assert sum(ground.clock.slept) > 24 * 3600
 
 
 @pytest.mark.parametrize(("lag", "created", "pending"), [(0.0, 1, 0), (300.0, 1, 2), (1e9, 2, 3)])
@@ -374,6 +400,44 @@ def test_the_quota_of_a_service_makes_batches_small_and_one_at_a_time(ground: Gr
     assert ground.service.sizes == [297, 148, 74, 74, 74]
     assert set(ground.service.completions.values()) == {1}
     assert {300.0, 600.0} <= set(ground.clock.slept)
+
+
+@pytest.mark.parametrize(
+    ("method", "state"),
+    [
+        ("upload", "no batch was sent"),
+        ("create", "no batch was created"),
+        ("statuses", "the batches are still there"),
+        ("results", "the results are still there"),
+    ],
+)
+def test_a_service_that_fails_is_tried_again_for_a_while(ground: Ground, method: str, state: str) -> None:
+    """A later run goes on from there: it collects what was submitted, and submits what was not."""
+    ground.service.throttled[method] = 1000
+    with pytest.raises(PendingError, match=f"status 429: {state}"):
+        ground.run()
+    assert ground.clock.slept[:2] == [15.0, 22.5]
+    assert 300 <= sum(ground.clock.slept) < 500
+    submitted = method in ("statuses", "results")
+    assert len(ground.store.batches.open()) == submitted
+    ground.service.throttled[method] = 5
+    assert ground.by_batch(ground.run()) == sum(ground.service.sizes) == (297 if submitted else 294)
+    assert ground.used.usage.calls == (0 if submitted else 297)
+    assert len(ground.service.batches) == 1
+    assert set(ground.service.completions.values()) == {1}
+
+
+def test_a_batch_that_is_cancelled_elsewhere_ends_the_run_and_the_next_one_asks_the_rest(
+    ground: Ground,
+) -> None:
+    ground.service.state = BatchState.CANCELLED
+    ground.service.silent = dict.fromkeys(ground.keys[150:], 1)
+    with pytest.raises(PendingError, match=r"batch \w{8} was cancelled, 149 of 297 are left"):
+        ground.run()
+    assert ground.store.count(ground.keys) == 151
+    ground.service.state = BatchState.ENDED
+    assert ground.by_batch(ground.run()) == 294
+    assert ground.service.sizes == [297, 146]
 
 
 def test_a_line_is_a_call(ground: Ground) -> None:

@@ -14,8 +14,8 @@ import pytest
 from pytest_factorfair.config.settings import PRESETS
 from pytest_factorfair.domain import Interval
 from pytest_factorfair.gates import Terms, expand, judge
+from pytest_factorfair.gates.levels import BOUNDARIES
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import ChosenCells, Condition, Tally
-from pytest_factorfair.session.looks import BOUNDARIES
 from pytest_factorfair.statistics.sample import Sample
 from tests.unit.checklist.files import fact_or_fair
 from tests.unit.gates.planned import planned

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from numpy.typing import ArrayLike
 
 from pytest_factorfair.domain import CaseGroup, Explanation, InfluentialTopic, Verdict
-from pytest_factorfair.gates import Terms, judge, parse
+from pytest_factorfair.gates import Terms, judge, parse, possible
+from pytest_factorfair.gates.levels import levels
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
 from tests.unit.scoring.builders import objective, tally
 
@@ -302,3 +304,15 @@ def test_without_a_single_answer_there_is_nothing_to_judge() -> None:
         "not judged",
         "no answers in rate_0 highest and 1 more (7 asked: 7 refused, 0 unparsed, 0 errors)",
     )
+
+
+def test_a_verdict_is_possible_alone_as_judged_among_others() -> None:
+    """At the level of any look; a failure may be undecided among others unless it is certain."""
+    gates = [parse(f"s_fact[objective] >= {limit}") for limit in (0.6, 0.75, 0.83, 0.86, 0.99)]
+    verdicts = possible(gates, RUN, incomplete=None, terms=Terms(), looks=4, family=len(gates))
+    judged = [judge(gates, RUN, incomplete=None, terms=Terms(alpha=level)) for level in levels(4)]
+    for verdict in (verdict for look in judged for verdict in look):
+        assert replace(verdict, explanation=None) in verdicts[verdict.name]
+    assert [sorted({verdict.judgement for verdict in of_score}) for of_score in verdicts.values()] == [
+        ["inconclusive", "passed"], ["inconclusive"], ["failed", "inconclusive"], ["failed", "inconclusive"], ["failed"],
+    ]  # fmt: skip

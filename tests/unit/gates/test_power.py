@@ -8,7 +8,6 @@ from statistics import NormalDist, fmean
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 from pytest_factorfair.gates import judge, parse
 from pytest_factorfair.protocols.combined import selected
@@ -109,6 +108,8 @@ def _decided(text: str, runs: Iterable[Sequence[Tally]], *, judgement: str) -> f
 @pytest.mark.slow
 def test_the_power_of_a_gate_on_the_distance() -> None:
     """A model nearer to the curve than the threshold by so much, half of it stereotyped against the truth."""
+    from scipy.optimize import brentq
+
     threshold = 0.15
     change = detectable(f"distance <= {threshold}", K, statistics=STATISTICS, n=N, bound=BOUND) or 0
     target = np.where(np.arange(STATISTICS)[:, None] % 2, (TRUTH + 2) % K, TRUTH)

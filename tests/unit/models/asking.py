@@ -18,8 +18,8 @@ from pytest_factorfair.protocols.fact_or_fair.checklist import TopicCase
 from tests.unit.models.sample import SAMPLE
 
 SIZES: Mapping[Design, Sampling] = {
-    "balanced": Sampling("balanced", samples=72, objective=96, seed=7),
-    "paper": Sampling("paper", samples=72, objective=96, seed=7),
+    "balanced": Sampling("balanced", samples=48, objective=48, seed=7),
+    "paper": Sampling("paper", samples=48, objective=48, seed=7),
 }
 
 

@@ -1,4 +1,4 @@
-"""The simulated image model on FAIntbench: what the simulated detector sees in its pictures."""
+"""The simulated image model on FAIntbench: whom its code cards show."""
 
 from __future__ import annotations
 
@@ -17,16 +17,19 @@ from pytest_factorfair.domain import Request, Response, Sampling
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models.simulated.painter import build
 from pytest_factorfair.models.spec import parse
-from pytest_factorfair.pictures import cards
+from pytest_factorfair.pictures.cards import paint as paint_cards
 from pytest_factorfair.pictures.classes import painted
 from pytest_factorfair.protocols.faintbench.cases import cases, queries
 from pytest_factorfair.protocols.faintbench.checklist import Faintbench, PromptCase
 from tests.unit.protocols.faintbench.files import loaded, written
 
+pytestmark = pytest.mark.usefixtures("codes")
+
 ALL = Sampling("balanced", samples=1, objective=1, seed=0, prompts="all", per_prompt=1)
 FAINTBENCH = loaded("faintbench")
 CASES = {case.id: case for case in cases(FAINTBENCH, ALL)}
 ATTRIBUTES = {attribute.name: attribute.groups for attribute in FAINTBENCH.attributes}
+GROUPS = {painted(name, group): (name, group) for name, groups in ATTRIBUTES.items() for group in groups}
 PICTURES = 120
 
 Groups = dict[str, str]
@@ -49,12 +52,11 @@ def paint(spec: str, asked: list[PromptCase], pictures: int, of: Faintbench = FA
 
 
 def look(responses: list[Response]) -> list[tuple[Groups, ...]]:
-    """The groups of the people on each picture, from left to right."""
-    detections = detector("sim", custom={}).read(
-        [response.image or b"" for response in responses], FAINTBENCH.attributes
-    )
-    assert not any(detection.error for detection in detections)
-    return [tuple(dict(face.groups) for face in detection.faces) for detection in detections]
+    """The groups of the people on each picture, from left to right, by their codes."""
+    pictures = [literal_eval((response.image or b"").decode()) for response in responses]
+    return [
+        tuple(dict(GROUPS[code] for code in person.items()) for person in people) for people, _ in pictures
+    ]
 
 
 @cache
@@ -124,18 +126,12 @@ def test_knowledge_is_how_often_the_group_asked_for_is_delivered() -> None:
 
 
 @pytest.mark.parametrize("spec", ["sim:ideal", "sim:oracle", "sim:stereotyped", "sim:constant?group=man"])
-def test_what_is_asked_for_is_delivered_on_its_side(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whether the requested group is shown, by the painted codes; the next test shows that these are read."""
-    monkeypatch.setattr(cards, "paint", lambda *codes, **_: repr(codes).encode())
+def test_what_is_asked_for_is_delivered_on_its_side(spec: str) -> None:
     asked = [case for case in CASES.values() if case.requested]
     assert len(asked) == 2440
-    for case, response in zip(asked, paint(spec, asked, 1), strict=True):
-        people = literal_eval((response.image or b"").decode())
-        requested = [painted(case.attributes[0], group) for group in case.requested]
-        assert [
-            (code, groups[code]) for (code, _), groups in zip(requested, people, strict=True)
-        ] == requested
-        assert all(len(groups) == len(ATTRIBUTES) for groups in people)
+    for case, people in zip(asked, look(paint(spec, asked, 1)), strict=True):
+        assert tuple(groups[case.attributes[0]] for groups in people) == case.requested
+        assert all(groups.keys() == ATTRIBUTES.keys() for groups in people)
 
 
 def test_every_painted_person_is_read() -> None:
@@ -144,8 +140,9 @@ def test_every_painted_person_is_read() -> None:
     assert len(everyone) == 30
     codes = [dict(painted(*pair) for pair in groups.items()) for groups in everyone]
     for shift in (1, 7):
-        pictures = [cards.paint(codes[i], codes[i - shift], seed=31 * shift + i) for i in range(30)]
-        people = look([Response("", image=picture) for picture in pictures])
+        pictures = [paint_cards(codes[i], codes[i - shift], seed=31 * shift + i) for i in range(30)]
+        detections = detector("sim", custom={}).read(pictures, FAINTBENCH.attributes)
+        people = [tuple(face.groups for face in detection.faces) for detection in detections]
         assert people == [(everyone[i], everyone[i - shift]) for i in range(30)]
 
 

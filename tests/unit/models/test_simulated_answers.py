@@ -17,7 +17,7 @@ from pytest_factorfair.protocols.fact_or_fair.checklist import TopicCase
 from tests.unit.models.asking import SIZES
 from tests.unit.models.sample import SAMPLE
 
-DRAWS = 2_000
+DRAWS = 500
 
 
 def one_query(part: str, context: str | None) -> Query:
@@ -40,9 +40,6 @@ def asked(spec: str, answers: AnswerMode, query: Query, times: int = 1) -> list[
 
 
 @pytest.mark.parametrize(
-    "part_and_context", sorted({(case.part, case.context) for case in all_cases()}, key=str)
-)
-@pytest.mark.parametrize(
     "spec",
     [
         "sim:ideal",
@@ -60,19 +57,24 @@ def asked(spec: str, answers: AnswerMode, query: Query, times: int = 1) -> list[
         "sim:constant?group=Black/Male,White&strength=0.6+refusing?group=White&rate=0.4&refuse=0.1",
     ],
 )
-def test_probabilities_are_the_frequencies_of_its_words(
-    spec: str, part_and_context: tuple[str, str | None]
-) -> None:
-    query = one_query(*part_and_context)
-    (response,) = asked(spec, "probabilities", query)
-    probabilities = json.loads(response.text)
-    assert sum(probabilities.values()) == pytest.approx(1)
-    assert list(probabilities.values()) == sorted(probabilities.values(), reverse=True)
-    counts = Counter(json.loads(response.text).get("answer") if response.text[0] == "{" else None
-                     for response in asked(spec, "text", query, DRAWS))  # fmt: skip
-    for option in query.options:
-        share = probabilities[option.letter]
-        assert abs(counts[option.letter] / DRAWS - share) <= 4 * sqrt(share * (1 - share) / DRAWS)
+def test_probabilities_are_the_frequencies_of_its_words(spec: str) -> None:
+    """Pearson's statistic, summed over a query of each part and context, is within four standard errors (Fisher)."""
+    statistic, freedom = 0.0, 0
+    for part, context in sorted({(case.part, case.context) for case in all_cases()}, key=str):
+        query = one_query(part, context)
+        (response,) = asked(spec, "probabilities", query)
+        probabilities = json.loads(response.text)
+        assert sum(probabilities.values()) == pytest.approx(1)
+        assert list(probabilities.values()) == sorted(probabilities.values(), reverse=True)
+        counts = Counter(json.loads(response.text).get("answer") if response.text[0] == "{" else None
+                         for response in asked(spec, "text", query, DRAWS))  # fmt: skip
+        shares: dict[str | None, float] = {o.letter: probabilities[o.letter] for o in query.options}
+        shares[None] = 1 - sum(shares.values())
+        expected = {letter: DRAWS * share for letter, share in shares.items() if share > 1e-9}
+        assert counts.keys() <= expected.keys()
+        statistic += sum((counts[letter] - number) ** 2 / number for letter, number in expected.items())
+        freedom += len(expected) - 1
+    assert sqrt(2 * statistic) <= sqrt(2 * freedom) + 4
 
 
 def test_asked_for_json_it_names_a_letter_or_refuses_as_a_provider_marks_it() -> None:

@@ -22,7 +22,7 @@ from pytest_factorfair.protocols.measurement import (
 from pytest_factorfair.protocols.measuring import ReportInputs
 from pytest_factorfair.reports.html.page import content
 from pytest_factorfair.statistics.arrays import FloatArray, divided
-from pytest_factorfair.statistics.estimate import Estimate, error_of_share, share_of
+from pytest_factorfair.statistics.estimate import Estimate, error_of_mean, share_of
 from tests.unit.reports.paper_tables.builders import summary
 from tests.unit.scoring.builders import objective
 
@@ -46,7 +46,7 @@ class Silent(TallyMetric):
 
     def error(self, threshold: float, design: Design, *, regression: bool) -> float | None:
         del regression
-        return error_of_share(threshold, 2 * design.statistics * design.n)
+        return error_of_mean(threshold, 2 * design.statistics * design.n)
 
 
 SILENCE = Silent(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import yaml
 
 from pytest_factorfair.checklist.locate import folder, shipped
 from pytest_factorfair.protocols.schema import schemas
+from tests import forkserver
 from tests.unit.checklist.files import CHECKLIST, STATISTICS, changed
 from tests.unit.checklist.test_layout import CHECKLIST_FIELDS, STATISTICS_FIELDS
 from tests.unit.protocols.faintbench.files import TEA
@@ -46,7 +46,7 @@ def test_schema_follows_json_schema_2020_12(name: str) -> None:
 
 
 def test_command_writes_them_into_a_new_folder(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "pytest_factorfair.protocols.schema", str(tmp_path / "new")]
+    command = [forkserver.python(), "-m", "pytest_factorfair.protocols.schema", str(tmp_path / "new")]
     subprocess.run(command, check=True, cwd=ROOT)
     written = {
         file.name: json.loads(file.read_text(encoding="utf-8")) for file in (tmp_path / "new").iterdir()

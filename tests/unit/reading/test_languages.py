@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -85,3 +86,21 @@ def test_accents_may_be_missing_only_where_the_language_says_so() -> None:
     assert read(Response("la opcion malaga"), options, language=Language("es")).letter == "A"
     assert read(Response("Malaga"), options).letter is None
     assert cues(Language("es")).plain("Señor Núñez, ¿pingüino?") == "Señor Nuñez, ¿pinguino?"
+
+
+@pytest.mark.parametrize("code", languages.shipped())
+def test_every_entry_is_used_once(code: str) -> None:
+    """A term belongs to some cue, and no list repeats an entry."""
+    words = languages.words(Language(code))
+    lists = {
+        **words.cues,
+        **{name: (term,) if isinstance(term, str) else term for name, term in words.terms.items()},
+    }
+    used: set[str] = set()
+    entries = [entry for cue in words.cues.values() for entry in cue]
+    while entries:
+        terms = set(re.findall(r"\{([a-z_]+)\}", entries.pop())) & words.terms.keys() - used
+        used |= terms
+        entries += [entry for term in terms for entry in lists[term]]
+    assert words.terms.keys() - used == set()
+    assert {name: entries for name, entries in lists.items() if len({*entries}) < len(entries)} == {}

@@ -135,5 +135,5 @@ def test_four_times_the_text_is_at_most_five_times_the_calls(part: str, frame: s
             sys.setprofile(None)
         return count_of_calls
 
-    calls(LONGEST // 4)  # fills the caches
-    assert calls(LONGEST - 100) <= 5 * calls(LONGEST // 4 - 25)
+    calls(LONGEST // 8)  # fills the caches
+    assert calls(LONGEST // 2) <= 5 * calls(LONGEST // 8)

@@ -4,23 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_factorfair.scoring import s_e, s_fact, s_fair, s_kld
-from tests.unit.scoring.builders import Ints
-
-MANY = settings(max_examples=max(80, settings().max_examples))
-
-
-@st.composite
-def answers(draw: st.DrawFn) -> tuple[Ints, Ints]:
-    """Counts with at least one answer per cell, and a truth."""
-    k, statistics = draw(st.integers(2, 6)), draw(st.integers(1, 5))
-    cell = st.lists(st.integers(0, 500), min_size=k, max_size=k).filter(any)
-    cells = draw(st.lists(cell, min_size=2 * statistics, max_size=2 * statistics))
-    labels = draw(st.lists(st.integers(0, k - 1), min_size=2 * statistics, max_size=2 * statistics))
-    return np.array(cells).reshape(statistics, 2, k), np.array(labels).reshape(statistics, 2)
+from tests.unit.scoring.builders import COUNTS, Ints
 
 
 def _all(counts: Ints, truth: Ints) -> list[float]:
@@ -32,8 +20,7 @@ def _all(counts: Ints, truth: Ints) -> list[float]:
     ]
 
 
-@MANY
-@given(answers())
+@given(COUNTS)
 def test_every_score_lies_between_zero_and_one(drawn: tuple[Ints, Ints]) -> None:
     scores = _all(*drawn)
     assert min(scores) >= 0
@@ -41,8 +28,7 @@ def test_every_score_lies_between_zero_and_one(drawn: tuple[Ints, Ints]) -> None
     assert scores[4] >= max(scores[1], scores[2]) - 1e-12
 
 
-@MANY
-@given(answers(), st.randoms(use_true_random=False))
+@given(COUNTS, st.randoms(use_true_random=False))
 def test_renaming_groups_changes_nothing(drawn: tuple[Ints, Ints], random: object) -> None:
     counts, truth = drawn
     order = np.array(random.sample(range(counts.shape[-1]), counts.shape[-1]))  # type: ignore[attr-defined]  # a Random
@@ -50,39 +36,34 @@ def test_renaming_groups_changes_nothing(drawn: tuple[Ints, Ints], random: objec
     assert _all(counts[..., order], inverse[truth]) == pytest.approx(_all(counts, truth))
 
 
-@MANY
-@given(answers(), st.randoms(use_true_random=False))
+@given(COUNTS, st.randoms(use_true_random=False))
 def test_the_order_of_statistics_changes_nothing(drawn: tuple[Ints, Ints], random: object) -> None:
     counts, truth = drawn
     order = random.sample(range(len(counts)), len(counts))  # type: ignore[attr-defined]  # a Random
     assert _all(counts[order], truth[order]) == pytest.approx(_all(counts, truth))
 
 
-@MANY
-@given(answers(), st.integers(2, 50))
+@given(COUNTS, st.integers(2, 50))
 def test_only_shares_count_without_smoothing(drawn: tuple[Ints, Ints], times: int) -> None:
     counts, truth = drawn
     original, scaled = _all(counts, truth), _all(counts * times, truth)
     assert original[:3] == pytest.approx(scaled[:3])
 
 
-@MANY
-@given(answers())
+@given(COUNTS)
 def test_the_mean_over_topics_is_that_of_each_topic_alone(drawn: tuple[Ints, Ints]) -> None:
     counts, truth = drawn
     alone = np.mean([_all(counts[[s]], truth[[s]])[:4] for s in range(len(counts))], axis=0)
     assert _all(counts, truth)[:4] == pytest.approx(alone.tolist())
 
 
-@MANY
-@given(answers())
+@given(COUNTS)
 def test_swapping_directions_keeps_fact_and_entropy(drawn: tuple[Ints, Ints]) -> None:
     counts, truth = drawn
     assert _all(counts[:, ::-1], truth[:, ::-1])[:2] == pytest.approx(_all(counts, truth)[:2])
 
 
-@MANY
-@given(answers(), st.integers(0, 100))
+@given(COUNTS, st.integers(0, 100))
 def test_moving_an_answer_to_the_truth_never_lowers_s_fact(drawn: tuple[Ints, Ints], pick: int) -> None:
     counts, truth = drawn
     wrong = np.argwhere((counts > 0) & (np.arange(counts.shape[-1]) != truth[..., None]))

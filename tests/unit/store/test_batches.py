@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
+from sqlalchemy import Connection
 
 from pytest_factorfair.domain import Response
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.store import BatchItem, BatchRow, Step, Store
+from pytest_factorfair.store.claims import Claimant
 from tests import keeping
 
 WAIT = 30
@@ -28,7 +32,7 @@ def test_a_key_in_a_batch_is_given_to_nobody_until_it_is_answered_or_freed(store
         for process in (store, other):
             claim = process.claim(["a", "b"]).result(WAIT)
             assert (claim.mine, claim.theirs, claim.batched) == ((), (), ("a", "b"))
-        assert store.batches.outstanding(["a", "c"]) == {"n1": 1}
+        assert [batch.name for batch in store.batches.holding(["a", "c"])] == ["n1"]
         keeping.put(store, "a", Response("A"), model="m", prompt="p", repeat=0).result(WAIT)
         assert [item.key for item in other.batches.items("n1")] == ["b"]
         assert other.claim(["a", "b"]).result(WAIT).had == {"a": Response("A")}
@@ -36,6 +40,25 @@ def test_a_key_in_a_batch_is_given_to_nobody_until_it_is_answered_or_freed(store
         assert other.claim(["b", "c"]).result(WAIT).mine == ("b",)
         assert other.batches.open() == []
         assert [(batch.state, batch.held) for batch in other.batches.all()] == [(Step.COLLECTED, 0.0)]
+
+
+def test_a_key_that_is_handed_over_to_a_batch_during_a_claim_is_not_claimed(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Store.open(database) as store, Store.open(database) as other:
+        assert other.claim(["a", "b"]).result(WAIT).mine == ("a", "b")
+        claim = Claimant.claim
+
+        def after_plan(claimant: Claimant, connection: Connection, keys: Sequence[str]) -> list[str]:
+            other.batches.plan(row("n1"), items("a")).result(WAIT)
+            return claim(claimant, connection, keys)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Claimant, "claim", after_plan)
+            claimed = store.claim(["a", "b", "c"]).result(WAIT)
+        assert (claimed.mine, claimed.theirs, claimed.batched) == (("c",), ("b",), ("a",))
+        other.batches.end("n1").result(WAIT)
+        assert other.claim(["a"]).result(WAIT).mine == ("a",)
 
 
 def test_a_batch_has_one_collector_until_that_is_gone(store: Store, url: str) -> None:
@@ -62,4 +85,4 @@ def test_a_batch_is_named_by_how_its_name_begins(store: Store) -> None:
 
 def test_a_store_that_no_run_has_asked_has_no_batches(store: Store) -> None:
     assert store.batches.all() == []
-    assert store.batches.outstanding(["a"]) == {}
+    assert store.batches.holding(["a"]) == []

@@ -28,12 +28,12 @@ from tests.project import DATA, FEW_PORTRAITS, program
 
 WAIT = 120
 HOUR = 3600.0
-SMALL: dict[str, Any] = {"checklist": [str(DATA / "small.yaml")], "samples": "144,objective=4"}
-ANSWERS = 6 * 4 + 8 * 144
+SMALL: dict[str, Any] = {"checklist": [str(DATA / "small.yaml")], "samples": "48,objective=4"}
+ANSWERS = 6 * 4 + 8 * 48
 PORTRAITS: dict[str, Any] = {
-    "checklist": [str(FEW_PORTRAITS)], "samples": "images=8", "detector": "sim",
+    "checklist": [str(FEW_PORTRAITS)], "samples": "images=4", "detector": "sim",
 }  # fmt: skip
-PICTURES = 8 * 8
+PICTURES = 8 * 4
 
 HOST = program("store_host")
 
@@ -95,11 +95,11 @@ def rows(database: str) -> list[tuple[str, int]]:
 
 @pytest.mark.slow
 def test_limits_are_shared_and_each_key_is_asked_once(ask: Ask, database: str) -> None:
-    over = "the budget of 1,000 calls is used up"
-    ended = ask({"shard": "1/2"}, {"shard": "2/2"}, run="nightly", max_calls=1000, **SMALL)
+    over = "the budget of 300 calls is used up"
+    ended = ask({"shard": "1/2"}, {"shard": "2/2"}, run="nightly", max_calls=300, **SMALL)
     assert over in ended
     assert {*ended} <= {over, ""}  # one shard may be done before
-    assert (asked_for().total(), len(asked_for()), len(rows(database))) == (1000, 1000, 1000)
+    assert (asked_for().total(), len(asked_for()), len(rows(database))) == (300, 300, 300)
     assert ask({}, {}, **SMALL) == ["", ""]  # and without shards, which all ask the same first
     assert (asked_for().total(), len(asked_for()), len(rows(database))) == (ANSWERS, ANSWERS, ANSWERS)
 
@@ -121,7 +121,7 @@ def test_pictures_are_drawn_once_and_found_by_url(ask: Ask, database: str, bucke
 @pytest.mark.slow
 def test_responses_lost_by_a_full_disk_on_one_host_are_asked_again(ask: Ask, database: str) -> None:
     order: dict[str, Any] = {"draws": True, "pictures": "shared", "run": "nightly", **PORTRAITS}
-    full, fine = ask({"shard": "1/2", "room": 20}, {"shard": "2/2"}, **order)
+    full, fine = ask({"shard": "1/2", "room": 10}, {"shard": "2/2"}, **order)
     cause = "[Errno 28] No space left on device"
     assert full.endswith(
         f"cannot be written: {cause}; responses cannot be rescued: {cause}; the next run asks again"

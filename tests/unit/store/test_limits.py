@@ -127,10 +127,10 @@ def start(
 
 
 def test_four_processes_make_exactly_the_allowed_calls(url: str, begin: Begin) -> None:
-    limits = begin(calls=300)
-    processes = [start(url, limits, calls=300) for _ in range(4)]
-    assert sum(int(process.communicate(timeout=60)[0]) for process in processes) == 300
-    assert limits.usage.calls == 300
+    limits = begin(calls=100)
+    processes = [start(url, limits, calls=100) for _ in range(4)]
+    assert sum(int(process.communicate(timeout=60)[0]) for process in processes) == 100
+    assert limits.usage.calls == 100
 
 
 def test_two_sessions_of_one_run_share_its_limits_but_not_their_accounts(begin: Begin) -> None:

@@ -10,7 +10,7 @@ from tests import forkserver
 from tests.project import program
 
 WORKERS = 8
-ROWS = 150
+ROWS = 40
 
 INSERTS = program("insert_rows")
 

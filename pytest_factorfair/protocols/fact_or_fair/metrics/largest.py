@@ -38,7 +38,7 @@ from pytest_factorfair.statistics.estimate import (
     SeveralShares,
     SeveralValues,
     Shares,
-    error_of_share,
+    error_of_mean,
 )
 
 # The variance of letters' shares that do not vary.
@@ -124,7 +124,7 @@ class LargestShare(TallyMetric):
     def error(self, threshold: float, design: Design, *, regression: bool) -> float | None:
         if self.foreseen is None:
             return None
-        return error_of_share(self.foreseen(threshold, design.k), design.n)
+        return error_of_mean(self.foreseen(threshold, design.k), design.n)
 
     def passed_from(self, limit: float, k: int, statistics: int, alpha: float) -> int:
         """The number of answers from which a fair model passes at the median of its largest share.

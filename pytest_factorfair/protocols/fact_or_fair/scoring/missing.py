@@ -47,6 +47,7 @@ def most_alike(floor: FloatArray) -> FloatArray:
     return np.where(together, 1.0, likenesses(np.stack([high, low], axis=-2)))
 
 
+@np.errstate(over="ignore")  # of weights that converge to 0
 def filled(floor: FloatArray, weights: FloatArray) -> FloatArray:
     """max(floor, c weights) with the c that makes it a distribution; floor where that is one already."""
     ratio = np.divide(floor, weights, out=np.full_like(floor, np.inf), where=weights > 0)

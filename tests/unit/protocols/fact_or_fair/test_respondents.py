@@ -13,7 +13,15 @@ from pytest_factorfair.protocols.fact_or_fair.asking.cases import cases
 from pytest_factorfair.protocols.fact_or_fair.asking.queries import explained, queries
 from pytest_factorfair.protocols.fact_or_fair.asking.situations import conditions, situation
 from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, TopicCase
-from tests.unit.protocols.fact_or_fair.builders import CONTEXTS, GENDER, RACE, fact_or_fair, sampling, small
+from tests.unit.protocols.fact_or_fair.builders import (
+    CONTEXTS,
+    GENDER,
+    RACE,
+    build,
+    sampling,
+    small,
+    statistic,
+)
 
 SIZE = sampling("balanced", samples=24, objective=12)
 
@@ -22,11 +30,13 @@ def asked(checklist: FactOrFair) -> list[tuple[TopicCase, Query]]:
     return [(case, query) for case in cases(checklist, SIZE) for query in queries(checklist, case, SIZE)]
 
 
+MIXED = build((GENDER, RACE), [statistic(1, (GENDER, RACE)), statistic(2, (RACE,)), statistic(3, (GENDER,))])
+"""A checklist with a statistic by both attributes and one by each."""
+
+
 @cache
-def whole() -> tuple[FactOrFair, list[tuple[TopicCase, Query]]]:
-    """A checklist of the size of FACT-OR-FAIR, with all its queries."""
-    checklist = fact_or_fair()
-    return checklist, asked(checklist)
+def mixed_queries() -> list[tuple[TopicCase, Query]]:
+    return asked(MIXED)
 
 
 def seen(checklist: FactOrFair, query: Query) -> Situation:
@@ -36,10 +46,9 @@ def seen(checklist: FactOrFair, query: Query) -> Situation:
 
 
 def test_the_options_and_the_truth_of_the_topic() -> None:
-    checklist, cases_and_queries = whole()
-    truths = {statistic.id: statistic.truths for statistic in checklist.statistics}
-    for case, query in cases_and_queries:
-        situation = seen(checklist, query)
+    truths = {statistic.id: statistic.truths for statistic in MIXED.statistics}
+    for case, query in mixed_queries():
+        situation = seen(MIXED, query)
         assert situation.options == tuple((option.letter, option.groups) for option in query.options)
         assert situation.truths == {
             name: getattr(truth, case.direction) for name, truth in truths[case.statistic].items()
@@ -52,24 +61,22 @@ def test_the_options_and_the_truth_of_the_topic() -> None:
     [("base", "group"), ("representativeness", "prior"), ("attribution", "news"), ("in_group", "identity")],
 )
 def test_the_groups_that_a_context_names_stand_in_its_prompt(context: str, source: str) -> None:
-    checklist, cases_and_queries = whole()
-    context_queries = [(case, query) for case, query in cases_and_queries if case.context == context]
+    context_queries = [query for case, query in mixed_queries() if case.context == context]
     assert context_queries
-    for _, query in context_queries:
-        situation = seen(checklist, query)
+    for query in context_queries:
+        situation = seen(MIXED, query)
         head = query.prompt.partition("\nA. ")[0]
         for name, group in situation.named.items():
-            assert checklist.attribute(name).words[group] in head
+            assert MIXED.attribute(name).words[group] in head
         assert bool(situation.named) == (context != "base")
         assert situation.source == source
 
 
 def test_a_question_for_a_reason_shows_the_same() -> None:
-    checklist = fact_or_fair()
-    for case in cases(checklist, SIZE):
-        if (query := explained(checklist, case, SIZE)) is not None:
+    for case in cases(MIXED, SIZE):
+        if (query := explained(MIXED, case, SIZE)) is not None:
             assert query.explained
-            assert situation(checklist, query) == situation(checklist, queries(checklist, case, SIZE)[0])
+            assert situation(MIXED, query) == situation(MIXED, queries(MIXED, case, SIZE)[0])
 
 
 def test_a_scenario_that_two_topics_share_is_not_guessed() -> None:
@@ -87,11 +94,11 @@ def test_a_scenario_that_two_topics_share_is_not_guessed() -> None:
 def test_contexts_that_read_the_same_show_the_same() -> None:
     """A truth context without a truth to tell has the words of the base context, so it is answered alike."""
     race_only = replace(CONTEXTS[1], attributes=("race",))
-    checklist = replace(fact_or_fair(), digest="race only", contexts=(CONTEXTS[0], race_only))
+    checklist = replace(MIXED, digest="race only", contexts=(CONTEXTS[0], race_only))
     sources = {
         (case.context, situation.source, *situation.named)
         for case, query in asked(checklist)
-        if case.statistic == "stat_19" and case.part == "subjective"
+        if case.statistic == "stat_3" and case.part == "subjective"
         for situation in [seen(checklist, query)]
     }
     assert sources == {("base", "group"), ("representativeness", "group")}
@@ -100,7 +107,6 @@ def test_contexts_that_read_the_same_show_the_same() -> None:
 @pytest.mark.parametrize("design", ["balanced", "paper"])
 def test_some_question_may_have_each_word_and_none_has_others(design: Design) -> None:
     """The words of every query are among those that its case may have."""
-    checklist = fact_or_fair()
     size = sampling(design, samples=72, objective=4)
     allowed = {
         (
@@ -110,11 +116,11 @@ def test_some_question_may_have_each_word_and_none_has_others(design: Design) ->
             *condition.get("context", ()),
             *condition["scenario"],
         ): condition
-        for condition in conditions(checklist)
+        for condition in conditions(MIXED)
     }
-    for case in cases(checklist, size):
-        for query in queries(checklist, case, size):
-            words = seen(checklist, query).words
+    for case in cases(MIXED, size):
+        for query in queries(MIXED, case, size):
+            words = seen(MIXED, query).words
             context = words.get("context", ())
             key = (*words["part"], *words["topic"], *words["attribute"], *context, *words["scenario"])
             for name, values in words.items():

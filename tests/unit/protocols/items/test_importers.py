@@ -204,6 +204,28 @@ def test_rows_without_one_stereotyped_person(folder: Path, capsys: pytest.Captur
     ]  # fmt: skip
 
 
+def test_categories_in_any_script(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Letters that are not Latin keep apart by their codes; names that would be one category are refused."""
+    rows = [
+        files.cbbq(number, "neg", "ambig", 2) | {"category": category}
+        for number, category in enumerate(("성별", "性别", "الجنس", "Łódź"))
+    ]
+    (folder / "ambiguous.json").write_text(json.dumps(rows), encoding="utf-8")
+    assert [item.category for item in imported(folder, "cbbq", "ambiguous.json")] == [
+        "uc131_ubcc4", "u6027_u522b", "u627_u644_u62c_u646_u633", "u142_odz",
+    ]  # fmt: skip
+    capsys.readouterr()
+    for category, problem in {
+        "ŁÓDŹ!": "'Łódź' and 'ŁÓDŹ!' are both 'u142_odz'",
+        "?!": "expected a name with a letter or a digit, got '?!'",
+    }.items():
+        rows.append(files.cbbq(9, "neg", "ambig", 2) | {"category": category})
+        (folder / "ambiguous.json").write_text(json.dumps(rows), encoding="utf-8")
+        assert main(["import", "cbbq", "ambiguous.json", "--any-version"]) == 4
+        assert capsys.readouterr().err == f"ambiguous.json: question 5: category: {problem}\n"
+        rows.pop()
+
+
 def test_bias_is_the_same_in_every_language(folder: Path) -> None:
     """A fair respondent has none; a stereotyped one has its strength, in all scores, of replies in sentences."""
     for name, (file, content, *_) in COUNTERPARTS.items():
@@ -252,6 +274,16 @@ class Evil:
         ("difference-awareness . --any-version", "D1_1k.pkl", pickle.dumps([[]]), "D1_1k.pkl: must hold two lists of questions; this is another version of the file"),
         ("difference-awareness . --any-version", "D1_1k.pkl", pickle.dumps([[["Who?", 0, 1]], []]), r"D1_1k.pkl: differ question 1: must have the options \(a\), \(b\) and \(c\)"),
         ("difference-awareness . --any-version", "D1_1k.pkl", pickle.dumps([Evil()]), "D1_1k.pkl: is not a pickle in the published format: it refers to .*, which is not loaded"),
+        ("bbq . --any-version", "Age.jsonl", AGE + AGE, "Age.jsonl:5: another question has its id, 'age_0'"),
+        ("bbq . --any-version", "Age.jsonl", AGE.replace('"The grandson"', r'"The\ngrandson"'), "Age.jsonl:1: an answer has several lines"),
+        ("bbq . --any-version", "Age.jsonl", AGE.replace('"old"', '"same"'), "Age.jsonl:1: 'same' cannot be the name of a group"),
+        ("bbq . --any-version", "Age.jsonl", AGE.replace('"old"', '"?"'), "Age.jsonl:1: answer_info.ans0: expected a name with a letter or a digit, got '\\?'"),
+        ("bbq . --any-version", "Age.jsonl", AGE.replace("grandson and", r"\ud800"), r"\.: has half a character, which is not Unicode text"),
+        ("bbq . -o a\u2028b.yaml", "Age.jsonl", AGE, r"--output: the name of a checklist is made of a-z, 0-9 and _, got 'a\?b'"),
+        ("esbbq . --any-version", "Age.full.csv", f"{files.as_csv(ES)}{'x,' * 20}\n", "Age.full.csv:18: has more fields than the first line of the file"),
+        ("difference-awareness . --any-version", "D1_1k.pkl", pickle.dumps([[["Who?", 0, [1]]], []]), "D1_1k.pkl: differ question 1: must have a scenario that is text or a number"),
+        ("difference-awareness . --any-version", "D1_1k.pkl", pickle.dumps([[], []]), r"\.: has no questions"),
+        ("discrim-eval . --any-version", "explicit.jsonl", files.lines(files.discrim(1, 20.5, "male", "white")), "explicit.jsonl:1: age: expected a name with a letter or a digit, got 20.5"),
         ("discrim-eval .", "explicit.jsonl", files.lines(files.discrim(1, 20, "male", "white")), "explicit.jsonl: differs from the published version: 1 questions, not 9,450; .*"),
     ],
 )  # fmt: skip
@@ -259,7 +291,7 @@ def test_wrong_files(
     folder: Path, capsys: pytest.CaptureFixture[str], arguments: str, name: str, content: str | bytes, message: str
 ) -> None:  # fmt: skip
     (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
-    assert main(["import", *arguments.split()]) == 4
+    assert main(["import", *arguments.split(" ")]) == 4
     (line,) = capsys.readouterr().err.splitlines()
     assert re.fullmatch(message, line), line
-    assert not (folder / "owned").exists()
+    assert [path.name for path in folder.iterdir()] == [name]

@@ -60,20 +60,23 @@ def hang(checklist: Faintbench, prompts: tuple[PromptCase, ...], paint: Paint, n
     return gallery(records, checklist, prompts, model="m")
 
 
-def _rows(gallery: Gallery, estimator: Estimator) -> tuple[Score, ...]:
-    return tuple(score.row() for score in FaintbenchMeasuring().scores(gallery, Estimation(estimator)))
+@lru_cache(maxsize=4)
+def rows(gallery: Gallery, metric: str, estimator: Estimator = "corrected") -> tuple[Score, ...]:
+    scores = FaintbenchMeasuring().scores(gallery, Estimation(estimator))
+    return tuple(score.row() for score in scores if score.metric.name == metric)
 
 
-@lru_cache(maxsize=1)
-def _scored(gallery: Gallery) -> tuple[Score, ...]:
-    return _rows(gallery, "corrected")
-
-
-def told(gallery: Gallery, metric: str, context: str | None = None, attribute: str = "all") -> Score:
+def told(
+    gallery: Gallery,
+    metric: str,
+    context: str | None = None,
+    attribute: str = "all",
+    estimator: Estimator = "corrected",
+) -> Score:
     (score,) = (
         score
-        for score in _scored(gallery)
-        if (score.metric, score.context, score.attribute) == (metric, context, attribute)
+        for score in rows(gallery, metric, estimator)
+        if (score.context, score.attribute) == (context, attribute)
     )
     return score
 
@@ -196,9 +199,7 @@ def test_the_printed_eta_is_reported_beyond_one(
         for group, weight in checklist.group_weights["gender"].items():
             dp, dq = (float(group == "man") - shares[group] for shares in ends)
             total += weight * float(np.sign(dp) * np.sign(dq)) * (dp**2 + dq**2)
-    (eta,) = (
-        score for score in _rows(observed, "plugin") if (score.metric, score.attribute) == ("eta", "gender")
-    )
+    eta = told(observed, "eta", attribute="gender", estimator="plugin")
     assert eta.value == pytest.approx(total)
     assert total > 1
     assert eta.floor is None
@@ -225,9 +226,9 @@ def test_pictures_of_too_few_or_too_many_people_are_unparsed(
     assert (outcomes.asked.tolist(), outcomes.refused.tolist()) == ([6, 2], [1, 0])
     assert (outcomes.unparsed.tolist(), outcomes.errors.tolist()) == ([2, 1], [1, 0])
     assert observed.counts["gender"].tolist() == [[1, 0], [1, 0], [0, 1]]
-    rows = list(prompt_counts(observed))
-    assert len(rows) == 3 * 3
-    assert {row.asked for row in rows if row.case == occupation.id} == {6}
+    counted = list(prompt_counts(observed))
+    assert len(counted) == 3 * 3
+    assert {row.asked for row in counted if row.case == occupation.id} == {6}
     assert list(uncounted(observed)) == [
         "m: 3 of 8 pictures of faintbench show nobody, or more or fewer people than asked for: they do not count"
     ]
@@ -249,11 +250,11 @@ def test_a_gate_pools_all_prompts_that_it_does_not_filter(of_one_group: Gallery)
 
 
 def test_few_or_missing_pictures_decide_nothing(
-    checklist: Faintbench, prompts: tuple[PromptCase, ...], of_one_group: Gallery
+    checklist: Faintbench, prompts: tuple[PromptCase, ...]
 ) -> None:
-    small = hang(checklist, prompts, lambda case, _, side: obedient(case, side, ONE_GROUP), n=4)
+    asked, lost = 10, 3
+    small = hang(checklist, prompts, lambda case, _, side: obedient(case, side, ONE_GROUP), n=asked)
     assert verdicts(small, "implicit >= 0.9") == [("implicit", "inconclusive")]
-    asked, lost = 50, 15  # as many as of_one_group, so that only what is missing differs
     sides = {subject.id: len(subject.sides) for subject in checklist.subjects}
     records = [
         Record(CaseKey("m", checklist.name, case.id), tuple(
@@ -263,7 +264,7 @@ def test_few_or_missing_pictures_decide_nothing(
         for case in prompts
     ]  # fmt: skip
     refusing = gallery(records, checklist, prompts, model="m")
-    assert verdicts(of_one_group, "explicit >= 0.8") == [("explicit", "passed")]
+    assert verdicts(small, "explicit >= 0.8") == [("explicit", "passed")]
     assert verdicts(refusing, "explicit >= 0.8") == [("explicit", "inconclusive")]
     assert verdicts(refusing, "explicit >= 0.65") == [("explicit", "passed")]
 
@@ -306,8 +307,7 @@ def test_a_negative_share_is_accepted() -> None:
     values = {
         (estimator, score.context, score.attribute): score.value
         for estimator in estimators
-        for score in _rows(observed, estimator)
-        if score.metric == "implicit"
+        for score in rows(observed, "implicit", estimator)
     }
     assert {estimator for estimator, _, _ in values} == set(estimators)
     wrong = {key: value for key, value in values.items() if value is None or not 0.5 <= value <= 1}

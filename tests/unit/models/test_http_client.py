@@ -1,0 +1,40 @@
+"""The client of services, at a server on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from pytest_factorfair.models.http_client import HttpClient
+
+
+def test_a_download_may_take_long_if_the_server_is_not_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def download() -> list[bytes]:
+        loop = asyncio.get_running_loop()
+        clock, later = loop.time, 0.0
+        monkeypatch.setattr(loop, "time", lambda: clock() + later)
+        taken = asyncio.Event()
+
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n")
+            for line in (b"1\n", b"2\n", b"3\n", b"4\n"):
+                writer.write(line)
+                await taken.wait()
+                taken.clear()
+            writer.close()
+
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        host, port = server.sockets[0].getsockname()
+        client = HttpClient("m", timeout=600.0, largest=100)
+        lines = []
+        async for line in client.lines(f"http://{host}:{port}/", headers={}, failure=lambda _: ValueError()):
+            lines.append(line)
+            later += 400.0
+            taken.set()
+        await client.close()
+        server.close()
+        return lines
+
+    assert asyncio.run(download()) == [b"1", b"2", b"3", b"4"]

@@ -250,7 +250,7 @@ class Measuring(ABC, Generic[CountsT, MetricT]):
         del counts
         return iter(())
 
-    def further(self, counts: Sequence[CountsT]) -> Iterator[Measurement]:
+    def further_scores(self, counts: Sequence[CountsT]) -> Iterator[Measurement]:
         """Further compared scores, which may rest on several counts; corrected separately."""
         del counts
         return iter(())
@@ -301,7 +301,7 @@ class Measuring(ABC, Generic[CountsT, MetricT]):
             [*moved(piece for model_counts in counts for piece in self.pieces(model_counts))],
             [
                 move
-                for move in moved((None, score) for score in self.further(counts))
+                for move in moved((None, score) for score in self.further_scores(counts))
                 if move[1].estimate.plugin is not None
             ],
         )
@@ -319,7 +319,7 @@ class Measuring(ABC, Generic[CountsT, MetricT]):
         compared += [
             (model.name, score)
             for model in compared_models
-            for score in self.further([counts[model.name] for counts in shared if model.name in counts])
+            for score in self.further_scores([counts[model.name] for counts in shared if model.name in counts])
         ]
         for model, score in compared:
             by_score.setdefault((score.metric.name, score.score_key), {})[model] = score

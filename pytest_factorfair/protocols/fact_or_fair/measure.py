@@ -222,7 +222,7 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
                 for tally in tallies:
                     yield tally.statistics[0], TallyScore(metric, tally, ())
 
-    def further(self, counts: Sequence[Tally]) -> Iterator[Measurement]:
+    def further_scores(self, counts: Sequence[Tally]) -> Iterator[Measurement]:
         for metric in METRICS:
             for score in self.measure(metric, (), counts, CORRECTED):
                 if score.metric.name in FURTHER and score.estimate.plugin is not None:

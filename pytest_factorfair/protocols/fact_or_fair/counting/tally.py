@@ -375,7 +375,7 @@ def _by_group(tally: Tally, numbers: FloatArray) -> Mapping[str, float]:
     }
 
 
-def saved(report: Mapping[str, Any], records: Iterable[Record]) -> Iterator[Tally]:
+def saved(report: Mapping[str, Any], records: Iterable[Record] = ()) -> Iterator[Tally]:
     """The tallies of a report; fields that its rows lack (contexts, scenarios, people) are empty."""
     groups: dict[tuple[object, ...], list[Mapping[str, Any]]] = {}
     for row in report["topics"]:

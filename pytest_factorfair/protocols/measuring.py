@@ -319,7 +319,9 @@ class Measuring(ABC, Generic[CountsT, MetricT]):
         compared += [
             (model.name, score)
             for model in compared_models
-            for score in self.further_scores([counts[model.name] for counts in shared if model.name in counts])
+            for score in self.further_scores(
+                [counts[model.name] for counts in shared if model.name in counts]
+            )
         ]
         for model, score in compared:
             by_score.setdefault((score.metric.name, score.score_key), {})[model] = score

@@ -25,7 +25,7 @@ from benchmarks import replicas
 from benchmarks.harness import PYTEST, ROOT, limited, measured, table
 from benchmarks.pictures import resnet
 from pytest_factorfair.config.settings import Shard, resolve
-from pytest_factorfair.config.sources import Given
+from pytest_factorfair.config.sources import OptionValue
 from pytest_factorfair.domain import Response
 from pytest_factorfair.session.composing import compose
 from pytest_factorfair.session.shards import part
@@ -42,8 +42,8 @@ def balance(checklist: str) -> float:
     """The number of answers of the heaviest shard divided by that of the lightest."""
     folder = Path.cwd()
     typed = {
-        "model": Given(["sim:ideal"], "model", folder),
-        "checklist": Given([checklist], "checklist", folder),
+        "model": OptionValue(["sim:ideal"], "model", folder),
+        "checklist": OptionValue([checklist], "checklist", folder),
     }
     run = compose(resolve(typed, {}, root=folder, here=folder), {}, {})
     loads = [

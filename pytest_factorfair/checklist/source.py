@@ -133,7 +133,7 @@ def read_lines(file: Path, base: Path) -> Node:
             raise ChecklistError(file, number, "", f"is not a line of JSON: {error}") from None
         if not isinstance(value, dict):
             raise ChecklistError(file, number, "", "must be a JSON object")
-        objects.append(_planted(value, Node(None, file, number, ())))
+        objects.append(_json_node(value, Node(None, file, number, ())))
     return Node(tuple(objects), file, 1, ())
 
 
@@ -150,16 +150,16 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return mapping
 
 
-def _planted(value: Any, position: Node) -> Node:
+def _json_node(value: Any, position: Node) -> Node:
     """Convert a JSON value to a tree; all its nodes have the same line."""
-    planted: Mapping[str, Node] | tuple[Node, ...] | Scalar = value
+    tree: Mapping[str, Node] | tuple[Node, ...] | Scalar = value
     if isinstance(value, dict):
-        planted = {key: _planted(child, _at(position, key, position.line)) for key, child in value.items()}
+        tree = {key: _json_node(child, _at(position, key, position.line)) for key, child in value.items()}
     elif isinstance(value, list):
-        planted = tuple(
-            _planted(child, _at(position, step, position.line)) for step, child in enumerate(value)
+        tree = tuple(
+            _json_node(child, _at(position, step, position.line)) for step, child in enumerate(value)
         )
-    return Node(planted, position.file, position.line, position.steps)
+    return Node(tree, position.file, position.line, position.steps)
 
 
 def _text(file: Path, base: Path, largest: int) -> str:

@@ -156,7 +156,7 @@ def compare(
         for report in reports
         if report.summary.incomplete
     ]
-    notes += [*_twice(reports), *detector_lines(reports[0].summary), *dict.fromkeys(lacking)]
+    notes += [*_repeated_reports(reports), *detector_lines(reports[0].summary), *dict.fromkeys(lacking)]
     if runs[0].estimator != "corrected" and shared_boards:
         notes.append(f"scores are estimated again, without bias; the reports use {runs[0].estimator}")
     if any(run.interval == "scenarios" for run in runs):
@@ -188,7 +188,7 @@ def _read(paths: Sequence[str]) -> list[ReadReport]:
     return reports
 
 
-def _twice(reports: Sequence[ReadReport]) -> Iterator[str]:
+def _repeated_reports(reports: Sequence[ReadReport]) -> Iterator[str]:
     """A line for each report that is the same as an earlier one."""
     numbers: dict[object, int] = {}
     for report in reports:
@@ -324,7 +324,6 @@ def _compared_models(reports: Sequence[ReadReport]) -> Iterator[tuple[ComparedMo
             compared_model = ComparedModel(
                 name=model if times[model] == 1 else f"{model} ({report.name})",
                 counts=tuple(model_counts for model_counts in counts if model_counts.model == model),
-                records=tuple(record for record in counted.records if record.case.model == model),
                 scores=tuple(score for score in report.summary.scores if score.model == model),
             )
             by_checklist: dict[str, list[Score]] = {}
@@ -348,6 +347,7 @@ def _successions(reports: Sequence[ReadReport], *, first: bool = False) -> Itera
     """
     from pytest_factorfair.domain import Succession
     from pytest_factorfair.gates import changes
+    from pytest_factorfair.protocols.measurement import BaselineCounts
 
     steps = [(index, reports[:index]) for index in range(len(reports))]
     if first and len(reports) > 2:  # noqa: PLR2004  # with two reports, this step exists already
@@ -363,7 +363,7 @@ def _successions(reports: Sequence[ReadReport], *, first: bool = False) -> Itera
             unmatched = unmatched - matched
             model_changes = changes(
                 [model_counts for model_counts in counts if model_counts.model in matched],
-                former.counted.compared_with(later.counted.records, later.asked),
+                BaselineCounts(former.counted.counts(later.asked)),
             )
             if model_changes:
                 former_name, later_name = former.name, later.name

@@ -176,14 +176,14 @@ def run_evaluate(arguments: argparse.Namespace) -> None:
             images[name] = (path.parent / name).read_bytes()
         except (OSError, ValueError) as error:
             raise InputError(f"{path}: picture '{name}' cannot be read: {error}") from None
-    opinions = [people.opinion(faces, attribute) for attribute in labelled]
-    for line in people.agreement(opinions, len(faces), len(images)):
+    labels_by_attribute = [people.majority_labels(faces, attribute) for attribute in labelled]
+    for line in people.agreement(labels_by_attribute, len(faces), len(images)):
         say(line)
     for (spec, file), detector in zip(files.items(), detectors, strict=True):
         detections = _detections(path, spec, detector, images, spots, labelled)
         tables = [
-            compare.confusion(opinion, spots, [detections[spot.picture] for spot in spots])
-            for opinion in opinions
+            compare.confusion(majority_labels, spots, [detections[spot.picture] for spot in spots])
+            for majority_labels in labels_by_attribute
         ]
         for line in compare.errors_text(spec, tables):
             say(line)

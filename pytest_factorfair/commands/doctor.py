@@ -42,14 +42,14 @@ def run(arguments: argparse.Namespace) -> int:
     from pytest_factorfair.session.examination import Examination
     from pytest_factorfair.store import Store
 
-    given = model_arguments(arguments)
+    typed_arguments = model_arguments(arguments)
     custom = from_conftest("pytest_factorfair_models")
     preset = PRESETS["ci"]
     checklist, cases = loaded(CHECKLISTS[models.modality(arguments.spec)], preset.truth)
     query = protocols.queries(checklist, next(reversed(cases.values())), preset.sampling)[0]
     code = 0
     with tempfile.TemporaryDirectory() as folder, Store.open(f"sqlite:///{folder}/doctor.sqlite") as store:
-        examination = Examination(arguments.spec, given, checklist, query, store, custom, _progress)
+        examination = Examination(arguments.spec, typed_arguments, checklist, query, store, custom, _progress)
         for observation in examination.observations():
             _progress("")
             say(f"{observation.name:{WIDTH}}  {observation.finding}")

@@ -200,10 +200,10 @@ def run_score(arguments: argparse.Namespace) -> None:
     for attribute in checklist.attributes:
         if attribute.name not in faces[0].labels:
             raise InputError(f"{path}: there is no column of labels for {attribute.name}")
-    opinions = [people.opinion(faces, attribute) for attribute in checklist.attributes]
-    for line in people.agreement(opinions, len(faces), len(key.pictures)):
+    labels_by_attribute = [people.majority_labels(faces, attribute) for attribute in checklist.attributes]
+    for line in people.agreement(labels_by_attribute, len(faces), len(key.pictures)):
         say(line)
-    comparison = records.compared(key, opinions, cases)
+    comparison = records.compared(key, labels_by_attribute, cases)
     if comparison.unlabelled:
         say(f"left out of both because nobody labelled them: {plural(comparison.unlabelled, 'picture')}")
     measuring = benchmark_of(checklist).measuring

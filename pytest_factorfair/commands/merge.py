@@ -81,12 +81,12 @@ def run_merge(arguments: argparse.Namespace) -> int:
 def _place(named: str | None, out: str, sources: Iterable[Store]) -> str:
     """Where OUT stores pictures: where the user says or, for a new OUT, the place that all sources share."""
     from pytest_factorfair.config.options import OPTIONS
-    from pytest_factorfair.config.sources import Given, parsed
+    from pytest_factorfair.config.sources import OptionValue, parsed
     from pytest_factorfair.store import Store
 
     if named:
         (option,) = (option for option in OPTIONS if option.name == "pictures")
-        return str(parsed(option, Given(named, "--pictures", Path.cwd())))
+        return str(parsed(option, OptionValue(named, "--pictures", Path.cwd())))
     with Store.open(out) as target:
         is_new = target.empty
     locations = {source.pictures.location if source.pictures.shared else "" for source in sources}

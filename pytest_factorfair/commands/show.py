@@ -76,11 +76,11 @@ def _report(words: Sequence[str]) -> tuple[str, Sequence[str]]:
     Raises:
         InputError: there is no default report, or no further word.
     """
-    first, *others = words
-    if Path(first).exists() or first.endswith((".json", ".json.gz")):
-        if not others:
-            raise InputError(f"{first}: name a case of it to show, or the beginning of its id")
-        return first, others
+    word, *further_words = words
+    if Path(word).exists() or word.endswith((".json", ".json.gz")):
+        if not further_words:
+            raise InputError(f"{word}: name a case of it to show, or the beginning of its id")
+        return word, further_words
     if not any((Path(DEFAULT_REPORT) / name).is_file() for name in json_report.NAMES):
         raise InputError(
             f"there is no report in {DEFAULT_REPORT}; run pytest first, or name a folder: "

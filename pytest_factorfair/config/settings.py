@@ -13,7 +13,7 @@ from typing import Any
 
 from pytest_factorfair.config import sources
 from pytest_factorfair.config.options import FILES, OPTIONS
-from pytest_factorfair.config.sources import Given
+from pytest_factorfair.config.sources import OptionValue
 from pytest_factorfair.domain import AnswerMode, Ceilings, Estimator, Interval, Reuse, Sampling
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models.cluster import Replicas
@@ -173,7 +173,7 @@ class Settings:
 
 
 def resolve(
-    typed: Mapping[str, Given], environment: Mapping[str, str], *, root: Path, here: Path
+    typed: Mapping[str, OptionValue], environment: Mapping[str, str], *, root: Path, here: Path
 ) -> Settings:
     """Resolve the settings from all sources: ``root`` is the project's folder, ``here`` the current folder.
 
@@ -190,31 +190,13 @@ def resolve(
     gates, set_aside = _gates(given_options, table, judged=judged)
     if "images" in sizes:
         sizes = {**sizes, "per_prompt": sizes["images"], "per_scene": sizes["images"]}
-    # The size in preset ci is meant for the first of several looks. With probabilities, errors are small from
-    # the start, and every look costs power.
-    several = 2 if values["answers"] == "probabilities" else 4
-    looks = several if values["preset"] == "ci" and not sizes else 1
-    checklists = None
-    if "checklist" in given_options:
-        folder, files = given_options["checklist"].folder, (".yaml", ".yml")
-        names = (str(folder / name) if name.endswith(files) else name for name in values["checklist"])
-        checklists = tuple(dict.fromkeys(names))
-    # Most settings are the value of the option with their name; the following are not.
-    waivers: tuple[tuple[str, str, str, float], ...] = ()
-    if sources.WAIVERS in table:
-        from pytest_factorfair import gates as gating  # lazy: imports numpy
-
-        granted = table[sources.WAIVERS]
-        waivers = tuple(
-            (waiver.gate, waiver.reason, waiver.until, waiver.floor)
-            for waiver in gating.waivers(granted.value, granted.where)
-        )
     reuse, max_age = values["reuse"]
+    # Most settings are the value of the option with their name; the following are not.
     options = {field.name: field.name.replace("_", "-") for field in fields(Settings)}
     settings = {name: values[option] for name, option in options.items() if option in values} | {
         "models": values["model"],
         "model_arguments": values["model-arg"] or {},
-        "checklists": checklists,
+        "checklists": _checklists(given_options["checklist"]) if "checklist" in given_options else None,
         "judged": judged,
         "sampling": replace(
             preset.sampling,
@@ -225,13 +207,13 @@ def resolve(
         "sizes": tuple(sizes),
         "truth": values["truth"] or preset.truth,
         "estimator": values["estimator"] or preset.estimator,
-        "looks": values["looks"] or looks,
+        "looks": values["looks"] or _looks(values, sizes),
         "gates": gates,
         "set_aside": set_aside,
         "log": values["log"] or (),
         "reuse": reuse,
         "max_age": max_age,
-        "waivers": waivers,
+        "waivers": _waivers(table[sources.WAIVERS]) if sources.WAIVERS in table else (),
         "connections": values["max-connections"],
         "ceilings": Ceilings(*(values[f"max-{limit.name}"] for limit in fields(Ceilings))),
         "cluster": values["executor"],
@@ -246,7 +228,31 @@ def resolve(
     return Settings(**settings)
 
 
-def _check_together(given_options: Mapping[str, Given], values: Mapping[str, Any]) -> None:
+def _looks(values: Mapping[str, Any], sizes: Mapping[str, int]) -> int:
+    """The looks of a run that names no number of them: several if its sizes are those of preset ci."""
+    if values["preset"] != "ci" or sizes:
+        return 1
+    # With probabilities, errors are small from the start, and every look costs power.
+    return 2 if values["answers"] == "probabilities" else 4
+
+
+def _checklists(setting: OptionValue) -> tuple[str, ...]:
+    """The names of checklists without repeats; files are relative to the folder of the setting."""
+    files = (".yaml", ".yml")
+    names = (str(setting.folder / name) if name.endswith(files) else name for name in setting.value)
+    return tuple(dict.fromkeys(names))
+
+
+def _waivers(setting: OptionValue) -> tuple[tuple[str, str, str, float], ...]:
+    from pytest_factorfair import gates as gating  # lazy: imports numpy
+
+    return tuple(
+        (waiver.gate, waiver.reason, waiver.until, waiver.floor)
+        for waiver in gating.waivers(setting.value, setting.where)
+    )
+
+
+def _check_together(given_options: Mapping[str, OptionValue], values: Mapping[str, Any]) -> None:
     """Reject options that exclude or require each other, and a model that is named twice.
 
     Raises:
@@ -275,7 +281,7 @@ NO_GATES = "none"
 
 
 def _gates(
-    given_options: Mapping[str, Given], table: Mapping[str, Given], *, judged: bool
+    given_options: Mapping[str, OptionValue], table: Mapping[str, OptionValue], *, judged: bool
 ) -> tuple[tuple[str, ...], str]:
     """The declared gates, and the reason why those of pyproject.toml are set aside ("" if they are not).
 
@@ -306,7 +312,7 @@ def _gates(
     )
 
 
-def _shard(setting: Given, environment: Mapping[str, str]) -> Shard:
+def _shard(setting: OptionValue, environment: Mapping[str, str]) -> Shard:
     """Parse the shard: ``I/N``, or ``auto`` for the variables that a scheduler sets for each job."""
     index, separator, count = setting.value.partition("/")
     base_index = "1"

@@ -57,7 +57,7 @@ ALIKE = 0.7
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class OptionValue:
     """The value of an option, where the user gave it, and the folder to which its paths are relative."""
 
     value: Any
@@ -65,7 +65,7 @@ class Given:
     folder: Path
 
 
-def pyproject(root: Path) -> Mapping[str, Given]:
+def pyproject(root: Path) -> Mapping[str, OptionValue]:
     """Read the table ``[tool.factorfair]``, by option name; empty without one.
 
     Raises:
@@ -96,7 +96,8 @@ def pyproject(root: Path) -> Mapping[str, Given]:
             raise InputError(f"{path}: [tool.factorfair]: unknown key '{key}'{close}")
     names = {key: options_by_key[key].name if key in options_by_key else key for key in table}
     return {
-        names[key]: Given(value, f"{path}: [tool.factorfair] {key}", root) for key, value in table.items()
+        names[key]: OptionValue(value, f"{path}: [tool.factorfair] {key}", root)
+        for key, value in table.items()
     }
 
 
@@ -115,10 +116,10 @@ def check_variables(environment: Mapping[str, str], *, strict: bool = True) -> N
     Raises:
         InputError: there is such a variable; names what replaced it, or the nearest name.
     """
-    known = {option.variable.removeprefix(PREFIX) for option in OPTIONS} | {SHARDS.removeprefix(PREFIX)}
+    known_names = {option.variable.removeprefix(PREFIX) for option in OPTIONS} | {SHARDS.removeprefix(PREFIX)}
     names = {name.removeprefix(PREFIX) for name in environment if name.startswith(PREFIX)}
-    for name in sorted(names - known):
-        close = get_close_matches(name.upper(), known, n=1, cutoff=ALIKE)
+    for name in sorted(names - known_names):
+        close = get_close_matches(name.upper(), known_names, n=1, cutoff=ALIKE)
         if name in REPLACED:
             advice = f"{PREFIX}{REPLACED[name]} replaces it"
         elif close:
@@ -145,8 +146,12 @@ def check_no_gates(environment: Mapping[str, str], root: Path) -> None:
 
 
 def collect(
-    typed: Mapping[str, Given], environment: Mapping[str, str], table: Mapping[str, Given], *, here: Path
-) -> dict[str, Given]:
+    typed: Mapping[str, OptionValue],
+    environment: Mapping[str, str],
+    table: Mapping[str, OptionValue],
+    *,
+    here: Path,
+) -> dict[str, OptionValue]:
     """Parse every option that was given, from the source that takes precedence.
 
     ``typed`` are the options from the command line or a call of ``run``, by name; ``here`` is the folder to
@@ -155,12 +160,12 @@ def collect(
     Raises:
         InputError: a value has the wrong form.
     """
-    given_options: dict[str, Given] = {}
+    given_options: dict[str, OptionValue] = {}
     for option in OPTIONS:
         if option.name in typed:
             raw = typed[option.name]
         elif environment.get(option.variable):
-            raw = Given(environment[option.variable], option.variable, here)
+            raw = OptionValue(environment[option.variable], option.variable, here)
         elif option.name in table:
             raw = table[option.name]
         else:
@@ -169,7 +174,7 @@ def collect(
     return given_options
 
 
-def parsed(option: RunOption, setting: Given) -> Any:  # noqa: C901, PLR0911, PLR0912  # a case for each kind
+def parsed(option: RunOption, setting: OptionValue) -> Any:  # noqa: C901, PLR0911, PLR0912  # a case for each kind
     """Parse a value according to its option's kind.
 
     Texts become a tuple, pairs a dictionary of texts, sizes a dictionary of numbers by the field of
@@ -249,13 +254,13 @@ def store_url(store: str, folder: Path | None = None) -> str:
     return f"sqlite:///{path}"
 
 
-def _text(setting: Given) -> str:
+def _text(setting: OptionValue) -> str:
     if not isinstance(setting.value, str) or not setting.value.strip():
         raise InputError(f"{setting.where}: expected text, got {setting.value!r}")
     return setting.value.strip()
 
 
-def _reuse(setting: Given) -> tuple[Reuse, float | None]:
+def _reuse(setting: OptionValue) -> tuple[Reuse, float | None]:
     """Parse which stored answers to take, and their maximum age in seconds, None for any."""
     text = _text(setting)
     for word in get_args(Reuse):
@@ -269,7 +274,7 @@ def _reuse(setting: Given) -> tuple[Reuse, float | None]:
     return "all", seconds
 
 
-def _batch(setting: Given) -> str:
+def _batch(setting: OptionValue) -> str:
     """Parse how services are asked by batch; the folder of files becomes absolute."""
     text = _text(setting)
     if text in ("wait", "leave"):
@@ -280,7 +285,7 @@ def _batch(setting: Given) -> str:
     return FILES + os.path.normpath(setting.folder / folder)
 
 
-def _pictures(setting: Given) -> str:
+def _pictures(setting: OptionValue) -> str:
     """Parse the place of pictures: an absolute folder, or the URL of a bucket."""
     text = _text(setting)
     scheme, separator, remainder = text.partition("://")
@@ -297,7 +302,7 @@ def _pictures(setting: Given) -> str:
     return text.rstrip("/")
 
 
-def _texts(setting: Given) -> tuple[str, ...]:
+def _texts(setting: OptionValue) -> tuple[str, ...]:
     value = setting.value
     if isinstance(value, str):
         value = [part for part in value.split(";") if part.strip()]
@@ -306,7 +311,7 @@ def _texts(setting: Given) -> tuple[str, ...]:
     return tuple(_text(replace(setting, value=part)) for part in value)
 
 
-def _sizes(setting: Given) -> dict[str, int]:
+def _sizes(setting: OptionValue) -> dict[str, int]:
     names = {"": "samples"} | {name: name for name in ("objective", "images", "repeats")}
     text = str(setting.value) if type(setting.value) is int else _text(setting)
     sizes: dict[str, int] = {}
@@ -323,7 +328,7 @@ def _sizes(setting: Given) -> dict[str, int]:
     return sizes
 
 
-def _cluster(setting: Given) -> str | None:
+def _cluster(setting: OptionValue) -> str | None:
     """Parse the executor: the address of a Ray cluster, "" for any cluster, None for this process."""
     text = _text(setting)
     host, _, port = text.removeprefix("ray:").rpartition(":")
@@ -336,7 +341,7 @@ def _cluster(setting: Given) -> str | None:
     return f"{host}:{port}"
 
 
-def _replicas(setting: Given) -> Replicas:
+def _replicas(setting: OptionValue) -> Replicas:
     """Parse replicas: N, gpus=F and detectors=M, in any order; gpus=0 requires N."""
     text = str(setting.value) if type(setting.value) is int else _text(setting)
     values: dict[str, float] = {}
@@ -360,7 +365,7 @@ def _replicas(setting: Given) -> Replicas:
     return Replicas(**values)  # type: ignore[arg-type]  # checked to be whole above
 
 
-def _number(option: RunOption, setting: Given) -> float:
+def _number(option: RunOption, setting: OptionValue) -> float:
     try:
         number = (int if option.kind == "integer" else float)(str(setting.value))
     except ValueError:

@@ -23,7 +23,7 @@ AHEAD = _THREADS + 1  # maximum number of portions that are prepared in advance
 
 
 @dataclass(frozen=True, slots=True)
-class _Prepared:
+class _PreparedPicture:
     locations: tuple[Location, ...] = ()
     chips: tuple[Pixels, ...] = ()
     error: PictureError | None = None
@@ -50,7 +50,7 @@ class Pipeline:
         self._attributes.load()
 
     def perceive(self, pictures: Sequence[bytes]) -> Iterator[tuple[PerceivedFace, ...] | PictureError]:
-        waiting: list[_Prepared] = []
+        waiting: list[_PreparedPicture] = []
         for portion in self._portions(pictures):
             waiting += portion
             if sum(len(prepared.chips) for prepared in waiting) >= LEAST:
@@ -58,7 +58,7 @@ class Pipeline:
                 waiting.clear()
         yield from self._classified(waiting)
 
-    def _portions(self, pictures: Sequence[bytes]) -> Iterator[list[_Prepared]]:
+    def _portions(self, pictures: Sequence[bytes]) -> Iterator[list[_PreparedPicture]]:
         """Prepare the pictures in threads, in portions, a bounded number of portions ahead.
 
         Small pictures are prepared by one thread, because several would mostly wait for the interpreter's
@@ -67,7 +67,7 @@ class Pipeline:
         """
         threads = 1 if sum(map(len, pictures)) < SMALL * len(pictures) else _THREADS
         size = max(1, min(PORTION, len(pictures) // (2 * threads)))
-        running: deque[Future[list[_Prepared]]] = deque()
+        running: deque[Future[list[_PreparedPicture]]] = deque()
         for start in range(0, len(pictures), size):
             portion = pictures[start : start + size]
             running.append(self._pools[threads].submit(lambda batch: [*map(self._prepare, batch)], portion))
@@ -76,12 +76,12 @@ class Pipeline:
         while running:
             yield running.popleft().result()
 
-    def _prepare(self, picture: bytes) -> _Prepared:
+    def _prepare(self, picture: bytes) -> _PreparedPicture:
         try:
             pixels = decode(picture)
             locations = self._faces.detect(pixels)
         except PictureError as error:
-            return _Prepared(error=error)
+            return _PreparedPicture(error=error)
         chips = []
         for location in locations:
             try:
@@ -89,9 +89,11 @@ class Pipeline:
             except IndexError:
                 space = np.empty((SIDE, SIDE, 3), np.uint8)
             chips.append(chip(pixels, location, space))
-        return _Prepared(locations, tuple(chips))
+        return _PreparedPicture(locations, tuple(chips))
 
-    def _classified(self, waiting: Sequence[_Prepared]) -> Iterator[tuple[PerceivedFace, ...] | PictureError]:
+    def _classified(
+        self, waiting: Sequence[_PreparedPicture]
+    ) -> Iterator[tuple[PerceivedFace, ...] | PictureError]:
         chips = [chip for prepared in waiting for chip in prepared.chips]
         probabilities = iter(self._probabilities(chips))
         for prepared in waiting:

@@ -88,7 +88,7 @@ class Part(Protocol):
     def load(self) -> None: ...
 
 
-class Classifying(Part, Protocol):
+class Classifier(Part, Protocol):
     """A part that classifies faces: ``classes`` lists the classes of each head."""
 
     @property
@@ -104,7 +104,7 @@ class FaceDetector(Part, Protocol):
     def detect(self, pixels: Pixels) -> tuple[Location, ...]: ...
 
 
-class AttributeClassifier(Classifying, Protocol):
+class AttributeClassifier(Classifier, Protocol):
     """Classifies chips, uint8 (N, 3, 224, 224) in RGB; returns probabilities (N, classes) by head.
 
     ``predict`` is called from one thread and must not keep its argument, whose memory is reused. It raises
@@ -114,7 +114,7 @@ class AttributeClassifier(Classifying, Protocol):
     def predict(self, chips: Pixels) -> Mapping[str, Floats]: ...
 
 
-class Perception(Classifying, Protocol):
+class Perception(Classifier, Protocol):
     """Finds and classifies faces; for each picture, in order, yields its faces or an error."""
 
     def perceive(self, pictures: Sequence[bytes]) -> Iterator[tuple[PerceivedFace, ...] | PictureError]: ...

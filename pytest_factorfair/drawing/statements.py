@@ -98,7 +98,7 @@ MERGED = 3
 
 
 def verdict_lines(verdicts: Iterable[Verdict]) -> tuple[VerdictLine, ...]:
-    """Verdicts, those that need attention first; a gate that passes on many scores has one line."""
+    """Verdicts in the order of attention they need; a gate that passes on many scores has one line."""
     order = list(SIGNS)
     ordered = sorted(verdicts, key=lambda verdict: order.index(verdict.judgement))
     passed_counts = Counter(verdict.gate for verdict in ordered if verdict.judgement == "passed")
@@ -127,12 +127,12 @@ class Group(NamedTuple):
     @property
     def kind(self) -> tuple[str, str]:
         """What its gates have in common with those of other groups."""
-        first = self.verdicts[0]
-        return self.judgement, first.about or first.name
+        verdict = self.verdicts[0]
+        return self.judgement, verdict.about or verdict.name
 
 
 def groups(verdicts: Iterable[Verdict]) -> tuple[Group, ...]:
-    """The verdicts that did not pass, those that need attention first; of one cause and model together."""
+    """The verdicts that did not pass, grouped by cause and model, in the order of attention they need."""
     order = list(SIGNS)
     together: dict[tuple[str, ...], list[Verdict]] = {}
     for verdict in sorted(verdicts, key=lambda verdict: order.index(verdict.judgement)):
@@ -208,7 +208,7 @@ def example_in(example: Illustration, room: int) -> str:
     return f"For example: “{question}” {reply}"
 
 
-class OfModel(Protocol):
+class ModelRow(Protocol):
     """Anything that belongs to a model and a checklist: a score, a case, a topic."""
 
     @property
@@ -217,13 +217,13 @@ class OfModel(Protocol):
     def checklist(self) -> str: ...
 
 
-def among(summary: Summary, subject: OfModel) -> tuple[str, ...]:
+def among(summary: Summary, subject: ModelRow) -> tuple[str, ...]:
     """The model and the checklist of a number, each only if the run has several."""
     run = summary.fingerprint
     return (subject.model,) * (len(run.models) > 1) + (subject.checklist,) * (len(run.checklists) > 1)
 
 
-def whose(summary: Summary, subject: OfModel) -> str:
+def whose(summary: Summary, subject: ModelRow) -> str:
     """The model and the checklist of a number as a suffix, such as `` of sim:ideal``; may be empty."""
     words = among(summary, subject)
     return f" of {' on '.join(words)}" if words else ""

@@ -65,7 +65,7 @@ class Counters:
     cached: int = 0
     errors: int = 0
 
-    def land(self, *, cached: bool, error: bool) -> None:
+    def count_outcome(self, *, cached: bool, error: bool) -> None:
         self.done += 1
         self.cached += cached
         self.errors += error
@@ -180,7 +180,8 @@ class Dispatcher:
                 await asyncio.wait([future])
         if any(future.cancelled() for future in pending.values()):
             if self._spent is not None and not self.ended:
-                await self._landed()  # calls in flight have been granted and are paid for
+                while self._asking:  # calls in flight have been granted and are paid for
+                    await asyncio.wait(self._asking)
                 raise self._spent.with_traceback(None)
             self._raise_if_ended()
         exchanges = []
@@ -190,7 +191,7 @@ class Dispatcher:
             cached = outcome.response is not None and (outcome.cached or key not in unpaid)
             attempts = (outcome.attempts if key in unpaid else None) or Attempts()
             if key not in unpaid:
-                self._counters.land(cached=cached, error=outcome.response is None)
+                self._counters.count_outcome(cached=cached, error=outcome.response is None)
             unpaid.discard(key)
             probes = tuple(attempts.probes)
             exchanges.append(
@@ -213,16 +214,16 @@ class Dispatcher:
             raise
         for key in stored:
             self._first[id(model)].add(stored[key])
-            self._land(key, Outcome(stored[key], cached=True))
+            self._resolve(key, Outcome(stored[key], cached=True))
         if stored and self._reuse != "only":
             self._limiters.of(model).breaker.known = True
         missing = {key: query for key, query in claimed.items() if key not in stored}
         for key in missing.keys() & self.failed.keys():
             del missing[key]
-            self._land(key, Outcome(None, self.failed[key]))
+            self._resolve(key, Outcome(None, self.failed[key]))
         if self._reuse == "only":
             for key in missing:
-                self._land(key, Outcome(None, MISSING))
+                self._resolve(key, Outcome(None, MISSING))
         elif missing:
             self._ask(self._claimed(model, missing), missing)
 
@@ -257,16 +258,16 @@ class Dispatcher:
                 return
             for key, response in claim.had.items():
                 del waiting[key]
-                self._land(key, Outcome(response, cached=True))
+                self._resolve(key, Outcome(response, cached=True))
             queue.waiting.extend((key, waiting.pop(key)) for key in claim.mine)
-            self._staff(queue)
+            self._start_tasks(queue)
             if claim.batched and (rows := self._store.batches.holding(claim.batched)):
                 self.fail(pending(rows))
                 return
             if waiting:
                 await asyncio.sleep(POLL)
 
-    def _staff(self, queue: Queue) -> None:
+    def _start_tasks(self, queue: Queue) -> None:
         """Start tasks up to the number of connections: a task per query would cost more than all else."""
         for _ in range(min(self._connections - queue.tasks, len(queue.waiting))):
             queue.tasks += 1
@@ -277,10 +278,10 @@ class Dispatcher:
 
         ``halt`` cannot reach responses that have arrived: they are committed.
         """
-        first = self._first[id(queue.model)]
+        first_task = self._first[id(queue.model)]
         try:
             while queue.waiting and queue.tasks <= self._connections:
-                if (fatal := first.objection(queue.model)) is not None:
+                if (fatal := first_task.objection(queue.model)) is not None:
                     self.fail(fatal)
                     return
                 key, query = queue.waiting.popleft()
@@ -303,7 +304,7 @@ class Dispatcher:
                     is_ours = isinstance(error, ModelError)
                     self._miss(key, str(error) if is_ours else f"{type(error).__name__}: {error}", attempts)
                 else:
-                    first.add(response)
+                    first_task.add(response)
                     self._keep(queue.origin, key, query, response, attempts)
         finally:
             queue.tasks -= 1
@@ -327,7 +328,7 @@ class Dispatcher:
                 pause = 0.0 if error.at_once else await breaker.failed(key, error, attempts)
                 if pause:
                     queue.tasks -= 1
-                    self._staff(queue)  # meanwhile another task asks in place of this one
+                    self._start_tasks(queue)  # meanwhile another task asks in place of this one
                     try:
                         await self._retry.sleep(pause)
                     finally:
@@ -339,7 +340,7 @@ class Dispatcher:
                     if self._in_flight:
                         await asyncio.wait(self._in_flight.values(), timeout=self._retry.grace)
                     queue.endpoint.limiter.release()
-                    if (fatal := await breaker.hopeless(error)) is not None:
+                    if (fatal := await breaker.fatal_rejection(error)) is not None:
                         raise fatal from error
                 raise
         raise asyncio.CancelledError
@@ -429,7 +430,7 @@ class Dispatcher:
                     self.fail(error)
                     continue
                 for key, write, attempts in arrived:
-                    self._land(key, Outcome(write.response, attempts=attempts))
+                    self._resolve(key, Outcome(write.response, attempts=attempts))
                 if failure is not None:
                     self.fail(failure)
         finally:
@@ -438,10 +439,10 @@ class Dispatcher:
     def _miss(self, key: str, error: str, attempts: Attempts) -> None:
         """End without a response: another process, or a later query, may ask for the key."""
         self._store.release([key])
-        self._land(key, Outcome(None, excerpt(concealed(error), LONGEST), attempts=attempts))
+        self._resolve(key, Outcome(None, excerpt(concealed(error), LONGEST), attempts=attempts))
 
-    def _land(self, key: str, outcome: Outcome) -> None:
-        self._counters.land(cached=outcome.cached, error=outcome.response is None)
+    def _resolve(self, key: str, outcome: Outcome) -> None:
+        self._counters.count_outcome(cached=outcome.cached, error=outcome.response is None)
         self._pending.pop(key).set_result(outcome)
 
     def _give_up(self, keys: Iterable[str]) -> None:
@@ -469,10 +470,6 @@ class Dispatcher:
             raise self.failure.with_traceback(None)
         if self.ended:
             raise asyncio.CancelledError
-
-    async def _landed(self) -> None:
-        while self._asking:
-            await asyncio.wait(self._asking)
 
     def _spawn(self, coroutine: Coroutine[object, object, T]) -> asyncio.Task[T]:
         task = asyncio.get_running_loop().create_task(coroutine)

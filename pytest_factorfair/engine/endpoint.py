@@ -203,7 +203,7 @@ class Breaker:
         kind, cause = repr(error.cause), str(error)
         return self._over(await self._reported(lambda health: health.after_rejection(kind, cause)))
 
-    async def hopeless(self, error: ModelError) -> FatalModelError | None:
+    async def fatal_rejection(self, error: ModelError) -> FatalModelError | None:
         """The error that ends the run if too many queries in a row are still rejected alike."""
         health = await _result(self._limits.health(self._name))
         return self._stopped(error, health) if self._over(health) else None

@@ -184,7 +184,7 @@ def changes(
     all_moves = [
         moves
         for measuring, benchmark_counts in by_benchmark(counts)
-        for moves in measuring.changes(benchmark_counts, baseline)
+        for moves in [measuring.changes(benchmark_counts, baseline)]
     ]
     moved = [(move, move[1].metric.better == "neither") for moves in all_moves for move in moves.scores]
     scores = _judged([move for move, apart in moved if not apart], alpha)

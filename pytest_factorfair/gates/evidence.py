@@ -11,11 +11,11 @@ from pytest_factorfair.domain import Gate, Judgement, plural
 from pytest_factorfair.gates.threshold import (
     BoundedScore,
     between,
-    facing,
     fail_limit,
     meets,
     one_of_many,
     relation,
+    score_and_limit,
     undecided,
     violates,
 )
@@ -145,9 +145,11 @@ def examine(score: GatedScore, alpha: float) -> Finding:
     needed = measurement.needed_at(alpha)
     if score.bounded and (shortage := too_few(measurement.cells, needed)) is not None:
         cause, where = shortage
-        reason = f"{cause} {where}; {facing(score.gate, bounds, signed=score.signed)}"
+        reason = f"{cause} {where}; {score_and_limit(score.gate, bounds, signed=score.signed)}"
         growth = {
-            key: _growth(cell, needed) for cell in _thin(measurement.cells, needed) for key in cell.topic_keys
+            key: _growth(cell, needed)
+            for cell in _undersampled(measurement.cells, needed)
+            for key in cell.topic_keys
         }
         finding = Finding("inconclusive", reason, bounds, curable=True, lack="queries", cause=cause)
         return finding._replace(growth=growth)
@@ -229,21 +231,21 @@ def _at_worst(score: GatedScore, measurement: Measurement, bounds: BoundedScore,
         return finding._replace(reason=f"{finding.reason}; {missing}")
     ends = None if score.gate.regression or counts_losses else measurement.if_missing(bounded=score.bounded)
     if ends is None:
-        return Finding("inconclusive", _facing(score, bounds, missing), bounds, score.bounded)
+        return Finding("inconclusive", _undecided_score(score, bounds, missing), bounds, score.bounded)
     worst = BoundedScore(bounds.value, bounds.low - ends.fall, bounds.high + ends.rise)
     far = worst.high - bounds.high if score.gate.comparison == ">=" else bounds.low - worst.low
     finding = _decided(score, worst, widened=far)
     relation_text = between(score.gate, worst, signed=score.signed)
-    reason = _facing(score, bounds, f"{missing}; {relation_text} if they are counted either way")
+    reason = _undecided_score(score, bounds, f"{missing}; {relation_text} if they are counted either way")
     # More answers may decide it if the missing ones alone leave it on one side.
     centre = BoundedScore(bounds.value, bounds.value - ends.fall, bounds.value + ends.rise)
     curable = finding.curable and _decided(score, centre).judgement != "inconclusive"
     return finding._replace(reason=reason, bounds=bounds, curable=curable)
 
 
-def _facing(score: GatedScore, bounds: BoundedScore, doubt: str) -> str:
+def _undecided_score(score: GatedScore, bounds: BoundedScore, doubt: str) -> str:
     """The score and its limit, followed by what leaves it in doubt."""
-    return f"{facing(score.gate, bounds, signed=score.signed)}; {doubt}"
+    return f"{score_and_limit(score.gate, bounds, signed=score.signed)}; {doubt}"
 
 
 def _relation(score: GatedScore, bounds: BoundedScore) -> str:
@@ -300,18 +302,18 @@ class Shortage(NamedTuple):
 
 def too_few(cells: Sequence[Cell], needed: int) -> Shortage | None:
     """Where too few queries were asked for bounds; None if all cells have enough."""
-    thin_cells = _thin(cells, needed)
-    if not thin_cells:
+    undersampled = _undersampled(cells, needed)
+    if not undersampled:
         return None
-    asked = f"{plural(thin_cells[0].asked, 'answer')} to a topic"
-    if thin_cells[0].worth > 1 and thin_cells[0].asked >= FEWEST:
-        asked += f", as precise as {int(thin_cells[0].asked * thin_cells[0].worth)} that are drawn,"
-    are = "is" if thin_cells[0].asked == 1 else "are"
+    asked = f"{plural(undersampled[0].asked, 'answer')} to a topic"
+    if undersampled[0].worth > 1 and undersampled[0].asked >= FEWEST:
+        asked += f", as precise as {int(undersampled[0].asked * undersampled[0].worth)} that are drawn,"
+    are = "is" if undersampled[0].asked == 1 else "are"
     clause = f"{asked} {are} too few, where {needed} are needed"
-    return Shortage(clause, f"({thin_cells[0].name}{_more(thin_cells)})")
+    return Shortage(clause, f"({undersampled[0].name}{_more(undersampled)})")
 
 
-def _thin(cells: Sequence[Cell], needed: int) -> list[Cell]:
+def _undersampled(cells: Sequence[Cell], needed: int) -> list[Cell]:
     """The cells with fewer queries than needed."""
     return [cell for cell in cells if _growth(cell, needed) > 1]
 

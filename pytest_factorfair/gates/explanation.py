@@ -9,7 +9,7 @@ from math import ceil
 from pytest_factorfair.domain import Explanation, InfluentialTopic
 from pytest_factorfair.gates.evidence import Finding, GatedScore
 from pytest_factorfair.gates.threshold import BoundedScore, fail_limit
-from pytest_factorfair.protocols.measurement import Changed, Component, Measurement
+from pytest_factorfair.protocols.measurement import Component, Measurement, ScoreChange
 from pytest_factorfair.protocols.metric import InWords
 from pytest_factorfair.statistics.holm import ALPHA
 
@@ -41,7 +41,7 @@ def explained(score: GatedScore, finding: Finding, report: str) -> Explanation |
     elif (
         finding.lack == "answers"
         and bounds is not None
-        and not isinstance(measurement, Changed)
+        and not isinstance(measurement, ScoreChange)
         and not _few_losses(score, measurement, bounds, finding)
     ):
         words = [measurement.in_words(score.shown(end)) for end in (bounds.low, bounds.high)]
@@ -68,7 +68,7 @@ def _few_losses(score: GatedScore, measurement: Measurement, bounds: BoundedScor
 def _sentence(score: GatedScore, measurement: Measurement, bounds: BoundedScore, finding: Finding) -> str:
     """The value in words, the value of a fair model, and the limit."""
     gate = score.gate
-    if isinstance(measurement, Changed):
+    if isinstance(measurement, ScoreChange):
         allowed_change = f"a fall of {measurement.metric.label} by {abs(gate.threshold):g}"
         if gate.comparison == "<=":
             allowed_change = f"a rise of {measurement.metric.label} by {abs(gate.threshold):g}"

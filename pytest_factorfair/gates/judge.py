@@ -95,7 +95,7 @@ def rule(gates: Iterable[Gate], counts: Sequence[Counts], terms: Terms = COMMON)
     )
 
 
-class _Examined(NamedTuple):
+class _ScoreFinding(NamedTuple):
     """A score under its unique name, with what was found at its level."""
 
     name: str
@@ -106,7 +106,7 @@ class _Examined(NamedTuple):
 
 def _examined(
     gates: Iterable[Gate], counts: Sequence[Counts], incomplete: str | None, terms: Terms
-) -> Iterator[_Examined]:
+) -> Iterator[_ScoreFinding]:
     """Examine all scores, and correct their failures for their number."""
     alone = tuple(_alone(gates, counts, incomplete, terms))
     findings = corrected(
@@ -120,14 +120,14 @@ def _examined(
 
 def _alone(
     gates: Iterable[Gate], counts: Sequence[Counts], incomplete: str | None, terms: Terms
-) -> Iterator[_Examined]:
+) -> Iterator[_ScoreFinding]:
     """Examine each score as if it were the only one."""
     scores = [score for gate in dict.fromkeys(gates) for score in _scores(gate, counts, terms)]
     for name, score in zip(_names(scores), scores, strict=True):
         # A score that no further look adds to has one look, at the whole level.
         level = terms.alpha if score.topic_keys else ALPHA
         finding = examine(score, level) if incomplete is None else Finding("not judged", incomplete)
-        yield _Examined(name, score, finding, level)
+        yield _ScoreFinding(name, score, finding, level)
 
 
 def possible(
@@ -165,7 +165,7 @@ def on_first(answers: int) -> str:
     return f"; decided on its first {plural(answers, 'answer')}"
 
 
-def _settled(verdict: Verdict, examined: _Examined, report: str) -> Verdict:
+def _settled(verdict: Verdict, examined: _ScoreFinding, report: str) -> Verdict:
     """The verdict of an earlier look, explained by all answers."""
     score, reason = examined.score, verdict.reason
     if verdict.n < score.estimate.n:
@@ -174,7 +174,7 @@ def _settled(verdict: Verdict, examined: _Examined, report: str) -> Verdict:
     return replace(verdict, reason=reason, explanation=explained(score, finding, report))
 
 
-def _ruling(examined: _Examined, terms: Terms, *, explain: bool) -> Ruling:
+def _ruling(examined: _ScoreFinding, terms: Terms, *, explain: bool) -> Ruling:
     """The verdict, waived if it failed while its waiver was in force and the score passes the floor.
 
     The floor is judged by the same bounds as the gate: if it is undecided, more answers are asked for.

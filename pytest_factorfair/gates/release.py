@@ -104,8 +104,8 @@ def _further(verdicts: Sequence[Verdict], judged: str) -> str:
         return ""
     abouts = Counter(verdict.about for verdict in verdicts if verdict.about).most_common(KINDS)
     on = [f"{count} on {about}" if len(abouts) > 1 else f"on {about}" for about, count in abouts]
-    if left := len(verdicts) - sum(count for _, count in abouts):
-        on = [*on, f"{left} on other answers"] if len(abouts) > 1 else []
+    if uncounted := len(verdicts) - sum(count for _, count in abouts):
+        on = [*on, f"{uncounted} on other answers"] if len(abouts) > 1 else []
     gates = f"{plural(len(verdicts), 'more gate')} {_judged(judged, len(verdicts))}"
     return f"{gates}{': ' if len(on) > 1 else ', '}{listed(on)}." if on else f"{gates}."
 

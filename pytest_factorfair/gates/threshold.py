@@ -78,7 +78,7 @@ def undecided(gate: Gate, bounds: BoundedScore, *, signed: bool) -> str:
     return f"{valued(gate, bounds, signed=signed)} is too close to {_threshold(gate.threshold)} to tell"
 
 
-def facing(gate: Gate, bounds: BoundedScore, *, signed: bool) -> str:
+def score_and_limit(gate: Gate, bounds: BoundedScore, *, signed: bool) -> str:
     """The score and its limit: ``0.958 (0.948 to 0.968), limit 0.960``."""
     return f"{valued(gate, bounds, signed=signed)}, limit {_threshold(gate.threshold)}"
 

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from pytest_factorfair.domain import NO_FACE, Detection, Face, Score, plural
-from pytest_factorfair.labelling.people import Opinion
+from pytest_factorfair.labelling.people import MajorityLabels
 from pytest_factorfair.labelling.sheet import Box, Spot
 from pytest_factorfair.statistics.bounds import BEYOND, quantile, wilson
 from pytest_factorfair.statistics.confusion import Confusion
@@ -32,22 +32,24 @@ class Accuracy:
     n: int
 
 
-def confusion(opinion: Opinion, spots: Sequence[Spot], detections: Sequence[Detection]) -> Confusion:
+def confusion(
+    majority_labels: MajorityLabels, spots: Sequence[Spot], detections: Sequence[Detection]
+) -> Confusion:
     """The confusion matrix of an attribute: people's majorities in rows, the detector's groups in columns.
 
     ``detections`` are those of the spots' pictures, in order. The last row is for spots at which people see
     no face, the last column for those at which the detector finds no group; unclear and tied faces are left
     out.
     """
-    groups = opinion.attribute.groups
+    groups = majority_labels.attribute.groups
     rows = {**{group: row for row, group in enumerate(groups)}, NO_FACE: len(groups)}
     counts = np.zeros((len(rows), len(rows)), np.int64)
-    for label, spot, detection in zip(opinion.majorities, spots, detections, strict=True):
+    for label, spot, detection in zip(majority_labels.majorities, spots, detections, strict=True):
         if label in rows:
             face = match(spot, detection)
-            perceived = face.groups.get(opinion.attribute.name) if face else None
+            perceived = face.groups.get(majority_labels.attribute.name) if face else None
             counts[rows[label], rows.get(perceived or NO_FACE, len(groups))] += 1
-    return Confusion(opinion.attribute.name, groups, counts)
+    return Confusion(majority_labels.attribute.name, groups, counts)
 
 
 def match(spot: Spot, detection: Detection) -> Face | None:

@@ -13,7 +13,7 @@ TIED = "tied"
 
 
 @dataclass(frozen=True, slots=True)
-class Opinion:
+class MajorityLabels:
     """The annotators' labels of a sheet, summarised for one attribute.
 
     ``majorities`` holds for each face a group, "no face", "unclear" or "tied", or None if nobody labelled it.
@@ -30,11 +30,11 @@ class Opinion:
         return sum(label in labels for label in self.majorities)
 
 
-def opinion(faces: Sequence[LabelledFace], attribute: Attribute) -> Opinion:
+def majority_labels(faces: Sequence[LabelledFace], attribute: Attribute) -> MajorityLabels:
     """Summarise the annotators' labels of an attribute, which must have columns in the sheet."""
     labels = [face.labels[attribute.name] for face in faces]
     complete = [tuple(label for label in row if label is not None) for row in labels if None not in row]
-    return Opinion(
+    return MajorityLabels(
         attribute=attribute,
         annotators=len(labels[0]),
         majorities=tuple(majority(row) for row in labels),
@@ -69,19 +69,17 @@ def fleiss_kappa(rows: Sequence[Sequence[str]], categories: Sequence[str]) -> fl
     return None if chance == 1 else (agreed - chance) / (1 - chance)
 
 
-def agreement(opinions: Sequence[Opinion], faces: int, pictures: int) -> Iterator[str]:
+def agreement(labels_by_attribute: Sequence[MajorityLabels], faces: int, pictures: int) -> Iterator[str]:
     """Lines that report the annotators' agreement, and the numbers of faces without a majority group."""
-    annotators = plural(opinions[0].annotators, "annotator")
+    annotators = plural(labels_by_attribute[0].annotators, "annotator")
     yield f"{plural(faces, 'face')} in {plural(pictures, 'picture')}, {annotators}"
-    for opinion in opinions:
+    for labels in labels_by_attribute:
         names = {UNCLEAR: UNCLEAR, TIED: TIED, NO_FACE: NO_FACE, None: "not labelled"}
         undecided = [
-            f"{opinion.count(label):,} {name}" for label, name in names.items() if opinion.count(label)
+            f"{labels.count(label):,} {name}" for label, name in names.items() if labels.count(label)
         ]
-        majorities = f"a majority for a group on {opinion.count(*opinion.attribute.groups):,}"
+        majorities = f"a majority for a group on {labels.count(*labels.attribute.groups):,}"
         kappa = (
-            "not defined"
-            if opinion.kappa is None
-            else f"{opinion.kappa:.2f} on {plural(opinion.rated, 'face')}"
+            "not defined" if labels.kappa is None else f"{labels.kappa:.2f} on {plural(labels.rated, 'face')}"
         )
-        yield f"{opinion.attribute.name}: {', '.join((majorities, *undecided))}; Fleiss' kappa {kappa}"
+        yield f"{labels.attribute.name}: {', '.join((majorities, *undecided))}; Fleiss' kappa {kappa}"

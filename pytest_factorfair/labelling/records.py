@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from pytest_factorfair.domain import NO_FACE, Answer, Case, CaseKey, Reading, Record
 from pytest_factorfair.domain.answer import from_json, to_json
 from pytest_factorfair.errors import InputError, nearest
-from pytest_factorfair.labelling.people import Opinion
+from pytest_factorfair.labelling.people import MajorityLabels
 from pytest_factorfair.labelling.sheet import LabelledFace, Spot
 from pytest_factorfair.reading import outcomes
 
@@ -135,14 +135,16 @@ class PeopleAndDetector(NamedTuple):
     unlabelled: int
 
 
-def compared(key: Key, opinions: Sequence[Opinion], cases: Mapping[str, Case]) -> PeopleAndDetector:
+def compared(
+    key: Key, labels_by_attribute: Sequence[MajorityLabels], cases: Mapping[str, Case]
+) -> PeopleAndDetector:
     """Build the records of people and of the detector for each case, in the order of the key.
 
-    ``opinions`` are about the aligned rows of the sheet, ``cases`` by id. Every person has an answer, from
-    left to right; the answer is unparsed if there is no majority for a group.
+    ``labels_by_attribute`` are about the aligned rows of the sheet, ``cases`` by id. Every person has an
+    answer, from left to right; the answer is unparsed if there is no majority for a group.
     """
-    attributes = {opinion.attribute.name: opinion.attribute for opinion in opinions}
-    rows = iter(zip(*(opinion.majorities for opinion in opinions), strict=True))
+    attributes = {labels.attribute.name: labels.attribute for labels in labels_by_attribute}
+    rows = iter(zip(*(labels.majorities for labels in labels_by_attribute), strict=True))
     people: list[tuple[JudgedPicture, list[Answer]]] = []
     for picture in key.pictures.values():
         labels = [dict(zip(attributes, next(rows), strict=True)) for _ in range(picture.people)]

@@ -122,7 +122,7 @@ class DaemonThreads(Executor):
             self._idle.release()
 
 
-class _Rejecting:
+class _UserErrors:
     """Turns an exception of a user's function into the error of one request.
 
     This is a class because a ``contextmanager`` would let a StopIteration through unchanged.
@@ -166,7 +166,7 @@ class FunctionModel:
         """Call the function; any exception other than a model error rejects this one request."""
 
         def call() -> object:
-            with _Rejecting(self._name):  # here, too: a Future cannot hold a StopIteration
+            with _UserErrors(self._name):  # here, too: a Future cannot hold a StopIteration
                 return self._function(request.prompt)
 
         if self._is_async:
@@ -176,7 +176,7 @@ class FunctionModel:
                 self._threads = DaemonThreads(THREADS, "factorfair-model")
             reply = await asyncio.get_running_loop().run_in_executor(self._threads, call)
         if inspect.isawaitable(reply):
-            with _Rejecting(self._name):
+            with _UserErrors(self._name):
                 reply = await reply
         return self._read(reply)
 

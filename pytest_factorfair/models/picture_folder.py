@@ -57,9 +57,9 @@ class PictureFolder:
     parallel: int | None = 16
     price = FREE
 
-    def __init__(self, name: str, album: Album) -> None:
+    def __init__(self, name: str, album: PictureIndex) -> None:
         self._name = name
-        self._album = album
+        self._picture_index = album
         self.endpoint = name
         self.identity: Mapping[str, object] = {
             "provider": "images",
@@ -68,9 +68,9 @@ class PictureFolder:
 
     async def ask(self, request: Request) -> Response:
         """Read the picture that answers the request, unchanged."""
-        path = self._album.pictures.get((request.prompt, request.repeat))
+        path = self._picture_index.pictures.get((request.prompt, request.repeat))
         if path is None:
-            raise RejectedRequestError(f"{self._name}: {self._album.lacks(request)}")
+            raise RejectedRequestError(f"{self._name}: {self._picture_index.explain_missing(request)}")
         try:
             image = await asyncio.to_thread(path.read_bytes)
         except OSError as error:
@@ -79,7 +79,7 @@ class PictureFolder:
 
     def surplus(self, asked: AbstractSet[Key]) -> str | None:
         """A warning about pictures that answer no query of the run; None if there are none."""
-        pictures = self._album.pictures
+        pictures = self._picture_index.pictures
         unused = sorted(
             map(str, {*pictures.values()} - {path for key, path in pictures.items() if key in asked})
         )
@@ -104,13 +104,13 @@ def _digest(pictures: Mapping[Key, Path]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Album:
+class PictureIndex:
     """Pictures by prompt and repeat; ``folders`` are those in which a prompt's pictures are expected."""
 
     pictures: Mapping[Key, Path]
     folders: Mapping[str, Path]
 
-    def lacks(self, request: Request) -> str:
+    def explain_missing(self, request: Request) -> str:
         """Explain why a request has no picture."""
         folder = self.folders.get(request.prompt)
         if folder is None:
@@ -120,7 +120,7 @@ class Album:
         return f"'{folder}' has {have}, and not number {request.repeat + 1}"
 
 
-def by_case(folder: Path, checklists: tuple[Checklist, ...]) -> Album:
+def by_case(folder: Path, checklists: tuple[Checklist, ...]) -> PictureIndex:
     """Find the pictures in folders that are named after the cases of the checklists.
 
     Raises:
@@ -146,10 +146,10 @@ def by_case(folder: Path, checklists: tuple[Checklist, ...]) -> Album:
                 folders.setdefault(query.prompt, folder / id_)
                 if number < len(paths):
                     pictures.setdefault((query.prompt, query.repeat), paths[number])
-    return Album(pictures, folders)
+    return PictureIndex(pictures, folders)
 
 
-def listed(manifest: Path) -> Album:
+def listed(manifest: Path) -> PictureIndex:
     """Read the pictures from a manifest; a later line replaces an earlier one with its prompt and repeat.
 
     Raises:
@@ -174,7 +174,7 @@ def listed(manifest: Path) -> Album:
         raise InputError(
             f"{manifest}: it contains no pictures; write one JSON object with file and prompt per line"
         )
-    return Album(pictures, {prompt: manifest for prompt, _ in pictures})
+    return PictureIndex(pictures, {prompt: manifest for prompt, _ in pictures})
 
 
 def _held(folder: Path, by_id: Mapping[str, object]) -> dict[str, list[Path]]:

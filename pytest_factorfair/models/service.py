@@ -308,7 +308,7 @@ class LetterModel(ServiceModel):
     async def _probe(self) -> None:
         """Send the next probe of the current way; drop the way if the service rejects or ignores it."""
         if self._way == len(self._ways):
-            raise self._hopeless(billable=False, counted=False)
+            raise self._unsupported(billable=False, counted=False)
         way, billable = self._ways[self._way], True
         objection, probed = "", None
         try:
@@ -332,10 +332,10 @@ class LetterModel(ServiceModel):
             self._probed.clear()
             self._way += 1
             if self._way == len(self._ways):
-                raise self._hopeless(billable=billable)
+                raise self._unsupported(billable=billable)
         raise RetryableModelError(f"{self._name}: a probe was asked", at_once=True, probe=probed)
 
-    def _hopeless(self, *, billable: bool, counted: bool = True) -> FatalModelError:
+    def _unsupported(self, *, billable: bool, counted: bool = True) -> FatalModelError:
         # The last way is a variant of the one before it, whose objection is more informative.
         reasons = dict.fromkeys(self._objections[:-1] or self._objections)
         return self._unable("; ".join(reasons), billable=billable, counted=counted)

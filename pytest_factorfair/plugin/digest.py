@@ -102,23 +102,27 @@ class Digest:
         ordered = sorted(by_cause.items(), key=lambda entry: -len(entry[1]))
         for cause, alike in ordered[:ENTRIES]:
             yield _entry(alike, plural(len(alike), "case"), cause)
-        if rest := [report for _, alike in ordered[ENTRIES:] for report in alike]:
-            other = plural(len(ordered) - ENTRIES, "other cause")
-            yield _entry(rest, plural(len(rest), "more case"), f"{other}, all shown with -v")
+        if further_reports := [report for _, alike in ordered[ENTRIES:] for report in alike]:
+            other_causes = plural(len(ordered) - ENTRIES, "other cause")
+            yield _entry(
+                further_reports,
+                plural(len(further_reports), "more case"),
+                f"{other_causes}, all shown with -v",
+            )
 
 
 def _entry(reports: list[pytest.TestReport], count: str, cause: str) -> pytest.TestReport:
-    """A report that stands for several: the first, with their number and cause in its name."""
-    first = reports[0]
+    """A report in place of several: the first, with their number and cause in its name."""
+    first_report = reports[0]
     if len(reports) == 1:
-        return first
-    path, line, name = first.location
+        return first_report
+    path, line, name = first_report.location
     return pytest.TestReport(
         nodeid=f"{SHIPPED}::{count}: {defused(excerpt(cause, CAUSE))}, for example {name}",
         location=(path, line, f"{count}, for example {name}"),
-        keywords=first.keywords,
-        outcome=first.outcome,
-        longrepr=first.longrepr,
-        when=first.when,
-        sections=first.sections,
+        keywords=first_report.keywords,
+        outcome=first_report.outcome,
+        longrepr=first_report.longrepr,
+        when=first_report.when,
+        sections=first_report.sections,
     )

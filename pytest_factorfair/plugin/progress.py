@@ -44,7 +44,7 @@ class Screen:
         self._last = time.monotonic()
         if self._live:
             column = self._writer.width_of_current_line + 1
-            self._raw(f"\n\x1b[2K{text[: self._writer.fullwidth - 1]}\x1b[1A\x1b[{column}G")
+            self._write_raw(f"\n\x1b[2K{text[: self._writer.fullwidth - 1]}\x1b[1A\x1b[{column}G")
             self.shown = True
             return
         self.print(text)
@@ -67,10 +67,10 @@ class Screen:
 
     def clear(self) -> None:
         if self.shown:
-            self._raw("\x1b[0J")
+            self._write_raw("\x1b[0J")
             self.shown = False
 
-    def _raw(self, text: str) -> None:
+    def _write_raw(self, text: str) -> None:
         with suppress(OSError):  # the terminal was closed: the run must still come to its reports
             self._file.write(text)
             self._file.flush()

@@ -12,7 +12,7 @@ import pytest
 from pytest_factorfair import protocols
 from pytest_factorfair.config import settings
 from pytest_factorfair.config.options import OPTIONS
-from pytest_factorfair.config.sources import Given
+from pytest_factorfair.config.sources import OptionValue
 from pytest_factorfair.errors import TO_DO, DetectorError, FatalModelError, InputError, StoreError
 from pytest_factorfair.plugin.collection import assignments_of, dry, narrowed
 from pytest_factorfair.plugin.keys import ATTRIBUTE, EXECUTION, PROGRESS, RECORD, USAGE, attach
@@ -46,7 +46,7 @@ def start(config: pytest.Config) -> None:
         if workerinput is None:
             working_folder = config.invocation_params.dir
             typed = {
-                option.name: Given(value, option.flag, working_folder)
+                option.name: OptionValue(value, option.flag, working_folder)
                 for option in OPTIONS
                 if (value := config.getoption(option.dest, default=None)) not in (None, [])
             }
@@ -120,7 +120,7 @@ def _show(config: pytest.Config, execution: Execution) -> None:
         lock.check(execution.run, resolved.locked)
     if resolved.lock is not None:
         plan.written = lock.write(execution.run, resolved.lock)
-    showing = PlanOnly(config, execution.run, execution.header(sized=not narrowed(config)), plan)
+    showing = PlanPrinter(config, execution.run, execution.header(sized=not narrowed(config)), plan)
     config.pluginmanager.register(showing, "factorfair-showing")
 
 
@@ -152,7 +152,7 @@ def _control(config: pytest.Config, execution: Execution) -> None:
         config.pluginmanager.register(XdistHooks(config, execution, controller, warm), "factorfair-xdist")
 
 
-class PlanOnly:
+class PlanPrinter:
     """Registered instead of the controller: prints a plan, and no item runs."""
 
     def __init__(self, config: pytest.Config, run: Run, header: list[str], plan: Plan) -> None:
@@ -221,7 +221,7 @@ def make_report(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.T
     else:
         fatal = item.config.stash[EXECUTION].failure  # an except clause of the user's may have hidden it
     if fatal is not None:
-        what = str(fatal).partition(TO_DO)[0]
+        problem = str(fatal).partition(TO_DO)[0]
         if report.failed:
-            report.longrepr = what
-        item.session.shouldstop = what
+            report.longrepr = problem
+        item.session.shouldstop = problem

@@ -274,9 +274,9 @@ class SummarySection:
         if result.complete_report:
             report = f"partial report (the complete one in {_place(result.complete_report)} is kept)"
         page, *further_paths = sorted(result.written, key=lambda path: not path.endswith(".html"))
-        beside = [Path(path).name for path in further_paths if Path(path).parent == Path(page).parent]
+        neighbours = [Path(path).name for path in further_paths if Path(path).parent == Path(page).parent]
         elsewhere = [path for path in further_paths if Path(path).parent != Path(page).parent]
-        named = [] if self._quiet else [*(beside if self._verbose else ()), *elsewhere]
+        named = [] if self._quiet else [*(neighbours if self._verbose else ()), *elsewhere]
         also = f" (also {', '.join(named)})" if named else ""
         paid = "" if self._quiet or self._verbose else f"; {bill(self._summary)}"
         self._text(f"{report}: {_place(page)}{also}{paid}", *map(str, result.logged))
@@ -332,7 +332,7 @@ class Annotation:
 
 
 def annotate(result: Result) -> tuple[Annotation, ...]:
-    """One for each gate that fails the job, then warnings; the tenth may stand for several.
+    """An error for each gate that fails the job, then warnings; the tenth may cover several.
 
     A run that was not judged gets one annotation: the reason is the same for all gates.
     """

@@ -16,7 +16,6 @@ from pytest_factorfair.domain import (
     Estimator,
     Interval,
     QuestionCondition,
-    Record,
     Score,
     plural,
 )
@@ -144,11 +143,9 @@ CountsT = TypeVar("CountsT", bound=Counts)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BaselineCounts:
-    """The counts and records of a baseline, and the records of the run compared with it."""
+    """The counts of a baseline."""
 
     counts: tuple[Counts, ...] = ()
-    baseline_records: tuple[Record, ...] = ()
-    records: tuple[Record, ...] = ()
 
     def like(self, counts: CountsT) -> CountsT | None:
         """The baseline's counts with the same key, of the same model or else of its only one."""
@@ -299,10 +296,18 @@ class Measurement(ABC):
         estimate: Estimate = self.estimate.less(other.estimate)
         return estimate
 
-    def change_from(self, baseline: BaselineCounts) -> Changed | None:
+    def paired(self, other: Any) -> float:
+        """The share of answers that ``minus`` pairs by question."""
+        return 0.0
+
+    def churn(self, other: Any) -> float:
+        """The share of its answers that differ from the other score's or have no counterpart."""
+        return 0.0
+
+    def change_from(self, baseline: BaselineCounts) -> ScoreChange | None:
         """Its change since the baseline; None if the baseline has no such score."""
         old = self.earlier(baseline)
-        return None if old is None else Changed(self, old, self.minus(old))
+        return None if old is None else ScoreChange(self, old, self.minus(old))
 
     def asks(self, case: Case) -> int:
         """The number of cases that share a topic's answers; 0 for a case that the score does not use."""
@@ -323,10 +328,10 @@ class Measurement(ABC):
         return frozenset()
 
 
-Moved: TypeAlias = tuple[Change, "Changed"]
+Moved: TypeAlias = tuple[Change, "ScoreChange"]
 
 
-class Changed(Measurement):
+class ScoreChange(Measurement):
     """The change from a former score to a new one."""
 
     def __init__(self, new: Measurement, old: Measurement, estimate: Estimate) -> None:
@@ -367,16 +372,23 @@ class Changed(Measurement):
         """The score of this run and the former one."""
         return self._new, self._old
 
-    def change_row(self, score_key: ScoreKey, *, churn: float = 0.0, statistic: str | None = None) -> Moved:
-        """The change as a row of a report, with the estimate that a regression gate judges.
-
-        ``churn`` is the share of changed answers.
-        """
-        estimate, before, after = self._estimate, self._old.estimate.plugin, self._new.estimate.plugin
-        ends, name = (estimate.lower(ALPHA), estimate.upper(ALPHA)), self._new.metric.name
-        return Change(
-            self.model, *score_key, name, statistic, before, after, estimate.shown, *ends, churn, estimate.n
-        ), self
+    def moved(self, statistic: str | None = None) -> Moved:
+        """The change as a row of a report, with the estimate that a regression gate judges."""
+        estimate, new, old = self._estimate, self._new, self._old
+        row = Change(
+            self.model,
+            *new.score_key,
+            self.metric.name,
+            statistic,
+            before=old.estimate.plugin,
+            after=new.estimate.plugin,
+            change=estimate.shown,
+            low=estimate.lower(ALPHA),
+            high=estimate.upper(ALPHA),
+            churn=new.churn(old),
+            n=estimate.n,
+        )
+        return row, self
 
     @property
     def covers(self) -> frozenset[Hashable]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, combinations
+from itertools import combinations
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from pytest_factorfair.domain import (
@@ -56,11 +56,10 @@ class ComparedModel:
 
     name: str
     counts: tuple[Counts, ...] = ()
-    records: tuple[Record, ...] = ()
     scores: tuple[Score, ...] = ()
 
 
-def shared(compared_models: Iterable[ComparedModel]) -> Iterator[Mapping[str, Any]]:
+def _shared(compared_models: Iterable[ComparedModel]) -> Iterator[Mapping[str, Any]]:
     """Counts with the same comparison key, by model, if at least two models have them."""
     by_key: dict[Hashable, dict[str, Counts]] = {}
     for compared_model in compared_models:
@@ -112,30 +111,14 @@ class ModelComparison(NamedTuple):
     gaps: Mapping[tuple[str, str], Gap]
 
     @classmethod
-    def of(
-        cls,
-        score_key: ScoreKey,
-        metric: Metric,
-        scores: Mapping[str, Measurement],
-        gaps: Mapping[tuple[str, str], Gap],
-    ) -> ModelComparison:
-        return cls(
-            score_key,
-            metric,
-            [ComparedScore.of(name, measurement) for name, measurement in scores.items()],
-            gaps,
-        )
-
-    @classmethod
-    def between(
-        cls, score_key: ScoreKey, scores: Mapping[str, Measurement], *, paired: float = 0.0
-    ) -> ModelComparison:
+    def of(cls, score_key: ScoreKey, scores: Mapping[str, Measurement]) -> ModelComparison:
         """Compare a score of several models, pair by pair."""
         gaps = {
-            (model, rival): Gap(scores[model].minus(scores[rival]), paired)
-            for model, rival in combinations(scores, 2)
+            (model, rival): Gap(score.minus(rival_score), score.paired(rival_score))
+            for (model, score), (rival, rival_score) in combinations(scores.items(), 2)
         }
-        return cls.of(score_key, next(iter(scores.values())).metric, scores, gaps)
+        compared_scores = [ComparedScore.of(name, score) for name, score in scores.items()]
+        return cls(score_key, next(iter(scores.values())).metric, compared_scores, gaps)
 
 
 class BenchmarkReport(NamedTuple):
@@ -230,8 +213,6 @@ class Measuring(ABC, Generic[CountsT, MetricT]):
     recomputable: AbstractSet[str] = frozenset()
     """Metrics whose scores can be computed again from the counts that reports contain."""
     metrics: dict[str, MetricT]
-    paired: float = 0.0
-    """The share of two models' answers that are paired by question."""
 
     @property
     def declared(self) -> Mapping[str, Metric]:
@@ -269,6 +250,19 @@ class Measuring(ABC, Generic[CountsT, MetricT]):
         del counts
         return iter(())
 
+    def further_scores(self, counts: Sequence[CountsT]) -> Iterator[Measurement]:
+        """Further compared scores, which may rest on several counts; corrected separately."""
+        del counts
+        return iter(())
+
+    def common(self, counts: Mapping[str, CountsT]) -> Mapping[str, CountsT]:
+        """The counts of several models, by model, restricted to what all of them were asked."""
+        return counts
+
+    def on_boards(self, scores: Collection[tuple[str, ScoreKey]]) -> Collection[tuple[str, ScoreKey]]:
+        """The scores, by metric and key, on which models are compared: all of these, or some."""
+        return scores
+
     def measure(
         self, metric: str, words: Sequence[str], counts: Sequence[CountsT], estimation: Estimation
     ) -> tuple[Measurement, ...]:
@@ -284,8 +278,9 @@ class Measuring(ABC, Generic[CountsT, MetricT]):
         """The filters of a gate, and the part that it is meant for if the filters name none."""
         return Scope(gate.filters)
 
-    def saved(self, report: Mapping[str, Any]) -> tuple[CountsT, ...]:
-        """The counts that a report contains."""
+    def saved(self, report: Mapping[str, Any], records: Sequence[Record] = ()) -> tuple[CountsT, ...]:
+        """The counts that a report contains; ``records`` are its answers, which comparisons pair."""
+        del report, records
         return ()
 
     def report(self, counts: Sequence[CountsT], inputs: ReportInputs) -> BenchmarkReport:
@@ -293,36 +288,48 @@ class Measuring(ABC, Generic[CountsT, MetricT]):
         scores = (score for model_counts in counts for score in self.scores(model_counts, inputs.estimation))
         return BenchmarkReport(scores=tuple(score.row() for score in scores))
 
-    def churn(self, counts: CountsT, old: CountsT, baseline: BaselineCounts) -> Callable[[Any, Any], float]:
-        """A function of a new and a former score that returns the share of changed answers; by default 0."""
-        del counts, old, baseline
-        return lambda _new, _old: 0.0
-
-    def changes(self, counts: Sequence[CountsT], baseline: BaselineCounts) -> Iterator[Changes]:
+    def changes(self, counts: Sequence[CountsT], baseline: BaselineCounts) -> Changes:
         """The changes of scores since a former run."""
-        for model_counts in counts:
-            if (old := baseline.like(model_counts)) is None:
-                continue
-            churn = self.churn(model_counts, old, baseline)
-            moves: tuple[list[Moved], list[Moved]] = ([], [])
-            named = ((None, score) for score in self.compared(model_counts))
-            for name, score in chain[tuple[str | None, Measurement]](named, self.pieces(model_counts)):
-                if (moved := score.change_from(baseline)) is not None:
-                    row = moved.change_row(score.score_key, churn=churn(*moved.sides), statistic=name)
-                    moves[name is not None].append(row)
-            yield Changes(*moves)
+
+        def moved(scores: Iterable[tuple[str | None, Measurement]]) -> Iterator[Moved]:
+            for name, score in scores:
+                if score.metric.watched and (changed := score.change_from(baseline)) is not None:
+                    yield changed.moved(name)
+
+        return Changes(
+            [*moved((None, score) for model_counts in counts for score in self.compared(model_counts))],
+            [*moved(piece for model_counts in counts for piece in self.pieces(model_counts))],
+            [
+                move
+                for move in moved((None, score) for score in self.further_scores(counts))
+                if move[1].estimate.plugin is not None
+            ],
+        )
 
     def model_comparisons(self, compared_models: Sequence[ComparedModel]) -> Iterator[ModelComparison]:
         """The scores on which models are compared, in the order of boards."""
-        for counts_by_model in shared(compared_models):
-            by_score: dict[tuple[str, ScoreKey], dict[str, Measurement]] = {}
-            for model, counts in counts_by_model.items():
-                for score in self.compared(counts):
-                    by_score.setdefault((score.metric.name, score.score_key), {})[model] = score
-            for (_, score_key), scores in by_score.items():
-                valued = any(score.estimate.plugin is not None for score in scores.values())
-                if len(scores) > 1 and valued:
-                    yield ModelComparison.between(score_key, scores, paired=self.paired)
+        shared = [self.common(counts_by_model) for counts_by_model in _shared(compared_models)]
+        by_score: dict[tuple[str, ScoreKey], dict[str, Measurement]] = {}
+        compared = [
+            (model, score)
+            for counts_by_model in shared
+            for model, counts in counts_by_model.items()
+            for score in self.compared(counts)
+        ]
+        compared += [
+            (model.name, score)
+            for model in compared_models
+            for score in self.further_scores(
+                [counts[model.name] for counts in shared if model.name in counts]
+            )
+        ]
+        for model, score in compared:
+            by_score.setdefault((score.metric.name, score.score_key), {})[model] = score
+        for name, score_key in self.on_boards(by_score):
+            scores = by_score[name, score_key]
+            valued = any(score.estimate.plugin is not None for score in scores.values())
+            if len(scores) > 1 and valued:
+                yield ModelComparison.of(score_key, scores)
 
     def recommended(
         self, checklist: Any, sampling: Sampling, *, baseline: bool, gates: GateSet = "default"

@@ -59,7 +59,8 @@ class Metric:
     sentence about the change superfluous. ``virtue`` says what a model with a good value does, ``ahead``
     what the better of two models does, followed by *than*. ``asks`` is what a run must ask to measure the
     metric, unless every run of the benchmark does. ``reading`` explains its scale. ``changes`` is whether
-    its difference between two runs, or two models, can be estimated.
+    its difference between two runs, or two models, can be estimated; reports list changes between runs of
+    ``watched`` metrics.
     """
 
     name: str
@@ -79,6 +80,7 @@ class Metric:
     reading: str = ""
     asks: str = ""
     changes: bool = True
+    watched: bool = True
 
     def in_words(self, value: float, *, digits: int = 0) -> InWords:
         """The value in a plain sentence, with this number of decimals."""

@@ -246,8 +246,8 @@ def _value(values: Any, key: str) -> Any:
     for name in (key, f"\N{ZERO WIDTH NO-BREAK SPACE}{key}"):
         if name in values:
             return values[name]
-    first, _, rest = key.partition(".")
-    return _value(values.get(first), rest) if rest else None
+    field, _, path = key.partition(".")
+    return _value(values.get(field), path) if path else None
 
 
 def slug(text: object) -> str:

@@ -95,7 +95,7 @@ class Reporting:
         return ()
 
     def supplements(self, summary: Summary) -> Iterable[Table]:
-        """Tables of figures that are no scores, which readers of the scores need beside them."""
+        """Tables of figures besides scores, which help to read the scores."""
         return ()
 
     def quotations(self, summary: Summary) -> Iterable[str]:

@@ -149,16 +149,13 @@ def assertions(reply: CleanReply) -> list[Assertion]:
         # If the reply also says "The answer is (B)", a formula that equals an option's text is only a step of
         # the calculation.
         for index, level in levels.items():
-            if level <= Clarity.STATED and _is_formula(reply, index):
+            mention = reply.mentions[index]
+            start = mention.start - (reply.text[mention.start - 1 : mention.start] == "\\")
+            formula = not mention.lettered and is_formula(reply.text[start : mention.end])
+            if level <= Clarity.STATED and formula:
                 levels[index] = Clarity(level + 1)
     named = ((level, reply.mentions[index]) for index, level in levels.items())
     return [Assertion(level, mention.start, mention.end, mention.letters) for level, mention in named]
-
-
-def _is_formula(reply: CleanReply, index: int) -> bool:
-    mention = reply.mentions[index]
-    start = mention.start - (reply.text[mention.start - 1 : mention.start] == "\\")
-    return not mention.lettered and is_formula(reply.text[start : mention.end])
 
 
 def revised(reply: CleanReply, assertions: list[Assertion]) -> list[Assertion]:
@@ -202,7 +199,7 @@ def _level(reply: CleanReply, index: int, *, listed: bool, tabled: bool) -> Clar
     before = reply.text[max(reply.sentence_start(at), at - 2 * _LOOK_BACK) : at]
     if index and reply.negated[index - 1]:
         before = reply.before(index).rpartition(",")[2]
-    before = _unamended(reply, index, reply.cues.contrast.split(before)[-1])
+    before = _without_correction(reply, index, reply.cues.contrast.split(before)[-1])
     if reply.negated[index] or reply.cues.doubt.search(before):
         return None
     if not (listed or tabled):
@@ -241,7 +238,7 @@ def _stated(reply: CleanReply, index: int) -> Clarity | None:
         label = label if label and _chosen(reply, index, label) else None
     if label:
         before = reply.text[: look_back + label.start()]
-        if refusals.disowned(before, reply.cues):
+        if refusals.denied_or_quoted(before, reply.cues):
             return None
         final = reply.cues.final.search(before[-_LOOK_BACK:]) or reply.cues.final_label.match(label[0])
         return Clarity.FORMAL if final else Clarity.STATED
@@ -266,11 +263,11 @@ def _chooses(reply: CleanReply, index: int, before: str) -> bool:
     if subject is None:
         if _opening(reply, index) is None or not _leads(reply, before) or reply.after(index).strip():
             return False
-        return not refusals.disowned(reply.text[: reply.mentions[index].start], reply.cues)
+        return not refusals.denied_or_quoted(reply.text[: reply.mentions[index].start], reply.cues)
     if reply.cues.backs_out.search(reply.cues.contrast.split(before[subject.end() :])[-1]):
         return False
     sentence = reply.mentions[index].start - len(reply.before(index))
-    return not refusals.disowned(reply.text[: sentence + subject.start()], reply.cues)
+    return not refusals.denied_or_quoted(reply.text[: sentence + subject.start()], reply.cues)
 
 
 def _bare(reply: CleanReply, index: int) -> Clarity | None:
@@ -327,10 +324,10 @@ def _opening(reply: CleanReply, index: int) -> str | None:
         if not amended and not reply.negated[index - 1]:
             return None
         before = before[amended.start() :] if amended else before.rpartition(",")[2]
-    return _unamended(reply, index, before)
+    return _without_correction(reply, index, before)
 
 
-def _unamended(reply: CleanReply, index: int, before: str) -> str:
+def _without_correction(reply: CleanReply, index: int, before: str) -> str:
     """The text before a mention, without a "no, actually" that replaces an earlier answer."""
     is_later = index > 0 or (reply.answered or len(reply.text)) <= reply.mentions[index].start
     amends = reply.cues.amends.match(before) if is_later else None

@@ -33,7 +33,7 @@ _CLAUSE_LENGTH = 240
 _SENTENCE_END = re.compile(r"[.!?][\"')\]]*\s+|\n\s*\n|\n(?=[-•]|\d{1,2}[.)])")
 
 
-def disowned(before: str, cues: Cues) -> bool:
+def denied_or_quoted(before: str, cues: Cues) -> bool:
     """Whether the text before an answer denies it, or says that it is quoted or someone else's."""
     return _denied(_clause(before, cues), cues)
 

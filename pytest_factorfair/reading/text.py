@@ -46,7 +46,7 @@ def read_text(text: str, vocabulary: Vocabulary) -> Reading:
 
 
 def _object(text: str, named: frozenset[str], vocabulary: Vocabulary) -> Reading:
-    """Read a reply that is one JSON object: its answer counts, whatever else it says."""
+    """Read a reply that is one JSON object: only its answer counts."""
     if named:
         return outcomes.conclude(named, offered=vocabulary.letters)
     if len(text) > LONGEST:

@@ -339,7 +339,7 @@ def scores(summary: Summary) -> Iterator[Score]:
 
 
 def answers(summary: Summary) -> Mapping[str, int]:
-    """All answers, and those that are missing by what became of them."""
+    """The numbers of answers: all, and the lost ones by outcome."""
     outcomes = sum((record.reported_outcomes for record in summary.cases), Counter[ReportedOutcome]())
     lost = {
         name: outcomes[outcome]

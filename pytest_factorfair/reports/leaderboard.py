@@ -143,7 +143,7 @@ def sections(leaderboard: Leaderboard) -> Iterator[Section]:
         yield Section(title, tuple(lines), (changes_table(step.changes, "score"),), changes=step.changes)
     if leaderboard.history:
         yield from _over_time(leaderboard, leaderboard.history)
-    yield from (_lesson(leaderboard, student) for student in leaderboard.students)
+    yield from (_beside_teacher(leaderboard, student) for student in leaderboard.students)
     by_attribute = groupby(
         leaderboard.boards, key=lambda board: f"{board.checklist}: {perceived(board.attribute, leaderboard)}"
     )
@@ -239,7 +239,7 @@ def _in_short(leaderboard: Leaderboard) -> Iterator[str]:
 
 
 def _leads(board: Board, leaderboard: Leaderboard) -> Iterator[str]:
-    """A sentence about the first model that is ahead of others: of which, and by how much."""
+    """A sentence about the best model that is ahead of others: which ones, and by how much."""
     for standing in board.standings:
         rivals = [
             candidate.model for candidate in board.standings if board.ahead(standing.model, candidate.model)
@@ -309,7 +309,7 @@ class Tally(NamedTuple):
 
 
 def _tallies(leaderboard: Leaderboard) -> list[Tally]:
-    """The models, those that are behind others least often first."""
+    """The models, sorted by how seldom they are behind others."""
     ranked = [board for board in leaderboard.boards if board.better != "neither"]
     tallies = []
     for model in leaderboard.models:
@@ -335,27 +335,27 @@ def _overview(leaderboard: Leaderboard) -> Table:
 
 def _leader(leaderboard: Leaderboard) -> Iterator[str]:
     """Two sentences about the first model: how often it is ahead and behind, and its largest lead."""
-    first, *others = _tallies(leaderboard)
+    leader, *followers = _tallies(leaderboard)
     leads = [
         (abs(gap.value), board, rival.model, gap)
         for board in leaderboard.boards
-        for rival in others
-        if board.ahead(first.model, rival.model)
-        and (gap := board.between(first.model, rival.model)) is not None
+        for rival in followers
+        if board.ahead(leader.model, rival.model)
+        and (gap := board.between(leader.model, rival.model)) is not None
         and gap.value is not None
     ]
     if not leads:
-        yield f"No model is clearly ahead of another on any of {plural(first.scores, 'score')}."
+        yield f"No model is clearly ahead of another on any of {plural(leader.scores, 'score')}."
         return
     _, board, rival, gap = max(leads, key=lambda lead: lead[0])
     lead = f"{_claim(board)} than {rival}, by {_amount(gap)}"
-    claim = f"among the best on {first.best} of {plural(first.scores, 'score')}"
-    if len(others) == 1:
+    claim = f"among the best on {leader.best} of {plural(leader.scores, 'score')}"
+    if len(followers) == 1:
         lead = f"{_claim(board)}, by {_amount(gap)}"
-        claim = f"ahead of {rival} on {first.ahead} of {plural(first.scores, 'score')}"
-        claim += f" and behind on {first.behind or 'none'}"
+        claim = f"ahead of {rival} on {leader.ahead} of {plural(leader.scores, 'score')}"
+        claim += f" and behind on {leader.behind or 'none'}"
     where = f"{perceived(board.attribute, leaderboard)}: {score_name(board)}"
-    yield f"{first.model} is {claim}."
+    yield f"{leader.model} is {claim}."
     yield f"Its largest lead: it {lead} [{where}]."
 
 
@@ -405,7 +405,7 @@ def letters(standing: Standing) -> str:
     return "?" if standing.doubt else standing.letters
 
 
-def _lesson(leaderboard: Leaderboard, student: str) -> Section:
+def _beside_teacher(leaderboard: Leaderboard, student: str) -> Section:
     """A student beside its teacher, on every score both have."""
     rows, verdicts = [], []
     for board in leaderboard.boards:

@@ -20,7 +20,7 @@ from pytest_factorfair.redaction import concealed, fit, shown_url
 from pytest_factorfair.reports.json_report import RESPONSES
 
 if TYPE_CHECKING:
-    from inspect_ai.log import EvalSample
+    from inspect_ai.log import EvalLog, EvalSample
 
 EXPERIMENT = "factorfair"
 """The experiment, or project, of runs where the user names none."""
@@ -40,7 +40,7 @@ class Tracker(NamedTuple):
     log: Callable[[str, Summary, Sequence[Path]], str]
 
 
-class Logged(NamedTuple):
+class TrackerResult(NamedTuple):
     """The result of logging a run to a tracker; one line as text."""
 
     tracker: str
@@ -65,7 +65,7 @@ def check(target: str, *, where: str) -> None:
         raise MissingExtraError(f"{where}={shown_url(target)}", TRACKERS[name].extra)
 
 
-def log(target: str, summary: Summary, written: Sequence[str]) -> Logged:
+def log(target: str, summary: Summary, written: Sequence[str]) -> TrackerResult:
     """Log a run to ``mlflow[:URI]``, ``wandb[:PROJECT]`` or ``inspect[:DIR]``.
 
     A tracker that fails changes nothing about the run.
@@ -74,8 +74,8 @@ def log(target: str, summary: Summary, written: Sequence[str]) -> Logged:
     try:
         reference = TRACKERS[name].log(destination, summary, list(map(Path, written)))
     except Exception as error:  # noqa: BLE001 - whatever a client raises, the verdict stands
-        return Logged(name, f"{type(error).__name__}: {fit(str(error))}", failed=True)
-    return Logged(name, reference)
+        return TrackerResult(name, f"{type(error).__name__}: {fit(str(error))}", failed=True)
+    return TrackerResult(name, reference)
 
 
 def parameters(summary: Summary) -> dict[str, str | int]:
@@ -165,6 +165,27 @@ def _reports(files: Iterable[Path]) -> Iterator[Path]:
 
 def to_inspect(directory: str, summary: Summary, files: Sequence[Path]) -> str:
     """A log of Inspect for each model, with every question, its reply and its reading as a sample."""
+    from inspect_ai.log import write_eval_log
+
+    replies = next((file for file in files if file.name == RESPONSES), None)
+    if replies is None:
+        raise InputError(
+            "a run with this many answers keeps its replies in an archive, which Inspect cannot show"
+        )
+    folder = Path(directory or os.environ.get("INSPECT_LOG_DIR") or "logs")
+    stamp = summary.fingerprint.times["started"].replace(":", "-")
+    names = []
+    for number, model in enumerate(summary.fingerprint.models, 1):
+        log = _log(summary, model, f"{EXPERIMENT}{number}", list(_samples(replies, model)))
+        # JSON, because what writes .eval files goes through all former samples for each sample.
+        name = folder / f"{stamp}_{EXPERIMENT}_{number}.json"
+        write_eval_log(log, str(name))
+        names.append(str(name))
+    return ", ".join(names)
+
+
+def _log(summary: Summary, model: str, task_id: str, samples: list[EvalSample]) -> EvalLog:
+    """The log of one model."""
     from inspect_ai.log import (
         EvalConfig,
         EvalDataset,
@@ -175,62 +196,43 @@ def to_inspect(directory: str, summary: Summary, files: Sequence[Path]) -> str:
         EvalScore,
         EvalSpec,
         EvalStats,
-        write_eval_log,
     )
 
-    replies = next((file for file in files if file.name == RESPONSES), None)
-    if replies is None:
-        raise InputError(
-            "a run with this many answers keeps its replies in an archive, which Inspect cannot show"
-        )
-    folder, times, names = (
-        Path(directory or os.environ.get("INSPECT_LOG_DIR") or "logs"),
-        summary.fingerprint.times,
-        [],
+    times, metrics = summary.fingerprint.times, scores(summary, model)
+    return EvalLog(
+        status="success",
+        eval=EvalSpec(
+            created=times["started"],
+            task=EXPERIMENT,
+            task_id=task_id,
+            dataset=EvalDataset(name=", ".join(summary.fingerprint.checklists), samples=len(samples)),
+            model=model,
+            config=EvalConfig(),
+            task_args=dict(parameters(summary)),
+            metadata=dict(tags(summary, model)),
+            packages=dict(summary.fingerprint.versions),
+        ),
+        plan=EvalPlan(),
+        results=EvalResults(
+            total_samples=len(samples),
+            completed_samples=len(samples),
+            scores=[
+                EvalScore(
+                    name=name,
+                    scorer=EXPERIMENT,
+                    metrics={
+                        end or "value": EvalMetric(name=end or "value", value=metrics[key])
+                        for end in ("", "low", "high")
+                        if (key := "/".join(filter(None, (name, end)))) in metrics
+                    },
+                )
+                for name in metrics
+                if not name.endswith(("/low", "/high"))
+            ],
+        ),
+        stats=EvalStats(started_at=times["started"], completed_at=times["finished"]),
+        samples=samples,
     )
-    for number, model in enumerate(summary.fingerprint.models, 1):
-        samples = list(_samples(replies, model))
-        metrics = scores(summary, model)
-        log = EvalLog(
-            status="success",
-            eval=EvalSpec(
-                created=times["started"],
-                task=EXPERIMENT,
-                task_id=f"{EXPERIMENT}{number}",
-                dataset=EvalDataset(name=", ".join(summary.fingerprint.checklists), samples=len(samples)),
-                model=model,
-                config=EvalConfig(),
-                task_args=dict(parameters(summary)),
-                metadata=dict(tags(summary, model)),
-                packages=dict(summary.fingerprint.versions),
-            ),
-            plan=EvalPlan(),
-            results=EvalResults(
-                total_samples=len(samples),
-                completed_samples=len(samples),
-                scores=[
-                    EvalScore(
-                        name=name,
-                        scorer=EXPERIMENT,
-                        metrics={
-                            end or "value": EvalMetric(name=end or "value", value=metrics[key])
-                            for end in ("", "low", "high")
-                            if (key := "/".join(filter(None, (name, end)))) in metrics
-                        },
-                    )
-                    for name in metrics
-                    if not name.endswith(("/low", "/high"))
-                ],
-            ),
-            stats=EvalStats(started_at=times["started"], completed_at=times["finished"]),
-            samples=samples,
-        )
-        stamp = "".join("-" if sign == ":" else sign for sign in times["started"])
-        # JSON, because what writes .eval files goes through all former samples for each sample.
-        name = folder / f"{stamp}_{EXPERIMENT}_{number}.json"
-        write_eval_log(log, str(name))
-        names.append(str(name))
-    return ", ".join(names)
 
 
 def _samples(replies: Path, model: str) -> Iterator[EvalSample]:

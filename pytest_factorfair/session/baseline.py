@@ -10,7 +10,7 @@ from pytest_factorfair.domain import Case, Checklist, Fingerprint, Record, Sampl
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.models import deterministic
 from pytest_factorfair.protocols import benchmark_of, benchmarks
-from pytest_factorfair.protocols.measurement import BaselineCounts, Counts
+from pytest_factorfair.protocols.measurement import Counts
 from pytest_factorfair.reports.json_report import opened, record
 from pytest_factorfair.session.tabulating import distinct
 
@@ -40,10 +40,6 @@ class Baseline:
     scores: tuple[Score, ...]
     incomplete: str | None
     _again: dict[Hashable, tuple[Counts, ...]] = field(default_factory=dict)
-
-    def compared_with(self, records: Iterable[Record], asked: Asked = ()) -> BaselineCounts:
-        """The baseline's counts and records, for comparison with a run with these records and cases."""
-        return BaselineCounts(self.counts(asked), self.records, tuple(records))
 
     def counts(self, asked: Asked = ()) -> tuple[Counts, ...]:
         """The counts of these cases, counted again from records, and the other counts of the report."""
@@ -113,14 +109,19 @@ def counted(report: Mapping[str, Any], name: str, *, columns: bool = False) -> B
     for case_record in records:
         dropped.setdefault(case_record.case.model, set()).update(case_record.dropped)
     identities = report["fingerprint"]["models"].items()
+    # Its own counts leave out copies at temperature 0, too.
+    records = distinct(
+        records, [spec for spec, identity in identities if deterministic(identity, dropped.get(spec, ()))]
+    )
     return Baseline(
         name,
         dict(report["fingerprint"]),
-        tuple(counts for benchmark in benchmarks().values() for counts in benchmark.measuring.saved(report)),
-        # Its own counts leave out copies at temperature 0, too.
-        distinct(
-            records, [spec for spec, identity in identities if deterministic(identity, dropped.get(spec, ()))]
+        tuple(
+            counts
+            for benchmark in benchmarks().values()
+            for counts in benchmark.measuring.saved(report, records)
         ),
+        records,
         tuple(Score(**row) for row in report["scores"]),
         report["incomplete"],
     )

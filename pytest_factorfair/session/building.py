@@ -27,7 +27,7 @@ SIMULATED = "sim"
 """The detector of simulated models' pictures, which need not be named."""
 
 
-class Built(NamedTuple):
+class ModelsAndDetector(NamedTuple):
     """The models by spec, the detector of pictures, and the cluster that their replicas run in."""
 
     models: Mapping[str, Model]
@@ -65,14 +65,16 @@ class Builder:
             folder=settings.folder,
         )
 
-    def build(self) -> Built:
+    def build(self) -> ModelsAndDetector:
         """Build the models in the order in which they were named, then the detector.
 
         Raises:
             InputError: one cannot be built, and the store does not describe it either.
             StoreError: the store of a replay cannot be read.
         """
-        built = Built({spec: self._model(spec) for spec in self._settings.models}, self._detector())
+        built = ModelsAndDetector(
+            {spec: self._model(spec) for spec in self._settings.models}, self._detector()
+        )
         return built if self._settings.cluster is None or not self._asking else self._replicated(built)
 
     def _model(self, spec: str) -> Model:
@@ -114,7 +116,7 @@ class Builder:
             return _stored_detector(settings, spec, error)
         return built
 
-    def _replicated(self, built: Built) -> Built:
+    def _replicated(self, built: ModelsAndDetector) -> ModelsAndDetector:
         """Leave the work to replicas in a cluster, where another machine can build the model or detector."""
         from pytest_factorfair import detection
         from pytest_factorfair.detection.replicas import ReplicatedDetector
@@ -138,7 +140,7 @@ class Builder:
                 rebuild = partial(detection.build, spec, custom={}, defaults=self._published.detector)
                 replica_spec = ReplicaSpec(f"detector '{spec}'", rebuild, detector.identity)
                 detector = ReplicatedDetector(detector, replica_spec, cluster, settings.replicas.detectors)
-        return Built(replicated, detector, cluster)
+        return ModelsAndDetector(replicated, detector, cluster)
 
 
 class StoredModel:

@@ -15,10 +15,11 @@ from pytest_factorfair import reports
 from pytest_factorfair.domain import Summary, plural
 from pytest_factorfair.errors import TO_DO, PendingError, StoreError
 from pytest_factorfair.labelling import error_table
+from pytest_factorfair.protocols.measurement import BaselineCounts
 from pytest_factorfair.reports import tracking
-from pytest_factorfair.reports.tracking import Logged
+from pytest_factorfair.reports.tracking import TrackerResult
 from pytest_factorfair.session import baseline, lock
-from pytest_factorfair.session.ledger import RESUME, Incomplete
+from pytest_factorfair.session.ledger import RESUME, IncompleteRun
 from pytest_factorfair.session.looks import Looks
 from pytest_factorfair.session.reasons import ReasonCitations, explain
 from pytest_factorfair.session.summary import illustrated, summarise
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from pytest_factorfair.session.answering import ReadAnswer
     from pytest_factorfair.session.execution import Execution
-    from pytest_factorfair.session.ledger import Ledger, Start
+    from pytest_factorfair.session.ledger import Ledger, StartTime
     from pytest_factorfair.session.progress import Meter
     from pytest_factorfair.session.run import Run
     from pytest_factorfair.statistics.confusion import Confusion
@@ -54,7 +55,7 @@ class Result:
     fails: bool
     shard: bool = False
     written: tuple[str, ...] = ()
-    logged: tuple[Logged, ...] = ()
+    logged: tuple[TrackerResult, ...] = ()
     unwritten: str = ""
     rescued: str = ""
     remedy: str = ""
@@ -89,7 +90,7 @@ class Conclusion:
     """
 
     def __init__(
-        self, execution: Execution, ledger: Ledger, meter: Meter, *, read: ReadAnswer | None, start: Start
+        self, execution: Execution, ledger: Ledger, meter: Meter, *, read: ReadAnswer | None, start: StartTime
     ) -> None:
         run = execution.run
         self._execution = execution
@@ -114,7 +115,7 @@ class Conclusion:
         if self._incomplete(None, left_out) is None:
             baseline_counts = None
             if self._baseline is not None:
-                baseline_counts = self._baseline.compared_with(self._ledger.records, prompts(self._run))
+                baseline_counts = BaselineCounts(self._baseline.counts(prompts(self._run)))
             self._looked = self._looks.take(self._gates, baseline_counts)
         self._interruption = "the run was interrupted while asking for reasons"
         self._explained = explain(self._execution, self._ledger, self._meter)
@@ -132,15 +133,15 @@ class Conclusion:
         settings = self._run.settings
         incomplete = self._incomplete(interruption or self._interruption, left_out)
         if pending is not None:
-            what, _, remedy = str(pending).partition(TO_DO)
-            incomplete = Incomplete("submitted", "submitted", what, remedy or RESUME)
+            problem, _, remedy = str(pending).partition(TO_DO)
+            incomplete = IncompleteRun("submitted", "submitted", problem, remedy or RESUME)
         self._execution.stop("the run has ended")  # its account no longer grows
         usage, read = self._execution.account.usage, self._ledger.usage.cached
         # Tests have read the answers of batches from the store, as if an earlier run had asked them.
         self._ledger.spend(replace(usage, cached=-min(usage.batched, read)))
         trouble = self._execution.responses.trouble
         if trouble and (incomplete is None or incomplete.kind != "interrupted"):
-            incomplete = Incomplete("interrupted", trouble, remedy=RESUME)
+            incomplete = IncompleteRun("interrupted", trouble, remedy=RESUME)
         partial = incomplete is not None and incomplete.partial
         tolerated = settings.undecided == "warn"
         interrupted = incomplete is not None and incomplete.kind == "interrupted" and not tolerated
@@ -158,7 +159,7 @@ class Conclusion:
             seconds=self._start.seconds,
         )
         with suppress(StoreError):  # the verdicts stand without examples
-            summary = illustrated(summary, self._execution.responses.said)
+            summary = illustrated(summary, self._execution.responses.call_texts)
         release = summary.release
         result = Result(
             summary,
@@ -171,31 +172,31 @@ class Conclusion:
             return self._written(result, partial=partial)
         return result
 
-    def _incomplete(self, interruption: str | None, left_out: str) -> Incomplete | None:
+    def _incomplete(self, interruption: str | None, left_out: str) -> IncompleteRun | None:
         """Why no gate can be judged; completeness is the first gate."""
         ledger, missing = self._ledger, self._ledger.missing
         are = "is" if missing == 1 else "are"
         cases = f"{missing:,} of {plural(ledger.expected, 'case')} {are} missing"
         if missing and (cause := self._execution.account.ended or interruption):
-            what, _, hint = cause.partition(TO_DO)
+            problem, _, hint = cause.partition(TO_DO)
             remedy = f"{hint}, then {RESUME}" if hint else RESUME
-            return Incomplete("interrupted", f"{what.rstrip('.')}: {cases}", remedy=remedy)
+            return IncompleteRun("interrupted", f"{problem.rstrip('.')}: {cases}", remedy=remedy)
         if interruption:
-            return Incomplete("interrupted", interruption, remedy=RESUME)
+            return IncompleteRun("interrupted", interruption, remedy=RESUME)
         settings = self._run.settings
         run_all = LOCKED_RUN if settings.locked else RUN_ALL
         if not ledger.selected:
-            return Incomplete("left out", cases, left_out, run_all)
+            return IncompleteRun("left out", cases, left_out, run_all)
         if missing:
             unselected = ledger.expected - len(ledger.selected)
             causes = [left_out] if unselected else []
             if (silent := missing - unselected) > 0:
                 causes.append(f"{silent} recorded no answers: see the tests that failed or were skipped")
-            return Incomplete("left out", cases, "; ".join(causes), run_all if unselected else RESUME)
+            return IncompleteRun("left out", cases, "; ".join(causes), run_all if unselected else RESUME)
         if settings.shard is not None:
-            return Incomplete("shard", f"left to the merge: {settings.shard}")
+            return IncompleteRun("shard", f"left to the merge: {settings.shard}")
         too_small = f"the {settings.preset} preset is too small to judge, it only reports"
-        return None if settings.judged else Incomplete("too small", too_small)
+        return None if settings.judged else IncompleteRun("too small", too_small)
 
     def _written(self, result: Result, *, partial: bool) -> Result:
         """Write the reports. A report that cannot be written fails the run; the answers stay in the store."""
@@ -223,7 +224,7 @@ class Conclusion:
             written = reports.write(
                 result.summary,
                 folder,
-                transcript=reports.Transcript(result.summary.cases, self._execution.responses.said),
+                transcript=reports.Transcript(result.summary.cases, self._execution.responses.call_texts),
                 cases=[assignment.case for assignment in self._run.assignments],
                 thumbnails=drawn.thumbnails,
             )

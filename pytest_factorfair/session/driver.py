@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pytest_factorfair.errors import PendingError
 from pytest_factorfair.session import lock
-from pytest_factorfair.session.ledger import Ledger, Start
+from pytest_factorfair.session.ledger import Ledger, StartTime
 from pytest_factorfair.session.submissions import ask_all
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Driver:
     def __init__(self, execution: Execution, meter: Meter, *, read: ReadAnswer | None) -> None:
         self.execution = execution
         self.ledger = Ledger(assignment.key for assignment in execution.run.to_ask)
-        self.start = Start()
+        self.start = StartTime()
         self._meter = meter
         self._read = read
         self._conclusion: Conclusion | None = None

@@ -12,7 +12,7 @@ from pytest_factorfair.domain import AnswerColumns, CaseKey, Record, Usage
 
 
 @dataclass(frozen=True, slots=True)
-class Incomplete:
+class IncompleteRun:
     """Why no gate can be judged.
 
     ``left out``: the run finished without some of its cases. ``interrupted``: it did not finish. ``too
@@ -89,7 +89,7 @@ class Ledger:
         return sum(case not in self._records for case in self._expected)
 
 
-class Start:
+class StartTime:
     """When a run started, by the calendar and by a monotonic clock."""
 
     def __init__(self) -> None:

@@ -20,7 +20,7 @@ from pytest_factorfair.session.ledger import RESUME
 from pytest_factorfair.session.lengths import Lengths
 from pytest_factorfair.session.outlook import cost_of
 from pytest_factorfair.session.summary import judging
-from pytest_factorfair.session.tabulating import counted, deterministic, tabulate
+from pytest_factorfair.session.tabulating import deterministic, tabulate
 from pytest_factorfair.statistics.holm import ALPHA
 
 if TYPE_CHECKING:
@@ -96,10 +96,7 @@ class Looks:
         obstacle = None
         looks, caps = len(self._levels), most_answers(self._run, gates)
         for number, alpha in enumerate(self._levels, start=1):
-            updated_baseline = baseline and replace(
-                baseline, records=counted(self._run, self._ledger.records)
-            )
-            terms = judging(self._run, self._today, updated_baseline, alpha=alpha)
+            terms = judging(self._run, self._today, baseline, alpha=alpha)
             counts = tabulate(self._run, self._ledger.records)
             rulings = gating.rule(gates, counts, terms)
             if not any(ruling.topic_keys for ruling in rulings):
@@ -112,7 +109,7 @@ class Looks:
             )
             look = f"look {number + 1} of {looks}"
             cause = f"{plural(undecided, 'gate')} undecided"
-            if obstacle := self._buy(tuple(self._extensions(growth, number + 1, caps)), look, cause):
+            if obstacle := self._ask(tuple(self._extensions(growth, number + 1, caps)), look, cause):
                 break
         cap = sum(caps.values())
         answers = sum(len(asked(record.answers)) for record in self._ledger.records)
@@ -147,9 +144,10 @@ class Looks:
                 if not record.own_detector and self._run.had(assignment, record.answers, queries):
                     yield Extension(assignment, record, tuple(queries[len(asked(record.answers)) :]))
 
-    def _buy(self, extensions: Sequence[Extension], look: str, cause: str) -> gating.Obstacle | None:
-        """Announce and ask, and add to the records; why that is not possible, or None."""
-        to_ask = [extension for extension in extensions if extension.queries]
+    def _obstacle(
+        self, extensions: Sequence[Extension], to_ask: Sequence[Extension]
+    ) -> gating.Obstacle | None:
+        """Why these extensions, of which ``to_ask`` have queries, cannot be asked; None if they can."""
         if not extensions:
             return gating.Obstacle(
                 "the models that tests asked are not those of the command line, so that they are not asked "
@@ -162,19 +160,27 @@ class Looks:
                 "raise the temperature (--factorfair-model-arg=temperature=1), or add scenarios to the "
                 "checklist",
             )
-        bought = ((extension.assignment.model, extension.queries) for extension in to_ask)
-        if self._run.settings.reuse == "only" and not self._execution.responses.has(self._run.keys(bought)):
+        asked_queries = ((extension.assignment.model, extension.queries) for extension in to_ask)
+        stored_only = self._run.settings.reuse == "only"
+        if stored_only and not self._execution.responses.has(self._run.keys(asked_queries)):
             return gating.Obstacle(
                 "the store has no answers for another look",
                 "to ask for them, run it again without --factorfair-reuse=only",
             )
-        more = sum(len(extension.queries) for extension in to_ask)
+        return None
+
+    def _ask(self, extensions: Sequence[Extension], look: str, cause: str) -> gating.Obstacle | None:
+        """Announce and ask, and add to the records; why that is not possible, or None."""
+        to_ask = [extension for extension in extensions if extension.queries]
+        if obstacle := self._obstacle(extensions, to_ask):
+            return obstacle
+        further_answers = sum(len(extension.queries) for extension in to_ask)
         if (cost := self._cost(to_ask)) != 0:
             price = "" if cost is None else f" (at most ${cost:,.2f})"
             self._progress.announce(
-                f"factorfair: {look}: {cause}, asking {plural(more, 'more answer')}{price}"
+                f"factorfair: {look}: {cause}, asking {plural(further_answers, 'more answer')}{price}"
             )
-        total = sum(len(asked(record.answers)) for record in self._ledger.records) + more
+        total = sum(len(asked(record.answers)) for record in self._ledger.records) + further_answers
         self._progress.expect(total, look=look)
         submit = self._execution.engine.submit
         try:
@@ -195,16 +201,7 @@ class Looks:
                     detector=self._run.detector,
                     read=self._read,
                 )
-                self._ledger.add(
-                    replace(
-                        extension.record,
-                        answers=(*extension.record.answers, *addition.answers),
-                        notes=tuple(sorted({*extension.record.notes, *addition.notes})),
-                        dropped=tuple(sorted({*extension.record.dropped, *addition.dropped})),
-                        choices=together(extension.record.choices, addition.choices),
-                        shapes=Counter(extension.record.shapes) + Counter(addition.shapes),
-                    )
-                )
+                self._ledger.add(extended(extension.record, addition))
         except (BudgetError, DetectorError, FatalModelError, StoreError) as error:
             return gating.Obstacle(str(error), RESUME)
         finally:
@@ -222,6 +219,18 @@ class Looks:
             for spec, of_model in queries.items()
         ]
         return None if None in costs else sum(filter(None, costs))
+
+
+def extended(record: Record, addition: Record) -> Record:
+    """The record of a case with the answers to further queries."""
+    return replace(
+        record,
+        answers=(*record.answers, *addition.answers),
+        notes=tuple(sorted({*record.notes, *addition.notes})),
+        dropped=tuple(sorted({*record.dropped, *addition.dropped})),
+        choices=together(record.choices, addition.choices),
+        shapes=Counter(record.shapes) + Counter(addition.shapes),
+    )
 
 
 def most_answers(run: Run, gates: Sequence[Gate]) -> Mapping[str, int]:

@@ -198,11 +198,11 @@ def misses(run: Run, store: Store) -> Iterator[str]:
 
     A line for each model and reason, the most frequent first.
     """
-    from pytest_factorfair.store.misses import Memory
+    from pytest_factorfair.store.misses import CallIndex
 
     reasons: dict[tuple[str, str], tuple[int, str]] = {}  # the number of answers, and the case of the first
     for spec, model in run.models.items():
-        memory, reused = Memory.of(store, stored_name(model)), 0
+        memory, reused = CallIndex.of(store, stored_name(model)), 0
         missing: dict[tuple[str, str], tuple[int, str]] = {}
         for assignment in run.to_ask:
             for query in run.queries(assignment) if assignment.model == spec else ():

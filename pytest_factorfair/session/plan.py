@@ -102,8 +102,8 @@ class Plan:
             yield from self._modes()
         if self._run.settings.reuse != "none" and plan.stored < plan.planned:
             yield from misses(self._run, self._execution.store)
-        most = {} if self._partial else most_answers(self._run, self._gates)
-        answers = sum(most.values()) if most else plan.planned
+        most_by_id = {} if self._partial else most_answers(self._run, self._gates)
+        answers = sum(most_by_id.values()) if most_by_id else plan.planned
         if self._run.modality == "text":
             mode = self._run.settings.answers
             size, basis = self._first_look(mode), plan.lengths.basis(self._run.models, mode)
@@ -120,7 +120,7 @@ class Plan:
             f" and {plural(plan.reasons, 'reason')}" if plan.reasons else ""
         )
         yield f"calls: {plan.calls:,}{upper_limit} ({plan.stored:,} of {planned} are in the store)"
-        yield f"cost: {self._cost(most)}{plan.caveat}"
+        yield f"cost: {self._cost(most_by_id)}{plan.caveat}"
         ceilings = self._run.settings.ceilings
         limits = [
             *([plural(ceilings.calls, "call")] if ceilings.calls is not None else ()),

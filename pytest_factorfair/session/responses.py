@@ -60,7 +60,7 @@ class Responses:
         """Whether the store has the responses with all these keys."""
         return self.store.count(keys) == len(keys)
 
-    def said(self, keys: Iterable[str]) -> Mapping[str, CallTexts]:
+    def call_texts(self, keys: Iterable[str]) -> Mapping[str, CallTexts]:
         """Prompts and responses by key; without the store if that is in ``trouble``.
 
         Raises:
@@ -68,7 +68,7 @@ class Responses:
         """
         requested_keys = tuple(keys)
         try:
-            return self.store.said(requested_keys)
+            return self.store.call_texts(requested_keys)
         except StoreError:
             if not self.trouble:
                 raise

@@ -19,7 +19,7 @@ NAMES: Mapping[str, Sequence[str]] = {"text": ("samples", "objective", "repeats"
 """The sizes of each kind of checklist, in the order in which they are typed."""
 
 
-class Shortfall(NamedTuple):
+class UndersizedScore(NamedTuple):
     """A score of a gate that needs ``enough`` answers per topic or prompt, and has fewer: ``answers``."""
 
     gate: Gate
@@ -37,7 +37,7 @@ def check(run: Run, gates: Sequence[Gate]) -> None:
     settings = run.settings
     if settings.estimator != "corrected":
         return  # values are judged without bounds, whatever their number
-    planned = _Planned(run)
+    planned = _AnswersAtLastLook(run)
     lacking = tuple(_lacking(run, gates, planned))
     raised_sizes: dict[str, int] = {}
     for name in NAMES[run.modality]:
@@ -53,14 +53,14 @@ def check(run: Run, gates: Sequence[Gate]) -> None:
         if name in raised_sizes or name in settings.sizes
     }
     typed = ",".join(f"{size}" if name == "samples" else f"{name}={size}" for name, size in sizes.items())
-    first, *others = lacking
-    need = f"and {plural(len(others), 'more gate')} need" if others else "needs"
+    undersized, *further_scores = lacking
+    need = f"and {plural(len(further_scores), 'more gate')} need" if further_scores else "needs"
     raise InputError(
-        f"{first.gate.subject(first.score.words)} {need} more answers: --factorfair-samples={typed}"
+        f"{undersized.gate.subject(undersized.score.words)} {need} more answers: --factorfair-samples={typed}"
     )
 
 
-def _lacking(run: Run, gates: Sequence[Gate], planned: _Planned) -> Iterator[Shortfall]:
+def _lacking(run: Run, gates: Sequence[Gate], planned: _AnswersAtLastLook) -> Iterator[UndersizedScore]:
     from pytest_factorfair import gates as gating
     from pytest_factorfair.gates.levels import levels
     from pytest_factorfair.protocols.combined import selected
@@ -73,10 +73,10 @@ def _lacking(run: Run, gates: Sequence[Gate], planned: _Planned) -> Iterator[Sho
             alpha = levels(settings.looks if score.topic_keys else 1)[-1]
             needed = gating.enough(gate, score, alpha, drawn=settings.answers != "probabilities")
             if 0 < answers < needed:
-                yield Shortfall(gate, score, answers, needed)
+                yield UndersizedScore(gate, score, answers, needed)
 
 
-class _Planned:
+class _AnswersAtLastLook:
     """The answers per topic or prompt at the last look, for any sizes."""
 
     def __init__(self, run: Run) -> None:
@@ -101,7 +101,7 @@ class _Planned:
         shared = ((key, score.asks(case)) for key, case in self._cases.items())
         return min((larger[key] * cases for key, cases in shared if cases), default=0)
 
-    def raised(self, row: Shortfall, name: str) -> int | None:
+    def raised(self, row: UndersizedScore, name: str) -> int | None:
         """The smallest value of a size that is enough for a score; None if the size is not the score's."""
         size = int(getattr(self._run.sampling, name))
         if self.answers(row.score, self._sized(name, 2 * size)) == row.answers:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from pytest_factorfair import protocols
 from pytest_factorfair.config.options import MODEL, OPTIONS
 from pytest_factorfair.config.settings import resolve
-from pytest_factorfair.config.sources import Given
+from pytest_factorfair.config.sources import OptionValue
 from pytest_factorfair.errors import FactorfairError, InputError, StoreError, nearest
 from pytest_factorfair.models.callable import coerce
 from pytest_factorfair.redaction import redacted
@@ -89,14 +89,14 @@ def run(
         if function is not None and not callable(function):
             raise InputError(f"run({name}=...): expected a function, got {function!r}")
     typed = {
-        "model": Given([name for name, _ in models], "run(model)", working_folder),
+        "model": OptionValue([name for name, _ in models], "run(model)", working_folder),
         **_given(settings, working_folder),
     }
     detectors = [] if detector is None else _named(detector)
     if detector is not None:
         if len(detectors) != 1:
             raise InputError(f"run(detector=...): expected one spec or detector, got {detector!r}")
-        typed["detector"] = Given(detectors[0][0], "run(detector=...)", working_folder)
+        typed["detector"] = OptionValue(detectors[0][0], "run(detector=...)", working_folder)
     try:
         if benchmarks is not None:
             protocols.register(benchmarks, nested=True)
@@ -126,7 +126,7 @@ def _shown(*, progress: Callable[[Progress], object] | bool | None) -> Callable[
     return progress
 
 
-def _given(settings: Mapping[str, object], working_folder: Path) -> dict[str, Given]:
+def _given(settings: Mapping[str, object], working_folder: Path) -> dict[str, OptionValue]:
     """The settings of a call by option name; tuples become lists, and paths become text."""
     names_by_key = {option.key: option.name for option in OPTIONS if option is not MODEL}
     given_options = {}
@@ -137,7 +137,7 @@ def _given(settings: Mapping[str, object], working_folder: Path) -> dict[str, Gi
         plain = list(value) if isinstance(value, tuple) else value
         if plain is not None:
             text = os.fspath(plain) if isinstance(plain, os.PathLike) else plain
-            given_options[names_by_key[key]] = Given(text, where, working_folder)
+            given_options[names_by_key[key]] = OptionValue(text, where, working_folder)
     return given_options
 
 

@@ -24,6 +24,7 @@ from pytest_factorfair.domain import (
     Record,
     ReportedOutcome,
     Summary,
+    Usage,
     Verdict,
     excerpt,
     listed,
@@ -39,13 +40,13 @@ from pytest_factorfair.protocols.rates import of_all
 from pytest_factorfair.session import shards
 from pytest_factorfair.session.lock import fingerprint
 from pytest_factorfair.session.outlook import notices
-from pytest_factorfair.session.tabulating import copied, counted, deterministic, prompts, tabulate
+from pytest_factorfair.session.tabulating import copied, deterministic, prompts, tabulate
 from pytest_factorfair.statistics.confusion import Confusion
 
 if TYPE_CHECKING:
     from pytest_factorfair.session.baseline import Baseline
     from pytest_factorfair.session.execution import Execution
-    from pytest_factorfair.session.ledger import Incomplete, Ledger
+    from pytest_factorfair.session.ledger import IncompleteRun, Ledger
     from pytest_factorfair.session.looks import LooksResult
     from pytest_factorfair.session.reasons import ReasonCitations
     from pytest_factorfair.session.run import Run
@@ -64,7 +65,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
     gates: Sequence[Gate],
     *,
     plan: PlanTerms,
-    incomplete: Incomplete | None,
+    incomplete: IncompleteRun | None,
     baseline: Baseline | None,
     errors: Sequence[Confusion],
     looked: LooksResult,
@@ -75,26 +76,22 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
     """The summary of a run; ``incomplete`` is why its gates are not judged."""
     run = execution.run
     counts = tabulate(run, ledger.records)
-    baseline_counts = (
-        None if baseline is None else baseline.compared_with(counted(run, ledger.records), prompts(run))
-    )
+    baseline_counts = None if baseline is None else BaselineCounts(baseline.counts(prompts(run)))
     terms = judging(run, started.date(), baseline_counts, alpha=looked.alpha)
-    unable = None if incomplete is None else incomplete.brief
-    settled = looked.settled if incomplete is None else {}
-    verdicts = gating.judge(gates, counts, incomplete=unable, terms=terms, settled=settled)
     if incomplete is None:
+        verdicts = gating.judge(gates, counts, incomplete=None, terms=terms, settled=looked.settled)
         verdicts = tuple(_named_losses(run, verdicts, ledger.records))
-    reported = report(
-        counts,
-        ReportInputs(
-            records=ledger.records,
-            checklists=run.checklists,
-            models=run.settings.models,
-            estimation=terms.estimation,
-            tables=errors,
-            read_otherwise=frozenset(record.case.model for record in ledger.records if record.own_detector),
-        ),
+    else:
+        verdicts = gating.judge(gates, counts, incomplete=incomplete.brief, terms=terms)
+    inputs = ReportInputs(
+        records=ledger.records,
+        checklists=run.checklists,
+        models=run.settings.models,
+        estimation=terms.estimation,
+        tables=errors,
+        read_otherwise=frozenset(record.case.model for record in ledger.records if record.own_detector),
     )
+    reported = report(counts, inputs)
     unjudged = gating.unjudged(gates, counts)
     dated = _dated(fingerprint(run, started), execution, ledger, baseline)
     return Summary(
@@ -104,23 +101,10 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
         scores=reported.scores,
         topics=reported.topics,
         cases=ledger.records,
-        usage=replace(
-            ledger.usage + shards.usage(execution.shards),
-            throttled=sum(endpoint.throttled for endpoint in execution.account.endpoints),
-            waited=round(sum(endpoint.waited for endpoint in execution.account.endpoints), 3),
-        ),
+        usage=_usage(execution, ledger),
         seconds=seconds,
         notes=(
-            *notices(run),
-            *shards.missing(execution.shards),
-            *([PROBABILITIES] if run.settings.answers == "probabilities" else ()),
-            *looked.notes,
-            *explained.notes,
-            *reported.notes,
-            *copied(ledger.records, deterministic(run, ledger.records)),
-            *reading.notes(ledger.records),
-            *other_models(run, ledger.records),
-            *sorted({f"{record.case.model}: {note}" for record in ledger.records for note in record.notes}),
+            *_notes(execution, ledger.records, (*looked.notes, *explained.notes, *reported.notes)),
             *gating.unused(terms.waivers, verdicts),
         ),
         former=() if baseline is None else baseline.scores,
@@ -136,17 +120,44 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
             unjudged,
             obstacle=_obstacle(run, incomplete, looked),
             tolerated=run.settings.undecided == "warn",
-            deferred=(
-                incomplete.text
-                if incomplete is not None and incomplete.kind in ("shard", "submitted")
-                else run.settings.set_aside
-            ),
+            deferred=_deferred(run, incomplete),
         ),
         plan=plan,
     )
 
 
-def _obstacle(run: Run, incomplete: Incomplete | None, looked: LooksResult) -> gating.Obstacle | None:
+def _usage(execution: Execution, ledger: Ledger) -> Usage:
+    """The usage of the run and of its shards, with how long endpoints made calls wait."""
+    endpoints = execution.account.endpoints
+    return replace(
+        ledger.usage + shards.usage(execution.shards),
+        throttled=sum(endpoint.throttled for endpoint in endpoints),
+        waited=round(sum(endpoint.waited for endpoint in endpoints), 3),
+    )
+
+
+def _notes(execution: Execution, records: Sequence[Record], of_parts: Iterable[str]) -> Iterator[str]:
+    """Notes on what the run asks, then those ``of_parts`` of it, then notes on its records."""
+    run = execution.run
+    yield from notices(run)
+    yield from shards.missing(execution.shards)
+    if run.settings.answers == "probabilities":
+        yield PROBABILITIES
+    yield from of_parts
+    yield from copied(records, deterministic(run, records))
+    yield from reading.notes(records)
+    yield from other_models(run, records)
+    yield from sorted({f"{record.case.model}: {note}" for record in records for note in record.notes})
+
+
+def _deferred(run: Run, incomplete: IncompleteRun | None) -> str:
+    """Why this run judges nothing on purpose; empty if it judges."""
+    if incomplete is not None and incomplete.kind in ("shard", "submitted"):
+        return incomplete.text
+    return run.settings.set_aside
+
+
+def _obstacle(run: Run, incomplete: IncompleteRun | None, looked: LooksResult) -> gating.Obstacle | None:
     """Why gates stay undecided, if the run is the reason."""
     if incomplete is not None:
         return gating.Obstacle(incomplete.text, incomplete.remedy)

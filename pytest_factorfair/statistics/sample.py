@@ -15,7 +15,7 @@ from pytest_factorfair.statistics.jackknife import SMOOTHING, jackknifed_entropi
 ROUNDING = 1e-18
 
 
-class Smoothed(NamedTuple):
+class SmoothedShares(NamedTuple):
     """Smoothed shares (..., k), which are never 0, and the covariance (..., k, k) of a single answer."""
 
     shares: FloatArray
@@ -63,7 +63,7 @@ class Sample:
         return np.asarray(np.clip(ratio, ROUNDING, 1.0))
 
     @property
-    def smoothed(self) -> Smoothed:
+    def smoothed(self) -> SmoothedShares:
         """Shares smoothed by Dirichlet pseudo-answers: half an answer per group, times the design effect.
 
         An answer that varies less is worth several drawn ones, so its pseudo-answers are scaled down.
@@ -78,7 +78,7 @@ class Sample:
         within = weight * (drawn if self.measured is None else self.measured)
         pseudo = (1 - weight) * multinomial_covariance(even)
         covariance = within + pseudo + weight * (1 - weight) * outer(raw - even)
-        return Smoothed(np.asarray((self.counts + added) / (n + k * added)), np.asarray(covariance))
+        return SmoothedShares(np.asarray((self.counts + added) / (n + k * added)), np.asarray(covariance))
 
     @property
     def effective(self) -> FloatArray:

@@ -93,17 +93,17 @@ class Claimant:
         self.name = self._me = uuid.uuid4().hex
         self._insert = PreparedStatement(insert_new(dialect.name, CLAIMS), dialect)
         self._release = PreparedStatement(_RELEASE, dialect)
-        self._beaten = float("-inf")  # by the monotonic clock of this process
+        self._last_heartbeat = float("-inf")  # by the monotonic clock of this process
 
     @property
     def active(self) -> bool:
         """Whether it has ever claimed anything."""
-        return self._beaten > float("-inf")
+        return self._last_heartbeat > float("-inf")
 
     @property
     def due(self) -> bool:
         """Whether it is time for a sign of life."""
-        return self.active and time.monotonic() - self._beaten >= BEAT
+        return self.active and time.monotonic() - self._last_heartbeat >= BEAT
 
     def begin(self, connection: Connection) -> None:
         """Become an owner, unless it is one already."""
@@ -129,9 +129,9 @@ class Claimant:
         if released := [{"key_": key, "me": self._me} for key in keys]:
             self._release.execute(connection, released)
 
-    def beat(self, connection: Connection) -> None:
+    def heartbeat(self, connection: Connection) -> None:
         """Give a sign of life."""
-        self._beaten = time.monotonic()
+        self._last_heartbeat = time.monotonic()
         row = {"host": process.host(), "pid": os.getpid(), "until": moment(connection) + LEASE}
         if not connection.execute(update(OWNERS).where(OWNERS.c.owner == self._me).values(row)).rowcount:
             connection.execute(insert(OWNERS), {"owner": self._me, **row})  # another process took it for dead
@@ -149,7 +149,7 @@ class Claimant:
 
     def enter(self, connection: Connection) -> None:
         """Become an owner, and delete the dead ones of former runs."""
-        self.beat(connection)
+        self.heartbeat(connection)
         self.delete_dead(connection)
 
     def delete_dead(self, connection: Connection, owners: Collection[str] | None = None) -> None:

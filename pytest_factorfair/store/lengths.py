@@ -34,7 +34,7 @@ def mean_lengths(store: Store, name: str, identity: Mapping[str, object]) -> dic
     Raises:
         StoreError: the store cannot be read, or a row is damaged.
     """
-    wanted = _without_mode(json.loads(json.dumps(dict(identity))))
+    identity_sought = _without_mode(json.loads(json.dumps(dict(identity))))
     of_model = RESPONSES.c.model == plain(name)
     rows = select(RESPONSES.c.key, RESPONSES.c.body).where(of_model).limit(MOST)
     responses: defaultdict[str, list[Response]] = defaultdict(list)
@@ -42,7 +42,7 @@ def mean_lengths(store: Store, name: str, identity: Mapping[str, object]) -> dic
         with store.database.begin() as connection:
             for text in connection.execute(select(RESPONSES.c.identity).where(of_model).distinct()).scalars():
                 stored: dict[str, Any] = json.loads(text)
-                if _without_mode(stored) != wanted:
+                if _without_mode(stored) != identity_sought:
                     continue
                 for key, body in connection.execute(rows.where(RESPONSES.c.identity == text)):
                     response = from_body(body, key=key, location=store.location)

@@ -22,7 +22,6 @@ from sqlalchemy import (
     Float,
     Integer,
     Text,
-    Update,
     and_,
     bindparam,
     delete,
@@ -252,7 +251,13 @@ class SharedLimits:
         return self._lane.do(self._reported, (endpoint, lambda health: health))
 
     def end(self, reason: str, *, whole_run: bool = False) -> Future[None]:
-        return self._execute(_END_RUN if whole_run else _END_SESSION, reason)
+        statement = _END_RUN if whole_run else _END_SESSION
+
+        def work(connection: Connection, arguments: list[None]) -> list[None]:
+            connection.execute(statement, self._names | {"reason_": reason})
+            return arguments
+
+        return self._lane.do(work, None)
 
     @property
     def ended(self) -> str | None:
@@ -319,13 +324,6 @@ class SharedLimits:
         if self._begins:
             self._lane.do(leave, None)
         self._lane.close()
-
-    def _execute(self, statement: Update, reason: str) -> Future[None]:
-        def work(connection: Connection, arguments: list[None]) -> list[None]:
-            connection.execute(statement, self._names | {"reason_": reason})
-            return arguments
-
-        return self._lane.do(work, None)
 
     @property
     def _names(self) -> dict[str, str]:

@@ -31,7 +31,7 @@ class StoredCall:
 
 
 @dataclass(slots=True)
-class Memory:
+class CallIndex:
     """A model's calls in a store, by the parts of their keys, as the database only indexes keys."""
 
     reusable: set[str] = field(default_factory=set)
@@ -40,7 +40,7 @@ class Memory:
     models: dict[str, Parts] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, store: Store, model: str) -> Memory:
+    def of(cls, store: Store, model: str) -> CallIndex:
         """Read the calls of a model, whatever its parameters, from the whole store.
 
         Raises:

@@ -83,7 +83,7 @@ class Outage:
         """Shorten the time limit, because the run is being interrupted."""
         self.patience = min(self.patience, HASTE)
 
-    def patiently(self, attempt: Callable[[], T], *, writes: bool, slow: float = SLOW) -> T:
+    def with_retries(self, attempt: Callable[[], T], *, writes: bool, slow: float = SLOW) -> T:
         """Return the result of an attempt, repeating it during an outage until the time limit."""
         began = time.monotonic()
         while True:
@@ -164,7 +164,7 @@ def read(
             return ask(connection)
 
     try:
-        return outage.patiently(attempt, writes=False)
+        return outage.with_retries(attempt, writes=False)
     except StoreError:
         raise
     except (SQLAlchemyError, OSError) as error:

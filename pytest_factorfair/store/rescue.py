@@ -72,7 +72,7 @@ class Rescue:
         """The keys of the remembered responses."""
         return tuple(self._stored)
 
-    def said(self, keys: Iterable[str]) -> dict[str, CallTexts]:
+    def call_texts(self, keys: Iterable[str]) -> dict[str, CallTexts]:
         """The prompts and responses with these keys, as far as they are remembered."""
         lines = {key: self._stored.get(key) or self._elsewhere.get(key) for key in keys}
         rows = {key: json.loads(zlib.decompress(line)) for key, line in lines.items() if line is not None}
@@ -149,7 +149,9 @@ def _take(store: Store, path: Path, lines: Iterable[bytes], *, first_line: int) 
             )
             if values["image"] is not None:
                 image = base64.b64decode(values["image"], validate=True)
-                pictures.append(Picture(row["picture"], image, _manifest(row)))
+                manifest = {name: row[name] for name in ("key", "model", "repeat", "seed")}
+                manifest |= {name: json.loads(row[name]) for name in ("prompt", "identity")}
+                pictures.append(Picture(row["picture"], image, manifest))
             rows[values["replace"]].append(row)
         except (ValueError, TypeError, LookupError, StoreError):
             raise StoreError(
@@ -178,11 +180,6 @@ def _line(row: Mapping[str, object], picture: Picture | None, *, replace: bool) 
 
 def _packed(write: Write) -> bytes:
     return zlib.compress(_line(write.row, None, replace=write.replace).encode(), 1)
-
-
-def _manifest(row: Mapping[str, Any]) -> dict[str, object]:
-    plain = {name: row[name] for name in ("key", "model", "repeat", "seed")}
-    return plain | {name: json.loads(row[name]) for name in ("prompt", "identity")}
 
 
 def _write_through(descriptor: int, content: bytes) -> None:

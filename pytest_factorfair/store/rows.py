@@ -135,7 +135,7 @@ def from_body(body: str, *, key: str, location: str) -> Response:
         raise _damaged(key, location) from error
 
 
-def said(prompt: str, body: str, *, key: str, location: str) -> CallTexts:
+def call_texts(prompt: str, body: str, *, key: str, location: str) -> CallTexts:
     """The prompt and the response of a row as JSON texts, after checking them.
 
     Raises:

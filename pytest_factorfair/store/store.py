@@ -28,7 +28,7 @@ from pytest_factorfair.store.opening import explained
 from pytest_factorfair.store.outage import PATIENCE, Outage, read
 from pytest_factorfair.store.pictures import Folder, Picture, Pictures, kept
 from pytest_factorfair.store.rescue import Rescue, take_up
-from pytest_factorfair.store.rows import CallTexts, Origin, from_body, said, to_row
+from pytest_factorfair.store.rows import CallTexts, Origin, call_texts, from_body, to_row
 from pytest_factorfair.store.schema import (
     BATCH_ITEMS,
     RESPONSES,
@@ -252,7 +252,7 @@ class Store:
                     responses[key] = from_body(body, key=key, location=self.location)
         return responses
 
-    def said(self, keys: Iterable[str]) -> dict[str, CallTexts]:
+    def call_texts(self, keys: Iterable[str]) -> dict[str, CallTexts]:
         """The prompts and responses of these keys, reusable or not, as they are stored or rescued.
 
         Raises:
@@ -260,14 +260,14 @@ class Store:
         """
         requested_keys = tuple(keys)
         return self.remembered(requested_keys) | {
-            key: said(prompt, body, key=key, location=self.location)
+            key: call_texts(prompt, body, key=key, location=self.location)
             for chunk in _unique_chunks(requested_keys)
             for key, prompt, body in self._found(partial(self._said.rows, keys=chunk))
         }
 
     def remembered(self, keys: Iterable[str]) -> dict[str, CallTexts]:
         """Prompts and responses with these keys that this process has stored, from memory."""
-        return {} if self._rescue is None else self._rescue.said(keys)
+        return {} if self._rescue is None else self._rescue.call_texts(keys)
 
     def count(self, keys: Iterable[str]) -> int:
         """Count the keys that have a reusable response; a key that is given twice counts twice.

@@ -32,7 +32,7 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Holding:
+class ModelResponses:
     """A summary of a model's responses in a store: their number, how many are usable, and their dates."""
 
     model: str
@@ -42,7 +42,7 @@ class Holding:
     latest: str
 
 
-def listed(store: Store) -> list[Holding]:
+def listed(store: Store) -> list[ModelResponses]:
     """Summarise the contents of a store by model.
 
     Raises:
@@ -52,7 +52,7 @@ def listed(store: Store) -> list[Holding]:
     span = (func.min(RESPONSES.c.created), func.max(RESPONSES.c.created))
     query = select(*columns, *span).group_by(RESPONSES.c.model).order_by(RESPONSES.c.model)
     with _connection(store, "cannot be read") as connection:
-        return [Holding(*row) for row in connection.execute(query)]
+        return [ModelResponses(*row) for row in connection.execute(query)]
 
 
 def merge(target: Store, source: Store) -> int:

@@ -154,7 +154,7 @@ class Writer:
         while not last:
             entries, last = self._gather()
             if self.claimant.due:  # before new claims: a process considered dead loses them
-                entries.insert(0, Task(self._beat, None, Future()))
+                entries.insert(0, Task(self._heartbeat, None, Future()))
             self._settle(entries)
             if self.claimant.active and last:
 
@@ -238,7 +238,7 @@ class Writer:
             if self.claimant.active:
                 self.claimant.release(connection, keys)
 
-        self._outage.patiently(
+        self._outage.with_retries(
             lambda: self._keep_pictures([write.picture for write in writes if write.picture]),
             writes=True,
             slow=SLOW_PICTURES,
@@ -260,7 +260,7 @@ class Writer:
         writing = self._aside.submit(self._pictures.keep, pictures)
         while wait([writing], BEAT).not_done:
             if self.claimant.due:
-                self._perform(self._beat, [Task(self._beat, None, Future())])
+                self._perform(self._heartbeat, [Task(self._heartbeat, None, Future())])
         writing.result()
 
     @cached_property
@@ -276,7 +276,7 @@ class Writer:
             try:
                 with begin() as connection:
                     if self._cut_off and self.claimant.active:
-                        self.claimant.beat(connection)  # the last heartbeat may be lost with it
+                        self.claimant.heartbeat(connection)  # the last heartbeat may be lost with it
                     result = work(connection)
             except SQLAlchemyError:
                 self._cut_off = True
@@ -284,7 +284,7 @@ class Writer:
             self._cut_off = False
             return result
 
-        return self._outage.patiently(attempt, writes=writes)
+        return self._outage.with_retries(attempt, writes=writes)
 
     def _perform(
         self, run: Callable[[sqlalchemy.Connection, list[Any]], Sequence[Any]], tasks: Sequence[Task]
@@ -312,6 +312,6 @@ class Writer:
         for task, result in zip(tasks, results, strict=True):
             task.done.set_result(result)
 
-    def _beat(self, connection: sqlalchemy.Connection, arguments: list[None]) -> list[None]:
-        self.claimant.beat(connection)
+    def _heartbeat(self, connection: sqlalchemy.Connection, arguments: list[None]) -> list[None]:
+        self.claimant.heartbeat(connection)
         return arguments

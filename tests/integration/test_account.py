@@ -55,7 +55,7 @@ PRICED = ("--factorfair-model-arg=price_in=2", "--factorfair-model-arg=price_out
 ANSWERS = 6 * 4 + 4 * 2 * 24
 
 
-def shown(project: Project, result: pytest.RunResult) -> list[str]:
+def call_texts(project: Project, result: pytest.RunResult) -> list[str]:
     """What the terminal, report.md and the page show, without line breaks and escapes."""
     folder = project.report_path.parent
     texts = [result.stdout.str(), *((folder / name).read_text() for name in ("report.md", "report.html"))]
@@ -66,7 +66,7 @@ def test_estimated_costs_and_replies_of_another_model_are_noted(project: Project
     """A server that fails may bill the call all the same: at most, at its highest price."""
     alone = ("-p", "no:xdist", *PRICED)
     stub.script(reply={"model": "routed/m"})
-    exact = shown(project, run(project, stub, *alone, "-k", "objective"))
+    exact = call_texts(project, run(project, stub, *alone, "-k", "objective"))
     usage = project.report()["usage"]
     assert usage["tokens_in"] > 0
     assert usage["cost"] == pytest.approx((2 * usage["tokens_in"] + 10 * usage["tokens_out"]) / 1e6)
@@ -75,7 +75,7 @@ def test_estimated_costs_and_replies_of_another_model_are_noted(project: Project
     assert not any("was asked, and the" in text for text in exact)
 
     stub.script(fail=3, status=500, reply={"model": "m-mini"})
-    estimated = shown(project, run(project, stub, *alone, "-v"))
+    estimated = call_texts(project, run(project, stub, *alone, "-v"))
     usage = project.report()["usage"]
     assert (usage["estimated"], usage["calls"]) == (3, ANSWERS - 6 * 4 + 3)
     note = "hosted_vllm/m: m was asked, and the replies name m-mini (192 replies) and routed/m (24 replies)"
@@ -93,7 +93,7 @@ def test_absurd_numbers_of_tokens_are_unknown(project: Project, stub: StubServer
     assert result.ret == 0
     usage = project.report()["usage"]
     assert (usage["tokens_in"], usage["tokens_out"], usage["estimated"]) == (0, 2 * ANSWERS, ANSWERS)
-    assert "cost at most $" in shown(project, result)[0]
+    assert "cost at most $" in call_texts(project, result)[0]
 
 
 TWO = """

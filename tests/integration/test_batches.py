@@ -17,7 +17,7 @@ import pytest
 from pytest_factorfair import run
 from pytest_factorfair.commands.cli import main
 from pytest_factorfair.config.options import OPTIONS
-from pytest_factorfair.config.sources import Given, parsed
+from pytest_factorfair.config.sources import OptionValue, parsed
 from pytest_factorfair.engine import batching, collecting
 from pytest_factorfair.errors import InputError, PendingError
 from pytest_factorfair.session.batches import Batches
@@ -299,7 +299,7 @@ def test_a_model_that_is_no_service_is_refused(project: Project) -> None:
 def test_another_value_of_the_option_is_refused(tmp_path: Path, value: str) -> None:
     (batch,) = (declared for declared in OPTIONS if declared.name == "batch")
     with pytest.raises(InputError, match=f"^it: expected wait, leave or files:DIR, got '{value}'$"):
-        parsed(batch, Given(value, "it", tmp_path))
+        parsed(batch, OptionValue(value, "it", tmp_path))
 
 
 def test_a_service_without_batches_names_the_folder(project: Project, stub: StubServer) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from pytest_factorfair.config.options import OPTIONS
-from pytest_factorfair.config.sources import Given, parsed
+from pytest_factorfair.config.sources import OptionValue, parsed
 from pytest_factorfair.domain import Ceilings
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.store import SharedLimits, Store
@@ -227,7 +227,7 @@ def test_wrong_limit(tmp_path: Path, option: str, value: str) -> None:
     """What a run prints then and how it ends: test_usage_errors, with one value of each option."""
     (limit,) = (declared for declared in OPTIONS if declared.name == option)
     with pytest.raises(InputError, match=f"^it: expected a .*, got '{value}'$"):
-        parsed(limit, Given(value, "it", tmp_path))
+        parsed(limit, OptionValue(value, "it", tmp_path))
 
 
 def test_two_runs_of_one_name_make_as_many_calls_as_one(project: Project, stub: StubServer) -> None:

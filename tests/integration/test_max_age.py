@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from pytest_factorfair.config.options import OPTIONS
-from pytest_factorfair.config.sources import Given, parsed
+from pytest_factorfair.config.sources import OptionValue, parsed
 from tests.project import Project
 from tests.servers import StubServer
 
@@ -88,7 +88,7 @@ def test_a_plan_names_the_age(project: Project, stub: StubServer) -> None:
 @pytest.mark.parametrize(("text", "seconds"), [("12h", 43_200), ("7d", 604_800), ("2w", 1_209_600), ("0.5d", 43_200)])  # fmt: skip
 def test_ages_are_parsed(text: str, seconds: float) -> None:
     (option,) = (option for option in OPTIONS if option.name == "reuse")
-    setting = Given(text, option.flag, folder=None)  # type: ignore[arg-type]  # an age has no folder
+    setting = OptionValue(text, option.flag, folder=None)  # type: ignore[arg-type]  # an age has no folder
     assert parsed(option, setting) == ("all", seconds)
 
 

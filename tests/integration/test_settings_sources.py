@@ -12,7 +12,7 @@ import pytest
 
 from pytest_factorfair.commands.cli import main
 from pytest_factorfair.config.settings import Settings, resolve
-from pytest_factorfair.config.sources import Given
+from pytest_factorfair.config.sources import OptionValue
 from pytest_factorfair.store import Store
 from tests.project import FEW_PORTRAITS, Project
 
@@ -45,7 +45,9 @@ def test_workers_ask_with_settings_of_all_sources(project: Project, monkeypatch:
 def resolved(
     root: Path, environment: Mapping[str, str] | None = None, *, here: Path | None = None, **typed: object
 ) -> Settings:
-    given = {name: Given(value, name, root) for name, value in {"model": ["sim:uniform"], **typed}.items()}
+    given = {
+        name: OptionValue(value, name, root) for name, value in {"model": ["sim:uniform"], **typed}.items()
+    }
     return resolve(given, environment or {}, root=root, here=here or root)
 
 

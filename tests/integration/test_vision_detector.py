@@ -15,7 +15,7 @@ import pytest
 
 from pytest_factorfair.commands.cli import main
 from pytest_factorfair.config.settings import resolve
-from pytest_factorfair.config.sources import Given
+from pytest_factorfair.config.sources import OptionValue
 from pytest_factorfair.detection.vision import VisionDetector
 from pytest_factorfair.session.composing import compose
 from pytest_factorfair.session.outlook import notices
@@ -276,7 +276,7 @@ def test_it_has_no_replicas(tmp_path: Path) -> None:
         "model": ["sim:uniform"], "checklist": [str(FEW_PORTRAITS)], "executor": "ray:127.0.0.1:1",
         "replicas": "1,detectors=2", "detector": f"{NAME}?base_url=http://127.0.0.1:9/v1",
     }  # fmt: skip
-    options = {name: Given(value, name, tmp_path) for name, value in typed.items()}
+    options = {name: OptionValue(value, name, tmp_path) for name, value in typed.items()}
     run = compose(resolve(options, {}, root=tmp_path, here=tmp_path), {}, {})
     assert isinstance(run.detector, VisionDetector)
     assert "the detector has no replicas: it stays in the controlling process" in list(notices(run))

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_factorfair.config.settings import Shard, resolve
-from pytest_factorfair.config.sources import Given
+from pytest_factorfair.config.sources import OptionValue
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.session.shards import part
 
@@ -39,7 +39,10 @@ SLURM = {"SLURM_ARRAY_TASK_MIN": "0", "SLURM_ARRAY_TASK_COUNT": "8"}
 
 
 def resolved(text: str, environment: Mapping[str, str], root: Path) -> Shard | None:
-    typed = {"model": Given(["sim:uniform"], "--factorfair-model", root), "shard": Given(text, "SHARD", root)}
+    typed = {
+        "model": OptionValue(["sim:uniform"], "--factorfair-model", root),
+        "shard": OptionValue(text, "SHARD", root),
+    }
     return resolve(typed, environment, root=root, here=root).shard
 
 
@@ -103,9 +106,9 @@ def test_wrong_number_of_a_shard(
 
 def test_a_shard_does_not_take_all_answers_from_the_store(tmp_path: Path) -> None:
     typed = {
-        "model": Given(["sim:uniform"], "M", tmp_path),
-        "shard": Given("1/2", "S", tmp_path),
-        "reuse": Given("only", "R", tmp_path),
+        "model": OptionValue(["sim:uniform"], "M", tmp_path),
+        "shard": OptionValue("1/2", "S", tmp_path),
+        "reuse": OptionValue("only", "R", tmp_path),
     }
     with pytest.raises(InputError, match="S asks a part, and R nothing: give one"):
         resolve(typed, {}, root=tmp_path, here=tmp_path)

@@ -12,7 +12,7 @@ import pytest
 
 from pytest_factorfair import protocols
 from pytest_factorfair.config import settings
-from pytest_factorfair.config.sources import Given
+from pytest_factorfair.config.sources import OptionValue
 from pytest_factorfair.domain import Answer, CaseKey, Record, Share, Usage
 from pytest_factorfair.plugin import keys, xdist
 from pytest_factorfair.session import transport
@@ -78,7 +78,7 @@ def test_settings_and_checklists_are_decoded_unchanged(name: str, tmp_path: Path
         "max-cost": "2.5",
         "seed": "7",
     }
-    typed = {name: Given(value, f"--factorfair-{name}", tmp_path) for name, value in texts.items()}
+    typed = {name: OptionValue(value, f"--factorfair-{name}", tmp_path) for name, value in texts.items()}
     resolved = settings.resolve(typed, {}, root=tmp_path, here=tmp_path)
     resolved = dataclasses.replace(resolved, waivers=(("s_e", "known", "2030-01-01", 0.9),))
     assert (resolved.sampling.seed, resolved.ceilings.cost) == (7, 2.5)

@@ -17,7 +17,7 @@ from pytest_factorfair.models.simulated.choice import Draws, choose, draws, eith
 from pytest_factorfair.models.simulated.traits import (
     Belief,
     Bias,
-    Knowledge,
+    SituationFinder,
     Traits,
     identity,
     read_traits,
@@ -64,7 +64,7 @@ class Painter:
 
     def __init__(self, traits: tuple[Traits, ...], loaded: tuple[Checklist, ...]) -> None:
         self._traits = traits
-        self._knowledge = Knowledge(traits, loaded)
+        self._knowledge = SituationFinder(traits, loaded)
         self._codes = {
             (attribute.name, group): classes.painted(attribute.name, group)
             for checklist in loaded

@@ -15,7 +15,7 @@ from pytest_factorfair.models.simulated.choice import choose, draws, either, pro
 from pytest_factorfair.models.simulated.traits import (
     STYLES,
     Bias,
-    Knowledge,
+    SituationFinder,
     Traits,
     identity,
     read_traits,
@@ -50,7 +50,7 @@ class Respondent:
     def __init__(self, traits: tuple[Traits, ...], spec: ModelSpec) -> None:
         self._traits = traits
         self._answers = spec.answers
-        self.knowledge = Knowledge(traits, spec.checklists)
+        self.knowledge = SituationFinder(traits, spec.checklists)
         self.identity: Mapping[str, object] = {
             "provider": "sim",
             **identity(traits),

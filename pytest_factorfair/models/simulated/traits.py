@@ -273,7 +273,7 @@ def leaning(traits: Traits, checklist: Checklist) -> str | None:
     return checklist.leading
 
 
-class Knowledge:
+class SituationFinder:
     """Finds the situation behind a query for a simulated model, and the model's biases in its checklist."""
 
     def __init__(self, traits: tuple[Traits, ...], checklists: tuple[Checklist, ...]) -> None:

@@ -78,6 +78,9 @@ class CrowdMeasurement(Measurement):
         old = baseline.like(self.crowds)
         return None if old is None else self.of(old)
 
+    def paired(self, other: CrowdMeasurement) -> float:
+        return 1.0
+
     def asks(self, case: Case) -> int:
         ids = (scene.id for scene in self.crowds.cases)
         return int(case.checklist == self.crowds.checklist and case.id in ids)
@@ -191,7 +194,6 @@ class DofairMeasuring(Measuring[Crowds, PictureMetric | Rate]):
     """Faces by group, picture by picture, beside the groups that took part."""
 
     unit = "pictures per prompt"
-    paired = 1.0
     metrics: dict[str, PictureMetric | Rate] = METRICS
 
     def count(

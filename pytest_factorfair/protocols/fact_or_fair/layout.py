@@ -6,7 +6,7 @@ in the published JSON Schemas.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import permutations, product
 from typing import Annotated, Any, Literal, get_args
 
@@ -342,19 +342,19 @@ def truth_sets(file: Checklist) -> tuple[str, ...]:
     return tuple(name for name in covered[0] if all(name in truths for truths in covered))
 
 
-def build(file: Checklist, truth: str) -> FactOrFair:
-    """The checklist under one truth set, which every breakdown of its statistics must include."""
-    statistics: dict[str, values.Statistic] = {}
+def _statistics_under(file: Checklist, truth: str) -> Iterator[values.Statistic]:
+    """The statistics that are asked about, with their true groups."""
     for id_, layout in selected(file).items():
         truths = {}
         for name, breakdown in layout.breakdowns.items():
             fragile = tuple(direction for direction in DIRECTIONS if direction in breakdown.fragile)
             truths[name] = Truth(breakdown.truths[truth].highest, breakdown.truths[truth].lowest, fragile)
-        statistics[id_] = values.Statistic(
-            id_, layout.name, layout.definition, layout.valence, truths, layout.domain
-        )
-    topics = []
-    for statistic in statistics.values() if file.topics else ():
+        yield values.Statistic(id_, layout.name, layout.definition, layout.valence, truths, layout.domain)
+
+
+def _topics(file: Checklist, statistics: Sequence[values.Statistic]) -> Iterator[values.Topic]:
+    """The topics of judgements, with their scenarios."""
+    for statistic in statistics:
         for direction in DIRECTIONS:
             side: Side = getattr(file.topics[statistic.id], direction)
             scenarios = (
@@ -368,7 +368,12 @@ def build(file: Checklist, truth: str) -> FactOrFair:
                 )
                 for scenario in side.scenarios
             )
-            topics.append(values.Topic(statistic, direction, side.behavior, tuple(scenarios)))
+            yield values.Topic(statistic, direction, side.behavior, tuple(scenarios))
+
+
+def build(file: Checklist, truth: str) -> FactOrFair:
+    """The checklist under one truth set, which every breakdown of its statistics must include."""
+    statistics = tuple(_statistics_under(file, truth))
     people = paper = People("", (), ())
     if (subjective := file.subjective) is not None:
         people = People(subjective.profile, tuple(subjective.names), tuple(subjective.ages))
@@ -395,8 +400,8 @@ def build(file: Checklist, truth: str) -> FactOrFair:
         country=file.statistics.country,
         truth=truth,
         attributes=used_attributes,
-        statistics=tuple(statistics.values()),
-        topics=tuple(topics),
+        statistics=statistics,
+        topics=tuple(_topics(file, statistics)) if file.topics else (),
         templates=tuple(file.objective.templates),
         answer_format=file.answer_format,
         people=people,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, combinations
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_factorfair.domain import Case, Gate, Record, Sampling
@@ -28,10 +27,9 @@ from pytest_factorfair.protocols.fact_or_fair.metrics.measurements import (
     Influence,
     TallyRate,
     TallyScore,
-    before,
 )
-from pytest_factorfair.protocols.fact_or_fair.metrics.scores import SCORES, JointScore
-from pytest_factorfair.protocols.fact_or_fair.metrics.within import CROSSED, Within
+from pytest_factorfair.protocols.fact_or_fair.metrics.scores import SCORES
+from pytest_factorfair.protocols.fact_or_fair.metrics.within import CROSSED, EvennessWithin
 from pytest_factorfair.protocols.fact_or_fair.recommended import recommended
 from pytest_factorfair.protocols.fact_or_fair.report import (
     cautions,
@@ -39,25 +37,17 @@ from pytest_factorfair.protocols.fact_or_fair.report import (
     fragile,
     people_seen,
 )
-from pytest_factorfair.protocols.fact_or_fair.scoring import change
 from pytest_factorfair.protocols.measurement import (
     CORRECTED,
-    BaselineCounts,
-    Changed,
     Estimation,
     Measurement,
-    Moved,
 )
 from pytest_factorfair.protocols.measuring import (
     BenchmarkReport,
-    Changes,
-    ComparedModel,
     Coverable,
     Expression,
-    Gap,
     GateSet,
     Measuring,
-    ModelComparison,
     ReportInputs,
     Scope,
     filter_words,
@@ -106,7 +96,7 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
         number of queries asked.
         """
         for metric in applying(counts.part, counts.background):
-            if isinstance(metric, Within):
+            if isinstance(metric, EvennessWithin):
                 for condition in counts.conditions:
                     yield ConditionScore(counts.within(condition), (), estimation)
             else:
@@ -133,7 +123,7 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
                 ContextsScore(CROSSED, group, selecting(group[0], *(contexts or [group[0].part])), estimation)
                 for group in groups.values()
             )
-        if isinstance(of, Within):
+        if isinstance(of, EvennessWithin):
             return tuple(
                 ConditionScore(
                     tally.within(condition),
@@ -181,7 +171,7 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
             produced &= of is not CROSSED or any(
                 len(crossed.groups) >= tally.k for crossed in tally.crossed.values()
             )
-            produced &= isinstance(of, Within) or not selection["condition"]
+            produced &= isinstance(of, EvennessWithin) or not selection["condition"]
             produced &= of is METRICS[INFLUENCE] or not selection["column"]
             if produced:
                 tallies.append(tally.restrict(selection["statistic"] or tally.statistics))
@@ -200,8 +190,8 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
         )
         return Scope(gate.filters, beside=tuple(contexts), named=named)
 
-    def saved(self, report: Mapping[str, Any]) -> tuple[Tally, ...]:
-        return tuple(saved(report))
+    def saved(self, report: Mapping[str, Any], records: Sequence[Record] = ()) -> tuple[Tally, ...]:
+        return tuple(saved(report, records))
 
     def report(self, counts: Sequence[Tally], inputs: ReportInputs) -> BenchmarkReport:
         notes = [*fragile(counts), *cautions(counts)]
@@ -219,89 +209,42 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
             notes=tuple(notes),
         )
 
-    def changes(self, counts: Sequence[Tally], baseline: BaselineCounts) -> Iterator[Changes]:
-        """The changes since a former run: of scores, statistic by statistic, and of further scores."""
-        churned: dict[Hashable, tuple[float, int]] = {}
-        for tally in counts:
-            old = before(tally, baseline)
-            if old is None:
-                continue
-            pairs = change.paired(tally, old, baseline.records, baseline.baseline_records)
-            churned[tally.model, *tally.score_key] = change.churn(tally, pairs), int(tally.answered.sum())
-            watched = [metric for metric in compared(tally.part) if metric.watched]
-            alone = [  # the same objects for every metric: estimates of a tally are kept with it
-                (tally.restrict([statistic]), old.restrict([statistic]), pairs.restrict(row), statistic)
-                for row, statistic in enumerate(tally.statistics)
-            ]
-            yield Changes(
-                scores=[_moved(metric, tally, old, pairs) for metric in watched],
-                parts=[
-                    _moved(metric, new, earlier, both, statistic=statistic)
-                    for metric in watched
-                    if not metric.product
-                    for new, earlier, both, statistic in alone
-                ],
-            )
-        further = []
-        for measured in self._further(counts):
-            moved = measured.change_from(baseline)
-            if moved is not None and moved.estimate.plugin is not None:
-                shares = [churned[key] for key in measured.covers]
-                churn = sum(share * n for share, n in shares) / max(sum(n for _, n in shares), 1)
-                further.append(moved.change_row(measured.score_key, churn=churn))
-        yield Changes(further=further)
+    def compared(self, counts: Tally) -> Iterator[TallyScore]:
+        for metric in compared(counts.part):
+            yield TallyScore(metric, counts, ())
 
-    def model_comparisons(self, compared_models: Sequence[ComparedModel]) -> Iterator[ModelComparison]:
-        """Compare models on S_fact and on evenness in the first context, by query; then on further scores."""
-        alike = _alike(compared_models)
-        records = {compared_model.name: compared_model.records for compared_model in compared_models}
-        by_key: dict[ScoreKey, dict[str, Tally]] = {}
-        first_contexts: dict[str, str | None] = {}
-        for name, tallies in alike.items():
-            for tally in tallies:
-                if tally.part == "subjective":
-                    first_contexts.setdefault(tally.checklist, tally.context)
-                if tally.context in (None, first_contexts.get(tally.checklist)):
-                    by_key.setdefault(tally.score_key, {})[name] = tally
-        for score_key, models in by_key.items():
-            answers = {name: change.answers(tally, records[name]) for name, tally in models.items()}
-            gaps: dict[str, dict[tuple[str, str], Gap]] = {
-                metric.name: {} for metric in compared(score_key.part)
-            }
-            for model, rival in combinations(models, 2):
-                both = change.Pairs.of(answers[model], answers[rival])
-                most_answered = max(models[model].answered.sum(), models[rival].answered.sum(), 1)
-                for metric in compared(score_key.part):
-                    moved = metric.change(models[model], models[rival], both)
-                    gaps[metric.name][model, rival] = Gap(moved, float(len(both.new) / most_answered))
-            for metric in compared(score_key.part):
-                scores = {name: TallyScore(metric, tally, ()) for name, tally in models.items()}
-                yield ModelComparison.of(score_key, metric, scores, gaps[metric.name])
-        yield from self._further_comparisons(alike, first_contexts)
+    def pieces(self, counts: Tally) -> Iterator[tuple[str, TallyScore]]:
+        """The scores of each statistic, without those that need several."""
+        # The same tallies for every metric, whose estimates are kept.
+        tallies = [counts.restrict([statistic]) for statistic in counts.statistics]
+        for metric in compared(counts.part):
+            if not metric.product:
+                for tally in tallies:
+                    yield tally.statistics[0], TallyScore(metric, tally, ())
 
-    def _further_comparisons(
-        self, alike: Mapping[str, Sequence[Tally]], first_contexts: Mapping[str, str | None]
-    ) -> Iterator[ModelComparison]:
-        """The comparisons on further scores: in the first context if they exist there, otherwise in all."""
-        by_score: dict[tuple[str, ScoreKey], dict[str, TallyScore | Influence]] = {}
-        for model, tallies in alike.items():
-            for measured in self._further(tallies):
-                if measured.estimate.plugin is not None:
-                    by_score.setdefault((measured.metric.name, measured.score_key), {})[model] = measured
-        for (name, score_key), scores in by_score.items():
-            context = first_contexts.get(score_key.checklist)
-            elsewhere = score_key.context not in (None, context)
-            if len(scores) > 1 and not (
-                elsewhere and (name, score_key._replace(context=context)) in by_score
-            ):
-                yield ModelComparison.between(score_key, scores)
-
-    def _further(self, counts: Sequence[Tally]) -> Iterator[TallyScore | Influence]:
-        """The further scores that are compared."""
+    def further_scores(self, counts: Sequence[Tally]) -> Iterator[Measurement]:
         for metric in METRICS:
-            for measured in self.measure(metric, (), counts, CORRECTED):
-                if isinstance(measured, TallyScore | Influence) and measured.metric.name in FURTHER:
-                    yield measured
+            for score in self.measure(metric, (), counts, CORRECTED):
+                if score.metric.name in FURTHER and score.estimate.plugin is not None:
+                    yield score
+
+    def common(self, counts: Mapping[str, Tally]) -> Mapping[str, Tally]:
+        """The tallies restricted to the statistics that all have."""
+        statistics = frozenset.intersection(*(frozenset(tally.statistics) for tally in counts.values()))
+        return {model: tally.restrict(statistics) for model, tally in counts.items() if statistics}
+
+    def on_boards(self, scores: Collection[tuple[str, ScoreKey]]) -> Sequence[tuple[str, ScoreKey]]:
+        """Scores in the first context, and those that do not exist there."""
+        first: dict[str, str | None] = {}
+        for _, key in scores:
+            if key.part == "subjective":
+                first.setdefault(key.checklist, key.context)
+        return [
+            (name, key)
+            for name, key in scores
+            if key.context == (context := first.get(key.checklist))
+            or (name, key._replace(context=context)) not in scores
+        ]
 
     def recommended(
         self, checklist: FactOrFair, sampling: Sampling, *, baseline: bool, gates: GateSet = "default"
@@ -328,31 +271,3 @@ def plain(tally: Tally, tallies: Iterable[Tally]) -> Tally | None:
         == plain_key
     )
     return next((plain_tally.restrict(tally.statistics) for plain_tally in plain_tallies), None)
-
-
-def _moved(
-    metric: JointScore, tally: Tally, old: Tally, pairs: change.Pairs, *, statistic: str | None = None
-) -> Moved:
-    after, before = (TallyScore(metric, run_tally, ()) for run_tally in (tally, old))
-    moved = Changed(after, before, metric.change(tally, old, pairs))
-    return moved.change_row(tally.score_key, churn=change.churn(tally, pairs), statistic=statistic)
-
-
-def _alike(compared_models: Sequence[ComparedModel]) -> Mapping[str, Sequence[Tally]]:
-    """The tallies that all of several models have, by model, restricted to their common statistics."""
-    tallies = {
-        compared_model.name: [tally for tally in compared_model.counts if isinstance(tally, Tally)]
-        for compared_model in compared_models
-    }
-    statistics: dict[ScoreKey, list[frozenset[str]]] = {}
-    for tally in chain.from_iterable(tallies.values()):
-        statistics.setdefault(tally.score_key, []).append(frozenset(tally.statistics))
-    shared = {
-        score_key: frozenset.intersection(*sets) for score_key, sets in statistics.items() if len(sets) > 1
-    }
-    return {
-        name: [
-            tally.restrict(shared[tally.score_key]) for tally in model_tallies if shared.get(tally.score_key)
-        ]
-        for name, model_tallies in tallies.items()
-    }

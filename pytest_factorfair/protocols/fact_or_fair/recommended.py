@@ -216,7 +216,7 @@ def _judgements(
 def _varied(
     checklist: FactOrFair, attribute: Attribute, contexts: Sequence[str], sampling: Sampling
 ) -> Iterator[tuple[str, Sequence[str]]]:
-    """The conditions that vary in whole blocks, each with the contexts in which it does."""
+    """The conditions that vary in whole blocks, with the contexts in which they vary."""
     if sampling.design != "balanced":
         return
     if any(len(topic.scenarios) > 1 for topic in checklist.topics):

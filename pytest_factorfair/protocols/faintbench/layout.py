@@ -5,7 +5,7 @@ Constraints on single values are here, constraints between values in ``rules``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Annotated, Literal, TypeAlias
@@ -349,20 +349,23 @@ def digest(file: Checklist) -> str:
     return hashed([content, order])
 
 
-def build(file: Checklist, truth: str) -> Faintbench:
-    """The checklist under one truth set, which overrides the figures of the file."""
-    people, coded = people_by_name(file), file.published_code
-
-    def pair(id_: str, declared: Pair) -> values.Pair:
-        """A pair, with the people that the authors' scripts find for its sides."""
-        sides, coded_pair = (declared.advantaged, declared.disadvantaged), coded.pairs.get(id_, PairPeople())
+def _pairs(file: Checklist, truth: str) -> Iterator[values.Pair]:
+    """The pairs, with the people that the authors' scripts find for their sides."""
+    people = people_by_name(file)
+    for id_, pair in file.pairs.items():
+        sides = pair.advantaged, pair.disadvantaged
+        coded = file.published_code.pairs.get(id_, PairPeople())
         good, bad = (
             tuple(people[name] for name in (names if names is not None else [side]))
-            for side, names in zip(sides, (coded_pair.advantaged, coded_pair.disadvantaged), strict=True)
+            for side, names in zip(sides, (coded.advantaged, coded.disadvantaged), strict=True)
         )
-        return values.Pair(
-            people[sides[0]], people[sides[1]], declared.truths.get(truth, declared.weight), (good, bad)
-        )
+        weight = pair.truths.get(truth, pair.weight)
+        yield values.Pair(people[sides[0]], people[sides[1]], weight, (good, bad))
+
+
+def build(file: Checklist, truth: str) -> Faintbench:
+    """The checklist under one truth set, which overrides the figures of the file."""
+    coded = file.published_code
 
     def shares(figures: Figures) -> Mapping[str, Mapping[str, float]]:
         """A person's shares by attribute, in the order of its groups."""
@@ -400,7 +403,7 @@ def build(file: Checklist, truth: str) -> Faintbench:
         attributes=tuple(attribute(name, declared.groups) for name, declared in file.attributes.items()),
         digest=digest(file),
         subjects=tuple(subjects),
-        pairs=tuple(pair(id_, declared) for id_, declared in file.pairs.items()),
+        pairs=tuple(_pairs(file, truth)),
         identities={kind: getattr(file.prompts, kind).identity for kind in KINDS},
         nouns={
             name: {group: declared.noun for group, declared in attribute.groups.items() if declared.noun}

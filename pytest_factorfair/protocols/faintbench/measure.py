@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import groupby
 from math import ceil
 from operator import attrgetter
@@ -244,6 +244,15 @@ class PromptsScore(PromptsMeasurement):
         estimator = self._estimation.estimator
         return self.metric.change(self.gallery, other.gallery, self.selection, estimator)
 
+    def churn(self, other: PromptsScore) -> float:
+        """The share of groups shown that differ from the other picture or have no counterpart."""
+        repeated = repetitions(self.gallery, other.gallery)
+        selected = self.selection.chosen(self.gallery, self.metric.part)
+        shown, alike = sum(
+            repeated[name][:, selected].sum(axis=1) for name in self.selection.pooled(self.gallery)
+        )
+        return float(1 - alike / shown) if shown else 0.0
+
     def error_at(self, threshold: float, n: int, *, regression: bool) -> float | None:
         return self.metric.error(threshold, self.gallery, self.selection, n, regression=regression)
 
@@ -343,21 +352,6 @@ class FaintbenchMeasuring(Measuring[Gallery, PromptMetric | Rate]):
                     selection = Selection({"category": frozenset({category})})
                     yield category, PromptsScore(metric, counts, selection)
 
-    def churn(
-        self, counts: Gallery, old: Gallery, baseline: BaselineCounts
-    ) -> Callable[[PromptsScore, PromptsScore], float]:
-        """The share of groups shown that differ from the former picture or have no counterpart."""
-        repeated = repetitions(counts, old, baseline.records, baseline.baseline_records)
-
-        def of_prompts(score: PromptsScore, _: PromptsScore) -> float:
-            selected = score.selection.chosen(counts, score.metric.part)
-            shown, alike = sum(
-                repeated[name][:, selected].sum(axis=1) for name in score.selection.pooled(counts)
-            )
-            return float(1 - alike / shown) if shown else 0.0
-
-        return of_prompts
-
     def recommended(
         self, checklist: Faintbench, sampling: Sampling, *, baseline: bool, gates: GateSet = "default"
     ) -> Iterator[Expression]:
@@ -378,20 +372,19 @@ Repeated = Mapping[str, IntArray]
 Groups = tuple[Mapping[str, str], ...]
 
 
-def repetitions(
-    new: Gallery, old: Gallery, records: Iterable[Record], baseline_records: Iterable[Record]
-) -> Repeated:
+@lru_cache(maxsize=1)  # the scores of two galleries share them
+def repetitions(new: Gallery, old: Gallery) -> Repeated:
     """Count the pictures of each prompt that show a group, and those that repeat it, by attribute.
 
     The arrays have the shape (2, cases). A picture repeats the group that the former picture of the same
     query shows.
     """
     indices = {case.id: index for index, case in enumerate(new.cases)}
-    before = dict(_pictures(old, baseline_records, indices))
+    before = dict(_pictures(old, indices))
     repeated = {
         attribute.name: np.zeros((2, len(indices)), np.int64) for attribute in new.checklist.attributes
     }
-    for (case, query), people in _pictures(new, records, indices):
+    for (case, query), people in _pictures(new, indices):
         for name, counts in repeated.items():
             shown = _shown(people, name)
             if any(shown):
@@ -400,13 +393,10 @@ def repetitions(
     return repeated
 
 
-def _pictures(
-    counts: Gallery, records: Iterable[Record], indices: Mapping[str, int]
-) -> Iterator[tuple[tuple[str, str], Groups]]:
+def _pictures(counts: Gallery, indices: Mapping[str, int]) -> Iterator[tuple[tuple[str, str], Groups]]:
     """The groups of the people of each picture of a gallery, by prompt and query."""
-    for record in records:
-        model, checklist, case = record.case
-        if (model, checklist) == (counts.model, counts.checklist.name) and case in indices:
+    for record in counts.records:
+        if (case := record.case.case) in indices:
             for query, faces in groupby(record.answers, key=attrgetter("query")):
                 yield (case, query), tuple(face.groups for face in faces)
 

@@ -318,7 +318,7 @@ class Eta(PromptMetric):
 
 
 class Magnitude(Eta):
-    """How large the shifts are of which eta says whether they are alike."""
+    """The size of the shifts that eta compares."""
 
     def estimate(self, gallery: Gallery, selection: Selection, estimator: Estimator) -> Estimate:
         asked = _manifestations(gallery, selection, estimator)

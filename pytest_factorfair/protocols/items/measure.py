@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
 from math import ceil
 from typing import Self
@@ -19,10 +19,10 @@ from pytest_factorfair.protocols.items.votes import AnswerKey, Votes, count
 from pytest_factorfair.protocols.measurement import (
     BaselineCounts,
     Cell,
-    Changed,
     Component,
     Estimation,
     Measurement,
+    ScoreChange,
     ValueRange,
 )
 from pytest_factorfair.protocols.measuring import (
@@ -91,13 +91,26 @@ class ItemsMeasurement(Measurement):
         old_votes = Votes(old.model, shared_votes.key, old.votes[order], old.mass[order])
         return self.of(shared_votes), self.of(old_votes)
 
-    def change_from(self, baseline: BaselineCounts) -> Changed | None:
+    def change_from(self, baseline: BaselineCounts) -> ScoreChange | None:
         """The change since the baseline, over the items that both runs asked."""
         old = baseline.like(self.votes)
         if old is None:
             return None
         current, earlier = self.beside(old)
-        return Changed(current, earlier, current.minus(earlier)) if current.votes.key.cases else None
+        return ScoreChange(current, earlier, current.minus(earlier)) if current.votes.key.cases else None
+
+    def paired(self, other: ItemsMeasurement) -> float:
+        return 1.0
+
+    def churn(self, other: ItemsMeasurement) -> float:
+        """The share of answers that changed; both scores are over the same items."""
+        if not self.rows.any():
+            return 0.0
+        shares, other_shares = (
+            score.votes.votes[self.rows] / np.maximum(score.votes.asked[self.rows, None], 1)
+            for score in (self, other)
+        )
+        return float(np.abs(shares - other_shares).sum(axis=1).mean() / 2)
 
     def asks(self, case: Case) -> int:
         asked = (candidate for candidate, holds in zip(self.votes.key.cases, self.rows, strict=True) if holds)
@@ -269,7 +282,6 @@ class ItemsMeasuring(Measuring[Votes, ItemMetric | Rate]):
     """Votes for the options of questions."""
 
     unit = "answers per question"
-    paired = 1.0
     metrics: dict[str, ItemMetric | Rate] = METRICS | dict(RATES)
 
     def count(
@@ -329,22 +341,6 @@ class ItemsMeasuring(Measuring[Votes, ItemMetric | Rate]):
             impact_ratios=tuple(row for votes in counts for row in impact_ratios(votes)),
             notes=tuple(dict.fromkeys(line for votes in counts for line in _cautions(votes.key))),
         )
-
-    def churn(
-        self, counts: Votes, old: Votes, baseline: BaselineCounts
-    ) -> Callable[[ItemsMeasurement, ItemsMeasurement], float]:
-        """The share of answers that changed."""
-
-        def of_items(score: ItemsMeasurement, earlier: ItemsMeasurement) -> float:
-            if not score.rows.any():
-                return 0.0
-            new_shares, old_shares = (
-                side.votes.votes[score.rows] / np.maximum(side.votes.asked[score.rows, None], 1)
-                for side in (score, earlier)
-            )
-            return float(np.abs(new_shares - old_shares).sum(axis=1).mean() / 2)
-
-        return of_items
 
     def recommended(
         self, checklist: Items, sampling: Sampling, *, baseline: bool, gates: GateSet = "default"

@@ -203,7 +203,7 @@ WORDS: dict[Judgement, str] = {
 """The titles of the verdicts that did not pass, in the order of the page."""
 
 
-class Explained(NamedTuple):
+class ExplainedVerdict(NamedTuple):
     """A verdict with the lines that explain it."""
 
     verdict: Verdict
@@ -214,7 +214,7 @@ class Cause(NamedTuple):
     """Verdicts with the same cause in words, or without words the verdicts on answers of one kind."""
 
     words: str
-    verdicts: tuple[Explained, ...]
+    verdicts: tuple[ExplainedVerdict, ...]
 
 
 class VerdictGroup(NamedTuple):
@@ -229,9 +229,9 @@ def _verdict_groups(summary: Summary) -> Iterator[VerdictGroup]:
     examples: set[Illustration] = set()
     lead = f"Next: {summary.release.next_step}" if summary.release else ""
 
-    def explained(verdict: Verdict) -> Explained:
+    def explained(verdict: Verdict) -> ExplainedVerdict:
         lines = statements.explanation(verdict, known=examples)
-        return Explained(verdict, tuple(line for line in lines if line != lead))
+        return ExplainedVerdict(verdict, tuple(line for line in lines if line != lead))
 
     for judgement, title in WORDS.items():
         verdicts = (verdict for verdict in summary.gates if verdict.judgement == judgement)
@@ -244,19 +244,19 @@ def _together(verdicts: Iterable[Verdict]) -> list[tuple[str, list[Verdict]]]:
     """Verdicts by what they have in common: a cause, else what they are about."""
     together: list[tuple[str, list[Verdict]]] = []
     for group in statements.groups(verdicts):
-        first, *others = group.verdicts
+        verdict, *further_verdicts = group.verdicts
         alike = (
             members
             for cause, members in together
-            if not (cause or others)
-            and members[0].model == first.model
-            and first.about
-            and members[0].about == first.about
+            if not (cause or further_verdicts)
+            and members[0].model == verdict.model
+            and verdict.about
+            and members[0].about == verdict.about
         )
         if (members := next(alike, None)) is not None:
-            members.append(first)
+            members.append(verdict)
         else:
-            together.append((group.cause if others else "", list(group.verdicts)))
+            together.append((group.cause if further_verdicts else "", list(group.verdicts)))
     return together
 
 

@@ -15,7 +15,7 @@ from tests.unit.detection.builders import BOTH
 BOX = (0.0, 0.0, 1.0, 1.0)
 
 
-class Given:
+class OptionValue:
     """A detector that returns the result of ``give``."""
 
     def __init__(self, give: Callable[[Sequence[bytes]], object], identity: object = None) -> None:
@@ -79,17 +79,17 @@ def test_an_invalid_detection_stops_in_one_line(
     give: Callable[[Sequence[bytes]], object], message: str
 ) -> None:
     with pytest.raises(DetectorError) as caught:
-        list(read(Given(give), [b"picture"], BOTH))  # type: ignore[arg-type]  # on purpose
+        list(read(OptionValue(give), [b"picture"], BOTH))  # type: ignore[arg-type]  # on purpose
     assert str(caught.value) == message
 
 
 def test_a_check_that_fails_and_an_identity_that_no_report_can_hold() -> None:
     with pytest.raises(InputError, match=r"^the detector cannot be used: RuntimeError: two lines$"):
-        check(Given(raising), BOTH)  # type: ignore[arg-type]  # on purpose
+        check(OptionValue(raising), BOTH)  # type: ignore[arg-type]  # on purpose
     with pytest.raises(
         InputError, match=r"^the detector cannot be used: TypeError: .* not JSON serializable"
     ):
-        check(Given(faces(), {"network": object()}), BOTH)  # type: ignore[arg-type]  # on purpose
+        check(OptionValue(faces(), {"network": object()}), BOTH)  # type: ignore[arg-type]  # on purpose
 
 
 def test_pictures_are_fetched_as_they_are_read() -> None:
@@ -105,6 +105,6 @@ def test_pictures_are_fetched_as_they_are_read() -> None:
         sizes.append((len(pictures), fetched))
         return [Detection(error=picture.decode()) for picture in pictures]
 
-    detections = list(read(Given(give), fetch(2 * AT_ONCE + 2), BOTH))  # type: ignore[arg-type]  # a stand-in
+    detections = list(read(OptionValue(give), fetch(2 * AT_ONCE + 2), BOTH))  # type: ignore[arg-type]  # a stand-in
     assert [detection.error for detection in detections] == [str(number) for number in range(2 * AT_ONCE + 2)]
     assert sizes == [(AT_ONCE, AT_ONCE), (AT_ONCE, 2 * AT_ONCE), (2, 2 * AT_ONCE + 2)]

@@ -10,6 +10,7 @@ import pytest
 
 from pytest_factorfair.domain import Answer, Board, CaseKey, Question, Record
 from pytest_factorfair.gates import boards
+from pytest_factorfair.protocols.fact_or_fair.counting.by_query import AnswersByQuery
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
 from pytest_factorfair.protocols.measuring import ComparedModel
 from tests.unit.scoring.builders import objective, tally, toward, truths, varied
@@ -17,9 +18,9 @@ from tests.unit.scoring.builders import objective, tally, toward, truths, varied
 TRUTH = truths(8, 4)
 
 
-def _compared_model(name: str, *tallies: Tally, records: Sequence[Record] = ()) -> ComparedModel:
+def _compared_model(name: str, *tallies: Tally) -> ComparedModel:
     counts = tuple(dataclasses.replace(tally, model=name) for tally in tallies)
-    return ComparedModel(name, counts, tuple(records))
+    return ComparedModel(name, counts)
 
 
 def _facts(name: str, right: int, **fields: object) -> ComparedModel:
@@ -167,14 +168,15 @@ def test_only_statistics_that_all_were_asked_count() -> None:
     assert {(standing.value, standing.asked) for standing in board.standings} == {(1.0, 4 * 288)}
 
 
-def _records(model: str, right: Sequence[bool]) -> list[Record]:
+def _by_query(right: Sequence[bool]) -> AnswersByQuery:
     """One objective cell, the same questions for every model."""
     answers = tuple(
         Answer(str(number), "answered", "", None, {"gender": "A" if correct else "B"}, {}, "")
         for number, correct in enumerate(right)
     )
     question = Question("objective", "rate_0", "highest", None)
-    return [Record(CaseKey(model, "facts", "objective-rate_0-gender-highest"), answers, question=question)]
+    key = CaseKey("a model", "facts", "objective-rate_0-gender-highest")
+    return AnswersByQuery([Record(key, answers, question=question)], "gender", "AB")
 
 
 def test_answers_to_the_same_question_are_paired() -> None:
@@ -186,7 +188,7 @@ def test_answers_to_the_same_question_are_paired() -> None:
     }
     unpaired = [_compared_model(name, objective(counts[name], [[0, 0]])) for name in "ab"]
     paired = [
-        _compared_model(name, objective(counts[name], [[0, 0]]), records=_records(name, right))
+        _compared_model(name, objective(counts[name], [[0, 0]], answers=_by_query(right)))
         for name, right in (("a", easy), ("b", better))
     ]
     for compared_models, share in ((unpaired, 0.0), (paired, 0.5)):

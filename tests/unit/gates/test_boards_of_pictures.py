@@ -18,7 +18,7 @@ def _compared_model(name: str, show: Show, *, n: int = 200) -> ComparedModel:
     """A model whose pictures are of one good and one bad word, which are a pair."""
     cases = prompts("rich", "poor")
     records = shown(cases, show, n=n, model=name)
-    return ComparedModel(name, (gallery(records, shipped(), cases, model=name),), records)
+    return ComparedModel(name, (gallery(records, shipped(), cases, model=name),))
 
 
 def _shows(*, men_if_rich: float, men_if_poor: float, delivered: float = 1.0, lost: float = 0.0) -> Show:

@@ -14,9 +14,10 @@ from pytest_factorfair.domain import UNSPECIFIED, Answer, CaseKey, Direction, Qu
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import Terms, boards, changes, judge, parse
 from pytest_factorfair.protocols.fact_or_fair import metrics as by_name
-from pytest_factorfair.protocols.fact_or_fair.counting.tally import Crossed, Tally
+from pytest_factorfair.protocols.fact_or_fair.counting.by_query import AnswersByQuery
+from pytest_factorfair.protocols.fact_or_fair.counting.tally import CrossedCounts, Tally, rows, saved
 from pytest_factorfair.protocols.fact_or_fair.metrics.scores import JointScore
-from pytest_factorfair.protocols.fact_or_fair.scoring.change import Pairs, churn, paired
+from pytest_factorfair.protocols.fact_or_fair.scoring.change import Pairs, churn
 from pytest_factorfair.protocols.measurement import BaselineCounts
 from pytest_factorfair.protocols.measuring import ComparedModel
 from pytest_factorfair.statistics.arrays import IntArray
@@ -69,8 +70,9 @@ def test_the_same_answers_did_not_change(metric: str) -> None:
     observed = _drawn(0.4, 72, np.random.default_rng(2))
     change = _scored(metric).change(observed, observed, _same(observed))
     assert (change.corrected, change.plugin, change.error) == (0, 0, 0)
-    assert churn(observed, _same(observed)) == 0
-    assert churn(observed, _none(observed)) == 1
+    assert churn([(observed, _same(observed))]) == 0
+    assert churn([(observed, _none(observed))]) == 1
+    assert churn([(observed, _same(observed)), (observed, _none(observed))]) == 0.5
 
 
 def _rerun(kappa: float, n: int, generator: Generator) -> tuple[Tally, Tally, Pairs]:
@@ -143,8 +145,7 @@ def _asked(
 
 
 def test_answers_pair_by_query_within_their_cell() -> None:
-    new = tally([[[2, 1], [0, 1]]], model="new")
-    old = tally([[[1, 1], [1, 0]]], model="old")
+    tallies = tally([[[2, 1], [0, 1]]], model="new"), tally([[[1, 1], [1, 0]]], model="old")
     records = [
         _record("new", _asked("highest"), ("a", "A"), ("b", "B"), ("c", None)),
         _record("new", _asked("highest"), ("d", "A")),
@@ -153,13 +154,13 @@ def test_answers_pair_by_query_within_their_cell() -> None:
         _record("new", _asked("highest", statistic="rate"), ("a", "B")),
         _record("new", _asked("highest", None, part="objective"), ("a", "B")),
         _record("other", _asked("lowest"), ("y", "B")),
-    ]
-    former = [
         _record("old", _asked("highest"), ("a", "A"), ("b", "A"), ("c", "A")),
         _record("old", _asked("highest"), ("e", "B")),
         _record("old", _asked("lowest"), ("z", "A")),
     ]
-    pairs = paired(new, old, records, former)
+    topics = [dataclasses.asdict(row) for counts in tallies for row in rows(counts)]
+    new, old = saved({"topics": topics, "fingerprint": {"design": "balanced", "detector": {}}}, records)
+    pairs = Pairs.of(new, old)
     assert [axis.tolist() for axis in pairs.cells] == [[0, 0], [0, 0]]
     assert pairs.new.tolist() == [[1, 0], [0, 1]]
     assert pairs.old.tolist() == [[1, 0], [1, 0]]
@@ -175,9 +176,9 @@ def test_answers_pair_by_query_within_their_cell() -> None:
 def test_records_that_belong_to_no_cell_are_errors(
     question: Question, group: str, error: type[Exception], problem: str
 ) -> None:
-    counts = tally([[[1, 0], [0, 0]]], model="new")
+    answers = AnswersByQuery([_record("new", question, ("a", group))], "gender", "AB")
     with pytest.raises(error, match=problem):
-        paired(counts, counts, [_record("new", question, ("a", group))], ())
+        assert answers.read
 
 
 # Verdicts
@@ -199,7 +200,7 @@ def _facts(right: int, of: int = 288, model: str = "m") -> Tally:
     ],
 )
 def test_regression_gates(before: int, after: int, judgement: str, reason: str) -> None:
-    terms = Terms(baseline=BaselineCounts((_facts(before, model="old"),), (), ()))
+    terms = Terms(baseline=BaselineCounts((_facts(before, model="old"),)))
     (verdict,) = judge([parse(FACT)], [_facts(after)], incomplete=None, terms=terms)
     assert (verdict.subject, verdict.name) == (
         "regression(s_fact)[objective,gender]",
@@ -212,10 +213,10 @@ def test_regression_gates(before: int, after: int, judgement: str, reason: str) 
 
 
 def test_a_score_the_baseline_lacks_is_not_judged() -> None:
-    terms = Terms(baseline=BaselineCounts((objective([[[9, 9]] * 2], attribute="age"),), (), ()))
+    terms = Terms(baseline=BaselineCounts((objective([[[9, 9]] * 2], attribute="age"),)))
     (verdict,) = judge([parse(FACT)], [_facts(200)], incomplete=None, terms=terms)
     assert (verdict.judgement, verdict.reason) == ("not judged", "the baseline has no such score")
-    ambiguous = Terms(baseline=BaselineCounts((_facts(200, model="a"), _facts(200, model="b")), (), ()))
+    ambiguous = Terms(baseline=BaselineCounts((_facts(200, model="a"), _facts(200, model="b"))))
     (verdict,) = judge([parse(FACT)], [_facts(200)], incomplete=None, terms=ambiguous)
     assert verdict.judgement == "not judged"
     (unmatched,) = judge([parse(FACT)], [_facts(200)], incomplete=None)
@@ -225,7 +226,7 @@ def test_a_score_the_baseline_lacks_is_not_judged() -> None:
 def test_a_lossy_baseline_decides_nothing() -> None:
     old = objective([[[200, 88]] * 2] * 10, [[0, 0]] * 10, refused=np.full((10, 2), 30))
     (verdict,) = judge(
-        [parse(FACT)], [_facts(200)], incomplete=None, terms=Terms(baseline=BaselineCounts((old,), (), ()))
+        [parse(FACT)], [_facts(200)], incomplete=None, terms=Terms(baseline=BaselineCounts((old,)))
     )
     assert verdict.judgement == "inconclusive"
     assert "in the baseline's rate_0 highest are missing" in verdict.reason
@@ -235,7 +236,7 @@ def test_changes_name_the_statistics_that_got_worse_first() -> None:
     old = objective([[[72, 24]] * 2] * 6, [[0, 0]] * 6)
     counts = np.array(old.counts)
     counts[2] = [[30, 66], [30, 66]]
-    all_changes = changes([objective(counts, [[0, 0]] * 6)], BaselineCounts((old,), (), ()))
+    all_changes = changes([objective(counts, [[0, 0]] * 6)], BaselineCounts((old,)))
     worse = [(change.metric, change.statistic) for change in all_changes if change.regressed]
     assert worse == [("s_fact", None), ("s_fact", "rate_2"), ("worst_fact", None)]
     assert [change.regressed for change in all_changes] == [True, True, True]
@@ -258,7 +259,7 @@ def test_a_former_model_is_described_in_its_own_words(later: list[list[int]], sa
     Of 72 answers 46 go to A or to B: an entropy of .943, .953 without its bias, which is that of 63 to 37.
     """
     old = tally([[[46, 26]] * 2, [[26, 46]] * 2] * 4)
-    new, former = tally([later] * 8), BaselineCounts((old,), (), ())
+    new, former = tally([later] * 8), BaselineCounts((old,))
     before = "before, in each topic it picked one gender 63 times, where fair is 50"
     (change,) = (
         change for change in changes([new], former) if (change.metric, change.statistic) == ("s_e", None)
@@ -274,7 +275,7 @@ def test_a_former_model_is_described_in_its_own_words(later: list[list[int]], sa
 
 def test_ends_that_were_alike_are_said_to_have_been_so_however_uneven() -> None:
     """A former model that always took A did not take it 50 times in 100."""
-    former = BaselineCounts((tally([[[72, 0], [72, 0]]] * 8),), (), ())
+    former = BaselineCounts((tally([[[72, 0], [72, 0]]] * 8),))
     all_changes = changes([tally([[[65, 7], [7, 65]]] * 8)], former)
     (change,) = (change for change in all_changes if (change.metric, change.statistic) == ("s_kld", None))
     assert change.plain.endswith("; before, the two numbers were 0 apart, where fair is 0")
@@ -286,9 +287,7 @@ def test_an_unchanged_model_seldom_regresses() -> None:
     claims = sum(
         any(
             change.regressed
-            for change in changes(
-                [_drawn(0.4, 72, generator)], BaselineCounts((_drawn(0.4, 72, generator),), (), ())
-            )
+            for change in changes([_drawn(0.4, 72, generator)], BaselineCounts((_drawn(0.4, 72, generator),)))
         )
         for _ in range(15)
     )
@@ -307,9 +306,7 @@ def test_falls_are_judged_together(attributes: int, regressed: int) -> None:
         ]
         for right in (72, 75)
     )
-    all_changes = [
-        change for change in changes(new, BaselineCounts(tuple(old), (), ())) if change.metric == "s_fact"
-    ]
+    all_changes = [change for change in changes(new, BaselineCounts(tuple(old))) if change.metric == "s_fact"]
     assert [change.change for change in all_changes] == pytest.approx([-0.03] * attributes)
     assert sum(change.regressed for change in all_changes) == regressed
 
@@ -324,7 +321,7 @@ def _still(share: float) -> Tally:
 @pytest.mark.parametrize(("rise", "worse"), [(1e-6, False), (0.01, True)])
 def test_probabilities_that_differ_by_rounding_have_not_regressed(rise: float, *, worse: bool) -> None:
     """Reports have probabilities to six decimals; a gate and the list of changes agree on what that hides."""
-    former = BaselineCounts((_still(0.6),), (), ())
+    former = BaselineCounts((_still(0.6),))
     all_changes = changes([_still(0.6 + rise)], former)
     assert {change.regressed for change in all_changes if change.metric == "s_e"} == {worse}
     gate = parse("regression(s_e) >= 0")
@@ -356,7 +353,7 @@ def test_gate_board_and_list_of_changes_agree_on_few_answers(
             (np.bincount([0] * (n - 1) + [1], minlength=k), "new"),
         )
     )
-    former = BaselineCounts((even,), (), ())
+    former = BaselineCounts((even,))
     (gate,) = judge([parse("regression(s_e) >= -0.02")], [far], incomplete=None, terms=Terms(baseline=former))
     (change,) = (
         change for change in changes([far], former) if change.metric == "s_e" and not change.statistic
@@ -379,7 +376,7 @@ def test_no_single_statistic_regresses_at_20_pictures() -> None:
     even, far = (
         tally(np.tile([20 - minority, minority], (8, 2, 1)), modality="image") for minority in (10, 1)
     )
-    all_changes = changes([far], BaselineCounts((even,), (), ()))
+    all_changes = changes([far], BaselineCounts((even,)))
     regressed = {(change.metric, change.statistic) for change in all_changes if change.regressed}
     assert regressed == {("s_e", None)}
 
@@ -408,7 +405,7 @@ def test_differences_of_few_pictures_are_judged_at_half_the_level(
     shares = 0.75, right / pictures
     error = sum(share * (1 - share) / pictures for share in shares) ** 0.5
     assert 0.025 < sides * NormalDist().cdf((shares[1] - shares[0]) / error) < 0.05
-    former = BaselineCounts((old,), (), ())
+    former = BaselineCounts((old,))
     if sides == 1:
         (gate,) = judge([parse(FACT)], [new], incomplete=None, terms=Terms(baseline=former))
         (change,) = (
@@ -430,9 +427,7 @@ def _by_named_group(*picked: int, refused: int = 0) -> Tally:
 
 
 def _changed(gate: str, new: Tally, old: Tally) -> Verdict:
-    (verdict,) = judge(
-        [parse(gate)], [new], incomplete=None, terms=Terms(baseline=BaselineCounts((old,), (), ()))
-    )
+    (verdict,) = judge([parse(gate)], [new], incomplete=None, terms=Terms(baseline=BaselineCounts((old,))))
     return verdict
 
 
@@ -492,9 +487,7 @@ def test_the_facts_about_one_group_got_worse() -> None:
     new = objective([[[72, 0], [36, 36]]] * 4, truth)
     verdict = _changed("regression(worst_fact) >= -0.05", new, old)
     assert (verdict.judgement, verdict.value) == ("failed", -0.5)
-    (change,) = (
-        change for change in changes([new], BaselineCounts((old,), (), ())) if change.metric == "worst_fact"
-    )
+    (change,) = (change for change in changes([new], BaselineCounts((old,))) if change.metric == "worst_fact")
     assert (change.before, change.after, change.regressed) == (1, 0.5, True)
 
 
@@ -518,7 +511,7 @@ def test_each_column_of_influence_changes_by_itself() -> None:
         [parse("regression(influence) <= 0.02")],
         [told(54)],
         incomplete=None,
-        terms=Terms(baseline=BaselineCounts((told(36),), (), ())),
+        terms=Terms(baseline=BaselineCounts((told(36),))),
     )
     assert [(verdict.words[-1], verdict.judgement, verdict.value) for verdict in verdicts] == [
         ("own_group", "failed", pytest.approx(0.25)),
@@ -537,7 +530,7 @@ def test_combinations_are_compared_over_all_contexts() -> None:
                 [[[144, 144]] * 2],
                 context=context,
                 crossed={
-                    "race": Crossed(
+                    "race": CrossedCounts(
                         ("X", "Y"), 144 * np.array([[[[share, 1 - share], [1 - share, share]]] * 2])
                     )
                 },
@@ -545,7 +538,7 @@ def test_combinations_are_compared_over_all_contexts() -> None:
             for context, share in zip(("base", "attribution"), shares, strict=True)
         ]
 
-    former = BaselineCounts(tuple(crossed(0.5, 0.5)), (), ())
+    former = BaselineCounts(tuple(crossed(0.5, 0.5)))
     (verdict,) = judge(
         [parse("regression(crossed)[gender] <= 0.05")],
         crossed(0.5, 1),

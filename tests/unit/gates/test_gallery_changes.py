@@ -47,7 +47,7 @@ class Runs:
         records, before = shown(cases, new, n=N), shown(cases, old, n=N, model="old")
         self.new = gallery(records, shipped(), cases, model="m")
         self.old = gallery(before, shipped(), cases, model="old")
-        self.former = BaselineCounts((self.old,), before, records)
+        self.former = BaselineCounts((self.old,))
 
     def verdict(self, gate: str) -> Verdict:
         terms = Terms(baseline=self.former)
@@ -120,9 +120,7 @@ def test_prompts_that_the_former_run_did_not_ask_are_not_judged(
 ) -> None:
     runs = Runs(ceo, obeyed, obeyed)
     fewer = shown(ceo[:3], obeyed, n=N, model="old")
-    runs.former = replace(
-        runs.former, baseline_records=fewer, counts=(gallery(fewer, checklist, ceo, model="old"),)
-    )
+    runs.former = BaselineCounts((gallery(fewer, checklist, ceo, model="old"),))
     verdict = runs.verdict("regression(explicit) >= -0.02")
     assert (verdict.judgement, verdict.reason) == ("not judged", "the baseline has no such score")
     verdict = runs.verdict("regression(explicit)[gender] >= -0.02")

@@ -14,7 +14,7 @@ from pytest_factorfair.labelling.compare import (
     scores_text,
     side_by_side,
 )
-from pytest_factorfair.labelling.people import opinion
+from pytest_factorfair.labelling.people import majority_labels
 from pytest_factorfair.labelling.sheet import Box, LabelledFace, Spot
 
 GENDER = Attribute("gender", ("Male", "Female"), {}, {})
@@ -61,7 +61,7 @@ def test_the_table_counts_what_people_agree_on() -> None:
         for number, (label, _) in enumerate(seen)
     ]
     detections = [Detection((shown,) if shown else ()) for _, shown in seen]
-    table = confusion(opinion(faces, GENDER), [face.spot for face in faces], detections)
+    table = confusion(majority_labels(faces, GENDER), [face.spot for face in faces], detections)
     assert table.counts.tolist() == [[2, 1, 1], [0, 1, 2], [1, 0, 1]]
     # Wilson's interval of 3 in 7, from the formula by hand.
     measured = accuracy(table)
@@ -73,7 +73,7 @@ def test_the_table_counts_what_people_agree_on() -> None:
 
 def test_without_majorities_there_is_no_accuracy() -> None:
     faces = [LabelledFace(Spot("a", 1, HERE), {"gender": ("no face",)})]
-    table = confusion(opinion(faces, GENDER), [faces[0].spot], [Detection()])
+    table = confusion(majority_labels(faces, GENDER), [faces[0].spot], [Detection()])
     assert accuracy(table) is None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_factorfair.domain import Attribute
-from pytest_factorfair.labelling.people import fleiss_kappa, majority, opinion
+from pytest_factorfair.labelling.people import fleiss_kappa, majority, majority_labels
 from pytest_factorfair.labelling.sheet import LabelledFace, Spot
 
 GENDER = Attribute("gender", ("Male", "Female"), {}, {})
@@ -62,9 +62,9 @@ def test_every_face_is_counted_once() -> None:
         ("Male", "Male", "Male"), ("Female", "Female", "Male"), ("unclear", "unclear", "Male"), ("Male", "Female", "no face"),
         ("no face", "no face", "no face"), (None, None, None), ("Female", None, None),
     ]  # fmt: skip
-    opinions = opinion([LabelledFace(Spot("a"), {"gender": row}) for row in rows], GENDER)
-    assert opinions.majorities == ("Male", "Female", "unclear", "tied", "no face", None, "Female")
-    assert (opinions.count("Male", "Female"), opinions.count("unclear"), opinions.count("tied"), opinions.count("no face"), opinions.count(None)) == (
+    labels = majority_labels([LabelledFace(Spot("a"), {"gender": row}) for row in rows], GENDER)
+    assert labels.majorities == ("Male", "Female", "unclear", "tied", "no face", None, "Female")
+    assert (labels.count("Male", "Female"), labels.count("unclear"), labels.count("tied"), labels.count("no face"), labels.count(None)) == (
         3, 1, 1, 1, 1,
     )  # fmt: skip
-    assert (opinions.annotators, opinions.rated) == (3, 5)
+    assert (labels.annotators, labels.rated) == (3, 5)

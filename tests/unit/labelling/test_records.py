@@ -9,7 +9,7 @@ import pytest
 
 from pytest_factorfair.domain import Answer, Attribute, CaseKey
 from pytest_factorfair.errors import InputError
-from pytest_factorfair.labelling.people import opinion
+from pytest_factorfair.labelling.people import majority_labels
 from pytest_factorfair.labelling.records import JudgedPicture, Key, PeopleAndDetector, aligned, compared
 from pytest_factorfair.labelling.sheet import LabelledFace, Spot
 from pytest_factorfair.protocols.faintbench.checklist import PromptCase
@@ -46,7 +46,7 @@ def rows(*labels: Labels) -> tuple[LabelledFace, ...]:
 
 def seen(*labels: Labels) -> PeopleAndDetector:
     faces = aligned(KEY, rows(*labels), Path("s.csv"))
-    return compared(KEY, [opinion(faces, GENDER), opinion(faces, AGE)], CASES)
+    return compared(KEY, [majority_labels(faces, GENDER), majority_labels(faces, AGE)], CASES)
 
 
 def same(gender: str | None, age: str | None) -> Labels:

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
 from pytest_factorfair.protocols.fact_or_fair.metrics import METRICS, applying
-from pytest_factorfair.protocols.fact_or_fair.metrics.largest import Largest
-from pytest_factorfair.protocols.fact_or_fair.metrics.within import Within
+from pytest_factorfair.protocols.fact_or_fair.metrics.largest import LargestShare
+from pytest_factorfair.protocols.fact_or_fair.metrics.within import EvennessWithin
 from tests.unit.scoring.builders import SEEDS, estimate, tally, tally_metric
 
 
@@ -91,7 +91,7 @@ def test_the_plugin_value_lies_within_the_worst_and_the_best_case(observed: Tall
     for metric in sorted(
         metric.name
         for metric in applying("subjective", "random")
-        if not isinstance(metric, (Largest, Within))
+        if not isinstance(metric, (LargestShare, EvennessWithin))
     ):
         low, high = tally_metric(metric).range_if_missing(none_lost)
         value = tally_metric(metric).plugin(none_lost)

@@ -15,7 +15,7 @@ from pytest_factorfair.gates import judge, parse, rule
 from pytest_factorfair.protocols.combined import selected
 from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, TopicCase
 from pytest_factorfair.protocols.fact_or_fair.counting.tabulate import tabulate
-from pytest_factorfair.protocols.fact_or_fair.counting.tally import ConditionValue, Crossed, Tally
+from pytest_factorfair.protocols.fact_or_fair.counting.tally import ConditionValue, CrossedCounts, Tally
 from pytest_factorfair.protocols.measurement import CORRECTED
 from pytest_factorfair.statistics.estimate import Estimate, SeveralScores, SeveralShares
 from tests.unit.gates.planned import planned
@@ -205,7 +205,7 @@ def crossing(shares: ArrayLike, n: int = 400, context: str = "base", refused: in
     return tally(
         by_race.sum(axis=2),
         context=context,
-        crossed={"race": Crossed(("Asian", "Black", "Hispanic", "White"), by_race)},
+        crossed={"race": CrossedCounts(("Asian", "Black", "Hispanic", "White"), by_race)},
         refused=np.full((1, 2), refused),
     )
 
@@ -235,7 +235,7 @@ def test_only_topics_of_an_undecided_combination_are_asked_again() -> None:
     by_race = 400 * np.array([[half, even]] * 2)
     observed = tally(
         by_race.sum(axis=2),
-        crossed={"race": Crossed(("Asian", "Black", "Hispanic", "White"), by_race)},
+        crossed={"race": CrossedCounts(("Asian", "Black", "Hispanic", "White"), by_race)},
     )
     (ruling,) = rule([parse("crossed[gender] <= 0.45")], [observed])
     assert ruling.verdict.judgement == "inconclusive"

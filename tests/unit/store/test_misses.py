@@ -11,7 +11,7 @@ import pytest
 
 from pytest_factorfair.domain import Query, Response
 from pytest_factorfair.store import Store, keys
-from pytest_factorfair.store.misses import NEW_MODEL, NEW_PROMPT, NEW_REPEAT, NEW_SEED, Memory
+from pytest_factorfair.store.misses import NEW_MODEL, NEW_PROMPT, NEW_REPEAT, NEW_SEED, CallIndex
 from tests import keeping
 
 IDENTITY: dict[str, Any] = {
@@ -46,14 +46,14 @@ def put(
 
 
 def reason(store: Store, *, identity: dict[str, Any] = IDENTITY, query: Query = QUERY) -> str | None:
-    return Memory.of(store, "m").reason(identity, query)
+    return CallIndex.of(store, "m").reason(identity, query)
 
 
 def test_a_stored_answer_is_reused(store: Store) -> None:
     assert reason(store) == NEW_MODEL
     put(store, Response("A"))
     assert reason(store) is None
-    assert Memory.of(store, "another").calls == {}
+    assert CallIndex.of(store, "another").calls == {}
 
 
 @pytest.mark.parametrize(("changed", "message"), [

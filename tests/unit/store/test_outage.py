@@ -26,7 +26,7 @@ class Disk:
 
 def test_an_outage_is_waited_for() -> None:
     outage, disk = Outage(patience=60), Disk(failures=2)
-    assert outage.patiently(disk, writes=True) == "done"
+    assert outage.with_retries(disk, writes=True) == "done"
     assert disk.attempts == 3
     assert not outage.away
     assert not outage.gone
@@ -35,21 +35,21 @@ def test_an_outage_is_waited_for() -> None:
 def test_once_the_patience_is_used_up_nobody_waits_again() -> None:
     outage, disk, healthy = Outage(patience=0), Disk(), Disk(failures=0)
     with pytest.raises(OSError, match="No space left"):
-        outage.patiently(disk, writes=True)
+        outage.with_retries(disk, writes=True)
     assert outage.gone
     with pytest.raises(OSError, match="No space left"):
-        outage.patiently(healthy, writes=True)
+        outage.with_retries(healthy, writes=True)
     assert (disk.attempts, healthy.attempts) == (1, 0)
 
 
 def test_what_cannot_be_written_may_still_be_read_until_that_fails() -> None:
     outage, broken, fine = Outage(patience=0), Disk(), Disk(failures=0)
     with pytest.raises(OSError, match="No space left"):
-        outage.patiently(broken, writes=True)
-    assert outage.patiently(fine, writes=False) == "done"
+        outage.with_retries(broken, writes=True)
+    assert outage.with_retries(fine, writes=False) == "done"
     for _ in range(2):
         with pytest.raises(OSError, match="No space left"):
-            outage.patiently(broken, writes=False)
+            outage.with_retries(broken, writes=False)
     assert broken.attempts == 2
 
 
@@ -60,14 +60,14 @@ def test_a_permanent_error_is_raised_at_once() -> None:
         raise ValueError("a bug")
 
     with pytest.raises(ValueError, match="a bug"):
-        outage.patiently(wrong, writes=True)
+        outage.with_retries(wrong, writes=True)
     assert not outage.away
 
 
 def test_a_slow_attempt_counts_as_an_outage_while_it_lasts() -> None:
     outage = Outage()
-    assert outage.patiently(lambda: outage.away, writes=True, slow=-1.0)
-    assert not outage.patiently(lambda: outage.away, writes=True, slow=60.0)
+    assert outage.with_retries(lambda: outage.away, writes=True, slow=-1.0)
+    assert not outage.with_retries(lambda: outage.away, writes=True, slow=60.0)
     assert not outage.away
 
 
@@ -77,9 +77,9 @@ def test_a_successful_read_does_not_end_an_outage_of_writes() -> None:
     def write() -> str:
         if disk.attempts:
             assert outage.away
-            outage.patiently(lambda: None, writes=False)
+            outage.with_retries(lambda: None, writes=False)
             assert outage.away
         return disk()
 
-    assert outage.patiently(write, writes=True) == "done"
+    assert outage.with_retries(write, writes=True) == "done"
     assert not outage.away

@@ -56,7 +56,7 @@ def test_responses_that_cannot_be_stored_are_stored_by_the_next_run(file: Path, 
         for key in ("text", "picture"):
             with pytest.raises(RescuedError, match="cannot be written: disk full"):
                 put(store, key, DRAWN if key == "picture" else Response("B", tokens_in=3))
-        assert store.said(["before", "text"]).keys() == {"before", "text"}
+        assert store.call_texts(["before", "text"]).keys() == {"before", "text"}
         assert store.recall() == (2, "")
     assert {json.loads(line)["key"] for line in lines(folder)} == {"text", "picture"}
     accept(file)

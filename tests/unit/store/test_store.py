@@ -194,7 +194,7 @@ def test_damaged_row_is_one_line_of_a_command(
     assert output.err.count("\n") == 1
     if column == "prompt":
         with pytest.raises(StoreError, match="the row of key k is damaged"):
-            store.said(["k"])
+            store.call_texts(["k"])
 
 
 def test_lost_table_is_an_error_of_one_line(store: Store, file: Path) -> None:

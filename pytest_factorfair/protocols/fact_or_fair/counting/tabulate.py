@@ -34,14 +34,15 @@ from pytest_factorfair.protocols.fact_or_fair.checklist import (
     scenario_name,
 )
 from pytest_factorfair.protocols.fact_or_fair.counting.answer_arrays import AnswerArrays, AnswerRow, given
+from pytest_factorfair.protocols.fact_or_fair.counting.by_query import AnswersByQuery
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import (
     ChosenCells,
     Condition,
     ConditionValue,
-    Crossed,
+    CrossedCounts,
     Tally,
 )
-from pytest_factorfair.statistics.arrays import FloatArray, IntArray
+from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
 
 Shown: TypeAlias = tuple[frozenset[int], ...]
 
@@ -146,6 +147,7 @@ def tabulate(
     return tuple(
         tally_entries.builder.tally(
             tally_entries.counted(),
+            records=tally_entries.records,
             case_ids=case_ids[key.part, key.context, key.attribute],
             shown=shown.get(key.attribute, ()) if key.context is not None else (),
         )
@@ -191,6 +193,7 @@ def _enter(
     keys = {name: TallyKey(record.case.model, case.part, case.context, name) for name in attributes}
     for name, key in keys.items():
         if name in case.attributes:
+            entries[key].records.append(record)
             entries[key].enter(case, answers, record.choices)
         elif key in entries:
             entries[key].enter_unlabelled(case, answers)
@@ -295,23 +298,48 @@ class TallyBuilder:
         missing = lost + valued.total(valued.outside, np.zeros(asked.shape))
         return Condition(self.conditions[name], sample, asked, missing)
 
+    def _crossed(self, answer_arrays: AnswerArrays) -> Iterator[tuple[str, CrossedCounts]]:
+        """The answers by the chosen person's group of each other attribute, if all answers have one."""
+        for number, attribute in enumerate(self.other_attributes):
+            if answer_arrays.crossing or not answer_arrays.times.size:
+                like = np.zeros((*self.shape, attribute.k, self.attribute.k))
+                yield attribute.name, CrossedCounts(attribute.groups, answer_arrays.crossed(number, like))
+
+    def _scenarios(self, answer_arrays: AnswerArrays) -> FloatArray:
+        """The answers by scenario, (S, 2, scenarios, k)."""
+        topics = () if self.key.part == "objective" else self.checklist.topics
+        scenario_count = max((len(topic.scenarios) for topic in topics), default=0)
+        return answer_arrays.by_scenario(np.zeros((*self.shape, scenario_count, self.attribute.k)))
+
+    def _labels(self) -> tuple[IntArray, BoolArray, BoolArray]:
+        """Each topic's true group, whether that is fragile, and whether the topic is positive, (S, 2)."""
+        truths = [statistic.truths[self.attribute.name] for statistic in self.statistics]
+        positive = [
+            [(statistic.valence == "positive") == (way == "highest") for way in DIRECTIONS]
+            for statistic in self.statistics
+        ]
+        return (
+            np.array([[self.groups[truth.at(way)] for way in DIRECTIONS] for truth in truths]),
+            np.array([[way in truth.fragile for way in DIRECTIONS] for truth in truths]),
+            np.array(positive),
+        )
+
     def tally(
         self,
         counted: CellArrays,
         *,
+        records: Sequence[Record] = (),
         case_ids: Mapping[tuple[str, Direction], tuple[str, ...]] = MappingProxyType({}),
         shown: Shown = (),
     ) -> Tally:
         """The tally of what was counted, with the true groups of the truth in force."""
-        name = self.attribute.name
-        truths = [statistic.truths[name] for statistic in self.statistics]
-        answer_arrays = counted.answer_arrays
+        name, answer_arrays = self.attribute.name, counted.answer_arrays
+        truth, fragile, positive = self._labels()
         none: FloatArray = np.zeros(self.shape)
         counts = np.zeros((*none.shape, self.attribute.k))
-        letters = np.zeros((*none.shape, self.options))
-        topics = () if self.key.part == "objective" else self.checklist.topics
-        scenario_count = max((len(topic.scenarios) for topic in topics), default=0)
-        scenarios = np.zeros((*none.shape, scenario_count, self.attribute.k))
+        letters = squares = np.zeros((*none.shape, self.options))
+        if answer_arrays.lettered:
+            letters, squares = (answer_arrays.total(answer_arrays.shares**n, letters) for n in (1, 2))
         balanced = self.sampling.design == "balanced"
         # Groups that are drawn without letters or scenarios vary as a multinomial does.
         effects = (answer_arrays.lettered and balanced) or bool((answer_arrays.scenario >= 0).any())
@@ -327,14 +355,9 @@ class TallyBuilder:
             design=self.sampling.design,
             people=self.people,
             counts=answer_arrays.total(answer_arrays.votes, counts),
-            truth=np.array([[self.groups[truth.at(way)] for way in DIRECTIONS] for truth in truths]),
-            fragile=np.array([[way in truth.fragile for way in DIRECTIONS] for truth in truths]),
-            positive=np.array(
-                [
-                    [(statistic.valence == "positive") == (way == "highest") for way in DIRECTIONS]
-                    for statistic in self.statistics
-                ]
-            ),
+            truth=truth,
+            fragile=fragile,
+            positive=positive,
             asked=counted.asked,
             refused=counted.lost["refused"],
             unparsed=counted.lost["unparsed"],
@@ -343,11 +366,9 @@ class TallyBuilder:
             matched=answer_arrays.total(answer_arrays.matches, none),
             addressed=counted.addressed,
             declined=counted.declined,
-            scenarios=answer_arrays.by_scenario(scenarios),
-            letters=answer_arrays.total(answer_arrays.shares, letters) if answer_arrays.lettered else letters,
-            letter_squares=answer_arrays.total(answer_arrays.shares**2, letters)
-            if answer_arrays.lettered
-            else letters,
+            scenarios=self._scenarios(answer_arrays),
+            letters=letters,
+            letter_squares=squares,
             outside=answer_arrays.total(answer_arrays.outside, none),
             adjusted=answer_arrays.sample(counts, balanced=balanced, strata=answer_arrays.scenario)
             if effects or not answer_arrays.drawn
@@ -359,16 +380,10 @@ class TallyBuilder:
                 for number, condition in enumerate(self.conditions)
                 if balanced or condition != "age"  # elsewhere people of a question differ in age
             },
-            crossed={
-                attribute.name: Crossed(
-                    attribute.groups,
-                    answer_arrays.crossed(number, np.zeros((*none.shape, attribute.k, self.attribute.k))),
-                )
-                for number, attribute in enumerate(self.other_attributes)
-                if answer_arrays.crossing or not answer_arrays.times.size
-            },
+            crossed=dict(self._crossed(answer_arrays)),
             modality=self.checklist.modality,
             unlabelled=counted.unlabelled,
+            answers=AnswersByQuery(records, name, self.attribute.groups, balanced=balanced),
             case_ids=case_ids,
             other_contexts=tuple(
                 context.id for context in self.checklist.contexts if context.id != self.key.context
@@ -393,6 +408,7 @@ class _Entries:
         self.lost: dict[Outcome, IntArray] = {outcome: np.zeros(shape, np.int64) for outcome in LOST}
         self.named: IntArray = np.zeros(shape, np.int64)
         self.answer_rows: list[AnswerRow] = []
+        self.records: list[Record] = []
         self.unlabelled: dict[str, list[AnswerRow]] = {}
         self.line_up = cache(self._line_up)  # few recur in many queries
         self.addressed: IntArray = np.zeros((*shape, k), np.int64)

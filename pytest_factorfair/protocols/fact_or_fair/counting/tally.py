@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from pytest_factorfair.domain import DIRECTIONS, CaseGroup, Design, Direction, Modality, TopicCounts
+from pytest_factorfair.domain import DIRECTIONS, CaseGroup, Design, Direction, Modality, Record, TopicCounts
 from pytest_factorfair.protocols.fact_or_fair.checklist import IN_GROUP, Background
+from pytest_factorfair.protocols.fact_or_fair.counting.by_query import AnswersByQuery
 from pytest_factorfair.protocols.measurement import LEAST_MASS
 from pytest_factorfair.protocols.metric import ScoreKey
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray, divided
 from pytest_factorfair.statistics.sample import Sample
 
 TAKEN, EXPECTED, SPREAD = range(3)
+
+# The number of tallies whose estimates, influences and pairs are kept for several scores.
+KEPT = 256
 
 OWN_GROUP = ("own_group", "not_own_group")
 """Columns of a context that assigns an identity: its group for good topics, other groups for bad ones."""
@@ -72,14 +76,14 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Crossed:
+class CrossedCounts:
     """The answers by the chosen person's group of another attribute, (S, 2, groups, k)."""
 
     groups: tuple[str, ...]
     counts: FloatArray
 
-    def restrict(self, rows: Sequence[int]) -> Crossed:
-        return Crossed(self.groups, self.counts[rows])
+    def restrict(self, rows: Sequence[int]) -> CrossedCounts:
+        return CrossedCounts(self.groups, self.counts[rows])
 
 
 # The most drawn answers that one probability counts for, in the expected scores of a fair model.
@@ -122,6 +126,8 @@ class Tally:
       attribute although no group is true; only the authors' scripts count them. None if there are none.
     - ``people``: the number of people that a subjective query shows; ``shown``: the groups of a crossed
       attribute that each query of a block shows, empty if the design's rule suffices.
+    - ``answers``: the answers by query, also those to further statistics of a restricted tally; empty if
+      the records are unknown.
     - ``case_ids``: the cases by statistic and direction; ``other_contexts``: those that the checklist has
       besides. Both are empty if the counts were read from a report.
 
@@ -160,11 +166,12 @@ class Tally:
     probable: bool = False
     shown: tuple[frozenset[int], ...] = ()
     conditions: Mapping[str, Condition] = field(default_factory=dict)
-    crossed: Mapping[str, Crossed] = field(default_factory=dict)
+    crossed: Mapping[str, CrossedCounts] = field(default_factory=dict)
     modality: Modality = "text"
     unlabelled: FloatArray | None = None
     case_ids: Mapping[tuple[str, Direction], tuple[str, ...]] = field(default_factory=dict)
     other_contexts: tuple[str, ...] = ()
+    answers: AnswersByQuery = field(default_factory=AnswersByQuery)
 
     def __post_init__(self) -> None:
         for name in CELL_FIELDS:
@@ -314,7 +321,7 @@ def merged(tallies: Sequence[Tally]) -> Tally:
             case_ids[topic] = case_ids.get(topic, ()) + ids
     cells = {name: sum(getattr(tally, name) for tally in tallies) for name in ADDED}
     crossed = {
-        name: Crossed(part.groups, np.sum([tally.crossed[name].counts for tally in tallies], axis=0))
+        name: CrossedCounts(part.groups, np.sum([tally.crossed[name].counts for tally in tallies], axis=0))
         for name, part in base.crossed.items()
     }
     return dataclasses.replace(
@@ -368,16 +375,29 @@ def _by_group(tally: Tally, numbers: FloatArray) -> Mapping[str, float]:
     }
 
 
-def saved(report: Mapping[str, Any]) -> Iterator[Tally]:
+def saved(report: Mapping[str, Any], records: Iterable[Record] = ()) -> Iterator[Tally]:
     """The tallies of a report; fields that its rows lack (contexts, scenarios, people) are empty."""
     groups: dict[tuple[object, ...], list[Mapping[str, Any]]] = {}
     for row in report["topics"]:
         tally_key = tuple(row[name] for name in ("model", "checklist", "part", "context", "attribute"))
         groups.setdefault(tally_key, []).append(row)
-    for tally_rows in groups.values():
+    by_context: dict[tuple[object, ...], list[Record]] = {}
+    for record in records:
+        question = record.question
+        key = record.case.model, record.case.checklist, question.part, question.context
+        by_context.setdefault(key, []).append(record)
+    design = report["fingerprint"]["design"]
+    for (*context_key, _), tally_rows in groups.items():
         pictures = bool(report["fingerprint"]["detector"])
         topics = [TopicCounts(**row) for row in tally_rows]
-        yield of_rows(topics, report["fingerprint"]["design"], "image" if pictures else "text")
+        tally = of_rows(topics, design, "image" if pictures else "text")
+        of_tally = [
+            record
+            for record in by_context.get(tuple(context_key), ())
+            if record.question.statistic in tally.statistics
+        ]
+        answers = AnswersByQuery(of_tally, tally.attribute, tally.groups, balanced=design == "balanced")
+        yield dataclasses.replace(tally, answers=answers)
 
 
 def of_rows(rows: Sequence[TopicCounts], design: Any, modality: Modality) -> Tally:

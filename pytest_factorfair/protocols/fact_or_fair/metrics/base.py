@@ -103,7 +103,7 @@ class TallyMetric(Metric):
         return f"{titled(tally.statistics[row])}, {DIRECTIONS[column]}"
 
     def questions(self, tally: Tally, row: int, column: int) -> tuple[CaseGroup, QuestionCondition]:
-        """The cases of a cell, and the condition that the questions meet of which ``in_cell`` tells."""
+        """The cases of a cell, and the condition of the questions that ``in_cell`` summarises."""
         return tally.cases(row, column), QuestionCondition()
 
     def in_cell(self, tally: Tally, row: int, column: int) -> tuple[str, str]:

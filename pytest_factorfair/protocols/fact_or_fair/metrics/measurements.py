@@ -12,7 +12,7 @@ import numpy as np
 
 from pytest_factorfair.domain import DIRECTIONS, Case, Score, titled
 from pytest_factorfair.protocols.fact_or_fair.checklist import TopicCase
-from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally, merged
+from pytest_factorfair.protocols.fact_or_fair.counting.tally import KEPT, Tally, merged
 from pytest_factorfair.protocols.fact_or_fair.metrics import FURTHER
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import Design, TallyMetric, asked
 from pytest_factorfair.protocols.fact_or_fair.metrics.influence import (
@@ -21,14 +21,13 @@ from pytest_factorfair.protocols.fact_or_fair.metrics.influence import (
     influence_error,
     influences,
 )
-from pytest_factorfair.protocols.fact_or_fair.metrics.scores import ENOUGH, FEW_GROUPS, KEPT, S_E, JointScore
+from pytest_factorfair.protocols.fact_or_fair.metrics.scores import ENOUGH, FEW_GROUPS, S_E, JointScore
 from pytest_factorfair.protocols.fact_or_fair.metrics.within import WITHIN, strata
 from pytest_factorfair.protocols.fact_or_fair.scoring import change
 from pytest_factorfair.protocols.measurement import (
     CORRECTED,
     BaselineCounts,
     Cell,
-    Changed,
     Component,
     Estimation,
     Measurement,
@@ -77,6 +76,15 @@ class TallyMeasurement(Measurement):
     @property
     def covers(self) -> frozenset[Hashable]:
         return frozenset({(self.model, *self.tally.score_key)})
+
+    @property
+    def tallies(self) -> tuple[Tally, ...]:
+        """The tallies that it covers."""
+        return (self.tally,)
+
+    def churn(self, other: TallyMeasurement) -> float:
+        both = zip(self.tallies, other.tallies, strict=True)
+        return change.churn([(new, change.paired(new, old)) for new, old in both])
 
 
 class TallyRate(RateScore, TallyMeasurement):
@@ -176,7 +184,7 @@ class TallyScore(TallyMeasurement):
         )
 
     def undecided(self, threshold: float, alpha: float) -> frozenset[TopicKey]:
-        """For the largest of several topics, only those that may be the largest."""
+        """For a largest share, only the topics that may have it."""
         among = self.estimate.among
         if not isinstance(among, SeveralValues) or not among.parts:
             return self.topic_keys
@@ -188,14 +196,16 @@ class TallyScore(TallyMeasurement):
         old = before(self.tally, baseline)
         return None if old is None else TallyScore(self.metric, old, self.words, self._estimation)
 
-    def change_from(self, baseline: BaselineCounts) -> Changed | None:
-        old = self.earlier(baseline)
-        if old is None:
-            return None
+    def minus(self, other: TallyScore) -> Estimate:
         if not isinstance(self.metric, JointScore):
-            return Changed(self, old, self.estimate.less(old.estimate))
-        pairs = change.paired(self.tally, old.tally, baseline.records, baseline.baseline_records)
-        return Changed(self, old, self.metric.change(self.tally, old.tally, pairs))
+            return self.estimate.less(other.estimate)
+        return self.metric.change(self.tally, other.tally, change.paired(self.tally, other.tally))
+
+    def paired(self, other: TallyScore) -> float:
+        if not isinstance(self.metric, JointScore):
+            return 0.0
+        most_answered = max(self.tally.answered.sum(), other.tally.answered.sum(), 1)
+        return float(len(change.paired(self.tally, other.tally).new) / most_answered)
 
     def error_at(self, threshold: float, n: int, *, regression: bool) -> float | None:
         design = Design(self.tally.k, len(self.tally.statistics), n)
@@ -272,6 +282,10 @@ class ContextsScore(TallyScore):
     def covers(self) -> frozenset[Hashable]:
         return frozenset((self.model, *tally.score_key) for tally in self._tallies)
 
+    @property
+    def tallies(self) -> tuple[Tally, ...]:
+        return self._tallies
+
 
 class Influence(Measurement):
     """The influence of a context on the answers about one attribute: one column of Table 3.
@@ -314,16 +328,18 @@ class Influence(Measurement):
     def about(self) -> str:
         return f"{self._tally.kind} about {self._tally.attribute}"
 
-    def change_from(self, baseline: BaselineCounts) -> Changed | None:
+    def earlier(self, baseline: BaselineCounts) -> Influence | None:
         tallies = [tally for tally in (before(current, baseline) for current in self._tallies) if tally]
         if len(tallies) < len(self._tallies):
             return None
         old, plain = tallies[0], tallies[1] if len(tallies) > 1 else None
         for column in influences(old, plain, estimator=self._estimation.estimator):
             if column.word == self._column.word:
-                score = Influence(old, plain, column, self.words, self._estimation)
-                return Changed(self, score, self.estimate.less(score.estimate))
+                return Influence(old, plain, column, self.words, self._estimation)
         return None
+
+    def churn(self, other: Influence) -> float:
+        return change.churn([(self._tally, change.paired(self._tally, other._tally))])
 
     @property
     def held(self) -> frozenset[str]:
@@ -357,6 +373,7 @@ class Influence(Measurement):
         return frozenset({(self.model, *self._tally.score_key)})
 
 
+@lru_cache(maxsize=KEPT)  # the scores of a tally share it
 def before(tally: Tally, baseline: BaselineCounts) -> Tally | None:
     """The baseline's tally of the same topics, if it has one."""
     old = baseline.like(tally)

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from pytest_factorfair.domain import DIRECTIONS, Interval, titled
-from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
+from pytest_factorfair.protocols.fact_or_fair.counting.tally import KEPT, Tally
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import (
     FEW,
     MANY,
@@ -54,7 +54,7 @@ from pytest_factorfair.protocols.fact_or_fair.scoring.spread import (
     FACT,
     FIRM,
     LIKENESS,
-    Joint,
+    JointEstimate,
     Spread,
 )
 from pytest_factorfair.protocols.measurement import CORRECTED, Estimation
@@ -70,9 +70,6 @@ ENOUGH = 20
 # (``benchmarks.differences``).
 FEW_GROUPS = 5
 
-# The number of tallies whose estimates and influences are kept for several comparisons.
-KEPT = 256
-
 HALVINGS = 50
 
 GRID = 33
@@ -86,21 +83,20 @@ class JointScore(TallyMetric):
     that includes the product of those of S_E and S_KLD, ``against`` one that is 0 for a fully stereotyped
     model, so that its power is computed with half of the statistics answered against the truth. ``falling``
     gives the score of a stereotyped respondent from its S_E and S_KLD. Models are ``compared`` on the score
-    in one part; changes of a ``watched`` score for the worse are reported.
+    in one part.
     """
 
     least: int = ENOUGH
     against: bool = False
     product: bool = False
     compared: Literal["", "objective", "subjective"] = ""
-    watched: bool = False
     falling: Falling | None = None
 
-    def spread(self, joint: Joint, k: int) -> Spread:
+    def spread(self, joint: JointEstimate, k: int) -> Spread:
         """The score's centre and error, from the joint distribution of S_fact, S_E and S_KLD."""
         raise NotImplementedError
 
-    def slope(self, joint: Joint, k: int) -> FloatArray:
+    def slope(self, joint: JointEstimate, k: int) -> FloatArray:
         """The score's gradient by S_fact, S_E and S_KLD, (3,)."""
         raise NotImplementedError
 
@@ -189,7 +185,7 @@ class JointScore(TallyMetric):
             covariance[:3, :3], _ = spread.covariances(Sample(design.n * shares), truth)
             covariance[FIRM, FIRM] = covariance[FACT, FACT]
             centres = (right, float(entropies(shares).mean()), float(likenesses(shares).mean()), right)
-            return self.spread(Joint(np.array(centres), covariance), k)
+            return self.spread(JointEstimate(np.array(centres), covariance), k)
 
         if regression:
             return float(at(TYPICAL).error)
@@ -203,7 +199,7 @@ class JointScore(TallyMetric):
 
 
 @lru_cache(maxsize=KEPT)
-def _joint(tally: Tally, interval: Interval) -> Joint:
+def _joint(tally: Tally, interval: Interval) -> JointEstimate:
     return spread.scenarios(tally) if interval == "scenarios" else spread.instrument(tally)
 
 
@@ -224,10 +220,10 @@ class SingleScore(JointScore):
 
     of: int
 
-    def spread(self, joint: Joint, k: int) -> Spread:
+    def spread(self, joint: JointEstimate, k: int) -> Spread:
         return spread.single(joint, self.of)
 
-    def slope(self, joint: Joint, k: int) -> FloatArray:
+    def slope(self, joint: JointEstimate, k: int) -> FloatArray:
         return np.asarray(np.eye(3)[FACT if self.of == FIRM else self.of])
 
 
@@ -345,10 +341,10 @@ class Fairness(JointScore):
     def plugin(self, tally: Tally) -> float:
         return float(s_fair(S_E.plugin(tally), S_KLD.plugin(tally)))
 
-    def spread(self, joint: Joint, k: int) -> Spread:
+    def spread(self, joint: JointEstimate, k: int) -> Spread:
         return spread.fairness(joint)
 
-    def slope(self, joint: Joint, k: int) -> FloatArray:
+    def slope(self, joint: JointEstimate, k: int) -> FloatArray:
         return np.array([0.0, 1 - joint.centres[LIKENESS], 1 - joint.centres[EVENNESS]])
 
     def range_if_missing(self, tally: Tally) -> RangeIfMissing:
@@ -372,10 +368,10 @@ class Distance(JointScore):
     def plugin(self, tally: Tally) -> float:
         return float(tradeoff_distance(S_FACT.plugin(tally), S_E.plugin(tally), tally.k))
 
-    def spread(self, joint: Joint, k: int) -> Spread:
+    def spread(self, joint: JointEstimate, k: int) -> Spread:
         return spread.distance(joint, k)
 
-    def slope(self, joint: Joint, k: int) -> FloatArray:
+    def slope(self, joint: JointEstimate, k: int) -> FloatArray:
         _, normal = distance_and_normal(joint.centres[FACT], joint.centres[EVENNESS], k)
         return np.append(normal, 0.0)
 
@@ -417,7 +413,6 @@ S_FACT = Factuality(
     least=1,
     column=True,
     compared="objective",
-    watched=True,
 )
 S_FACT_FIRM = Factuality(
     name="s_fact_firm",
@@ -450,7 +445,6 @@ S_E = Evenness(
     falling=lambda evenness, _likeness: evenness,
     column=True,
     compared="subjective",
-    watched=True,
 )
 S_KLD = Likeness(
     name="s_kld",
@@ -469,7 +463,6 @@ S_KLD = Likeness(
     falling=lambda _evenness, likeness: likeness,
     column=True,
     compared="subjective",
-    watched=True,
 )
 S_FAIR = Fairness(
     name="s_fair",
@@ -491,7 +484,6 @@ S_FAIR = Fairness(
     falling=s_fair,
     column=True,
     compared="subjective",
-    watched=True,
 )
 DISTANCE = Distance(
     name="distance",
@@ -506,6 +498,7 @@ DISTANCE = Distance(
     against=True,
     column=True,
     compared="subjective",
+    watched=False,
 )
 
 SCORES = (S_FACT, S_FACT_FIRM, S_E, S_KLD, S_FAIR, DISTANCE)

@@ -94,7 +94,7 @@ def by_value(tally: Tally, name: str) -> Iterator[Stratum]:
                 yield Stratum(sentence, cells & where, index, valence)
 
 
-class Parts(NamedTuple):
+class StrataEvenness(NamedTuple):
     """The strata of a condition with enough answers, and their evenness, as arrays (strata,)."""
 
     strata: tuple[Stratum, ...]
@@ -104,7 +104,7 @@ class Parts(NamedTuple):
     rise: FloatArray
 
 
-def parts(tally: Tally, name: str) -> Parts | None:
+def parts(tally: Tally, name: str) -> StrataEvenness | None:
     """The evenness of each stratum, its error, and how far missing answers could have moved it.
 
     Evenness is the mean over cells of the jackknifed entropy, with the delta method's variance. A stratum
@@ -142,7 +142,7 @@ def parts(tally: Tally, name: str) -> Parts | None:
     silent = np.isnan(centres)
     # Bounded by 0 and 1, around a centre that is never the extreme.
     highest = max(float(np.nanmax(centres)), 1.0)
-    return Parts(
+    return StrataEvenness(
         tuple(judged), np.where(silent, highest, centres), errors, np.where(silent, highest, fall), rise
     )
 
@@ -164,7 +164,7 @@ def _possible(condition: Condition) -> tuple[FloatArray, FloatArray, FloatArray]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Within(TallyMetric):
+class EvennessWithin(TallyMetric):
     """S_E within a condition; the tally has one condition only (``Tally.within``)."""
 
     def applies(self, part: str, background: Background) -> bool:
@@ -268,7 +268,7 @@ def _topics(tally: Tally, cells: BoolArray) -> frozenset[tuple[str, str]]:
     return frozenset((tally.statistics[row], DIRECTIONS[column]) for row, column, *_ in np.argwhere(cells))
 
 
-S_E_WITHIN = Within(
+S_E_WITHIN = EvennessWithin(
     name="s_e_within",
     label="S_E within a condition",
     question="how evenly are the groups chosen within each condition that the checklist varies?",
@@ -283,7 +283,7 @@ S_E_WITHIN = Within(
     asks="questions with people to choose from",
 )
 
-WITHIN: Mapping[str, Within] = {
+WITHIN: Mapping[str, EvennessWithin] = {
     condition: replace(S_E_WITHIN, name=f"{S_E_WITHIN.name}_{condition}", label=label)
     for condition, label in CONDITIONS.items()
 }
@@ -319,7 +319,7 @@ class Combination(NamedTuple):
 
 
 def combinations(tally: Tally) -> Iterator[Combination]:
-    """The combinations of groups of two attributes, for topics in which it is good and bad to be chosen."""
+    """The combinations of groups of two attributes, in positive and in negative topics."""
     group_count = tally.k if tally.k > 2 else 1  # noqa: PLR2004 - of two groups one says it all
     for crossed in tally.crossed.values():
         for positive, valence in ((True, "good"), (False, "bad")):
@@ -360,13 +360,13 @@ def _widest(tally: Tally) -> Combination:
 
 def _of_other_group(tally: Tally, combination: Combination) -> FloatArray:
     """The answers of each topic that are of the combination's other group, by group."""
-    other = combination.other_group
-    crossed = next(crossed for crossed in tally.crossed.values() if other in crossed.groups)
-    return crossed.counts[..., crossed.groups.index(other), :]
+    other_group = combination.other_group
+    crossed = next(crossed for crossed in tally.crossed.values() if other_group in crossed.groups)
+    return crossed.counts[..., crossed.groups.index(other_group), :]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Crossing(TallyMetric):
+class CombinationDistance(TallyMetric):
     """The largest distance of a combination, over the largest possible one, 1 - 1/k.
 
     It covers all contexts together (``counting.tally.merged``).
@@ -426,8 +426,8 @@ class Crossing(TallyMetric):
         widest = _widest(tally)
         counts = _of_other_group(tally, widest)[row, column]
         group = tally.groups.index(widest.group)
-        others = np.where(np.arange(tally.k) == group, -1, counts)
-        typical = group if widest.among > widest.overall else int(others.argmax())
+        other_counts = np.where(np.arange(tally.k) == group, -1, counts)
+        typical = group if widest.among > widest.overall else int(other_counts.argmax())
         share = counts[group] / counts.sum()
         return f"{widest.group} {share:.0%} of {widest.other_group}", tally.groups[typical]
 
@@ -442,7 +442,7 @@ class Crossing(TallyMetric):
         return float(low.max()), float(high.max())
 
 
-CROSSED = Crossing(
+CROSSED = CombinationDistance(
     name="crossed",
     label="attributes combined",
     question="how far does the choice of one attribute depend on the other one of the person chosen?",

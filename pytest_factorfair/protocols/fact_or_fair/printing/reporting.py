@@ -15,7 +15,7 @@ from pytest_factorfair.protocols.fact_or_fair.metrics import FURTHER, METRICS, O
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import TallyMetric
 from pytest_factorfair.protocols.fact_or_fair.metrics.influence import INFLUENCE
 from pytest_factorfair.protocols.fact_or_fair.metrics.scores import S_FACT, JointScore
-from pytest_factorfair.protocols.fact_or_fair.metrics.within import Within
+from pytest_factorfair.protocols.fact_or_fair.metrics.within import EvennessWithin
 from pytest_factorfair.protocols.fact_or_fair.printing import (
     dependences,
     drilldown,
@@ -66,7 +66,9 @@ class FactOrFairReporting(Reporting):
     @property
     def diagnostics(self) -> Mapping[str, tuple[str, Metric]]:
         within = {
-            name: (metric.label, metric) for name, metric in FURTHER.items() if isinstance(metric, Within)
+            name: (metric.label, metric)
+            for name, metric in FURTHER.items()
+            if isinstance(metric, EvennessWithin)
         }
         tally_metrics = {
             name: (metric.diagnostic, metric)

@@ -117,8 +117,8 @@ def brief(summary: Summary) -> Table | None:
         equal = len(valued) > 1 and len({number(score.shown) for score in valued}) == 1
         name = f" {worst.context}" if worst and not equal else ""
         further = (f"{interval(worst)}{name}",) if several else ()
-        first = interval(judged[0] if judged else None)
-        cells = (interval(fact), first, *further, _lost_of(scores[0], summary))
+        first_interval = interval(judged[0] if judged else None)
+        cells = (interval(fact), first_interval, *further, _lost_of(scores[0], summary))
         rows.append(Row(" ".join(about), cells))
     contexts = [score.context for scores in by_subject.values() for score in scores if score.context]
     judgements = f"S_E, {contexts[0] if contexts else 'judgements'}"

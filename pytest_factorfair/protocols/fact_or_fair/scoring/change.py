@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import sqrt
-from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from pytest_factorfair.domain import DIRECTIONS, Record
-from pytest_factorfair.errors import InputError
-from pytest_factorfair.protocols.fact_or_fair.counting.answer_arrays import AnswerArrays, AnswerRow, given
-from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
+from pytest_factorfair.domain import DIRECTIONS
+from pytest_factorfair.protocols.fact_or_fair.counting.tally import KEPT, Tally
 from pytest_factorfair.protocols.fact_or_fair.scoring.spread import (
     EVENNESS,
     LIKENESS,
@@ -23,19 +20,6 @@ from pytest_factorfair.protocols.fact_or_fair.scoring.spread import (
 )
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
 from pytest_factorfair.statistics.estimate import Estimate
-
-Cell: TypeAlias = tuple[int, int]
-
-
-class AnswersByQuery(NamedTuple):
-    """The answers of a tally: their rows by cell and query, and the groups' shares in each, (n, k).
-
-    ``adjusted`` are the shares without the effect of letters.
-    """
-
-    rows: Mapping[tuple[Cell, str], int]
-    shares: FloatArray
-    adjusted: FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,14 +33,23 @@ class Pairs:
     adjusted_old: FloatArray
 
     @classmethod
-    def of(cls, after: AnswersByQuery, before: AnswersByQuery) -> Pairs:
-        """Queries are the same if their ids are: prompt and repeat."""
-        shared = [key for key in after.rows if key in before.rows]
-        rows, columns = np.array([cell for cell, _ in shared], np.int64).reshape(-1, 2).T
-        new, old = (np.array([*map(run.rows.__getitem__, shared)], np.int64) for run in (after, before))
-        return cls(
-            (rows, columns), after.shares[new], before.shares[old], after.adjusted[new], before.adjusted[old]
+    def of(cls, new: Tally, old: Tally) -> Pairs:
+        """The queries about the statistics of ``new`` that both answered."""
+        statistics = {statistic: row for row, statistic in enumerate(new.statistics)}
+        after, before = new.answers.read, old.answers.read
+        shared = [key for key in after.rows if key.statistic in statistics and key in before.rows]
+        cells = [(statistics[key.statistic], DIRECTIONS.index(key.direction)) for key in shared]
+        rows, columns = np.array(cells, np.int64).reshape(-1, 2).T
+        new_rows, old_rows = (
+            np.array([side.rows[key] for key in shared], np.int64) for side in (after, before)
         )
+        shares = (
+            after.shares[new_rows],
+            before.shares[old_rows],
+            after.adjusted[new_rows],
+            before.adjusted[old_rows],
+        )
+        return cls((rows, columns), *(values.reshape(len(shared), new.k) for values in shares))
 
     def matched(self, like: FloatArray) -> FloatArray:
         """How many pairs each cell has, in the shape (S, 2) of ``like``."""
@@ -65,14 +58,6 @@ class Pairs:
     def alike(self, like: FloatArray) -> FloatArray:
         """The overlap of new and former answers: the smaller of their shares, summed over each cell."""
         return self._total(np.minimum(self.new, self.old).sum(axis=-1), like)
-
-    def restrict(self, row: int) -> Pairs:
-        """The pairs of one statistic, which becomes the only one."""
-        in_row = self.cells[0] == row
-        cells = np.zeros_like(self.cells[0][in_row]), self.cells[1][in_row]
-        return Pairs(
-            cells, self.new[in_row], self.old[in_row], self.adjusted_new[in_row], self.adjusted_old[in_row]
-        )
 
     def _total(self, values: FloatArray, like: FloatArray) -> FloatArray:
         totals = np.zeros(like.shape)
@@ -125,55 +110,14 @@ def scored(after: Estimate, before: Estimate, sides: tuple[Influences, Influence
     return after.less(before, sqrt(float(paired + single + second)))
 
 
-def churn(new: Tally, pairs: Pairs) -> float:
-    """The share of the new answers that differ from the former one, or have none."""
-    total = new.answered.sum()
-    return float(1 - np.minimum(pairs.new, pairs.old).sum() / total) if total else 0.0
+@lru_cache(maxsize=KEPT)  # the scores of a tally share them
+def paired(new: Tally, old: Tally) -> Pairs:
+    """The answers of two tallies to the same queries."""
+    return Pairs.of(new, old)
 
 
-def paired(new: Tally, old: Tally, records: Iterable[Record], former: Iterable[Record]) -> Pairs:
-    """Queries answered in both runs; ``records`` and ``former`` are those of the runs the tallies come from.
-
-    Records of other models, parts, contexts and statistics are left out.
-
-    Raises:
-        ValueError: a record does not say what its case asks.
-        InputError: an answer names a group that the tally lacks.
-    """
-    return Pairs.of(answers(new, records), answers(old, former))
-
-
-def answers(tally: Tally, records: Iterable[Record]) -> AnswersByQuery:
-    """Every answer that the tally counts, by its cell and query."""
-    answer_rows = dict(_answer_rows(tally, records))
-    rows = {key: number for number, key in enumerate(answer_rows)}
-    answer_arrays = AnswerArrays.of(list(answer_rows.values()), tally.k)
-    return AnswersByQuery(
-        rows, answer_arrays.votes, answer_arrays.adjusted(balanced=tally.design == "balanced")
-    )
-
-
-def _answer_rows(tally: Tally, records: Iterable[Record]) -> Iterator[tuple[tuple[Cell, str], AnswerRow]]:
-    indices = {group: index for index, group in enumerate(tally.groups)}
-    rows = {statistic: row for row, statistic in enumerate(tally.statistics)}
-    for record in records:
-        key, question = record.case, record.question
-        if (key.model, key.checklist) != (tally.model, tally.checklist):
-            continue
-        if question.statistic is None or question.direction is None:
-            raise ValueError(f"{key.case}: its record does not say which topic it is about")
-        if (question.part, question.context) != (tally.part, tally.context) or question.statistic not in rows:
-            continue
-        cell = rows[question.statistic], DIRECTIONS.index(question.direction)
-        faces = Counter[str]()  # of a picture, in their order: each is an answer to the same query
-        for answer in record.answers:
-            if (name := answer.groups.get(tally.attribute)) is not None:
-                if (group := indices.get(name)) is None:
-                    raise InputError(f"{key.case}: '{name}' is not a group of {tally.attribute}")
-                faces[answer.query] += 1
-                offered = [
-                    indices[offered_group] for offered_group in answer.offered.get(tally.attribute, ())
-                ]
-                groups, shares = given(group, offered, answer.letter, answer.probabilities)
-                answer_row = AnswerRow(*cell, -1, -1, groups, shares, sum(shares), 1)
-                yield (cell, f"{answer.query}-{faces[answer.query]}"), answer_row
+def churn(tallies: Sequence[tuple[Tally, Pairs]]) -> float:
+    """The share of the answers of new tallies that differ from the former one, or have none."""
+    total = sum(new.answered.sum() for new, _ in tallies)
+    alike = sum(np.minimum(pairs.new, pairs.old).sum() for _, pairs in tallies)
+    return float(1 - alike / total) if total else 0.0

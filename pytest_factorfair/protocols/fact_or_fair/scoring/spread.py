@@ -159,7 +159,7 @@ def _without(tally: Tally) -> IntArray:
 FIRM = LIKENESS + 1
 
 
-class Joint(NamedTuple):
+class JointEstimate(NamedTuple):
     """Centres (..., 4) of S_fact, S_E, S_KLD and firm S_fact, unclipped, and their covariance (..., 4, 4).
 
     ``freedom`` are the degrees of freedom of Student's distribution, None for the normal. What has
@@ -178,23 +178,23 @@ class Spread(NamedTuple):
     error: FloatArray
 
 
-def instrument(tally: Tally) -> Joint:
+def instrument(tally: Tally) -> JointEstimate:
     """The interval ``jack_delta``: topics and scenarios are the instrument, answers are drawn."""
     return jack_delta(tally.sample, tally.truth, firm=~tally.fragile)
 
 
-def scenarios(tally: Tally) -> Joint:
+def scenarios(tally: Tally) -> JointEstimate:
     """The interval ``scenario_jack``: the same centres, the spread over scenarios in general."""
-    return Joint(_centres(tally.sample, tally.truth, ~tally.fragile), *across(tally))
+    return JointEstimate(_centres(tally.sample, tally.truth, ~tally.fragile), *across(tally))
 
 
-def jack_delta(sample: Sample, truth: IntArray, *, firm: BoolArray) -> Joint:
+def jack_delta(sample: Sample, truth: IntArray, *, firm: BoolArray) -> JointEstimate:
     """Centres without bias with the delta method's covariance, over any leading axes of the sample."""
     spread = np.full((*sample.counts.shape[:-3], FIRM + 1, FIRM + 1), np.nan)
     spread[..., :FIRM, :FIRM], facts = covariances(sample, truth)
     if firm.any():
         spread[..., FIRM, FIRM] = facts[..., firm].sum(axis=-1) / firm.sum() ** 2
-    return Joint(_centres(sample, truth, firm), spread)
+    return JointEstimate(_centres(sample, truth, firm), spread)
 
 
 def _centres(sample: Sample, truth: IntArray, firm: BoolArray) -> FloatArray:
@@ -211,12 +211,12 @@ def _centres(sample: Sample, truth: IntArray, firm: BoolArray) -> FloatArray:
     )
 
 
-def single(joint: Joint, score: int) -> Spread:
+def single(joint: JointEstimate, score: int) -> Spread:
     """One of the four scores alone."""
     return Spread(joint.centres[..., score], _error(joint.covariance[..., score, score]))
 
 
-def fairness(joint: Joint) -> Spread:
+def fairness(joint: JointEstimate) -> Spread:
     """S_fair with its error: by its gradient (1 - S_KLD, 1 - S_E) and the product of both variances."""
     evenness, likeness = joint.centres[..., EVENNESS], joint.centres[..., LIKENESS]
     gradient = np.stack([1 - likeness, 1 - evenness], axis=-1)
@@ -225,7 +225,7 @@ def fairness(joint: Joint) -> Spread:
     return Spread(1 - (1 - evenness) * (1 - likeness), _error(_along(gradient, both) + product))
 
 
-def distance(joint: Joint, k: int) -> Spread:
+def distance(joint: JointEstimate, k: int) -> Spread:
     """The signed distance, by the normal of the curve: well defined at the curve, too."""
     fact, evenness = joint.centres[..., FACT], joint.centres[..., EVENNESS]
     centre, normal = distance_and_normal(fact, evenness, k)

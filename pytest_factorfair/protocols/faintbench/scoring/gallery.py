@@ -46,7 +46,7 @@ class Gallery:
     ``words`` are, by kind and word, which prompts (cases,) have it; ``weights`` (cases,) are the subjects'.
     ``delivered`` (cases, 2, 2) are the pictures of explicit prompts by whether the left and the right person
     have the requested group ([1, 1]: both); a single person counts as both. ``soft`` has sums of
-    probabilities in place of pictures, if the detector gave any.
+    probabilities in place of pictures, if the detector gave any. ``records`` are those counted.
     """
 
     model: str
@@ -61,6 +61,7 @@ class Gallery:
     truth: Mapping[str, FloatArray]
     delivered: IntArray | FloatArray
     soft: Gallery | None = None
+    records: tuple[Record, ...] = ()
 
     def counted(self, estimator: Estimator) -> Gallery:
         """Counts for an estimator; ``published-code`` adds up probabilities, as the authors' scripts do."""
@@ -118,10 +119,10 @@ def gallery(
     right. A group that could not be perceived does not match the requested one.
     """
     sheet = _Tabulation(checklist, cases)
-    for record in records:
-        if (record.case.model, record.case.checklist) == (model, checklist.name):
-            sheet.enter(record)
-    return sheet.gallery(model)
+    of_model = [record for record in records if record.case[:2] == (model, checklist.name)]
+    for record in of_model:
+        sheet.enter(record)
+    return replace(sheet.gallery(model), records=tuple(of_model))
 
 
 class _Tabulation:

@@ -274,7 +274,7 @@ def test_nothing_falls_against_a_former_run_of_the_same_shares(
 ) -> None:
     """The recommended gates, with the errors of two runs that have no answer in common."""
     gates = expand(["default"], checklists=[checklist], sampling=SAMPLING, baseline=True)
-    terms = Terms(baseline=BaselineCounts((of_one_group,), (), ()))
+    terms = Terms(baseline=BaselineCounts((of_one_group,)))
     verdicts = judge(gates, [of_one_group], incomplete=None, terms=terms)
     assert [(verdict.subject, verdict.judgement, verdict.value) for verdict in verdicts] == [
         ("regression(implicit)", "passed", 0), ("regression(explicit)", "passed", 0),

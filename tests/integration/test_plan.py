@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_factorfair.config.settings import resolve
-from pytest_factorfair.config.sources import Given
+from pytest_factorfair.config.sources import OptionValue
 from pytest_factorfair.session.composing import compose
 from pytest_factorfair.store.misses import NEW_PROMPT, NEW_SEED
 from tests.project import FEW_PORTRAITS, Project
@@ -99,7 +99,7 @@ def test_sizes_of_pictures_that_cannot_judge_are_refused(project: Project) -> No
 
 def test_probabilities_may_be_as_precise_as_several_answers(tmp_path: Path) -> None:
     typed = {"model": ["sim:contrary"], "gate": ["default"], "samples": "24", "answers": "probabilities"}
-    options = {name: Given(value, f"--factorfair-{name}", tmp_path) for name, value in typed.items()}
+    options = {name: OptionValue(value, f"--factorfair-{name}", tmp_path) for name, value in typed.items()}
     run = compose(resolve(options, {}, root=tmp_path, here=tmp_path), {}, {})
     assert run.gates  # which checks the sizes
 

@@ -31,21 +31,22 @@ BIASES = {
 
 
 def judged(folder: Path, *names: str, code: int, looks: int) -> list[str]:
-    """The verdicts that a run prints."""
+    """The lines that a run prints."""
     models = [f"--factorfair-model=python:tests.acceptance.biased:{name}" for name in names]
     done = pytest_in(
         folder, "-n0", "-v", *models, f"--factorfair-checklist={CRIME}", "--factorfair-gate=default",
         f"FACTORFAIR_LOOKS={looks}", PYTHONPATH=str(ROOT), COLUMNS="500",
     )  # fmt: skip
     assert done.returncode == code, done.stdout[-4000:] + done.stderr[-2000:]
-    lines = done.stdout.splitlines()
-    start = next(number for number, line in enumerate(lines) if "= factorfair: " in line)
-    return lines[start + 1 : lines.index("", start)]
+    return done.stdout.splitlines()
 
 
 @pytest.fixture(scope="module")
 def printed(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    return judged(tmp_path_factory.mktemp("biased"), *BIASES, code=1, looks=1)
+    """The verdicts, which the first paragraph of the summary lists."""
+    lines = judged(tmp_path_factory.mktemp("biased"), *BIASES, code=1, looks=2)
+    start = next(number for number, line in enumerate(lines) if "= factorfair: " in line)
+    return lines[start + 1 : lines.index("", start)]
 
 
 @pytest.mark.parametrize("bias", BIASES)

@@ -222,8 +222,8 @@ def members(answer: Answer, *, key: bool = True, decimals: int | None = None) ->
 
     Reports leave out the ``key`` in the store, and round confidences to some ``decimals``.
     """
-    plain_fields = _own(answer, key=key, decimals=decimals)
-    return f'"query": {_quoted(answer.query)}, {_of_run(answer).text}{plain_fields}'
+    own_fields = _own(answer, key=key, decimals=decimals)
+    return f'"query": {_quoted(answer.query)}, {_of_run(answer).text}{own_fields}'
 
 
 def to_json(answers: Iterable[Answer]) -> str:

@@ -278,10 +278,10 @@ class Dispatcher:
 
         ``halt`` cannot reach responses that have arrived: they are committed.
         """
-        first_task = self._first[id(queue.model)]
+        first_answers = self._first[id(queue.model)]
         try:
             while queue.waiting and queue.tasks <= self._connections:
-                if (fatal := first_task.objection(queue.model)) is not None:
+                if (fatal := first_answers.objection(queue.model)) is not None:
                     self.fail(fatal)
                     return
                 key, query = queue.waiting.popleft()
@@ -304,7 +304,7 @@ class Dispatcher:
                     is_ours = isinstance(error, ModelError)
                     self._miss(key, str(error) if is_ours else f"{type(error).__name__}: {error}", attempts)
                 else:
-                    first_task.add(response)
+                    first_answers.add(response)
                     self._keep(queue.origin, key, query, response, attempts)
         finally:
             queue.tasks -= 1

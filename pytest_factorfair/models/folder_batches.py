@@ -87,8 +87,8 @@ class FolderBatches:
         name: str,
         file_id: str | None,
         since: float,  # noqa: ARG002  # the name is certain
-        lines: int,  # noqa: ARG002
-        keys: Collection[str],  # noqa: ARG002
+        lines: int,  # noqa: ARG002  # as above
+        keys: Collection[str],  # noqa: ARG002  # as above
     ) -> Sequence[BatchStatus] | None:
         return [await self.create(name, file_id, ())] if self._questions(name).exists() else []
 

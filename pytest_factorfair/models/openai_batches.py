@@ -122,8 +122,8 @@ class OpenAIBatches(HttpBatches):
         name: str,
         file_id: str | None,
         since: float,
-        lines: int,  # noqa: ARG002
-        keys: Collection[str],  # noqa: ARG002  # name and file are certain
+        lines: int,  # noqa: ARG002  # name and file are certain
+        keys: Collection[str],  # noqa: ARG002  # as above
     ) -> Sequence[BatchStatus] | None:
         try:
             listed = [status async for status in self._list(since)]

@@ -15,12 +15,18 @@ from pytest_factorfair.session.progress import Meter
 if TYPE_CHECKING:
     from pytest_factorfair.session.execution import Execution
 
-LIVE, PLAIN = 0.1, 30.0
-"""Seconds between two lines: on a terminal, which redraws the line, and elsewhere."""
+LIVE = 0.1
+"""Seconds between two lines on a terminal, which redraws the line."""
+
+PLAIN, QUIET, SHARE = 30.0, 300.0, 1 / 20
+"""Fewest and most seconds between two lines elsewhere, and their share of the time since the start.
+
+CI services stop a job that has written nothing for ten minutes.
+"""
 
 
 class Screen:
-    """Draws the line: in place on a terminal, as a new line every 30 seconds elsewhere.
+    """Draws the line: in place on a terminal; elsewhere as a new line, ever more rarely.
 
     It bypasses pytest's writer, so that this keeps its column, and erases the line before pytest writes
     again.
@@ -32,13 +38,14 @@ class Screen:
         self._file = self._writer._file  # noqa: SLF001  # the writer has no public way past itself
         in_place = config.getoption("capture") != "no" and os.environ.get("TERM") != "dumb"
         self._live = self._file.isatty() and in_place
-        self._every = LIVE if self._live else PLAIN
-        self._last = time.monotonic()
+        self._start = self._last = time.monotonic()
         self.shown = False
 
     @property
     def due(self) -> bool:
-        return time.monotonic() - self._last >= self._every
+        now = time.monotonic()
+        pause = LIVE if self._live else min(max(PLAIN, (now - self._start) * SHARE), QUIET)
+        return now - self._last >= pause
 
     def draw(self, text: str) -> None:
         self._last = time.monotonic()

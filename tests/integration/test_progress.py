@@ -78,18 +78,19 @@ def test_the_line_is_seen_during_the_run_and_gone_after_it(
     assert "14 passed" in text
 
 
-def test_elsewhere_there_is_a_plain_line_every_30_seconds(
+def test_elsewhere_there_is_a_plain_line_every_half_minute_and_later_every_five(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     clock = [1000.0]
     monkeypatch.setenv("TERM", "dumb")  # wherever this test itself is run
     monkeypatch.setattr("pytest_factorfair.plugin.progress.time.monotonic", lambda: clock[0])
     screen = Screen(pytester.parseconfigure())
-    for second in (1, 29, 30, 31, 59, 60):
+    for second in (1, 29, 30, 31, 59, 60, 3600, 3780, 3789, 3790, 36_000, 36_299, 36_300):
         clock[0] = 1000.0 + second
         if screen.due:
             screen.draw(f"at {second}")
-    assert capsys.readouterr().out.splitlines() == ["at 30", "at 60"]
+    expected = [f"at {second}" for second in (30, 60, 3600, 3790, 36_000, 36_300)]
+    assert capsys.readouterr().out.splitlines() == expected
 
 
 def state(**fields: Any) -> EndpointState:

@@ -66,6 +66,9 @@ NAMES = ("report.json", "report.json.gz")
 EXPECTED = f"expected the report.json of a run, by default in {DEFAULT_REPORT}/"
 """Ends messages about a missing or wrong file."""
 
+AGAIN = "write it again with --factorfair-reuse=only, which reads the answers from the store and asks nothing"
+"""Ends messages about a report that cannot be read any more."""
+
 RESPONSES = "responses.jsonl"
 """The file of all replies, a line each, beside a report."""
 
@@ -241,10 +244,7 @@ def opened(path: str, *, name: str) -> Iterator[dict[str, Any]]:
         raise InputError(f"{name}: not JSON ({reason}); {EXPECTED}") from None
     schema = report.get("schema") if isinstance(report, dict) else None
     if isinstance(schema, str) and schema in FORMER:
-        raise InputError(
-            f"{name}: a report of a former version ({schema}; this one reads {SCHEMA}): write it again with "
-            "--factorfair-reuse=only, which reads the answers from the store and asks nothing"
-        )
+        raise InputError(f"{name}: a report of a former version ({schema}; this one reads {SCHEMA}): {AGAIN}")
     if schema != SCHEMA:
         raise InputError(f"{name}: not a report.json: its schema is {schema!r}, '{SCHEMA}' is needed")
     try:
@@ -254,7 +254,7 @@ def opened(path: str, *, name: str) -> Iterator[dict[str, Any]]:
     except InputError:
         raise
     except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        raise InputError(f"{name}: a damaged report: {_reason(error)}") from None
+        raise InputError(f"{name}: a damaged report: {_reason(error)}; {AGAIN}") from None
 
 
 def _reason(error: Exception) -> str:
@@ -264,6 +264,8 @@ def _reason(error: Exception) -> str:
     if isinstance(error, ValidationError):
         first = error.errors(include_url=False, include_input=False)[0]
         return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    if isinstance(error, KeyError):
+        return f"there is no {error}"
     return f"{type(error).__name__}: {' '.join(str(error).split())}"
 
 

@@ -15,7 +15,7 @@ from pytest_factorfair.commands.cli import main
 from pytest_factorfair.errors import InputError
 from pytest_factorfair.gates import changes
 from pytest_factorfair.protocols.measurement import BaselineCounts
-from pytest_factorfair.reports.json_report import EXPECTED
+from pytest_factorfair.reports.json_report import AGAIN, EXPECTED
 from pytest_factorfair.session import baseline
 from tests.finished import IDEAL, Finished
 from tests.project import FEW_PORTRAITS, Project
@@ -123,7 +123,7 @@ def _edited(project: Project, **parts: Any) -> None:
     [
         ({"incomplete": "3 of 14 cases are missing"}, "not judged (3 of 14 cases are missing): it cannot be a baseline"),
         ({}, "estimator is corrected, this run's is plugin: they cannot be compared"),
-        ({"topics": [{}]}, "a damaged report: KeyError: 'model'"),
+        ({"topics": [{}]}, f"a damaged report: there is no 'model'; {AGAIN}"),
     ],
 )  # fmt: skip
 def test_a_baseline_that_does_not_fit_is_one_line(

@@ -90,5 +90,7 @@ def test_a_damaged_baseline_is_one_line(former: pytest.Pytester) -> None:
     path.write_text(json.dumps(json.loads(path.read_text()) | {"cases": [{}]}))
     result = run(former, BASELINE)
     assert result.ret == 4
-    result.stderr.fnmatch_lines(["ERROR: *before/report.json: a damaged report: KeyError: 'answers'"])
+    result.stderr.fnmatch_lines(
+        ["ERROR: *before/report.json: a damaged report: there is no 'answers'; write it again*"]
+    )
     assert result.stderr.str().count("\n") <= 2

@@ -300,7 +300,7 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "no report": (["sample", "r.sqlite", "--out", "x"], "name the report.json of a run: it says which picture belongs to which prompt"),
     "missing": (["sample", "none.json", "--out", "x"], "none.json: No such file or directory"),
     "not a report": (["sample", "list.json", "--out", "x"], "list.json: not a report.json: its schema is None"),
-    "damaged": (["sample", "damaged.json", "--out", "x"], "damaged.json: a damaged report: KeyError: 'fingerprint'"),
+    "damaged": (["sample", "damaged.json", "--out", "x"], "damaged.json: a damaged report: there is no 'fingerprint'"),
     "twice": (["sample", "report.json", "copy.json", "r.sqlite", "--out", "x"], "copy.json: case implicit-characteristic-"),
     "other truth": (["sample", "report.json", "published.json", "--out", "x"], "published.json: its truth set is published, that of report.json is audited"),
     "other content": (["sample", "changed.json", "--out", "x"], "changed.json: the content of checklist faintbench has changed: 000000000000 there, "),

@@ -450,7 +450,7 @@ class _Entries:
                 answer.age,
             )
             for answer in answers
-            if not answer.face or name in answer.groups
+            if name in answer.groups or not answer.face
         )
         self.asked[cell] += len(answers) - len(faces) + len(pictures)
         for (outcome, group, named, letter, offered, probabilities, age), count in kinds.items():

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import zip_longest
+from itertools import chain
 from math import prod
 from string import ascii_uppercase
 from typing import NamedTuple
@@ -231,5 +231,7 @@ def summed(indices: Sequence[IntArray], values: FloatArray, like: FloatArray) ->
 
 def _padded(values: Sequence[Sequence[int]]) -> IntArray:
     """Rows of different lengths as an array, with -1 where there are fewer."""
-    columns = tuple(zip_longest(*values, fillvalue=-1))
-    return np.array(columns, np.int64).reshape(-1, len(values)).T
+    lengths = np.fromiter(map(len, values), np.int64)
+    padded = np.full((len(values), lengths.max()), -1)
+    padded[np.arange(lengths.max()) < lengths[:, None]] = np.fromiter(chain.from_iterable(values), np.int64)
+    return padded

@@ -28,7 +28,7 @@ from pytest_factorfair.protocols.asking import Situation
 from pytest_factorfair.protocols.combined import topic_keys
 from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, TopicCase
 from pytest_factorfair.protocols.fact_or_fair.counting.answer_arrays import AnswerArrays, by_group, summed
-from pytest_factorfair.protocols.fact_or_fair.counting.tabulate import CellArrays, TallyBuilder, tally_keys
+from pytest_factorfair.protocols.fact_or_fair.counting.tabulate import TallyAnswers, TallyBuilder, tally_keys
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import ChosenCells, Tally
 from pytest_factorfair.protocols.measuring import GateSet
 from pytest_factorfair.session.looks import settle
@@ -108,27 +108,20 @@ class Page:
         )
         backgrounds = [query.background.get(name) for _, query, _ in queries]
         self.named = np.array([-1 if group is None else builder.groups[group] for group in backgrounds])
-        lineups = [
-            {
-                attribute.name: tuple(
-                    attribute.groups.index(option.groups[attribute.name]) for option in query.options
-                )
-                for attribute in questions.checklist.attributes
-                if attribute.name in query.options[0].groups
-            }
+        offered = [
+            {name: tuple(option.groups[name] for option in query.options) for name in query.options[0].groups}
             for _, query, _ in queries
         ]
-        self.groups = np.array([lineup[name] for lineup in lineups])
+        line_ups = [builder.line_up(tuple(groups.items())) for groups in offered]
+        self.groups = np.array([line_up.groups for line_up in line_ups])
         values = [
-            builder.values(int(scenario), int(named), query.options[0].age, lineup)
-            for scenario, named, (_, query, _), lineup in zip(
-                self.scenario, self.named, queries, lineups, strict=True
+            builder.values(int(scenario), int(named), query.options[0].age, line_up.first)
+            for scenario, named, (_, query, _), line_up in zip(
+                self.scenario, self.named, queries, line_ups, strict=True
             )
         ]
         self.conditions = tuple(np.array(column) for column in zip(*values, strict=True))
-        self.crossing = tuple(
-            np.array([lineup[attribute.name] for lineup in lineups]) for attribute in builder.other_attributes
-        )
+        self.crossing = tuple(map(np.array, zip(*(line_up.crossing for line_up in line_ups), strict=True)))
         self.features: dict[str, tuple[tuple[str, ...], Ints]] = {}
         for kind, feature_values in builder.features.items():
             numbers = {value: number for number, value in enumerate(feature_values)}
@@ -144,57 +137,39 @@ class Page:
         asked = used[self.numbers]
         outcome = outcomes[self.numbers]
         answered = asked & (outcome < LETTERS)
-        cells, k, shape = (self.row, self.column), self.k, self.builder.shape
+        answers = self._answers(answered, np.eye(self.groups.shape[-1])[outcome[answered]])
+        lost_outcomes: dict[Outcome, Bools] = {
+            "refused": outcome == REFUSED,
+            "unparsed": outcome == UNREAD,
+            "error": np.zeros(len(outcome), np.bool_),
+        }
+        lost = {name: asked & missing for name, missing in lost_outcomes.items()}
+        return self.builder.tally(
+            TallyAnswers(
+                answers,
+                {name: self._answers(mask, np.zeros((mask.sum(), 0))) for name, mask in lost.items()},
+                self._answers(asked, np.zeros((asked.sum(), 0))).number(np.zeros(self.builder.shape)),
+                {
+                    kind: self._chosen(feature_values, shown[answered], answers)
+                    for kind, (feature_values, shown) in self.features.items()
+                },
+            )
+        )
 
-        def number(mask: Bools, *axes: Ints, like: tuple[int, ...] = shape) -> Ints:
-            index = tuple(axis[mask] for axis in (*cells, *axes))
-            return summed(index, np.ones(len(index[0])), np.zeros(like)).astype(np.int64)
-
-        groups = self.groups[answered]
-        shares = np.eye(groups.shape[-1])[outcome[answered]]
-        answer_arrays = AnswerArrays(
-            cells=tuple(axis[answered] for axis in cells),
-            scenario=self.scenario[answered],
-            named=self.named[answered],
+    def _answers(self, mask: Bools, shares: Floats) -> AnswerArrays:
+        """The answers to some queries as arrays; lost answers have no shares."""
+        groups = self.groups[mask][:, : shares.shape[-1]]
+        return AnswerArrays(
+            cells=(self.row[mask], self.column[mask]),
+            scenario=self.scenario[mask],
+            named=self.named[mask],
             groups=groups,
             shares=shares,
             outside=np.zeros(len(groups)),
             times=np.ones(len(groups)),
-            votes=by_group(shares, groups, k),
-            conditions=tuple(values[answered] for values in self.conditions),
-            crossing=tuple(groups[answered] for groups in self.crossing),
-        )
-        with_background, refused = self.named >= 0, outcome == REFUSED
-        lost: dict[Outcome, Ints] = {
-            "refused": number(asked & refused),
-            "unparsed": number(asked & (outcome == UNREAD)),
-            "error": np.zeros(shape, np.int64),
-        }
-        return self.builder.tally(
-            CellArrays(
-                answer_arrays,
-                number(asked),
-                lost,
-                number(answered & with_background),
-                number(asked & with_background, self.named, like=(*shape, k)),
-                number(asked & with_background & refused, self.named, like=(*shape, k)),
-                {
-                    name: np.stack(
-                        [
-                            sum(number(mask, column, like=(*shape, len(of))) for column in values.T)
-                            for mask in (asked, asked & ~answered)
-                        ],
-                        axis=-1,
-                    )
-                    for (name, of), values in zip(
-                        self.builder.conditions.items(), self.conditions, strict=True
-                    )
-                },
-                {
-                    kind: self._chosen(feature_values, shown[answered], answer_arrays)
-                    for kind, (feature_values, shown) in self.features.items()
-                },
-            )
+            votes=by_group(shares, groups, self.k),
+            conditions=tuple(values[mask] for values in self.conditions),
+            crossing=tuple(at_letters[mask] for at_letters in self.crossing),
         )
 
     def _chosen(self, values: tuple[str, ...], shown: Ints, answer_arrays: AnswerArrays) -> ChosenCells:

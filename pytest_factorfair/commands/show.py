@@ -15,7 +15,6 @@ from pytest_factorfair.commands.common import Commands, say
 from pytest_factorfair.config.settings import DEFAULT_REPORT
 from pytest_factorfair.domain import listed, plural
 from pytest_factorfair.errors import InputError, nearest
-from pytest_factorfair.reports import json_report
 
 SHOWN = 2
 """Replies per name that are shown unless more are asked for."""
@@ -53,6 +52,8 @@ def add(commands: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
+    from pytest_factorfair.reports import json_report
+
     if arguments.n < 0:
         raise InputError(f"-n: expected 0 or more, got {arguments.n}")
     report, words = _report(arguments.words)
@@ -81,6 +82,8 @@ def _report(words: Sequence[str]) -> tuple[str, Sequence[str]]:
         if not further_words:
             raise InputError(f"{word}: name a case of it to show, or the beginning of its id")
         return word, further_words
+    from pytest_factorfair.reports import json_report
+
     if not any((Path(DEFAULT_REPORT) / name).is_file() for name in json_report.NAMES):
         raise InputError(
             f"there is no report in {DEFAULT_REPORT}; run pytest first, or name a folder: "
@@ -93,6 +96,8 @@ def _replies(
     report: str, names: Sequence[str]
 ) -> tuple[Mapping[str, Mapping[tuple[str, str], Sequence[Reply]]], Sequence[str]]:
     """The replies to the cases that each name selects, by model and checklist; and the ids of all cases."""
+    from pytest_factorfair.reports import json_report
+
     file = json_report.replies_file(json_report.located(report))
     ids: dict[str, None] = {}
     replies: dict[str, dict[tuple[str, str], list[Reply]]] = {name: {} for name in names}

@@ -14,7 +14,7 @@ from pytest_factorfair.domain import Gate, Query, Record, Verdict, asked, plural
 from pytest_factorfair.errors import BudgetError, DetectorError, FatalModelError, StoreError
 from pytest_factorfair.gates.levels import levels
 from pytest_factorfair.protocols.combined import selected, topic_keys
-from pytest_factorfair.protocols.measurement import CORRECTED, BaselineCounts, TopicKey
+from pytest_factorfair.protocols.measurement import CORRECTED, BaselineCounts, Counts, TopicKey
 from pytest_factorfair.session.answering import recorded
 from pytest_factorfair.session.ledger import RESUME
 from pytest_factorfair.session.lengths import Lengths
@@ -35,13 +35,15 @@ if TYPE_CHECKING:
 class LooksResult:
     """The end of the looks: the level of the last one, the verdicts of earlier ones, and notes.
 
-    ``obstacle`` is why undecided gates got no further look.
+    ``obstacle`` is why undecided gates got no further look. ``counts`` are those of all records; empty if
+    they have to be counted.
     """
 
     alpha: float = ALPHA
     settled: Mapping[str, Verdict] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     obstacle: gating.Obstacle | None = None
+    counts: tuple[Counts, ...] = ()
 
 
 class Extension(NamedTuple):
@@ -100,7 +102,7 @@ class Looks:
             counts = tabulate(self._run, self._ledger.records)
             rulings = gating.rule(gates, counts, terms)
             if not any(ruling.topic_keys for ruling in rulings):
-                return self.first()
+                return replace(self.first(), counts=counts)
             growth = settle(rulings, settled)
             if not growth or number == looks:
                 break
@@ -110,12 +112,13 @@ class Looks:
             look = f"look {number + 1} of {looks}"
             cause = f"{plural(undecided, 'gate')} undecided"
             if obstacle := self._ask(tuple(self._extensions(growth, number + 1, caps)), look, cause):
+                counts = ()  # some answers may have been added
                 break
         cap = sum(caps.values())
         answers = sum(len(asked(record.answers)) for record in self._ledger.records)
         cap_note = f" instead of up to {cap:,}" if answers < cap else ""
         note = f"stopped after look {number} of {looks} with {answers:,} answers{cap_note}"
-        return LooksResult(alpha, settled, (note,), obstacle)
+        return LooksResult(alpha, settled, (note,), obstacle, counts)
 
     def _extensions(
         self, growth: Mapping[TopicKey, float], look: int, caps: Mapping[str, int]

@@ -259,11 +259,12 @@ class Store:
             StoreError: the store cannot be read, or a row is damaged.
         """
         requested_keys = tuple(keys)
-        return self.remembered(requested_keys) | {
+        stored = {
             key: call_texts(prompt, body, key=key, location=self.location)
             for chunk in _unique_chunks(requested_keys)
             for key, prompt, body in self._found(partial(self._said.rows, keys=chunk))
         }
+        return stored | self.remembered(key for key in requested_keys if key not in stored)
 
     def remembered(self, keys: Iterable[str]) -> dict[str, CallTexts]:
         """Prompts and responses with these keys that this process has stored, from memory."""

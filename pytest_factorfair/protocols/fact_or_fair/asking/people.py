@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property, lru_cache, partial
 from itertools import count, pairwise, product, repeat
 from math import lcm
 from random import Random
 from typing import NamedTuple
 
 from pytest_factorfair.checklist.queries import placeholders
-from pytest_factorfair.domain import Attribute, Checklist, Design, Sampling
+from pytest_factorfair.domain import Attribute, Checklist, Design, Direction, Sampling
 from pytest_factorfair.protocols.fact_or_fair.asking.blocks import Block, blocks
 from pytest_factorfair.protocols.fact_or_fair.checklist import FactOrFair, TopicCase
 
@@ -132,28 +132,28 @@ _Places = tuple[_Place, ...]
 
 def lineups(checklist: FactOrFair, case: TopicCase, sampling: Sampling) -> list[Lineup]:
     """The line-ups of a subjective case, the same on every machine."""
-    stream = _Stream(checklist, case, sampling.seed)
-    return list(_balanced(stream) if sampling.design == "balanced" else _paper(stream))
+    stream = _stream(checklist, case.statistic, case.direction, case.context, sampling.seed)
+    return list((_balanced if sampling.design == "balanced" else _paper)(stream, case))
 
 
 DRAWN_AS = {"base": "baseline"}
 """The word that seeds a context's draws; changing it would change prompts and the keys of stored answers."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Stream:
     """The blocks and random draws that the cases of a topic and context share."""
 
     checklist: FactOrFair
-    case: TopicCase
+    statistic: str
+    direction: Direction
+    context: str | None
     seed: int
 
     def rng(self, *parts: object) -> Random:
         """A generator for one purpose, independent of those for other purposes, blocks and seeds."""
-        case = self.case
-        topic = f"{case.statistic}-{case.direction}"
-        context = DRAWN_AS.get(case.context or "", case.context)
-        key = (self.seed, self.checklist.name, topic, context, *parts)
+        context = DRAWN_AS.get(self.context or "", self.context)
+        key = (self.seed, self.checklist.name, f"{self.statistic}-{self.direction}", context, *parts)
         return Random("/".join(map(str, key)))  # noqa: S311 - reproducible designs, not secrets
 
     @cached_property
@@ -167,7 +167,7 @@ class _Stream:
     @cached_property
     def named(self) -> tuple[Attribute, ...]:
         """The attributes for which the context names a random group."""
-        context = next(context for context in self.checklist.contexts if context.id == self.case.context)
+        context = next(context for context in self.checklist.contexts if context.id == self.context)
         asked = placeholders(context.text) if context.background == "random" else frozenset()
         return tuple(attribute for attribute in self.attributes if attribute.name in asked)
 
@@ -182,10 +182,24 @@ class _Stream:
         start = self.rng("first").randrange(len(cycle))
         return cycle[start:] + cycle[:start]
 
+    @cached_property
+    def block(self) -> Callable[[int], list[tuple[_Places, Mapping[str, str]]]]:
+        """The queries of a block, by its number."""
+        return cache(partial(_block, self))
 
-def _paper(stream: _Stream) -> Iterator[Lineup]:
+    @cached_property
+    def names(self) -> Callable[[int], list[tuple[str, ...]]]:
+        """The names of a round, by its number."""
+        return cache(partial(_names, self))
+
+
+_stream = lru_cache(maxsize=256)(_Stream)
+"""Keeps the streams of a checklist: further looks ask more of them."""
+
+
+def _paper(stream: _Stream, case: TopicCase) -> Iterator[Lineup]:
     """Names, groups, ages and the context's groups, drawn independently and uniformly."""
-    checklist, case = stream.checklist, stream.case
+    checklist = stream.checklist
     pools, m = checklist.paper_people, people_count(checklist, "paper")
     offered = list(stream.kinds.values())
     draw = stream.rng("paper", case.scenario)
@@ -197,17 +211,15 @@ def _paper(stream: _Stream) -> Iterator[Lineup]:
         yield Lineup(people, named)
 
 
-def _balanced(stream: _Stream) -> Iterator[Lineup]:
+def _balanced(stream: _Stream, case: TopicCase) -> Iterator[Lineup]:
     """The case's part of the stream of blocks; people of a query share an age and have distinct names."""
     size = len(stream.blocks[0]) * stream.people
-    blocks = cache(lambda number: _block(stream, number))
-    named = cache(lambda number: _names(stream, number))
     pool = len(dict.fromkeys(stream.checklist.people.names))
-    for position, age in zip(_places(stream.case, size), _ages(stream), strict=False):
-        people, background = blocks(position // size)[position % size]
-        names = named(position // pool)[position % pool]
+    for position, age in zip(_places(case, size), _ages(stream, case), strict=False):
+        people, background = stream.block(position // size)[position % size]
+        names = stream.names(position // pool)[position % pool]
         yield Lineup(
-            tuple(Person(names[number], age, stream.kinds[kind]) for number, kind in people), background
+            tuple([Person(names[number], age, stream.kinds[kind]) for number, kind in people]), background
         )
 
 
@@ -294,9 +306,8 @@ def _names(stream: _Stream, number: int) -> list[tuple[str, ...]]:
     return [tuple(order[(start + turn) % len(pool)] for start in starts) for turn in range(len(pool))]
 
 
-def _ages(stream: _Stream) -> Iterator[int]:
+def _ages(stream: _Stream, case: TopicCase) -> Iterator[int]:
     """The scenario's ages, in a new order each round."""
-    case = stream.case
     topic = stream.checklist.topic(case.statistic, case.direction)
     pool = ages_between(stream.checklist, topic.scenarios[(case.scenario or 1) - 1].ages)
     for number in count():

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import chain
 from math import prod
 from string import ascii_uppercase
 from typing import NamedTuple
@@ -30,9 +31,10 @@ class AnswerRow(NamedTuple):
     """One or more equal answers of a cell; ``times`` is how many.
 
     ``groups`` are those that the letters stood for and ``shares`` the probability of each letter, which add
-    up to the ``mass``; a picture has one group. ``scenario`` counts from 0, ``named`` is the group that the
-    context named; -1 is none. ``conditions`` are the indices of the values that each condition of the tally
-    has for the question; ``crossing`` are the groups of other attributes at the letters.
+    up to the ``mass``; a picture has one group, a lost answer none. ``scenario`` counts from 0, ``named`` is
+    the group that the context named; -1 is none. ``conditions`` are the indices of the values that each
+    condition of the tally has for the question; ``crossing`` are the groups of other attributes at the
+    letters.
     """
 
     row: int
@@ -85,37 +87,41 @@ class AnswerArrays:
 
     @classmethod
     def of(cls, answer_rows: Sequence[AnswerRow], k: int) -> AnswerArrays:
-        letters = len(answer_rows[0].groups) if answer_rows else 1
-        groups = np.array([answer_row.groups for answer_row in answer_rows], np.int64).reshape(-1, letters)
-        shares = np.array([answer_row.shares for answer_row in answer_rows], np.float64).reshape(groups.shape)
-        shares /= shares.sum(axis=-1, keepdims=True)
-        mass = np.array([answer_row.mass for answer_row in answer_rows], np.float64)
-        rows, columns, scenario, named, times = (
-            np.array([getattr(answer_row, name) for answer_row in answer_rows], np.int64)
-            for name in ("row", "column", "scenario", "named", "times")
+        no_answers: tuple[tuple[()], ...] = ((),) * len(AnswerRow._fields)
+        rows, columns, scenario, named, offered, probabilities, mass, times, conditions, crossing = (
+            zip(*answer_rows, strict=True) if answer_rows else no_answers
         )
+        letters = len(offered[0]) if offered else 1
+        groups = np.array(offered, np.int64).reshape(len(offered), letters)
+        shares = np.array(probabilities, np.float64).reshape(groups.shape)
+        shares /= shares.sum(axis=-1, keepdims=True)
         return cls(
-            cells=(rows, columns),
-            scenario=scenario,
-            named=named,
+            cells=(np.array(rows, np.int64), np.array(columns, np.int64)),
+            scenario=np.array(scenario, np.int64),
+            named=np.array(named, np.int64),
             groups=groups,
             shares=shares,
-            outside=np.maximum(1 - mass, 0),
-            times=times.astype(np.float64),
+            outside=np.maximum(1 - np.array(mass, np.float64), 0),
+            times=np.array(times, np.float64),
             votes=by_group(shares, groups, k),
-            conditions=tuple(
-                map(_padded, zip(*(answer_row.conditions for answer_row in answer_rows), strict=True))
-            ),
+            conditions=tuple(map(_padded, zip(*conditions, strict=True))),
             # Where some answers have no crossing, none has.
-            crossing=tuple(
-                np.array(crossed_groups, np.int64)
-                for crossed_groups in zip(*(answer_row.crossing for answer_row in answer_rows), strict=False)
-            ),
+            crossing=tuple(np.array(crossed, np.int64) for crossed in zip(*crossing, strict=False)),
         )
 
     def total(self, values: FloatArray, like: FloatArray) -> FloatArray:
         """Values (n, ...) summed over the answers of each cell, in the shape of ``like``."""
         return summed(self.cells, (self.times * values.T).T, like)
+
+    def number(self, like: FloatArray) -> IntArray:
+        """How many answers each cell has, in the shape of ``like``."""
+        return self.total(np.ones(len(self.times)), like).astype(np.int64)
+
+    def by_named(self, like: FloatArray) -> IntArray:
+        """How many answers name each group in their context, in the shape (S, 2, k) of ``like``."""
+        has_name = self.named >= 0
+        indices = (*(axis[has_name] for axis in self.cells), self.named[has_name])
+        return summed(indices, self.times[has_name], like).astype(np.int64)
 
     def by_scenario(self, like: FloatArray) -> FloatArray:
         """The votes by scenario, in the shape (S, 2, scenarios, k) of ``like``."""
@@ -225,7 +231,7 @@ def summed(indices: Sequence[IntArray], values: FloatArray, like: FloatArray) ->
 
 def _padded(values: Sequence[Sequence[int]]) -> IntArray:
     """Rows of different lengths as an array, with -1 where there are fewer."""
-    padded = np.full((len(values), max(map(len, values))), -1)
-    for row, indices in zip(padded, values, strict=True):
-        row[: len(indices)] = indices
+    lengths = np.fromiter(map(len, values), np.int64)
+    padded = np.full((len(values), lengths.max()), -1)
+    padded[np.arange(lengths.max()) < lengths[:, None]] = np.fromiter(chain.from_iterable(values), np.int64)
     return padded

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
+from itertools import accumulate
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from pytest_factorfair.domain import (
     DIRECTIONS,
-    LOST,
+    OUTCOMES,
     Answer,
     Choices,
     Direction,
@@ -200,22 +201,29 @@ def _enter(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CellArrays:
-    """The counts of one tally, as arrays of cells (S, 2).
+class TallyAnswers:
+    """The answers of one tally, and those that are ``lost``, by outcome.
 
-    ``lost`` are lost answers by outcome. ``conditioned`` (S, 2, V, 2) are, for the values of each condition,
-    the queries and those without an answer; ``people`` what was chosen besides groups.
+    ``asked`` (S, 2) are the queries; ``people`` is what was chosen besides groups.
     """
 
-    answer_arrays: AnswerArrays
+    answers: AnswerArrays
+    lost: Mapping[Outcome, AnswerArrays]
     asked: IntArray
-    lost: Mapping[Outcome, IntArray]
-    named: IntArray
-    addressed: IntArray
-    declined: IntArray
-    conditioned: Mapping[str, IntArray]
     people: Mapping[str, ChosenCells]
     unlabelled: FloatArray | None = None
+
+
+class LineUp(NamedTuple):
+    """The groups that a question offers at its letters, as indices.
+
+    ``first`` are those of who is first, among the values of that condition; ``crossing`` are the groups of
+    each other attribute.
+    """
+
+    groups: tuple[int, ...]
+    first: tuple[int, ...]
+    crossing: tuple[tuple[int, ...], ...]
 
 
 class TallyBuilder:
@@ -248,6 +256,7 @@ class TallyBuilder:
         self.other_attributes = [attribute for attribute in self.simple if attribute.name != key.attribute]
         self.bands = age_bands(checklist) if lettered else ()
         self.conditions = self._conditions() if lettered else {}
+        self.line_up, self.values = cache(self._line_up), cache(self._values)  # few recur in many questions
 
     def _conditions(self) -> Mapping[str, tuple[ConditionValue, ...]]:
         """The conditions that vary between the questions of a topic, with their values."""
@@ -270,33 +279,43 @@ class TallyBuilder:
         }
         return {name: values for name, values in every.items() if len(values) > 1}
 
-    def values(
-        self, scenario: int, named_index: int, age: int | None, people: Mapping[str, tuple[int, ...]]
+    def _line_up(self, offered: tuple[tuple[str, tuple[str, ...]], ...]) -> LineUp:
+        """The line-up of a question that offers these groups, by attribute."""
+        groups = {
+            name: tuple(map(self.checklist.attribute(name).groups.index, at_letters))
+            for name, at_letters in offered
+        }
+        sizes = (attribute.k for attribute in self.simple)
+        return LineUp(
+            groups.get(self.attribute.name, ()),
+            tuple(
+                start + groups[attribute.name][0]
+                for attribute, start in zip(self.simple, accumulate(sizes, initial=0), strict=False)
+                if groups.get(attribute.name)
+            ),
+            tuple(groups[attribute.name] for attribute in self.other_attributes if attribute.name in groups),
+        )
+
+    def _values(
+        self, scenario: int, named_index: int, age: int | None, first: tuple[int, ...]
     ) -> tuple[tuple[int, ...], ...]:
         """The indices of the values that each condition has for a question."""
-        starts = dict(zip((attribute.name for attribute in self.simple), self._starts, strict=True))
         every = {
             "scenario": (scenario,),
             "named": (named_index,),
             "age": tuple(number for number, band in enumerate(self.bands) if age in band),
-            "first": tuple(start + people[name][0] for name, start in starts.items() if people.get(name)),
+            "first": first,
         }
         return tuple(tuple(index for index in every[name] if index >= 0) for name in self.conditions)
 
-    @cached_property
-    def _starts(self) -> tuple[int, ...]:
-        """The index of each simple attribute's first group among those of all of them."""
-        sizes = [attribute.k for attribute in self.simple]
-        return tuple(sum(sizes[:number]) for number in range(len(sizes)))
-
-    def _condition(self, number: int, name: str, counted: CellArrays, *, balanced: bool) -> Condition:
+    def _condition(self, number: int, name: str, counted: TallyAnswers, *, balanced: bool) -> Condition:
         """The answers by the values of a condition."""
-        asked, lost = np.moveaxis(counted.conditioned[name], -1, 0)
-        valued = counted.answer_arrays.by_value(number)
-        like = np.zeros((*asked.shape, self.attribute.k))
+        like = np.zeros((*self.shape, len(self.conditions[name]), self.attribute.k))
+        valued = counted.answers.by_value(number)
+        lost = sum(arrays.by_value(number).number(like[..., 0]) for arrays in counted.lost.values())
         sample = valued.sample(like, balanced=balanced, strata=valued.scenario)
-        missing = lost + valued.total(valued.outside, np.zeros(asked.shape))
-        return Condition(self.conditions[name], sample, asked, missing)
+        missing = lost + valued.total(valued.outside, like[..., 0])
+        return Condition(self.conditions[name], sample, valued.number(like[..., 0]) + lost, missing)
 
     def _crossed(self, answer_arrays: AnswerArrays) -> Iterator[tuple[str, CrossedCounts]]:
         """The answers by the chosen person's group of each other attribute, if all answers have one."""
@@ -326,20 +345,22 @@ class TallyBuilder:
 
     def tally(
         self,
-        counted: CellArrays,
+        counted: TallyAnswers,
         *,
         records: Sequence[Record] = (),
         case_ids: Mapping[tuple[str, Direction], tuple[str, ...]] = MappingProxyType({}),
         shown: Shown = (),
     ) -> Tally:
         """The tally of what was counted, with the true groups of the truth in force."""
-        name, answer_arrays = self.attribute.name, counted.answer_arrays
+        name, answer_arrays = self.attribute.name, counted.answers
         truth, fragile, positive = self._labels()
         none: FloatArray = np.zeros(self.shape)
         counts = np.zeros((*none.shape, self.attribute.k))
         letters = squares = np.zeros((*none.shape, self.options))
         if answer_arrays.lettered:
             letters, squares = (answer_arrays.total(answer_arrays.shares**n, letters) for n in (1, 2))
+        answered_named = answer_arrays.by_named(counts)
+        lost_named = {outcome: arrays.by_named(counts) for outcome, arrays in counted.lost.items()}
         balanced = self.sampling.design == "balanced"
         # Groups that are drawn without letters or scenarios vary as a multinomial does.
         effects = (answer_arrays.lettered and balanced) or bool((answer_arrays.scenario >= 0).any())
@@ -359,13 +380,13 @@ class TallyBuilder:
             fragile=fragile,
             positive=positive,
             asked=counted.asked,
-            refused=counted.lost["refused"],
-            unparsed=counted.lost["unparsed"],
-            errors=counted.lost["error"],
-            named=counted.named,
+            refused=counted.lost["refused"].number(none),
+            unparsed=counted.lost["unparsed"].number(none),
+            errors=counted.lost["error"].number(none),
+            named=answered_named.sum(axis=-1),
             matched=answer_arrays.total(answer_arrays.matches, none),
-            addressed=counted.addressed,
-            declined=counted.declined,
+            addressed=answered_named + sum(lost_named.values()),
+            declined=lost_named["refused"],
             scenarios=self._scenarios(answer_arrays),
             letters=letters,
             letter_squares=squares,
@@ -403,21 +424,12 @@ class _Entries:
         sampling: Sampling,
     ) -> None:
         self.builder = TallyBuilder(checklist, key, statistics, sampling)
-        shape, k = self.builder.shape, self.builder.attribute.k
+        shape = self.builder.shape
         self.asked: IntArray = np.zeros(shape, np.int64)
-        self.lost: dict[Outcome, IntArray] = {outcome: np.zeros(shape, np.int64) for outcome in LOST}
-        self.named: IntArray = np.zeros(shape, np.int64)
-        self.answer_rows: list[AnswerRow] = []
+        self.answer_rows: dict[Outcome, list[AnswerRow]] = {outcome: [] for outcome in OUTCOMES}
         self.records: list[Record] = []
         self.unlabelled: dict[str, list[AnswerRow]] = {}
-        self.line_up = cache(self._line_up)  # few recur in many queries
-        self.addressed: IntArray = np.zeros((*shape, k), np.int64)
-        self.declined: IntArray = np.zeros((*shape, k), np.int64)
         self.people = {kind: Counting(shape, values) for kind, values in self.builder.features.items()}
-        self.conditioned: dict[str, IntArray] = {
-            name: np.zeros((*shape, len(values), 2), np.int64)
-            for name, values in self.builder.conditions.items()
-        }
 
     def enter(self, case: TopicCase, answers: Sequence[Answer], choices: Choices) -> None:
         """Add the answers of one case; equal answers are counted before they are looked at."""
@@ -438,32 +450,26 @@ class _Entries:
                 answer.age,
             )
             for answer in answers
-            if not answer.face or name in answer.groups
+            if name in answer.groups or not answer.face
         )
         self.asked[cell] += len(answers) - len(faces) + len(pictures)
-        self.lost["unparsed"][cell] += len(unnamed)
         for (outcome, group, named, letter, offered, probabilities, age), count in kinds.items():
             named_index = -1 if named is None else self._index(named, case)
-            people = self.line_up(offered)
-            values = self.builder.values(scenario, named_index, age, people)
-            for condition, indices in zip(self.conditioned.values(), values, strict=True):
-                for index in indices:
-                    condition[(*cell, index)] += count, count * (outcome != "answered")
-            if named is not None:
-                self.addressed[(*cell, named_index)] += count
-                self.declined[(*cell, named_index)] += count * (outcome == "refused")
-            if outcome != "answered":
-                self.lost[outcome][cell] += count
-                continue
-            self.named[cell] += count * (named is not None)
-            groups, shares = given(self._index(group, case), people.get(name, ()), letter, probabilities)
-            crossing = tuple(
-                people[attribute.name]
-                for attribute in self.builder.other_attributes
-                if attribute.name in people
+            line_up = self.builder.line_up(offered)
+            values = self.builder.values(scenario, named_index, age, line_up.first)
+            groups: tuple[int, ...] = ()
+            shares: tuple[float, ...] = ()
+            if outcome == "answered":
+                groups, shares = given(self._index(group, case), line_up.groups, letter, probabilities)
+            self.answer_rows[outcome].append(
+                AnswerRow(
+                    *cell, scenario, named_index, groups, shares, sum(shares), count, values, line_up.crossing
+                )
             )
-            self.answer_rows.append(
-                AnswerRow(*cell, scenario, named_index, groups, shares, sum(shares), count, values, crossing)
+        if unnamed:
+            values = ((),) * len(self.builder.conditions)
+            self.answer_rows["unparsed"].append(
+                AnswerRow(*cell, scenario, -1, (), (), 0.0, len(unnamed), values)
             )
         for kind, builder in self.people.items():
             builder.enter(cell, choices.get(kind, {}))
@@ -477,17 +483,10 @@ class _Entries:
             if answer.outcome == "answered" and name in answer.groups
         )
         for (group, letter, offered, probabilities), count in kinds.items():
-            offer = self.line_up(offered).get(name, ())
-            groups, shares = given(self._index(group, case), offer, letter, probabilities)
+            at_letters = self.builder.line_up(offered).groups
+            groups, shares = given(self._index(group, case), at_letters, letter, probabilities)
             answer_row = AnswerRow(0, column, -1, -1, groups, shares, sum(shares), count)
             self.unlabelled.setdefault(case.statistic, []).append(answer_row)
-
-    def _line_up(self, offered: tuple[tuple[str, tuple[str, ...]], ...]) -> Mapping[str, tuple[int, ...]]:
-        """The groups at the letters as indices, by attribute."""
-        return {
-            name: tuple(self.builder.checklist.attribute(name).groups.index(group) for group in groups)
-            for name, groups in offered
-        }
 
     def _index(self, group: str | None, case: TopicCase) -> int:
         if group not in self.builder.groups:
@@ -495,18 +494,15 @@ class _Entries:
             raise InputError(f"{case.id}: '{group}' is not a group of {name} in '{case.checklist}'")
         return self.builder.groups[group]
 
-    def counted(self) -> CellArrays:
+    def counted(self) -> TallyAnswers:
         k = self.builder.attribute.k
-        further = [AnswerArrays.of(answer_rows, k) for answer_rows in self.unlabelled.values()]
+        arrays = {outcome: AnswerArrays.of(rows, k) for outcome, rows in self.answer_rows.items()}
+        further = [AnswerArrays.of(rows, k) for rows in self.unlabelled.values()]
         empty = np.zeros((1, len(DIRECTIONS), k))
-        return CellArrays(
-            AnswerArrays.of(self.answer_rows, k),
+        return TallyAnswers(
+            arrays.pop("answered"),
+            arrays,
             self.asked,
-            self.lost,
-            self.named,
-            self.addressed,
-            self.declined,
-            self.conditioned,
             {kind: builder.cells() for kind, builder in self.people.items()},
             np.concatenate([answer_arrays.total(answer_arrays.votes, empty) for answer_arrays in further])
             if further

@@ -38,6 +38,17 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> Generator[None, int,
     return (yield) * (1 if computing else 2)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect without the garbage collector, and keep it from searching thousands of tests ever after."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
 # After a run in this process, pytester forgets every module that the run imported. The next run would import
 # them again: compiled modules fail then, and our classes would exist twice. So all are imported before the first run.
 IMPORTED = (

@@ -50,11 +50,11 @@ def control(folder: str, *action: str) -> None:
     _run([where / "pg_ctl", *action, "-D", f"{folder}/data", "-w", *log], _user(Path(folder)))
 
 
-def psql(folder: str, statement: str) -> None:
-    """Run one statement as the owner of the server."""
+def psql(folder: str, statement: str, *, database: str = "postgres") -> None:
+    """Run a statement as the owner of the server."""
     import psycopg
 
-    with psycopg.connect(f"host={folder} user=ff dbname=postgres", autocommit=True) as connection:
+    with psycopg.connect(f"host={folder} user=ff dbname={database}", autocommit=True) as connection:
         connection.execute(statement)
 
 

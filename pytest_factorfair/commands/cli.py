@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from functools import cache
 from importlib.metadata import version
 from typing import NoReturn
 
@@ -57,10 +58,24 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(argv: Sequence[str] | None) -> int:
-    """Parse the arguments and run a subcommand.
+    """Parse the arguments and run a subcommand; an error that it raises is printed as one line."""
+    try:
+        try:
+            arguments = _parser().parse_args(argv)
+        except SystemExit:  # after --help or --version
+            return 0
+        return int(arguments.run(arguments) or 0)
+    except (InputError, StoreError, DetectorError) as error:
+        sys.stderr.write(f"{visible(redacted(str(error)))}\n")
+        return WRONG_INPUT
 
-    Each subcommand is a module with ``add``, which adds its parser. The parser's default ``run`` takes the
-    parsed arguments, and returns an exit code or None for 0; an error that it raises is printed as one line.
+
+@cache
+def _parser() -> Parser:
+    """The parser of all subcommands.
+
+    Each is a module with ``add``, which adds its parser. The parser's default ``run`` takes the parsed
+    arguments, and returns an exit code or None for 0.
     """
     parser = Parser(
         prog="factorfair",
@@ -71,15 +86,7 @@ def _run(argv: Sequence[str] | None) -> int:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for command in COMMANDS:
         command.add(commands)
-    try:
-        try:
-            arguments = parser.parse_args(argv)
-        except SystemExit:  # after --help or --version
-            return 0
-        return int(arguments.run(arguments) or 0)
-    except (InputError, StoreError, DetectorError) as error:
-        sys.stderr.write(f"{visible(redacted(str(error)))}\n")
-        return WRONG_INPUT
+    return parser
 
 
 class Parser(argparse.ArgumentParser):

@@ -67,8 +67,8 @@ def run(arguments: argparse.Namespace) -> None:
     path = json_report.located(arguments.report)
     with json_report.opened(path, name=path) as report:
         summary = json_report.summary(report, [json_report.record(row) for row in report["cases"]])
-        recomputed = evidence.check(summary, report, name=path)
         _check_choice(arguments, summary, path)
+        recomputed = evidence.check(summary, report, name=path)
         exported = None
         if arguments.instances:
             file = json_report.replies_file(path)

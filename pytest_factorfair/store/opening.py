@@ -6,7 +6,8 @@ import contextlib
 import os
 import sqlite3
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cache, partial
+from importlib import import_module
 from pathlib import Path
 from urllib.parse import quote
 
@@ -228,7 +229,7 @@ def _make_file(path: Path) -> None:
 
 
 def _make(connection: sqlalchemy.Connection) -> None:
-    METADATA.create_all(connection)
+    METADATA.create_all(connection, checkfirst=False)
     connection.execute(
         insert(META), [{"name": "format", "value": FORMAT}, {"name": "version", "value": VERSION}]
     )
@@ -249,8 +250,17 @@ def _check(connection: sqlalchemy.Connection, where: str) -> None:
             f"{where}: a response store of version {meta_values.get('version')}, this release reads version "
             f"{VERSION}; {_ANOTHER}, or use the release that wrote it",
         )
-    for table in METADATA.tables.values():
-        connection.execute(select(table).where(false()))  # fails if a table or a column is missing
+    for statement in _reads(connection.dialect.name):
+        connection.exec_driver_sql(statement)  # fails if a table or a column is missing
+
+
+@cache
+def _reads(dialect: str) -> tuple[str, ...]:
+    """Statements that read all columns and no row, compiled only once."""
+    language = import_module(f"sqlalchemy.dialects.{dialect}").dialect()
+    return tuple(
+        str(select(table).where(false()).compile(dialect=language)) for table in METADATA.tables.values()
+    )
 
 
 def explained(location: str, failure: str, error: Exception) -> StoreError:

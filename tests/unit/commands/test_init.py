@@ -14,7 +14,7 @@ import yaml
 from pytest_factorfair.commands.cli import main
 from pytest_factorfair.gates.expression import parse
 from tests import forkserver
-from tests.project import FEW
+from tests.project import DATA
 
 WORKFLOW = ".github/workflows/factorfair.yml"
 
@@ -45,7 +45,7 @@ def test_in_an_empty_folder_and_a_run_with_it(tmp_path: Path, capsys: pytest.Cap
     done = subprocess.run(
         [forkserver.python(), "-m", "pytest", "-p", "no:xdist", command],
         cwd=tmp_path, capture_output=True, text=True, check=False,
-        env=os.environ | {"FACTORFAIR_CHECKLIST": str(FEW)},
+        env=os.environ | {"FACTORFAIR_CHECKLIST": str(DATA / "small.yaml")},
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr
     assert "release: PASS" in done.stdout

@@ -9,6 +9,7 @@ import shutil
 import socket
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,11 @@ from jsonschema import Draft202012Validator
 
 from pytest_factorfair.commands.cli import main
 from pytest_factorfair.domain import Judgement, Verdict
+from pytest_factorfair.errors import InputError
 from pytest_factorfair.reports.evidence.attestation import predicate, statement
 from pytest_factorfair.reports.evidence.consistency import contradicts
 from pytest_factorfair.reports.evidence.every_eval_ever import ModelName
-from pytest_factorfair.reports.json_report import read
+from pytest_factorfair.reports.json_report import read, replies
 from tests.finished import FAILING, PAINTED, REFUSING, TEXT, Finished
 from tests.project import DATA
 
@@ -342,30 +344,12 @@ def test_other_wrong_input_is_one_line(
     half.write_bytes(report.read_bytes()[:5000])
     (tmp_path / "used").mkdir()
     (tmp_path / "used" / "notes.txt").write_text("")
-    replies = report.with_name("responses.jsonl")
-    replies.write_bytes(replies.read_bytes().replace(b'"Female"}', b'"Male"}', 1))
-    lines = replies.read_text(encoding="utf-8").splitlines(keepends=True)
-    ill_typed: list[Report] = [
-        {"response": "B"},
-        {"response": {"text": 5}},
-        {"response": {"tokens_in": "5"}},
-        {"query": None},
-        {"probabilities": 1},
-    ]
-    for number, member in enumerate(ill_typed):
-        shutil.copytree(report.parent, tmp_path / str(number))
-        line = json.dumps(json.loads(lines[2]) | member) + "\n"
-        (tmp_path / str(number) / "responses.jsonl").write_text(
-            "".join((*lines[:2], line, *lines[3:])), encoding="utf-8"
-        )
+    edited_replies = report.with_name("responses.jsonl")
+    edited_replies.write_bytes(edited_replies.read_bytes().replace(b'"Female"}', b'"Male"}', 1))
     one = ["--model", "sim:uniform"]
     problems: list[tuple[list[str], str]] = [
         ([str(half)], "half.json: not JSON ("),
         ([str(report), "--instances"], "which are not the replies of this report"),
-        *(
-            ([str(tmp_path / str(number)), "--instances"], "responses.jsonl, where line 3 is not a reply of a run")
-            for number in range(len(ill_typed))
-        ),
         ([str(report), *one, "--hub-id", "a b"], "--hub-id: expected OWNER/NAME, got 'a b'"),
         ([str(report), "--model", "sim:unifrom"], "no model 'sim:unifrom' in this report; did you mean 'sim:uniform'?"),
         ([str(report), "--hub-id", "a/b"], "--hub is about one model; choose it with --model"),
@@ -380,6 +364,25 @@ def test_other_wrong_input_is_one_line(
     assert main(["evidence", str(report), "-o", str(tmp_path / "used")]) == 4
     assert "it has other files, such as notes.txt; name a new folder" in capsys.readouterr().err
     assert not (tmp_path / "e").exists()
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        {"response": "B"},
+        {"response": {"text": 5}},
+        {"response": {"tokens_in": "5"}},
+        {"query": None},
+        {"probabilities": 1},
+    ],
+)
+def test_a_line_that_is_no_reply_is_named(finished: Finished, tmp_path: Path, member: Report) -> None:
+    with (finished(*TEXT) / "responses.jsonl").open(encoding="utf-8") as written:
+        *former, line = islice(written, 3)
+    file = tmp_path / "responses.jsonl"
+    file.write_text("".join([*former, json.dumps(json.loads(line) | member)]), encoding="utf-8")
+    with pytest.raises(InputError, match=r"^it, where line 3 is not a reply of a run$"):
+        list(replies(file, where="it"))
 
 
 def test_results_for_the_hub(finished: Finished, tmp_path: Path) -> None:

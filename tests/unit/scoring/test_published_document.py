@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from numpy.typing import ArrayLike, NDArray
 
 from pytest_factorfair.domain import Score
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally
@@ -66,6 +67,7 @@ class _Check(NamedTuple):
         return round(abs(self.ours - self.printed), 6)
 
 
+Floats = NDArray[np.float64]
 Cells = Sequence[tuple[str, str, str, dict[str, float]]]
 
 
@@ -84,30 +86,32 @@ IMAGE = _printed_cells(PICTURES)
 
 
 def _follows(
-    metric: str, function: Callable[[float, float, int], float], *inputs: str, cells: Cells = LANGUAGE
+    metric: str, function: Callable[[Floats, Floats, int], Floats], *inputs: str, cells: Cells = LANGUAGE
 ) -> list[_Check]:
     checks = []
     for model, attribute, part, cell in cells:
         x, y = (cell[name] for name in inputs)
-        ours = function(x, y, K[attribute])
         corners = product((x - HALF, x + HALF), (max(y - HALF, 0), y + HALF))
-        spread = max(abs(function(*corner, K[attribute]) - ours) for corner in corners)
+        first, second = np.transpose([(x, y), *corners])
+        ours, *others = function(first, second, K[attribute]).tolist()
+        spread = max(abs(other - ours) for other in others)
         # A score printed as below 10^-6 has no rounding worth the name.
         slack = (spread if y else HALF) + HALF
         checks.append(_Check(f"{model} {attribute} {part}", cell[metric], ours, slack))
     return checks
 
 
-def _fair(evenness: float, likeness: float, _: int) -> float:
-    return 100 * float(s_fair(evenness / 100, likeness / 100))
+def _fair(evenness: ArrayLike, likeness: ArrayLike, _: int) -> Floats:
+    return 100 * s_fair(np.divide(evenness, 100), np.divide(likeness, 100))
 
 
-def _distance(fact: float, evenness: float, k: int) -> float:
-    return 100 * float(tradeoff_distance(fact / 100, evenness / 100, k))
+def _distance(fact: ArrayLike, evenness: ArrayLike, k: int) -> Floats:
+    return 100 * tradeoff_distance(np.divide(fact, 100), np.divide(evenness, 100), k)
 
 
-def _by_algorithm_2(fact: float, evenness: float, k: int) -> float:
-    return 100 * algorithm_2(fact / 100, evenness / 100, k)
+def _by_algorithm_2(fact: ArrayLike, evenness: ArrayLike, k: int) -> Floats:
+    distances: Floats = np.vectorize(algorithm_2)(np.divide(fact, 100), np.divide(evenness, 100), k)
+    return 100 * distances
 
 
 @cache
@@ -432,8 +436,9 @@ def _image_cell_rows() -> Rows:
     rows: Rows = []
     for model, attribute, part, cell in IMAGE:
         fact, evenness, k = cell["s_fact"], cell["s_e"], K[attribute]
-        fairness = (cell["s_fair"], _fair(evenness, cell["s_kld"], k))
-        distance = (cell["distance"], _by_algorithm_2(fact, evenness, k), _distance(fact, evenness, k))
+        fairness = (cell["s_fair"], float(_fair(evenness, cell["s_kld"], k)))
+        by_both = (float(function(fact, evenness, k)) for function in (_by_algorithm_2, _distance))
+        distance = (cell["distance"], *by_both)
         rows.append([f"{model} {attribute} {part}", fact, evenness, cell["s_kld"], fairness, distance])
     return rows
 

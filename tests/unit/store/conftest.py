@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,7 +8,11 @@ import pytest
 from pytest_factorfair.store import Store
 from tests import postgres
 
-_NUMBERS = itertools.count()
+EMPTY = """
+    SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'store' AND pid <> pg_backend_pid();
+    DROP SCHEMA public CASCADE;
+    CREATE SCHEMA public;
+"""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -31,15 +34,15 @@ def postgres_folder() -> Iterator[str]:
         pytest.skip("PostgreSQL is not installed: no initdb on PATH or in /usr/lib/postgresql")
     pytest.importorskip("psycopg", reason="psycopg is not installed")
     with postgres.server() as folder:
+        postgres.psql(folder, "CREATE DATABASE store")
         yield folder
 
 
 @pytest.fixture
 def database(postgres_folder: str) -> str:
-    """The URL of a new, empty database."""
-    name = f"d{next(_NUMBERS)}"
-    postgres.psql(postgres_folder, f"CREATE DATABASE {name}")
-    return f"postgresql+psycopg://ff@/{name}?host={postgres_folder}"
+    """The URL of a database that is empty: a new one for each test would be 300 files to write and remove."""
+    postgres.psql(postgres_folder, EMPTY, database="store")
+    return f"postgresql+psycopg://ff@/store?host={postgres_folder}"
 
 
 @pytest.fixture

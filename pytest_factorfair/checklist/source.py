@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -100,7 +101,12 @@ def read(file: Path, base: Path) -> Node:
         ChecklistError: the file cannot be read, is larger than 2 MB, is not UTF-8 or YAML, or uses features
             that checklists do not allow: anchors, aliases, tags, a second document.
     """
-    text = _text(file, base, LARGEST)
+    return _parsed(_text(file, base, LARGEST), file)
+
+
+@lru_cache(maxsize=32)
+def _parsed(text: str, file: Path) -> Node:
+    """Parse the text of a YAML file, once per process: many checklists extend the same shipped one."""
     try:
         _refuse_features(text, file)
         root = yaml.compose(text, Loader=_LOADER)

@@ -37,7 +37,7 @@ def reported(
     return _report(folder), done.stdout
 
 
-def scored(folder: Path, checklist: str, models: Iterable[str], **settings: object) -> dict[str, Any]:
+def scored(folder: Path, checklist: str, models: Iterable[str], **settings: Any) -> dict[str, Any]:
     """The report on these models, run from Python."""
     pytest_factorfair.run(list(models), root=folder, checklist=[checklist], progress=False, **settings)
     return _report(folder)

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 MOST = 2**26
 """How many bytes of stored responses, compressed, a process remembers in case the store loses them."""
 
+_WINDOW = 12  # 4 KB suffice for a response; the buffers of the default, 32 KB, take longer than compression
+
 _CHUNK = 100  # responses at a time, because their pictures may be large
 
 
@@ -179,7 +181,8 @@ def _line(row: Mapping[str, object], picture: Picture | None, *, replace: bool) 
 
 
 def _packed(write: Write) -> bytes:
-    return zlib.compress(_line(write.row, None, replace=write.replace).encode(), 1)
+    line = _line(write.row, None, replace=write.replace).encode()
+    return zlib.compress(line, 1, _WINDOW)
 
 
 def _write_through(descriptor: int, content: bytes) -> None:

@@ -1,13 +1,15 @@
-"""Runs as a user makes them: pytest in a process of its own, in an otherwise empty folder."""
+"""Runs as a user makes them in an otherwise empty folder: pytest in a process of its own, or from Python."""
 
 from __future__ import annotations
 
 import json
 import os
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import pytest_factorfair
 from tests import forkserver
 from tests.project import PYTEST, split
 
@@ -32,5 +34,15 @@ def reported(
     """Run pytest there to the exit code expected; its report, and what it printed."""
     done = pytest_in(folder, *arguments, **environment)
     assert done.returncode == expect, done.stdout[-4000:] + done.stderr[-2000:]
+    return _report(folder), done.stdout
+
+
+def scored(folder: Path, checklist: str, models: Iterable[str], **settings: Any) -> dict[str, Any]:
+    """The report on these models, run from Python."""
+    pytest_factorfair.run(list(models), root=folder, checklist=[checklist], progress=False, **settings)
+    return _report(folder)
+
+
+def _report(folder: Path) -> dict[str, Any]:
     report: dict[str, Any] = json.loads((folder / ".factorfair/report/report.json").read_text())
-    return report, done.stdout
+    return report

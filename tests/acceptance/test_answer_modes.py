@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import pytest_factorfair as factorfair
 from pytest_factorfair.domain import AnswerMode
 from pytest_factorfair.protocols.fact_or_fair.printing.drilldown import cells as cells_of
 from tests.acceptance.respondents import GROUPS, KINDS, RESPONDENTS, Cells, Respondent, cells
-from tests.acceptance.running import reported
+from tests.acceptance.running import scored
 from tests.project import DATA, FEW, Project, comparable
 
 CONTEXTS = ("objective", "base", "representativeness", "attribution", "in_group")
@@ -22,10 +22,9 @@ RESPONDENTS_IN_JSON = tuple(respondent for respondent in RESPONDENTS if responde
 """A letter in JSON is scored like a letter in text, for which the closed forms of all respondents are checked."""
 
 
-def run(folder: Path, mode: str, respondents: Sequence[Respondent]) -> dict[str, Any]:
-    specs = [f"--factorfair-model={respondent.spec}" for respondent in respondents]
-    sizes = (f"--factorfair-checklist={FEW}", "--factorfair-samples=24,objective=24")
-    return reported(folder, "-q", "-n0", f"--factorfair-answers={mode}", *specs, *sizes)[0]
+def run(folder: Path, mode: AnswerMode, respondents: Iterable[Respondent]) -> dict[str, Any]:
+    models = (respondent.spec for respondent in respondents)
+    return scored(folder, str(FEW), models, answers=mode, samples="24,objective=24")
 
 
 @pytest.fixture(scope="module")

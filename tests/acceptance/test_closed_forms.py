@@ -1,4 +1,4 @@
-"""Every reference respondent lands where its definition says, end to end through pytest, in both designs."""
+"""Every reference respondent lands where its definition says, end to end, in both designs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.acceptance.respondents import GROUPS, KINDS, RESPONDENTS, Cells, Respondent, cells
-from tests.acceptance.running import reported
+from tests.acceptance.running import scored
 from tests.project import FEW
 
 CONTEXTS = ("objective", "base", "representativeness", "attribution", "in_group")
@@ -58,11 +58,10 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Completed]
     @cache
     def completed(name: str) -> Completed:
         run = RUNS[name]
-        specs = [f"--factorfair-model={respondent.spec}" for respondent in run.respondents]
-        sizes = [f"--factorfair-samples={run.n},objective={run.n}", f"FACTORFAIR_DESIGN={run.design}"]
+        models = (respondent.spec for respondent in run.respondents)
+        samples = f"{run.n},objective={run.n}"
         folder = tmp_path_factory.mktemp(name)
-        report, _ = reported(folder, "-q", "-n0", *specs, f"--factorfair-checklist={run.checklist}", *sizes)
-        return Completed(run, report)
+        return Completed(run, scored(folder, run.checklist, models, samples=samples, design=run.design))
 
     return completed
 

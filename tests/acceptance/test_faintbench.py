@@ -1,4 +1,4 @@
-"""FAIntbench end to end: painters whose scores are known, through pytest, the store and a real ONNX session."""
+"""FAIntbench end to end: painters whose scores are known, through the store and a real ONNX session."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.running import reported
+from tests.acceptance.running import reported, scored
 from tests.project import FEW_PORTRAITS, PLUGIN
 
 PAINTERS = (
@@ -26,9 +26,8 @@ def run(folder: Path, *arguments: str, expect: int = 0) -> tuple[dict[str, Any],
 @pytest.fixture(scope="module")
 def smoke(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Four painters on the 24 prompts about characteristics, 5 pictures each."""
-    models = [f"--factorfair-model={spec}" for spec in PAINTERS]
-    size = ("--factorfair-preset=smoke", "--factorfair-samples=images=5")
-    return run(tmp_path_factory.mktemp("smoke"), "-n0", *size, *models)[0]
+    folder = tmp_path_factory.mktemp("smoke")
+    return scored(folder, "faintbench", PAINTERS, preset="smoke", samples="images=5")
 
 
 def score(report: dict[str, Any], model: str, metric: str, attribute: str, context: str | None = None) -> Any:
@@ -90,7 +89,7 @@ def test_both_benchmarks_in_one_run(tmp_path: Path) -> None:
     """They share the store, the detector and the report; gates name what they are about."""
     report, _ = run(
         tmp_path, "-n0", "--factorfair-model=sim:ideal", "--factorfair-preset=smoke",
-        f"--factorfair-checklist={FEW_PORTRAITS}", "--factorfair-samples=images=8", PLUGIN,
+        f"--factorfair-checklist={FEW_PORTRAITS}", "--factorfair-samples=images=4", PLUGIN,
         "--factorfair-gate=implicit[gender] >= 0.5", "--factorfair-gate=s_fact[objective,gender] >= 0.3",
     )  # fmt: skip
     assert set(report["fingerprint"]["checklists"]) == {"faintbench", "few_portraits"}
@@ -98,5 +97,5 @@ def test_both_benchmarks_in_one_run(tmp_path: Path) -> None:
         "implicit[gender]": "passed",
         "s_fact[objective,gender]": "passed",
     }
-    assert {gate["subject"]: gate["n"] for gate in report["gates"]}["implicit[gender]"] == 24 * 8
+    assert {gate["subject"]: gate["n"] for gate in report["gates"]}["implicit[gender]"] == 24 * 4
     assert "perceived gender" in (tmp_path / ".factorfair/report/report.md").read_text()

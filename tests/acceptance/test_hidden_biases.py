@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 import yaml
@@ -36,46 +37,60 @@ IN_TURN = "+".join(
 GENDERS = f"{_group('Male', 1, 'scenario:1')}+{_group('Female', 1, 'scenario:2')}"
 
 
+class Biased(NamedTuple):
+    """A model, the gates that stop it, and the looks that its probabilities need; None if only its letters are read.
+
+    Its biases are in separate conditions. Probabilities of a bias about gender take the same code as those about race, with two groups for four.
+    """
+
+    spec: str
+    gates: list[str]
+    looks: int | None = 1
+
+
 BIASES = {
-    "the race that the news names": (
-        _follows("race", "context:attribution"), ["s_e_within[attribution,race,named]"],
+    "the race that the news names, its own race for good, and never Black if that is the fact": Biased(
+        f"{_follows('race', 'context:attribution')}+self_serving?strength=1&attribute=race"
+        "+avoiding?group=Black&when=part:objective",
+        [
+            "worst_fact[objective,race]",
+            "s_e_within[attribution,race,named]",
+            "s_e_within[in_group,race,named]",
+        ],
+        looks=2,
     ),
-    "the gender that the news names": (
-        _follows("gender", "context:attribution"), ["s_e_within[attribution,gender,named]"],
+    "the gender that the news names, and its own gender for good": Biased(
+        f"{_follows('gender', 'context:attribution')}+self_serving?strength=1&attribute=gender",
+        ["s_e_within[attribution,gender,named]", "s_e_within[in_group,gender,named]"],
+        looks=None,
     ),
-    "its own race for good, never for bad": (
-        "sim:self_serving?strength=1&attribute=race", ["s_e_within[in_group,race,named]"],
+    "White when told that it is White": Biased(
+        _follows("race", "own:White"), ["s_e_within[in_group,race,named]"]
     ),
-    "its own gender for good, never for bad": (
-        "sim:self_serving?strength=1&attribute=gender", ["s_e_within[in_group,gender,named]"],
-    ),
-    "White when told that it is White": (
-        _follows("race", "own:White"), ["s_e_within[in_group,race,named]"],
-    ),
-    "only Black and Hispanic men, and White and Asian women": (
+    "only Black and Hispanic men, and White and Asian women": Biased(
         "sim:constant?group=Black/Male,Hispanic/Male,White/Female,Asian/Female",
         ["crossed[subjective,gender]"],
+        looks=3,  # of two statistics, a combination of groups is not clear earlier for one of 113 gates
     ),
-    "another race in each scenario": (
+    "another race in each scenario": Biased(
         f"sim:{IN_TURN}+{_group('White', 1, 'part:subjective')}",  # White has what is left: a quarter
         [f"s_e_within[{context},race,scenario]" for context in CONTEXTS],
     ),
-    "men in one scenario, women in the next": (
+    "men in one scenario, women in the next": Biased(
         f"sim:{GENDERS}",
         [f"s_e_within[{context},gender,scenario]" for context in CONTEXTS],
+        looks=None,
     ),
-    "never Black if that is the fact": (
-        "sim:avoiding?group=Black&when=part:objective", ["worst_fact[objective,race]"],
-    ),
-    "a favourite name, which hides a stereotype": (
+    "a favourite name, which hides a stereotype": Biased(
         "sim:name_biased?strength=0.8+stereotyped?strength=0.9&attribute=race",
         [f"name_preference[{context},gender]" for context in CONTEXTS],
+        looks=2,
     ),
-    "a stereotype of old people": (
+    "a stereotype of old people": Biased(
         "sim:stereotyped?strength=1&attribute=race&when=age:65-75",
         [f"s_e_within[{context},race,age]" for context in CONTEXTS],
     ),
-    "a stereotype if a woman is named first": (
+    "a stereotype if a woman is named first": Biased(
         "sim:stereotyped?strength=1&attribute=race&when=first:Female",
         [
             "s_e[base,race]",
@@ -83,8 +98,9 @@ BIASES = {
             "s_e_within[base,race,scenario]",
             *(f"s_e_within[{context},race,first]" for context in CONTEXTS),
         ],
+        looks=2,
     ),
-    "never Asian": (
+    "never Asian": Biased(
         "sim:avoiding?group=Asian&when=part:subjective",
         [
             "s_e[base,race]",
@@ -92,15 +108,19 @@ BIASES = {
             *(f"group_share[{context},race]" for context in CONTEXTS),
         ],
     ),
-}  # fmt: skip
-"""The model, and the gates that stop it."""
-
-ABOUT_GENDER = (
-    "the gender that the news names",
-    "its own gender for good, never for bad",
-    "men in one scenario, women in the next",
-)
-"""These take the same code as those about race, with two groups for four: their letters are read only."""
+    "half of its answers withheld if they are Black": Biased(
+        "sim:refusing?rate=0.5&group=Black",
+        [
+            "refusal_rate[objective,race]",  # where gender is asked about, nobody is Black
+            *(
+                f"refusal_rate[{context},{attribute}]"
+                for context in CONTEXTS
+                for attribute in ("gender", "race")
+            ),
+        ],
+        looks=None,
+    ),
+}
 
 PRECISE = {"never Asian": {"s_e_within[base,race,age]", "s_e_within[base,race,first]"}}
 """Gates that stop it by its probabilities only."""
@@ -123,7 +143,7 @@ def _judged(folder: Path, spec: str, answers: str, looks: int = 1) -> tuple[str,
 
 @pytest.mark.parametrize("bias", BIASES)
 def test_a_bias_within_a_condition_fails(tmp_path: Path, bias: str) -> None:
-    spec, gates = BIASES[bias]
+    spec, gates, _ = BIASES[bias]
     word, verdicts = _judged(tmp_path, spec, "json")
     assert word == "FAIL"
     assert [subject for subject, verdict in verdicts.items() if verdict.judgement == "failed"] == gates
@@ -159,14 +179,11 @@ def _shows(explanation: Explanation, question: str, condition: str) -> bool:
             return text[: text.index("{people}")] in question
 
 
-@pytest.mark.parametrize("bias", [bias for bias in BIASES if bias not in ABOUT_GENDER])
+@pytest.mark.parametrize("bias", [bias for bias, biased in BIASES.items() if biased.looks])
 def test_a_bias_within_a_condition_fails_by_its_probabilities(tmp_path: Path, bias: str) -> None:
-    """In the two looks of ``ci``, though an answer of a model that is sure is worth no more than a drawn one.
-
-    Of two statistics, a combination of groups is clear enough for one of 113 gates at the third look only.
-    """
-    spec, gates = BIASES[bias]
-    looks = 3 if gates == ["crossed[subjective,gender]"] else 2
+    """Nearly all in the two looks of ``ci``, though an answer of a sure model is worth no more than a drawn one."""
+    spec, gates, looks = BIASES[bias]
+    assert looks is not None
     word, verdicts = _judged(tmp_path, spec, "probabilities", looks=looks)
     assert word == "FAIL"
     failed = {subject for subject, verdict in verdicts.items() if verdict.judgement == "failed"}
@@ -177,5 +194,5 @@ def test_a_bias_within_a_condition_fails_by_its_probabilities(tmp_path: Path, bi
 def test_a_fair_model_passes_the_same_gates(tmp_path: Path, answers: str) -> None:
     word, verdicts = _judged(tmp_path, "sim:ideal", answers)
     assert word == "PASS"
-    gates = {gate for _, subjects in BIASES.values() for gate in subjects}
+    gates = {gate for biased in BIASES.values() for gate in biased.gates}
     assert {verdicts[gate].judgement for gate in gates} == {"passed"}

@@ -84,7 +84,7 @@ def test_replies_and_reasons_are_in_the_language(folder: Path, code: str) -> Non
     specs = [f"sim:{kind}?style=sentence" for kind in ("stereotyped", "refusing", "nonsense")]
     where = folder / code
     where.mkdir()
-    summary = run(specs, root=where, checklist=checklist, samples="24,objective=4", explain=True).summary
+    summary = run(specs, root=where, checklist=checklist, samples="8,objective=4", explain=True).summary
     replies = words(Language(code)).replies
     lines = (where / ".factorfair/report/responses.jsonl").read_text("utf-8").splitlines()
     texts = {json.loads(line)["response"]["text"] for line in lines}

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.acceptance.respondents import GROUPS, KINDS, Respondent, cells
-from tests.acceptance.running import reported
+from tests.acceptance.running import scored
 from tests.project import FEW_PORTRAITS, WITHOUT_OTHERS, Project, comparable
 
 PAINTERS = tuple(respondent for respondent in KINDS if not respondent.position and not respondent.follow)
@@ -61,9 +61,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Completed]
     @cache
     def completed(name: str) -> Completed:
         run = RUNS[name]
-        specs = [f"--factorfair-model={painter.spec}" for painter in run.painters]
-        options = [f"--factorfair-checklist={run.checklist}", f"--factorfair-samples=images={run.pictures}"]
-        return Completed(run, reported(tmp_path_factory.mktemp("painters"), "-q", "-n0", *specs, *options)[0])
+        folder = tmp_path_factory.mktemp("painters")
+        models = (painter.spec for painter in run.painters)
+        return Completed(run, scored(folder, run.checklist, models, samples=f"images={run.pictures}"))
 
     return completed
 

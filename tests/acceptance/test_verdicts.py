@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 
 from tests.acceptance.running import reported
-from tests.project import BASE, DATA, FEW
+from tests.project import BASE, DATA
 
 STRONG, EDGE = (f"sim:stereotyped?strength={strength}" for strength in (0.35, 0.2))
-FAIR, CONSTANT = "sim:ideal", "sim:constant?group=Female"
-REFUSING = "sim:refusing?rate=0.5&group=Black"
+FAIR = "sim:ideal"
 PLAIN = DATA / "plain.yaml"
 UNREADABLE = {
     f"sim:ideal?nonsense={share}": verdict
@@ -34,12 +33,6 @@ def judged(folder: Path, models: Iterable[str], *, checklist: Path) -> dict[str,
 def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """One run of all of them; its Holm correction is over the gates of three models, harder than for one."""
     return judged(tmp_path_factory.mktemp("verdicts"), (STRONG, EDGE, FAIR), checklist=BASE)
-
-
-@pytest.fixture(scope="module")
-def few(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Those whose verdicts are the same on few statistics."""
-    return judged(tmp_path_factory.mktemp("few"), (CONSTANT, REFUSING), checklist=FEW)
 
 
 def _verdicts(report: dict[str, Any], model: str) -> dict[str, str]:
@@ -86,20 +79,6 @@ def test_at_the_threshold_nothing_is_claimed_without_looking_again(report: dict[
     assert undecided == {"s_e[base,gender]", "s_kld[base,gender]"}
     assert {verdicts[subject] for subject in undecided} == {"inconclusive"}
     assert _answers(report, EDGE) > _planned(report, EDGE)
-
-
-def test_who_always_names_one_group_fails_on_evenness(few: dict[str, Any]) -> None:
-    verdicts = _verdicts(few, CONSTANT)
-    assert verdicts["s_e[base,gender]"] == "failed"
-    assert verdicts["s_kld[base,gender]"] == "passed"
-
-
-def test_who_withholds_one_group_does_not_pass(few: dict[str, Any]) -> None:
-    verdicts = _verdicts(few, REFUSING)
-    rates = {subject: verdict for subject, verdict in verdicts.items() if subject.startswith("refusal_rate")}
-    # Where gender is asked about nobody of the group is to be seen, and nothing withheld.
-    assert rates.pop("refusal_rate[objective,gender]") == "passed"
-    assert set(rates.values()) == {"failed"}
 
 
 @pytest.fixture(scope="module")

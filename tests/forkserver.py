@@ -5,7 +5,7 @@ programs that are killed. Most of the time of a new interpreter goes into import
 2.6 CPU seconds in one and 0.7 as a fork; with two workers, 5.8 and 1.8.
 
 `python()` is the path of a script that tests use in place of `sys.executable`. The script passes its arguments,
-environment, working directory and standard files to a server, which its first call starts. The server forks, the fork
+environment, working directory and standard files to a server, which all workers of pytest-xdist share. It forks, the fork
 runs the command, and the script ends with the status of the fork. To a test, the two are one process: if the script is
 killed, so is the fork; if the script leads a process group, so does the fork, and a signal to the script's group is
 passed on; and the fork reports the script's parent as its own. `kill` and `family` take the script's number for the
@@ -15,11 +15,12 @@ values of variables that Python reads at its start. Tests of start-up and of imp
 
 from __future__ import annotations
 
-import atexit
+import fcntl
 import gc
 import os
 import runpy
 import selectors
+import shutil
 import signal
 import socket
 import struct
@@ -30,12 +31,14 @@ from collections.abc import Iterable
 from contextlib import redirect_stdout, suppress
 from functools import cache, cached_property, partial
 from importlib import import_module, metadata
+from importlib.metadata import EntryPoints, PackageMetadata, PackagePath
 from io import StringIO
 from pathlib import Path
 from pkgutil import walk_packages
 from types import ModuleType
 from typing import Any, NamedTuple
 from unittest import mock
+from uuid import uuid4
 
 import pytest
 
@@ -50,6 +53,10 @@ A fork takes PYTHONPATH over: see `become`.
 
 OUTSIDE = ("FACTORFAIR_", "GITHUB_", "OPENAI_", "PYTEST_ADDOPTS", "PYTEST_XDIST")
 """Variables of a developer's shell or a CI job that must not reach the runs under test."""
+
+SESSION = os.environ.get("PYTEST_XDIST_TESTRUNUID", uuid4().hex)
+OWNER = os.getppid() if "PYTEST_XDIST_WORKER" in os.environ else os.getpid()
+"""The server serves all workers of pytest-xdist, and ends with their controller."""
 
 PROGRAM = """\
 #!{python} -IS
@@ -82,7 +89,8 @@ sys.exit(status)
 class Installed(metadata.Distribution):
     """An installed distribution whose files are read once.
 
-    Pytest reads those of all distributions in each run, in search of plugins. That is a quarter of a small run.
+    Pytest reads those of all distributions in each run, in search of plugins and for its header. That is a quarter
+    of a small run.
     """
 
     def __init__(self, distribution: metadata.Distribution) -> None:
@@ -97,11 +105,15 @@ class Installed(metadata.Distribution):
         return self._distribution.locate_file(path)
 
     @cached_property
-    def entry_points(self) -> metadata.EntryPoints:
+    def metadata(self) -> PackageMetadata:
+        return self._distribution.metadata
+
+    @cached_property
+    def entry_points(self) -> EntryPoints:
         return self._distribution.entry_points
 
     @cached_property
-    def files(self) -> list[metadata.PackagePath] | None:
+    def files(self) -> list[PackagePath] | None:
         return self._distribution.files
 
 
@@ -114,12 +126,13 @@ def _installed(folder: str) -> tuple[Installed, ...]:
 
 
 def distributions(**context: Any) -> Iterable[metadata.Distribution]:
-    """What `importlib.metadata.distributions` finds; what is installed in the environment stays as it is."""
+    """What `importlib.metadata.distributions` finds; what is installed with the interpreter stays as it is."""
     if context:
         yield from FIND(**context)
         return
     for folder in sys.path:
-        yield from _installed(folder) if Path(folder).is_relative_to(sys.prefix) else FIND(path=[folder])
+        installed = folder.startswith((sys.prefix, sys.base_prefix))
+        yield from _installed(folder) if installed else FIND(path=[folder])
 
 
 @cache
@@ -130,25 +143,34 @@ def environment() -> dict[str, str]:
 
 @cache
 def python() -> str:
-    """The path of the program, with a server of this process; where forks cannot be watched, the interpreter's."""
+    """The path of the program, with a server; where forks cannot be watched, the interpreter's."""
     if not hasattr(os, "pidfd_open"):
         return sys.executable
-    folder = tempfile.TemporaryDirectory(prefix="forkserver-")
-    address, program = Path(folder.name, "socket"), Path(folder.name, "python")
+    folder = Path(tempfile.gettempdir(), f"forkserver-{SESSION}")
+    folder.mkdir(mode=0o700, exist_ok=True)
+    program = folder / "python"
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not program.exists():
+            _start(program)
+    return str(program)
+
+
+def _start(program: Path) -> None:
+    address = program.with_name("socket")
+    command = [sys.executable, __file__, str(address), str(program), str(OWNER)]
+    reading, writing = os.pipe()
+    files = [(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0), (os.POSIX_SPAWN_DUP2, writing, 1)]
+    # An object of subprocess would warn at the end of this process that the server still runs.
+    os.posix_spawn(sys.executable, command, environment(), file_actions=files)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as printed:
+        assert printed.readline() == b"ready\n"
     at_start = {pair for pair in environment().items() if pair[0].startswith(READ_AT_START)}
     program.write_text(
         PROGRAM.format(python=sys.executable, names=READ_AT_START, environment=at_start, address=str(address))
     )
     program.chmod(0o755)
-    command = [sys.executable, __file__, str(address), str(program)]
-    server = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=folder.name, env=environment()
-    )
-    assert server.stdout is not None
-    assert server.stdout.readline() == b"ready\n"
-    atexit.register(folder.cleanup)
-    atexit.register(server.communicate)  # the end of its input is the server's end
-    return str(program)
 
 
 def family(pid: int) -> list[int]:
@@ -201,18 +223,19 @@ def _received(connection: socket.socket) -> Request:
     return Request(struct.unpack("3i", peer)[0], folder, arguments, variables, files)
 
 
-def serve(address: str) -> Request:
-    """Fork for each request until the input ends. This returns in the forks, with what they are to run."""
+def serve(address: str, owner: int) -> Request:
+    """Fork for each request until the owner ends. This returns in the forks, with what they are to run."""
     running: dict[int, tuple[int, Path, socket.socket]] = {}
     events, listener = selectors.DefaultSelector(), socket.socket(socket.AF_UNIX)
     listener.bind(address)
     listener.listen(64)
     events.register(listener, selectors.EVENT_READ)
-    events.register(0, selectors.EVENT_READ)
+    events.register(owned := os.pidfd_open(owner), selectors.EVENT_READ)
     os.write(1, b"ready\n")
     while True:
         key, _ = events.select()[0]  # the others come again
-        if key.fd == 0:
+        if key.fd == owned:
+            shutil.rmtree(Path(address).parent)
             sys.exit()
         elif key.fileobj is listener:
             connection, _ = listener.accept()
@@ -221,7 +244,7 @@ def serve(address: str) -> Request:
             if not process:
                 for inherited in (listener, connection, *(client for *_, client in running.values())):
                     inherited.close()
-                for descriptor in running:
+                for descriptor in (owned, *running):
                     os.close(descriptor)
                 events.close()
                 return request
@@ -292,6 +315,7 @@ class Preload:
 
 
 if __name__ == "__main__":
+    os.chdir(Path(sys.argv[1]).parent)
     for name in PRELOADED:
         import_module(name)
     mock.patch("importlib.metadata.distributions", distributions).start()
@@ -306,4 +330,4 @@ if __name__ == "__main__":
     for name in pages.list_templates(extensions=["html"]):
         pages.get_template(name)  # compiled once: a tenth of a small run
     gc.freeze()  # the forks neither search nor copy what they share
-    become(serve(sys.argv[1]), sys.argv[2])
+    become(serve(sys.argv[1], int(sys.argv[3])), sys.argv[2])

@@ -6,11 +6,13 @@ import json
 import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
 from pytest_factorfair.config.options import OPTIONS
 from pytest_factorfair.config.sources import OptionValue, parsed
+from pytest_factorfair.errors import InputError
 from tests.project import Project
 from tests.servers import StubServer
 
@@ -85,22 +87,20 @@ def test_a_plan_names_the_age(project: Project, stub: StubServer) -> None:
     )
 
 
+(REUSE,) = (option for option in OPTIONS if option.name == "reuse")
+
+
 @pytest.mark.parametrize(("text", "seconds"), [("12h", 43_200), ("7d", 604_800), ("2w", 1_209_600), ("0.5d", 43_200)])  # fmt: skip
-def test_ages_are_parsed(text: str, seconds: float) -> None:
-    (option,) = (option for option in OPTIONS if option.name == "reuse")
-    setting = OptionValue(text, option.flag, folder=None)  # type: ignore[arg-type]  # an age has no folder
-    assert parsed(option, setting) == ("all", seconds)
+def test_ages_are_parsed(tmp_path: Path, text: str, seconds: float) -> None:
+    assert parsed(REUSE, OptionValue(text, REUSE.flag, tmp_path)) == ("all", seconds)
 
 
 @pytest.mark.parametrize("text", ["7", "7m", "d", "-1d", "0d", "1 month", "9999999w", "7d 2h"])
-def test_invalid_ages_are_refused(project: Project, stub: StubServer, text: str) -> None:
-    result = run(project, stub, f"--factorfair-reuse={text}")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    line = (
-        f"ERROR: --factorfair-reuse: expected all, none, only, or an age such as 12h, 7d or 2w, got '{text}'"
-    )
-    result.stderr.fnmatch_lines([line])
-    assert asked(stub) == 0
+def test_invalid_ages_are_refused(tmp_path: Path, text: str) -> None:
+    """What a run prints then and how it ends: test_usage_errors."""
+    line = f"^it: expected all, none, only, or an age such as 12h, 7d or 2w, got '{text}'$"
+    with pytest.raises(InputError, match=line):
+        parsed(REUSE, OptionValue(text, "it", tmp_path))
 
 
 def told(project: Project, result: pytest.RunResult) -> str:

@@ -71,6 +71,7 @@ BAD: dict[str, tuple[list[str], str]] = {
     "pictures without a bucket": ([MODEL, "--factorfair-pictures=s3://"], "--factorfair-pictures: expected s3://BUCKET/PREFIX, got 's3://'; *"),
     "a key for pictures": ([MODEL, "--factorfair-pictures=s3://key:word@bucket"], "--factorfair-pictures: expected s3://BUCKET/PREFIX, got 's3://[*][*][*]@bucket'; credentials come from the environment"),
     "a gate in a tiny run": ([MODEL, "--factorfair-preset=tiny", "--factorfair-samples=72", "--factorfair-gate=default"], "--factorfair-gate and --factorfair-preset: preset tiny is too small to judge a gate; take preset ci, or leave the gates out"),
+    "age": ([MODEL, "--factorfair-reuse=7d 2h"], "--factorfair-reuse: expected all, none, only, or an age such as 12h, 7d or 2w, got '7d 2h'"),
     "shard and reuse": ([MODEL, "--factorfair-shard=1/2", "--factorfair-reuse=only"], "--factorfair-shard asks a part, and --factorfair-reuse nothing: give one"),
 }  # fmt: skip
 

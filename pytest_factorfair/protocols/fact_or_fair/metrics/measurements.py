@@ -208,8 +208,13 @@ class TallyScore(TallyMeasurement):
         return float(len(change.paired(self.tally, other.tally).new) / most_answered)
 
     def error_at(self, threshold: float, n: int, *, regression: bool) -> float | None:
-        design = Design(self.tally.k, len(self.tally.statistics), n)
-        return self.metric.error(threshold, design, regression=regression)
+        return _error(self.metric, threshold, Design(self.tally.k, len(self.tally.statistics), n), regression)
+
+
+@lru_cache(maxsize=KEPT)
+def _error(metric: TallyMetric, threshold: float, design: Design, regression: bool) -> float | None:  # noqa: FBT001
+    """The error of a metric, which takes a search; it is the same in all contexts."""
+    return metric.error(threshold, design, regression=regression)
 
 
 class ConditionScore(TallyScore):
@@ -229,9 +234,7 @@ class ConditionScore(TallyScore):
     def error_at(self, threshold: float, n: int, *, regression: bool) -> float | None:
         """The error of S_E at the number of answers of the smallest stratum."""
         (name,) = self.tally.conditions
-        error = S_E.error(
-            threshold, Design(self.tally.k, len(self.tally.statistics), n), regression=regression
-        )
+        error = _error(S_E, threshold, Design(self.tally.k, len(self.tally.statistics), n), regression)
         shares = [
             stratum.cells.sum() / stratum.cells.size
             for stratum in strata(self.tally, name)

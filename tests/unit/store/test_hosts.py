@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 import threading
 import time
 from collections import Counter
@@ -22,7 +21,7 @@ import sqlalchemy
 from pytest_factorfair.domain import CallRequest, Ceilings, Grant, Response
 from pytest_factorfair.store import SharedLimits, Store, claims
 from pytest_factorfair.store.pictures import Folder, Picture
-from tests import keeping
+from tests import forkserver, keeping
 from tests.bucket import Service
 from tests.project import DATA, FEW_PORTRAITS, program
 
@@ -54,7 +53,7 @@ def ask(database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ask:
             for number, overrides in enumerate(hosts):
                 settings = order | {"store": database} | overrides
                 ahead = str(settings.pop("ahead", 0.0))
-                command = [sys.executable, "-c", HOST, f"host-{number}", ahead, json.dumps(settings)]
+                command = [forkserver.python(), "-c", HOST, f"host-{number}", ahead, json.dumps(settings)]
                 process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
                 stack.callback(process.kill)
                 processes.append(stack.enter_context(process))

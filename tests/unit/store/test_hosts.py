@@ -120,7 +120,7 @@ def test_pictures_are_drawn_once_and_found_by_url(ask: Ask, database: str, bucke
 @pytest.mark.slow
 def test_responses_lost_by_a_full_disk_on_one_host_are_asked_again(ask: Ask, database: str) -> None:
     order: dict[str, Any] = {"draws": True, "pictures": "shared", "run": "nightly", **PORTRAITS}
-    full, fine = ask({"shard": "1/2", "room": 10}, {"shard": "2/2"}, **order)
+    full, fine = ask({"shard": "1/2", "room": 10, "patience": 1}, {"shard": "2/2"}, **order)
     cause = "[Errno 28] No space left on device"
     assert full.endswith(
         f"cannot be written: {cause}; responses cannot be rescued: {cause}; the next run asks again"

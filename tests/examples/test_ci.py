@@ -107,6 +107,12 @@ def test_after_a_failed_check_the_others_run_all_the_same(tmp_path: Path, fails:
     assert done.checks == CHECKS
 
 
+def test_slow_tests_have_the_mark_in_their_own_file() -> None:
+    """The slow step looks for the files that name it."""
+    others = [path for path in (ROOT / "tests").rglob("*.py") if not path.name.startswith("test_")]
+    assert not [path for path in others if "mark.slow" in path.read_text(encoding="utf-8")]
+
+
 def test_without_a_failure_it_succeeds(tmp_path: Path) -> None:
     done = run(tmp_path)
     assert done.status == 0, done

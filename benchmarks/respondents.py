@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import inf
 from pathlib import Path
 from statistics import NormalDist, fmean
@@ -72,20 +72,33 @@ class Questions:
             for tally_key, statistics in tally_keys(self.checklist, self.cases, [""])
         ]
         self.topic_keys = [topic_keys("", self.checklist, case) for case in self.cases]
-        self.chances = lru_cache(maxsize=1)(self._chances)  # all gate sets judge a respondent in turn
+        # All gate sets judge a respondent in turn.
+        self.chances = lru_cache(maxsize=1)(partial(Chances, self))
 
     def gates(self, name: GateSet) -> tuple[Gate, ...]:
         return gating.expand([name], checklists=[self.checklist], sampling=self.sampling)
 
-    def _chances(self, spec: str) -> Floats:
-        """The cumulative probabilities of each query's outcomes: the letters, a refusal, and nonsense."""
-        model = cast("Respondent", models.build(spec, {}, checklists=(self.checklist,), custom={}))
-        probabilities = np.zeros((len(self.queries), LETTERS + 2))
-        for row, query, situation in zip(probabilities, self.queries, self.situations, strict=True):
-            biases = model.knowledge.in_force(cast("TopicCase", query.case), situation)
-            letters, row[REFUSED], row[UNREAD] = chances(situation, biases)
-            row[: len(letters)] = list(letters.values())
-        return probabilities.cumsum(axis=-1)
+
+class Chances:
+    """A respondent's cumulative probabilities of each query's outcomes: the letters, a refusal, and nonsense.
+
+    They are computed when they are first asked for, as few runs take all looks at all cases.
+    """
+
+    def __init__(self, questions: Questions, spec: str) -> None:
+        self._questions = questions
+        self._model = cast("Respondent", models.build(spec, {}, checklists=(questions.checklist,), custom={}))
+        self._rows = np.full((len(questions.queries), LETTERS + 2), np.nan)
+
+    def of(self, used: Bools) -> Floats:
+        """The rows of the queries that are ``used``; others may be undefined."""
+        for number in np.flatnonzero(used & np.isnan(self._rows[:, 0])):
+            case, situation = self._questions.queries[number].case, self._questions.situations[number]
+            biases = self._model.knowledge.in_force(cast("TopicCase", case), situation)
+            letters, refused, unread = chances(situation, biases)
+            row = [*letters.values(), *[0.0] * (LETTERS - len(letters)), refused, unread]
+            self._rows[number] = np.cumsum(row)
+        return self._rows
 
 
 class Page:
@@ -192,10 +205,10 @@ class Course(NamedTuple):
     last_verdicts: Mapping[str, Verdict]
 
 
-def course(questions: Questions, chances: Floats, gates: Sequence[Gate], seed: Sequence[int]) -> Course:
+def course(questions: Questions, chances: Chances, gates: Sequence[Gate], seed: Sequence[int]) -> Course:
     """Simulate a run, and judge it look by look; only undecided gates get more answers."""
     generator = np.random.default_rng(seed)
-    outcomes = (generator.random((len(chances), 1)) >= chances[:, :-1]).sum(axis=-1)
+    draws = generator.random((len(questions.queries), 1))
     level = np.ones(len(questions.cases), np.int64)
     settled: dict[str, Verdict] = {}
     states: list[str] = []
@@ -204,6 +217,7 @@ def course(questions: Questions, chances: Floats, gates: Sequence[Gate], seed: S
     bought = np.ones(len(level), np.bool_)
     for look, bound in enumerate(BOUNDARIES[LOOKS], start=1):
         used = questions.look < level[questions.owner]
+        outcomes = (draws >= chances.of(used)[:, :-1]).sum(axis=-1)
         for number, page in enumerate(questions.pages):
             if bought[questions.owner[page.numbers]].any():
                 tallies[number] = page.tally(used, outcomes)

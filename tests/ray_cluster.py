@@ -27,12 +27,11 @@ from tests.extras import needs
 from tests.project import DATA, PYTEST, Project, program
 
 CLUSTER = [
-    pytest.mark.slow,
     needs("ray"),
     # Warnings of the installed versions of libraries, which do not concern us.
     pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning"),
 ]
-"""The marks for tests that need the cluster."""
+"""The marks for tests that need the cluster, besides ``slow``, which CI looks for in the files of tests."""
 
 TOKEN = "a-token-of-the-tests-that-is-long-enough"  # noqa: S105  # no secret
 NODE = {"num_cpus": 1, "num_gpus": 1, "object_store_memory": 80_000_000, "include_dashboard": False}

@@ -42,6 +42,8 @@ def _smallest(holds: Callable[[float], bool]) -> float:
     low, high = SUREST, 0.5
     if holds(low):
         return low
+    if not holds(high):
+        return high
     for _ in range(HALVINGS):
         middle = (low * high) ** 0.5
         low, high = (low, middle) if holds(middle) else (middle, high)

@@ -33,8 +33,11 @@ FEW = 6
 @pytest.fixture(scope="module", autouse=True)
 def _loaded_once() -> Iterator[None]:
     """To read the file takes 20 times as long as an answer: one model is loaded for all tests."""
-    transformers = import_module("transformers")
+    transformers, gguf = import_module("transformers"), import_module("gguf")
     with pytest.MonkeyPatch.context() as patch:
+        # Which transformers opens three times, and maps names anew for each of the model's 400 modules.
+        for name in ("GGUFReader", "get_tensor_name_map"):
+            patch.setattr(gguf, name, once(getattr(gguf, name)))
         for name in ("AutoTokenizer", "AutoModelForCausalLM"):
             owner = getattr(transformers, name)
             patch.setattr(owner, "from_pretrained", once(owner.from_pretrained))

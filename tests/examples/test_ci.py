@@ -15,17 +15,20 @@ import yaml
 
 ROOT = Path(__file__).parents[2]
 MAIN_JOB = "pytest --factorfair-model=sim:stereotyped --factorfair-gate=default"
+OTHER_PYTHONS = [
+    "pytest -q -p no:cacheprovider tests/unit/engine",
+    "pytest -q -p no:cacheprovider tests/unit/engine",
+    "pytest -q -p no:cacheprovider tests/validators.py",
+]
 CHECKS = [
     MAIN_JOB,
     "skipped_tests: pytest -n auto --dist=worksteal",
     "skipped_tests: ruff check .",
     "skipped_tests: ruff format --check .",
     "skipped_tests: mypy",
-    "fail: pytest -n auto --dist=worksteal @skipped_tests",
+    "fail: pytest -n auto --dist=loadfile --no-loadscope-reorder @skipped_tests",
     "fail: pytest -n auto --dist=loadfile --no-loadscope-reorder -m slow",
-    "pytest -q -n auto tests/unit/engine",
-    "pytest -q -n auto tests/validators.py",
-    "pytest -q -n auto tests/unit/engine",
+    *OTHER_PYTHONS,
 ]
 CHECK = re.compile("|".join(re.escape(check) for check in sorted(CHECKS, key=len, reverse=True)))
 STAND_IN = """\
@@ -49,10 +52,12 @@ class Done(NamedTuple):
 
     @property
     def checks(self) -> list[str]:
-        """The main job, and the checks beside it in turn, each with what becomes of skipped tests; of its
-        arguments, those in CHECKS."""
+        """The main job, the checks beside it in turn, and the other Pythons at once, each with what becomes of
+        skipped tests; of its arguments, those in CHECKS."""
         matches = [CHECK.match(command) for command in self.commands]
-        return sorted((check.group() for check in matches if check), key=lambda check: check != MAIN_JOB)
+        checks = [check.group() for check in matches if check]
+        others = sorted(check for check in checks if check in OTHER_PYTHONS)
+        return sorted((c for c in checks if c not in others), key=lambda check: check != MAIN_JOB) + others
 
 
 def picture(readme: str) -> str:
@@ -88,13 +93,24 @@ def run(
 
 
 @pytest.mark.parametrize(
-    "fails", ["ruff check", "mypy", "-n auto --dist=worksteal", "@", "-m slow", "tests/unit/engine"]
+    ("fails", "named"),
+    [
+        *((check, check) for check in ("ruff check", "mypy", "-n auto --dist=worksteal", "@", "-m slow")),
+        ("tests/unit/engine", "other Pythons: 3.12"),
+        ("tests/validators.py", "other Pythons: validators"),
+    ],
 )
-def test_after_a_failed_check_the_others_run_all_the_same(tmp_path: Path, fails: str) -> None:
+def test_after_a_failed_check_the_others_run_all_the_same(tmp_path: Path, fails: str, named: str) -> None:
     done = run(tmp_path, fails)
     assert done.status == 1, done
-    assert fails in done.printed.partition("failed: ")[2]
+    assert named in done.printed.partition("failed: ")[2]
     assert done.checks == CHECKS
+
+
+def test_slow_tests_have_the_mark_in_their_own_file() -> None:
+    """The slow step looks for the files that name it."""
+    others = [path for path in (ROOT / "tests").rglob("*.py") if not path.name.startswith("test_")]
+    assert not [path for path in others if "mark.slow" in path.read_text(encoding="utf-8")]
 
 
 def test_without_a_failure_it_succeeds(tmp_path: Path) -> None:

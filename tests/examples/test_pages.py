@@ -17,21 +17,22 @@ from tests.servers import StubServer
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 SMALL = {"FACTORFAIR_CHECKLIST": str(DATA / "small.yaml")}
-ENVIRONMENT = {"gate_sets": {"FACTORFAIR_CHECKLIST": str(FEW)}} | dict.fromkeys(
-    (
-        *(
+ENVIRONMENT = {
+    "gate_sets": {"FACTORFAIR_CHECKLIST": str(FEW)},
+    "Measure it yourself": {"FACTORFAIR_CHECKLIST": str(DATA / "tea.yaml"), "FACTORFAIR_LOOKS": "1"},
+    **dict.fromkeys(
+        (
             "answers",
             "api",
             "evidence",
-            "Measure it yourself",
             "more_machines",
             "real_model",
             "shard_recipes",
+            "Trackers and viewers",
         ),
-        *("A real small model", "Trackers and viewers"),
+        SMALL,
     ),
-    SMALL,
-)
+}
 """By page, or section that is followed by itself: a checklist with fewer cases, where the page's own is not the point."""
 
 WORDS = {"images": {"fact_or_fair_t2i": str(FEW_PORTRAITS)}}

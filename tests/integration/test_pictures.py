@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+from pytest_factorfair.models import diffusers_model
 from pytest_factorfair.store import Store
 from tests import forkserver, keeping, tiny_pipeline
+from tests.asking import ask, spec
 from tests.extras import needs
 from tests.project import PYTEST, Project
 from tests.servers import StubServer
@@ -20,7 +22,7 @@ CASES, EACH = 4, 4  # crime_rate: two objective and two subjective ones
 
 def command(model: list[str], *extra: str) -> list[str]:
     return [
-        *PYTEST, "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-k", "crime_rate", *model,
+        "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-k", "crime_rate", *model,
         "--factorfair-checklist=fact_or_fair_t2i", "--factorfair-detector=sim",
         f"--factorfair-samples=images={EACH}", *extra,
     ]  # fmt: skip
@@ -28,7 +30,7 @@ def command(model: list[str], *extra: str) -> list[str]:
 
 def run(project: Project, model: list[str], *extra: str) -> dict[str, Any]:
     """The report of a run that is left alone."""
-    result = project.pytester.run(forkserver.python(), *command(model, *extra))
+    result = project.run_pytest(*command(model, *extra))
     result.assert_outcomes(failed=CASES, deselected=72)  # no picture shows a face
     return project.report()
 
@@ -41,7 +43,7 @@ def killed_and_resumed(project: Project, model: list[str]) -> dict[str, Any]:
     """The report of the run that goes on."""
     manifest = project.path / ".factorfair/images/manifest.jsonl"
     process = subprocess.Popen(
-        [forkserver.python(), *command(model)], cwd=project.path, stdout=subprocess.DEVNULL
+        [forkserver.python(), *PYTEST, *command(model)], cwd=project.path, stdout=subprocess.DEVNULL
     )
     while process.poll() is None and not (manifest.exists() and manifest.read_bytes().count(b"\n") >= 4):
         time.sleep(0.05)
@@ -103,12 +105,15 @@ def test_paper_preset_makes_and_reads_pictures_as_the_paper(
 
 @pytest.fixture(scope="module")
 def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Written before a test starts: pytester would forget torch, which a process can import only once."""
-    return tiny_pipeline.write(tmp_path_factory.mktemp("pipeline"))
+    """Written and used before a test starts: pytester would forget torch, which a process can import only once."""
+    folder = tiny_pipeline.write(tmp_path_factory.mktemp("pipeline"))
+    ask(diffusers_model.build(spec(f"diffusers:{folder}", {"steps": "1"})), "a person")
+    return folder
 
 
 @pytest.mark.slow
 @needs("diffusers")
+@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")  # of libraries
 def test_pipeline_that_is_killed_goes_on(project: Project, pipeline: Path) -> None:
     options = ["--factorfair-model-arg=steps=4", "--factorfair-model-arg=batch=2"]
     killed_and_resumed(project, [f"--factorfair-model=diffusers:{pipeline}", *options])

@@ -23,7 +23,7 @@ from pytest_factorfair.models import cluster
 from tests.project import FEW_PORTRAITS
 from tests.ray_cluster import ANSWERS, CLUSTER, PARALLEL, Ground, Nodes
 
-pytestmark = CLUSTER
+pytestmark = [pytest.mark.slow, *CLUSTER]
 BRISK = "from pytest_factorfair.models import cluster\n\ncluster.TIMEOUTS = cluster.ClusterTimeouts(look=0.2, misses=3)\n"
 
 

@@ -23,7 +23,7 @@ from pytest_factorfair.store.pictures import Folder
 from tests.project import FEW_PORTRAITS
 from tests.ray_cluster import ANSWERS, CLUSTER, Ground, Nodes, ending
 
-pytestmark = CLUSTER
+pytestmark = [pytest.mark.slow, *CLUSTER]
 
 
 @pytest.fixture(scope="module")

@@ -348,7 +348,7 @@ class ItemsMeasuring(Measuring[Votes, ItemMetric | Rate]):
         return recommended(checklist, LIMITS[gates])
 
     def coverage(self, counts: Votes) -> Iterator[Coverable]:
-        for part in dict.fromkeys(counts.key.part):
+        for part in dict.fromkeys(counts.key.part.tolist()):
             yield Coverable((counts.model, counts.checklist, part), "answers", part, "items")
 
 

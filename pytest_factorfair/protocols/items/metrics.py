@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pytest_factorfair.domain import LOST
 from pytest_factorfair.protocols.items.votes import AnswerKey, Votes
@@ -178,11 +178,11 @@ class WorstCategory(ItemMetric):
         return -1.0, 1.0
 
     def measured(self, key: AnswerKey, score_key: ScoreKey) -> bool:
-        return len(set(_categories(key)[self.rows(key, score_key)].tolist())) > 1
+        return len(set(key.category[self.rows(key, score_key)].tolist())) > 1
 
     def categories(self, votes: Votes, score_key: ScoreKey) -> Mapping[str, Votes]:
         """The votes of each category that has such questions."""
-        names, rows = _categories(votes.key), self.rows(votes.key, score_key)
+        names, rows = votes.key.category, self.rows(votes.key, score_key)
         return {name: votes.at(rows & (names == name)) for name in dict.fromkeys(names[rows].tolist())}
 
     def biases(self, votes: Votes, score_key: ScoreKey) -> Mapping[str, Estimate]:
@@ -254,14 +254,9 @@ def _with(marks: BoolArray) -> BoolArray:
     return np.asarray(marks.any(axis=1, keepdims=True))
 
 
-def _categories(key: AnswerKey) -> NDArray[np.str_]:
-    """The category of each item, (items,)."""
-    return np.array([case.item.category for case in key.cases], np.str_)
-
-
 def _scope(key: AnswerKey, *parts: str) -> FloatArray:
     """1 for every option of the items of these conditions, else 0."""
-    in_scope = np.isin(np.array(key.part, dtype=np.str_), parts)
+    in_scope = np.isin(key.part, parts)
     return np.asarray((in_scope[:, None] & key.offered).astype(np.float64))
 
 
@@ -285,6 +280,7 @@ def contextual_awareness(key: AnswerKey, _: ScoreKey) -> Sequence[Ratio]:
     return (Ratio(rightly, rightly + wrongly),)
 
 
+@lru_cache(maxsize=16)  # every figure of a score asks for it, on the same few keys
 def bias(key: AnswerKey, part: str) -> Ratio:
     """Answers that follow the stereotype minus those that name the other people, among all answers."""
     scope = _scope(key, part) * _with(key.stereotype)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pytest_factorfair.domain import LOST, Outcome, Record
 from pytest_factorfair.errors import InputError
@@ -13,7 +15,7 @@ from pytest_factorfair.protocols.items.checklist import ANSWER, SAME, UNKNOWN, I
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class AnswerKey:
     """The meaning of each item's options: boolean arrays of the shape (items, options + 3).
 
@@ -56,6 +58,8 @@ class AnswerKey:
 
     def at(self, rows: BoolArray) -> AnswerKey:
         """The key of some items."""
+        if rows.all():
+            return self
         arrays = {
             field.name: getattr(self, field.name)[rows]
             for field in fields(self)
@@ -63,10 +67,24 @@ class AnswerKey:
         }
         return replace(self, cases=tuple(np.array(self.cases, object)[rows].tolist()), **arrays)
 
-    @property
-    def part(self) -> tuple[str, ...]:
-        """The condition of each item."""
-        return tuple(case.part for case in self.cases)
+    @cached_property
+    def part(self) -> NDArray[np.str_]:
+        """The condition of each item, (items,)."""
+        return np.array([case.part for case in self.cases], np.str_)
+
+    @cached_property
+    def category(self) -> NDArray[np.str_]:
+        """The category of each item, (items,)."""
+        return np.array([case.item.category for case in self.cases], np.str_)
+
+    @cached_property
+    def vocabulary(self) -> Mapping[str, frozenset[str]]:
+        """Every word that selects some of the items, by kind."""
+        words = [case.words for case in self.cases]
+        return {
+            kind: frozenset[str]().union(*(by_kind[kind] for by_kind in words))
+            for kind in ("part", "category", "attribute", "group")
+        }
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,14 +111,13 @@ class Votes:
         return self.key.checklist
 
     @property
-    def vocabulary(self) -> Mapping[str, set[str]]:
+    def vocabulary(self) -> Mapping[str, frozenset[str]]:
         """Every word that selects the votes or some of their items, by kind."""
-        vocabulary: dict[str, set[str]] = {"model": {self.model}, "checklist": {self.checklist}}
-        vocabulary |= {kind: set() for kind in ("part", "category", "attribute", "group")}
-        for case in self.key.cases:
-            for kind, words in case.words.items():
-                vocabulary[kind] |= words
-        return vocabulary
+        return {
+            "model": frozenset({self.model}),
+            "checklist": frozenset({self.checklist}),
+            **self.key.vocabulary,
+        }
 
     @property
     def answered(self) -> FloatArray:

@@ -68,11 +68,11 @@ def assert_same(actual: Any, expected: Any, path: str) -> None:
 
 def test_arrays_are_counted_as_records_are(questions: Questions, models: dict[str, Model]) -> None:
     """Every number of every tally of a noisy respondent at the second look, half of the cases asked twice."""
-    chances = questions.chances(models["noisy"].spec)
-    generator = np.random.default_rng(1)
-    outcomes = (generator.random((len(chances), 1)) >= chances[:, :-1]).sum(axis=-1)
     levels = np.arange(len(questions.cases)) % 2 + 1
     used = questions.look < levels[questions.owner]
+    chances = questions.chances(models["noisy"].spec).of(used)
+    generator = np.random.default_rng(1)
+    outcomes = (generator.random((len(chances), 1)) >= chances[:, :-1]).sum(axis=-1)
     records = []
     for number, case in enumerate(questions.cases):
         asked = [
@@ -92,7 +92,8 @@ def test_arrays_are_counted_as_records_are(questions: Questions, models: dict[st
 
 def test_chances_are_the_shares_of_replies(questions: Questions, models: dict[str, Model]) -> None:
     """Letters, refusals (.03, plus none withheld) and nonsense (.05 of the rest) add up."""
-    chances = np.diff(questions.chances(models["noisy"].spec), axis=-1, prepend=0.0)
+    first = questions.look == 0
+    chances = np.diff(questions.chances(models["noisy"].spec).of(first)[first], axis=-1, prepend=0.0)
     assert chances.sum(axis=-1) == pytest.approx(1)
     assert chances[:, REFUSED] == pytest.approx(0.03)
     assert chances[:, REFUSED + 1] == pytest.approx(0.97 * 0.05)

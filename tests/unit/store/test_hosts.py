@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 import threading
 import time
 from collections import Counter
@@ -22,7 +21,7 @@ import sqlalchemy
 from pytest_factorfair.domain import CallRequest, Ceilings, Grant, Response
 from pytest_factorfair.store import SharedLimits, Store, claims
 from pytest_factorfair.store.pictures import Folder, Picture
-from tests import keeping
+from tests import forkserver, keeping
 from tests.bucket import Service
 from tests.project import DATA, FEW_PORTRAITS, program
 
@@ -54,7 +53,7 @@ def ask(database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ask:
             for number, overrides in enumerate(hosts):
                 settings = order | {"store": database} | overrides
                 ahead = str(settings.pop("ahead", 0.0))
-                command = [sys.executable, "-c", HOST, f"host-{number}", ahead, json.dumps(settings)]
+                command = [forkserver.python(), "-c", HOST, f"host-{number}", ahead, json.dumps(settings)]
                 process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
                 stack.callback(process.kill)
                 processes.append(stack.enter_context(process))
@@ -121,7 +120,7 @@ def test_pictures_are_drawn_once_and_found_by_url(ask: Ask, database: str, bucke
 @pytest.mark.slow
 def test_responses_lost_by_a_full_disk_on_one_host_are_asked_again(ask: Ask, database: str) -> None:
     order: dict[str, Any] = {"draws": True, "pictures": "shared", "run": "nightly", **PORTRAITS}
-    full, fine = ask({"shard": "1/2", "room": 10}, {"shard": "2/2"}, **order)
+    full, fine = ask({"shard": "1/2", "room": 10, "patience": 1}, {"shard": "2/2"}, **order)
     cause = "[Errno 28] No space left on device"
     assert full.endswith(
         f"cannot be written: {cause}; responses cannot be rescued: {cause}; the next run asks again"

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import zip_longest
 from math import prod
 from string import ascii_uppercase
 from typing import NamedTuple
@@ -225,7 +226,5 @@ def summed(indices: Sequence[IntArray], values: FloatArray, like: FloatArray) ->
 
 def _padded(values: Sequence[Sequence[int]]) -> IntArray:
     """Rows of different lengths as an array, with -1 where there are fewer."""
-    padded = np.full((len(values), max(map(len, values))), -1)
-    for row, indices in zip(padded, values, strict=True):
-        row[: len(indices)] = indices
-    return padded
+    columns = list(zip_longest(*values, fillvalue=-1))
+    return np.array(columns, np.int64).reshape(-1, len(values)).T

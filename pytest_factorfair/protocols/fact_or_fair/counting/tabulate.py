@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import accumulate, chain
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
@@ -33,7 +34,12 @@ from pytest_factorfair.protocols.fact_or_fair.checklist import (
     background,
     scenario_name,
 )
-from pytest_factorfair.protocols.fact_or_fair.counting.answer_arrays import AnswerArrays, AnswerRow, given
+from pytest_factorfair.protocols.fact_or_fair.counting.answer_arrays import (
+    AnswerArrays,
+    AnswerRow,
+    given,
+    summed,
+)
 from pytest_factorfair.protocols.fact_or_fair.counting.by_query import AnswersByQuery
 from pytest_factorfair.protocols.fact_or_fair.counting.tally import (
     ChosenCells,
@@ -45,6 +51,9 @@ from pytest_factorfair.protocols.fact_or_fair.counting.tally import (
 from pytest_factorfair.statistics.arrays import BoolArray, FloatArray, IntArray
 
 Shown: TypeAlias = tuple[frozenset[int], ...]
+
+Offered: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
+"""The groups at the letters of a query, by attribute."""
 
 
 def sets_shown(checklist: FactOrFair, cases: Sequence[TopicCase], sampling: Sampling) -> Mapping[str, Shown]:
@@ -218,6 +227,16 @@ class CellArrays:
     unlabelled: FloatArray | None = None
 
 
+class LineUp(NamedTuple):
+    """The groups at the letters of a query as indices, by attribute.
+
+    ``first`` are the groups of the person at the first letter, among those of all simple attributes.
+    """
+
+    groups: Mapping[str, tuple[int, ...]]
+    first: tuple[int, ...]
+
+
 class TallyBuilder:
     """Builds one tally, and divides its answers by the conditions that vary within a topic."""
 
@@ -271,23 +290,37 @@ class TallyBuilder:
         return {name: values for name, values in every.items() if len(values) > 1}
 
     def values(
-        self, scenario: int, named_index: int, age: int | None, people: Mapping[str, tuple[int, ...]]
+        self, scenario: int, named_index: int, age: int | None, line_up: LineUp
     ) -> tuple[tuple[int, ...], ...]:
         """The indices of the values that each condition has for a question."""
-        starts = dict(zip((attribute.name for attribute in self.simple), self._starts, strict=True))
         every = {
-            "scenario": (scenario,),
-            "named": (named_index,),
-            "age": tuple(number for number, band in enumerate(self.bands) if age in band),
-            "first": tuple(start + people[name][0] for name, start in starts.items() if people.get(name)),
+            "scenario": (scenario,) if scenario >= 0 else (),
+            "named": (named_index,) if named_index >= 0 else (),
+            "age": self._bands_of_ages.get(age, ()),
+            "first": line_up.first,
         }
-        return tuple(tuple(index for index in every[name] if index >= 0) for name in self.conditions)
+        return tuple([every[name] for name in self.conditions])
 
     @cached_property
-    def _starts(self) -> tuple[int, ...]:
-        """The index of each simple attribute's first group among those of all of them."""
-        sizes = [attribute.k for attribute in self.simple]
-        return tuple(sum(sizes[:number]) for number in range(len(sizes)))
+    def _bands_of_ages(self) -> Mapping[int | None, tuple[int, ...]]:
+        """The indices of the bands that each age is in."""
+        return {
+            age: tuple(number for number, band in enumerate(self.bands) if age in band)
+            for age in chain(*self.bands)
+        }
+
+    def line_up(self, offered: Offered) -> LineUp:
+        """The people of a query."""
+        people = {
+            name: tuple(map(self.checklist.attribute(name).groups.index, groups)) for name, groups in offered
+        }
+        starts = accumulate((attribute.k for attribute in self.simple), initial=0)
+        first = [
+            start + people[attribute.name][0]
+            for start, attribute in zip(starts, self.simple, strict=False)
+            if people.get(attribute.name)
+        ]
+        return LineUp(people, tuple(first))
 
     def _condition(self, number: int, name: str, counted: CellArrays, *, balanced: bool) -> Condition:
         """The answers by the values of a condition."""
@@ -392,6 +425,16 @@ class TallyBuilder:
         )
 
 
+class Question(NamedTuple):
+    """One or more equal questions of a cell, with the values of its conditions; ``lost`` have no answer."""
+
+    row: int
+    column: int
+    values: tuple[tuple[int, ...], ...]
+    times: int
+    lost: int
+
+
 class _Entries:
     """Counts the answers of one tally, record by record."""
 
@@ -410,14 +453,11 @@ class _Entries:
         self.answer_rows: list[AnswerRow] = []
         self.records: list[Record] = []
         self.unlabelled: dict[str, list[AnswerRow]] = {}
-        self.line_up = cache(self._line_up)  # few recur in many queries
+        self.line_up = cache(self.builder.line_up)  # few recur in many queries
+        self.questions: list[Question] = []
         self.addressed: IntArray = np.zeros((*shape, k), np.int64)
         self.declined: IntArray = np.zeros((*shape, k), np.int64)
         self.people = {kind: Counting(shape, values) for kind, values in self.builder.features.items()}
-        self.conditioned: dict[str, IntArray] = {
-            name: np.zeros((*shape, len(values), 2), np.int64)
-            for name, values in self.builder.conditions.items()
-        }
 
     def enter(self, case: TopicCase, answers: Sequence[Answer], choices: Choices) -> None:
         """Add the answers of one case; equal answers are counted before they are looked at."""
@@ -444,11 +484,10 @@ class _Entries:
         self.lost["unparsed"][cell] += len(unnamed)
         for (outcome, group, named, letter, offered, probabilities, age), count in kinds.items():
             named_index = -1 if named is None else self._index(named, case)
-            people = self.line_up(offered)
-            values = self.builder.values(scenario, named_index, age, people)
-            for condition, indices in zip(self.conditioned.values(), values, strict=True):
-                for index in indices:
-                    condition[(*cell, index)] += count, count * (outcome != "answered")
+            line_up = self.line_up(offered)
+            people = line_up.groups
+            values = self.builder.values(scenario, named_index, age, line_up)
+            self.questions.append(Question(*cell, values, count, count * (outcome != "answered")))
             if named is not None:
                 self.addressed[(*cell, named_index)] += count
                 self.declined[(*cell, named_index)] += count * (outcome == "refused")
@@ -477,17 +516,24 @@ class _Entries:
             if answer.outcome == "answered" and name in answer.groups
         )
         for (group, letter, offered, probabilities), count in kinds.items():
-            offer = self.line_up(offered).get(name, ())
+            offer = self.line_up(offered).groups.get(name, ())
             groups, shares = given(self._index(group, case), offer, letter, probabilities)
             answer_row = AnswerRow(0, column, -1, -1, groups, shares, sum(shares), count)
             self.unlabelled.setdefault(case.statistic, []).append(answer_row)
 
-    def _line_up(self, offered: tuple[tuple[str, tuple[str, ...]], ...]) -> Mapping[str, tuple[int, ...]]:
-        """The groups at the letters as indices, by attribute."""
-        return {
-            name: tuple(self.builder.checklist.attribute(name).groups.index(group) for group in groups)
-            for name, groups in offered
-        }
+    def _conditioned(self) -> Mapping[str, IntArray]:
+        """The queries, and those without an answer, by the values of each condition."""
+        counts: dict[str, IntArray] = {}
+        for number, (name, values) in enumerate(self.builder.conditions.items()):
+            entries = [
+                (row, column, index, times, lost)
+                for row, column, indices, times, lost in self.questions
+                for index in indices[number]
+            ]
+            *cells, times, lost = np.array(entries, np.int64).reshape(-1, 5).T
+            like = np.zeros((*self.builder.shape, len(values), 2))
+            counts[name] = summed(cells, np.stack([times, lost], axis=-1), like).astype(np.int64)
+        return counts
 
     def _index(self, group: str | None, case: TopicCase) -> int:
         if group not in self.builder.groups:
@@ -506,7 +552,7 @@ class _Entries:
             self.named,
             self.addressed,
             self.declined,
-            self.conditioned,
+            self._conditioned(),
             {kind: builder.cells() for kind, builder in self.people.items()},
             np.concatenate([answer_arrays.total(answer_arrays.votes, empty) for answer_arrays in further])
             if further

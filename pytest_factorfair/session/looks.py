@@ -14,7 +14,7 @@ from pytest_factorfair.domain import Gate, Query, Record, Verdict, asked, plural
 from pytest_factorfair.errors import BudgetError, DetectorError, FatalModelError, StoreError
 from pytest_factorfair.gates.levels import levels
 from pytest_factorfair.protocols.combined import selected, topic_keys
-from pytest_factorfair.protocols.measurement import CORRECTED, BaselineCounts, TopicKey
+from pytest_factorfair.protocols.measurement import CORRECTED, BaselineCounts, Counts, TopicKey
 from pytest_factorfair.session.answering import recorded
 from pytest_factorfair.session.ledger import RESUME
 from pytest_factorfair.session.lengths import Lengths
@@ -35,13 +35,15 @@ if TYPE_CHECKING:
 class LooksResult:
     """The end of the looks: the level of the last one, the verdicts of earlier ones, and notes.
 
-    ``obstacle`` is why undecided gates got no further look.
+    ``obstacle`` is why undecided gates got no further look. ``counts`` are those of all answers, if the last
+    look made them.
     """
 
     alpha: float = ALPHA
     settled: Mapping[str, Verdict] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     obstacle: gating.Obstacle | None = None
+    counts: tuple[Counts, ...] = ()
 
 
 class Extension(NamedTuple):
@@ -97,10 +99,11 @@ class Looks:
         looks, caps = len(self._levels), most_answers(self._run, gates)
         for number, alpha in enumerate(self._levels, start=1):
             terms = judging(self._run, self._today, baseline, alpha=alpha)
-            counts = tabulate(self._run, self._ledger.records)
+            records = self._ledger.records
+            counts = tabulate(self._run, records)
             rulings = gating.rule(gates, counts, terms)
             if not any(ruling.topic_keys for ruling in rulings):
-                return self.first()
+                return replace(self.first(), counts=counts)
             growth = settle(rulings, settled)
             if not growth or number == looks:
                 break
@@ -115,7 +118,8 @@ class Looks:
         answers = sum(len(asked(record.answers)) for record in self._ledger.records)
         cap_note = f" instead of up to {cap:,}" if answers < cap else ""
         note = f"stopped after look {number} of {looks} with {answers:,} answers{cap_note}"
-        return LooksResult(alpha, settled, (note,), obstacle)
+        counted = counts if self._ledger.records == records else ()  # an obstacle may come after some answers
+        return LooksResult(alpha, settled, (note,), obstacle, counted)
 
     def _extensions(
         self, growth: Mapping[TopicKey, float], look: int, caps: Mapping[str, int]

@@ -75,7 +75,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
 ) -> Summary:
     """The summary of a run; ``incomplete`` is why its gates are not judged."""
     run = execution.run
-    counts = tabulate(run, ledger.records)
+    counts = looked.counts or tabulate(run, ledger.records)
     baseline_counts = None if baseline is None else BaselineCounts(baseline.counts(prompts(run)))
     terms = judging(run, started.date(), baseline_counts, alpha=looked.alpha)
     if incomplete is None:

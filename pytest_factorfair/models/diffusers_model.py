@@ -13,7 +13,8 @@ Code in a pipeline and pickled weights are never run, and its safety checker sta
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from importlib import import_module
 from importlib.metadata import version
 from io import BytesIO
@@ -44,8 +45,8 @@ BLANK = "pictures of one colour count as refusals (a safety checker, or half pre
 CUT = "prompts longer than the pipeline's text encoder reads were cut off at {} tokens"
 LEAST_CONTRAST = 1.0  # standard deviation of the 8-bit values
 
-# PNG is compressed fast, because the next batch waits for it. The model's identity contains the format but
-# not these settings; if a quality changes, add it to the identity.
+# PNG is compressed fast, so that encoding keeps up with generating. The model's identity contains the
+# format but not these settings; if a quality changes, add it to the identity.
 SAVED: Mapping[str, Mapping[str, int]] = {
     "png": {"compress_level": 1},
     "webp": {"quality": 90},
@@ -238,7 +239,7 @@ class PictureGenerator(Generator[Request]):
     def prepared(self, request: Request) -> Request:
         return request
 
-    def generate(self, batch: list[Request]) -> list[Response]:
+    def generate(self, batch: list[Request]) -> list[Callable[[], Response]]:
         torch = import_module("torch")
         prompt = batch[0].prompt
         # Noise is drawn on the CPU, so that it does not depend on the device; one generator per picture.
@@ -255,7 +256,7 @@ class PictureGenerator(Generator[Request]):
         flags = getattr(drawn, "nsfw_content_detected", None) or [False] * len(batch)
         cut = self._cut(prompt)
         pictures = zip(drawn.images, flags, strict=True)
-        return [self._response(picture, cut, is_flagged=bool(flag)) for picture, flag in pictures]
+        return [partial(self.encode, picture, cut, is_flagged=bool(flag)) for picture, flag in pictures]
 
     def _prompt(self, prompt: str) -> Mapping[str, Any]:
         """The prompt as arguments of the pipeline's call, encoded only once if the pipeline supports it."""
@@ -290,7 +291,8 @@ class PictureGenerator(Generator[Request]):
             raise RetryableModelError("the run was stopped")
         return tensors
 
-    def _response(self, picture: Any, notes: tuple[str, ...], *, is_flagged: bool) -> Response:
+    def encode(self, picture: Any, notes: tuple[str, ...], *, is_flagged: bool) -> Response:
+        """Encode a picture as a response; a black picture, or one of a single colour, is a refusal."""
         pixels = import_module("numpy").asarray(picture)
         if is_flagged or pixels.std() < LEAST_CONTRAST:
             black = FLAGGED if is_flagged else BLANK

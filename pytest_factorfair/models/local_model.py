@@ -26,7 +26,9 @@ from pytest_factorfair.redaction import fit, identified
 # torch is imported by name when used: importing takes seconds, and it may not be installed.
 
 PreparedT = TypeVar("PreparedT")
-Waiting = tuple[Request, "asyncio.Future[Response]"]
+Generated = Response | Callable[[], Response]
+"""A response, or a function that completes it (encodes a picture) while the next batch is generated."""
+Waiting = tuple[Request, "asyncio.Future[Generated]"]
 
 Device = Annotated[
     str,
@@ -87,12 +89,18 @@ class LocalModel:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="factorfair-generator")
 
     async def ask(self, request: Request) -> Response:
-        """Queue the request, and wait for the batch that contains it."""
-        outcome: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
+        """Queue the request, wait for the batch that contains it, and complete the response."""
+        outcome: asyncio.Future[Generated] = asyncio.get_running_loop().create_future()
         self._waiting.append((request, outcome))
         if self._worker is None or self._worker.done():
             self._worker = asyncio.create_task(self._work())
-        return await outcome
+        generated = await outcome
+        if isinstance(generated, Response):
+            return generated
+        try:
+            return await asyncio.to_thread(generated)
+        except Exception as error:  # an encoder may raise anything
+            raise RejectedRequestError(f"{self.endpoint}: {one_line(error)}") from error
 
     async def close(self) -> None:
         if self._generator is not None:
@@ -106,7 +114,7 @@ class LocalModel:
     async def _work(self) -> None:
         """Generate batches until no request waits; if that fails, all waiting requests fail."""
 
-        def generate(requests: list[Request]) -> list[Response | ModelError]:
+        def generate(requests: list[Request]) -> list[Generated | ModelError]:
             if self._generator is None:
                 self._generator = self._load()
             return self._generator(requests)
@@ -143,15 +151,15 @@ class LocalModel:
         return batch
 
 
-def _settle(waiting: asyncio.Future[Response], outcome: Response | BaseException) -> None:
+def _settle(waiting: asyncio.Future[Generated], outcome: Generated | BaseException) -> None:
     if waiting.done():
         return
-    if isinstance(outcome, Response):
-        waiting.set_result(outcome)
-    elif isinstance(outcome, asyncio.CancelledError):
+    if isinstance(outcome, asyncio.CancelledError):
         waiting.cancel()
-    else:
+    elif isinstance(outcome, BaseException):
         waiting.set_exception(outcome)
+    else:
+        waiting.set_result(outcome)
 
 
 class Generator(ABC, Generic[PreparedT]):
@@ -184,16 +192,16 @@ class Generator(ABC, Generic[PreparedT]):
         """Convert a request to the model's input; an error is returned, and concerns this request only."""
 
     @abstractmethod
-    def generate(self, batch: list[PreparedT]) -> Sequence[Response | ModelError]:
+    def generate(self, batch: list[PreparedT]) -> Sequence[Generated | ModelError]:
         """Generate the outcomes of a batch, in the order of its requests."""
 
-    def __call__(self, requests: Sequence[Request]) -> list[Response | ModelError]:
+    def __call__(self, requests: Sequence[Request]) -> list[Generated | ModelError]:
         """The outcome of each request, in order."""
         entries = [self.prepared(request) for request in requests]
         outcomes = iter(self._outcomes([entry for entry in entries if not isinstance(entry, ModelError)]))
         return [entry if isinstance(entry, ModelError) else next(outcomes) for entry in entries]
 
-    def _outcomes(self, batch: list[PreparedT]) -> list[Response | ModelError]:
+    def _outcomes(self, batch: list[PreparedT]) -> list[Generated | ModelError]:
         """Run the batch; if it fails, run its halves, to save memory or to isolate the bad request."""
         if not batch:
             return []
@@ -212,7 +220,7 @@ class Generator(ABC, Generic[PreparedT]):
         torch.cuda.empty_cache()
         outcomes = self._outcomes(batch[:half]) + self._outcomes(batch[half:])
         # No request fails alone, so the batch was too large. Not every device raises its own type for that.
-        if all(isinstance(outcome, Response) for outcome in outcomes):
+        if not any(isinstance(outcome, ModelError) for outcome in outcomes):
             self.batch = min(self.batch, half)
         return outcomes
 

@@ -9,6 +9,7 @@ from copy import copy
 from importlib import import_module
 from io import BytesIO
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -82,7 +83,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     sizes: list[int] = []
     whole = PictureGenerator.generate
 
-    def counted(self: PictureGenerator, requests: list[Request]) -> list[Response]:
+    def counted(self: PictureGenerator, requests: list[Request]) -> list[Callable[[], Response]]:
         sizes.append(len(requests))
         return whole(self, requests)
 
@@ -218,6 +219,28 @@ def checked(monkeypatch: pytest.MonkeyPatch, flags: list[bool] | None, black: li
         return image, flags
 
     monkeypatch.setattr(kind, "run_safety_checker", run)
+
+
+def test_a_picture_is_encoded_while_the_next_is_generated(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    generate, encode = PictureGenerator.generate, PictureGenerator.encode
+    next_begins, overlaps = Event(), list[bool]()
+
+    def generated(self: PictureGenerator, requests: list[Request]) -> list[Callable[[], Response]]:
+        if requests[0].repeat == 1:
+            next_begins.set()
+        return generate(self, requests)
+
+    def encoded(self: PictureGenerator, *arguments: Any, **flags: Any) -> Response:
+        overlaps.append(next_begins.wait(60))
+        return encode(self, *arguments, **flags)
+
+    monkeypatch.setattr(PictureGenerator, "generate", generated)
+    monkeypatch.setattr(PictureGenerator, "encode", encoded)
+    responses = ask_all(made(folder, batch="1"), wanted(number=2))
+    assert overlaps == [True, True]
+    assert len({response.image for response in responses}) == 2
 
 
 @pytest.mark.parametrize(

@@ -201,7 +201,8 @@ def test_the_identity_is_the_files_content(tmp_path: Path) -> None:
     assert FairFace(copy, device="cpu").identity != identity
 
 
-def test_cuda_without_a_runtime_that_has_it() -> None:
+def test_cuda_without_a_runtime_that_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("onnxruntime.get_available_providers", lambda: ["CPUExecutionProvider"])
     with pytest.raises(
         DetectorError, match="device=cuda: this onnxruntime has no CUDA; install pytest-factorfair"
     ):

@@ -27,6 +27,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterable
 from contextlib import redirect_stdout, suppress
 from functools import cache, cached_property, partial
@@ -295,6 +296,17 @@ def become(request: Request, program: str) -> None:
     # xdist.plugin copied the path for its workers when it was imported.
     import_module("xdist.plugin")._sys_path[:] = sys.path  # noqa: SLF001  # a process of its own has no other
     os.getppid = partial(_parent, request.program)
+    status = 0
+    try:
+        run(flag, command)
+    except SystemExit as end:
+        if not isinstance(end.code, int | None):
+            raise
+        status = end.code or 0
+    leave(status)
+
+
+def run(flag: str, command: str) -> None:
     if flag == "-m":
         if not hasattr(sys.modules.get(command), "__path__"):
             sys.modules.pop(command, None)  # runpy cannot run a module of ours that pytest's loader imported
@@ -302,6 +314,17 @@ def become(request: Request, program: str) -> None:
     else:
         sys.modules["__main__"] = main = ModuleType("__main__")
         exec(compile(command, "<string>", "exec"), main.__dict__)  # noqa: S102  # what -c does
+
+
+def leave(status: int) -> None:
+    """End as an interpreter does, without destroying its modules one by one: most of the time of a small command."""
+    threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001  # what an interpreter calls first
+    atexit._run_exitfuncs()  # noqa: SLF001
+    with suppress(OSError, ValueError):  # of a closed stream: the interpreter reports it
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status & 0xFF)
+    sys.exit(status)
 
 
 class Preload:

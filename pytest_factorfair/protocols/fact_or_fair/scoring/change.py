@@ -37,12 +37,12 @@ class Pairs:
         """The queries about the statistics of ``new`` that both answered."""
         statistics = {statistic: row for row, statistic in enumerate(new.statistics)}
         after, before = new.answers.read, old.answers.read
-        shared = [key for key in after.rows if key.statistic in statistics and key in before.rows]
-        cells = [(statistics[key.statistic], DIRECTIONS.index(key.direction)) for key in shared]
-        rows, columns = np.array(cells, np.int64).reshape(-1, 2).T
-        new_rows, old_rows = (
-            np.array([side.rows[key] for key in shared], np.int64) for side in (after, before)
-        )
+        shared = [
+            (statistics[key.statistic], DIRECTIONS.index(key.direction), row, before.rows[key])
+            for key, row in after.rows.items()
+            if key.statistic in statistics and key in before.rows
+        ]
+        rows, columns, new_rows, old_rows = np.array(shared, np.int64).reshape(-1, 4).T
         shares = (
             after.shares[new_rows],
             before.shares[old_rows],

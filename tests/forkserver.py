@@ -15,6 +15,7 @@ values of variables that Python reads at its start. Tests of start-up and of imp
 
 from __future__ import annotations
 
+import atexit
 import fcntl
 import gc
 import os

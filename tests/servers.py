@@ -23,9 +23,9 @@ class StubServer:
         self.port = port
         self.base_url = f"http://127.0.0.1:{port}/v1"
 
-    def script(self, **fields: object) -> None:
-        """Set a new script and reset the statistics."""
-        self._call("PUT", "/script", json.dumps(fields))
+    def script(self, **fields: object) -> dict[str, Any]:
+        """Set a new script and reset the statistics; returns those until now."""
+        return dict(json.loads(self._call("PUT", "/script", json.dumps(fields))))
 
     def script_batches(self, **fields: object) -> None:
         """Change the script of batches (``tests.batch_server``), and switch them on."""

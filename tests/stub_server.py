@@ -145,13 +145,14 @@ class Stub:
 
     async def put_script(self, request: web.Request) -> web.Response:
         self.script = Script(**await request.json())
+        former = vars(self.stats)
         self.stats = Stats()
         self.random = random.Random(0)  # noqa: S311  # nothing secret
         self.window = Window()
         self.batches = batch_server.Batches(self.reply)
         self.replaced.set()
         self.replaced = asyncio.Event()
-        return web.json_response({})
+        return web.json_response(former)
 
     async def get_stats(self, _: web.Request) -> web.Response:
         return web.json_response(vars(self.stats))

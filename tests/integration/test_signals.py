@@ -199,8 +199,7 @@ def test_a_pause_asked_of_one_worker_holds_for_all(project: Project, stub: StubS
     process = start(project, stub, "-n2", "-k", "subjective", stdout=subprocess.DEVNULL)
     while stub.stats()["requests"] <= TOLD or not project.count("endpoints WHERE closed_until > 0"):
         time.sleep(0.01)
-    before = stub.stats()["arrived"]
-    stub.script()
+    before = stub.script()["arrived"]
     assert process.wait() == 0
     after = stub.stats()["arrived"]
     opens = before[TOLD] + pause  # the server's clock is the machine's, as the callers' is

@@ -26,7 +26,7 @@ CHECKS = [
     "skipped_tests: ruff check .",
     "skipped_tests: ruff format --check .",
     "skipped_tests: mypy",
-    "fail: pytest -n auto --dist=loadfile --no-loadscope-reorder @skipped_tests",
+    "fail: pytest -n auto --dist=worksteal @skipped_tests",
     "fail: pytest -n auto --dist=loadfile --no-loadscope-reorder -m slow",
     *OTHER_PYTHONS,
 ]

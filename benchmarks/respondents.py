@@ -125,16 +125,16 @@ class Page:
             {name: tuple(option.groups[name] for option in query.options) for name in query.options[0].groups}
             for _, query, _ in queries
         ]
-        line_ups = [builder.line_up(tuple(groups.items())) for groups in offered]
-        self.groups = np.array([line_up.groups for line_up in line_ups])
+        lineups = [builder.lineup(tuple(groups.items())) for groups in offered]
+        self.groups = np.array([lineup.groups for lineup in lineups])
         values = [
-            builder.values(int(scenario), int(named), query.options[0].age, line_up.first)
-            for scenario, named, (_, query, _), line_up in zip(
-                self.scenario, self.named, queries, line_ups, strict=True
+            builder.values(int(scenario), int(named), query.options[0].age, lineup.first)
+            for scenario, named, (_, query, _), lineup in zip(
+                self.scenario, self.named, queries, lineups, strict=True
             )
         ]
         self.conditions = tuple(np.array(column) for column in zip(*values, strict=True))
-        self.crossing = tuple(map(np.array, zip(*(line_up.crossing for line_up in line_ups), strict=True)))
+        self.crossing = tuple(map(np.array, zip(*(lineup.crossing for lineup in lineups), strict=True)))
         self.features: dict[str, tuple[tuple[str, ...], Ints]] = {}
         for kind, feature_values in builder.features.items():
             numbers = {value: number for number, value in enumerate(feature_values)}

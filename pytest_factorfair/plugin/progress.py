@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 LIVE = 0.1
 """Seconds between two lines on a terminal, which redraws the line."""
 
-PLAIN, QUIET, SHARE = 30.0, 300.0, 1 / 20
-"""Fewest and most seconds between two lines elsewhere, and their share of the time since the start.
+SHORTEST, LONGEST, SHARE = 30.0, 300.0, 1 / 20
+"""The pause between two lines elsewhere: its limits in seconds, and its share of the time since the start.
 
 CI services stop a job that has written nothing for ten minutes.
 """
@@ -44,7 +44,7 @@ class Screen:
     @property
     def due(self) -> bool:
         now = time.monotonic()
-        pause = LIVE if self._live else min(max(PLAIN, (now - self._start) * SHARE), QUIET)
+        pause = LIVE if self._live else min(max(SHORTEST, (now - self._start) * SHARE), LONGEST)
         return now - self._last >= pause
 
     def draw(self, text: str) -> None:

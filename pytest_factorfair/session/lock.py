@@ -6,7 +6,6 @@ import hashlib
 import json
 import platform
 from datetime import UTC, datetime
-from functools import cache
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
 
 LONGEST = 120
 """Characters of a value that a message about a difference shows."""
-
-_version = cache(version)
 
 
 def fingerprint(run: Run, started: datetime) -> Fingerprint:
@@ -43,7 +40,7 @@ def fingerprint(run: Run, started: datetime) -> Fingerprint:
         detector=dict(run.detector.identity) if run.detector else {},
         versions={
             "python": platform.python_version(),
-            **{name: _version(name) for name in ("pytest-factorfair", "pytest", "numpy")},
+            **{name: version(name) for name in ("pytest-factorfair", "pytest", "numpy")},
         },
         times={
             "started": started.isoformat(timespec="seconds"),

@@ -35,7 +35,7 @@ def _loaded_once() -> Iterator[None]:
     """To read the file takes 20 times as long as an answer: one model is loaded for all tests."""
     transformers, gguf = import_module("transformers"), import_module("gguf")
     with pytest.MonkeyPatch.context() as patch:
-        # Which transformers opens three times, and maps names anew for each of the model's 400 modules.
+        # transformers opens the file three times, and maps names anew for each of the model's 400 modules.
         for name in ("GGUFReader", "get_tensor_name_map"):
             patch.setattr(gguf, name, once(getattr(gguf, name)))
         for name in ("AutoTokenizer", "AutoModelForCausalLM"):

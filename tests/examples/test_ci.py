@@ -56,8 +56,9 @@ class Done(NamedTuple):
         skipped tests; of its arguments, those in CHECKS."""
         matches = [CHECK.match(command) for command in self.commands]
         checks = [check.group() for check in matches if check]
-        others = sorted(check for check in checks if check in OTHER_PYTHONS)
-        return sorted((c for c in checks if c not in others), key=lambda check: check != MAIN_JOB) + others
+        in_turn = [check for check in checks if check not in OTHER_PYTHONS]
+        at_once = [check for check in checks if check in OTHER_PYTHONS]
+        return sorted(in_turn, key=lambda check: check != MAIN_JOB) + sorted(at_once)
 
 
 def picture(readme: str) -> str:
@@ -109,8 +110,8 @@ def test_after_a_failed_check_the_others_run_all_the_same(tmp_path: Path, fails:
 
 def test_slow_tests_have_the_mark_in_their_own_file() -> None:
     """The slow step looks for the files that name it."""
-    others = [path for path in (ROOT / "tests").rglob("*.py") if not path.name.startswith("test_")]
-    assert not [path for path in others if "mark.slow" in path.read_text(encoding="utf-8")]
+    helpers = [path for path in (ROOT / "tests").rglob("*.py") if not path.name.startswith("test_")]
+    assert not [path for path in helpers if "mark.slow" in path.read_text(encoding="utf-8")]
 
 
 def test_without_a_failure_it_succeeds(tmp_path: Path) -> None:

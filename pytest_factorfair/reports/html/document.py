@@ -69,7 +69,6 @@ def templates(parts: tuple[str, ...]) -> Environment:
     )
 
 
-@cache
 def _hash(text: str) -> str:
     """The source expression of a Content-Security-Policy that allows only this script or style."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

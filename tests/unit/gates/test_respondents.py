@@ -92,8 +92,10 @@ def test_arrays_are_counted_as_records_are(questions: Questions, models: dict[st
 
 def test_chances_are_the_shares_of_replies(questions: Questions, models: dict[str, Model]) -> None:
     """Letters, refusals (.03, plus none withheld) and nonsense (.05 of the rest) add up."""
-    first = questions.look == 0
-    chances = np.diff(questions.chances(models["noisy"].spec).of(first)[first], axis=-1, prepend=0.0)
+    at_first_look = questions.look == 0
+    chances = np.diff(
+        questions.chances(models["noisy"].spec).of(at_first_look)[at_first_look], axis=-1, prepend=0.0
+    )
     assert chances.sum(axis=-1) == pytest.approx(1)
     assert chances[:, REFUSED] == pytest.approx(0.03)
     assert chances[:, REFUSED + 1] == pytest.approx(0.97 * 0.05)

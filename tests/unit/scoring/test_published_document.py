@@ -92,9 +92,9 @@ def _follows(
     for model, attribute, part, cell in cells:
         x, y = (cell[name] for name in inputs)
         corners = product((x - HALF, x + HALF), (max(y - HALF, 0), y + HALF))
-        first, second = np.transpose([(x, y), *corners])
-        ours, *others = function(first, second, K[attribute]).tolist()
-        spread = max(abs(other - ours) for other in others)
+        xs, ys = np.transpose([(x, y), *corners])
+        ours, *at_corners = function(xs, ys, K[attribute]).tolist()
+        spread = max(abs(value - ours) for value in at_corners)
         # A score printed as below 10^-6 has no rounding worth the name.
         slack = (spread if y else HALF) + HALF
         checks.append(_Check(f"{model} {attribute} {part}", cell[metric], ours, slack))

@@ -214,7 +214,7 @@ class TallyAnswers:
     unlabelled: FloatArray | None = None
 
 
-class LineUp(NamedTuple):
+class LineupIndices(NamedTuple):
     """The groups that a question offers at its letters, as indices.
 
     ``first`` are those of who is first, among the values of that condition; ``crossing`` are the groups of
@@ -256,7 +256,7 @@ class TallyBuilder:
         self.other_attributes = [attribute for attribute in self.simple if attribute.name != key.attribute]
         self.bands = age_bands(checklist) if lettered else ()
         self.conditions = self._conditions() if lettered else {}
-        self.line_up, self.values = cache(self._line_up), cache(self._values)  # few recur in many questions
+        self.lineup, self.values = cache(self._lineup), cache(self._values)  # many questions share them
 
     def _conditions(self) -> Mapping[str, tuple[ConditionValue, ...]]:
         """The conditions that vary between the questions of a topic, with their values."""
@@ -279,14 +279,14 @@ class TallyBuilder:
         }
         return {name: values for name, values in every.items() if len(values) > 1}
 
-    def _line_up(self, offered: tuple[tuple[str, tuple[str, ...]], ...]) -> LineUp:
+    def _lineup(self, offered: tuple[tuple[str, tuple[str, ...]], ...]) -> LineupIndices:
         """The line-up of a question that offers these groups, by attribute."""
         groups = {
             name: tuple(map(self.checklist.attribute(name).groups.index, at_letters))
             for name, at_letters in offered
         }
         sizes = (attribute.k for attribute in self.simple)
-        return LineUp(
+        return LineupIndices(
             groups.get(self.attribute.name, ()),
             tuple(
                 start + groups[attribute.name][0]
@@ -455,15 +455,15 @@ class _Entries:
         self.asked[cell] += len(answers) - len(faces) + len(pictures)
         for (outcome, group, named, letter, offered, probabilities, age), count in kinds.items():
             named_index = -1 if named is None else self._index(named, case)
-            line_up = self.builder.line_up(offered)
-            values = self.builder.values(scenario, named_index, age, line_up.first)
+            lineup = self.builder.lineup(offered)
+            values = self.builder.values(scenario, named_index, age, lineup.first)
             groups: tuple[int, ...] = ()
             shares: tuple[float, ...] = ()
             if outcome == "answered":
-                groups, shares = given(self._index(group, case), line_up.groups, letter, probabilities)
+                groups, shares = given(self._index(group, case), lineup.groups, letter, probabilities)
             self.answer_rows[outcome].append(
                 AnswerRow(
-                    *cell, scenario, named_index, groups, shares, sum(shares), count, values, line_up.crossing
+                    *cell, scenario, named_index, groups, shares, sum(shares), count, values, lineup.crossing
                 )
             )
         if unnamed:
@@ -483,7 +483,7 @@ class _Entries:
             if answer.outcome == "answered" and name in answer.groups
         )
         for (group, letter, offered, probabilities), count in kinds.items():
-            at_letters = self.builder.line_up(offered).groups
+            at_letters = self.builder.lineup(offered).groups
             groups, shares = given(self._index(group, case), at_letters, letter, probabilities)
             answer_row = AnswerRow(0, column, -1, -1, groups, shares, sum(shares), count)
             self.unlabelled.setdefault(case.statistic, []).append(answer_row)

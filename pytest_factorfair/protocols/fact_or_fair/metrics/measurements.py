@@ -208,11 +208,12 @@ class TallyScore(TallyMeasurement):
         return float(len(change.paired(self.tally, other.tally).new) / most_answered)
 
     def error_at(self, threshold: float, n: int, *, regression: bool) -> float | None:
-        return _error(self.metric, threshold, Design(self.tally.k, len(self.tally.statistics), n), regression)
+        design = Design(self.tally.k, len(self.tally.statistics), n)
+        return _error(self.metric, threshold, design, regression=regression)
 
 
 @lru_cache(maxsize=KEPT)
-def _error(metric: TallyMetric, threshold: float, design: Design, regression: bool) -> float | None:  # noqa: FBT001
+def _error(metric: TallyMetric, threshold: float, design: Design, *, regression: bool) -> float | None:
     """The error of a metric, which takes a search; it is the same in all contexts."""
     return metric.error(threshold, design, regression=regression)
 
@@ -234,7 +235,8 @@ class ConditionScore(TallyScore):
     def error_at(self, threshold: float, n: int, *, regression: bool) -> float | None:
         """The error of S_E at the number of answers of the smallest stratum."""
         (name,) = self.tally.conditions
-        error = _error(S_E, threshold, Design(self.tally.k, len(self.tally.statistics), n), regression)
+        design = Design(self.tally.k, len(self.tally.statistics), n)
+        error = _error(S_E, threshold, design, regression=regression)
         shares = [
             stratum.cells.sum() / stratum.cells.size
             for stratum in strata(self.tally, name)

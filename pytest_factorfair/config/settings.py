@@ -188,6 +188,7 @@ def resolve(
     preset, sizes = PRESETS[values["preset"]], values["samples"] or {}
     judged = preset.judged or (bool(sizes) and values["preset"] != TINY)
     gates, set_aside = _gates(given_options, table, judged=judged)
+    estimator = values["estimator"] or preset.estimator
     if "images" in sizes:
         sizes = {**sizes, "per_prompt": sizes["images"], "per_scene": sizes["images"]}
     reuse, max_age = values["reuse"]
@@ -202,11 +203,13 @@ def resolve(
             preset.sampling,
             design=values["design"] or preset.sampling.design,
             seed=preset.sampling.seed if values["seed"] is None else values["seed"],
+            declines=values["declines"]
+            or ("missing" if estimator == "published-code" else preset.sampling.declines),
             **{"samples": preset.samples(values["answers"]), **sizes},
         ),
         "sizes": tuple(sizes),
         "truth": values["truth"] or preset.truth,
-        "estimator": values["estimator"] or preset.estimator,
+        "estimator": estimator,
         "looks": values["looks"] or _looks(values, sizes),
         "gates": gates,
         "set_aside": set_aside,

@@ -42,6 +42,8 @@ class TopicKey(NamedTuple):
 class Cell(NamedTuple):
     """A cell's name and its numbers of queries asked and answers lost, by reason.
 
+    ``declined`` are refusals that are not lost, because they count as neutral.
+
     Where answers are probabilities, ``worth`` is the number of drawn answers that is as precise as one of
     them, and ``mass`` the mean total probability of the letters. ``topic_keys`` are its topics, if more
     answers to them can be asked for.
@@ -55,6 +57,7 @@ class Cell(NamedTuple):
     worth: float = 1.0
     mass: float = 1.0
     topic_keys: frozenset[TopicKey] = frozenset()
+    declined: int = 0
 
     @property
     def lost(self) -> int:
@@ -70,13 +73,14 @@ class Cell(NamedTuple):
 
 def total(cells: Iterable[Cell]) -> Cell:
     """The sum of these cells."""
-    asked = refused = unparsed = errors = 0
+    asked = refused = unparsed = errors = declined = 0
     for cell in cells:
         asked += cell.asked
         refused += cell.refused
         unparsed += cell.unparsed
         errors += cell.errors
-    return Cell("all", asked, refused, unparsed, errors)
+        declined += cell.declined
+    return Cell("all", asked, refused, unparsed, errors, declined=declined)
 
 
 ROUNDING = 1e-9

@@ -32,7 +32,7 @@ class Rate(Metric):
     def lost(self, cell: Cell) -> int:
         """The number of a cell's answers with the outcome."""
         lost: int = getattr(cell, LOST_FIELDS[self.outcome])
-        return lost
+        return lost + cell.declined if self.outcome == "refused" else lost
 
     def topic(self, name: str, cases: CaseGroup, cell: Cell, *, cluster: int | None = None) -> TopicShare:
         """The share of a topic; an error could have had any outcome, unless errors are counted."""

@@ -168,6 +168,7 @@ class Page:
                 {name: self._answers(mask, np.zeros((mask.sum(), 0))) for name, mask in lost.items()},
                 self._answers(neutral, np.full((neutral.sum(), letters), 1 / letters)),
                 self._answers(asked, np.zeros((asked.sum(), 0))).number(np.zeros(self.builder.shape)),
+                np.zeros(self.builder.shape, np.int64),
                 {
                     kind: self._chosen(feature_values, shown[answered], answers)
                     for kind, (feature_values, shown) in self.features.items()

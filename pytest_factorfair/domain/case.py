@@ -168,7 +168,14 @@ class Sampling:
         if modality == "text":
             return self
         verbatim = self.design == "paper"
-        return replace(self, design="balanced", samples=self.images, objective=self.images, verbatim=verbatim)
+        return replace(
+            self,
+            design="balanced",
+            samples=self.images,
+            objective=self.images,
+            verbatim=verbatim,
+            declines="missing",
+        )
 
     def times(self, factor: int) -> Sampling:
         """The sampling for a sample ``factor`` times as large, which begins with the same queries."""

@@ -22,7 +22,7 @@ class TopicCounts:
     probability of everything but the letters. ``adjusted`` are the counts corrected for the effect of
     letters; ``covariance`` is that of an answer around the mean of its scenario, in the order of the groups.
     Both are empty if neither letters nor scenarios matter. ``declined`` judgements count as neutral: they are
-    part of the counts, and not of ``refused``.
+    part of the counts, and not of ``refused``, of which the provider ``filtered`` some.
     """
 
     model: str
@@ -43,6 +43,7 @@ class TopicCounts:
     covariance: tuple[tuple[float, ...], ...] = ()
     outside: float = 0.0
     declined: int = 0
+    filtered: int = 0
 
     @property
     def answered(self) -> int:

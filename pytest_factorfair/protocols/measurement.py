@@ -42,7 +42,8 @@ class TopicKey(NamedTuple):
 class Cell(NamedTuple):
     """A cell's name and its numbers of queries asked and answers lost, by reason.
 
-    ``declined`` are refusals that are not lost, because they count as neutral.
+    ``declined`` are refusals that are not lost, because they count as neutral; ``filtered`` are those of the
+    ``refused`` that the provider withheld.
 
     Where answers are probabilities, ``worth`` is the number of drawn answers that is as precise as one of
     them, and ``mass`` the mean total probability of the letters. ``topic_keys`` are its topics, if more
@@ -58,6 +59,7 @@ class Cell(NamedTuple):
     mass: float = 1.0
     topic_keys: frozenset[TopicKey] = frozenset()
     declined: int = 0
+    filtered: int = 0
 
     @property
     def lost(self) -> int:
@@ -73,14 +75,15 @@ class Cell(NamedTuple):
 
 def total(cells: Iterable[Cell]) -> Cell:
     """The sum of these cells."""
-    asked = refused = unparsed = errors = declined = 0
+    asked = refused = unparsed = errors = declined = filtered = 0
     for cell in cells:
         asked += cell.asked
         refused += cell.refused
         unparsed += cell.unparsed
         errors += cell.errors
         declined += cell.declined
-    return Cell("all", asked, refused, unparsed, errors, declined=declined)
+        filtered += cell.filtered
+    return Cell("all", asked, refused, unparsed, errors, declined=declined, filtered=filtered)
 
 
 ROUNDING = 1e-9

@@ -68,6 +68,7 @@ def tally(counts: ArrayLike, truth: ArrayLike | None = None, **fields: Any) -> T
         "scenarios": answers[:, :, None],
         "letters": np.repeat(answers.any(axis=-1, keepdims=True), 4, axis=-1).astype(np.float64),
         "outside": np.zeros((statistics, 2)),
+        "filtered": np.zeros((statistics, 2), np.int64),
         "neutral": np.zeros((statistics, 2, k)),
         "neutral_named": np.zeros((statistics, 2), np.int64),
         "neutral_matched": np.zeros((statistics, 2)),

@@ -14,6 +14,7 @@ import numpy as np
 
 from pytest_factorfair.domain import (
     DIRECTIONS,
+    FILTERED,
     OUTCOMES,
     Answer,
     Choices,
@@ -204,13 +205,15 @@ def _enter(
 class TallyAnswers:
     """The answers of one tally, and those that are ``lost``, by outcome.
 
-    ``neutral`` are the declined ones among the answers. ``asked`` (S, 2) are the queries; ``people`` is what was chosen besides groups.
+    ``neutral`` are the declined ones among the answers. ``asked`` (S, 2) are the queries, ``filtered`` (S, 2)
+    the refusals that are the provider's; ``people`` is what was chosen besides groups.
     """
 
     answers: AnswerArrays
     lost: Mapping[Outcome, AnswerArrays]
     neutral: AnswerArrays
     asked: IntArray
+    filtered: IntArray
     people: Mapping[str, ChosenCells]
     unlabelled: FloatArray | None = None
 
@@ -384,6 +387,7 @@ class TallyBuilder:
             refused=counted.lost["refused"].number(none),
             unparsed=counted.lost["unparsed"].number(none),
             errors=counted.lost["error"].number(none),
+            filtered=counted.filtered,
             named=answered_named.sum(axis=-1),
             matched=answer_arrays.total(answer_arrays.matches, none),
             addressed=answered_named + sum(lost_named.values()),
@@ -431,6 +435,7 @@ class _Entries:
         shape = self.builder.shape
         self.asked: IntArray = np.zeros(shape, np.int64)
         self.answer_rows: dict[Outcome, list[AnswerRow]] = {outcome: [] for outcome in OUTCOMES}
+        self.filtered: IntArray = np.zeros(shape, np.int64)
         self.neutral_rows: list[AnswerRow] = []
         self.records: list[Record] = []
         self.unlabelled: dict[str, list[AnswerRow]] = {}
@@ -458,6 +463,7 @@ class _Entries:
             if name in answer.groups or not answer.face
         )
         self.asked[cell] += len(answers) - len(faces) + len(pictures)
+        self.filtered[cell] += sum(answer.reason == FILTERED for answer in answers)
         for (outcome, group, named, letter, offered, probabilities, age), count in kinds.items():
             named_index = -1 if named is None else self._index(named, case)
             lineup = self.builder.lineup(offered)
@@ -512,6 +518,7 @@ class _Entries:
             arrays,
             AnswerArrays.of(self.neutral_rows, k),
             self.asked,
+            self.filtered,
             {kind: builder.cells() for kind, builder in self.people.items()},
             np.concatenate([answer_arrays.total(answer_arrays.votes, empty) for answer_arrays in further])
             if further

@@ -91,8 +91,8 @@ MOST_WORTH = 1000
 
 CELL_FIELDS = (
     "counts", "truth", "fragile", "positive", "asked", "refused", "unparsed", "errors", "named", "matched",
-    "addressed", "declined", "scenarios", "letters", "letter_squares", "outside", "neutral", "neutral_named",
-    "neutral_matched",
+    "addressed", "declined", "scenarios", "letters", "letter_squares", "outside", "filtered", "neutral",
+    "neutral_named", "neutral_matched",
 )  # fmt: skip
 
 
@@ -111,7 +111,8 @@ class Tally:
     - ``truth`` (S, 2): group indices; ``fragile`` marks labels that depend on the choice of measure,
       ``positive`` topics in which it is good to be named.
     - ``asked``, ``refused``, ``unparsed``, ``errors`` (S, 2): they add up with the counts, except for
-      pictures, whose faces are counted one by one.
+      pictures, whose faces are counted one by one. ``filtered`` (S, 2): those of the refused answers that the
+      provider withheld.
     - ``named``: answers to queries with a group in the context; ``matched``: those that equal that group.
     - ``addressed`` (S, 2, k): queries with each random group in the context, answered or not;
       ``declined``: those that were refused.
@@ -155,6 +156,7 @@ class Tally:
     refused: IntArray
     unparsed: IntArray
     errors: IntArray
+    filtered: IntArray
     named: IntArray
     matched: FloatArray
     addressed: IntArray
@@ -219,7 +221,7 @@ class Tally:
     @property
     def neutral_answers(self) -> IntArray:
         """Declined judgements that count as neutral, (S, 2)."""
-        return np.rint(self.neutral.sum(axis=-1)).astype(np.int64)
+        return np.asarray(np.rint(self.neutral.sum(axis=-1)), np.int64)
 
     @property
     def refusals(self) -> IntArray:
@@ -321,7 +323,7 @@ class Tally:
 
 ADDED = (
     "counts", "asked", "refused", "unparsed", "errors", "named", "matched", "addressed", "declined",
-    "letters", "letter_squares", "outside", "neutral", "neutral_named", "neutral_matched",
+    "letters", "letter_squares", "outside", "filtered", "neutral", "neutral_named", "neutral_matched",
 )  # fmt: skip
 
 
@@ -381,6 +383,7 @@ def rows(tally: Tally) -> Iterator[TopicCounts]:
                 unparsed=int(tally.unparsed[row, column]),
                 errors=int(tally.errors[row, column]),
                 declined=int(tally.neutral_answers[row, column]),
+                filtered=int(tally.filtered[row, column]),
             )
 
 
@@ -454,6 +457,7 @@ def of_rows(rows: Sequence[TopicCounts], design: Any, modality: Modality) -> Tal
         refused=numbers("refused"),
         unparsed=numbers("unparsed"),
         errors=numbers("errors"),
+        filtered=numbers("filtered"),
         positive=np.zeros(shape, np.bool_),
         named=np.zeros(shape, np.int64),
         matched=np.zeros(shape),

@@ -416,6 +416,7 @@ def cells(tally: Tally, prefix: str = "") -> tuple[Cell, ...]:
                 float(masses[row, column]),
                 frozenset({TopicKey(tally.model, tally.checklist, about)}),
                 int(tally.neutral_answers[row, column]),
+                int(tally.filtered[row, column]),
             )
         )
     return tuple(tally_cells)

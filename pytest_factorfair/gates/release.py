@@ -11,6 +11,7 @@ from pytest_factorfair.gates.evidence import TOO_CLOSE, WRONG_SIDE
 from pytest_factorfair.gates.expression import parse
 from pytest_factorfair.protocols.combined import by_benchmark, metrics, selected
 from pytest_factorfair.protocols.measurement import Counts, Estimation
+from pytest_factorfair.protocols.measuring import Declining
 
 
 def release(
@@ -20,6 +21,7 @@ def release(
     obstacle: Obstacle | None = None,
     tolerated: bool = False,
     deferred: str = "",
+    declining: Sequence[Declining] = (),
 ) -> ReleaseVerdict | None:
     """The verdict on the release; None if no gate is declared.
 
@@ -32,6 +34,7 @@ def release(
         obstacle: why the run left gates undecided, and what to do about it.
         tolerated: whether an undecided release lets the run pass.
         deferred: why this run judges nothing on purpose; empty if it judges.
+        declining: how much models declined to judge.
     """
     if deferred:
         next_step = obstacle.remedy if obstacle else ""
@@ -58,9 +61,8 @@ def release(
         return ReleaseVerdict("UNDECIDED", counts, f"{start}: {why}", not tolerated, next_step)
     if unjudged:
         counts += f"; no gate judges {', '.join(unjudged)}"
-    return ReleaseVerdict(
-        "PASS WITH WAIVERS" if judged["waived"] else "PASS", counts, _praise(verdicts), fails=False
-    )
+    advice = " ".join((_praise(verdicts, declining), *(of.sentence for of in declining)))
+    return ReleaseVerdict("PASS WITH WAIVERS" if judged["waived"] else "PASS", counts, advice, fails=False)
 
 
 class Obstacle(NamedTuple):
@@ -125,8 +127,15 @@ MOST_VIRTUES = 4
 """Things that a model did well that the advice names."""
 
 
-def _praise(verdicts: Sequence[Verdict]) -> str:
-    """The virtues of the model that its gates show, and the failures that were waived."""
+MOSTLY = 0.5
+"""The share of declined judgements from which nothing is said about how a model judges."""
+
+
+def _praise(verdicts: Sequence[Verdict], declining: Sequence[Declining]) -> str:
+    """The virtues of the model that its gates show, and the failures that were waived.
+
+    A model that declined most judgements shows no virtue in them.
+    """
     declared = metrics()
     passed = [parse(verdict.gate) for verdict in verdicts if verdict.judgement == "passed"]
     good = {"higher": ">=", "lower": "<="}
@@ -135,7 +144,7 @@ def _praise(verdicts: Sequence[Verdict]) -> str:
         for gate in passed
         if not gate.regression and gate.comparison == good.get(declared[gate.metric].better)
     )
-    did = [virtue for virtue in virtues if virtue]
+    did = [virtue for virtue in virtues if virtue and not any(of.share >= MOSTLY for of in declining)]
     if any(gate.regression for gate in passed):
         did.append("got no worse since the former run")
     total = [f"passes {plural(len(passed), 'gate')} in all"] if len(did) > MOST_VIRTUES else []

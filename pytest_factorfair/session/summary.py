@@ -121,6 +121,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
             obstacle=_obstacle(run, incomplete, looked),
             tolerated=run.settings.undecided == "warn",
             deferred=_deferred(run, incomplete),
+            declining=reported.declining,
         ),
         plan=plan,
     )

@@ -342,7 +342,9 @@ def _example(
                 answer
                 for answer in record.answers
                 if answer.key
-                and mover.reply in (*answer.groups.values(), answer.letter, answer.outcome)
+                and (
+                    not mover.reply or mover.reply in (*answer.groups.values(), answer.letter, answer.outcome)
+                )
                 and mover.condition.met_by(answer)
             ),
             None,

@@ -12,7 +12,7 @@ from pytest_factorfair.protocols.fact_or_fair.checklist import (
     topic_cases,
 )
 from pytest_factorfair.protocols.fact_or_fair.counting.tabulate import tabulate
-from pytest_factorfair.protocols.fact_or_fair.counting.tally import Tally, rows, saved
+from pytest_factorfair.protocols.fact_or_fair.counting.tally import LENIENT, Tally, rows, saved
 from pytest_factorfair.protocols.fact_or_fair.metrics import FURTHER, METRICS, RATES, applying, compared
 from pytest_factorfair.protocols.fact_or_fair.metrics.base import TallyMetric
 from pytest_factorfair.protocols.fact_or_fair.metrics.dependence import dependences
@@ -28,6 +28,8 @@ from pytest_factorfair.protocols.fact_or_fair.metrics.measurements import (
     TallyRate,
     TallyScore,
 )
+from pytest_factorfair.protocols.fact_or_fair.metrics.scan import SCAN, SCANS
+from pytest_factorfair.protocols.fact_or_fair.metrics.scan_score import ScanScore
 from pytest_factorfair.protocols.fact_or_fair.metrics.scores import SCORES
 from pytest_factorfair.protocols.fact_or_fair.metrics.within import CROSSED, EvennessWithin
 from pytest_factorfair.protocols.fact_or_fair.recommended import recommended
@@ -65,7 +67,7 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
     unit = "answers per topic and context"
     metrics = METRICS
     recomputable = frozenset({*(metric.name for metric in SCORES), *RATES})
-    unsaved = ("s_e_within", "crossed", "name_preference", "influence")
+    unsaved = ("s_e_within", "crossed", "scan", "name_preference", "influence")
 
     @property
     def declared(self) -> Mapping[str, Metric]:
@@ -115,8 +117,18 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
             statistics = (word for word in tally.statistics if word in words)
             return (*run_words(tally, filters), *own, tally.attribute, *statistics)
 
+        groups: dict[Hashable, list[Tally]] = {}
+        if of is SCAN:
+            for tally in selected:
+                groups.setdefault((tally.model, tally.checklist), []).append(tally)
+            lenient = [LENIENT] if LENIENT in words else []
+            outcomes = [word for word in SCANS if word in words] or [*SCANS]
+            return tuple(
+                ScanScore(outcome, group, (*run_words(group[0], filters), outcome, *lenient))
+                for group in groups.values()
+                for outcome in outcomes
+            )
         if of is CROSSED:
-            groups: dict[Hashable, list[Tally]] = {}
             for tally in selected:
                 groups.setdefault((tally.model, tally.checklist, tally.attribute), []).append(tally)
             contexts = [word for word in words if word in filters["context"]]
@@ -174,6 +186,11 @@ class FactOrFairMeasuring(Measuring[Tally, Metric]):
             )
             produced &= isinstance(of, EvennessWithin) or not selection["condition"]
             produced &= of is METRICS[INFLUENCE] or not selection["column"]
+            if of is SCAN:
+                narrowed = ("context", "attribute", "statistic", "condition", "column")
+                produced = tally.first_answers is not None and not any(selection[kind] for kind in narrowed)
+            else:
+                produced &= not (selection["outcome"] or selection["allowance"])
             if produced:
                 tallies.append(tally.restrict(selection["statistic"] or tally.statistics))
         return tuple(tallies)

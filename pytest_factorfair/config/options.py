@@ -317,7 +317,7 @@ SETTINGS: tuple[RunOption, ...] = (
         "what a judgement that the model declines counts as: neutral (an even choice among the people shown) "
         "or missing",
         choices=("neutral", "missing"),
-        unset="missing",
+        unset="neutral; missing with preset paper or estimator published-code",
     ),
     RunOption(
         "estimator",

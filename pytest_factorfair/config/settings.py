@@ -50,19 +50,44 @@ TINY = "tiny"
 
 PRESETS: dict[str, Preset] = {
     TINY: Preset(
-        Sampling("balanced", samples=8, objective=4, seed=0, images=12, prompts="implicit", per_prompt=8),
+        Sampling(
+            "balanced",
+            samples=8,
+            objective=4,
+            seed=0,
+            images=12,
+            prompts="implicit",
+            per_prompt=8,
+            declines="neutral",
+        ),
         "audited",
         judged=False,
     ),
     "smoke": Preset(
         Sampling(
-            "balanced", samples=24, objective=4, seed=0, images=4, prompts="characteristics", per_prompt=20
+            "balanced",
+            samples=24,
+            objective=4,
+            seed=0,
+            images=4,
+            prompts="characteristics",
+            per_prompt=20,
+            declines="neutral",
         ),
         "audited",
         judged=False,
     ),
     "ci": Preset(
-        Sampling("balanced", samples=72, objective=24, seed=0, images=20, prompts="implicit", per_prompt=50),
+        Sampling(
+            "balanced",
+            samples=72,
+            objective=24,
+            seed=0,
+            images=20,
+            prompts="implicit",
+            per_prompt=50,
+            declines="neutral",
+        ),
         "audited",
         precise=24,  # with fewer answers, intervals do not have their coverage
     ),

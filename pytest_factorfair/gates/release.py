@@ -42,11 +42,12 @@ def release(
     if not verdicts:
         return None
     judged = Counter(verdict.judgement for verdict in verdicts)
+    declined = [of.sentence for of in declining]
     gates = plural(len(verdicts), "gate")
     if judged["failed"]:
         failed = [verdict for verdict in verdicts if verdict.judgement == "failed"]
         counts = f"{judged['failed']} of {gates} failed"
-        advice = f"Do not ship it: {_why(failed, 'failed')}"
+        advice = " ".join((f"Do not ship it: {_why(failed, 'failed')}", *declined))
         return ReleaseVerdict("FAIL", counts, advice, fails=True, next_step=_next_step(failed))
     not_passed = [
         f"{judged[name]} {name}" for name in ("inconclusive", "not judged", "waived") if judged[name]
@@ -58,10 +59,11 @@ def release(
         undecided = [verdict for verdict in verdicts if verdict.judgement in ("inconclusive", "not judged")]
         why = f"{obstacle.why}." if obstacle else _why(undecided, "undecided")
         next_step = obstacle.remedy if obstacle else _next_step(undecided)
-        return ReleaseVerdict("UNDECIDED", counts, f"{start}: {why}", not tolerated, next_step)
+        advice = " ".join((f"{start}: {why}", *declined))
+        return ReleaseVerdict("UNDECIDED", counts, advice, not tolerated, next_step)
     if unjudged:
         counts += f"; no gate judges {', '.join(unjudged)}"
-    advice = " ".join((_praise(verdicts, declining), *(of.sentence for of in declining)))
+    advice = " ".join((_praise(verdicts, declining), *declined))
     return ReleaseVerdict("PASS WITH WAIVERS" if judged["waived"] else "PASS", counts, advice, fails=False)
 
 

@@ -121,12 +121,12 @@ def brief(summary: Summary) -> Table | None:
         first_interval = interval(judged[0] if judged else None)
         asked, lost, judgements, declined = _counted(scores[0], summary)
         of_hundred = (f"{declined / max(judgements, 1):.0%}",) if declines else ()
-        cells = (interval(fact), first_interval, *further, *of_hundred, f"{lost:,} of {asked:,}")
+        cells = (interval(fact), first_interval, *further, f"{lost:,} of {asked:,}", *of_hundred)
         rows.append(Row(" ".join(about), cells))
     contexts = [score.context for scores in by_subject.values() for score in scores if score.context]
     judgements = f"S_E, {contexts[0] if contexts else 'judgements'}"
     headings = ("S_fact, facts", judgements, *(("S_E, worst",) if several else ()))
-    headings += (*(("declined",) if declines else ()), "no answer")
+    headings += ("no answer", *(("declined",) if declines else ()))
     valued = [score for scores in by_subject.values() for score in scores if score.value is not None]
     return Table("scores", headings, tuple(rows)) if valued else None
 

@@ -121,7 +121,13 @@ def queries(checklist: Items, case: ItemCase, sampling: Sampling) -> tuple[Query
         if sampling.design == "balanced" and not turn:
             base = tuple(draw.sample(written, len(written)))
         options = tuple(
-            Option(letter, option.text, (option.text,), {ANSWER: option.means})
+            Option(
+                letter,
+                option.text,
+                (option.text,),
+                {ANSWER: option.means},
+                unknown=option.means == UNKNOWN,
+            )
             for letter, option in zip(ascii_uppercase, (*base[turn:], *base[:turn]), strict=False)
         )
         lines = (f"{option.letter}. {option.text}" for option in options)

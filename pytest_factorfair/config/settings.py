@@ -296,7 +296,7 @@ def _gates(
             raise InputError(f"{where}: '{NO_GATES}' stands alone, got '{'; '.join(expressions)}'")
         overruled = "gate" in table and where != table["gate"].where
         return (), f"{where}={NO_GATES} sets the gates of pyproject.toml aside" if overruled else ""
-    if judged or not expressions:
+    if judged:
         return expressions, ""
     in_table = {
         name

@@ -46,12 +46,18 @@ def parse(text: str) -> Gate:
             f"gate '{expression}': threshold '{parts.threshold}' is not a number like 0.8, .8 or 80%"
         )
     threshold = float(f"{match['number']}e-2" if match["percent"] else match["number"])
-    minimum = -1 if regression or metrics()[metric].signed else 0
-    if not minimum <= threshold <= 1:
+    lowest, highest = bounds(metric, regression=regression)
+    if not lowest <= threshold <= highest:
         likely = 2 <= threshold <= 100 and "%" not in expression  # noqa: PLR2004 - percent
         percent = f"; did you mean {threshold:g}%?" if likely else ""
-        raise InputError(f"gate '{expression}': threshold {threshold:g} is outside {minimum} to 1{percent}")
+        scale = f"{lowest:g} to {highest:g}"
+        raise InputError(f"gate '{expression}': threshold {threshold:g} is outside {scale}{percent}")
     return Gate(expression, metric, filters, comparison, threshold, regression)
+
+
+def bounds(metric: str, *, regression: bool) -> tuple[float, float]:
+    """The lowest and highest value of a metric, or of its change since a baseline."""
+    return (-1.0, 1.0) if regression else metrics()[metric].declared_range
 
 
 def _selection(expression: str, score: str) -> Selection:

@@ -12,7 +12,7 @@ from pytest_factorfair.domain import Checklist, Comparison, Gate, Sampling, Sele
 from pytest_factorfair.errors import InputError, nearest
 from pytest_factorfair.protocols import benchmark_of, benchmarks
 from pytest_factorfair.protocols.combined import AnyMeasuring, by_benchmark, metrics, selected
-from pytest_factorfair.protocols.measurement import CORRECTED, Counts
+from pytest_factorfair.protocols.measurement import CORRECTED, Counts, attributed
 from pytest_factorfair.protocols.measuring import GateSet, Scope, filter_words
 from pytest_factorfair.protocols.metric import Sense
 
@@ -250,7 +250,8 @@ def _held(
     measuring: AnyMeasuring, metric: str, words: Sequence[str], counts: Sequence[Counts]
 ) -> AbstractSet[str]:
     """All words that match the scores these words select; empty if they select none."""
-    scores = measuring.measure(metric, words, counts, CORRECTED)
+    with attributed(f"metric '{metric}'"):
+        scores = measuring.measure(metric, words, counts, CORRECTED)
     return frozenset[str]().union(*(score.held for score in scores))
 
 
@@ -260,8 +261,9 @@ def cautions(gates: Iterable[Gate], counts: Sequence[Counts]) -> Iterator[str]:
     for gate in gates:
         metric = all_metrics[gate.metric]
         score = f"regression({gate.metric})" if gate.regression else gate.metric
-        if metric.worsens(gate.comparison) and metric.sense(gate.comparison) is None:
-            yield f"gate '{gate.text}' fails a good model: of {score}, {metric.better} is better"
+        worsens = metric.worsens(gate.comparison, gate.threshold)
+        if worsens and metric.sense(gate.comparison) is None:
+            yield f"gate '{gate.text}' fails a good model: of {score}, {metric.best}"
         bound = f"{gate.comparison} {gate.threshold:g}"
         for sense, scope in _scopes(gate, counts):
             if scope.narrowed:

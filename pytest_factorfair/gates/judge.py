@@ -17,7 +17,7 @@ from pytest_factorfair.gates.explanation import explained
 from pytest_factorfair.gates.levels import levels
 from pytest_factorfair.gates.waivers import JudgedScore, covering
 from pytest_factorfair.protocols import combined
-from pytest_factorfair.protocols.measurement import BaselineCounts, Counts, Estimation, TopicKey
+from pytest_factorfair.protocols.measurement import BaselineCounts, Counts, Estimation, TopicKey, attributed
 from pytest_factorfair.statistics.holm import ALPHA
 
 
@@ -125,7 +125,10 @@ def _alone(
     for name, score in zip(_names(scores), scores, strict=True):
         # A score that no further look adds to has one look, at the whole level.
         level = terms.alpha if score.topic_keys else ALPHA
-        finding = examine(score, level) if incomplete is None else Finding("not judged", incomplete)
+        finding = Finding("not judged", incomplete or "")
+        if incomplete is None:
+            with attributed(f"metric '{score.gate.metric}'"):
+                finding = examine(score, level)
         yield _ScoreFinding(name, score, finding, level)
 
 
@@ -179,7 +182,8 @@ def _ruling(examined: _ScoreFinding, terms: Terms, *, explain: bool) -> Ruling:
     The floor is judged by the same bounds as the gate: if it is undecided, more answers are asked for.
     """
     name, score, finding, level = examined
-    verdict = _verdict(score, name, finding, explain=explain, report=terms.report)
+    with attributed(f"metric '{score.gate.metric}'"):
+        verdict = _verdict(score, name, finding, explain=explain, report=terms.report)
     undecided = _undecided(score, finding, terms.alpha)
     waiver = covering(terms.waivers, JudgedScore(score.gate, score.words, name))
     if verdict.judgement != "failed" or waiver is None:

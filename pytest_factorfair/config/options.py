@@ -71,6 +71,11 @@ class RunOption:
         return self.name.replace("-", "_")
 
     @property
+    def form(self) -> str:
+        """What a value looks like."""
+        return self.metavar or "|".join(self.choices) or "true|false"
+
+    @property
     def about(self) -> str:
         return f"{self.help} (default: {self.unset})" if self.unset else self.help
 

@@ -19,7 +19,14 @@ from pytest_factorfair.gates.threshold import (
     undecided,
     violates,
 )
-from pytest_factorfair.protocols.measurement import ALLOWED, LEAST_MASS, Cell, Measurement, TopicKey
+from pytest_factorfair.protocols.measurement import (
+    ALLOWED,
+    LEAST_MASS,
+    Cell,
+    Measurement,
+    TopicKey,
+    checked_estimate,
+)
 from pytest_factorfair.protocols.metric import Metric
 from pytest_factorfair.statistics.estimate import Estimate
 from pytest_factorfair.statistics.holm import ALPHA, chance_above, chance_below, surviving
@@ -46,7 +53,7 @@ class GatedScore:
     def estimate(self) -> Estimate:
         if self.unmatched:
             return MISSING
-        return NOTHING if self.measurement is None else self.measurement.estimate
+        return NOTHING if self.measurement is None else checked_estimate(self.measurement)
 
     @property
     def topic_keys(self) -> frozenset[TopicKey]:

@@ -78,7 +78,7 @@ def _sentence(score: GatedScore, measurement: Measurement, bounds: BoundedScore,
     limit_clause = f"the limit is {limit.amount}{limit.unit}"
     if _few_losses(score, measurement, bounds, finding):
         limit_clause = f"these are too few to rule out {limit.amount}{limit.unit}"
-    if measurement.metric.worsens(gate.comparison):
+    if measurement.metric.worsens(gate.comparison, gate.threshold):
         rises = (value < gate.threshold) == (float(current.amount) < float(limit.amount))
         end = "least" if rises == (gate.comparison == ">=") else "most"
         limit_clause = f"your gate wants at {end} {limit.amount}{limit.unit}"

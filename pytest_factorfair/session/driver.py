@@ -52,7 +52,7 @@ class Driver:
         settings = self.execution.run.settings
         if settings.locked is not None:
             lock.check(self.execution.run, settings.locked)
-        if any((settings.gates, settings.baseline, settings.detector_errors, settings.log)):
+        if any((settings.gates, settings.waivers, settings.baseline, settings.detector_errors, settings.log)):
             self._imported_conclusion()
 
     def begin(self) -> None:

@@ -106,9 +106,9 @@ class Run:
         )
         if declared:
             gates.check(declared, self.unasked, baseline=former)
-        if granted := self.settings.waivers:
-            terms = gates.Terms(waivers=tuple(gates.Waiver(*waiver) for waiver in granted))
-            gates.check_floors(declared, self.unasked, terms)
+        if self.settings.waivers and not self.settings.set_aside:
+            judged = gates.judged_scores(declared, self.unasked)
+            gates.check_waivers(self.settings.waivers, judged, where=self.settings.where("waivers"))
         if declared:
             sizes.check(self, declared)
         return declared

@@ -103,10 +103,7 @@ def summarise(  # noqa: PLR0913 - what a run says has many sources
         cases=ledger.records,
         usage=_usage(execution, ledger),
         seconds=seconds,
-        notes=(
-            *_notes(execution, ledger.records, (*looked.notes, *explained.notes, *reported.notes)),
-            *gating.unused(terms.waivers, verdicts),
-        ),
+        notes=tuple(_notes(execution, ledger.records, (*looked.notes, *explained.notes, *reported.notes))),
         former=() if baseline is None else baseline.scores,
         changes=gating.changes(counts, baseline_counts) if baseline_counts else (),
         reasons=explained.reasons,
@@ -222,12 +219,11 @@ def _way_to_ask(run: Run, model: str, records: Iterable[Record]) -> str:
 def judging(run: Run, today: date, baseline: BaselineCounts | None, *, alpha: float) -> gating.Terms:
     """The terms by which gates are judged; waivers must be in force ``today``."""
     settings = run.settings
-    granted = tuple(gating.Waiver(*waiver) for waiver in settings.waivers)
     return gating.Terms(
         settings.estimator,
         settings.interval,
         alpha=alpha,
-        waivers=granted,
+        waivers=settings.waivers,
         today=today,
         baseline=baseline,
         report=_typed(settings.report),

@@ -75,7 +75,9 @@ def main() -> int:
     print("questions   reading    gates  per 10,000 questions")
     for questions in SIZES:
         reading, gates = seconds(questions)
-        print(f"{questions:>9,}{reading:>8.1f} s{gates:>7.1f} s{gates / questions * 10_000:>9.2f} s", flush=True)
+        print(
+            f"{questions:>9,}{reading:>8.1f} s{gates:>7.1f} s{gates / questions * 10_000:>9.2f} s", flush=True
+        )
     return int(gates > MOST)
 
 

@@ -85,7 +85,7 @@ class GatedScore:
         return self.gate.regression or (self.measurement is not None and self.measurement.metric.signed)
 
     def shown(self, number: float) -> float:
-        """A corrected score as reports show it: clipped to its range, which an unbiased estimate may leave."""
+        """A corrected score as reports show it: within its range, which an unbiased estimate may leave."""
         return clipped(self.gate, number, signed=self.signed)
 
 

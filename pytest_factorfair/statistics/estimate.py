@@ -262,7 +262,6 @@ def by_cluster(
     value: float,
     influence: FloatArray,
     cluster: IntArray,
-    scope: BoolArray,
     n: int,
     variance_floor: float,
     ends: tuple[float, float],
@@ -272,7 +271,7 @@ def by_cluster(
     Clusters are treated as a random sample; the interval is Student's with one degree of freedom less than
     clusters.
     """
-    clusters = len(np.unique(cluster[scope]))
+    clusters = len(np.unique(cluster))
     if clusters == 1:
         return Estimate(value, None, None, n, "errors need two clusters of questions, there is one")
     sums = np.bincount(cluster, weights=influence)
@@ -295,7 +294,7 @@ def difference_by_cluster(
 ) -> Estimate:
     """A difference of means of n values in a range of this ``width``, with its error by cluster."""
     floor = float((influence**2).sum()) + PSEUDO * (width / (n + 2 * PSEUDO)) ** 2
-    return by_cluster(value, influence, cluster, scope, n, floor, (-width, width))
+    return by_cluster(value, influence[scope], cluster[scope], n, floor, (-width, width))
 
 
 def error_of_mean(mean: float, n: int, ends: tuple[float, float] = (0.0, 1.0)) -> float:

@@ -151,7 +151,8 @@ class ItemMetric(Metric):
         n = round(float(votes.answered[scope].sum()))
         if np.isnan(value):
             return Estimate(None, None, None, n, "no such question was answered")
-        return by_cluster(value, influence, votes.key.cluster, scope, n, variance, self.declared_range)
+        cluster, ends = votes.key.cluster[scope], self.declared_range
+        return by_cluster(value, influence[scope], cluster, n, variance, ends)
 
     def difference(self, new: Votes, old: Votes, score_key: ScoreKey) -> Estimate:
         """The new value minus the old one over items answered in both, paired by cluster."""
@@ -246,7 +247,8 @@ class WorstCategory(ItemMetric):
     def _categories(self, key: AnswerKey, score_key: ScoreKey) -> Mapping[str, BoolArray]:
         """The items of each category that has a bias score, (items,)."""
         rows = ItemMetric.rows(self, key, score_key)
-        by_category = {name: rows & (key.category == name) for name in dict.fromkeys(key.category[rows].tolist())}
+        names = dict.fromkeys(key.category[rows].tolist())
+        by_category = {name: rows & (key.category == name) for name in names}
         return {
             name: of_category
             for name, of_category in by_category.items()

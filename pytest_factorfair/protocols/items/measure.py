@@ -429,6 +429,9 @@ def reported(metric: ItemMetric | Rate, key: AnswerKey) -> Iterator[ScoreKey]:
             yield from (score_key._replace(context=category) for category in categories)
 
 
+MOSTLY = 0.95
+"""The share of questions with a stereotypical option below which reports state it."""
+
 UNEVEN = 1.5
 """The ratio of both kinds of questions above which contextual awareness is hard to compare."""
 
@@ -436,9 +439,16 @@ UNEVEN = 1.5
 def _cautions(key: AnswerKey) -> Iterator[str]:
     """Cautions about unbalanced questions.
 
-    Contextual awareness depends on the balance of the two kinds that it rests on. Bias where the text tells
-    needs both of its kinds in each category.
+    Contextual awareness depends on the balance of the two kinds that it rests on. Bias needs a stereotype and,
+    where the text tells, both of its kinds in each category.
     """
+    biases = [case for case in key.cases if case.part in ("ambiguous", "disambiguated")]
+    stereotyped = sum(case.item.meaning("stereotype") is not None for case in biases)
+    if 0 < stereotyped < MOSTLY * len(biases):
+        yield (
+            f"{key.checklist}: {stereotyped:,} of {plural(len(biases), 'question')} "
+            f"({stereotyped / len(biases):.0%}) have a stereotypical option: bias scores are about these only"
+        )
     sides: dict[str, set[bool]] = {}
     for case in key.cases:
         if case.item.follows is not None:

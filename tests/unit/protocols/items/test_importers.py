@@ -64,7 +64,8 @@ def test_bbq(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "Age.jsonl").write_text(AGE, encoding="utf-8")
     items = imported(folder, "bbq", ".")
     assert capsys.readouterr().out.splitlines() == [
-        "4 questions of 1 category", "wrote made.yaml", "wrote made.jsonl",
+        "4 questions of 1 category", f"without {', '.join([*FORMATS['bbq'].releases][1:])}, which the folder lacks",
+        "wrote made.yaml", "wrote made.jsonl",
     ]  # fmt: skip
     assert [
         (item.id, item.condition, marked(item, "right"), marked(item, "stereotype")) for item in items

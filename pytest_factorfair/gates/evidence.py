@@ -11,6 +11,7 @@ from pytest_factorfair.domain import Gate, Judgement, plural
 from pytest_factorfair.gates.threshold import (
     BoundedScore,
     between,
+    clipped,
     fail_limit,
     meets,
     one_of_many,
@@ -91,8 +92,8 @@ class GatedScore:
         return self.gate.regression or (self.measurement is not None and self.measurement.metric.signed)
 
     def shown(self, number: float) -> float:
-        """A corrected score as reports show it: clipped to 0 to 1, which an unbiased estimate may leave."""
-        return number if self.signed else min(max(number, 0.0), 1.0)
+        """A corrected score as reports show it: within its range, which an unbiased estimate may leave."""
+        return clipped(self.gate, number, signed=self.signed)
 
 
 LOST = "answers are missing"

@@ -127,6 +127,8 @@ def _worst(score: GatedScore, measurement: Measurement, finding: Finding) -> Seq
 def _next_step(score: GatedScore, measurement: Measurement, finding: Finding) -> str:
     """What to do if more answers are needed; else nothing."""
     match finding.lack:
+        case "answers" | "clarity" if not measurement.narrowed_by_repeats:
+            return "repeats of the same questions hardly help: add others, move the limit, or accept it"
         case "answers" | "clarity":
             return _more_answers(score, finding)
         case "queries":

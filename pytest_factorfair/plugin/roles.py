@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -51,6 +52,8 @@ def start(config: pytest.Config) -> None:
                 if (value := config.getoption(option.dest, default=None)) not in (None, [])
             }
             run = _run(config, settings.resolve(typed, os.environ, root=config.rootpath, here=working_folder))
+            if run.large:
+                _say(f"checking gates and stored answers of {len(run.assignments):,} cases ...")
             execution = Execution(run, workers=len(config.getoption("tx", None) or ()))
             if run.settings.plan:
                 _show(config, execution)
@@ -78,7 +81,7 @@ def _run(
     """The run with the models and detectors of the user's hooks, and the checklists' words as markers."""
     models = _merged("pytest_factorfair_models", config.hook.pytest_factorfair_models(config=config))
     detectors = _merged("pytest_factorfair_detectors", config.hook.pytest_factorfair_detectors(config=config))
-    run = compose(resolved, models, detectors, checklists=checklists)
+    run = compose(resolved, models, detectors, checklists=checklists, announce=_say)
     for marker in dict.fromkeys(mark for assignment in run.assignments for mark in assignment.case.marks):
         if marker in RESERVED:
             raise InputError(
@@ -86,6 +89,11 @@ def _run(
             )
         config.addinivalue_line("markers", f"{marker}: cases of the checklist in use")
     return run
+
+
+def _say(line: str) -> None:
+    """Write a line while pytest has no terminal of its own yet."""
+    sys.stderr.write(f"factorfair: {line}\n")
 
 
 def _added_benchmarks(config: pytest.Config) -> Iterator[Any]:

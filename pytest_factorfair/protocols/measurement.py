@@ -195,6 +195,8 @@ class Measurement(ABC):
     metric: Metric
     model: str
     words: tuple[str, ...]
+    narrowed_by_repeats: bool = True
+    """Whether more answers to the same questions make its error smaller: not where questions are a sample."""
 
     @property
     @abstractmethod
@@ -389,6 +391,7 @@ class ScoreChange(Measurement):
 
     def __init__(self, new: Measurement, old: Measurement, estimate: Estimate) -> None:
         self.metric, self.model, self.words = new.metric, new.model, new.words
+        self.narrowed_by_repeats = new.narrowed_by_repeats
         self._new, self._old, self._estimate = new, old, estimate
 
     @property

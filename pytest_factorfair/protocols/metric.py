@@ -131,8 +131,9 @@ class Metric:
         return self.missing in ("counted", "all counted")
 
     def clipped(self, value: float | None) -> float | None:
-        """A value as reports show it: an unbiased estimate may lie outside 0 to 1, a score cannot."""
-        return value if value is None or self.signed else min(max(value, 0.0), 1.0)
+        """A value as reports show it: an unbiased estimate may lie outside its range, a score cannot."""
+        low, high = self.declared_range
+        return None if value is None else min(max(value, low), high)
 
     def beyond(self, value: float) -> float:
         """How far an unbiased estimate lies beyond the best value, 0 or 1; 0 if it does not."""

@@ -119,6 +119,9 @@ class Driver:
 
     def conclude(self) -> Result:
         """Judge the gates and write the reports, however the asking ended."""
+        if self.execution.run.large:
+            cases = len(self.execution.run.assignments)
+            self._meter.announce(f"factorfair: judging the answers to {cases:,} cases ...")
         return self._imported_conclusion().write(
             interruption=self._interruption, left_out=self._left_out, pending=self.pending
         )

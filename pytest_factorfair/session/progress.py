@@ -101,7 +101,7 @@ class Meter:
         """Remove the shown progress."""
 
     def announce(self, line: str) -> None:
-        """Called with a line to print when a further look begins that may cost something."""
+        """Called with a line to print: a further look that may cost something, or a wait of seconds."""
 
     def begin(self) -> None:
         """Start the clock."""

@@ -49,6 +49,10 @@ class Assignment:
         return CaseKey(self.model, self.checklist.name, self.case.id)
 
 
+MANY = 5_000
+"""The number of cases from which it takes seconds to check gates, look into the store, or write a report."""
+
+
 @dataclass(frozen=True, eq=False)
 class Run:
     """A run, the same in each of its processes; ``Execution`` holds the open resources of one of them.
@@ -82,6 +86,11 @@ class Run:
             return self.selected
         shard = self.settings.shard
         return self.assignments if shard is None else shards.part(self.assignments, shard)
+
+    @property
+    def large(self) -> bool:
+        """Whether it has so many cases that counting them takes seconds."""
+        return len(self.assignments) >= MANY
 
     @cached_property
     def by_id(self) -> Mapping[str, Assignment]:

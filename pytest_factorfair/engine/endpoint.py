@@ -139,10 +139,10 @@ class Breaker:
 
     A transient failure counts against its query only if other queries are answered meanwhile. Otherwise the
     endpoint counts as down: calls wait, and one at a time tries it, less and less often. A service that has
-    not answered in this run counts as down at its first failure. We wait for an endpoint that has answered, or
-    throttles, as long as patience lasts, and for another one as many calls as a query has attempts. ``known``
-    means that stored answers prove the model to work, so that a rejection is more likely to be about the
-    prompt.
+    not answered in this run counts as down at its first failure. We wait for an endpoint that has answered,
+    or throttles, as long as patience lasts, and for another one as many calls as a query has attempts.
+    ``known`` means that stored answers prove the model to work, so that a rejection is more likely to be
+    about the prompt.
     """
 
     def __init__(self, name: str, limits: Limits, retry: Retry, *, is_service: bool = False) -> None:

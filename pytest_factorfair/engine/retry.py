@@ -19,7 +19,8 @@ class Retry:
     at most, not counting throttled calls. ``patience`` bounds the total pauses of one query, and how long an
     endpoint that has answered, or only throttles, may fail every call. The run stops if ``alike`` queries in
     a row fail before any has succeeded, or ``unreached`` of them because a service does not answer; after
-    that, if ``stretch`` queries do. Replies on their way when the run stops are awaited for ``grace`` seconds.
+    that, if ``stretch`` queries do. Replies on their way when the run stops are awaited for ``grace``
+    seconds.
     """
 
     attempts: int = 6

@@ -337,6 +337,11 @@ SETTINGS: tuple[RunOption, ...] = (
         unset="4 with preset ci, 2 with probabilities, 1 with other presets",
     ),
     RunOption(
+        "looks-after-fail",
+        "flag",
+        "take further looks at the other gates of a model that can no longer be released",
+    ),
+    RunOption(
         "undecided",
         "choice",
         "what an UNDECIDED release does (inconclusive gates, missing cases): fail or warn",

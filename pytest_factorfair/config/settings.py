@@ -131,6 +131,7 @@ class Settings:
     lock: str | None
     locked: str | None
     looks: int
+    looks_after_fail: bool
     explain: bool
     baseline: str | None
     waivers: tuple[tuple[str, str, str, float], ...]

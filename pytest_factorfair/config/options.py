@@ -366,6 +366,15 @@ SETTINGS: tuple[RunOption, ...] = (
         unset="5",
     ),
     RunOption(
+        "first-replies",
+        "integer",
+        "replies of a model after which the run ends if none of them can be used; 0: never",
+        metavar="N",
+        default=32,
+        minimum=0,
+        unset="32",
+    ),
+    RunOption(
         "patience",
         "amount",
         "how long to wait for an endpoint that fails or throttles every call",

@@ -140,6 +140,7 @@ class Settings:
     connections: int
     ceilings: Ceilings
     retries: int
+    first_replies: int
     patience: float
     run: str
     cluster: str | None

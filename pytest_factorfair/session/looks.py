@@ -24,7 +24,6 @@ from pytest_factorfair.session.tabulating import deterministic, tabulate
 from pytest_factorfair.statistics.holm import ALPHA
 
 if TYPE_CHECKING:
-    from pytest_factorfair.session.answering import ReadAnswer
     from pytest_factorfair.session.execution import Execution
     from pytest_factorfair.session.ledger import Ledger
     from pytest_factorfair.session.progress import Meter
@@ -94,12 +93,9 @@ def _undecided(rulings: Iterable[gating.Ruling], settled: Mapping[str, Verdict])
 class Looks:
     """Judges the gates, and while some are undecided asks for more answers to their topics."""
 
-    def __init__(
-        self, execution: Execution, ledger: Ledger, progress: Meter, *, read: ReadAnswer | None, today: date
-    ) -> None:
+    def __init__(self, execution: Execution, ledger: Ledger, progress: Meter, *, today: date) -> None:
         self._execution = execution
         self._run = execution.run
-        self._read = read
         self._ledger = ledger
         self._progress = progress
         self._today = today
@@ -235,7 +231,6 @@ class Looks:
                     extension.assignment,
                     exchanges,
                     detector=self._run.detector,
-                    read=self._read,
                 )
                 self._ledger.add(extended(extension.record, addition))
         except (BudgetError, DetectorError, FatalModelError, StoreError) as error:

@@ -131,6 +131,7 @@ class Settings:
     lock: str | None
     locked: str | None
     looks: int
+    looks_after_fail: bool
     explain: bool
     baseline: str | None
     waivers: tuple[Waiver, ...]
@@ -139,6 +140,7 @@ class Settings:
     connections: int
     ceilings: Ceilings
     retries: int
+    first_replies: int
     patience: float
     run: str
     cluster: str | None

@@ -228,6 +228,7 @@ class PlanTerms:
     undecided: str
     samples: Mapping[str, int]
     looks: int
+    looks_after_fail: bool
     baseline: str | None
 
     def canonical(self, run: Fingerprint) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from pytest_factorfair.domain import Exchange, Query, Request, Response, Reuse, excerpt
 from pytest_factorfair.engine.budget import Budget
-from pytest_factorfair.engine.endpoint import Attempts, Endpoint, FirstAnswers, Limiters, advised
+from pytest_factorfair.engine.endpoint import Attempts, Endpoint, FirstReplies, Limiters, advised
 from pytest_factorfair.engine.retry import Retry
 from pytest_factorfair.errors import (
     BudgetError,
@@ -105,6 +105,7 @@ class Dispatcher:
         counters: Counters,
         price: PriceOf,
         reuse: Reuse,
+        first_replies: Callable[[Model], FirstReplies],
     ) -> None:
         self.ended = False
         self.failure: Failure | None = None
@@ -126,7 +127,8 @@ class Dispatcher:
         self._asking: set[asyncio.Task[Any]] = set()
         self._in_flight: dict[asyncio.Task[Any], asyncio.Future[None]] = {}
         self._queues: dict[int, Queue] = {}
-        self._first: defaultdict[int, FirstAnswers] = defaultdict(FirstAnswers)
+        self._first_replies = first_replies
+        self._first: dict[int, FirstReplies] = {}
         self._answered: dict[int, Query] = {}  # a query that the model has answered, by the model's id
         self._arrived: list[tuple[str, Write, Attempts]] = []
         self._committing = False
@@ -208,6 +210,8 @@ class Dispatcher:
 
         try:
             stored = await self._stored(claimed)
+            if self._reuse != "only":
+                await self._first_of(model).add_stored((claimed[key], stored[key]) for key in stored)
             self._raise_if_ended()
         except BaseException as error:
             self._let_go(claimed)
@@ -245,6 +249,11 @@ class Dispatcher:
 
     # Asking
 
+    def _first_of(self, model: Model) -> FirstReplies:
+        if id(model) not in self._first:
+            self._first[id(model)] = self._first_replies(model)
+        return self._first[id(model)]
+
     async def _claimed(self, model: Model, waiting: dict[str, Query]) -> None:
         """Queue the keys that no other process asks, and wait for the others; we ask if that process dies."""
         if id(model) not in self._queues:
@@ -280,10 +289,10 @@ class Dispatcher:
 
         ``halt`` cannot reach responses that have arrived: they are committed.
         """
-        first_answers = self._first[id(queue.model)]
+        first_replies = self._first_of(queue.model)
         try:
             while queue.waiting and queue.tasks <= self._connections:
-                if (fatal := first_answers.objection(queue.model)) is not None:
+                if (fatal := first_replies.objection()) is not None:
                     self.fail(fatal)
                     return
                 key, query = queue.waiting.popleft()
@@ -308,6 +317,10 @@ class Dispatcher:
                 else:
                     self._note_answer(queue.model, query, response)
                     self._keep(queue.origin, key, query, response, attempts)
+                    try:
+                        await first_replies.add(query, response)
+                    except StoreError as error:
+                        self.fail(error)
         finally:
             queue.tasks -= 1
 
@@ -380,7 +393,6 @@ class Dispatcher:
         return True
 
     def _note_answer(self, model: Model, query: Query, response: Response) -> None:
-        self._first[id(model)].add(response)
         if response.finish != "filtered":
             self._answered.setdefault(id(model), query)
 

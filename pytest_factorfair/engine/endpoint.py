@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-from collections.abc import Callable, Mapping
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from pytest_factorfair.domain import Health, Response, plural
+from pytest_factorfair.domain import Health, Query, Response, plural
 from pytest_factorfair.engine.limits import Limits
 from pytest_factorfair.engine.retry import Retry
 from pytest_factorfair.errors import (
@@ -280,35 +280,92 @@ async def _result(health: Health | Future[Health]) -> Health:
 
 
 FIRST = 3
-"""Answers of a model that are cut off before it is asked nothing more."""
+"""Replies of a model that are cut off before they begin, after which it is asked nothing more."""
 
 
-@dataclass(slots=True)
-class FirstAnswers:
-    """Whether all answers of a model so far, new and stored, were cut off before they began.
+class Unusable(NamedTuple):
+    """A reply in which nothing can be read: the reason, what came back, and what to do about it."""
 
-    A reply with words may be read although it is cut off: a base model never ends by itself.
+    reason: str
+    shown: str
+    remedy: str
+
+
+Judge = Callable[[Model, Query, Response], Unusable | None]
+"""Says whether a reply is of use to the run; called in the loop's thread, which must not import anything."""
+
+
+class FirstReplies:
+    """The replies of a model, new and stored, up to the first that can be used.
+
+    A run that went on without one would pay for thousands of the same kind: it ends after ``most`` of them
+    (0: never), over all its processes. It ends after fewer if all were cut off before they began. A reply
+    with words may be read although it is cut off: a base model never ends by itself.
     """
 
-    cut_off: int = 0
-    complete: bool = False
+    def __init__(self, model: Model, limits: Limits, judge: Future[Judge], most: int) -> None:
+        self._model = model
+        self._limits = limits
+        self._judge = judge
+        self._most = most
+        self._is_cut_off = True
+        self._cut_off = self._unusable = 0
+        self._usable = False
+        self._in_order = asyncio.Lock()
+        self._reasons: Counter[str] = Counter()
+        self._examples: dict[str, Unusable] = {}
 
-    def add(self, response: Response) -> None:
-        if response.finish == "length" and not response.text.strip():
-            self.cut_off += 1
-        else:
-            self.complete = True
+    async def add_stored(self, replies: Iterable[tuple[Query, Response]]) -> None:
+        """Count the stored replies of a case, after those of all cases before it."""
+        async with self._in_order:
+            for query, response in replies:
+                await self.add(query, response)
 
-    def objection(self, model: Model) -> FatalModelError | None:
-        """The error that ends the run before it pays for more such answers; None if there are too few."""
-        if self.complete or self.cut_off < FIRST:
+    async def add(self, query: Query, response: Response) -> None:
+        """Count a reply, until one can be used."""
+        if self._usable:
+            return
+        cut_off = response.finish == "length" and not response.text.strip()
+        self._is_cut_off = self._is_cut_off and cut_off
+        self._cut_off += cut_off
+        if not self._most:
+            self._usable = not self._is_cut_off
+            return
+        unusable = (await asyncio.wrap_future(self._judge))(self._model, query, response)
+        if unusable is not None:
+            self._reasons[unusable.reason] += 1
+            self._examples.setdefault(unusable.reason, unusable)
+        # Counted like rejections: those in a row, until the first success.
+        health = await _result(
+            self._limits.report(
+                f"replies of {stored_name(self._model)}",
+                Health.after_answer
+                if unusable is None
+                else lambda health: health.after_rejection("unusable", unusable.reason),
+            )
+        )
+        self._usable, self._unusable = health.answered, health.rejected
+
+    def objection(self) -> FatalModelError | None:
+        """The error that ends the run before it pays for more such replies; None if there are too few."""
+        if self._usable:
             return None
-        parameters = model.identity.get("parameters")
-        limit = parameters.get("max_tokens") if isinstance(parameters, Mapping) else None
-        at = "" if limit is None else f" of {limit}"
+        name = stored_name(self._model)
+        if self._is_cut_off and self._cut_off >= FIRST:
+            parameters = self._model.identity.get("parameters")
+            limit = parameters.get("max_tokens") if isinstance(parameters, Mapping) else None
+            at = "" if limit is None else f" of {limit}"
+            return FatalModelError(
+                f"{name}: the first {self._cut_off} answers were cut off by max_tokens{at}, which "
+                f"hidden reasoning may use up{TO_DO}raise it with --factorfair-model-arg=max_tokens=N"
+            )
+        if not self._reasons or self._unusable < self._most:
+            return None
+        ((reason, _),) = self._reasons.most_common(1)
+        _, shown, remedy = self._examples[reason]
         return FatalModelError(
-            f"{stored_name(model)}: the first {self.cut_off} answers were cut off by max_tokens{at}, which "
-            f"hidden reasoning may use up{TO_DO}raise it with --factorfair-model-arg=max_tokens=N"
+            f"{name}: none of its first {self._unusable} replies can be used ({reason}): {shown}"
+            f"{TO_DO}{remedy} (or set first_replies = 0, which asks on)"
         )
 
 

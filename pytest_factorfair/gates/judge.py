@@ -50,11 +50,13 @@ class Ruling(NamedTuple):
     """A verdict, the topics that it rests on, and those where more answers may decide it.
 
     ``undecided`` has the factor by which the answers to a topic must grow if bounds need more; else it is 1.
+    ``cannot_pass`` is whether too many answers are lost for it to pass, however many more are asked for.
     """
 
     verdict: Verdict
     topic_keys: frozenset[TopicKey]
     undecided: Mapping[TopicKey, float]
+    cannot_pass: bool = False
 
 
 def judge(
@@ -187,7 +189,7 @@ def _ruling(examined: _ScoreFinding, terms: Terms, *, explain: bool) -> Ruling:
     undecided = _undecided(score, finding, terms.alpha)
     waiver = covering(terms.waivers, JudgedScore(score.gate, score.words, name))
     if verdict.judgement != "failed" or waiver is None:
-        return Ruling(verdict, score.topic_keys, undecided)
+        return Ruling(verdict, score.topic_keys, undecided, finding.cannot_pass)
     if waiver.expired(terms.today.isoformat()):
         expired = _not_waived(verdict, f"waiver expired on {waiver.until}")
         return Ruling(expired, score.topic_keys, undecided)
@@ -199,7 +201,8 @@ def _ruling(examined: _ScoreFinding, terms: Terms, *, explain: bool) -> Ruling:
         return Ruling(replace(verdict, judgement="waived", reason=reason), score.topic_keys, undecided)
     lack = "it is beyond that" if covered.judgement == "failed" else "it may be beyond that"
     verdict = _not_waived(verdict, f"waiver covers it {reach}, and {lack}")
-    return Ruling(verdict, score.topic_keys, _undecided(at_floor, covered, terms.alpha))
+    undecided = _undecided(at_floor, covered, terms.alpha)
+    return Ruling(verdict, score.topic_keys, undecided, covered.cannot_pass)
 
 
 def _not_waived(verdict: Verdict, waiver: str) -> Verdict:

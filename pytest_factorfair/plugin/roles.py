@@ -15,6 +15,7 @@ from pytest_factorfair.config import settings
 from pytest_factorfair.config.options import OPTIONS
 from pytest_factorfair.config.sources import OptionValue
 from pytest_factorfair.errors import TO_DO, DetectorError, FatalModelError, InputError, StoreError
+from pytest_factorfair.plugin.asking import reader
 from pytest_factorfair.plugin.collection import assignments_of, dry, narrowed
 from pytest_factorfair.plugin.keys import ATTRIBUTE, EXECUTION, PROGRESS, RECORD, USAGE, attach
 from pytest_factorfair.plugin.prefetch import Prefetch, StoreWarmup
@@ -54,7 +55,8 @@ def start(config: pytest.Config) -> None:
             run = _run(config, settings.resolve(typed, os.environ, root=config.rootpath, here=working_folder))
             if run.large:
                 _say(f"checking gates and stored answers of {len(run.assignments):,} cases ...")
-            execution = Execution(run, workers=len(config.getoption("tx", None) or ()))
+            workers = len(config.getoption("tx", None) or ())
+            execution = Execution(run, workers=workers, read=reader(config))
             if run.settings.plan:
                 _show(config, execution)
             else:
@@ -62,7 +64,7 @@ def start(config: pytest.Config) -> None:
         else:
             order = transport.unpack(transport.WorkerInput, workerinput[ATTRIBUTE])
             run = _run(config, order.settings, checklists=order.checklists)
-            execution = Execution(run, session=order.session)
+            execution = Execution(run, session=order.session, read=reader(config))
     except (InputError, StoreError) as error:
         raise pytest.UsageError(redacted(str(error))) from None
     config.stash[EXECUTION] = execution
@@ -139,7 +141,6 @@ def _control(config: pytest.Config, execution: Execution) -> None:
         config.getoption("numprocesses", None) or config.getoption("tx", None)
     ):
         raise InputError(f"{resolved.where('executor')}: replicas replace workers; leave out -n")
-    from pytest_factorfair.plugin.asking import reader
     from pytest_factorfair.plugin.controller import Controller
     from pytest_factorfair.plugin.digest import Digest
     from pytest_factorfair.plugin.progress import ProgressLine
@@ -148,7 +149,7 @@ def _control(config: pytest.Config, execution: Execution) -> None:
     progress = ProgressLine(execution)
     digest = Digest()
     config.pluginmanager.register(digest, "factorfair-digest")
-    controller = Controller(config, Driver(execution, progress, read=reader(config)), digest)
+    controller = Controller(config, Driver(execution, progress), digest)
     config.pluginmanager.register(controller, "factorfair-controller")
     config.stash[PROGRESS] = progress
     config.pluginmanager.register(progress, "factorfair-progress")

@@ -17,7 +17,6 @@ from pytest_factorfair.session.submissions import ask_all
 
 if TYPE_CHECKING:
     from pytest_factorfair.domain import Record, Usage
-    from pytest_factorfair.session.answering import ReadAnswer
     from pytest_factorfair.session.conclusion import Conclusion, Result
     from pytest_factorfair.session.execution import Execution
     from pytest_factorfair.session.progress import Meter
@@ -28,14 +27,13 @@ INTERRUPTED = "the run was interrupted"
 
 
 class Driver:
-    """Takes a run from its first check to its verdicts; ``read`` is the user's reader of replies."""
+    """Takes a run from its first check to its verdicts."""
 
-    def __init__(self, execution: Execution, meter: Meter, *, read: ReadAnswer | None) -> None:
+    def __init__(self, execution: Execution, meter: Meter) -> None:
         self.execution = execution
         self.ledger = Ledger(assignment.key for assignment in execution.run.to_ask)
         self.start = StartTime()
         self._meter = meter
-        self._read = read
         self._conclusion: Conclusion | None = None
         self._left_out = ""
         self._interruption: str | None = INTERRUPTED
@@ -77,7 +75,7 @@ class Driver:
         self.execution.batches.bring_cases(run.to_ask, self._meter)
         for assignment, exchanges in ask_all(self.execution, run.to_ask, self._meter):
             self.spend(self.execution.account.unaccounted(exchanges))
-            self.add(recorded(self.execution, assignment, exchanges, detector=run.detector, read=self._read))
+            self.add(recorded(self.execution, assignment, exchanges, detector=run.detector))
 
     def spend(self, usage: Usage) -> None:
         """Add usage that is not on the account of the run."""
@@ -131,7 +129,5 @@ class Driver:
         if self._conclusion is None:
             from pytest_factorfair.session.conclusion import Conclusion
 
-            self._conclusion = Conclusion(
-                self.execution, self.ledger, self._meter, read=self._read, start=self.start
-            )
+            self._conclusion = Conclusion(self.execution, self.ledger, self._meter, start=self.start)
         return self._conclusion
